@@ -3,6 +3,7 @@
 
 """A vehicle whose every name is a script, and a console of it in this process."""
 
+import sys
 from contextlib import contextmanager
 from itertools import cycle
 from xml.sax.saxutils import quoteattr
@@ -102,14 +103,29 @@ def session_of(path, name=''):
     return session
 
 
+def forget_pages():
+    """Let NiceGUI, which has one application in a process, take the pages of another one."""
+    from nicegui import core
+
+    core.app.middleware_stack = None
+    core.app.user_middleware.clear()
+
+
 @contextmanager
 def served(session):
-    """Serve the console of a session."""
+    """Serve the console of a session; one at a time in a process."""
     from marine_sim_ros.console.page.live import live_application
     from marine_sim_ros.console.page.server import Server
 
+    forget_pages()
     server = Server(live_application(session, 20.0), '127.0.0.1', 0)
     try:
         yield server
     finally:
         server.close()
+
+
+if __name__ == '__main__':  # a console of a description, until the standard input ends
+    with served(session_of(sys.argv[1], SCRIPTS[int(sys.argv[2])])) as only:
+        print(only.address, flush=True)
+        sys.stdin.read()

@@ -10,6 +10,7 @@ import shutil
 import numpy as np
 import pytest
 from bags import odometry
+from hostile import forget_pages
 from test_analyze import foreign, plain
 
 from marine_sim_ros import load_vehicle
@@ -202,3 +203,40 @@ def test_a_picture_has_a_number_of_its_own_at_each_time(surveyed):
 def test_a_bag_without_sensors_shows_none(replay):
     assert replay.scenery['sensors'] == []
     assert replay.sensors(1.0) == []
+
+
+def test_every_parameter_of_the_page_is_checked(replay):
+    pytest.importorskip('nicegui')
+    from fastapi.testclient import TestClient
+
+    from marine_sim_ros.console.page.recorded import replay_application
+
+    forget_pages()
+    page = TestClient(replay_application(replay, '<b>bag</b>'))
+    for time in ('0', '2.5', str(replay.duration), str(replay.duration + 0.1)):
+        assert 'frame' in page.get(f'/moment?time={time}&window=30&sensors=true').json()
+    for query in (
+        'time=nan&window=30', 'time=1&window=nan', 'time=inf&window=30', 'time=-inf&window=30',
+        'time=-1e308&window=-1', 'time=1e18&window=30', 'time=x&window=1', 'time=1&window=1e308',
+        'time=1&window=0', 'time=1&window=-5', 'time=9999999999999999999999&window=1',
+        'time=1', 'window=1', '', 'time=1&window=30&sensors=maybe', 'time=-5&window=30',
+    ):  # fmt: skip
+        answer = page.get(f'/moment?{query}')
+        assert answer.status_code == 400, query
+        assert answer.text.count('\n') == 1
+        assert answer.headers['content-type'].startswith('text/plain')
+    for path in ('sonar/x?time=nan', 'sonar/imu?time=1e300', 'sonar/imu'):
+        assert page.get(f'/{path}').status_code == 400
+    for path in ('sonar/..%2f..%2fetc%2fpasswd?time=1', 'sonar/none?time=1'):
+        assert page.get(f'/{path}').status_code == 404
+
+
+def test_seeks_side_by_side_are_all_answered(replay):
+    pytest.importorskip('nicegui')
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(32) as pool:
+        times = [0.5 + 0.03 * i for i in range(96)]
+        found = list(pool.map(replay.telemetry_frame, times))
+    for time, frame in zip(times, found, strict=True):
+        assert frame == replay.telemetry_frame(time)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from marine_sim_ros.core.printable import printable
+
 __all__ = [
     'MarineSimError',
     'MissingPackageError',
@@ -18,6 +20,10 @@ __all__ = [
 
 class MarineSimError(Exception):
     """Base of all errors that a user can fix: one line saying what, where, what was expected."""
+
+    def __str__(self) -> str:
+        """Return the line; names in it may be of others."""
+        return printable(super().__str__())
 
 
 class MissingPackageError(MarineSimError):

@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from marine_sim_ros.analysis.comparison import Comparison, compare
 from marine_sim_ros.analysis.evaluation import PICTURES, draw, measure, report
 from marine_sim_ros.analysis.experiments import Experiment, experiment_names, load_experiment
@@ -32,7 +30,7 @@ from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.options import add_option, free_folder, xacro_arguments
-from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.progress import bar, waiting
 from marine_sim_ros.tools.reporting import print_warnings, write_file
 from marine_sim_ros.tools.tables import print_comparisons
 
@@ -139,11 +137,7 @@ def _run(plan: _Plan, folder: Path, *, graph: bool, keep: bool) -> int:
 
 
 def _in_process(plan: _Plan, folder: Path, *, keep: bool) -> tuple[Run, str]:
-    console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status(f'{plan.scenario.duration:g} s of {plan.scenario.name} ...'):
-            trajectory = simulate(plan.vehicle, plan.scenario)
-    else:
+    with waiting(f'{plan.scenario.duration:g} s of {plan.scenario.name} ...'):
         trajectory = simulate(plan.vehicle, plan.scenario)
     if keep:
         write_recording(folder, plan.vehicle, plan.settings, trajectory)

@@ -21,9 +21,9 @@ def _terminal() -> Any:
     forced = any(os.environ.get(name) for name in ('FORCE_COLOR', 'TTY_COMPATIBLE'))
     if not (forced or sys.stderr.isatty()):
         return None  # rich is not even imported
-    from rich.console import Console
+    from marine_sim_ros.core.terminal import Terminal
 
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     return console if console.is_terminal else None
 
 
@@ -50,7 +50,11 @@ def bar(
                 return None  # rich before 13.8 prints a blank line for a disabled bar
             from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-            columns = (TextColumn('{task.description}'), BarColumn(), TimeElapsedColumn())
+            columns = (
+                TextColumn('{task.description}', markup=False),
+                BarColumn(),
+                TimeElapsedColumn(),
+            )
             progress = Progress(*columns, console=console, transient=transient)
             task = progress.add_task(description, total=total)
             progress.tasks[0].start_time = began
@@ -71,5 +75,7 @@ def waiting(description: str) -> Iterator[None]:
     if console is None:
         yield
         return
-    with console.status(description):
+    from rich.text import Text
+
+    with console.status(Text(description)):
         yield

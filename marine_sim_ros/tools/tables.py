@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from marine_sim_ros.analysis.comparison import COLUMNS, Comparison, plain
 from marine_sim_ros.core.terminal import Terminal
@@ -38,8 +39,8 @@ def print_comparisons(
             printed,
             ours,
             unit,
-            f'[{style}]{verdict}[/]' if style else verdict,
+            Text(verdict, style or ''),
             required,
-            f'[{end}]{state}[/]' if end else state,
+            Text(state, end or ''),
         )
     console.print(table)

@@ -18,6 +18,7 @@ from rclpy.node import Node
 from rclpy.time import Time
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.printable import printable
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
@@ -38,6 +39,8 @@ from marine_sim_ros.ros.messages.convert import vector_from
 __all__ = ['COMMON', 'SuiteNode']
 
 WARN_PERIOD = 5.0
+KINDS = 256
+"""Kinds of complaints that are remembered, since some have a name that anybody chose."""
 FASTEST_WATER = 100.0
 """m/s; no current is faster."""
 
@@ -318,11 +321,14 @@ class SuiteNode(Node):
 
     def warn_throttled(self, text: str, *, error: bool = False) -> None:
         """Log a complaint, each kind at most every five seconds, and show it in diagnostics."""
+        text = printable(text)
         self._complaints[text] = error
         kind = ''.join(c for c in text if not c.isdigit())
         now = self.wall_clock.now().nanoseconds
         if now - self._warned.get(kind, -(10**18)) < WARN_PERIOD * 1e9:
             return
+        if len(self._warned) >= KINDS:
+            self._warned.clear()
         self._warned[kind] = now
         # One line for each severity: rclpy takes no other at a place that has logged once.
         if error:
