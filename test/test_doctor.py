@@ -75,6 +75,26 @@ def joint_moves(text):
     return text[:start] + text[start:].replace('"fixed">', limit, 1)
 
 
+def thrust_times(factor):
+    """Scale the second of four numbers in each row of all curves."""
+
+    def row(match):
+        return f'{match[1]} {float(match[2]) * factor:g} {match[3]} {match[4]}'
+
+    def curve(match):
+        return re.sub(r'(\S+)\s+(\S+)\s+(\S+)\s+(\S+)', row, match[0][len(match[1]) :]).join(
+            [match[1], '']
+        )
+
+    return lambda text: re.sub(r'(<curve [^>]*>)[^<]*', curve, text)
+
+
+def in_grams(text):
+    return re.sub(
+        r'<mass value="([^"]*)"', lambda m: f'<mass value="{float(m[1]) * 1000:g}"', text
+    )
+
+
 ROV, BOAT = ('simple_rov',), ('surface_vessel',)
 BLUE = ('bluerov2', 'coefficients:=bluerov2_gz', 'reaction_torque:=0.02')
 GZ = ('bluerov2', 'coefficients:=bluerov2_gz')
@@ -198,6 +218,13 @@ FAULTS = {
     'added mass by panels': (ROV, put('<hydrodynamics>', '<hydrodynamics added_mass="panels">'),
                              'computed', HINT),
     'unusual number': (ROV, put('<C_PD2>5', '<C_PD2>1.2'), 'reading', WARNING),
+    'thrust in kgf': (BLUE, thrust_times(1 / 9.80665), 'thrust-unit', WARNING),
+    'masses in grams': (BLUE, in_grams, 'mass-unit', WARNING),
+    'one mass in grams': (ROV, put('<mass value="10.0"/>', '<mass value="10000"/>'),
+                          'link-mass', WARNING),
+    'inertia in kg mm2': (ROV, lambda t: t.replace('ixx="0.1"', 'ixx="1e5"').replace(
+        'iyy="0.1"', 'iyy="1e5"').replace('izz="0.1"', 'izz="1e5"'), 'inertia-unit', WARNING),
+    'degrees': (ROV, put(DOWN, 'rpy="180 0 0"'), 'angle-unit', WARNING),
     'not loading': (ROV, put('<C_PD2>5', '<C_PD2>five'), 'loads', ERROR),
 }  # fmt: skip
 
@@ -218,6 +245,44 @@ def test_seeded_fault_is_found(fault, tmp_path):
     wanted = [f for f in findings if f.check == check and f.severity is severity]
     assert wanted, [(f.check, f.severity.value, f.message) for f in findings]
     assert all(f.message and f.advice and str(f.place).startswith(str(tmp_path)) for f in wanted)
+
+
+def advice_of(check, base, edit, folder):
+    return [f.advice for f in found_in(base, edit, folder) if f.check == check]
+
+
+@pytest.mark.parametrize(
+    ('factor', 'text'),
+    [(1 / 9.80665, 'in kgf: multiply it by 9.8'), (1 / 4.44822, 'in lbf'), (1000 / 9.80665, 'gf')],
+)
+def test_the_unit_of_a_thrust_table_is_told(factor, text, tmp_path):
+    found = advice_of('thrust-unit', BLUE, thrust_times(factor), tmp_path)
+    assert found
+    assert all(text in advice for advice in found)
+
+
+def test_the_units_of_masses_and_inertia_are_told(tmp_path):
+    (advice,) = advice_of('inertia-unit', *FAULTS['inertia in kg mm2'][:2], tmp_path)
+    assert advice == 'the inertia is likely in kg·mm²'
+    (advice,) = advice_of('link-mass', *FAULTS['one mass in grams'][:2], tmp_path)
+    assert advice == 'its mass is likely in g'
+
+
+CORNER = """<robot name="barge"><buoyancy_material name="foam"><density value="0.3"/>
+</buoyancy_material><link name="base_link"><inertial><origin xyz="{} 0.25 0.1"/><mass value="36"/>
+<inertia ixx="0.9" ixy="0" ixz="0" iyy="2.5" iyz="0" izz="3.2"/></inertial>
+<collision><origin xyz="0.5 0.25 0.1"/><geometry><box size="1.0 0.5 0.2"/></geometry>
+<buoyancy_material name="foam"/></collision></link></robot>"""
+
+
+def test_a_hull_whose_origin_is_at_a_corner_lies_askew(tmp_path):
+    path = tmp_path / 'barge.urdf'
+    path.write_text(CORNER.format(0.0))
+    found = [f for f in examine(load_context(str(path), {})) if f.check == 'metacentric-height']
+    assert any('degrees askew in pitch' in f.message for f in found)
+    path.write_text(CORNER.format(0.5))
+    found = [f for f in examine(load_context(str(path), {})) if f.check == 'metacentric-height']
+    assert not any('askew' in f.message for f in found)
 
 
 @pytest.mark.filterwarnings('error')

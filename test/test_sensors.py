@@ -466,6 +466,38 @@ def test_usbl_is_deaf_beyond_its_range_and_wrong_by_its_speed_of_sound():
     assert near['delay'] == pytest.approx(30 / 1450)
 
 
+@pytest.mark.parametrize(
+    ('place', 'rpy', 'polar'),
+    [
+        # Heading 30°, beacon at (30, 10, −15): atan2(10, 30) − 30°, −atan2(10, √1000).
+        ((0, 0, -5), (0, 0, 30), (33.166, -11.565, -17.548)),
+        ((30, 4, -15), (0, 0, 0), (6.0, 90.0, 0.0)),
+        ((20, 10, -15), (0, 60, 0), (10.0, 0.0, 60.0)),
+        ((30, 10, -12), (90, 0, 0), (3.0, -90.0, 0.0)),
+    ],
+)
+def test_a_pinger_is_heard_in_the_axes_of_the_vehicle(place, rpy, polar):
+    sensor = sensor_of('<sensor type="pinger"><beacon>30 10 -15</beacon></sensor>')
+    turned = tuple(Rotation.from_euler('xyz', rpy, degrees=True).as_quat())
+    told = measured(sensor, rest(place, turned))['polar']
+    assert told[0] == pytest.approx(polar[0], abs=1e-3)
+    np.testing.assert_allclose(np.degrees(told[1:]), polar[1:], atol=1e-2)
+
+
+def test_a_pinger_is_silent_out_of_the_water_and_noisy_as_declared():
+    text = '<sensor type="pinger"><beacon>30 0 {}</beacon><max_range>50</max_range>{}</sensor>'
+    dry = sensor_of(text.format(1.0, ''))
+    assert np.isnan(measured(dry, rest((0, 0, -5)))['polar']).all()
+    noise = '<range_noise>0.2</range_noise><bearing_noise>0.01</bearing_noise>'
+    sensor = sensor_of(text.format(-3.0, noise))
+    assert np.isnan(measured(sensor, rest((0, 0, 1)))['polar']).all()
+    assert np.isnan(measured(sensor, rest((-30, 0, -5)))['polar']).all()
+    one, stamps = measured(sensor, rest((0, 0, -3))), np.arange(3000) * 10**9
+    ideal = {name: np.repeat(value[None], 3000, axis=0) for name, value in one.items()}
+    error = SENSORS['pinger'].disturb(sensor, ideal, stamps, 4, ())['polar'] - one['polar']
+    np.testing.assert_allclose(error.std(axis=0), [0.2, 0.01, 0.01], rtol=0.05)
+
+
 def test_battery_tells_the_power_of_the_thrusters_and_the_sag():
     vehicle, scenario = vehicle_of('bluerov2'), load_scenario('dive')
     plain = simulate(vehicle, scenario, duration=2.0).sensors['battery']

@@ -161,6 +161,7 @@ SENSORS = Registry(
     magnetometer='marine_sim_ros.sensors.magnetometer:MAGNETOMETER',
     gps='marine_sim_ros.sensors.gps:GPS',
     usbl='marine_sim_ros.sensors.usbl:USBL',
+    pinger='marine_sim_ros.sensors.pinger:PINGER',
     battery='marine_sim_ros.sensors.battery:BATTERY',
     leak='marine_sim_ros.sensors.leak:LEAK',
     thermometer='marine_sim_ros.sensors.thermometer:THERMOMETER',

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic
@@ -28,6 +28,8 @@ BOAT = 15.0
 """Displaced mass, all of its hull under water, over mass of a boat; a WAM-V has 5 to 8."""
 SMALL = 0.002
 """m; a centre of buoyancy less than this above that of gravity rights nothing."""
+TILT = np.radians(2.0)
+"""rad, over which a righting moment is measured."""
 TRIM = np.radians(15.0)
 """rad; heeling or trimming farther at rest is hardly meant."""
 
@@ -131,14 +133,25 @@ def metacentric_height(context: DescriptionContext) -> Iterator[Diagnostic]:
     vehicle = context.vehicle
     if vehicle.hull is None or vehicle.hull.voxels is None or _ratio(vehicle) <= 1:
         return
-    height = _draught(vehicle)
+    force = vehicle.inertia.mass * Environment().gravity
     for axis, name in ((0, 'roll'), (1, 'pitch')):
-        gm = -_moment_slope(vehicle, height, axis) / (vehicle.inertia.mass * Environment().gravity)
+        level, *ends = (_floating_moment(vehicle, axis, angle) for angle in (0.0, TILT, -TILT))
+        gm = (ends[1] - ends[0]) / (2 * TILT) / force
         if gm <= 0:
             yield context.error(
                 None,
                 f'afloat its metacentric height in {name} is {gm:.3g} m: it turns over',
                 'put mass lower or make the hull wider',
+            )
+            continue
+        heel = np.arctan(level / (force * gm))
+        if abs(heel) > TRIM:
+            yield context.warning(
+                context.root.find('link[inertial]'),
+                f'afloat it lies about {abs(np.degrees(heel)):.0f} degrees askew in {name}: the '
+                'centre of gravity is not over that of its hull',
+                'check <origin> of <inertial>, and that the origin of a mesh is where the '
+                'description takes it to be (CAD puts it at a corner)',
             )
 
 
@@ -147,25 +160,15 @@ def _wrench(vehicle: Vehicle, state: State) -> np.ndarray:
     return np.asarray(buoyancy(vehicle, state, water) + weight(vehicle, state, water))
 
 
-def _draught(vehicle: Vehicle) -> float:
-    """Return the height z (m) of ``base_link`` where it floats level, by bisection."""
+def _floating_moment(vehicle: Vehicle, axis: int, angle: float) -> float:
+    """Return the moment (N·m) about an axis through the centre of gravity, afloat at an angle."""
+    rpy = [0.0, 0.0, 0.0]
+    rpy[axis] = angle
+    x, y, z, w = (float(q) for q in quaternion_from_rpy(*rpy))
     low, high = -100.0, 100.0
     for _ in range(50):
         middle = (low + high) / 2
-        rising = _wrench(vehicle, rest((0.0, 0.0, middle)))[2] > 0
+        wrench = _wrench(vehicle, rest((0.0, 0.0, middle), (x, y, z, w)))
+        rising = (rotation_matrix(np.array([x, y, z, w])) @ wrench[:3])[2] > 0
         low, high = (middle, high) if rising else (low, middle)
-    return (low + high) / 2
-
-
-def _moment_slope(vehicle: Vehicle, height: float, axis: int) -> float:
-    """Return dK/dφ (N·m/rad) about the centre of gravity, over ±2 degrees."""
-    step = np.radians(2.0)
-    moments = []
-    for angle in (step, -step):
-        rpy = [0.0, 0.0, 0.0]
-        rpy[axis] = angle
-        x, y, z, w = (float(q) for q in quaternion_from_rpy(*rpy))
-        wrench = _wrench(vehicle, rest((0.0, 0.0, height), (x, y, z, w)))
-        about = wrench[3:] - np.cross(vehicle.inertia.center_of_mass, wrench[:3])
-        moments.append(about[axis])
-    return float((moments[0] - moments[1]) / (2 * step))
+    return float((wrench[3:] - np.cross(vehicle.inertia.center_of_mass, wrench[:3]))[axis])

@@ -26,6 +26,7 @@ from marine_sim_ros.doctor import (
     tags,
     tethers,
     thrusters,
+    units,
     verdict,
 )
 from marine_sim_ros.doctor.context import DescriptionContext
@@ -46,6 +47,7 @@ CHECKS_OF_TEXT: Mapping[str, Check] = MappingProxyType(
         'unused-materials': tags.unused_materials,
         'unused-curves': tags.unused_curves,
         'density-unit': tags.density_unit,
+        'angle-unit': units.angle_unit,
         'negative-damping': signs.negative_damping,
         'possible-inertia': inertia.possible_inertia,
         'meshes': meshes.readable_meshes,
@@ -71,6 +73,10 @@ CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType(
         'mirrored-thrusters': thrusters.mirror,
         'handedness': thrusters.handedness,
         'ardusub-order': ardusub.motor_order,
+        'thrust-unit': units.thrust_unit,
+        'mass-unit': units.mass_unit,
+        'link-mass': units.link_mass,
+        'inertia-unit': units.inertia_unit,
         'displaced-mass': balance.displaced_mass,
         'forgotten-mass': balance.forgotten_mass,
         'righting': balance.righting,

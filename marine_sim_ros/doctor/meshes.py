@@ -22,6 +22,8 @@ __all__ = ['inside_out', 'millimetres', 'readable_meshes']
 
 FAR = 30.0
 """Times all else; a mesh that much larger is in another unit."""
+AIRY = 10.0
+"""Times the edge of a cube of the vehicle's mass and of 100 kg/m³; a WAM-V has 4."""
 LONG = 20.0
 """m; of a mesh where no other size is known."""
 
@@ -62,6 +64,13 @@ def _other_sizes(context: DescriptionContext) -> float:
     return float(max(found, default=0.0))
 
 
+def _largest(context: DescriptionContext) -> float:
+    """Return the length (m) that a vehicle of its mass hardly has."""
+    if context.loaded is None:
+        return np.inf
+    return AIRY * float(np.cbrt(context.vehicle.inertia.mass / 100))
+
+
 def millimetres(context: DescriptionContext) -> Iterator[Diagnostic]:
     """A mesh is about as large as the thrusters, joints and boxes around it."""
     other = _other_sizes(context)
@@ -72,6 +81,13 @@ def millimetres(context: DescriptionContext) -> Iterator[Diagnostic]:
         extents = mesh.extents * (np.ones(3) if scale is None else np.abs(scale))
         longest = float(np.max(extents))
         if longest < max(LONG, FAR * other):
+            if longest > _largest(context):
+                yield context.warning(
+                    element,
+                    f'is {longest:.4g} m long, of a vehicle of {context.vehicle.inertia.mass:.3g} '
+                    'kg: it is likely in millimetres',
+                    'add scale="0.001 0.001 0.001"',
+                )
             continue
         against = f', all else within {other:.3g} m' if other else ''
         fits = scale is None and 0.1 * other < longest / 1000 < 10 * other

@@ -22,6 +22,7 @@ from marine_sim_ros.core.spatial import quaternion_of_angles, quaternion_product
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.identification.fit_file import text_of
 from marine_sim_ros.identification.recording import Recording, checked
+from marine_sim_ros.identification.thrust import check_pulses
 from marine_sim_ros.model.vehicle import ThrusterSet
 
 __all__ = ['COLUMNS', 'Columns', 'recording_of_table']
@@ -31,6 +32,8 @@ _KEYS = {
     *('stamp_to_sample', 'tilt', 'origin'),
 }
 _UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
+_TICKS = (1e-4, 2.0)
+"""s between rows of a motion."""
 _COLUMN = re.compile(r'(-?)([^\[\]]+?)(?:\[(\d+)\])?')
 _ALIKE = 8.0
 """µs by which a mean may miss the line between its neighbours."""
@@ -169,12 +172,29 @@ def recording_of_table(path: str | Path, columns: Columns, thrusters: ThrusterSe
     turned, moved = _of_body(turned, moved, tilt)
     moved[:, :3] -= np.cross(moved[:, 3:], origin)
     seconds = (time[:count] - time[0]) * columns.unit
+    _check_times(path, seconds)
     edges = None
     if columns.commands == 'means':
         starts = (stamps[: count + 1] - time[0]) * columns.unit
         edges, pwm = _stairs(starts, pwm)
     held = columns.commands != 'interpolated'
     return checked(Recording(path.stem, seconds, turned, moved, pwm, held, edges))
+
+
+def _check_times(path: Path, seconds: np.ndarray) -> None:
+    """Check that rows come as often as those of a motion.
+
+    Raises:
+        ParameterError: not so; with the unit in which they would.
+    """
+    tick = float(np.median(np.diff(seconds))) if len(seconds) > 1 else _TICKS[0]
+    if _TICKS[0] <= tick <= _TICKS[1] or not tick > 0:
+        return
+    fits = [u for u, factor in _UNITS.items() if _TICKS[0] <= tick * factor <= _TICKS[1]]
+    likely = f'; its times are likely in {fits[0]}: time_unit: {fits[0]}' if fits else ''
+    raise ParameterError(
+        f'{path}: rows are {tick:g} s apart; expected {_TICKS[0]:g} to {_TICKS[1]:g} s{likely}'
+    )
 
 
 def _pulse_widths(
@@ -191,7 +211,9 @@ def _pulse_widths(
             raise ParameterError(
                 f'{path}: {len(widths)} columns of pwm; expected {len(thrusters)}'
             )
-        return np.stack([w[:count] for w in widths], axis=1)
+        pulses = np.stack([w[:count] for w in widths], axis=1)
+        check_pulses(pulses, f'{path}: pwm')
+        return pulses
     sticks = np.zeros((count, 6))
     for axis, values in sent.items():
         sticks[:, AXES.index(axis)] = values[:count]

@@ -15,7 +15,7 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 
-__all__ = ['Angles', 'Commands', 'commands_of_pwm', 'commands_of_thrust']
+__all__ = ['Angles', 'Commands', 'check_pulses', 'commands_of_pwm', 'commands_of_thrust']
 
 _FINEST = 0.005
 """s; thrust follows its command on a grid at least as fine."""
@@ -23,6 +23,9 @@ _LONGEST = 1.0
 """s; a command that is older holds no longer, as the thrusters' own time-out has it."""
 _SETTLED = 0.5
 """s; rotors have forgotten by then how fast they turned before."""
+_UNUSED = 65535.0
+_FEW = 0.2
+"""Fraction of pulse widths among commands below which they are in another unit."""
 _PULSES = (800.0, 2200.0)
 """µs; anything else (0, 65535) is a channel that is switched off."""
 
@@ -112,6 +115,33 @@ class Commands:
         return np.asarray(wrench)
 
 
+def check_pulses(values: np.ndarray, name: str) -> None:
+    """Check that commands are pulse widths in µs, apart from channels that are off.
+
+    Raises:
+        ParameterError: hardly any is; with what they rather are.
+    """
+    given = values[np.isfinite(values) & (values != 0) & (values != _UNUSED)]
+    on = (given >= _PULSES[0]) & (given <= _PULSES[1])
+    if not given.size or on.mean() > _FEW:
+        return
+    low, high = float(given.min()), float(given.max())
+    largest = max(abs(low), abs(high))
+    rather = (
+        'fractions of full thrust, −1 to 1: 1500 + 400 x is the usual pulse width'
+        if largest <= 1.0
+        else 'thrust in N or kgf, or per cent'
+        if largest <= 400.0
+        else 'pulse widths in ns'
+        if low >= _PULSES[0] * 1e3 and high <= _PULSES[1] * 1e3
+        else 'speeds of the rotors in rpm, or another unit'
+    )
+    raise ParameterError(
+        f'{name}: values from {low:g} to {high:g}, of which {on.mean():.0%} are pulse widths; '
+        f'expected {_PULSES[0]:g} to {_PULSES[1]:g} µs. They are likely {rather}'
+    )
+
+
 def commands_of_pwm(time: np.ndarray, pwm: np.ndarray, thrusters: ThrusterSet) -> Commands:
     """Return the thrust that pulse widths (m, w) in µs ask for at times (m,) in s.
 
@@ -128,6 +158,7 @@ def commands_of_pwm(time: np.ndarray, pwm: np.ndarray, thrusters: ThrusterSet) -
         )
     pulses = pwm[:, :count]
     on = (pulses >= _PULSES[0]) & (pulses <= _PULSES[1])
+    check_pulses(pulses, 'thrusters/pwm')
     thrust = np.asarray(thrusters.thrust_of_pwm(np.where(on, pulses, PWM_NEUTRAL)))
     return _sorted(time, thrust, thrusters, lagging=True)
 
