@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 
 import numpy as np
@@ -56,7 +57,7 @@ def design(plan: Plan) -> np.ndarray:
     """
     names = plan.parameters
     if plan.method == 'grid':
-        count = int(np.prod([len(p.values) for p in names]))
+        count = math.prod(len(p.values) for p in names)  # of whole numbers of any size
         if count > MOST:
             raise ParameterError(f'sweep: the grid has {count:,} runs; expected up to {MOST:,}')
         return np.array(list(product(*(p.values for p in names))), float)
