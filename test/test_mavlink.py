@@ -505,6 +505,8 @@ def test_modes_are_changed_or_refused(rig):
     assert rig.pilot.mode == 'alt_hold'
     assert rig.ask(176, 1, 4) == [ACCEPTED]
     assert rig.pilot.mode == 'guided'
+    assert 'mode guided' in rig.texts()
+    assert not rig.warnings
     assert rig.ask(176, 1, 1) == [FAILED]  # ACRO
     assert rig.ask(176, 1, 3) == [FAILED]  # AUTO without a mission
     assert 'no mission' in rig.texts()

@@ -72,6 +72,7 @@ class Commands:
         telemetry: Telemetry,
         arm: Arm,
         say: Callable[[str], None],
+        complain: Callable[[str], None],
     ) -> None:
         """Command an autopilot.
 
@@ -81,10 +82,12 @@ class Commands:
             streams: intervals of messages.
             telemetry: sends single messages.
             arm: arms or disarms the controller.
-            say: called with why something is refused.
+            say: called with what was done.
+            complain: called with why something is refused.
         """
         self._link, self._pilot, self._streams = link, autopilot, streams
-        self._telemetry, self._arm, self._say = telemetry, arm, say
+        self._telemetry, self._arm = telemetry, arm
+        self._say, self._complain = say, complain
         self._waiting: dict[tuple[int, int, int], float] = {}
         self._now = 0.0
         self._messages = {m.id: m.msgname for m in link.dialect.mavlink_map.values()}
@@ -154,17 +157,17 @@ class Commands:
         name = f'command {command.number}' if row is None else row.name
         if action is None or row is None:
             result: int | None = UNSUPPORTED
-            self._say(f'{name} is not simulated')
+            self._complain(f'{name} is not simulated')
         elif unset := [k for k in row.uses if math.isnan(_param(command, k))]:
             result = DENIED
-            self._say(f'{name}: parameter {unset[0]} is not set')
+            self._complain(f'{name}: parameter {unset[0]} is not set')
         else:
             result = action(command)
         if result is not None:
             self._acknowledge(command.number, *command.sender, result)
 
     def _refuse(self, result: int, reason: str) -> int:
-        self._say(reason)
+        self._complain(reason)
         return result
 
     def _change_mode(self, name: str) -> int:
@@ -209,7 +212,7 @@ class Commands:
                 return
             self._waiting.pop(key, None)
             if not done:
-                self._say(f'not {"" if on else "dis"}armed: {reason}')
+                self._complain(f'not {"" if on else "dis"}armed: {reason}')
             self._acknowledge(*key, ACCEPTED if done else FAILED)
 
         self._arm(on, answered)
@@ -306,9 +309,11 @@ class Commands:
     def _on_data_stream(self, message: Any) -> None:
         rate = message.req_message_rate if message.start_stop == 1 else 0
         if message.start_stop not in (0, 1):
-            self._say(f'REQUEST_DATA_STREAM: start_stop {message.start_stop}; expected 0 or 1')
+            self._complain(
+                f'REQUEST_DATA_STREAM: start_stop {message.start_stop}; expected 0 or 1'
+            )
         elif not self._streams.set_group(message.req_stream_id, rate):
-            self._say(f'REQUEST_DATA_STREAM: stream {message.req_stream_id} has no messages')
+            self._complain(f'REQUEST_DATA_STREAM: stream {message.req_stream_id} has no messages')
 
 
 def _param(command: Command, number: int) -> float:

@@ -112,13 +112,15 @@ _NO_HARDWARE = 'no such hardware'
 COMMANDS: dict[int, Row] = {
     17: Row('NAV_LOITER_UNLIM', DONE, 'mode POSHOLD'),
     21: Row('NAV_LAND', DONE, 'mode SURFACE'),
-    115: Row('CONDITION_YAW', DONE, 'GUIDED and AUTO: angle, rate, direction, relative',
+    115: Row('CONDITION_YAW', DONE, 'angle, rate, direction, relative; fails but in GUIDED '
+             'and AUTO (ArduSub: accepted)',
              (1, 2, 3, 4)),
     176: Row('DO_SET_MODE', DONE, 'STABILIZE, ALT_HOLD, AUTO, GUIDED, SURFACE, POSHOLD, MANUAL; '
              'ACRO, CIRCLE, MOTOR_DETECT and SURFTRAK fail', (1, 2)),
     178: Row('DO_CHANGE_SPEED', DONE, 'm/s between waypoints', (2,)),
     185: Row('DO_FLIGHTTERMINATION', DONE, 'disarms', (1,)),
-    192: Row('DO_REPOSITION', DONE, 'in GUIDED, or with flag 1 of parameter 2', (2, 5, 6, 7)),
+    192: Row('DO_REPOSITION', DONE, 'in GUIDED, or with flag 1 of parameter 2 '
+             '(ArduSub: unsupported)', (2, 5, 6, 7)),
     224: Row('DO_SET_MISSION_CURRENT', DONE, 'item, and 1: counters of jumps anew', (1,)),
     300: Row('MISSION_START', DONE, 'armed and with a mission'),
     400: Row('COMPONENT_ARM_DISARM', DONE, 'acknowledged when the controller has answered', (1,)),

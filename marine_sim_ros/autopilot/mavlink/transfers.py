@@ -42,6 +42,7 @@ class MissionTransfer:
         mission: MissionRun,
         home: Callable[[], MissionItem],
         say: Callable[[str], None],
+        complain: Callable[[str], None],
     ) -> None:
         """Serve a mission.
 
@@ -49,9 +50,11 @@ class MissionTransfer:
             link: the connection.
             mission: what is flown.
             home: returns item 0.
-            say: called with why something is refused.
+            say: called with what was done.
+            complain: called with why something is refused.
         """
-        self._link, self._mission, self._home, self._say = link, mission, home, say
+        self._link, self._mission, self._home = link, mission, home
+        self._say, self._complain = say, complain
         self._items: list[MissionItem] = []
         self._count = 0
         self._sender: tuple[int, int] | None = None
@@ -84,7 +87,7 @@ class MissionTransfer:
         sender = (message.get_srcSystem(), message.get_srcComponent())
         self._link.send.mission_ack_send(*sender, result, getattr(message, 'mission_type', 0))
         if text:
-            self._say(text)
+            self._complain(text)
 
     def _is_other_type(self, message: Any) -> bool:
         """Refuse fences and rally points."""
@@ -156,7 +159,7 @@ class MissionTransfer:
         assert self._sender is not None
         sender, self._sender = self._sender, None
         self._link.send.mission_ack_send(*sender, result, 0)
-        self._say(text)
+        (self._say if result == ACCEPTED else self._complain)(text)
 
     def _on_list(self, message: Any) -> None:
         kind = getattr(message, 'mission_type', 0)
@@ -203,7 +206,7 @@ class MissionTransfer:
 
     def _on_select(self, message: Any) -> None:
         if reason := self.select(message.seq):
-            self._say(f'MISSION_SET_CURRENT: {reason}')
+            self._complain(f'MISSION_SET_CURRENT: {reason}')
         else:
             self._link.send.mission_current_send(message.seq, max(len(self._mission.items) - 1, 0))
 

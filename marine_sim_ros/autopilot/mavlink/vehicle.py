@@ -79,10 +79,10 @@ class MavlinkVehicle:
         self._streams = Streams(rate, telemetry.send)
         self._telemetry = telemetry
         self._commands = Commands(
-            self.link, self.autopilot, self._streams, telemetry, self._arm, self.refuse
+            self.link, self.autopilot, self._streams, telemetry, self._arm, self.say, self.refuse
         )
         self._missions = MissionTransfer(
-            self.link, self.autopilot.mission, self._home, self.refuse
+            self.link, self.autopilot.mission, self._home, self.say, self.refuse
         )
         parameters = ParameterTransfer(
             self.link, self.autopilot.parameters, self._on_parameter, self.refuse
