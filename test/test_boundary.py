@@ -3,19 +3,22 @@
 
 """Boundary disturbance against its document's numbers, and ventilation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import vehicle_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marine_sim_ros import load_vehicle
+from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.environment.waves import regular_waves
+from marine_sim_ros.model.library import vehicle_names
 from marine_sim_ros.physics.boundary import (
     FADE_END,
     FADE_START,
@@ -365,11 +368,11 @@ def run(vehicle, state, environment=None):
     return output
 
 
-def test_thrusters_near_the_surface_lose_thrust_where_the_vehicle_asks_for_it():
-    vehicle, plain = vehicle_of('bluerov2', ventilation='true'), vehicle_of('bluerov2')
+def test_thrusters_near_the_surface_lose_thrust_unless_the_description_says_otherwise():
+    vehicle, plain = vehicle_of('bluerov2'), vehicle_of('bluerov2', ventilation='false')
     whole = run(plain, rest((0.0, 0.0, -5.0))).thrust
     assert np.array_equal(run(vehicle, rest((0.0, 0.0, -5.0))).thrust, whole)
-    assert np.array_equal(run(plain, rest()).thrust, whole)  # off unless asked for
+    assert np.array_equal(run(plain, rest()).thrust, whole)  # where it is off
     # The verticals are 0.077 m above the others.
     floating = run(vehicle, rest((0.0, 0.0, -0.019)))
     assert floating.thrust[4:] == pytest.approx([0, 0], abs=0)
@@ -380,6 +383,43 @@ def test_thrusters_near_the_surface_lose_thrust_where_the_vehicle_asks_for_it():
     assert np.array_equal(run(vehicle, rest((0.0, 0.0, -0.019)), crest).thrust, whole)
 
 
+def in_air(vehicle, height):
+    return run(vehicle, rest((0.0, 0.0, height))).thrust
+
+
+@pytest.mark.parametrize('name', vehicle_names())
+def test_no_vehicle_pushes_on_air(name):
+    vehicle = vehicle_of(name)
+    assert np.array_equal(in_air(vehicle, 10.0), np.zeros(len(vehicle.thrusters)))
+    # Where no propeller can be near the surface, the thrust is that without one, to the bit.
+    deep = -vehicle.thrusters.ventilation_reach
+    never = replace(
+        vehicle, thrusters=replace(vehicle.thrusters, ventilates=np.zeros(len(vehicle.thrusters)))
+    )
+    assert np.array_equal(in_air(vehicle, deep), in_air(never, deep))
+    assert np.array_equal(in_air(vehicle, deep + 1e-9), in_air(never, deep))
+
+
+def test_thrusters_that_say_nothing_ventilate():
+    text = vehicle_of('bluerov2').urdf.replace('<ventilation>true</ventilation>', '')
+    assert not np.any(in_air(load_vehicle(text), 10.0))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('name', ['bluerov2', 'bluerov2_heavy'])
+def test_full_up_ends_at_the_surface_and_upright(name, tmp_path):
+    script = tmp_path / 'up.yaml'
+    script.write_text(
+        'duration: 12\ninitial: {position: [0, 0, -2]}\nsegments: [{at: 0, axes: {heave: 1}}]\n'
+    )
+    done = simulate(vehicle_of(name), load_scenario(str(script)), dt=0.02)
+    tilt = rpy_from_quaternion(done.orientation)[:, :2]
+    height = 0.25  # of the vehicle, m
+    assert np.max(np.abs(tilt)) < np.radians(30)
+    assert np.max(done.position[:, 2]) < height  # it does not leave the water
+    assert np.ptp(done.position[done.time > 8, 2]) < height / 2  # and bobs
+
+
 def test_rotor_radii_are_read():
     text = vehicle_of('bluerov2').urdf
     assert load_vehicle(text).thrusters.rotor_radius == pytest.approx(np.full(6, 0.038))
@@ -388,7 +428,7 @@ def test_rotor_radii_are_read():
     large = text.replace('<diameter>0.076</diameter>', '<diameter>0.2</diameter>')
     assert load_vehicle(large).thrusters.rotor_radius == pytest.approx(np.full(6, 0.1))
     with pytest.raises(ModelError, match='expected true or false'):
-        load_vehicle(text.replace('<ventilation>false', '<ventilation>maybe'))
+        load_vehicle(text.replace('<ventilation>true', '<ventilation>maybe'))
 
 
 # ---- several surfaces -----------------------------------------------------------------------

@@ -42,13 +42,14 @@ T200 = [
     (1900, 51.485, 381.3, 3533),
 ]
 STILL = Environment()
+DEEP = rest((0.0, 0.0, -5.0))
 
 
 def run(vehicle, pwm, dt=1.0, memory=None, state=None):
     n = len(vehicle.thrusters)
     memory = np.zeros(n) if memory is None else memory
     command = np.full(n, float(pwm)) if np.isscalar(pwm) else np.asarray(pwm, float)
-    return thrusters(vehicle, state or rest(), STILL, memory, pwm=command, dt=dt)
+    return thrusters(vehicle, state or DEEP, STILL, memory, pwm=command, dt=dt)
 
 
 @pytest.mark.parametrize(
@@ -172,9 +173,7 @@ def test_inflow_loss_takes_all_thrust_at_the_zero_thrust_advance():
     pwm = np.full(6, 1500.0)
     pwm[4] = pwm[5] = 1700
     for share, left in ((0, 1), (0.5, 0.5), (1, 0), (-1, 1)):
-        sinking = State(
-            np.zeros(3), np.array([0, 0, 0, 1.0]), np.array([0, 0, -limit * share, 0, 0, 0])
-        )
+        sinking = State(DEEP.position, DEEP.orientation, np.array([0, 0, -limit * share, 0, 0, 0]))
         output, _ = run(vehicle, pwm, state=sinking)
         assert output.thrust[4] == pytest.approx(17.848 * left, abs=1e-9)
 
@@ -204,7 +203,7 @@ def test_one_table_is_scaled_to_the_supply_by_the_law_of_the_battery(volts, ahea
         assert found.thrust == pytest.approx(np.full(6, force), rel=0.02)
         supply = np.array(volts / 16)
         battery, _ = thrusters(
-            whole, rest(), STILL, np.zeros(6), pwm=np.full(6, pwm), dt=1.0, supply=supply
+            whole, DEEP, STILL, np.zeros(6), pwm=np.full(6, pwm), dt=1.0, supply=supply
         )
         assert found.thrust == pytest.approx(battery.thrust, rel=1e-12)
         assert found.power == pytest.approx(battery.power, rel=1e-12)

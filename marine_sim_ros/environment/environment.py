@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -118,6 +119,11 @@ class Environment:
     def density_for(self, fluid_density: float) -> float:
         """Return the water's density, or the given one where none is set, kg/m³."""
         return fluid_density if self.water_density is None else self.water_density
+
+    @property
+    def crest(self) -> Any:
+        """Bound of the elevation of the surface, m."""
+        return 0.0 if self.waves is None else self.waves.crest
 
     def elevation(self, points: Array) -> Array:
         """Return the height η (...) of the surface above or below points (..., 2 or 3), m."""

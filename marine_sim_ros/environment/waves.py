@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -74,6 +75,12 @@ class Waves:
     def significant_height(self) -> float:
         """4 √m₀ with m₀ = Σ a²/2, m."""
         return float(4 * np.sqrt(np.sum(self.amplitude**2) / 2))
+
+    @cached_property
+    def crest(self) -> Any:
+        """Bound of the elevation, Σ a, m."""
+        xp = namespace(self.amplitude)
+        return xp.sum(xp.abs(self.amplitude))
 
     def _phases(self, points: Array, time: float) -> tuple[ModuleType, Array]:
         xp = namespace(points)

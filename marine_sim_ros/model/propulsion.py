@@ -53,7 +53,7 @@ class ThrusterSpec:
     time_constant: float = 0.0
     zero_thrust_pitch: float = 0.0
     rotor_radius: float = T200_DIAMETER / 2
-    ventilates: bool = False
+    ventilates: bool = True
     thrust_deduction: float = 0.0
     azimuth: AzimuthSpec | None = None
     meta: dict[str, str] = field(default_factory=dict)
@@ -275,7 +275,7 @@ def _read_thruster(
         time_constant=number('time_constant', 0.0, 60.0),
         zero_thrust_pitch=pitch / (2 * np.pi),
         rotor_radius=(diameter or T200_DIAMETER) / 2,
-        ventilates=reader.value_of('ventilation', _truth, False),
+        ventilates=reader.value_of('ventilation', _truth, ThrusterSpec.ventilates),
         # Below 0 where the thruster gives more than its curve, as with a higher supply.
         thrust_deduction=number('thrust_deduction', 0.0, 0.9, -1.0),
         azimuth=read_azimuth(reader.child('azimuth'), position, axis, hinges),

@@ -138,6 +138,10 @@ class Damping:
         return linear + parts.linear @ rows**2, square + np.sum(own * rows**2, axis=0)
 
 
+FULL_IMMERSION = 1 / 0.769
+"""h/R from which thrust is whole (``ventilation_factor`` of physics/thrusters.py)."""
+
+
 def _some(values: Any) -> bool:
     """Return whether any of an array's values is above 0; of traced ones, any may be."""
     return not isinstance(values, np.ndarray) or bool(np.any(values > 0))
@@ -229,6 +233,13 @@ class ThrusterSet:
     def lever_arm(self) -> float:
         """Distance of the farthest thruster from the ``base_link`` origin, m."""
         return float(np.linalg.norm(self.position, axis=1).max(initial=0.0))
+
+    @cached_property
+    def ventilation_reach(self) -> Any:
+        """Depth of the ``base_link`` origin from which no thruster ventilates at any tilt, m."""
+        xp = namespace(self.position)
+        lever = xp.sqrt(xp.sum(self.position * self.position, axis=-1))
+        return xp.max(lever + FULL_IMMERSION * self.rotor_radius)
 
     @cached_property
     def any_lag(self) -> bool:

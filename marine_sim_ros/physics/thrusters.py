@@ -15,12 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.control_flow import skip_unless
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.azimuths import AzimuthSet
 from marine_sim_ros.model.supply import power_factor, thrust_factor
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.vehicle import FULL_IMMERSION, Vehicle
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.force import ForceModel, actuated
 
@@ -134,7 +135,7 @@ def ventilation_factor(immersion: Array) -> Array:
     seaway", as Smogeli (2006) gives it.
     """
     xp = namespace(immersion)
-    short = xp.maximum(1 - 0.769 * immersion, xp.zeros_like(immersion))
+    short = xp.maximum(1 - immersion / FULL_IMMERSION, xp.zeros_like(immersion))
     return xp.clip(1 - 0.675 * short**1.258, 0.0, 1.0)
 
 
@@ -235,9 +236,15 @@ def _left(
     """Return what speed of advance and surface leave of bollard thrusts (..., n), N."""
     if vehicle.thrusters.any_inflow_loss:
         thrust = thrust * _advance_factor(vehicle, state, environment, rotor_speed, turned)
-    if vehicle.thrusters.any_ventilation:
-        thrust = thrust * _ventilation(vehicle, state, environment)
-    return thrust
+    if not vehicle.thrusters.any_ventilation:
+        return thrust
+    height = state.position[..., 2]
+    highest = height if height.ndim == 0 else namespace(height).max(height)
+    return skip_unless(
+        highest + (environment.crest + vehicle.thrusters.ventilation_reach) <= 0,
+        lambda: thrust,  # the factor is 1 there, to the bit
+        lambda: thrust * _ventilation(vehicle, state, environment),
+    )
 
 
 def bollard_wrench(
