@@ -141,7 +141,7 @@ def simulate_batch(
     initial: State | None = None,
     seeds: int | Sequence[int] = 0,
     dt: float = DEFAULT_STEP,
-    integrator: str = 'semi_implicit',
+    integrator: str = 'auto',
     implicit_drag: bool = True,
     duration: float | None = None,
     every: int = 20,

@@ -32,7 +32,7 @@ from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.arm.manipulator import by_efforts
-from marine_sim_ros.physics.rigid_body import INTEGRATORS
+from marine_sim_ros.physics.rigid_body import CHOICES
 from marine_sim_ros.sensors import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.scenario import Scenario
@@ -151,7 +151,7 @@ class Program:
         *,
         ticks: int,
         dt: float = DEFAULT_STEP,
-        integrator: str = 'semi_implicit',
+        integrator: str = 'auto',
         implicit_drag: bool = True,
         dtype: str = 'float64',
         every: int = 1,
@@ -164,7 +164,7 @@ class Program:
             settings: one for each vehicle.
             ticks: number of ticks; one more than a multiple of ``every``.
             dt: step, s.
-            integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
+            integrator: ``auto``, ``semi_implicit``, ``rk4`` or ``conserving``.
             implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
             dtype: ``float64`` or ``float32``.
             every: one tick in so many is kept.
@@ -175,9 +175,9 @@ class Program:
         Raises:
             ParameterError: an argument out of its range, or vehicles that differ in structure.
         """
-        if integrator not in INTEGRATORS:
+        if integrator not in CHOICES:
             raise ParameterError(
-                f'integrator is {integrator!r}; expected one of: {", ".join(INTEGRATORS)}'
+                f'integrator is {integrator!r}; expected one of: {", ".join(CHOICES)}'
             )
         self.stamps = np.arange(ticks, dtype=np.int64) * step_nanoseconds(dt)
         self._dtype = dtype
@@ -291,7 +291,7 @@ def simulate_compiled(
     *,
     environment: Environment | None = None,
     dt: float = DEFAULT_STEP,
-    integrator: str = 'semi_implicit',
+    integrator: str = 'auto',
     implicit_drag: bool = True,
     seed: int = 0,
     duration: float | None = None,

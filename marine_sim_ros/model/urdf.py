@@ -37,7 +37,7 @@ from marine_sim_ros.model.kinematics import fixed_frames, link_inertias, total_i
 from marine_sim_ros.model.mass.reader import read_mass_from_parts
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.propulsion import read_thrusters
-from marine_sim_ros.model.radiation import FASTEST
+from marine_sim_ros.model.radiation import AXES, FASTEST
 from marine_sim_ros.model.sensors import Mounting, read_sensors
 from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.model.xml import Element, Reader
@@ -70,13 +70,22 @@ def standard_urdf(root: Element, source: str) -> Any:
         ) from None
 
 
+_SINGULAR = 1e-15
+"""Least over largest eigenvalue that double precision cannot tell from 0."""
+
+
 def _check(vehicle: Vehicle, source: str) -> Vehicle:
     """Raise for a vehicle that cannot be simulated."""
     masses = vehicle.mass_matrix
-    if not np.all(np.isfinite(masses)) or np.min(np.linalg.eigvalsh(masses)) <= 0:
+    if not np.all(np.isfinite(masses)):
+        raise ModelError(f'{source}: mass matrix is not finite; check <inertial> and <added_mass>')
+    values, motions = np.linalg.eigh(masses)
+    if values[0] <= _SINGULAR * values[-1]:
+        axis = AXES[int(np.argmax(np.abs(motions[:, 0])))]
         raise ModelError(
-            f'{source}: mass matrix with added mass is not positive definite; '
-            'check <inertial> and <added_mass>'
+            f'{source}: mass matrix with added mass is not positive definite: its eigenvalues are '
+            f'{values[0]:.3g}, mostly {axis}, to {values[-1]:.3g}; check <inertial> and '
+            f'<added_mass> in {axis}'
         )
     radiation = vehicle.extensions.get('radiation')
     if radiation is not None:

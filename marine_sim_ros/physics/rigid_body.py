@@ -25,7 +25,17 @@ from marine_sim_ros.physics.integration import (
     rk4,
 )
 
-__all__ = ['INTEGRATORS', 'kinetic_energy', 'net_wrench', 'step', 'unforced', 'weight']
+__all__ = [
+    'AUTO',
+    'CHOICES',
+    'INTEGRATORS',
+    'integrator_of',
+    'kinetic_energy',
+    'net_wrench',
+    'step',
+    'unforced',
+    'weight',
+]
 
 _MIDPOINTS = 20
 """Iterations at most; each gains a factor of about dt |ω|/2."""
@@ -172,7 +182,22 @@ def unforced(vehicle: Vehicle, state: State, environment: Environment, dt: float
     return free
 
 
+def integrator_of(vehicle: Vehicle) -> str:
+    """Return the integrator that ``auto`` stands for.
+
+    The explicit Coriolis terms of ``semi_implicit`` add ½ ω² dt of the velocity per second. Lumped
+    drag takes more than that. The drag of a hull's panels vanishes with the speed, so that a hull
+    that turns on the spot would spiral outwards: ``conserving``, but for those with an arm, whose
+    coupling is a choice of its own (physics/arm/articulated.py).
+    """
+    hull = vehicle.hull
+    panelled = hull is not None and hull.panels is not None and vehicle.manipulator is None
+    return 'conserving' if panelled else 'semi_implicit'
+
+
 INTEGRATORS = {'semi_implicit': _semi_implicit, 'rk4': _rk4, 'conserving': _conserving}
+AUTO = 'auto'
+CHOICES = (AUTO, *INTEGRATORS)
 
 
 def step(
@@ -194,10 +219,12 @@ def step(
         environment: environment at its time.
         wrench: τ (..., 6), all of it.
         dt: step, s.
-        integrator: one of ``INTEGRATORS``.
+        integrator: one of ``CHOICES``; ``auto``: that of :func:`integrator_of`.
         implicit_drag: treat the drag as linearly implicit.
         inner: what of it an articulated arm does, or None; ``conserving`` asks for it.
     """
+    if integrator == AUTO:
+        integrator = integrator_of(vehicle)
     return INTEGRATORS[integrator](vehicle, state, environment, wrench, dt, implicit_drag, inner)
 
 

@@ -19,7 +19,7 @@ from marine_sim_ros.control.pilot import OUTPUTS
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.setting import Setting
 from marine_sim_ros.model.hull.hull import FORCE_TERMS
-from marine_sim_ros.physics.rigid_body import INTEGRATORS
+from marine_sim_ros.physics.rigid_body import AUTO, CHOICES
 from marine_sim_ros.sim.scenario import FARTHEST, LARGEST_ANGLE, load_scenario
 
 __all__ = ['OPTIONS', 'Option', 'RunOptions', 'StartOptions']
@@ -196,8 +196,9 @@ class RunOptions:
         choices=('numpy', 'jax', 'compiled'),
     )  # fmt: skip
     integrator: str = option(
-        'semi_implicit', 'time integration of the rigid body', choices=tuple(INTEGRATORS)
-    )
+        AUTO, 'time integration of the rigid body; auto: conserving for hulls with '
+        'panels and without an arm, else semi_implicit', choices=CHOICES,
+    )  # fmt: skip
     environment: str = option(
         '', 'water, waves, current and seabed: shipped name or YAML file', empty='still water',
         metavar='NAME',

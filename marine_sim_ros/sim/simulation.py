@@ -24,7 +24,7 @@ from marine_sim_ros.faults.tables import tables_of
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.arm.gripping import Gripping
-from marine_sim_ros.physics.rigid_body import INTEGRATORS
+from marine_sim_ros.physics.rigid_body import CHOICES
 from marine_sim_ros.physics.tether.cable_state import CableState
 from marine_sim_ros.sensors import SensorInputs, needs_of
 from marine_sim_ros.sensors.series import SensorRecord
@@ -81,7 +81,7 @@ class Simulation:
         environment: Environment | None = None,
         initial: State | None = None,
         dt: float = DEFAULT_STEP,
-        integrator: str = 'semi_implicit',
+        integrator: str = 'auto',
         implicit_drag: bool = True,
         faults: Sequence[Fault] = (),
         seed: int = 0,
@@ -94,7 +94,7 @@ class Simulation:
             environment: default: still water of the vehicle's own density.
             initial: state; default: at rest at the origin.
             dt: step, s.
-            integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
+            integrator: ``auto``, ``semi_implicit``, ``rk4`` or ``conserving``.
             implicit_drag: treat the drag as linearly implicit (not with ``rk4``).
             faults: faults to inject.
             seed: random seed of the faults.
@@ -104,9 +104,9 @@ class Simulation:
         Raises:
             ParameterError: a step or an integrator that does not exist.
         """
-        if integrator not in INTEGRATORS:
+        if integrator not in CHOICES:
             raise ParameterError(
-                f'integrator is {integrator!r}; expected one of: {", ".join(INTEGRATORS)}'
+                f'integrator is {integrator!r}; expected one of: {", ".join(CHOICES)}'
             )
         self.vehicle = vehicle
         self.environment = with_gusts(environment or Environment(), faults)
@@ -384,7 +384,7 @@ def simulate(
     *,
     environment: Environment | None = None,
     dt: float = DEFAULT_STEP,
-    integrator: str = 'semi_implicit',
+    integrator: str = 'auto',
     implicit_drag: bool = True,
     seed: int = 0,
     duration: float | None = None,
@@ -398,7 +398,7 @@ def simulate(
         scenario: the scenario, from :func:`marine_sim_ros.sim.scenario.load_scenario`.
         environment: default: still water of the vehicle's own density.
         dt: step, s.
-        integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
+        integrator: ``auto``, ``semi_implicit``, ``rk4`` or ``conserving``.
         implicit_drag: treat the drag as linearly implicit (not with ``rk4``).
         seed: random seed of noise, sea and faults.
         duration: s; default: the scenario's.

@@ -143,13 +143,13 @@ class Stepping(NamedTuple):
 
     Attributes:
         dt: step, s.
-        integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
+        integrator: ``auto``, ``semi_implicit``, ``rk4`` or ``conserving``.
         implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
         timeout: time without a command after which the thrusters stop, s.
     """
 
     dt: float
-    integrator: str = 'semi_implicit'
+    integrator: str = 'auto'
     implicit_drag: bool = True
     timeout: float = COMMAND_TIMEOUT
 
