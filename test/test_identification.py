@@ -23,7 +23,12 @@ from marine_sim_ros.identification.parameters import ParameterSet
 from marine_sim_ros.identification.samples import make_samples
 from marine_sim_ros.identification.sensors import Noise, noisy_odometry
 from marine_sim_ros.identification.shooting import Shooting, stretches
-from marine_sim_ros.identification.thrust import Angles, commands_of_pwm, commands_of_thrust
+from marine_sim_ros.identification.thrust import (
+    Angles,
+    check_pulses,
+    commands_of_pwm,
+    commands_of_thrust,
+)
 from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
 from marine_sim_ros.identification.weak_form import first_guess
 from marine_sim_ros.model.vehicle import Damping
@@ -276,6 +281,19 @@ def test_a_recording_of_the_default_bluerov2_is_fitted(tmp_path, capsys):
     # What was fitted comes on top of the kept elements: the drag along an axis is the true one.
     for fitted, true in zip(again.damping.by_axis, vehicle.damping.by_axis, strict=True):
         np.testing.assert_allclose(fitted[:3], true[:3], rtol=0.05, atol=1.0)
+
+
+@pytest.mark.parametrize(
+    ('size', 'text'),
+    [(0.8, 'fractions of full thrust'), (45.0, 'thrust in N or kgf'), (3200.0, 'rpm')],
+)
+def test_commands_that_are_no_pulse_widths_are_refused(size, text):
+    values = size * np.random.default_rng(2).uniform(-1, 1, (200, 6))
+    values[:50] = 0.0
+    with pytest.raises(ParameterError, match=text) as told:
+        check_pulses(values, 'thrusters/pwm')
+    assert str(told.value).startswith('thrusters/pwm: values from -')
+    check_pulses(np.where(values > 0, 1500 + values / size * 400, 65535), 'thrusters/pwm')
 
 
 def test_thrust_turns_with_recorded_azimuths():

@@ -25,7 +25,7 @@ _SETTLED = 0.5
 """s; rotors have forgotten by then how fast they turned before."""
 _UNUSED = 65535.0
 _FEW = 0.2
-"""Fraction of pulse widths among commands below which they are in another unit."""
+"""Fraction of pulse widths below which, or of negative numbers from which on, the unit is wrong."""
 _PULSES = (800.0, 2200.0)
 """µs; anything else (0, 65535) is a channel that is switched off."""
 
@@ -123,7 +123,8 @@ def check_pulses(values: np.ndarray, name: str) -> None:
     """
     given = values[np.isfinite(values) & (values != 0) & (values != _UNUSED)]
     on = (given >= _PULSES[0]) & (given <= _PULSES[1])
-    if not given.size or on.mean() > _FEW:
+    # Speeds of rotors may be among pulse widths by their size, but half of them are negative.
+    if not given.size or (on.mean() > _FEW and np.mean(given < 0) < _FEW):
         return
     low, high = float(given.min()), float(given.max())
     largest = max(abs(low), abs(high))
