@@ -25,7 +25,7 @@ _SETTLED = 0.5
 """s; rotors have forgotten by then how fast they turned before."""
 _UNUSED = 65535.0
 _FEW = 0.2
-"""Fraction of pulse widths below which, or of negative numbers from which on, the unit is wrong."""
+"""Share of pulse widths below which, or of negative numbers above which, the unit is wrong."""
 _PULSES = (800.0, 2200.0)
 """µs; anything else (0, 65535) is a channel that is switched off."""
 
