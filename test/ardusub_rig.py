@@ -116,9 +116,13 @@ class Rig:
         while (message := self.mavlink.recv_match()) is not None:
             if message.get_srcComponent() != 1:  # the firmware passes the companion's on
                 continue
-            self.last[message.get_type()] = message
-            if message.get_type() == 'STATUSTEXT':
-                self.texts.append((round(self.time, 2), message.text))
+            self.hear(message)
+
+    def hear(self, message):
+        """Remember a message of the firmware."""
+        self.last[message.get_type()] = message
+        if message.get_type() == 'STATUSTEXT':
+            self.texts.append((round(self.time, 2), message.text))
 
     def _navigate(self, state):
         self.companion.listen()
