@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
-from marine_sim_ros.core.files import read_text_file
+from marine_sim_ros.core.files import expand_home, read_text_file
 from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
 
@@ -41,7 +41,7 @@ class ConfigFiles(Generic[Content]):
         """Return the path of a shipped file by its name, or the path itself."""
         path = resource_folder('config') / self.folder / f'{name_or_path}.yaml'
         if '/' in str(name_or_path) or not path.is_file():
-            path = Path(name_or_path).expanduser()
+            path = expand_home(name_or_path)
         return path
 
     def load(self, name_or_path: str | Path) -> Content:

@@ -11,7 +11,14 @@ from pathlib import Path
 
 from marine_sim_ros.core.errors import MarineSimError
 
-__all__ = ['MAX_TEXT_BYTES', 'check_archive', 'check_file', 'read_file', 'read_text_file']
+__all__ = [
+    'MAX_TEXT_BYTES',
+    'check_archive',
+    'check_file',
+    'expand_home',
+    'read_file',
+    'read_text_file',
+]
 
 MAX_TEXT_BYTES = 2_000_000
 """Largest configuration file: the 100,000 values that a YAML file may have take less."""
@@ -23,6 +30,14 @@ _KINDS = {
     stat.S_IFIFO: 'a pipe',
     stat.S_IFSOCK: 'a socket',
 }
+
+
+def expand_home(path: str | Path) -> Path:
+    """Return a path with its ``~`` replaced; as it is where that user has no home."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
 
 
 def check_file(path: Path, limit: int, error: type[MarineSimError]) -> None:

@@ -5,31 +5,26 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import AbstractContextManager, suppress
-from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.user_cache import cache_folder
 
-__all__ = ['PRECISIONS', 'cache_folder', 'precision', 'require_jax', 'wait_for_programs']
+__all__ = ['PRECISIONS', 'precision', 'require_jax', 'wait_for_programs']
 
 PRECISIONS = ('float64', 'float32')
 
 
 def require_jax() -> None:
-    """Raise MissingPackageError without JAX; else point its cache to :func:`cache_folder`."""
+    """Raise MissingPackageError without JAX; else point its cache to this user's folder."""
     jax = require('jax', "the engine 'jax'")
     if jax.config.jax_compilation_cache_dir is None:
-        jax.config.update('jax_compilation_cache_dir', str(cache_folder()))
-        jax.config.update('jax_persistent_cache_min_compile_time_secs', 0.1)
-
-
-def cache_folder() -> Path:
-    """Return where compiled programs are kept between runs."""
-    base = os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'
-    return Path(base) / 'marine_sim_ros' / 'jax'
+        folder = cache_folder('jax')
+        if folder is not None:
+            jax.config.update('jax_compilation_cache_dir', str(folder))
+            jax.config.update('jax_persistent_cache_min_compile_time_secs', 0.1)
 
 
 def precision(name: str) -> AbstractContextManager[Any]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.config_files import ConfigFiles
+from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.core.yaml_file import YamlReader, shown
 from marine_sim_ros.environment.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
@@ -129,7 +130,7 @@ def _materials(reader: YamlReader, folder: Path) -> Materials | None:
         return None
     if not isinstance(reader.value, str):
         raise reader.error(f' is {shown(reader.value)}; expected the name of a material file')
-    return load_materials(folder / Path(reader.value).expanduser())
+    return load_materials(folder / expand_home(reader.value))
 
 
 def _water(reader: YamlReader) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.stamps import step_nanoseconds
 from marine_sim_ros.core.state import State
@@ -41,7 +42,7 @@ def start_of(options: RunOptions) -> State:
 def _world_text(options: RunOptions, file: str, folder: Path) -> tuple[str, str]:
     """Return the text of the world and where it is from; meshes go to a folder."""
     if file:
-        path = Path(file).expanduser()
+        path = expand_home(file)
         try:
             return absolute_uris(path.read_text(encoding='utf-8'), path), str(path)
         except (OSError, UnicodeDecodeError) as error:

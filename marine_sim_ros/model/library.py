@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from marine_sim_ros.core.errors import ModelError, ParameterError
+from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.core.progress import Progress, no_progress
 from marine_sim_ros.core.registry import VEHICLES
 from marine_sim_ros.core.resources import resource_folder
@@ -68,7 +69,7 @@ def vehicle_path(name_or_path: str) -> Path:
         for path in (f / (name_or_path + s) for f in _folders() for s in _SUFFIXES):
             if path.is_file():
                 return path
-    path = Path(name_or_path).expanduser()
+    path = expand_home(name_or_path)
     if path.is_file():
         return path
     raise ModelError(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.files import read_text_file
+from marine_sim_ros.core.files import expand_home, read_text_file
 from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
 from marine_sim_ros.model.contact.material import (
@@ -143,7 +143,7 @@ def load_materials(path: str | Path) -> Materials:
     Raises:
         ParameterError: one line with what, where, and what was expected.
     """
-    text = read_text_file(Path(path).expanduser(), ParameterError)
+    text = read_text_file(expand_home(path), ParameterError)
     return parse_materials(text, str(path))
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError, ParameterError
-from marine_sim_ros.core.files import read_file
+from marine_sim_ros.core.files import expand_home, read_file
 
 __all__ = ['PACKAGE_PATH', 'add_package_paths', 'package_around', 'package_folder']
 
@@ -35,7 +35,7 @@ def add_package_paths(folders: Iterable[str]) -> None:
     """
     found = []
     for folder in folders:
-        path = Path(folder).expanduser()
+        path = expand_home(folder)
         if not path.is_dir():
             raise ParameterError(f'--package-path {folder}: is no folder')
         found.append(str(path.resolve()))

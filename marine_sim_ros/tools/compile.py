@@ -11,7 +11,8 @@ import time
 from marine_sim_ros.control.settings import load_controller
 from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
 from marine_sim_ros.core.state import rest
-from marine_sim_ros.engine.availability import cache_folder, require_jax
+from marine_sim_ros.core.user_cache import kept_programs
+from marine_sim_ros.engine.availability import require_jax
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import vehicle_of
@@ -109,5 +110,5 @@ def execute(options: argparse.Namespace) -> int:
         with waiting('compiling'):
             spent = _scenario(vehicle, environment, settings, scenario)
         print(f'simulate {vehicle.name}, {settings.scenario}: {spent:.1f} s')
-    print(f'programs are in {cache_folder()}, after {time.perf_counter() - begun:.1f} s')
+    print(f'{kept_programs()}, after {time.perf_counter() - begun:.1f} s')
     return 0

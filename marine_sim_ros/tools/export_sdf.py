@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.model.library import load_vehicle, vehicle_path
 from marine_sim_ros.model.materials import load_materials, shipped_materials, without_effect
 from marine_sim_ros.sdf.drives import DRIVES
@@ -63,7 +63,7 @@ def execute(options: argparse.Namespace) -> int:
     """Write it; features that SDF cannot express are reported on standard error."""
     if options.meshes == 'copy' and not options.output:
         raise ParameterError('--meshes copy: needs a place to copy to; expected -o FILE')
-    output = Path(options.output).expanduser() if options.output else None
+    output = expand_home(options.output) if options.output else None
     if output is not None:
         check_file(output, '-o', parents=True)
     path = vehicle_path(options.vehicle)

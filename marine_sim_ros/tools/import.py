@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError, ParameterError, RunError
+from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.core.text import printable
 from marine_sim_ros.doctor.verdict import Verdict, judge_motion
 from marine_sim_ros.importers.draft import Draft, Options
@@ -76,11 +77,11 @@ def execute(options: argparse.Namespace) -> int:
         raise ParameterError(f'--max-thrust {options.max_thrust:g}; expected 0 or more, N')
     arguments = xacro_arguments(options.vehicle_arguments)
     base = arguments.pop('base_link', '')
-    path = Path(options.file).expanduser()
+    path = expand_home(options.file)
     imported = import_vehicle(
         path, Options(options.model, base, options.max_thrust, arguments, options.cameras)
     )
-    output = Path(options.output).expanduser() if options.output else None
+    output = expand_home(options.output) if options.output else None
     folder = None if output is None else output.parent
     text = urdf_text(imported, folder)
     for label, texts in (('assumed', imported.assumptions), ('not taken', imported.dropped)):

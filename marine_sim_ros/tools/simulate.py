@@ -14,7 +14,8 @@ import psutil
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import ticks_of
-from marine_sim_ros.engine.availability import cache_folder, require_jax
+from marine_sim_ros.core.user_cache import kept_programs
+from marine_sim_ros.engine.availability import require_jax
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
@@ -152,6 +153,6 @@ def execute(options: argparse.Namespace) -> int:
     span = seconds[-1] - seconds[0]
     print(f'{len(seconds)} ticks, {span:g} s in {wall:.2f} s ({span / wall:.1f} x)')
     if settings.engine == 'jax':
-        print(f'compiled in {compiling:.2f} s; programs are kept in {cache_folder()}')
+        print(f'compiled in {compiling:.2f} s; {kept_programs()}')
     print(f'trajectory_sha256 {run.sha256}')
     return 0 if all(ok for ok, _ in verdicts) else 1

@@ -122,12 +122,13 @@ def execute(options: argparse.Namespace) -> int:
     from rclpy.signals import SignalHandlerOptions
 
     from marine_sim_ros.nodes.teleop import TeleopNode
+    from marine_sim_ros.ros.base.logs import log_words
     from marine_sim_ros.ros.base.process import Shutdown, executor
 
     shutdown = Shutdown()
     signal.signal(signal.SIGHUP, lambda *_: setattr(shutdown, 'asked', True))
     # The screen shows what the log would say in the middle of it.
-    words = ['--ros-args', '--disable-stdout-logs']
+    words = ['--ros-args', '--disable-stdout-logs', *log_words()]
     rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
     overrides = [
         Parameter('vehicle', value=options.vehicle),

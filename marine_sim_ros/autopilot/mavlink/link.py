@@ -12,11 +12,11 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.files import expand_home
 
 __all__ = ['FEATURE', 'MavlinkLink', 'read_key', 'wrong_number']
 
@@ -84,7 +84,7 @@ def read_key(path: str) -> bytes:
         ParameterError: a file that cannot be read, or is empty.
     """
     try:
-        text = Path(path).expanduser().read_text(encoding='utf-8').strip()
+        text = expand_home(path).read_text(encoding='utf-8').strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, 'strerror', None) or 'no text'
         raise ParameterError(f'ground_station_key {path}: {reason}') from None

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.autopilot.mavlink.mission import MAX_ITEMS, MissionItem, item_fault
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.files import expand_home
 
 __all__ = ['parse_mission', 'read_mission']
 
@@ -30,7 +30,7 @@ def read_mission(path: str) -> tuple[MissionItem, ...]:
     Raises:
         ParameterError: one line with what is wrong, where, and what was expected.
     """
-    file = Path(path).expanduser()
+    file = expand_home(path)
     try:
         if file.stat().st_size > LARGEST_FILE or not file.is_file():
             raise ParameterError(f'{path}: expected a file of at most {LARGEST_FILE} bytes')

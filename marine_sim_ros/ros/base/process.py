@@ -23,6 +23,7 @@ from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.parent_process import end_with_parent
 from marine_sim_ros.ros.base.bus import Bus
+from marine_sim_ros.ros.base.logs import log_words
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.messages.type_support import import_type_support
 
@@ -97,7 +98,7 @@ def join() -> None:
     end_with_parent()
     import_type_support()
     # Not sys.argv, which is that of the command: rcl reads any NAME:=VALUE there as a remap rule.
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(args=log_words(), signal_handler_options=SignalHandlerOptions.NO)
     name = f'_early_{os.getpid()}'  # hidden
     _joined.append(Node(name, enable_rosout=False, start_parameter_services=False))
 
@@ -108,7 +109,8 @@ def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
     end_with_parent()
     import_type_support()
     if not _joined:
-        rclpy.init(args=ros_words(), signal_handler_options=SignalHandlerOptions.NO)
+        words = [*ros_words(), *log_words()]
+        rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
     code = 1
     nodes: list[SuiteNode] = []  # also those before one that cannot be made
     try:

@@ -11,13 +11,15 @@ import rclpy
 from rclpy.exceptions import NotInitializedException
 from rclpy.node import Node
 
+from marine_sim_ros.ros.base.logs import log_words
+
 __all__ = ['main']
 
 
 def main() -> None:
     """Make a participant; its error, in one line, on standard output, and exit code 1."""
     try:
-        rclpy.init(args=[])
+        rclpy.init(args=log_words())
         Node('_security', enable_rosout=False, start_parameter_services=False).destroy_node()
     except (RuntimeError, NotInitializedException) as error:  # RCLError is a RuntimeError
         sys.stdout.write(' '.join(str(error).split()) + '\n')

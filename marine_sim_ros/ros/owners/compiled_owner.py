@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.engine.availability import cache_folder, require_jax
+from marine_sim_ros.core.user_cache import kept_programs
+from marine_sim_ros.engine.availability import require_jax
 from marine_sim_ros.ros.base.parameters import Parameter
 from marine_sim_ros.ros.forces.compiled_graph import CompiledGraph
 from marine_sim_ros.ros.forces.force_node import CompiledTick
@@ -70,7 +71,7 @@ class CompiledOwner(StateOwner):
         self._compiling = self._engine.compile_time
         self.get_logger().info(
             f'engine jax: all forces of {self.vehicle.name} in one program, compiled in '
-            f'{self._compiling:.1f} s; programs are kept in {cache_folder()}'
+            f'{self._compiling:.1f} s; {kept_programs()}'
         )
 
     def on_reset(self) -> None:

@@ -1,0 +1,74 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Caches and log files are optional, and nobody else can put anything in them."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from marine_sim_ros.core import user_cache
+from marine_sim_ros.core.files import expand_home
+from marine_sim_ros.core.user_cache import cache_folder, kept_programs
+
+
+@pytest.fixture
+def base(monkeypatch, tmp_path):
+    folder = tmp_path / 'cache'
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv('XDG_CACHE_HOME', str(folder))
+    return folder
+
+
+@pytest.mark.parametrize('part', ['.', 'marine_sim_ros', 'marine_sim_ros/jax'])
+def test_folders_that_others_can_write_are_not_used(base, part):
+    folder = base / part
+    folder.mkdir(parents=True, exist_ok=True)
+    assert cache_folder('jax') == base / 'marine_sim_ros' / 'jax'
+    folder.chmod(0o777)
+    assert cache_folder('jax') is None
+    assert 'programs are not kept' in kept_programs()
+    folder.chmod(0o1777)  # as /tmp: nobody else replaces what is there
+    assert cache_folder('jax') is not None
+
+
+def test_folders_of_another_user_are_not_used(base, monkeypatch):
+    owner = base.stat().st_uid
+    monkeypatch.setattr(user_cache.os, 'geteuid', lambda: owner + 1)
+    assert (cache_folder('jax') is None) is (owner != 0)  # root may write anywhere
+
+
+@pytest.mark.parametrize('kind', ['file', 'link'])
+def test_what_is_no_folder_is_not_used(base, kind):
+    (base / 'marine_sim_ros').mkdir()
+    path = base / 'marine_sim_ros' / 'jax'
+    if kind == 'file':
+        path.write_text('')
+    else:
+        path.symlink_to(path)
+    assert cache_folder('jax') is None
+
+
+def test_no_home(monkeypatch, tmp_path):
+    monkeypatch.delenv('XDG_CACHE_HOME', raising=False)
+    monkeypatch.setenv('HOME', 'relative')
+    assert cache_folder('jax') is None
+    monkeypatch.setenv('HOME', str(tmp_path))
+    assert expand_home('~/pool.yaml') == tmp_path / 'pool.yaml'
+    assert str(expand_home('~no_such_user/pool.yaml')) == '~no_such_user/pool.yaml'
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize('home', ['', '/proc', '/dev/null'])
+def test_rcl_starts_without_a_folder_for_logs(home, tmp_path):
+    environment = {k: v for k, v in os.environ.items() if k not in ('HOME', 'ROS_LOG_DIR')}
+    environment |= {'HOME': home} if home else {}
+    started = (
+        'import rclpy; from marine_sim_ros.ros.base.logs import log_words; '
+        'rclpy.init(args=log_words()); rclpy.shutdown()'
+    )
+    command = [sys.executable, '-c', started]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, '')
