@@ -22,6 +22,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors.gps import geodetic
+from marine_sim_ros.sensors.partners import partner_of
 from marine_sim_ros.sensors.series import due
 
 __all__ = ['Fix', 'Fixes']
@@ -62,6 +63,11 @@ class Fixes:
             raise ParameterError(
                 f'navigation is usbl, and {vehicle.name} has none; expected a <sensor '
                 'type="usbl">, as of a BlueROV2 with --set usbl:=true'
+            )
+        if carrier := partner_of(instruments.usbl.sensor):
+            raise ParameterError(
+                f'navigation is usbl, and the transceiver is on vehicle {carrier!r}; expected one '
+                'that is fixed in map, or another navigation'
             )
         self._usbl, self._receiver = instruments.usbl, instruments.receiver
         self._before = -1

@@ -1,14 +1,14 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Numbers as fields of dataclasses, each with its default, range and unit, stated once."""
+"""Numbers and names as fields of dataclasses, each with its meaning, stated once."""
 
 from __future__ import annotations
 
 from dataclasses import field, fields
 from typing import Any, NamedTuple
 
-__all__ = ['Number', 'number', 'numbers_of']
+__all__ = ['Number', 'number', 'numbers_of', 'text', 'texts_of']
 
 
 class Number(NamedTuple):
@@ -37,3 +37,13 @@ def number(default: Any, low: float, high: float, unit: str, about: str) -> Any:
 def numbers_of(kind: type) -> dict[str, Number]:
     """Return the fields of a dataclass that are numbers, by name."""
     return {f.name: f.metadata['number'] for f in fields(kind) if 'number' in f.metadata}
+
+
+def text(about: str) -> Any:
+    """Return a field of a dataclass that is a name; by default it is empty."""
+    return field(default='', metadata={'text': about})
+
+
+def texts_of(kind: type) -> dict[str, str]:
+    """Return the fields of a dataclass that are names, and their meanings."""
+    return {f.name: f.metadata['text'] for f in fields(kind) if 'text' in f.metadata}

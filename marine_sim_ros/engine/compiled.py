@@ -34,6 +34,7 @@ from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.arm.manipulator import by_efforts
 from marine_sim_ros.physics.rigid_body import CHOICES
 from marine_sim_ros.sensors import SensorInputs
+from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.simulation import DEFAULT_STEP, diverged
@@ -306,6 +307,7 @@ def simulate_compiled(
     Raises:
         MarineSimError: an argument out of range, or a state that is no longer finite.
     """
+    check_partners(vehicle.sensors, '', {})
     setting = setting_of(vehicle, scenario, environment, seed, controller)
     wanted = scenario.duration if duration is None else duration
     program = Program(

@@ -430,6 +430,8 @@ class Namespace:
         holds = _data(condition).item()
         if _known(holds):
             return short() if holds else full()
+        if np.ndim(holds):  # of a column each: what is short must hold for all of them
+            holds = jnp.all(holds)
         return jax.lax.cond(holds, lambda: _traced(short()), lambda: _traced(full()))
 
     @staticmethod

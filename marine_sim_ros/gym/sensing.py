@@ -18,6 +18,7 @@ from marine_sim_ros.engine.stepper import Forces
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, Readings, SensorInputs
+from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.series import ideal_readings
 
 __all__ = ['Sensing']
@@ -64,6 +65,7 @@ class Sensing:
         """
         if not vehicle.sensors:
             raise ParameterError(f'{vehicle.name} has no sensors; expected observe: state')
+        check_partners(vehicle.sensors, '', {})
         self._environment = environment
         self._period = round(period * NANOSECONDS)
         self._seeds, self._began = np.zeros((2, count), np.int64)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from functools import partial
@@ -14,7 +15,7 @@ import numpy as np
 
 from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.numbers import Number, numbers_of
+from marine_sim_ros.core.numbers import Number, numbers_of, texts_of
 from marine_sim_ros.core.registry import SENSORS
 from marine_sim_ros.core.spatial import quaternion_product, rotation_matrix
 from marine_sim_ros.core.stamps import NANOSECONDS
@@ -158,7 +159,7 @@ def _without_origin(reader: Reader) -> Reader:
 
 def _check_children(reader: Reader, kind: Any) -> None:
     """Raise for attributes and elements that nobody reads."""
-    known = numbers_of(kind.spec) if kind.spec is not None else {}
+    known = {*numbers_of(kind.spec), *texts_of(kind.spec)} if kind.spec is not None else set()
     for child in reader.element:
         if child.tag not in known:
             expected = ', '.join(sorted({*known, 'origin'}))
@@ -177,7 +178,20 @@ def _read_spec(reader: Reader, spec: type, preset: Mapping[str, Any]) -> Any:
     for name, known in numbers_of(spec).items():
         default = preset.get(name, known.default)
         values[name] = reader.value_of(name, partial(_number, known=known), default)
-    return spec(**values)
+    for name in texts_of(spec):
+        values[name] = reader.value_of(name, _name, '')
+    try:
+        return spec(**values)
+    except ValueError as error:
+        raise reader.error(str(error)) from None
+
+
+def _name(reader: Reader) -> str:
+    """Return the name of a vehicle or link in an element, or an empty text."""
+    found = (reader.element.text or '').strip().strip('/')
+    if len(reader.element) or not re.fullmatch(r'[\w./-]*', found):
+        raise reader.error(f'is {found[:80]!r}; expected the name of a vehicle or link')
+    return found
 
 
 def _number(reader: Reader, *, known: Number) -> Any:

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class Body:
         material: name of its material.
         looks: returns the parts that cameras see, in its frame.
         label: what it is in a camera's segmentation; None: another vehicle.
+        frames: translation (3,), m, and quaternion (4,) of the links fixed to it, by name.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Body:
     material: str = 'aluminium'
     looks: Callable[[], tuple[Part, ...]] = tuple
     label: int | None = None
+    frames: Mapping[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
 
 def body_hits(body: Body, origins: Array, directions: Array) -> tuple[Array, Array]:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Other vehicles as the ray sensors and cameras of a vehicle see them."""
+"""Other vehicles as the sensors of a vehicle meet them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.kinematics import body_frame
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.bodies import Body
 from marine_sim_ros.sensors.camera.own_looks import OwnLooks, moved_payloads, tether_body
@@ -46,6 +47,10 @@ def body_of(vehicle: Vehicle, name: str) -> Body:
         np.zeros(3),
         np.array([0.0, 0.0, 0.0, 1.0]),
         looks=OwnLooks(vehicle),
+        frames={
+            f.name: (f.translation, f.quaternion)
+            for f in (body_frame(vehicle.base_link), *vehicle.frames)
+        },
     )
 
 

@@ -3,6 +3,7 @@
 
 """Pinger: range and bearing, in the sensor's own frame, of a beacon that is heard on board.
 
+The beacon is fixed in map, or another vehicle of the fleet carries it.
 An array of hydrophones hears the pings of a beacon at a known time (synchronised clocks, or as
 answers to its own interrogation), so that their delay is the range. The angles are those of the
 VRX acoustic pinger plugin (Open Robotics: range, bearing and elevation in the vehicle's frame).
@@ -23,6 +24,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.noise import white
+from marine_sim_ros.sensors.partners import FarEnd, carried_pose
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorChart,
@@ -38,11 +40,11 @@ __all__ = ['PINGER', 'Pinger']
 
 
 @dataclass(frozen=True)
-class Pinger:
+class Pinger(FarEnd):
     """Parameters of a receiver and its beacon."""
 
     beacon: tuple[float, ...] = number(
-        (0.0, 0.0, -1.0), -1e5, 1e5, 'm', 'place of the beacon in map'
+        (0.0, 0.0, -1.0), -1e5, 1e5, 'm', 'place of the beacon in map, or on its vehicle'
     )
     range_noise: float = number(0.0, 0.0, 1e3, 'm', 'standard deviation of the range')
     bearing_noise: float = number(
@@ -64,6 +66,8 @@ def _measure(
     """
     del inputs
     spec, beacon = sensor.spec, np.array(sensor.spec.beacon)
+    if spec.vehicle:
+        beacon, _ = carried_pose(spec, spec.beacon, environment)
     place = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
     away = np.asarray(to_body(state.orientation, beacon - place)) @ sensor.rotation
     distance = np.sqrt(np.sum(away * away, axis=-1))

@@ -120,7 +120,8 @@ class SensorTopic:
         fields: function of a sensor and one reading: the message's other fields by name,
             nested ones as mappings; None where there is nothing to send.
         when: whether a sensor has this topic; None: each has.
-        frame: frame of the messages; empty: that of the sensor.
+        frame: frame of the messages, or a function of the sensor that returns it; empty: that of
+            the sensor.
         odometry: whether the messages (nav_msgs/Odometry) are in the frame ``<name>_odom``, which
             lies level where the sensor was at its first reading; x is then its heading.
         unit: unit of messages that are one number (std_msgs), for people.
@@ -131,14 +132,15 @@ class SensorTopic:
     type: str
     fields: Callable[[Sensor, Readings], Mapping[str, Any] | None]
     when: Callable[[Sensor], bool] | None = None
-    frame: str = ''
+    frame: str | Callable[[Sensor], str] = ''
     odometry: bool = False
     unit: str = ''
     on_demand: bool = False
 
     def frame_of(self, sensor: Sensor, prefix: str = '') -> str:
         """Return the frame of the messages of a sensor, whose own frames have a prefix."""
-        return self.frame or prefix + (f'{sensor.name}_odom' if self.odometry else sensor.frame)
+        named = self.frame(sensor) if callable(self.frame) else self.frame
+        return named or prefix + (f'{sensor.name}_odom' if self.odometry else sensor.frame)
 
 
 class Comparison(NamedTuple):

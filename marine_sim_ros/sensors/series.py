@@ -26,6 +26,7 @@ from marine_sim_ros.faults.sensors import added_latency, dropped, frozen, with_e
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors.camera.own_looks import OwnLooks
 from marine_sim_ros.sensors.neighbours import beside, body_of
+from marine_sim_ros.sensors.partners import sees_others
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel
 
 __all__ = [
@@ -324,7 +325,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
         stamps, faults = self._stamps[rows], self._faults
         states = State(*(x[rows] for x in self._states))
         around, inputs = None, self.inputs.at(rows)
-        if self._others and SENSORS[sensor.kind].sees:
+        if self._others and sees_others(sensor):
             around, inputs = self._among(rows, inputs)
         ideal = ideal_readings(
             sensor, self._environment, stamps, states, inputs, at_once=self._at_once, around=around

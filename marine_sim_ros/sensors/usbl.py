@@ -1,8 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""USBL: range and bearing of the vehicle from a transceiver at a fixed place in map.
+"""USBL: range and bearing of the vehicle from a transceiver.
 
+The transceiver is fixed in map, and measures in its axes; or another vehicle of the fleet, a ship
+for example, carries it, and it measures in the axes of that vehicle or of one of its links.
 The transceiver interrogates, and the transponder on the vehicle answers at the time of the stamp;
 the message comes when the answer has travelled back.
 """
@@ -16,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.numbers import number
-from marine_sim_ros.core.spatial import in_map
+from marine_sim_ros.core.spatial import in_map, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.noise import chance, white
+from marine_sim_ros.sensors.partners import FarEnd, carried_pose
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorChart,
@@ -37,11 +40,11 @@ __all__ = ['USBL', 'Usbl']
 
 
 @dataclass(frozen=True)
-class Usbl:
+class Usbl(FarEnd):
     """Parameters of a USBL."""
 
     transceiver: tuple[float, ...] = number(
-        (0.0, 0.0, -1.0), -1e5, 1e5, 'm', 'place of the transceiver in map'
+        (0.0, 0.0, -1.0), -1e5, 1e5, 'm', 'place of the transceiver in map, or on its vehicle'
     )
     range_noise: float = number(0.0, 0.0, 1e3, 'm', 'standard deviation of the range')
     bearing_noise: float = number(
@@ -59,16 +62,24 @@ class Usbl:
 def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
-    """Return range, azimuth (from the x axis of map, anticlockwise), elevation (up), delay, place.
+    """Return range, azimuth (from the x axis, anticlockwise), elevation (up), delay, place.
 
-    There is no reading beyond the greatest range, or out of the water.
+    There is no reading beyond the greatest range, or where the transponder or a transceiver on a
+    vehicle is out of the water. Both are where they are at the time of the stamp.
     """
     del inputs
     spec = sensor.spec
     place = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
-    away = place - np.array(spec.transceiver)
-    distance = np.sqrt(np.sum(away * away, axis=-1))
     heard = place[..., 2] < environment.elevation(place)
+    carried: dict[str, np.ndarray] = {}
+    if spec.vehicle:
+        origin, turn = carried_pose(spec, spec.transceiver, environment)
+        heard = heard & (origin[2] < environment.elevation(origin))
+        away = (place - origin) @ rotation_matrix(turn)
+        carried = {'transceiver': np.concatenate([origin, turn])}
+    else:
+        away = place - np.array(spec.transceiver)
+    distance = np.sqrt(np.sum(away * away, axis=-1))
     if spec.max_range:
         heard = heard & (distance <= spec.max_range)
     polar = [
@@ -80,7 +91,8 @@ def _measure(
     return {
         'polar': found,
         'delay': distance / spec.sound_speed,
-        'position': _position_of(spec, found),
+        'position': _position_of(spec, {'polar': found, **carried}),
+        **carried,
     }
 
 
@@ -91,9 +103,21 @@ def _unit(polar: np.ndarray) -> np.ndarray:
     return np.stack(parts, axis=-1)
 
 
-def _position_of(spec: Usbl, polar: np.ndarray) -> np.ndarray:
+def _direction(readings: Readings) -> np.ndarray:
+    """Return the unit vector (..., 3) in map from the transceiver to the transponder."""
+    along = _unit(readings['polar'])
+    if 'transceiver' not in readings:
+        return along
+    turn = rotation_matrix(readings['transceiver'][..., 3:])
+    return np.asarray((turn @ along[..., None])[..., 0])
+
+
+def _position_of(spec: Usbl, readings: Readings) -> np.ndarray:
     """Return the place (..., 3) in map of range, azimuth and elevation (..., 3)."""
-    return np.array(spec.transceiver) + polar[..., :1] * _unit(polar)
+    origin = np.array(spec.transceiver)
+    if 'transceiver' in readings:
+        origin = readings['transceiver'][..., :3]
+    return origin + readings['polar'][..., :1] * _direction(readings)
 
 
 def _disturb(
@@ -108,7 +132,7 @@ def _disturb(
     spec, name = sensor.spec, sensor.name
     noise = np.array([spec.range_noise, spec.bearing_noise, spec.bearing_noise])
     polar = readings['polar'] + white(seed, name, stamps, noise)
-    position = _position_of(spec, polar)
+    position = _position_of(spec, {**readings, 'polar': polar})
     if spec.outlier_share:
         wrong = chance(seed, f'{name}/outlier', stamps, spec.outlier_share)[..., None]
         error = white(seed, f'{name}/outlier', stamps, spec.outlier_size)
@@ -122,7 +146,7 @@ def _polar(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 
 
 def _position(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
-    spec, along = sensor.spec, _unit(readings['polar'])
+    spec, along = sensor.spec, _direction(readings)
     across = float(readings['polar'][0]) * spec.bearing_noise
     line = np.outer(along, along)
     covariance = np.zeros((6, 6))
@@ -140,13 +164,19 @@ def _numbers(message: Any) -> tuple[float, ...]:
     return (*vector_numbers(pose.pose.position), *(pose.covariance[i] for i in (0, 7, 14)))
 
 
+def _axes(sensor: Sensor) -> str:
+    """Return the frame in whose axes range and bearing are."""
+    spec = sensor.spec
+    return f'{spec.vehicle}/{spec.frame or "base_link"}' if spec.vehicle else 'map'
+
+
 USBL = SensorModel(
     'usbl',
     _measure,
     disturb=_disturb,
     spec=Usbl,
     topics=(
-        SensorTopic('polar', 'geometry_msgs/msg/Vector3Stamped', _polar, frame='map'),
+        SensorTopic('polar', 'geometry_msgs/msg/Vector3Stamped', _polar, frame=_axes),
         SensorTopic(
             'position', 'geometry_msgs/msg/PoseWithCovarianceStamped', _position, frame='map'
         ),

@@ -19,6 +19,7 @@ from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.tether.tether import Tether
 from marine_sim_ros.physics.tether.tether import check_reach
 from marine_sim_ros.physics.tether.towing import towed, towing_wrench
+from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sim.anchors import check_anchor, towed_by
 from marine_sim_ros.sim.graph import namespace_of, seen_parts
 from marine_sim_ros.sim.options import RunOptions
@@ -43,6 +44,7 @@ class _Member:
         self.name, self.seed = namespace_of(run), run.seed
         vehicle = vehicle_of(run.named_vehicle())
         check_anchor(vehicle, self.name, run.neighbours)
+        check_partners(vehicle.sensors, self.name, run.neighbours)
         self.tether: Tether | None = vehicle.extensions.get('tether')
         self.by = towed_by(self.name, run.neighbours)
         scenario = load_scenario(run.scenario)

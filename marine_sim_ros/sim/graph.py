@@ -29,6 +29,7 @@ from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.tether.towing import towed
 from marine_sim_ros.sensors import moving_parts, sensor_nodes
 from marine_sim_ros.sensors.camera.video_address import next_address
+from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sim.anchors import check_anchor, towed_by
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
@@ -224,6 +225,7 @@ def describe(
     warn(vehicle.warnings)
     namespace = namespace_of(options, vehicle.name)
     check_anchor(vehicle, namespace, options.neighbours)
+    check_partners(vehicle.sensors, namespace, options.neighbours)
     pullers = towed_by(namespace, options.neighbours)
     vehicle = towed(vehicle, pullers)
     environment = run_environment(options.environment, current=options.current)

@@ -27,6 +27,7 @@ from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.rigid_body import CHOICES
 from marine_sim_ros.physics.tether.cable_state import CableState
 from marine_sim_ros.sensors import SensorInputs, needs_of
+from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.player import (
     ScriptedPilot,
@@ -345,6 +346,7 @@ def scenario_ticks(
     Raises:
         MarineSimError: an argument out of range.
     """
+    check_partners(vehicle.sensors, '', {})
     pilot = ScriptedPilot(scenario, vehicle, controller)
     for force in FORCES.entries:
         if force.check is not None:

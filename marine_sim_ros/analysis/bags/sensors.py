@@ -31,6 +31,7 @@ from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.scene.bodies import Body
 from marine_sim_ros.sensors import SensorInputs
 from marine_sim_ros.sensors.neighbours import among, body_of
+from marine_sim_ros.sensors.partners import sees_others
 from marine_sim_ros.sensors.sensor_model import SensorChart
 from marine_sim_ros.sensors.series import ideal_readings
 
@@ -291,7 +292,7 @@ def _compared(
     state = State(*np.split(_at(motion.odom, stamps, 13), [3, 7], axis=1))
     inputs = SensorInputs(time, _at(motion.acceleration, stamps, 6), _at(motion.supply, stamps, 3))
     model = model_of(topic.sensor)
-    sees = model.sees and around.bodies
+    sees = around.bodies and sees_others(topic.sensor)
     ideal = ideal_readings(
         topic.sensor,
         around.environment,

@@ -92,7 +92,7 @@ COMMAND_HOLD = Parameter(
 NEIGHBOURS = Parameter(
     'neighbours',
     '',
-    'vehicle and vehicle_arguments of each other vehicle that sonars see, JSON by namespace',
+    'vehicle and vehicle_arguments of each other vehicle that sensors meet, JSON by namespace',
     empty='none',
 )
 SEEN = Parameter(

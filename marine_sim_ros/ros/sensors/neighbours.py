@@ -22,7 +22,7 @@ from marine_sim_ros.ros.ticks.gathering import Gathering
 from marine_sim_ros.sensors import SensorInputs, moving_parts
 from marine_sim_ros.sensors.neighbours import beside, body_of
 
-__all__ = ['Neighbours']
+__all__ = ['Neighbours', 'described_neighbours']
 
 
 class Neighbours(OtherVehicles):
@@ -33,18 +33,25 @@ class Neighbours(OtherVehicles):
         gathered: the same, and the last known parts by name of the topic: what is waited for.
     """
 
-    def __init__(self, node: SuiteNode, text: str, needs: Collection[str]) -> None:
+    def __init__(
+        self,
+        node: SuiteNode,
+        text: str,
+        needs: Collection[str],
+        partners: Collection[str] | None = None,
+    ) -> None:
         """Load the vehicles.
 
         Args:
             node: node of the sensors.
             text: value of the parameter ``neighbours``.
             needs: what the sensors see move of vehicles, of ``topics.NEEDS``.
+            partners: names of the vehicles that count; None: all.
 
         Raises:
             MarineSimError: not JSON, or a vehicle that cannot be used.
         """
-        vehicles = _vehicles(text)
+        vehicles = _vehicles(text, partners)
         self._bodies = {name: body_of(vehicle, name) for name, vehicle in vehicles.items()}
         super().__init__(
             node,
@@ -96,12 +103,25 @@ class Neighbours(OtherVehicles):
         return beside(environment, own, self._bodies, given, others)
 
 
-def _vehicles(text: str) -> dict[str, Vehicle]:
+def _vehicles(text: str, partners: Collection[str] | None) -> dict[str, Vehicle]:
+    return {
+        name: vehicle_of(parameters)
+        for name, parameters in described_neighbours(text).items()
+        if partners is None or name.strip('/') in partners
+    }
+
+
+def described_neighbours(text: str) -> dict[str, dict[str, Any]]:
+    """Return vehicle and vehicle_arguments by namespace, of the parameter ``neighbours``.
+
+    Raises:
+        ParameterError: it is not such a JSON object.
+    """
     if not text:
         return {}
     try:
         told = json.loads(text)
-        known = {
+        return {
             name: {
                 'vehicle': str(one['vehicle']),
                 'vehicle_arguments': [str(text) for text in one['vehicle_arguments']],
@@ -113,4 +133,3 @@ def _vehicles(text: str) -> dict[str, Vehicle]:
             f'neighbours is {text[:80]!r}; expected a JSON object with vehicle and '
             'vehicle_arguments by namespace'
         ) from None
-    return {name: vehicle_of(parameters) for name, parameters in known.items()}

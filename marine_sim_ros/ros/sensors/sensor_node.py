@@ -32,13 +32,14 @@ from marine_sim_ros.ros.messages.convert import (
     transform_message,
 )
 from marine_sim_ros.ros.messages.sequences import JointNumbers, read_joints
-from marine_sim_ros.ros.sensors.neighbours import Neighbours
+from marine_sim_ros.ros.sensors.neighbours import Neighbours, described_neighbours
 from marine_sim_ros.ros.sensors.own_parts import listen_to_parts
 from marine_sim_ros.ros.ticks.gathering import Gathering
 from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs
 from marine_sim_ros.sensors.camera.own_looks import OwnLooks
 from marine_sim_ros.sensors.camera.video_address import video_address
 from marine_sim_ros.sensors.dead_reckoning import start_pose
+from marine_sim_ros.sensors.partners import check_partners, partner_of
 from marine_sim_ros.sensors.sensor_model import SensorTopic
 from marine_sim_ros.sensors.series import Moment, SensorReader
 
@@ -152,8 +153,11 @@ class SensorsNode(SuiteNode):
         none = SensorInputs.none()
         self._last = {need: getattr(none, need) for need in needs}
         sees = any(s.reader.model.sees for s in self._sensors)
-        others = self.values.get('neighbours', '') if sees else ''
-        self._neighbours = Neighbours(self, others, found)
+        sensors = [s.reader.sensor for s in self._sensors]
+        partners = {name for name in map(partner_of, sensors) if name}
+        others = self.values.get('neighbours', '') if sees or partners else ''
+        check_partners(sensors, self.get_namespace(), described_neighbours(others))
+        self._neighbours = Neighbours(self, others, found, None if sees else partners)
         last = {**self._last, **self._neighbours.gathered}
         self._gathering = Gathering(self._on_motion, last, self._neighbours.gathered)
         self._neighbours.listen(self._gathering)

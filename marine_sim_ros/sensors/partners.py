@@ -1,0 +1,110 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Another vehicle of the fleet that carries the far end of an acoustic sensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.numbers import text
+from marine_sim_ros.core.registry import SENSORS
+from marine_sim_ros.core.spatial import in_map, quaternion_product, rotation_matrix
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.library import vehicle_of
+from marine_sim_ros.model.vehicle import Sensor
+
+__all__ = ['FarEnd', 'carried_pose', 'check_partners', 'partner_of', 'sees_others']
+
+
+@dataclass(frozen=True)
+class FarEnd:
+    """The carrier of the far end: none, or a vehicle of the fleet and a frame of it."""
+
+    vehicle: str = text('vehicle of the fleet that carries it; none: it is fixed in map')
+    frame: str = text('link of that vehicle in whose axes the place is; none: its base_link')
+
+    def __post_init__(self) -> None:
+        """Check that a frame has a vehicle.
+
+        Raises:
+            ValueError: it has none.
+        """
+        if self.frame and not self.vehicle:
+            raise ValueError(f'<frame> is {self.frame!r} without a <vehicle>; expected both')
+
+
+def partner_of(sensor: Sensor) -> str:
+    """Return the name of the vehicle that carries a sensor's far end, or an empty text."""
+    return sensor.spec.vehicle.strip('/') if isinstance(sensor.spec, FarEnd) else ''
+
+
+def sees_others(sensor: Sensor) -> bool:
+    """Return whether the readings of a sensor depend on other vehicles."""
+    kind = SENSORS.get(sensor.kind)
+    return bool(partner_of(sensor)) or (kind is not None and kind.sees)
+
+
+def carried_pose(
+    spec: FarEnd, point: tuple[float, ...], environment: Environment
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return position (3,), m, and quaternion (4,) in map of a point of the carrier.
+
+    NaN where the environment does not have the carrier.
+
+    Args:
+        spec: the carrier.
+        point: in the axes of its frame, m.
+        environment: with the other vehicles.
+    """
+    name = spec.vehicle.strip('/')
+    body = next((b for b in environment.bodies if b.name.strip('/') == name), None)
+    if body is None:
+        return np.full(3, np.nan), np.full(4, np.nan)
+    local, turn = np.array(point), body.orientation
+    if spec.frame:
+        place, own = body.frames[spec.frame]
+        local, turn = place + rotation_matrix(own) @ local, quaternion_product(turn, own)
+    return in_map(body.position, body.orientation, local[None, :])[0], turn
+
+
+def check_partners(sensors: Iterable[Sensor], namespace: str, others: Mapping[str, Any]) -> None:
+    """Check that the far ends of sensors are at other vehicles of the run.
+
+    Args:
+        sensors: of a vehicle.
+        namespace: its namespace, such as ``/scout_1``; empty: none.
+        others: ``vehicle`` and ``vehicle_arguments`` of the others by their namespaces.
+
+    Raises:
+        ParameterError: a far end is at the vehicle itself, at none of the run, or in a frame that
+            the other vehicle does not have.
+    """
+    names = ', '.join(other.strip('/') for other in others) or '(a fleet with it, --fleet)'
+    for sensor in sensors:
+        wanted = partner_of(sensor)
+        if not wanted:
+            continue
+        start = f'sensor {sensor.name} of {namespace.strip("/") or "the vehicle"}: '
+        if wanted == namespace.strip('/'):
+            raise ParameterError(
+                f'{start}its <vehicle> is the vehicle itself; expected one of: {names}'
+            )
+        if '/' + wanted not in others:
+            raise ParameterError(
+                f'{start}its <vehicle> is {wanted!r}, which is not in this run; expected one of: '
+                f'{names}'
+            )
+        if frame := sensor.spec.frame:
+            other = vehicle_of(others['/' + wanted])
+            known = [other.base_link, *(f.name for f in other.frames)]
+            if frame not in known:
+                raise ParameterError(
+                    f'{start}its <frame> is {frame!r}, which {wanted} does not have; expected '
+                    f'one of: {", ".join(known)}'
+                )
