@@ -32,7 +32,10 @@ def fleet_file(tmp_path, sensors, *, names=('scout', 'boat')):
     (tmp_path / 'push.yaml').write_text(script)
     (tmp_path / 'scout.urdf').write_text(BODY.replace('</robot>', f'{sensors}</robot>'))
     (tmp_path / 'boat.urdf').write_text(BODY.replace('</robot>', HEAD))
-    places = {'scout': '[12, 5, -9], rpy: [0.1, 0.2, 2.0]', 'boat': '[2, -1, -2], rpy: [0, 0.2, 0.5]'}
+    places = {
+        'scout': '[12, 5, -9], rpy: [0.1, 0.2, 2.0]',
+        'boat': '[2, -1, -2], rpy: [0, 0.2, 0.5]',
+    }
     rows = '\n'.join(
         f'  - {{vehicle: {tmp_path / place}.urdf, name: {name}, scenario: {tmp_path}/push.yaml, '
         f'initial: {{position: {places[place]}}}}}'
@@ -148,3 +151,24 @@ def test_a_vehicle_alone_has_no_far_end():
     vehicle = load_vehicle('bluerov2', usbl='true', usbl_vehicle='boat')
     with pytest.raises(MarineSimError, match=r"'boat', which is not in this run; .*--fleet"):
         simulate(vehicle, load_scenario('dive'), duration=0.1)
+
+
+@pytest.mark.ros
+def test_the_graph_reads_the_same_to_the_bit(processes, tmp_path):
+    from graph import STEP, recorded
+
+    named = '<vehicle>boat</vehicle><frame>head</frame><range_noise>0.1</range_noise>'
+    path = fleet_file(tmp_path, USBL.format(named) + PINGER.format(named))
+    more = ('--dt', STEP, '--real-time-factor', 0, '--seed', 4, '--composed')
+    process = processes.marine_sim('run', '--fleet', path, *more, '--record', tmp_path / 'out')
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    runs = fleet_runs(FLEETS.load(str(path)), RunOptions(seed=4, dt=STEP))
+    expected = simulate_fleet(runs)['/scout'].sensors
+    topics = recorded(tmp_path / 'out', 'scout')
+    for name in ('usbl', 'pinger'):
+        messages = [m for _, m in sorted(topics[f'{name}/polar'].items())]
+        found = [[m.vector.x, m.vector.y, m.vector.z] for m in messages]
+        sent = expected[name]['polar'][expected[name].arrival <= 1_000_000_000]
+        np.testing.assert_array_equal(found, sent)
+        assert messages[0].header.frame_id == {'usbl': 'boat/head'}.get(name, 'scout/pinger_frame')
