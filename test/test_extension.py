@@ -14,6 +14,13 @@ import pytest
 from conftest import ROOT, has
 from graph import manifest, numbers, recorded
 
+from marine_sim_ros.core.errors import RunError
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.physics.force import ForceInputs
+from marine_sim_ros.physics.guard import guarded_force
+from marine_sim_ros.sim.scenario import load_scenario
+
 EXAMPLE = ROOT / 'examples' / 'net_drag'
 
 
@@ -58,14 +65,16 @@ def marine_sim(*arguments, environment, codes=(0,)):
     command = [sys.executable, '-m', 'marine_sim_ros.tools.main', *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode in codes, done.stdout + done.stderr
-    return done.stdout
+    return done
 
 
 @pytest.mark.long
 def test_its_entries_are_listed_and_its_vehicle_is_sound(environment):
     for kind, name in (('forces', 'net'), ('sensors', 'speed_log'), ('vehicles', 'net_rov')):
-        assert name in json.loads(marine_sim('list', kind, '--json', environment=environment))
-    found = json.loads(marine_sim('doctor', 'net_rov', '--json', environment=environment))
+        assert name in json.loads(
+            marine_sim('list', kind, '--json', environment=environment).stdout
+        )
+    found = json.loads(marine_sim('doctor', 'net_rov', '--json', environment=environment).stdout)
     assert not [f for f in found['findings'] if f['severity'] != 'hint']
 
 
@@ -195,4 +204,70 @@ def test_an_interrupted_import_computes_nothing_and_says_so(environment, tmp_pat
     )  # fmt: skip
     assert done.returncode == 2
     assert "entry 'wind' of broken: its import was interrupted" in done.stderr
+    assert done.stderr.count('\n') == 1
+
+
+FORCE = """
+import numpy as np
+from marine_sim_ros.physics import ForceModel
+
+def step(vehicle, state, environment, inputs, memory, /, *, dt):
+    ticks = memory or 0
+    if ticks < 5:
+        return np.zeros(6), ticks + 1
+    {failure}
+
+WIND = ForceModel('wind', step, label='Wind')
+"""
+
+
+@pytest.mark.parametrize(
+    ('failure', 'reason'),
+    [
+        ("raise ValueError('first\\n\\nsecond')", 'step failed: ValueError: first second;'),
+        ('raise SystemExit(0)', 'step failed: SystemExit: 0;'),
+        ('return 1 / 0', 'step failed: ZeroDivisionError: division by zero;'),
+        ('return None', 'step returned NoneType; expected (wrench, memory)'),
+        ('return np.zeros(3), ticks', 'a wrench of shape (3,); expected (6,), N and N·m'),
+        ('return np.zeros((2, 6)), ticks', 'a wrench of shape (2, 6); expected (6,), N and N·m'),
+        ("return 'drag', ticks", 'a wrench of type str; expected (6,), N and N·m'),
+        ('return np.full(6, np.nan), ticks', 'nan nan nan nan nan nan]; expected finite numbers'),
+    ],
+)
+def test_a_force_that_fails_is_an_error_with_its_name(failure, reason):
+    names = {}
+    exec(FORCE.format(failure=failure), names)
+    force = guarded_force(names['WIND'], "forces: entry 'wind' of broken")
+    vehicle, still = load_vehicle('simple_rov'), load_scenario('dive').initial_state()
+    inputs = ForceInputs.idle(vehicle, still)
+    wrench, memory = force.step(vehicle, still, Environment(), inputs, 4, dt=0.005)
+    assert np.array_equal(wrench, np.zeros(6))
+    with pytest.raises(RunError) as failed:
+        force.step(vehicle, still, Environment(), inputs, memory, dt=0.005)
+    assert str(failed.value).startswith("forces: entry 'wind' of broken: step ")
+    assert reason in str(failed.value)
+    assert '\n' not in str(failed.value)
+
+
+@pytest.mark.ros
+def test_a_force_that_fails_ends_the_run_of_its_node(environment, tmp_path, ros_environment):
+    environment |= {
+        k: ros_environment[k] for k in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE')
+    }
+    with_force(environment, tmp_path, FORCE.format(failure="raise ValueError('no wind')"))
+    done = marine_sim(
+        'run', 'simple_rov', '--scenario', 'dive', '--duration', 1, '--real-time-factor', 0,
+        '--composed', environment=environment, codes=(1,),
+    )  # fmt: skip
+    said = done.stdout + done.stderr
+    assert "entry 'wind' of broken: step failed: ValueError: no wind" in said
+    assert 'Traceback' not in said
+
+
+def test_a_force_that_fails_ends_a_simulation_with_one_line(environment, tmp_path):
+    with_force(environment, tmp_path, FORCE.format(failure='raise SystemExit(0)'))
+    given = ('simulate', 'simple_rov', '--scenario', 'dive', '--duration', 0.1)
+    done = marine_sim(*given, environment=environment, codes=(1,))
+    start = "ERROR: marine_sim_ros.forces: entry 'wind' of broken: step failed: SystemExit: 0;"
+    assert done.stderr.startswith(start)
     assert done.stderr.count('\n') == 1

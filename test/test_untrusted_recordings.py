@@ -14,7 +14,7 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.bags import description
 from marine_sim_ros.bags.storage import QoS, storage
 from marine_sim_ros.core.errors import MarineSimError, ModelError, RecordingError
-from marine_sim_ros.core.text import printable
+from marine_sim_ros.core.printable import printable
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import without_xacro

@@ -67,16 +67,20 @@ def _package(point: Any) -> str:
 class Registry(Mapping[str, Any]):
     """Entries by name, in order: those of this package first."""
 
-    def __init__(self, group: str, kinds: tuple[str, ...], **built_in: str) -> None:
+    def __init__(
+        self, group: str, kinds: tuple[str, ...], *, guard: str = '', **built_in: str
+    ) -> None:
         """Name the entry-point group.
 
         Args:
             group: its name without its prefix.
             kinds: classes of entries, as ``module:class``.
+            guard: function of an entry of another package and of its name, as
+                ``module:function``, that returns the entry to use; empty: the entry itself.
             **built_in: this package's own entries.
         """
         self.group, self._kinds = f'marine_sim_ros.{group}', kinds
-        self._built_in = built_in
+        self._built_in, self._guard = built_in, guard
         self._imported: dict[str, Any] = {}
 
     @cached_property
@@ -99,12 +103,16 @@ class Registry(Mapping[str, Any]):
                 self._leave_out(point, f'{type(error).__name__}: {error}')
             else:
                 if isinstance(entry, kinds := tuple(map(_imported, self._kinds))):
-                    found[point.name] = entry
+                    found[point.name] = self._guarded(entry, point)
                 else:
                     expected = ' or '.join(kind.__name__ for kind in kinds)
                     said = f'is of type {type(entry).__name__}; expected {expected}'
                     self._leave_out(point, said)
         return found
+
+    def _guarded(self, entry: Any, point: Any) -> Any:
+        owner = f'{self.group}: entry {point.name!r}{_package(point)}'
+        return _imported(self._guard)(entry, owner) if self._guard else entry
 
     @cached_property
     def entries(self) -> tuple[Any, ...]:
@@ -140,6 +148,7 @@ class Registry(Mapping[str, Any]):
 FORCES = Registry(
     'forces',
     ('marine_sim_ros.physics.force:ForceModel',),
+    guard='marine_sim_ros.physics.guard:guarded_force',
     thrusters='marine_sim_ros.physics.thrusters:THRUSTERS',
     fins='marine_sim_ros.physics.fins:FINS',
     buoyancy='marine_sim_ros.physics.buoyancy:BUOYANCY',

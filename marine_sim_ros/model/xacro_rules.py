@@ -20,7 +20,7 @@ import yaml
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import read_text_file
-from marine_sim_ros.core.text import printable
+from marine_sim_ros.core.printable import printable
 from marine_sim_ros.core.yaml_file import parse_yaml
 from marine_sim_ros.model.packages import package_folder
 from marine_sim_ros.model.trust import ReadableFolders, is_trusted

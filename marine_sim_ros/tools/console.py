@@ -59,6 +59,8 @@ def execute(options: argparse.Namespace) -> int:
     try:
         while server.alive:
             threading.Event().wait(0.2)
+    except KeyboardInterrupt:  # the way in which it ends
+        pass
     finally:
         server.close()
         replay.close()

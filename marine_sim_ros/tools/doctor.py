@@ -14,8 +14,8 @@ from pathlib import Path
 from rich.text import Text
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.printable import printable
 from marine_sim_ros.core.terminal import Terminal
-from marine_sim_ros.core.text import printable
 from marine_sim_ros.doctor.autofix import autofixed
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context

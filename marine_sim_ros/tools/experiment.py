@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +30,7 @@ from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.options import add_option, free_folder, xacro_arguments
 from marine_sim_ros.tools.progress import bar, waiting
-from marine_sim_ros.tools.reporting import print_warnings, write_file
+from marine_sim_ros.tools.reporting import print_error, print_warnings, write_file
 from marine_sim_ros.tools.tables import print_comparisons
 
 __all__ = ['add_arguments', 'execute']
@@ -79,7 +78,7 @@ def execute(options: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory(prefix='marine_sim_') as folder:
             return _run(plan, Path(folder) / 'run', graph=options.graph, keep=False)
     except RunFailed as error:
-        print(f'ERROR: {error}', file=sys.stderr)
+        print_error(error)
         return 1
 
 

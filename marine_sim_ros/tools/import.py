@@ -11,7 +11,7 @@ from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError, ParameterError, RunError
 from marine_sim_ros.core.files import expand_home
-from marine_sim_ros.core.text import printable
+from marine_sim_ros.core.printable import printable
 from marine_sim_ros.doctor.verdict import Verdict, judge_motion
 from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.load import import_vehicle

@@ -14,10 +14,10 @@ from importlib import import_module
 from marine_sim_ros import __version__
 from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.errors import MarineSimError, RunError
-from marine_sim_ros.core.text import printable
 from marine_sim_ros.tools.completion import complete, wanted
 from marine_sim_ros.tools.output import discard_output
 from marine_sim_ros.tools.parsing import Parser
+from marine_sim_ros.tools.reporting import print_error
 
 __all__ = ['main']
 
@@ -42,6 +42,15 @@ VERBS = {
 }
 """Summary of each verb's module; kept here, as some modules take a second to import."""
 
+INTERRUPTED = 130
+"""Exit code of a verb that ctrl-C ends before its result is complete, as of shells."""
+
+KEPT = {
+    'simulate': 'nothing was kept',
+    'sweep': 'complete blocks are kept in --out, and the same command goes on from them',
+}
+"""What is left of a verb that is interrupted."""
+
 
 def parser(arguments: Sequence[str]) -> Parser:
     """Return the parser of all verbs, with the options of the requested one."""
@@ -63,7 +72,10 @@ def parser(arguments: Sequence[str]) -> Parser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; exit codes: 0 done, 1 the run or check failed, 2 bad input."""
+    """Run the command line.
+
+    Exit codes: 0 done, 1 the run or check failed, 2 bad input, 130 ended by ctrl-C.
+    """
     given = sys.argv[1:] if arguments is None else arguments
     if wanted():
         complete(parser)
@@ -80,18 +92,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = options.execute(options)
         sys.stdout.flush()
     except MarineSimError as error:
-        print(f'ERROR: {printable(str(error))}', file=sys.stderr)
+        print_error(error)
         code = 1 if isinstance(error, RunError) else 2
     except BrokenPipeError:
         discard_output()
         code = 0
     except OSError as error:
-        place = f'{error.filename}: ' if error.filename else ''
-        print(f'ERROR: {place}{error.strerror or error}', file=sys.stderr)
+        print_error(error)
         discard_output()
         code = 1
+    except MemoryError as error:
+        print_error(error)
+        code = 1
     except KeyboardInterrupt:
-        code = 0
+        verb = next((word for word in given if word in VERBS), 'marine_sim')
+        print_error(f'{verb}: interrupted; {KEPT.get(verb, "its result is not complete")}')
+        code = INTERRUPTED
     sys.exit(code)
 
 

@@ -10,15 +10,26 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from marine_sim_ros.core.errors import RecordingError
-from marine_sim_ros.core.text import printable
+from marine_sim_ros.core.printable import printable
 
-__all__ = ['check_file', 'print_warnings', 'write_file']
+__all__ = ['check_file', 'print_error', 'print_warnings', 'write_file']
 
 
 def print_warnings(texts: Iterable[str]) -> None:
     """Print each warning once."""
     for text in dict.fromkeys(texts):
         print(printable(f'WARNING: {text}'), file=sys.stderr)
+
+
+def print_error(error: BaseException | str) -> None:
+    """Print what went wrong in one line, which is never empty."""
+    if isinstance(error, OSError):
+        place = f'{error.filename}: ' if error.filename else ''
+        text = f'{place}{error.strerror or error}'
+    else:
+        text = str(error)
+    line = ' '.join(text.split('\n')).strip() or type(error).__name__
+    print(f'ERROR: {printable(line)}', file=sys.stderr)
 
 
 def check_file(path: Path, option: str, *, parents: bool = False) -> None:

@@ -17,7 +17,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.time import Time
 
-from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError, RunError
 from marine_sim_ros.core.printable import printable
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.environment.environment import Environment
@@ -293,11 +293,17 @@ class SuiteNode(Node):
         return self.create_subscription(topic.type, topic.name, guarded, topic.qos, raw=raw)
 
     def surviving(self, name: str, callback: Callable[..., None]) -> Callable[..., None]:
-        """Return a callback whose failure is reported, with a name, and survived."""
+        """Return a callback whose failure is reported, with a name, and survived.
+
+        RunError is none of the message: it ends the process with exit code 1.
+        """
 
         def guarded(*given: Any) -> None:
             try:
                 callback(*given)
+            except RunError as error:  # not of the message
+                self.get_logger().error(str(error))
+                self.end(1)
             except Exception as error:  # whatever a message brings: a node does not die of it
                 self.warn_throttled(f'{name}: {type(error).__name__}: {error}', error=True)
 
