@@ -20,9 +20,9 @@ from marine_sim_ros.doctor.checks import CHECKS_OF_TEXT, CHECKS_OF_VEHICLE, exam
 from marine_sim_ros.doctor.context import load_context
 from marine_sim_ros.doctor.diagnostic import Severity
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
-from marine_sim_ros.doctor.steps import drag_rates, drag_step_limit, surface_stiffness
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.model.xacro_expansion import read_description
+from marine_sim_ros.sim.safe_step import drag_rates, drag_step_limit, surface_stiffness
 from marine_sim_ros.tools.main import main
 
 trimesh = pytest.importorskip('trimesh')
@@ -175,7 +175,7 @@ FAULTS = {
     'hardly any drag': (GZ, put('>33.732 ', '>0.33732 '), 'top-speed', WARNING),
     'drag beyond any step': (GZ, put('3.992 3.992 3.992', '3992 3.992 3.992'),
                              'drag-step', WARNING),
-    'stiff surface': (GZ, put('<height>0.25', '<height>0.0001'), 'surface-step',
+    'stiff surface': (GZ, put('<height>0.25', '<height>0.0001'), 'safe-step',
                       WARNING),
     'NED frame': (ROV, upside_down, 'looks-down', WARNING),
     'millimetre mesh': (ROV, mm_mesh, 'millimetres', ERROR),

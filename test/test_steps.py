@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The default integrator at a coarse and a fine step, and masses that have no inverse."""
+"""Safe steps, the default integrator, and masses that have no inverse."""
 
 import numpy as np
 import pytest
@@ -9,22 +9,56 @@ from conftest import vehicle_of
 
 from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import run_environment
+from marine_sim_ros.environment.waves import regular_waves
 from marine_sim_ros.model.library import vehicle_names
 from marine_sim_ros.physics.rigid_body import AUTO, CHOICES, INTEGRATORS, integrator_of
+from marine_sim_ros.sim.safe_step import safe_step, step_warnings, surface_stiffness
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 
+SHORT_WAVES = Environment(waves=regular_waves(0.1, 1.0))
+"""0.1 m high, of 1 s: the shortest that a step of 1/60 of their period, 17 ms, is safe in."""
 
-@pytest.mark.long
-@pytest.mark.parametrize('name', vehicle_names())
-def test_four_times_the_default_step_ends_where_the_default_does(name, tmp_path):
+
+@pytest.mark.parametrize(
+    ('name', 'water'),
+    [(name, Environment()) for name in vehicle_names()]
+    + [('surface_vessel', SHORT_WAVES), ('wamv', SHORT_WAVES)],
+)
+def test_the_safe_step_ends_where_the_default_does(name, water, tmp_path):
     script = tmp_path / 'turn.yaml'
-    script.write_text('duration: 6\nsegments: [{at: 0, axes: {surge: 0.5, yaw: 0.2}}]\n')
-    turn = load_scenario(str(script))
-    whole, fine = (
-        simulate(vehicle_of(name), turn, dt=dt).position for dt in (4 * DEFAULT_STEP, DEFAULT_STEP)
-    )
+    script.write_text('duration: 2\nsegments: [{at: 0, axes: {surge: 0.5, yaw: 0.2}}]\n')
+    turn, vehicle = load_scenario(str(script)), vehicle_of(name)
+    steps = safe_step(vehicle, water).seconds, DEFAULT_STEP
+    coarse, fine = (simulate(vehicle, turn, environment=water, dt=dt).position for dt in steps)
     path = np.sum(np.linalg.norm(np.diff(fine, axis=0), axis=1))
-    assert np.linalg.norm(whole[-1] - fine[-1]) < 0.025 * path
+    assert np.linalg.norm(coarse[-1] - fine[-1]) < 0.03 * path  # first order in the step
+
+
+@pytest.mark.parametrize('name', vehicle_names())
+def test_shipped_vehicles_may_take_the_default_step(name):
+    sea = run_environment('moderate_sea')
+    assert step_warnings(vehicle_of(name), sea, DEFAULT_STEP, AUTO) == []
+    (line,) = step_warnings(vehicle_of(name), sea, 0.1, AUTO)
+    assert line.startswith('dt is 0.1 s; expected at most 0.0')
+
+
+def test_safe_steps_are_those_of_the_closed_forms():
+    rov = vehicle_of('bluerov2')
+    linear, squared = (float(c[5]) for c in rov.damping.by_axis)
+    pushes = rov.thrusters.effectiveness[5] * rov.thrusters.thrust_of_pwm(
+        np.array([1100.0, 1900.0])[:, None] * np.ones(len(rov.thrusters))
+    )
+    moment = np.max(pushes, axis=0).sum()
+    rate = (np.sqrt(linear**2 + 4 * squared * moment) - linear) / (2 * squared)
+    assert safe_step(rov).seconds == pytest.approx(0.1 / rate, rel=1e-6)
+    boat = vehicle_of('wamv')
+    heave = np.sqrt(surface_stiffness(boat) / boat.mass_matrix[2, 2])
+    assert safe_step(boat).seconds == pytest.approx(0.3 / heave)
+    assert safe_step(boat, SHORT_WAVES).seconds == pytest.approx(1 / 60)
+    gz = load_vehicle('bluerov2', coefficients='bluerov2_gz')
+    assert safe_step(gz, integrator='rk4').seconds == pytest.approx(4.13e-3, rel=1e-2)
 
 
 def test_hulls_with_panels_and_without_an_arm_get_the_conserving_integrator():

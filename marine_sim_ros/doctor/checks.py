@@ -91,7 +91,7 @@ CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType(
         'munk-pitch': hydrodynamics.munk_pitch,
         'munk-yaw': hydrodynamics.munk_yaw,
         'drag-step': steps.drag_step,
-        'surface-step': steps.surface_step,
+        'safe-step': steps.step,
     }
 )
 """Checks of the vehicle that the description makes."""

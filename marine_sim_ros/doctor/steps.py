@@ -1,12 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps that a simulation can take.
-
-Explicit drag that is a sample old is stable for λ T < 1, λ = (c₁ + 2 c₂ |v|)/M; a spring of
-stiffness k in a symplectic step for T √(k/M) < 2, and one that is a sample old gains energy
-unless k T < c₁.
-"""
+"""Steps that a simulation of the vehicle can take, by the rules of ``sim/safe_step.py``."""
 
 from __future__ import annotations
 
@@ -15,35 +10,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.core.state import rest
 from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.buoyancy import buoyancy
+from marine_sim_ros.sim.safe_step import drag_rates, drag_step_limit, safe_step
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 
-__all__ = ['drag_step', 'drag_step_limit', 'drag_rates', 'surface_step', 'surface_stiffness']
-
-SPEED = np.array([1.5, 1.5, 1.5, 3.0, 3.0, 3.0])
-"""m/s and rad/s, as fast as such vehicles move."""
-
-
-def drag_rates(vehicle: Vehicle) -> np.ndarray:
-    """Return λ (6,) 1/s of the lumped drag at 1.5 m/s and 3 rad/s, axis by axis.
-
-    M is the mass, and the inertia about the centre of mass, with the added mass.
-    """
-    linear, squared = vehicle.damping.by_axis
-    own = np.concatenate([np.full(3, vehicle.inertia.mass), np.diag(vehicle.inertia.tensor)])
-    mass = own + np.diag(vehicle.added_mass)
-    return np.asarray((linear + 2 * squared * SPEED) / mass)
-
-
-def drag_step_limit(vehicle: Vehicle) -> float:
-    """Return the longest stable step (s) for drag that is explicit and one sample old."""
-    most = float(np.max(drag_rates(vehicle)))
-    return 1 / most if most > 0 else np.inf
+__all__ = ['drag_step', 'step', 'step_line']
 
 
 def drag_step(context: DescriptionContext) -> Iterator[Diagnostic]:
@@ -68,27 +42,25 @@ def drag_step(context: DescriptionContext) -> Iterator[Diagnostic]:
         )
 
 
-def surface_stiffness(vehicle: Vehicle) -> float:
-    """Return the largest k = −dF_z/dz (N/m) of the buoyancy near the surface."""
-    heights = np.linspace(-0.6, 0.6, 25) * vehicle.buoyancy.height
-    water = Environment()
-    force = np.array(
-        [float(np.asarray(buoyancy(vehicle, rest((0.0, 0.0, z)), water))[2]) for z in heights]
-    )
-    return float(np.max(-np.diff(force) / np.diff(heights)))
+def step(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """The default step is safe in calm water."""
+    limit, reason = safe_step(context.vehicle)
+    if limit < DEFAULT_STEP:
+        yield context.warning(
+            context.root,
+            f'steps above {limit * 1e3:.2g} ms are not safe: {reason}; the default is '
+            f'{DEFAULT_STEP * 1e3:g} ms',
+            'check the <height> of <buoyancy>, the damping in yaw and the thrust, or take a '
+            'shorter --dt',
+        )
 
 
-def surface_step(context: DescriptionContext) -> Iterator[Diagnostic]:
-    """T √(k/M) < 2 for the heave at the surface, with a margin of two."""
-    vehicle = context.vehicle
-    stiffness = surface_stiffness(vehicle)
-    mass = float(vehicle.mass_matrix[2, 2])
-    if DEFAULT_STEP * np.sqrt(max(stiffness, 0.0) / mass) < 1:
-        return
-    yield context.warning(
-        context.root.find('buoyancy'),
-        f'at the surface it is as stiff as {stiffness:.3g} N/m: '
-        f'steps above {2e3 * np.sqrt(mass / stiffness):.2g} ms are unstable, the default is '
-        f'{DEFAULT_STEP * 1e3:g} ms',
-        'check <height> of <buoyancy>, or take a shorter step',
-    )
+def step_line(vehicle: Vehicle, environment: Environment) -> str:
+    """Return which steps are safe, in calm water and in an environment with waves."""
+    calm, reason = safe_step(vehicle)
+    text = f'steps: safe up to {calm * 1e3:.3g} ms in calm water: {reason}'
+    if environment.waves is None:
+        return text
+    rough, reason = safe_step(vehicle, environment)
+    where = environment.name or 'these waves'
+    return f'{text}; up to {rough * 1e3:.3g} ms in {where}: {reason}'

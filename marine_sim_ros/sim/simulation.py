@@ -335,7 +335,7 @@ def scenario_ticks(
     *,
     environment: Environment | None = None,
     dt: float = DEFAULT_STEP,
-    integrator: str = 'semi_implicit',
+    integrator: str = 'auto',
     implicit_drag: bool = True,
     seed: int = 0,
     duration: float | None = None,

@@ -20,7 +20,9 @@ from marine_sim_ros.doctor.autofix import autofixed
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
 from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
+from marine_sim_ros.doctor.steps import step_line
 from marine_sim_ros.doctor.verdict import judge_motion
+from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.tools.options import add_option, xacro_arguments
 from marine_sim_ros.tools.reporting import check_file, write_file
 
@@ -33,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument('vehicle', metavar='URDF', help='shipped name, or a URDF or xacro file')
     add_option(parser, 'vehicle_arguments')
+    add_option(parser, 'environment', empty='calm water')
     parser.add_argument('--json', action='store_true', help='print the findings as JSON')
     parser.add_argument(
         '--fix',
@@ -82,6 +85,7 @@ def execute(options: argparse.Namespace) -> int:
     """Examine it; 1 where there is an error, 0 for warnings and hints alone."""
     if options.fix:
         check_file(Path(options.fix), '--fix')
+    water = run_environment(options.environment)
     context = load_context(options.vehicle, xacro_arguments(options.vehicle_arguments))
     findings = examine(context)
     told: list[str] = []
@@ -93,6 +97,7 @@ def execute(options: argparse.Namespace) -> int:
     else:
         if context.loaded is not None:
             print(*judge_motion(context.loaded).lines, sep='\n')
+            print(step_line(context.loaded, water))
         _print(findings)
         for text in told:
             print(f'fixed in {options.fix}: {text}')

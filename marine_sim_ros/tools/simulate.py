@@ -21,6 +21,7 @@ from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.safe_step import step_warnings
 from marine_sim_ros.sim.scenario import SCENARIOS, load_scenario
 from marine_sim_ros.sim.simulation import simulate, simulated_outcome
 from marine_sim_ros.sim.start import start_warnings
@@ -128,7 +129,9 @@ def execute(options: argparse.Namespace) -> int:
     with bar('building') as told:
         vehicle = vehicle_of(settings.named_vehicle(), told)
     environment = run_environment(settings.environment, current=settings.current)
-    print_warnings((*vehicle.warnings, *start_warnings(environment, scenario.position)))
+    odd = start_warnings(environment, scenario.position)
+    odd += step_warnings(vehicle, environment, settings.dt, settings.integrator)
+    print_warnings((*vehicle.warnings, *odd))
     _check_memory(settings, settings.duration or scenario.duration)
     run, wall, compiling = _simulated(
         options,

@@ -30,6 +30,7 @@ from marine_sim_ros.ros.owners.rivals import Rivals
 from marine_sim_ros.ros.recording.recorded import is_recorded
 from marine_sim_ros.ros.ticks.followers import SILENCE, Followers
 from marine_sim_ros.ros.ticks.pacing import Pacer
+from marine_sim_ros.sim.safe_step import step_warnings
 from marine_sim_ros.sim.start import start_warnings
 
 __all__ = ['PARAMETERS', 'START_TIMEOUT', 'StateOwner']
@@ -115,6 +116,7 @@ class StateOwner(SuiteNode):
         self._ticks_reported = (0, wall.monotonic())
         self._published_at = self._ended_at = self._heard_at = wall.monotonic()
         odd = start_warnings(self.environment, self._initial.position)
+        odd += step_warnings(self.vehicle, self.environment, self.dt, values['integrator'])
         for text in (*self.vehicle.warnings, *odd):  # one node of a run is enough
             self.get_logger().warning(text)
         self._make_messages()
