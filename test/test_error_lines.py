@@ -3,9 +3,15 @@
 
 """What ends a verb is said in one line, and by the exit code."""
 
+import errno
+import types
+
+import numpy as np
 import pytest
 
-from marine_sim_ros.core.errors import ParameterError, RecordingError, RunError
+from marine_sim_ros.analysis.report.runs import extremes
+from marine_sim_ros.core.errors import ParameterError, RecordingError, RunError, exit_code
+from marine_sim_ros.sim.trajectory import OUTCOME_BYTES
 from marine_sim_ros.tools import identify, simulate
 from marine_sim_ros.tools import list as list_verb
 from marine_sim_ros.tools.main import main
@@ -52,3 +58,71 @@ def test_an_error_is_one_line_that_is_not_empty(monkeypatch, capsys, error, code
 def test_ctrl_c_is_not_done(monkeypatch, capsys, module, arguments, kept):
     code, lines = ended(monkeypatch, capsys, KeyboardInterrupt(), module, arguments)
     assert (code, lines) == (130, [f'ERROR: {arguments[0]}: interrupted; {kept}'])
+
+
+def unwritten(number):
+    """Return what a verb raises of a file that the system refuses to write."""
+    try:
+        try:
+            raise OSError(number, 'reason')
+        except OSError as error:
+            raise RecordingError(f'out/x: cannot be written: {error.strerror}') from None
+    except RecordingError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ('number', 'code'),
+    [(errno.ENOSPC, 1), (errno.EDQUOT, 1), (errno.EIO, 1), (errno.EACCES, 2), (errno.ENOENT, 2)],
+)
+def test_a_disk_that_fails_is_no_bad_input(number, code):
+    assert exit_code(unwritten(number)) == code
+
+
+@pytest.mark.parametrize('count', [1, 2999, 3001, 100_000])
+def test_thinned_curves_keep_their_peaks(count):
+    values = np.sin(np.arange(count) / 50.0)
+    values[count // 3], values[count // 2] = 7.0, -7.0
+    values[count // 4] = np.nan if count > 3000 else values[count // 4]
+    shown = extremes(values, 3000)
+    assert len(shown) <= 3001
+    assert shown[-1] == count - 1
+    assert np.all(np.diff(shown) > 0)
+    assert np.nanmax(values[shown]) == np.nanmax(values)
+    assert np.nanmin(values[shown]) == np.nanmin(values)
+
+
+def test_a_simulation_that_is_not_recorded_keeps_time_and_depth_alone(capsys, monkeypatch):
+    outcomes = []
+    kept = simulate.simulated_outcome
+
+    def watched(*arguments, **settings):
+        outcomes.append(kept(*arguments, **settings))
+        return outcomes[-1]
+
+    monkeypatch.setattr(simulate, 'simulated_outcome', watched)
+    with pytest.raises(SystemExit) as done:
+        main(['simulate', 'simple_rov', '--scenario', 'dive', '--duration', '0.5'])
+    assert done.value.code == 1  # the scenario's bands lie after that
+    arrays = [x for x in vars(outcomes[0]).values() if hasattr(x, '__len__')]
+    assert len(outcomes[0].time) == len(outcomes[0].z) == 101
+    assert not hasattr(outcomes[0], 'wrench')
+    assert sum(memoryview(x).nbytes for x in arrays) <= 101 * OUTCOME_BYTES * 2
+    assert 'trajectory_sha256' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('share', [1.5, 0.5])
+def test_a_duration_that_needs_the_memory_is_refused_or_warned_of(monkeypatch, capsys, share):
+    ticks = 200 * 3600 + 1
+    available = ticks * OUTCOME_BYTES * share
+    memory = types.SimpleNamespace(available=available)
+    monkeypatch.setattr(simulate.psutil, 'virtual_memory', lambda: memory)
+    settings = types.SimpleNamespace(record='', engine='numpy', dt=0.005)
+    if share > 1:
+        simulate._check_memory(settings, 3600.0)
+        assert capsys.readouterr().err.startswith('WARNING: simulate: 7.2e+05 ticks need about')
+        simulate._check_memory(settings, 360.0)
+        assert capsys.readouterr().err == ''
+    else:
+        with pytest.raises(ParameterError, match='GB are free; expected a shorter --duration'):
+            simulate._check_memory(settings, 3600.0)

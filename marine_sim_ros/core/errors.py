@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import errno
+
 from marine_sim_ros.core.printable import printable
 
 __all__ = [
@@ -15,6 +17,7 @@ __all__ = [
     'RecordingError',
     'RunError',
     'ScenarioError',
+    'exit_code',
 ]
 
 
@@ -48,3 +51,16 @@ class RecordingError(MarineSimError):
 
 class RunError(MarineSimError):
     """A run did not come to its end, although its input was valid."""
+
+
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
+
+
+def exit_code(error: MarineSimError) -> int:
+    """Return 1 where a run or the disk failed, and 2 where the input cannot be used."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, RunError) or getattr(cause, 'errno', None) in _DISK:
+            return 1
+        cause = cause.__cause__ or cause.__context__
+    return 2

@@ -13,7 +13,7 @@ from importlib import import_module
 
 from marine_sim_ros import __version__
 from marine_sim_ros.core.collector import no_collections
-from marine_sim_ros.core.errors import MarineSimError, RunError
+from marine_sim_ros.core.errors import MarineSimError, exit_code
 from marine_sim_ros.tools.completion import complete, wanted
 from marine_sim_ros.tools.output import discard_output
 from marine_sim_ros.tools.parsing import Parser
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stdout.flush()
     except MarineSimError as error:
         print_error(error)
-        code = 1 if isinstance(error, RunError) else 2
+        code = exit_code(error)
     except BrokenPipeError:
         discard_output()
         code = 0

@@ -84,5 +84,22 @@ def steps(run: Run, time: np.ndarray, values: np.ndarray, label: str, most: int 
     changed = np.append(True, np.diff(np.nan_to_num(values, nan=np.inf)) != 0)
     changed[-1] = True
     time, values = time[changed], values[changed]
-    stride = max(1, -(-len(time) // most))
-    return Line(label, run.time(time[::stride]), values[::stride], '@ink', 'dash', 1.3, steps=True)
+    shown = extremes(values, most)
+    return Line(label, run.time(time[shown]), values[shown], '@ink', 'dash', 1.3, steps=True)
+
+
+def extremes(values: np.ndarray, most: int) -> np.ndarray:
+    """Return indices of at most so many values, about: of each bucket the least and the greatest.
+
+    The last value is among them; NaN counts as neither where there is another value.
+    """
+    count = len(values)
+    if count <= most:
+        return np.arange(count)
+    size = -(-count // (most // 2))
+    padded = np.full((-(-count // size), size), np.nan)
+    padded.flat[:count] = values
+    low = np.where(np.isnan(padded), np.inf, padded).argmin(axis=1)
+    high = np.where(np.isnan(padded), -np.inf, padded).argmax(axis=1)
+    starts = np.arange(len(padded)) * size
+    return np.unique(np.concatenate([starts + low, starts + high, [count - 1]]))

@@ -20,7 +20,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from marine_sim_ros.core.collector import no_collections
-from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.errors import MarineSimError, exit_code
 from marine_sim_ros.core.parent_process import end_with_parent
 from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.logs import log_words
@@ -123,7 +123,7 @@ def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
         code = spin(nodes, shutdown, bus)
     except MarineSimError as error:
         sys.stderr.write(f'ERROR: {error}\n')
-        code = 2
+        code = exit_code(error)
     finally:
         _limit_parting(code)
         for node in (*_joined, *nodes):
