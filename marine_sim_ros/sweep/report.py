@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.core.columns import markdown_row, markdown_text
+from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.sweep.metrics import METRICS
 from marine_sim_ros.sweep.plan import Plan
@@ -54,6 +55,9 @@ def write_report(folder: Path, name: str, plan: Plan, columns: Mapping[str, np.n
         name: name of the sweep.
         plan: plan of the sweep.
         columns: columns of the dataset.
+
+    Raises:
+        RecordingError: they cannot be written.
     """
     count = len(columns['run'])
     lost, unmet = (int(np.sum(~columns[t])) for t in _TRUTHS)
@@ -79,8 +83,11 @@ def write_report(folder: Path, name: str, plan: Plan, columns: Mapping[str, np.n
         lines.append(markdown_row([str(columns['run'][i]), str(columns['seed'][i]), *cells]))
     again = f'marine_sim sweep {shlex.quote(name)} --run N --record DIR'
     lines += ['', 'One of them alone:', '', *(f'    {line}' for line in again.splitlines()), '']
-    (folder / 'report.md').write_text('\n'.join(lines), encoding='utf-8')
-    _draw(folder / 'distributions.png', plan, columns)
+    try:
+        (folder / 'report.md').write_text('\n'.join(lines), encoding='utf-8')
+        _draw(folder / 'distributions.png', plan, columns)
+    except OSError as error:
+        raise RecordingError(f'{folder}: cannot be written: {error.strerror}') from None
 
 
 def _draw(path: Path, plan: Plan, columns: Mapping[str, np.ndarray]) -> None:
