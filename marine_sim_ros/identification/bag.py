@@ -13,6 +13,7 @@ import numpy as np
 from marine_sim_ros.analysis.bags.vehicle import Channel, VehicleRecord
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.identification.odometry_frames import check_frames, check_stamps
 from marine_sim_ros.identification.samples import Samples, make_samples
 from marine_sim_ros.identification.thrust import (
     Angles,
@@ -24,9 +25,11 @@ from marine_sim_ros.model.azimuths import AzimuthSet
 from marine_sim_ros.model.fins import FinSet
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['Collector', 'samples_of']
+__all__ = ['Collector', 'odometry_of', 'samples_of']
 
 _WANTED = ('odom', 'thrusters/pwm', 'thrusters/state', 'fins/state', 'azimuths/state')
+_PRESSURE = 'pressure'
+"""Role of the topics of pressure, one for each barometer."""
 
 
 class Collector:
@@ -45,7 +48,7 @@ class Collector:
         self, channel: Channel, stamps: np.ndarray, receipts: np.ndarray, rows: np.ndarray
     ) -> None:
         """Take rows (n, k) of a channel with their stamps (n,) in ns."""
-        if channel.name in _WANTED:
+        if channel.name in _WANTED or channel.role == _PRESSURE:
             self._parts.setdefault(channel.name, []).append((stamps, rows))
 
     def get(self, name: str) -> tuple[np.ndarray, np.ndarray] | None:
@@ -54,6 +57,32 @@ class Collector:
         if not parts:
             return None
         return np.concatenate([s for s, _ in parts]), np.concatenate([r for _, r in parts])
+
+    def pressure(self, first: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return times (k,), s after a stamp (ns), and pressures (k,), Pa; None: not recorded."""
+        name = next((n for n in self._parts if n not in _WANTED), None)
+        found = None if name is None else self.get(name)
+        if found is None:
+            return None
+        stamps, rows = found
+        return (stamps - first) / NANOSECONDS, rows[:, 0]
+
+
+def odometry_of(collector: Collector) -> tuple[int, np.ndarray, np.ndarray] | None:
+    """Return the first stamp, ns, and times (m,), s since then, and rows (m, 13) of ``odom``.
+
+    Raises:
+        ParameterError: stamps in another unit, or axes that are not those of REP 103.
+    """
+    odom = collector.get('odom')
+    if odom is None:
+        return None
+    stamps, rows = odom
+    first = int(stamps.min())
+    time = (stamps - first) / NANOSECONDS
+    check_stamps(time)
+    check_frames(time, rows, collector.pressure(first))
+    return first, time, rows
 
 
 def samples_of(
@@ -76,12 +105,10 @@ def samples_of(
     Raises:
         ParameterError: no odometry, no thrust, or nothing within the span.
     """
-    odom = collector.get('odom')
+    odom = odometry_of(collector)
     if odom is None:
         raise ParameterError('the bag has no odom; expected nav_msgs/Odometry, or --map odom:=...')
-    stamps, rows = odom
-    first = int(stamps.min())
-    time = (stamps - first) / NANOSECONDS
+    first, time, rows = odom
     low, high = span
     inside = (time >= (-np.inf if low is None else low)) & (
         time <= (np.inf if high is None else high)

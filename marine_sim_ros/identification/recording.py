@@ -12,7 +12,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import to_body, up_in_body
 from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.identification.bag import Collector
+from marine_sim_ros.identification.bag import Collector, odometry_of
 
 __all__ = ['Recording', 'checked', 'recording_of_bag']
 
@@ -103,13 +103,12 @@ def recording_of_bag(
     Raises:
         ParameterError: one of them is missing, or too short.
     """
-    odom, sent = collector.get('odom'), collector.get('thrusters/pwm')
+    odom, sent = odometry_of(collector), collector.get('thrusters/pwm')
     if odom is None or sent is None:
         raise ParameterError(
             f'{name}: has no {"odom" if odom is None else "thrusters/pwm"}; expected both'
         )
-    first = int(odom[0].min())
-    time, moved = (odom[0] - first) / NANOSECONDS, odom[1]
+    first, time, moved = odom
     order = np.argsort(time, kind='stable')
     at, pwm = (sent[0] - first) / NANOSECONDS, sent[1]
     # A pulse width holds until the next: that of the message before.
