@@ -51,8 +51,8 @@ def ned(place, turns, velocity):
         (lambda p, q, v: (p, *ned(p, q, v)[1:]), 'in different frames, one NED and one ENU:'),
         (lambda p, q, v: (p, ned(p, q, v)[1], v), 'one NED and one ENU, its twist in others'),
         (ned, 'its z is likely depth (NED), or not from the surface'),
-        (lambda p, q, v: (p + [0, 0, 3.5], q, v), None),  # afloat
-        (lambda p, q, v: (p * [0, 0, 0] - [0, 0, 3], q, 0 * v), None),  # still
+        (lambda p, q, v: (p + np.array([0, 0, 3.5]), q, v), None),  # afloat
+        (lambda p, q, v: (0 * p - np.array([0, 0, 3]), q, 0 * v), None),  # still
     ],
 )
 def test_the_likely_axes_are_named(made, reason, noisy):
@@ -80,7 +80,9 @@ def test_pressure_tells_z_from_depth():
     pressure = 101325 - 1025 * 9.81 * np.interp(at, TIME, place[:, 2])
     check_frames(TIME, rows(place, turns, velocity), (at, pressure))
     check_frames(TIME, rows(place, turns, velocity), (at, np.full(len(at), 101e3)))  # in the hull
-    shallow = place + [0, 0, 2.5]  # within 2 m of the surface, where z alone does not tell
+    shallow = place + np.array(
+        [0, 0, 2.5]
+    )  # within 2 m of the surface, where z alone does not tell
     with pytest.raises(ParameterError, match=r'by 10\.1 kPa/m; its z is likely depth'):
         check_frames(TIME, rows(*ned(shallow, turns, velocity)), (at, pressure))
 

@@ -117,7 +117,7 @@ def _check_twist(time: np.ndarray, odometry: np.ndarray) -> None:
 
     def exchanged(vector: np.ndarray) -> np.ndarray:
         """Return NED components as ENU, or the reverse."""
-        return vector[:, [1, 0, 2]] * [1.0, 1.0, -1.0]
+        return vector[:, [1, 0, 2]] * np.array([1.0, 1.0, -1.0])
 
     flipped = velocity * _FLIP
     mixed = 'its position and its attitude are likely in different frames, one NED and one ENU'
