@@ -16,6 +16,7 @@ from marine_sim_ros.model.library import vehicle_names
 from marine_sim_ros.physics.rigid_body import AUTO, CHOICES, INTEGRATORS, integrator_of
 from marine_sim_ros.sim.safe_step import safe_step, step_warnings, surface_stiffness
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
+from marine_sim_ros.tools.main import main
 
 SHORT_WAVES = Environment(waves=regular_waves(0.1, 1.0))
 """0.1 m high, of 1 s: the shortest that a step of 1/60 of their period, 17 ms, is safe in."""
@@ -81,3 +82,14 @@ def test_a_mass_matrix_without_an_inverse_is_refused(mass, moment, axis):
       </inertial></link></robot>"""
     with pytest.raises(ModelError, match=f'not positive definite: .*mostly ({axis})'):
         load_vehicle(text)
+
+
+def test_a_step_far_too_long_ends_in_an_error_once_the_state_is_not_physical(tmp_path, capfd):
+    script = tmp_path / 'turn.yaml'
+    script.write_text('duration: 60\nsegments: [{at: 0, axes: {surge: 0.5, yaw: 0.2}}]\n')
+    with pytest.raises(SystemExit) as ended:
+        main(['simulate', 'simple_rov', '--scenario', str(script), '--dt', '1'])
+    assert ended.value.code == 1
+    warned, failed = capfd.readouterr().err.splitlines()
+    assert warned.startswith('WARNING: dt is 1 s; expected at most 0.0092 s')
+    assert failed.startswith('ERROR: simple_rov: the state is not physical after')
