@@ -239,9 +239,11 @@ def _left(
     if not vehicle.thrusters.any_ventilation:
         return thrust
     height = state.position[..., 2]
-    highest = height if height.ndim == 0 else namespace(height).max(height)
+    xp = namespace(height)
+    highest = height if height.ndim == 0 else xp.max(height)
+    reach = constant(xp, environment.crest + vehicle.thrusters.ventilation_reach)
     return skip_unless(
-        highest + (environment.crest + vehicle.thrusters.ventilation_reach) <= 0,
+        highest + reach <= 0,
         lambda: thrust,  # the factor is 1 there, to the bit
         lambda: thrust * _ventilation(vehicle, state, environment),
     )
