@@ -20,7 +20,6 @@ exit code 2.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from marine_sim_ros.console.availability import require_pages
@@ -60,8 +59,7 @@ class ConsoleNode(SuiteNode):
         from marine_sim_ros.console.page.server import Server
         from marine_sim_ros.console.page.tokens import read_token
 
-        path = self.values['token_file']
-        token = read_token(path) if path else ''
+        token = read_token(path) if (path := self.values['token_file']) else ''
         given = self.values['robot_description']
         base = None if given else vehicle_path(self.values['vehicle']).parent
         look = vehicle_visuals(self.vehicle, base)
@@ -93,10 +91,7 @@ class ConsoleNode(SuiteNode):
             self.values['port'],
             token,
         )
-        # Not to the log: /rosout gives every line to all machines, and to who comes later.
-        links = self._server.address, self._server.view_address
-        sys.stdout.write('console at {}\nto watch only: {}\n'.format(*links))
-        sys.stdout.flush()
+        self._server.announce()
         self.create_timer(period, self.surviving('console', self._tick), clock=self.wall_clock)
 
     def warn_throttled(self, text: str, *, error: bool = False) -> None:

@@ -37,12 +37,13 @@ from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.codecs import read, untagged
 from marine_sim_ros.ros.recording import recorded
 from marine_sim_ros.ros.recording.fleet_recording import FleetRecording
+from marine_sim_ros.ros.recording.readiness import Readiness
 from marine_sim_ros.ros.recording.recorder_files import RecorderFiles, recorders
 from marine_sim_ros.ros.ticks.progress import Progress
 
 __all__ = ['RecorderNode', 'main']
 
-QUIET, PATIENCE = 0.3, 5.0
+QUIET = 0.3
 FARTHEST_AHEAD = 3600 * NANOSECONDS
 """ns that a stamp may be ahead of the newest odom; beyond that it is of another clock."""
 OFTEN = topics.ACK_WINDOW // 2  # ticks, after which the owner is told that they are written
@@ -64,25 +65,17 @@ class RecorderNode(SuiteNode):
         self._directory = Path(self.values['directory'])
         self._settings = json.loads(self.values['manifest'])
         self._manifest = Manifest(self._settings, self.vehicle)
-        self._listens, self._stamp, self._step = False, 0, 1
-        self._last_message = self._heard_at = wall.monotonic()
+        self._stamp, self._step = 0, 1
+        self._last_message = wall.monotonic()
         named, self._every_tick = recorded.recorded_topics(self), recorded.every_tick(self)
         self._files = RecorderFiles(self, self._directory, fleet)
         self._bag = self._files.bag(named)
+        self._readiness = Readiness(self._bag, self._every_tick)
         self._progress = Progress({*self._every_tick, *recorded.once(self)} & {*self._bag.heard})
         self._written = NumbersPublisher(self, topics.WRITTEN, Time())
         for name in self._bag.heard:
-            self._record(name, named[name])
+            recorded.subscribe_to(self, name, named[name], partial(self._take, named[name], name))
         self.create_timer(0.05, self._tell, clock=self.wall_clock)
-
-    def _record(self, full: str, topic: topics.Topic) -> None:
-        write = partial(self._take, topic, full)
-        if self.bus is not None and topic.per_tick and not (topic.open_ended or topic.shared):
-            self.bus.subscribe_bytes(full, write)
-        elif topic.per_tick and not topic.shared:
-            self.listen_to_bytes(topic, write)
-        else:
-            self.create_subscription(topic.type, topic.name, write, topic.heard, raw=True)
 
     def _take(self, topic: topics.Topic, full: str, data: bytes) -> None:
         """Write a message; one that is none is left out, and any other failure ends the run."""
@@ -130,19 +123,15 @@ class RecorderNode(SuiteNode):
         self.health['ticks'] = self._manifest.ticks
 
     def _ready(self) -> bool:
-        """Whether the run may go on; `ros2 bag record` looks for topics, and not at once."""
+        """Return whether the run may go on."""
         if self.finished:
             return False
         if self._bag.ended:
             self._fail(f'{self._directory}: `ros2 bag record` has ended before the run')
             return False
-        if not self._listens:
-            deaf, now = self._bag.deaf(self._every_tick), wall.monotonic()
-            self._heard_at = now if deaf else self._heard_at
-            self._listens = now - self._heard_at >= self._bag.settling
-            if deaf and now - self._last_message > PATIENCE:
-                self.warn_throttled(f'`ros2 bag record` does not listen yet to {", ".join(deaf)}')
-        return self._listens
+        if overdue := self._readiness.check(self._last_message):
+            self.warn_throttled(f'`ros2 bag record` does not listen yet to {", ".join(overdue)}')
+        return self._readiness.reached
 
     def drain(self, engine: Any) -> None:
         """Take what is still in the queues."""
@@ -151,15 +140,12 @@ class RecorderNode(SuiteNode):
         while wall.monotonic() - self._last_message < QUIET:
             engine.spin_once(timeout_sec=0.05)
 
-    def _expected(self) -> dict[str, int]:
-        """Return how many messages of each topic there were: in lockstep, one for every tick."""
-        names = self._every_tick if self._settings.get('lockstep', True) else ()
-        return dict.fromkeys(names, self._manifest.ticks)
-
     def close(self) -> None:
         """Close the bag and write the manifest."""
+        # In lockstep there was one message of each of these topics for every tick.
+        names = self._every_tick if self._settings.get('lockstep', True) else ()
         try:
-            more = self._bag.close(self._expected())
+            more = self._bag.close(dict.fromkeys(names, self._manifest.ticks))
             self._files.write_manifest(self._manifest, more)
         except MarineSimError as error:
             self.get_logger().error(str(error))

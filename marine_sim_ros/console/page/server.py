@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -80,6 +81,14 @@ class Server:
     def alive(self) -> bool:
         """Whether it serves."""
         return self._thread.is_alive()
+
+    def announce(self) -> None:
+        """Write both links to standard output.
+
+        Not to the log: /rosout gives every line to all machines, and to who comes later.
+        """
+        sys.stdout.write(f'console at {self.address}\nto watch only: {self.view_address}\n')
+        sys.stdout.flush()
 
     def close(self) -> None:
         """Stop serving."""

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from marine_sim_ros.faults.kinds import BarometerDropout, SensorDelay, SensorDropout
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import SOURCES, Parameter, shared
@@ -18,6 +20,7 @@ __all__ = [
     'is_recorded',
     'once',
     'recorded_topics',
+    'subscribe_to',
 ]
 
 SILENCING = (BarometerDropout, SensorDelay, SensorDropout)
@@ -44,6 +47,18 @@ def recorded_topics(node: SuiteNode) -> dict[str, topics.Topic]:
         sources=node.wrench_sources,
     )
     return {node.resolve_topic_name(topic.name): topic for topic in found}
+
+
+def subscribe_to(
+    node: SuiteNode, full: str, topic: topics.Topic, take: Callable[[bytes], None]
+) -> None:
+    """Subscribe a node to the bytes of a topic, by the fastest path that carries it."""
+    if node.bus is not None and topic.per_tick and not (topic.open_ended or topic.shared):
+        node.bus.subscribe_bytes(full, take)
+    elif topic.per_tick and not topic.shared:
+        node.listen_to_bytes(topic, take)
+    else:
+        node.create_subscription(topic.type, topic.name, take, topic.heard, raw=True)
 
 
 def bag_node(namespace: str) -> str:
