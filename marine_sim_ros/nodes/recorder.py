@@ -65,8 +65,7 @@ class RecorderNode(SuiteNode):
         self._directory = Path(self.values['directory'])
         self._settings = json.loads(self.values['manifest'])
         self._manifest = Manifest(self._settings, self.vehicle)
-        self._stamp, self._step = 0, 1
-        self._last_message = wall.monotonic()
+        self._stamp, self._step, self._last_message = 0, 1, wall.monotonic()
         named, self._every_tick = recorded.recorded_topics(self), recorded.every_tick(self)
         self._files = RecorderFiles(self, self._directory, fleet)
         self._bag = self._files.bag(named)
