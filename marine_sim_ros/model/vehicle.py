@@ -237,6 +237,8 @@ class ThrusterSet:
     @cached_property
     def ventilation_reach(self) -> Any:
         """Depth of the ``base_link`` origin from which no thruster ventilates at any tilt, m."""
+        if len(self) == 0:
+            return 0.0
         xp = namespace(self.position)
         lever = xp.sqrt(xp.sum(self.position * self.position, axis=-1))
         return xp.max(lever + FULL_IMMERSION * self.rotor_radius)

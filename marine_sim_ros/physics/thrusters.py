@@ -236,7 +236,7 @@ def _left(
     """Return what speed of advance and surface leave of bollard thrusts (..., n), N."""
     if vehicle.thrusters.any_inflow_loss:
         thrust = thrust * _advance_factor(vehicle, state, environment, rotor_speed, turned)
-    if not vehicle.thrusters.any_ventilation:
+    if len(vehicle.thrusters) == 0 or not vehicle.thrusters.any_ventilation:
         return thrust
     height = state.position[..., 2]
     xp = namespace(height)
