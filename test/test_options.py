@@ -130,7 +130,7 @@ def test_ros2_launch_shows_the_same_arguments():
     [
         ('dt:=2', 'dt:=2; expected 0.000001 to 1 s'),
         ('current:=1', 'current:=1; expected 3 numbers'),
-        ('integrator:=euler', 'expected one of: semi_implicit, rk4, conserving'),
+        ('integrator:=euler', 'expected one of: auto, semi_implicit, rk4, conserving'),
         ('seed:=1.5', 'seed:=1.5; expected a whole number'),
         ('markers:=yes', 'markers:=yes; expected true or false'),
     ],
