@@ -7,6 +7,7 @@ import errno
 import types
 
 import numpy as np
+import psutil
 import pytest
 
 from marine_sim_ros.analysis.report.runs import extremes
@@ -113,16 +114,16 @@ def test_a_simulation_that_is_not_recorded_keeps_time_and_depth_alone(capsys, mo
 
 @pytest.mark.parametrize('share', [1.5, 0.5])
 def test_a_duration_that_needs_the_memory_is_refused_or_warned_of(monkeypatch, capsys, share):
-    ticks = 200 * 3600 + 1
+    ticks = 200 * 36000 + 1
     available = ticks * OUTCOME_BYTES * share
     memory = types.SimpleNamespace(available=available)
-    monkeypatch.setattr(simulate.psutil, 'virtual_memory', lambda: memory)
+    monkeypatch.setattr(psutil, 'virtual_memory', lambda: memory)
     settings = types.SimpleNamespace(record='', engine='numpy', dt=0.005)
     if share > 1:
+        simulate._check_memory(settings, 36000.0)
+        assert capsys.readouterr().err.startswith('WARNING: simulate: 7.2e+06 ticks need about')
         simulate._check_memory(settings, 3600.0)
-        assert capsys.readouterr().err.startswith('WARNING: simulate: 7.2e+05 ticks need about')
-        simulate._check_memory(settings, 360.0)
         assert capsys.readouterr().err == ''
     else:
         with pytest.raises(ParameterError, match='GB are free; expected a shorter --duration'):
-            simulate._check_memory(settings, 3600.0)
+            simulate._check_memory(settings, 36000.0)

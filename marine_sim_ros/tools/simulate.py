@@ -10,9 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.stamps import ticks_of
 from marine_sim_ros.core.user_cache import kept_programs
 from marine_sim_ros.engine.availability import require_jax
@@ -33,6 +32,8 @@ from marine_sim_ros.tools.reporting import print_warnings
 
 __all__ = ['add_arguments', 'execute']
 
+_ALWAYS_FREE = 1e8
+"""Bytes; less is not worth a look at the memory."""
 _WARNED = 0.5
 """Fraction of the free memory above which a run is warned of."""
 
@@ -98,6 +99,9 @@ def _check_memory(settings: RunOptions, duration: float) -> None:
     """
     kept = TICK_BYTES if settings.record or settings.engine == 'jax' else OUTCOME_BYTES
     ticks = ticks_of(duration, settings.dt)
+    if ticks * kept < _ALWAYS_FREE:
+        return
+    psutil = require('psutil', 'simulate of many ticks')
     free = int(psutil.virtual_memory().available)
     if ticks * kept < _WARNED * free:
         return
