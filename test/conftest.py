@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OPTIONAL_SENSORS = (
     'gps',
     'usbl',
+    'pinger',
     'dvl',
     'altimeter',
     'scanning_sonar',

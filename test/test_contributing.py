@@ -40,7 +40,7 @@ def copy(tmp_path_factory):
 def add_to(path, name, line):
     """Add a line at the end of a call that makes a list of the registry."""
     before = path.read_text(encoding='utf-8')
-    pattern = rf'^({name} = Registry\([^)]*?),?\s*\)$'
+    pattern = rf'^({name} = Registry\((?:[^)]|\),)*?),?\s*^\)$'
     after, count = re.subn(pattern, rf'\g<1>,\n{line})', before, flags=re.MULTILINE)
     assert count == 1, name
     path.write_text(after, encoding='utf-8')

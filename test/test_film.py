@@ -63,7 +63,8 @@ def test_a_film_shows_the_recorded_run(run, tmp_path, capsys):
     av = pytest.importorskip('av')
     film = tmp_path / 'film.mp4'
     camera = ['--vehicle', 'bluerov2', '--set', 'camera:=true', '--camera', 'camera']
-    assert verb('render', run, *camera, '-o', film, '--fps', 4, '--size', '320x180') == 0
+    sea = ['--environment', run.parent / 'sea.yaml']
+    assert verb('render', run, *camera, *sea, '-o', film, '--fps', 4, '--size', '320x180') == 0
     assert '7 pictures at 4 Hz' in capsys.readouterr().out
     with av.open(str(film)) as container:
         assert float(container.streams.video[0].average_rate) == 4.0
@@ -105,6 +106,7 @@ def test_frames_of_a_chase_camera_have_the_vehicle_in_the_middle(run, tmp_path):
     pillow = pytest.importorskip('PIL.Image')
     folder = tmp_path / 'frames'
     given = ['--camera', CHASE, '--size', '161x121', '--fps', 2, '--start', 0.5, '--no-overlay']
+    given += ['--environment', run.parent / 'sea.yaml']
     assert verb('render', run, '--frames', folder, *given) == 0
     names = sorted(path.name for path in folder.iterdir())
     assert names == ['frame_00001.png', 'frame_00002.png', 'frame_00003.png']
@@ -183,7 +185,8 @@ def test_recorded_pictures_are_those_of_the_bag(seen_run, tmp_path, capsys, monk
 )
 def test_bad_requests_are_one_line(run, arguments, expected, capsys):
     pytest.importorskip('av')
-    assert verb('render', run, *arguments) == 2
+    sea = ['--environment', run.parent / 'sea.yaml'] if '--start' in arguments else []
+    assert verb('render', run, *arguments, *sea) == 2
     error = capsys.readouterr().err
     assert error.startswith('ERROR: ')
     assert expected in error

@@ -69,6 +69,7 @@ LEFT_OUT = {
                 'dvl/beams',
                 'dvl/figure_of_merit',
                 'usbl/polar',
+                'pinger/polar',
             ),
             NUMBERS,
         ),
@@ -81,12 +82,14 @@ LEFT_OUT = {
     },
     'foxglove': {
         **CAMERA,
+        'pinger/polar': ON_REQUEST,
         'imu/data': ATTITUDE,
         'scanning_sonar/echo': ROW,
         'imaging_sonar/image': SAME,
     },
     'plotjuggler': {
         **dict.fromkeys(CAMERA, PICTURE),
+        'pinger/polar': ON_REQUEST,
         'barometer/pose': ON_REQUEST,
         'camera/image': PICTURE,
         'camera/camera_info': CALIBRATION,

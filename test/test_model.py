@@ -52,15 +52,16 @@ def test_orca3_thrust():
     vehicle = load_vehicle(ORCA)
     # Named -40/-50 on a reversed propeller: +effort pushes down with up to 40 N.
     pwm, memory = np.array([1700.0, 1700.0]), np.zeros(2)
-    output, _ = thrusters(vehicle, rest(), STILL, memory, pwm=pwm, dt=0.0)
+    deep = rest((0.0, 0.0, -5.0))
+    output, _ = thrusters(vehicle, deep, STILL, memory, pwm=pwm, dt=0.0)
     assert output.thrust == pytest.approx([22.6027, 40 * 165 / 365], abs=5e-5)
     assert output.wrench[:2] == pytest.approx([22.6027 * np.sqrt(0.5)] * 2, abs=5e-5)
     assert output.wrench[2] == pytest.approx(-40 * 165 / 365)
     pwm[0] = 1500.0
-    output, _ = thrusters(vehicle, rest(), STILL, memory, pwm=pwm, dt=0.0)
+    output, _ = thrusters(vehicle, deep, STILL, memory, pwm=pwm, dt=0.0)
     assert output.wrench[3] == pytest.approx(-0.105 * 40 * 165 / 365)
     pwm = np.array([1500.0, 1100.0])
-    output, _ = thrusters(vehicle, rest(), STILL, memory, pwm=pwm, dt=0.0)
+    output, _ = thrusters(vehicle, deep, STILL, memory, pwm=pwm, dt=0.0)
     assert output.wrench[2] == pytest.approx(50)
     forward = vehicle.thrusters.axis[0]
     assert np.linalg.norm(forward) == pytest.approx(1)

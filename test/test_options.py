@@ -72,7 +72,7 @@ def test_the_command_line_tells_what_the_options_say(verb):
     actions = verb_actions(verb)
     known = {n: o for n, o in OPTIONS.items() if o.command_line and (verb == 'run' or not o.graph)}
     assert set(known) <= set(actions)
-    others = {'help', 'engine', 'fleet', 'precision', 'package_paths'}
+    others = {'help', 'engine', 'fleet', 'precision', 'package_paths', 'trust'}
     assert set(actions) - set(known) <= others
     for name, option in known.items():
         action = actions[name]

@@ -146,7 +146,7 @@ def inertia_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
         own = [numbers(element.get(n), 1) for n in ('ixx', 'iyy', 'izz')]
         largest = max((float(v[0]) for v in own if v is not None), default=0.0)
         boxes = [e for e in context.extents if e.element.getparent() is link]
-        size = max((float(np.linalg.norm(e.high - e.low)) for e in boxes), default=0.0)
+        size = max((math.hypot(*(e.high - e.low)) for e in boxes), default=0.0)
         low, high = (0.02 * size, 5 * size) if size else _GYRATION
         radius = math.sqrt(max(largest, 0.0) / mass)
         if low <= radius <= high or largest <= 0:

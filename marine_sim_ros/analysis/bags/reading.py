@@ -166,7 +166,7 @@ def opened(path: Path, text: str) -> Iterator[BagReader]:
     Raises:
         RecordingError: it is damaged, or one of its files is a device or a pipe.
     """
-    for file in [path] if path.is_file() else path.iterdir():
+    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
         if not file.is_dir():
             limit = MAX_TEXT_BYTES if file.name == 'metadata.yaml' else sys.maxsize
             check_file(file, limit, RecordingError)
