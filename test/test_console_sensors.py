@@ -279,7 +279,7 @@ def test_the_messages_of_all_sensors_have_words_or_a_drawing(vehicle):
     for sensor in vehicle.sensors:
         row = SensorRow(sensor, topics.told_topics(sensor))
         for name, topic in ((t.name, t) for t in topics.told_topics(sensor)):
-            if name in row.wanted and topic.type in READINGS:
+            if name in row.wanted and (topic.type in READINGS or len(row.wanted) == 1):
                 feed(row, name, [1.0], topics.sensor_topic(sensor, topic).type())
         found = shows(row, 1.0)
         assert found['reading'] or row.drawing

@@ -30,6 +30,8 @@ _TURN = 2 * math.pi + 0.01
 _INERTIA_UNITS: Mapping[str, float] = MappingProxyType(
     {'g·mm²': 1e9, 'g·cm²': 1e7, 'kg·mm²': 1e6, 'kg·cm²': 1e4, 'lb·in²': 3417.0, 'g·m²': 1e3}
 )
+_LARGEST = 1e6
+"""m; a link of this size is not judged."""
 _GYRATION = (1e-3, 20.0)
 """m; radii of gyration √(I/m) of links without geometry."""
 _RATIOS: Mapping[str, float] = MappingProxyType(
@@ -147,6 +149,8 @@ def inertia_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
         largest = max((float(v[0]) for v in own if v is not None), default=0.0)
         boxes = [e for e in context.extents if e.element.getparent() is link]
         size = max((math.hypot(*(e.high - e.low)) for e in boxes), default=0.0)
+        if size > _LARGEST:
+            continue
         low, high = (0.02 * size, 5 * size) if size else _GYRATION
         radius = math.sqrt(max(largest, 0.0) / mass)
         if low <= radius <= high or largest <= 0:
