@@ -14,6 +14,7 @@ from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic
 from marine_sim_ros.doctor.thrust import full_thrust
+from marine_sim_ros.doctor.verdict import steady_speed_under
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.drag import damping_matrix, drag
@@ -82,17 +83,9 @@ def undamped_axes(context: DescriptionContext) -> Iterator[Diagnostic]:
     )
 
 
-def _terminal_speed(vehicle: Vehicle, axis: int, force: float) -> float:
-    """Return the speed (m/s) at which the drag of steady motion equals a force (N)."""
-    low, high = 0.0, 1e3
-    for _ in range(40):
-        middle = (low + high) / 2
-        velocity = np.zeros(6)
-        velocity[axis] = middle
-        state = State(np.array([0, 0, -100.0]), np.array([0, 0, 0, 1.0]), velocity)
-        pull = -float(np.asarray(drag(vehicle, state, Environment()))[axis])
-        low, high = (middle, high) if pull < force else (low, middle)
-    return (low + high) / 2
+def _terminal_speed(vehicle: Vehicle, force: float) -> float:
+    """Return the surge speed (m/s) at which drag equals a force (N); at most 1000 m/s."""
+    return min(steady_speed_under(vehicle, 0, force), 1e3)
 
 
 def top_speed(context: DescriptionContext) -> Iterator[Diagnostic]:
@@ -101,7 +94,7 @@ def top_speed(context: DescriptionContext) -> Iterator[Diagnostic]:
     force = full_thrust(vehicle.thrusters, AHEAD)
     if force < 1e-6:
         return
-    speed = _terminal_speed(vehicle, 0, force)
+    speed = _terminal_speed(vehicle, force)
     element = context.root.find('hydrodynamics')
     text = f'{force:.3g} N ahead give {speed:.3g} m/s'
     if speed < SLOW:
@@ -196,9 +189,8 @@ def munk_yaw(context: DescriptionContext) -> Iterator[Diagnostic]:
 def _munk(context: DescriptionContext, axis: str, speed: float) -> Iterator[Diagnostic]:
     vehicle = context.vehicle
     start = f'above {speed:.2g} m/s' if speed > SLOWEST else 'at any speed'
-    if not np.isfinite(speed) or speed > _terminal_speed(
-        vehicle, 0, full_thrust(vehicle.thrusters, AHEAD)
-    ):
+    thrust = full_thrust(vehicle.thrusters, AHEAD)
+    if not np.isfinite(speed) or speed > _terminal_speed(vehicle, thrust):
         return
     yield context.hint(
         context.root.find('hydrodynamics/added_mass'),

@@ -104,11 +104,8 @@ def judge_motion(vehicle: Vehicle) -> Verdict:
     a vehicle that displaces no water.
     """
     flaws: list[str] = []
-    lines = (_thrust(vehicle, flaws), _drag(vehicle), _float(vehicle, flaws))
-    pushes = any(
-        full_thrust(vehicle.thrusters, sign * np.eye(3)[axis]) > _NEGLIGIBLE
-        for _, axis, sign in _DIRECTIONS
-    )
+    thrust, pushes = _thrust(vehicle, flaws)
+    lines = (thrust, _drag(vehicle), _float(vehicle, flaws))
     return Verdict(lines, tuple(flaws), pushes or vehicle.fins is not None)
 
 
@@ -131,7 +128,8 @@ def _speed(
     return text
 
 
-def _thrust(vehicle: Vehicle, flaws: list[str]) -> str:
+def _thrust(vehicle: Vehicle, flaws: list[str]) -> tuple[str, bool]:
+    """Return the line on what moves it, and whether thrusters push at all."""
     parts = []
     for name, axis, sign in _DIRECTIONS:
         along = sign * np.eye(3)[axis]
@@ -146,11 +144,11 @@ def _thrust(vehicle: Vehicle, flaws: list[str]) -> str:
     what = [f'{count} thruster{"" if count == 1 else "s"}{turns}'] if count else []
     fins = 0 if vehicle.fins is None else len(vehicle.fins)
     what += [f'{fins} fin{"" if fins == 1 else "s"}'] if fins else []
-    if count and not parts:
+    pushes = bool(parts)
+    if count and not pushes:
         parts = ['no thrust at any pulse width']
-    return f'moves: {", ".join(what) or "nothing moves it"}{": " if parts else ""}' + ', '.join(
-        parts
-    )
+    line = f'moves: {", ".join(what) or "nothing moves it"}{": " if parts else ""}'
+    return line + ', '.join(parts), pushes
 
 
 def _drag(vehicle: Vehicle) -> str:
