@@ -171,7 +171,7 @@ def test_ctrl_c_leaves_the_dive_and_gives_the_cursor_back(terminal):
     screen.read(until='thrusters, pulse width and thrust')
     screen.type('\x03')
     text = screen.read()
-    assert screen.process.wait() == 0
+    assert screen.process.wait() == 130
     assert 'Traceback' not in text
     assert 'What to try next' not in text
     assert text.count('\x1b[?25l') == text.count('\x1b[?25h')

@@ -64,17 +64,17 @@ def seeing(path, vehicle, **arguments):
     return path
 
 
-def recorded_and_rendered(folder, name, out):
+def recorded_and_rendered(folder, name, environment):
     """Return the pictures (n, h, w, 3) that a bag has of a camera, and those of a film."""
     pillow = pytest.importorskip('PIL.Image')
     found = []
-    for more in ('--recorded', '--no-overlay'):
+    for kind, more in (('recorded', ['--recorded']), ('film', ['--environment', environment])):
+        out = environment.with_name(kind)
         marine_sim(
             'render', folder, '--namespace', name, '--camera', 'front', '--fps', 5,
-            '--no-overlay', more, '--frames', out / more,
+            '--no-overlay', *more, '--frames', out,
         )  # fmt: skip
-        paths = sorted((out / more).iterdir())
-        found.append(np.stack([np.asarray(pillow.open(path)) for path in paths]))
+        found.append(np.stack([np.asarray(pillow.open(path)) for path in sorted(out.iterdir())]))
     return found
 
 
@@ -105,7 +105,7 @@ def test_payloads_of_a_film_are_where_they_were_in_the_run(tmp_path):
     moved = np.ptp(run.sensors.inputs.payloads[:, 1, :3], axis=0)
     assert moved.min() > 0.01
     assert RecordedPayloads(own, Environment(), motion).at(1.0) is None
-    recorded, rendered = recorded_and_rendered(tmp_path / 'run', '', tmp_path)
+    recorded, rendered = recorded_and_rendered(tmp_path / 'run', '', tmp_path / 'around.yaml')
     assert len(recorded) == len(rendered) == 11
     assert differing(recorded, rendered, 1).max() < 1e-3
     assert differing(recorded[:1], recorded[5:6], 20)[0] > 0.02
@@ -125,7 +125,7 @@ def test_a_camera_sees_what_moves_of_another_vehicle_as_a_film_shows_it(processe
     output, _ = process.communicate()
     assert 'Traceback' not in output
     assert 'silent' not in output
-    recorded, rendered = recorded_and_rendered(tmp_path / 'run', 'seeing', tmp_path)
+    recorded, rendered = recorded_and_rendered(tmp_path / 'run', 'seeing', tmp_path / 'held.yaml')
     assert len(recorded) == len(rendered) == 6
     assert differing(recorded, rendered, 1).max() < 1e-3
     assert differing(recorded[:1], recorded[-1:], 20)[0] > 0.005
