@@ -56,6 +56,7 @@ SOURCES = {
     'PIL': Source('pillow', 'python3-pil', 'python3-pil'),
     'plotly': Source('plotly', 'python3-plotly'),
     'psutil': _everywhere('psutil'),
+    'pxr': Source('usd-core', extra='usd'),
     'pyarrow': Source('pyarrow'),
     'pygeomag': Source('pygeomag', extra='sensors'),
     'pymap3d': Source('pymap3d', extra='sensors'),

@@ -23,6 +23,7 @@ from marine_sim_ros.importers.plugins import apply_plugins
 from marine_sim_ros.importers.sdf_reader import read_sdf
 from marine_sim_ros.importers.stonefish.reader import read_stonefish
 from marine_sim_ros.importers.urdf_reader import read_urdf
+from marine_sim_ros.importers.usd_process import SUFFIXES, read_usd
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.xacro_expansion import expand_description
@@ -35,7 +36,7 @@ _ACROSS = 1e-3
 
 @np.errstate(over='ignore', invalid='ignore')  # what is not finite is refused
 def import_vehicle(path: Path, options: Options | None = None) -> Draft:
-    """Return the vehicle of a file: SDF, URDF or xacro with <gazebo> blocks, Stonefish.
+    """Return the vehicle of a file: SDF, URDF or xacro, MJCF, USD, Stonefish.
 
     Args:
         path: the file.
@@ -63,8 +64,10 @@ def import_vehicle(path: Path, options: Options | None = None) -> Draft:
 def _read(path: Path, options: Options) -> Draft:
     if not path.is_file():
         raise ModelError(
-            f'{path}: is no file; expected SDF, URDF, xacro, MJCF or a Stonefish scenario'
+            f'{path}: is no file; expected SDF, URDF, xacro, MJCF, USD or a Stonefish scenario'
         )
+    if path.suffix in SUFFIXES:
+        return read_usd(path, options)
     if path.suffix in ('.urdf', '.xacro'):
         description = expand_description(path, options.arguments)
         source: str = description.source

@@ -8,7 +8,7 @@ Source: SDFormat 1.11 specification, "Pose Frame Semantics".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from marine_sim_ros.importers.description import Joint, Link, Shape
 from marine_sim_ros.importers.draft import Draft, Options, Plugin, flag, origin_of, text_of
 from marine_sim_ros.importers.sdf_bodies import read_inertial, read_pose, read_shape
 from marine_sim_ros.importers.sdf_includes import expand_includes, folder_of, reader_of
-from marine_sim_ros.importers.tree import choose_base, grow_tree
+from marine_sim_ros.importers.tree import add_moving, choose_base, grow_tree
 from marine_sim_ros.model.xml import Element, Reader
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
@@ -236,30 +236,9 @@ class _SdfReader:
             self.draft.joints[joint.name] = joint
             return
         frame = at.then(model.pose(name))  # the frame of the joint, in the vehicle
-        turn = rotation_matrix(poses[child].seen(frame).quaternion)
         axis = self._axis(reader, model, frame, at)
-        along = turn @ axis
-        self._add_moving(joint, along, poses[child].seen(frame), axis, poses[parent].seen(frame))
-
-    def _add_moving(
-        self, joint: Joint, along: np.ndarray, offset: Pose, axis: np.ndarray, place: Pose
-    ) -> None:
-        """Add a joint that moves; away from the child's origin with a link of its own."""
-        if joint.kind == 'continuous' or np.allclose(offset.translation, 0, atol=1e-9):
-            self.draft.joints[joint.name] = replace(joint, axis=_three(along))
-            return
-        hinge = f'{joint.name}_frame'
-        self.draft.links[hinge] = Link(hinge)
-        self.draft.notes['poses'][hinge] = IDENTITY
-        self.draft.joints[joint.name] = replace(joint, child=hinge, pose=place, axis=_three(axis))
-        self.draft.joints[f'{joint.name}_offset'] = Joint(
-            f'{joint.name}_offset',
-            'fixed',
-            hinge,
-            joint.child,
-            offset.seen(IDENTITY),
-            origin=joint.origin,
-        )
+        place, offset = poses[parent].seen(frame), poses[child].seen(frame)
+        add_moving(self.draft, joint, place, axis, offset)
 
     def _owner(self, model: _Model, name: str, prefix: str) -> str | None:
         """Return the link that a name stands for: itself, or what a frame is attached to."""
@@ -282,11 +261,6 @@ class _SdfReader:
             return axis
         inside = at.then(model.pose(expressed or '__model__'))
         return rotation_matrix(frame.seen(inside).quaternion) @ axis
-
-
-def _three(values: np.ndarray) -> tuple[float, float, float]:
-    x, y, z = (float(v) for v in values)
-    return x, y, z
 
 
 def _kind(reader: Reader, draft: Draft) -> tuple[str, dict[str, float]]:

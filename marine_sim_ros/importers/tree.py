@@ -7,12 +7,42 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.importers.description import Joint
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.importers.description import Joint, Link
 from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
-__all__ = ['choose_base', 'grow_tree']
+__all__ = ['add_moving', 'choose_base', 'grow_tree']
+
+
+def add_moving(draft: Draft, joint: Joint, place: Pose, axis: np.ndarray, offset: Pose) -> None:
+    """Add a joint that moves; one away from the child's origin gets a link of its own there.
+
+    Args:
+        draft: the vehicle.
+        joint: the joint, with the pose of its child in its parent.
+        place: frame of the joint in the parent.
+        axis: (3,) in that frame.
+        offset: frame of the joint in the child.
+    """
+    if joint.kind == 'continuous' or np.allclose(offset.translation, 0, atol=1e-9):
+        along = rotation_matrix(offset.quaternion) @ axis
+        draft.joints[joint.name] = replace(joint, axis=_three(along))
+        return
+    hinge = f'{joint.name}_frame'
+    draft.links[hinge] = Link(hinge)
+    draft.joints[joint.name] = replace(joint, child=hinge, pose=place, axis=_three(axis))
+    name = f'{joint.name}_offset'
+    back = offset.seen(IDENTITY)
+    draft.joints[name] = Joint(name, 'fixed', hinge, joint.child, back, origin=joint.origin)
+
+
+def _three(values: np.ndarray) -> tuple[float, float, float]:
+    x, y, z = (float(v) for v in values)
+    return x, y, z
 
 
 def choose_base(draft: Draft, preferred: str = '') -> str:

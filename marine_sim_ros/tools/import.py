@@ -29,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         'file',
         metavar='FILE',
-        help='SDF model or world, URDF or xacro with <gazebo> blocks, or Stonefish scenario',
+        help='SDF model or world, URDF or xacro with <gazebo> blocks, MJCF, USD, or Stonefish '
+        'scenario',
     )
     parser.add_argument(
         '-o',

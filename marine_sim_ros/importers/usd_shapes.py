@@ -1,0 +1,214 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Shapes of USD in the frame of their link; a mesh becomes a box, for a URDF names mesh files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.spatial import matrix_quaternion, rotation_matrix
+from marine_sim_ros.importers.description import Shape
+from marine_sim_ros.importers.geometry import solid
+from marine_sim_ros.importers.usd_layers import pxr
+from marine_sim_ros.model.geometry import shapes
+from marine_sim_ros.model.kinematics import FARTHEST
+from marine_sim_ros.sdf.poses import Pose
+
+__all__ = ['Placed', 'placed', 'rigid']
+
+_SKEW = 1e-4
+_AXES = {'X': (2, 1, 0), 'Y': (0, 2, 1), 'Z': (0, 1, 2)}
+"""Columns of a frame whose z axis is an axis of a prim."""
+
+
+class Placed(NamedTuple):
+    """A shape in a frame, its solid there, and what was assumed of it."""
+
+    shape: Shape
+    solid: shapes.Shape
+    note: str = ''
+
+
+def rigid(matrix: np.ndarray, where: str) -> tuple[Pose, np.ndarray]:
+    """Return pose and scale (3,) of a transform (4, 4) of columns.
+
+    The first scale of a reflection is negative.
+
+    Raises:
+        ModelError: it is not finite, flat, too far away, or skewed.
+    """
+    turn, at = matrix[:3, :3], matrix[:3, 3]
+    if not np.all(np.isfinite(matrix)) or np.any(np.abs(at) > FARTHEST):
+        raise ModelError(f'{where}: is beyond {FARTHEST:g} m')
+    scale = np.linalg.norm(turn, axis=0)
+    if np.any(scale < 1e-12):
+        raise ModelError(f'{where}: its transform has a scale of 0')
+    turn = turn / scale
+    if np.max(np.abs(turn.T @ turn - np.eye(3))) > _SKEW:
+        raise ModelError(f'{where}: its transform is skewed; expected turns and scales')
+    if np.linalg.det(turn) < 0:
+        mirror = np.array([-1.0, 1.0, 1.0])
+        turn, scale = turn * mirror, scale * mirror
+    return Pose(np.array(at, float), np.asarray(matrix_quaternion(turn))), scale
+
+
+def placed(prim: Any, matrix: np.ndarray, origin: str, *, hull: str) -> Placed:
+    """Return the shape of a prim.
+
+    Args:
+        prim: the prim.
+        matrix: (4, 4) from its axes and units to the frame in m.
+        origin: where it is from.
+        hull: how PhysX takes a mesh (``convexHull``, ``boundingCube``, ...); empty: as it looks.
+
+    Raises:
+        ModelError: no shape that is known here, or one without a size.
+    """
+    pose, scale = rigid(matrix, origin)
+    kind = str(prim.GetTypeName())
+    if kind == 'Mesh':
+        return _mesh(prim, pose, scale, origin, hull)
+    if kind not in _READERS:
+        raise ModelError(f'{origin}: a {kind} is no shape of a vehicle here')
+    shape, note = _READERS[kind](prim, pose, np.abs(scale), origin)
+    return Placed(shape, solid(shape, _NOWHERE, []), note)
+
+
+_NOWHERE = Path()
+"""Folder of meshes; shapes without a file need none."""
+
+
+def _value(prim: Any, name: str) -> Any:
+    return prim.GetAttribute(name).Get(pxr('Usd').TimeCode.EarliestTime())
+
+
+def _length(prim: Any, name: str, origin: str) -> float:
+    value = _value(prim, name)
+    if value is None or not 0 < value < 1e9:
+        raise ModelError(f'{origin}: {name} is {value}; expected a positive length')
+    return float(value)
+
+
+_Made = tuple[Shape, str]
+
+
+def _cube(prim: Any, pose: Pose, scale: np.ndarray, origin: str) -> _Made:
+    edges = _length(prim, 'size', origin) * scale
+    return Shape('box', tuple(map(float, edges)), pose, origin), ''
+
+
+def _sphere(prim: Any, pose: Pose, scale: np.ndarray, origin: str) -> _Made:
+    radii = _length(prim, 'radius', origin) * scale
+    if np.ptp(radii) < 1e-6 * float(np.max(radii)):
+        return Shape('sphere', (float(radii[0]),), pose, origin), ''
+    edges = 2 * radii * (np.pi / 6) ** (1 / 3)
+    note = f'{origin}: an ellipsoid is a box of its proportions and volume here'
+    return Shape('box', tuple(map(float, edges)), pose, origin), note
+
+
+def _upright(prim: Any, pose: Pose, scale: np.ndarray) -> tuple[Pose, float, float]:
+    """Return the pose whose z axis is that of a round shape, and its scales across and along."""
+    order = _AXES[str(_value(prim, 'axis') or 'Z')]
+    columns = np.eye(3)[:, order]
+    columns[:, 1] *= np.linalg.det(columns)
+    turned = pose.then(Pose(np.zeros(3), np.asarray(matrix_quaternion(columns))))
+    across, other, along = scale[list(order)]
+    return turned, float(np.sqrt(across * other)), float(along)
+
+
+def _round(prim: Any, pose: Pose, scale: np.ndarray, origin: str) -> _Made:
+    """Return a cylinder, or one of the volume of a capsule or a cone."""
+    turned, across, along = _upright(prim, pose, scale)
+    kind = str(prim.GetTypeName())
+    names = ('radiusBottom', 'radiusTop') if kind.endswith('_1') else ('radius', 'radius')
+    low, high = (_length(prim, name, origin) * across for name in names)
+    radius = (low + high) / 2
+    length = _length(prim, 'height', origin) * along
+    note = '' if kind == 'Cylinder' else f'{origin}: a {kind} is a cylinder of its volume here'
+    if kind.startswith('Capsule'):
+        length += 4 / 3 * radius
+    if kind == 'Cone':
+        radius /= np.sqrt(3)
+        turned = turned.then(Pose(np.array([0, 0, -length / 4]), _LEVEL))
+    return Shape('cylinder', (radius, length), turned, origin), note
+
+
+_LEVEL = np.array([0.0, 0.0, 0.0, 1.0])
+_READERS: dict[str, Callable[[Any, Pose, np.ndarray, str], _Made]] = {
+    'Cube': _cube,
+    'Sphere': _sphere,
+    **dict.fromkeys(('Cylinder', 'Cylinder_1', 'Capsule', 'Capsule_1', 'Cone'), _round),
+}
+
+
+def _mesh(prim: Any, pose: Pose, scale: np.ndarray, origin: str, hull: str) -> Placed:
+    """Return a mesh: the box around it, or where it collides one of its volume."""
+    points, faces = _triangles(prim, origin)
+    points = points * scale
+    low, high = points.min(axis=0), points.max(axis=0)
+    edges = np.maximum(high - low, 1e-3 * max(float(np.max(high - low)), 1e-9))
+    around = shapes.moved(shapes.box(edges), np.eye(3), (low + high) / 2)
+    made = around if hull in ('', 'boundingCube') else _hull(points, faces, hull, origin)
+    shrink = (made.volume / around.volume) ** (1 / 3)
+    at = pose.then(Pose(made.center, _LEVEL))
+    shape = Shape('box', tuple(float(e) for e in edges * shrink), at, origin)
+    whole = shapes.moved(made, rotation_matrix(pose.quaternion), pose.translation)
+    note = f'{origin}: a mesh is a box of its proportions and volume here' if hull else ''
+    return Placed(shape, whole, note)
+
+
+def _triangles(prim: Any, origin: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return points (n, 3) and triangles (m, 3) of a mesh; polygons are cut into fans."""
+    given = [_value(prim, name) for name in ('points', 'faceVertexCounts', 'faceVertexIndices')]
+    if any(value is None for value in given):
+        raise ModelError(f'{origin}: the mesh has no faces')
+    points = np.asarray(given[0], float).reshape(-1, 3)
+    counts, corners = (np.asarray(value, int) for value in given[1:])
+    fits = len(points) > 3 and len(corners) == counts.sum() and len(corners) > 0
+    if not fits or np.any(counts < 3) or np.any((corners < 0) | (corners >= len(points))):
+        raise ModelError(f'{origin}: the mesh has no faces, or some of points that are not there')
+    if not np.all(np.abs(points) < 1e9):
+        raise ModelError(f'{origin}: the mesh has points that are not finite')
+    starts = np.repeat(np.cumsum(counts) - counts, counts - 2)
+    within = np.concatenate([np.arange(1, n - 1) for n in counts])
+    faces = np.stack([corners[starts], corners[starts + within], corners[starts + within + 1]], 1)
+    return points, faces
+
+
+def _hull(points: np.ndarray, faces: np.ndarray, hull: str, origin: str) -> shapes.Shape:
+    """Return what PhysX makes of a mesh that moves: its convex hull, pieces, or a sphere."""
+    if hull == 'boundingSphere':
+        middle = (points.min(axis=0) + points.max(axis=0)) / 2
+        radius = float(np.max(np.linalg.norm(points - middle, axis=1)))
+        return shapes.moved(shapes.sphere(radius), np.eye(3), middle)
+    if hull in ('convexDecomposition', 'meshSimplification', 'sdf') and _is_closed(faces):
+        made = shapes.shape_of(points, faces)
+        return made if made.volume > 0 else shapes.shape_of(points, faces[:, ::-1])
+    spatial = require('scipy.spatial', 'the hull of a mesh')
+    try:
+        found = spatial.ConvexHull(points)
+    except (spatial.QhullError, ValueError):
+        raise ModelError(f'{origin}: the mesh is flat; it collides with nothing here') from None
+    outward = found.equations[:, :3]
+    a, b, c = (points[found.simplices[:, i]] for i in range(3))
+    inward = np.einsum('ij,ij->i', np.cross(b - a, c - a), outward) < 0
+    simplices = found.simplices.copy()
+    simplices[inward] = simplices[inward][:, ::-1]
+    used, renumbered = np.unique(simplices, return_inverse=True)
+    return shapes.shape_of(points[used], renumbered.reshape(simplices.shape))
+
+
+def _is_closed(faces: np.ndarray) -> bool:
+    """Return whether every edge is passed once in each direction."""
+    edges = Counter(
+        (int(a), int(b)) for i, j in ((0, 1), (1, 2), (2, 0)) for a, b in faces[:, [i, j]]
+    )
+    return all(n == 1 and edges.get((b, a)) == 1 for (a, b), n in edges.items())
