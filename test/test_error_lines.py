@@ -12,7 +12,7 @@ import pytest
 
 from marine_sim_ros.analysis.report.runs import extremes
 from marine_sim_ros.core.errors import ParameterError, RecordingError, RunError, exit_code
-from marine_sim_ros.sim.trajectory import OUTCOME_BYTES
+from marine_sim_ros.sim.tick_record import TICK_BYTES
 from marine_sim_ros.tools import identify, simulate
 from marine_sim_ros.tools import list as list_verb
 from marine_sim_ros.tools.main import main
@@ -93,37 +93,18 @@ def test_thinned_curves_keep_their_peaks(count):
     assert np.nanmin(values[shown]) == np.nanmin(values)
 
 
-def test_a_simulation_that_is_not_recorded_keeps_time_and_depth_alone(capsys, monkeypatch):
-    outcomes = []
-    kept = simulate.simulated_outcome
-
-    def watched(*arguments, **settings):
-        outcomes.append(kept(*arguments, **settings))
-        return outcomes[-1]
-
-    monkeypatch.setattr(simulate, 'simulated_outcome', watched)
-    with pytest.raises(SystemExit) as done:
-        main(['simulate', 'simple_rov', '--scenario', 'dive', '--duration', '0.5'])
-    assert done.value.code == 1  # the scenario's bands lie after that
-    arrays = [x for x in vars(outcomes[0]).values() if hasattr(x, '__len__')]
-    assert len(outcomes[0].time) == len(outcomes[0].z) == 101
-    assert not hasattr(outcomes[0], 'wrench')
-    assert sum(memoryview(x).nbytes for x in arrays) <= 101 * OUTCOME_BYTES * 2
-    assert 'trajectory_sha256' in capsys.readouterr().out
-
-
 @pytest.mark.parametrize('share', [1.5, 0.5])
 def test_a_duration_that_needs_the_memory_is_refused_or_warned_of(monkeypatch, capsys, share):
     ticks = 200 * 36000 + 1
-    available = ticks * OUTCOME_BYTES * share
+    available = ticks * TICK_BYTES * share
     memory = types.SimpleNamespace(available=available)
     monkeypatch.setattr(psutil, 'virtual_memory', lambda: memory)
-    settings = types.SimpleNamespace(record='', engine='numpy', dt=0.005)
+    settings = types.SimpleNamespace(record='', engine='jax', dt=0.005)
     if share > 1:
-        simulate._check_memory(settings, 36000.0)
+        simulate._check_room(settings, 36000.0)
         assert capsys.readouterr().err.startswith('WARNING: simulate: 7.2e+06 ticks need about')
-        simulate._check_memory(settings, 3600.0)
+        simulate._check_room(settings, 3600.0)
         assert capsys.readouterr().err == ''
     else:
         with pytest.raises(ParameterError, match='GB are free; expected a shorter --duration'):
-            simulate._check_memory(settings, 36000.0)
+            simulate._check_room(settings, 36000.0)

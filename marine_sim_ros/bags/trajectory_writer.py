@@ -5,18 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.bags.storage import BagStorage, QoS, storage
+from marine_sim_ros.bags.storage import BagStorage, BagWriter, QoS, storage
 from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.model.arm.gripper import GRIPPER
 from marine_sim_ros.model.tether.tether import REEL
@@ -25,7 +27,7 @@ from marine_sim_ros.sensors import SENSORS, Readings, SensorTopic, needs_of
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory
 
-__all__ = ['write_recording']
+__all__ = ['write_parts', 'write_recording']
 
 
 class _Messages:
@@ -139,36 +141,43 @@ def _joint_topics(
         length, rate, pull = (trajectory.reel[:, i : i + 1] for i in range(3))
         parts = {'position': length, 'velocity': rate, 'effort': pull}
         result.append(('tether/state', (REEL,), parts))
-    if trajectory.targets is not None and not np.isnan(trajectory.targets).all():
+    if trajectory.targets is not None:
         result.append(('controller/setpoints', QUANTITIES, {'position': trajectory.targets}))
     return result
 
 
-_Arrivals = dict[int, list[tuple[int, Readings]]]
-"""Stamps and readings of a sensor by the tick in which their messages come."""
+class _Readings:
+    """The readings of a sensor that wait until their messages come."""
 
+    def __init__(self, vehicle: Vehicle, make: _Messages) -> None:
+        self._make = make
+        self._waiting = {sensor: deque[tuple[int, int, Readings]]() for sensor in vehicle.sensors}
 
-def _arrivals(trajectory: Trajectory, sensor: str) -> _Arrivals:
-    series, result = trajectory.sensors[sensor], _Arrivals()
-    ticks = np.searchsorted(trajectory.stamp, series.arrival).tolist()
-    for row, (tick, stamp) in enumerate(zip(ticks, series.stamp.tolist(), strict=True)):
-        if (readings := series.at(row)) is not None:
-            result.setdefault(tick, []).append((stamp, readings))
-    return result
+    def add(self, trajectory: Trajectory) -> None:
+        """Take what the sensors read in a part of a run."""
+        for sensor, waiting in self._waiting.items():
+            series = trajectory.sensors[sensor.name]
+            stamps = zip(series.arrival.tolist(), series.stamp.tolist(), strict=True)
+            for row, (arrival, stamp) in enumerate(stamps):
+                if (readings := series.at(row)) is not None:
+                    waiting.append((arrival, stamp, readings))
 
+    def until(self, tick: int) -> Iterator[tuple[str, str, int, Any]]:
+        """Yield topic, type, stamp and message of what comes until a tick (ns), of known types."""
+        for sensor, waiting in self._waiting.items():
+            while waiting and waiting[0][0] <= tick:
+                _, stamp, readings = waiting.popleft()
+                yield from self._messages(sensor, stamp, readings)
 
-def _readings(
-    vehicle: Vehicle, make: _Messages, arrivals: Mapping[str, _Arrivals], tick: int
-) -> Iterator[tuple[str, str, int, Any]]:
-    """Yield topic, type, stamp and message of what sensors tell in a tick, of types known."""
-    for sensor in vehicle.sensors:
-        for stamp, readings in arrivals[sensor.name].get(tick, ()):
-            for part in SENSORS[sensor.kind].topics_of(sensor):
-                if part.on_demand or not make.knows(part.type):
-                    continue
-                if (fields := part.fields(sensor, readings)) is not None:
-                    message = make.reading(sensor, part, stamp, fields)
-                    yield f'{sensor.name}/{part.name}', part.type, stamp, message
+    def _messages(
+        self, sensor: Sensor, stamp: int, readings: Readings
+    ) -> Iterator[tuple[str, str, int, Any]]:
+        for part in SENSORS[sensor.kind].topics_of(sensor):
+            if part.on_demand or not self._make.knows(part.type):
+                continue
+            if (fields := part.fields(sensor, readings)) is not None:
+                message = self._make.reading(sensor, part, stamp, fields)
+                yield f'{sensor.name}/{part.name}', part.type, stamp, message
 
 
 def write_recording(
@@ -179,42 +188,91 @@ def write_recording(
     Raises:
         RecordingError: the folder cannot be written.
     """
+    if trajectory.targets is not None and np.isnan(trajectory.targets).all():
+        trajectory = replace(trajectory, targets=None)
+    write_parts(folder, vehicle, settings, [trajectory], **more)
+
+
+def write_parts(
+    folder: Path, vehicle: Vehicle, settings: RunOptions, parts: Iterable[Trajectory], **more: str
+) -> None:
+    """Write bag and manifest of a run whose trajectory comes in parts, each as it comes.
+
+    What comes before an error of the parts is a recording as well.
+
+    Args:
+        folder: a folder, made where it is missing.
+        vehicle: the vehicle.
+        settings: of the run.
+        parts: of :func:`marine_sim_ros.sim.simulation.simulated_blocks`.
+        **more: joins the settings in the manifest.
+
+    Raises:
+        RecordingError: the folder cannot be written.
+    """
     store = storage('a recording')
-    make = _Messages(store, vehicle.base_link)
-    namespace = '/' + (settings.namespace or vehicle.name)
     manifest = Manifest({**asdict(settings), **more}, vehicle)
     folder.mkdir(parents=True, exist_ok=True)
     with closing(store.writer(folder / 'bag')) as writer:
-        known: set[str] = set()
-
-        def write(topic: str, kind: str, stamp: int, message: Any) -> None:
-            name = f'{namespace}/{topic}'
-            if name not in known:
-                known.add(name)
-                writer.add(name, kind, QoS(depth=10, transient_local=False))
-            writer.write(name, stamp, store.serialize(message, kind))
-
-        kind = 'std_msgs/msg/String'
-        write('robot_description', kind, int(trajectory.stamp[0]), make.text(vehicle.urdf))
-        accelerated = 'acceleration' in needs_of(vehicle)
-        arrivals = {sensor.name: _arrivals(trajectory, sensor.name) for sensor in vehicle.sensors}
-        for i, stamp in enumerate(trajectory.stamp.tolist()):
-            pose = (*trajectory.position[i], *trajectory.orientation[i])
-            manifest.add(stamp, pose, tuple(trajectory.velocity[i]))
-            write('odom', 'nav_msgs/msg/Odometry', stamp, make.odometry(trajectory, i))
-            if accelerated:
-                change = make.acceleration(stamp, trajectory.sensors.inputs.acceleration[i])
-                write('acceleration', 'geometry_msgs/msg/AccelStamped', stamp, change)
-            wrenches = {**trajectory.sources, 'total': trajectory.wrench}
-            for name, values in wrenches.items():
-                kind = 'geometry_msgs/msg/WrenchStamped'
-                write(f'wrench/{name}', kind, stamp, make.wrench(stamp, values[i]))
-            if len(vehicle.thrusters):
-                kind = 'std_msgs/msg/UInt16MultiArray'
-                write('thrusters/pwm', kind, stamp, make.pwm(trajectory.pwm[i]))
-            for topic, names, parts in _joint_topics(vehicle, trajectory):
-                message = make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
-                write(topic, 'sensor_msgs/msg/JointState', stamp, message)
-            for topic, kind, measured, message in _readings(vehicle, make, arrivals, i):
-                write(topic, kind, measured, message)
+        recording = _Recording(vehicle, store, writer, '/' + (settings.namespace or vehicle.name))
+        try:
+            for part in parts:
+                manifest.add_ticks(part.stamp, part.states)
+                recording.add(part)
+        except RunError:
+            manifest.write(folder / 'manifest.json')
+            raise
     manifest.write(folder / 'manifest.json')
+
+
+class _Recording:
+    """Writes the messages of a run."""
+
+    def __init__(
+        self, vehicle: Vehicle, store: BagStorage, writer: BagWriter, namespace: str
+    ) -> None:
+        self._vehicle, self._store, self._writer = vehicle, store, writer
+        self._namespace = namespace
+        self._make = _Messages(store, vehicle.base_link)
+        self._readings = _Readings(vehicle, self._make)
+        self._accelerated = 'acceleration' in needs_of(vehicle)
+        self._known: set[str] = set()
+
+    def add(self, part: Trajectory) -> None:
+        """Write a part of the run."""
+        if not self._known:
+            text = self._make.text(self._vehicle.urdf)
+            self._write('robot_description', 'std_msgs/msg/String', int(part.stamp[0]), text)
+        self._readings.add(part)
+        joints = _joint_topics(self._vehicle, part)
+        wrenches = {**part.sources, 'total': part.wrench}
+        for i, stamp in enumerate(part.stamp.tolist()):
+            self._add_motion(part, i, stamp, wrenches)
+            for topic, names, parts in joints:
+                message = self._make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
+                self._write(topic, 'sensor_msgs/msg/JointState', stamp, message)
+            for topic, kind, measured, message in self._readings.until(stamp):
+                self._write(topic, kind, measured, message)
+
+    def _add_motion(
+        self, part: Trajectory, i: int, stamp: int, wrenches: Mapping[str, np.ndarray]
+    ) -> None:
+        """Write what moved the vehicle in the i-th tick, and how."""
+        make, write = self._make, self._write
+        write('odom', 'nav_msgs/msg/Odometry', stamp, make.odometry(part, i))
+        if self._accelerated:
+            change = make.acceleration(stamp, part.sensors.inputs.acceleration[i])
+            write('acceleration', 'geometry_msgs/msg/AccelStamped', stamp, change)
+        for name, values in wrenches.items():
+            kind = 'geometry_msgs/msg/WrenchStamped'
+            write(f'wrench/{name}', kind, stamp, make.wrench(stamp, values[i]))
+        if len(self._vehicle.thrusters):
+            kind = 'std_msgs/msg/UInt16MultiArray'
+            write('thrusters/pwm', kind, stamp, make.pwm(part.pwm[i]))
+
+    def _write(self, topic: str, kind: str, stamp: int, message: Any) -> None:
+        name = f'{self._namespace}/{topic}'
+        if name not in self._known:
+            self._known.add(name)
+            self._writer.add(name, kind, QoS(depth=10, transient_local=False))
+        self._writer.write(name, stamp, self._store.serialize(message, kind))

@@ -11,7 +11,10 @@ import platform
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from marine_sim_ros.bags.storage import unwritable
+from marine_sim_ros.core.state import State
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.trajectory import TrajectoryHash
 
@@ -35,6 +38,10 @@ class Manifest:
     def add(self, stamp: int, pose: tuple[float, ...], velocity: tuple[float, ...]) -> None:
         """Count a tick: stamp in ns, pose (7), body velocity (6)."""
         self._hash.add(stamp, pose, velocity)
+
+    def add_ticks(self, stamps: np.ndarray, states: State) -> None:
+        """Count ticks: stamps (n,) in ns, states (n, ...)."""
+        self._hash.add_ticks(stamps, states)
 
     def content(self, **more: Any) -> dict[str, Any]:
         """Return what is written; ``more`` joins it."""

@@ -10,10 +10,10 @@ before one that was measured earlier.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,7 @@ __all__ = [
     'SensorReader',
     'SensorRecord',
     'SensorSeries',
+    'SeriesMemory',
     'disturbed',
     'due',
     'given',
@@ -226,6 +227,22 @@ class SensorSeries(Mapping[str, np.ndarray]):
         return readings if given(readings) else None
 
 
+class SeriesMemory(NamedTuple):
+    """What the readings of a sensor depend on of the ticks before.
+
+    Attributes:
+        stamp: of the last tick, ns; -1: there was none.
+        readings: the last reading, whether or not it was sent; None: there was none.
+        arrival: when its message comes, ns.
+        follow: what :attr:`SensorModel.follow` remembers.
+    """
+
+    stamp: int = -1
+    readings: Readings | None = None
+    arrival: int = -1
+    follow: Any = None
+
+
 class SensorRecord(Mapping[str, SensorSeries]):
     """What all sensors of a vehicle read in a run, by name; computed when it is looked at.
 
@@ -244,6 +261,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
         seed: int = 0,
         faults: Sequence[Fault] = (),
         at_once: bool = False,
+        before: MutableMapping[str, SeriesMemory] | None = None,
     ) -> None:
         """Keep n ticks.
 
@@ -257,6 +275,8 @@ class SensorRecord(Mapping[str, SensorSeries]):
             faults: faults of the run.
             at_once: compute all ticks in one call where the water is steady, which may round
                 otherwise than tick by tick.
+            before: memory of the ticks before by sensor, which each sensor that is read brings up
+                to date: a run in parts has one for all. None: these are the first.
         """
         self._vehicle = vehicle
         self._sensors = {sensor.name: sensor for sensor in vehicle.sensors}
@@ -265,6 +285,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
         self._states, self.inputs = states, inputs
         self._seed, self._faults = seed, tuple(faults)
         self._at_once = at_once
+        self._before = {} if before is None else before
         self._known: dict[str, SensorSeries] = {}
         self._others: Mapping[str, SensorRecord] = {}
 
@@ -275,7 +296,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
             others: of the same ticks, by name.
         """
         result = copy(self)
-        result._known, result._others = {}, others
+        result._known, result._before, result._others = {}, {}, others
         return result
 
     def __getitem__(self, name: str) -> SensorSeries:
@@ -316,13 +337,18 @@ class SensorRecord(Mapping[str, SensorSeries]):
         return found, inputs
 
     def _series(self, sensor: Sensor) -> SensorSeries:
-        before = np.concatenate([[-1], self._stamps[:-1]])
+        memory = self._before.get(sensor.name, SeriesMemory())
+        end = int(self._stamps[-1])
+        before = np.concatenate([[memory.stamp], self._stamps[:-1]])
         if sensor.period:
             reads = self._stamps // sensor.period != before // sensor.period
             rows = np.flatnonzero(reads)
         else:
             rows = np.arange(len(self._stamps))
         stamps, faults = self._stamps[rows], self._faults
+        if not len(rows):
+            self._before[sensor.name] = memory._replace(stamp=end)
+            return SensorSeries({}, stamps, stamps)
         states = State(*(x[rows] for x in self._states))
         around, inputs = None, self.inputs.at(rows)
         if self._others and sees_others(sensor):
@@ -332,22 +358,35 @@ class SensorRecord(Mapping[str, SensorSeries]):
         )
         readings = disturbed(sensor, ideal, stamps, self._seed, faults)
         if faults:
-            held = frozen(faults, sensor.name, stamps)
-            held[0] = False  # the first reading is one, whatever is wrong
-            last = np.maximum.accumulate(np.where(held, 0, np.arange(len(stamps))))
-            readings = {name: value[last] for name, value in readings.items()}
+            readings = _held(readings, frozen(faults, sensor.name, stamps), memory.readings)
+        last = {name: value[-1].copy() for name, value in readings.items()}
         arrival = stamps + _latency(sensor, readings)
         if faults:
             lost = dropped(faults, sensor.name, stamps, self._seed)
             readings = {name: _without(value, lost) for name, value in readings.items()}
             arrival = arrival + added_latency(faults, sensor.name, stamps)
-        series = SensorSeries(readings, stamps, np.maximum.accumulate(arrival))
-        return _followed(sensor, series) if SENSORS[sensor.kind].follow else series
+        arrival = np.maximum(np.maximum.accumulate(arrival), memory.arrival)
+        series, followed = SensorSeries(readings, stamps, arrival), memory.follow
+        if SENSORS[sensor.kind].follow:
+            series, followed = _followed(sensor, series, followed)
+        self._before[sensor.name] = SeriesMemory(end, last, int(arrival[-1]), followed)
+        return series
 
 
-def _followed(sensor: Sensor, series: SensorSeries) -> SensorSeries:
-    """Return readings with what follows from them and the ones before."""
-    follow, memory = SENSORS[sensor.kind].follow, None
+def _held(readings: Readings, held: np.ndarray, before: Readings | None) -> Readings:
+    """Return readings (m, ...) of which some (m,) are the one before, and of the first that."""
+    if before is not None and held[0]:
+        readings = {n: np.concatenate([before[n][None], x]) for n, x in readings.items()}
+        return {n: x[1:] for n, x in _held(readings, np.insert(held, 0, False), None).items()}
+    held = held.copy()
+    held[0] = False  # the first reading is one, whatever is wrong
+    last = np.maximum.accumulate(np.where(held, 0, np.arange(len(held))))
+    return {name: value[last] for name, value in readings.items()}
+
+
+def _followed(sensor: Sensor, series: SensorSeries, memory: Any) -> tuple[SensorSeries, Any]:
+    """Return readings with what follows from them and the ones before, and its memory."""
+    follow = SENSORS[sensor.kind].follow
     rows: list[Readings | None] = []
     for i, stamp in enumerate(series.stamp.tolist()):
         readings = series.at(i)
@@ -359,7 +398,7 @@ def _followed(sensor: Sensor, series: SensorSeries) -> SensorSeries:
         name: np.stack([np.full_like(first[name], np.nan) if r is None else r[name] for r in rows])
         for name in first.keys() - series.keys()
     }
-    return SensorSeries({**series, **more}, series.stamp, series.arrival)
+    return SensorSeries({**series, **more}, series.stamp, series.arrival), memory
 
 
 def _without(values: np.ndarray, lost: np.ndarray) -> np.ndarray:

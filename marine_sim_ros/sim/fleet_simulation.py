@@ -65,7 +65,9 @@ class _Member:
 
     def trajectory(self) -> Trajectory:
         """Return all ticks so far."""
-        return collected(self.simulation, self.pilot, self.scenario, self.ticks, self.seed)
+        return collected(
+            self.simulation, self.pilot, self.scenario, self.ticks.columns(), self.seed
+        )
 
 
 def _in_order(members: Mapping[str, _Member]) -> list[_Member]:

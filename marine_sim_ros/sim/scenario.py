@@ -191,17 +191,31 @@ class Scenario:
 
     def verdicts(self, time: np.ndarray, z: np.ndarray) -> list[tuple[bool, str]]:
         """Return for each expectation whether it holds, and a sentence."""
-        result = []
-        for e in self.expectations:
+        return self.verdicts_of(self.depth_ranges(time, z))
+
+    def depth_ranges(self, time: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Return the least and greatest depth (e, 2) while each expectation counts, m.
+
+        Infinity and −infinity: there is no tick of that time.
+        """
+        result = np.full((len(self.expectations), 2), (np.inf, -np.inf))
+        for i, e in enumerate(self.expectations):
             depth = -z[(time >= e.start - 1e-9) & (time <= e.end + 1e-9)]
+            if len(depth):
+                result[i] = depth.min(), depth.max()
+        return result
+
+    def verdicts_of(self, depth_ranges: np.ndarray) -> list[tuple[bool, str]]:
+        """Return the verdicts of the depths (e, 2) of :meth:`depth_ranges`."""
+        result = []
+        for e, (least, greatest) in zip(self.expectations, depth_ranges, strict=True):
             wanted = f'depth within {e.min_depth:g} to {e.max_depth:g} m'
             span = f'from {e.start:g} to {e.end:g} s'
-            if not len(depth):
+            if least > greatest:
                 result.append((False, f'{wanted} {span}: the run ended before'))
                 continue
-            ok = bool(depth.min() >= e.min_depth and depth.max() <= e.max_depth)
-            found = f'{depth.min():.2f} to {depth.max():.2f} m'
-            result.append((ok, f'{wanted} {span}: {found}'))
+            ok = bool(least >= e.min_depth and greatest <= e.max_depth)
+            result.append((ok, f'{wanted} {span}: {least:.2f} to {greatest:.2f} m'))
         return result
 
 

@@ -6,7 +6,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +37,7 @@ from marine_sim_ros.physics.rigid_body import CHOICES
 from marine_sim_ros.physics.tether.cable_state import CableState
 from marine_sim_ros.sensors import SensorInputs, needs_of
 from marine_sim_ros.sensors.partners import check_partners
-from marine_sim_ros.sensors.series import SensorRecord
+from marine_sim_ros.sensors.series import SensorRecord, SeriesMemory
 from marine_sim_ros.sim.player import (
     ScriptedPilot,
     gripper_closed,
@@ -38,8 +47,8 @@ from marine_sim_ros.sim.player import (
 )
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.step import Commands, StepOutput, Stepping, advance, begin
-from marine_sim_ros.sim.tick_record import TickRecord, sources_of
-from marine_sim_ros.sim.trajectory import Outcome, Trajectory, hash_of
+from marine_sim_ros.sim.tick_record import TickRecord, sources_of, state_blocks, tick_blocks
+from marine_sim_ros.sim.trajectory import Outcome, Trajectory, TrajectoryHash
 
 __all__ = [
     'DEFAULT_STEP',
@@ -50,6 +59,7 @@ __all__ = [
     'scenario_ticks',
     'scripted_ticks',
     'simulate',
+    'simulated_blocks',
     'simulated_outcome',
 ]
 
@@ -282,7 +292,14 @@ def scripted_ticks(
 
 
 def collected(
-    simulation: Simulation, pilot: ScriptedPilot, scenario: Scenario, ticks: TickRecord, seed: int
+    simulation: Simulation,
+    pilot: ScriptedPilot,
+    scenario: Scenario,
+    columns: Mapping[str, np.ndarray],
+    seed: int,
+    *,
+    digest: TrajectoryHash | None = None,
+    before: MutableMapping[str, SeriesMemory] | None = None,
 ) -> Trajectory:
     """Return the trajectory of the ticks of a scenario, with what its pilot wanted.
 
@@ -290,11 +307,13 @@ def collected(
         simulation: the vehicle.
         pilot: played the scenario.
         scenario: the scenario.
-        ticks: all ticks; none are left in it.
+        columns: of all ticks, or of a part of them; see :class:`TickRecord`.
         seed: random seed of noise and faults.
+        digest: of the ticks before, which takes these; None: there are none before.
+        before: what the sensors remember of the ticks before; see :class:`SensorRecord`.
     """
     vehicle, environment = simulation.vehicle, simulation.environment
-    columns = ticks.columns()
+    digest = digest or TrajectoryHash()
     stamps, none = columns['stamp'], np.zeros((len(columns['stamp']), 0))
     states = State(columns['position'], columns['orientation'], columns['velocity'])
     inputs = SensorInputs(
@@ -306,6 +325,7 @@ def collected(
     targets = np.empty((len(stamps), len(QUANTITIES)))
     for i, time in enumerate((stamps / NANOSECONDS).tolist()):
         targets[i] = pilot.setpoints(time)
+    digest.add_ticks(stamps, states)
     grips = 'gripper' in vehicle.extensions and bool(environment.payloads)
     return Trajectory(
         stamp=stamps,
@@ -323,9 +343,16 @@ def collected(
         reel=columns.get('reel', none),
         targets=targets,
         sensors=SensorRecord(
-            vehicle, environment, stamps, states, inputs, seed=seed, faults=scenario.faults
+            vehicle,
+            environment,
+            stamps,
+            states,
+            inputs,
+            seed=seed,
+            faults=scenario.faults,
+            before=before,
         ),
-        sha256=hash_of(stamps, states),
+        sha256=digest.hexdigest(),
     )
 
 
@@ -366,18 +393,55 @@ def scenario_ticks(
 
 
 def simulated_outcome(vehicle: Vehicle, scenario: Scenario, **settings: Any) -> Outcome:
-    """Run a scenario as :func:`simulate`, and keep only what its outcome needs.
+    """Run a scenario as :func:`simulate`, and keep only its outcome.
 
     Raises:
         MarineSimError: an argument out of range.
         RunError: a state that is no longer finite.
     """
-    outcome = Outcome()
+    outcome = Outcome(scenario)
     _, _, ticks = scenario_ticks(vehicle, scenario, **settings)
-    with np.errstate(over='ignore', invalid='ignore'):  # of what is not finite then
-        for tick in ticks:
-            outcome.add(tick.stamp, tick.state)
+    for stamps, states in state_blocks(_quietly(ticks)):
+        outcome.add(stamps, states)
     return outcome
+
+
+def simulated_blocks(
+    vehicle: Vehicle, scenario: Scenario, *, seed: int = 0, **settings: Any
+) -> Iterator[Trajectory]:
+    """Run a scenario as :func:`simulate`, and yield its trajectory in parts, one after the other.
+
+    Parts have the numbers that the whole has at their ticks, and ``targets`` in all parts or in
+    none. The sensors of each must be read, if at all, before the next part is asked for.
+
+    Raises:
+        MarineSimError: an argument out of range.
+        RunError: a state that is no longer finite; what is before that was yielded.
+    """
+    simulation, pilot, ticks = scenario_ticks(vehicle, scenario, seed=seed, **settings)
+    duration = settings.get('duration')
+    steered = _has_setpoints(scenario, scenario.duration if duration is None else duration)
+    digest, before = TrajectoryHash(), dict[str, SeriesMemory]()
+    for columns in tick_blocks(_quietly(ticks)):
+        part = collected(simulation, pilot, scenario, columns, seed, digest=digest, before=before)
+        yield part if steered else replace(part, targets=None)
+
+
+def _has_setpoints(scenario: Scenario, duration: float) -> bool:
+    """Return whether any segment that begins within a duration (s) has set-points."""
+    begun = [s for i, s in enumerate(scenario.segments) if not i or s.start <= duration]
+    return any(s.control is not None and not np.isnan(s.control).all() for s in begun)
+
+
+def _quietly(ticks: Iterable[StepOutput]) -> Iterator[StepOutput]:
+    """Yield ticks without warnings of NumPy about states that are no longer finite."""
+    each = iter(ticks)
+    while True:
+        with np.errstate(over='ignore', invalid='ignore'):
+            tick = next(each, None)
+        if tick is None:
+            return
+        yield tick
 
 
 def simulate(
@@ -424,10 +488,9 @@ def simulate(
     )
     record = TickRecord()
     try:
-        with np.errstate(over='ignore', invalid='ignore'):  # of what is not finite then
-            for tick in ticks:
-                record.add(tick)
+        for tick in _quietly(ticks):
+            record.add(tick)
     except RunError:
         if not partly:
             raise
-    return collected(simulation, pilot, scenario, record, seed)
+    return collected(simulation, pilot, scenario, record.columns(), seed)

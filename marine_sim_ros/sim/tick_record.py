@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.errors import RunError
+from marine_sim_ros.core.state import State
 from marine_sim_ros.sim.step import StepOutput, supply_of
 
-__all__ = ['TICK_BYTES', 'TickRecord', 'sources_of']
+__all__ = ['TICK_BYTES', 'TickRecord', 'sources_of', 'state_blocks', 'tick_blocks']
 
 TICK_BYTES = 1000
 """Memory of a tick in a trajectory, about, with six thrusters and the sensors of a BlueROV2."""
 _BLOCK = 512
-"""Ticks that wait until they become arrays."""
+"""Ticks that wait until they become arrays, and of a part of a run."""
 _SOURCE = 'wrench/'
 
 
@@ -49,6 +51,42 @@ class TickRecord:
         if self._waiting:
             self._blocks.append(_columns(self._waiting))
             self._waiting = []
+
+
+def tick_blocks(ticks: Iterable[StepOutput]) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the columns of ticks part by part, as :meth:`TickRecord.columns`.
+
+    Raises:
+        RunError: what the ticks raise, after the columns of those before it.
+    """
+    return map(_columns, _parts(ticks))
+
+
+def state_blocks(ticks: Iterable[StepOutput]) -> Iterator[tuple[np.ndarray, State]]:
+    """Yield the stamps (n,), ns, and states (n, ...) of ticks part by part.
+
+    Raises:
+        RunError: what the ticks raise, after the states before it.
+    """
+    for part in _parts(ticks):
+        states = State(*map(np.stack, zip(*(tick.state for tick in part), strict=True)))
+        yield np.array([tick.stamp for tick in part]), states
+
+
+def _parts(ticks: Iterable[StepOutput]) -> Iterator[list[StepOutput]]:
+    waiting: list[StepOutput] = []
+    try:
+        for tick in ticks:
+            waiting.append(tick)
+            if len(waiting) == _BLOCK:
+                yield waiting
+                waiting = []
+    except RunError:
+        if waiting:
+            yield waiting
+        raise
+    if waiting:
+        yield waiting
 
 
 def sources_of(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

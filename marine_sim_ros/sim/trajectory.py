@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from array import array
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +14,10 @@ import numpy as np
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.sensors.series import SensorRecord
+from marine_sim_ros.sim.scenario import Scenario
 
-__all__ = ['OUTCOME_BYTES', 'Outcome', 'Trajectory', 'TrajectoryHash', 'hash_of']
+__all__ = ['Outcome', 'Trajectory', 'TrajectoryHash', 'hash_of']
 
-
-OUTCOME_BYTES = 48
-"""Memory of a tick in an outcome, with the copies that a verdict makes."""
 _ROWS = 10_000
 """Ticks that are put side by side at once."""
 
@@ -38,6 +35,14 @@ class TrajectoryHash:
         self._hash.update(struct.pack('<14d', stamp / NANOSECONDS, *pose, *velocity))
         self.ticks += 1
 
+    def add_ticks(self, stamps: np.ndarray, states: State) -> None:
+        """Add ticks at once: stamps (n,) in ns, states (n, ...)."""
+        for i in range(0, len(stamps), _ROWS):
+            part = slice(i, i + _ROWS)
+            rows = np.column_stack([stamps[part] / NANOSECONDS, *(x[part] for x in states)])
+            self._hash.update(rows.astype('<f8').tobytes())
+        self.ticks += len(stamps)
+
     def hexdigest(self) -> str:
         """Return the hash of the ticks so far."""
         return self._hash.hexdigest()
@@ -45,43 +50,46 @@ class TrajectoryHash:
 
 def hash_of(stamps: np.ndarray, states: State) -> str:
     """Return the :class:`TrajectoryHash` of ticks at once: stamps (n,) in ns, states (n, ...)."""
-    digest = hashlib.sha256()
-    for i in range(0, len(stamps), _ROWS):
-        part = slice(i, i + _ROWS)
-        rows = np.column_stack([stamps[part] / NANOSECONDS, *(x[part] for x in states)])
-        digest.update(rows.astype('<f8').tobytes())
+    digest = TrajectoryHash()
+    digest.add_ticks(stamps, states)
     return digest.hexdigest()
 
 
 class Outcome:
-    """What a verdict and a hash need of a run: 16 bytes a tick.
+    """What a run came to: its verdicts, its hash and its length, in bounded memory.
 
     Attributes:
-        time: (n,) simulation time, s.
-        z: (n,) m, map.
+        span: time from the first tick to the last, s.
     """
 
-    def __init__(self) -> None:
-        """Start with no ticks."""
+    def __init__(self, scenario: Scenario) -> None:
+        """Start with no ticks of a scenario."""
+        self._scenario = scenario
         self._hash = TrajectoryHash()
-        self._time, self._z = array('d'), array('d')
+        none = np.empty(0)
+        self._depths = scenario.depth_ranges(none, none)
+        self._first = self.span = 0.0
 
-    def add(self, stamp: int, state: State) -> None:
-        """Take a tick: its stamp (ns) and its state."""
-        pose = (*state.position.tolist(), *state.orientation.tolist())
-        self._hash.add(stamp, pose, tuple(state.velocity.tolist()))
-        self._time.append(stamp / NANOSECONDS)
-        self._z.append(pose[2])
+    def add(self, stamps: np.ndarray, states: State) -> None:
+        """Take ticks: their stamps (n,) in ns, and their states (n, ...)."""
+        time = stamps / NANOSECONDS
+        if not self.ticks:
+            self._first = float(time[0])
+        self.span = float(time[-1]) - self._first
+        self._hash.add_ticks(stamps, states)
+        new = self._scenario.depth_ranges(time, states.position[:, 2])
+        least = np.minimum(self._depths[:, 0], new[:, 0])
+        self._depths = np.column_stack([least, np.maximum(self._depths[:, 1], new[:, 1])])
 
     @property
-    def time(self) -> np.ndarray:
-        """(n,) s."""
-        return np.array(self._time)
+    def ticks(self) -> int:
+        """Number of ticks."""
+        return self._hash.ticks
 
     @property
-    def z(self) -> np.ndarray:
-        """(n,) m, map."""
-        return np.array(self._z)
+    def verdicts(self) -> list[tuple[bool, str]]:
+        """For each expectation whether it holds, and a sentence."""
+        return self._scenario.verdicts_of(self._depths)
 
     @property
     def sha256(self) -> str:
@@ -104,7 +112,7 @@ class Trajectory:
         sources: name -> (n, 6).
         sensors: readings (m, ...) by quantity with their stamps, noise included, by the sensor's
             name; m is n for a sensor without a rate.
-        sha256: over all ticks.
+        sha256: over all ticks, of a part of a run also over those before.
         joints: (n, j) positions of the arm's joints, rad or m.
         fins: (n, m) deflections of the fins, rad.
         azimuths: (n, a) angles of the azimuths, rad.
@@ -112,7 +120,8 @@ class Trajectory:
             there is no gripper, or nothing to hold.
         reel: (n, 3) length of the tether off its reel, m, rate of that, m/s, and pull at the
             drum, N; (n, 0) or None: no reel.
-        targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free.
+        targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free; None: the
+            run has none.
     """
 
     stamp: np.ndarray
@@ -131,6 +140,11 @@ class Trajectory:
     held: np.ndarray | None = None
     reel: np.ndarray | None = None
     targets: np.ndarray | None = None
+
+    @property
+    def states(self) -> State:
+        """States (n, ...)."""
+        return State(self.position, self.orientation, self.velocity)
 
     @property
     def pressure(self) -> np.ndarray:

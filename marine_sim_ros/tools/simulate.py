@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +19,16 @@ from marine_sim_ros.core.user_cache import kept_programs
 from marine_sim_ros.engine.availability import require_jax
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import vehicle_of
+from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.safe_step import step_warnings
-from marine_sim_ros.sim.scenario import SCENARIOS, load_scenario
-from marine_sim_ros.sim.simulation import simulate, simulated_outcome
+from marine_sim_ros.sim.scenario import SCENARIOS, Scenario, load_scenario
+from marine_sim_ros.sim.simulation import simulated_blocks, simulated_outcome
 from marine_sim_ros.sim.start import start_warnings
 from marine_sim_ros.sim.tick_record import TICK_BYTES
-from marine_sim_ros.sim.trajectory import OUTCOME_BYTES, Outcome, Trajectory
+from marine_sim_ros.sim.trajectory import Outcome, Trajectory
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
 from marine_sim_ros.tools.progress import bar, waiting
 from marine_sim_ros.tools.reporting import print_warnings
@@ -35,7 +38,9 @@ __all__ = ['add_arguments', 'execute']
 _ALWAYS_FREE = 1e8
 """Bytes; less is not worth a look at the memory."""
 _WARNED = 0.5
-"""Fraction of the free memory above which a run is warned of."""
+"""Fraction of the free memory or disk above which a run is warned of."""
+RECORDED_BYTES = 2500
+"""Size of a tick in a recording, about, with six thrusters and the sensors of a BlueROV2."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,30 +54,63 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _simulated(
-    options: argparse.Namespace, engine: str, *arguments: Any, **settings: Any
-) -> tuple[Trajectory | Outcome, float, float]:
-    """Return the run of the chosen engine, the seconds it took, and those of compiling.
+def _computed(
+    options: argparse.Namespace, settings: RunOptions, vehicle: Vehicle, scenario: Scenario,
+    **more: Any,
+) -> tuple[Outcome, float]:  # fmt: skip
+    """Run with NumPy, recorded where that is asked for; return the outcome and s of computing.
+
+    Raises:
+        MarineSimError: of :func:`marine_sim_ros.sim.simulation.simulate`, or of the recording.
+    """
+    if options.precision != 'float64':
+        raise ParameterError(
+            f'--precision {options.precision}: the engine numpy computes in float64; '
+            'expected --engine jax'
+        )
+    begun = time.perf_counter()
+    if not settings.record:
+        return simulated_outcome(vehicle, scenario, **more), time.perf_counter() - begun
+    from marine_sim_ros.bags.trajectory_writer import write_parts
+
+    outcome, wall = Outcome(scenario), 0.0
+
+    def parts() -> Iterator[Trajectory]:
+        nonlocal begun, wall
+        for part in simulated_blocks(vehicle, scenario, **more):
+            wall += time.perf_counter() - begun
+            outcome.add(part.stamp, part.states)
+            yield part
+            begun = time.perf_counter()
+
+    write_parts(Path(settings.record), vehicle, settings, parts())
+    return outcome, wall
+
+
+def _compiled(
+    options: argparse.Namespace, settings: RunOptions, vehicle: Vehicle, scenario: Scenario,
+    **more: Any,
+) -> tuple[Outcome, float, float]:  # fmt: skip
+    """Run with JAX; return the outcome, the seconds of computing, and those of compiling.
 
     Raises:
         MarineSimError: of :func:`marine_sim_ros.sim.simulation.simulate`, or JAX is missing.
     """
-    if engine == 'numpy':
-        if options.precision != 'float64':
-            raise ParameterError(
-                f'--precision {options.precision}: the engine numpy computes in float64; '
-                'expected --engine jax'
-            )
-        start = time.perf_counter()
-        run = simulate if options.record else simulated_outcome
-        return run(*arguments, **settings), time.perf_counter() - start, 0.0
     require_jax()
     from marine_sim_ros.engine.compiled import simulate_compiled
 
-    start = time.perf_counter()
+    begun = time.perf_counter()
     with waiting('compiling'):
-        done, compiling = simulate_compiled(*arguments, dtype=options.precision, **settings)
-    return done, time.perf_counter() - start - compiling, compiling
+        run, compiling = simulate_compiled(vehicle, scenario, dtype=options.precision, **more)
+    wall = time.perf_counter() - begun - compiling
+    if settings.record:
+        from marine_sim_ros.bags.trajectory_writer import write_recording
+
+        folder = Path(settings.record)
+        write_recording(folder, vehicle, settings, run, precision=options.precision)
+    outcome = Outcome(scenario)
+    outcome.add(run.stamp, run.states)
+    return outcome, wall, compiling
 
 
 def _fleet(options: argparse.Namespace, settings: RunOptions) -> int:
@@ -91,28 +129,39 @@ def _fleet(options: argparse.Namespace, settings: RunOptions) -> int:
     return 0
 
 
-def _check_memory(settings: RunOptions, duration: float) -> None:
-    """Warn of a run that needs much of the free memory, and refuse one that needs all of it.
+def _check_room(settings: RunOptions, duration: float) -> None:
+    """Warn of a run that needs much of the free memory or disk; refuse one that needs all of it.
 
     Raises:
         ParameterError: it does not fit.
     """
-    kept = TICK_BYTES if settings.record or settings.engine == 'jax' else OUTCOME_BYTES
     ticks = ticks_of(duration, settings.dt)
-    if ticks * kept < _ALWAYS_FREE:
-        return
-    psutil = require('psutil', 'simulate of many ticks')
-    free = int(psutil.virtual_memory().available)
-    if ticks * kept < _WARNED * free:
+    if settings.engine == 'jax' and ticks * TICK_BYTES >= _ALWAYS_FREE:  # all is kept at once
+        psutil = require('psutil', 'simulate of many ticks')
+        free = int(psutil.virtual_memory().available)
+        _check(ticks, ticks * TICK_BYTES, free, 'of memory', 'no --engine jax')
+    if settings.record and ticks * RECORDED_BYTES >= _ALWAYS_FREE:
+        free = shutil.disk_usage(settings.record)[2]
+        where = f'on the disk of {settings.record}'
+        _check(ticks, ticks * RECORDED_BYTES, free, where, 'no --record')
+
+
+def _check(ticks: int, needed: float, free: float, where: str, otherwise: str) -> None:
+    """Warn of bytes that are much of the free ones, or raise where they are all.
+
+    Raises:
+        ParameterError: they do not fit.
+    """
+    if needed < _WARNED * free:
         return
     said = (
-        f'simulate: {ticks:.3g} ticks need about {ticks * kept / 1e9:.3g} GB of memory, and '
+        f'simulate: {ticks:.3g} ticks need about {needed / 1e9:.3g} GB {where}, and '
         f'{free / 1e9:.3g} GB are free'
     )
-    shorter = 'expected a shorter --duration, a longer --dt, or marine_sim run'
-    if ticks * kept >= free:
-        raise ParameterError(f'{said}; {shorter}')
-    print_warnings([f'{said}; if it does not suffice: {shorter.removeprefix("expected ")}'])
+    shorter = f'a shorter --duration, a longer --dt, or {otherwise}'
+    if needed >= free:
+        raise ParameterError(f'{said}; expected {shorter}')
+    print_warnings([f'{said}; if it does not suffice: {shorter}'])
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -136,30 +185,25 @@ def execute(options: argparse.Namespace) -> int:
     odd = start_warnings(environment, scenario.position)
     odd += step_warnings(vehicle, environment, settings.dt, settings.integrator)
     print_warnings((*vehicle.warnings, *odd))
-    _check_memory(settings, settings.duration or scenario.duration)
-    run, wall, compiling = _simulated(
-        options,
-        settings.engine,
-        vehicle,
-        scenario,
-        environment=environment,
-        dt=settings.dt,
-        integrator=settings.integrator,
-        seed=settings.seed,
-        duration=settings.duration or None,
-    )
-    if isinstance(run, Trajectory) and settings.record:
-        from marine_sim_ros.bags.trajectory_writer import write_recording
-
-        more = {} if settings.engine == 'numpy' else {'precision': options.precision}
-        write_recording(Path(settings.record), vehicle, settings, run, **more)
-    seconds = run.time
-    verdicts = scenario.verdicts(seconds, run.z)
-    for ok, text in verdicts:
+    _check_room(settings, settings.duration or scenario.duration)
+    arguments = options, settings, vehicle, scenario
+    more = {
+        'environment': environment,
+        'dt': settings.dt,
+        'integrator': settings.integrator,
+        'seed': settings.seed,
+        'duration': settings.duration or None,
+    }
+    compiling = 0.0
+    if settings.engine == 'jax':
+        outcome, wall, compiling = _compiled(*arguments, **more)
+    else:
+        outcome, wall = _computed(*arguments, **more)
+    for ok, text in outcome.verdicts:
         print(('holds:         ' if ok else 'does not hold: ') + text)
-    span = seconds[-1] - seconds[0]
-    print(f'{len(seconds)} ticks, {span:g} s in {wall:.2f} s ({span / wall:.1f} x)')
+    speed = outcome.span / wall
+    print(f'{outcome.ticks} ticks, {outcome.span:g} s in {wall:.2f} s ({speed:.1f} x)')
     if settings.engine == 'jax':
         print(f'compiled in {compiling:.2f} s; {kept_programs()}')
-    print(f'trajectory_sha256 {run.sha256}')
-    return 0 if all(ok for ok, _ in verdicts) else 1
+    print(f'trajectory_sha256 {outcome.sha256}')
+    return 0 if all(ok for ok, _ in outcome.verdicts) else 1
