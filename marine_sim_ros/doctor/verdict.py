@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,18 +45,25 @@ _NEGLIGIBLE = 1e-6
 """N; a smaller force moves nothing."""
 
 
+class Flaw(NamedTuple):
+    """A result that no marine vehicle can have: ``speed`` or ``displacement``, and a sentence."""
+
+    kind: str
+    text: str
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Three lines on a vehicle, and what in it is not physical.
 
     Attributes:
         lines: what moves it, what damps it, what floats it.
-        flaws: one sentence for each result that no marine vehicle can have; empty for none.
+        flaws: results that no marine vehicle can have; empty for none.
         powered: whether thrusters push or fins steer.
     """
 
     lines: tuple[str, str, str]
-    flaws: tuple[str, ...]
+    flaws: tuple[Flaw, ...]
     powered: bool
 
 
@@ -103,7 +111,7 @@ def judge_motion(vehicle: Vehicle) -> Verdict:
     A steady speed above :data:`FASTEST` under its own thrust or net weight is a flaw, and so is
     a vehicle that displaces no water.
     """
-    flaws: list[str] = []
+    flaws: list[Flaw] = []
     thrust, pushes = _thrust(vehicle, flaws)
     lines = (thrust, _drag(vehicle), _float(vehicle, flaws))
     return Verdict(lines, tuple(flaws), pushes or vehicle.fins is not None)
@@ -114,21 +122,22 @@ def _speed(
     axis: int,
     force: float,
     how: str,
-    flaws: list[str],
+    flaws: list[Flaw],
     pulses: np.ndarray | None = None,
 ) -> str:
     """Return a steady speed as text; one that is not physical becomes a flaw."""
     speed = steady_speed_under(vehicle, axis, force, pulses)
     text = 'without end' if np.isinf(speed) else f'{speed:.2g} m/s'
     if speed > FASTEST:
-        flaws.append(
+        sentence = (
             f'{abs(force):.3g} N {how} give {text}: its drag in {AXES[axis]} is missing or '
             'hundreds of times too small'
         )
+        flaws.append(Flaw('speed', sentence))
     return text
 
 
-def _thrust(vehicle: Vehicle, flaws: list[str]) -> tuple[str, bool]:
+def _thrust(vehicle: Vehicle, flaws: list[Flaw]) -> tuple[str, bool]:
     """Return the line on what moves it, and whether thrusters push at all."""
     parts = []
     for name, axis, sign in _DIRECTIONS:
@@ -164,12 +173,12 @@ def _drag(vehicle: Vehicle) -> str:
     return f'{text}; nothing damps {", ".join(free)}' if free else text
 
 
-def _float(vehicle: Vehicle, flaws: list[str]) -> str:
+def _float(vehicle: Vehicle, flaws: list[Flaw]) -> str:
     mass = vehicle.inertia.mass
     water = vehicle.buoyancy.fluid_density * vehicle.buoyancy.volume
     text = f'floats: {mass:.4g} kg displace {water:.4g} kg of water'
     if water <= 0:
-        flaws.append('it displaces no water, so it falls')
+        flaws.append(Flaw('displacement', 'it displaces no water, so it falls'))
         return text
     net = (water - mass) * Environment().gravity
     if water > _BUOYANT * mass:
@@ -185,7 +194,6 @@ def unbounded_speed(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Thrust and net weight end in a speed that a marine vehicle can have."""
     element = context.root.find('hydrodynamics')
     for flaw in judge_motion(context.vehicle).flaws:
-        if 'displaces no water' not in flaw:  # displaced-mass has it
-            yield context.error(
-                element, flaw, 'give <linear_damping> or <quadratic_damping>, or a hull that drags'
-            )
+        if flaw.kind == 'speed':  # the check displaced-mass has the others
+            what_to_do = 'give <linear_damping> or <quadratic_damping>, or a hull that drags'
+            yield context.error(element, flaw.text, what_to_do)

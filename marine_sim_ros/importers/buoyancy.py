@@ -15,13 +15,44 @@ from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.importers.estimates import estimate_missing
 from marine_sim_ros.importers.geometry import box_around, gazebo_volume, solid, usable_collisions
 
-__all__ = ['complete']
+__all__ = ['add_weight_share', 'complete']
 
 _FLOATS = 1.15
 """A vehicle that could displace more than this times its mass floats at the surface."""
 _LIGHTEST, _HEAVIEST = 1e-4, 25.0
 _NEUTRAL = 1000.0
+_GRAVITY = 9.80665
 _OVER = np.array([0.0, 0.0, 0.02])
+
+
+def add_weight_share(
+    draft: Draft,
+    link: str,
+    factor: Sourced[float],
+    center: Sourced[np.ndarray],
+    height: Sourced[float],
+    force: float = 0.0,
+) -> None:
+    """Add the volume of a link whose source gives buoyancy as a fraction of its weight.
+
+    ρ V = c m + F/g; only weight and buoyancy are compared, so any density will do where none is
+    known.
+
+    Args:
+        draft: the vehicle.
+        link: the link.
+        factor: c.
+        center: (3,) of the volume in the link, m.
+        height: over which it is lost at the surface, m.
+        force: F, N.
+    """
+    if draft.water_density is None:
+        rule = f'{factor.origin}: buoyancy is a share of the weight'
+        draft.water_density = Sourced(_NEUTRAL, rule)
+    mass = draft.links[link].mass
+    volume = (factor.value * mass + force / _GRAVITY) / draft.water_density.value
+    origin = f'{factor.origin} · {mass:g} kg of the link'
+    draft.volumes.append(Volume(link, Sourced(volume, origin), center, height))
 
 
 def complete(draft: Draft) -> None:

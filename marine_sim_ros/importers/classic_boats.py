@@ -109,7 +109,7 @@ def read_usv_thrust(plugin: Plugin, draft: Draft) -> None:
         if text_of(reader, 'mappingType', '0') != '0':
             draft.assume(f'{origin_of(reader)}: its thrust is linear in the command here')
         pose = draft.pose_of(link)
-        draft.thrusters.append(
+        draft.add_thruster(
             Thruster(
                 f'thruster_{index}',
                 along(pose.translation, draft.rotation_of(link)[:, 0]),

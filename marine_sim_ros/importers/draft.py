@@ -29,7 +29,17 @@ from marine_sim_ros.model.damping import linear_flaw, quadratic_flaw
 from marine_sim_ros.model.xml import Element, Reader, Source
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
-__all__ = ['Draft', 'Options', 'Plugin', 'flag', 'number', 'numbers', 'origin_of', 'text_of']
+__all__ = [
+    'Draft',
+    'Options',
+    'Plugin',
+    'flag',
+    'magnitudes',
+    'number',
+    'numbers',
+    'origin_of',
+    'text_of',
+]
 
 
 @dataclass(frozen=True)
@@ -119,6 +129,12 @@ def numbers(reader: Reader, name: str, count: tuple[int, ...]) -> Sourced[np.nda
     return None if child is None else Sourced(child.numbers(set(count)), origin_of(child))
 
 
+def magnitudes(reader: Reader, name: str) -> np.ndarray:
+    """Return three numbers in a child without their signs; zeros where it is not given."""
+    found = numbers(reader, name, (3,))
+    return np.zeros(3) if found is None else np.abs(found.value)
+
+
 def _usable(name: str, file: Path) -> str:
     """Return a name that a ROS namespace takes: letters, digits and underscores."""
     plain = file.stem if '$' in name else name
@@ -165,6 +181,7 @@ class Draft:
         self.mentioned_density: Sourced[float] | None = None
         self.volumes: list[Volume] = []
         self.thrusters: list[Thruster] = []
+        self._indices: list[int | None] = []
         self.fins: list[Fin] = []
         self.sensors: list[Sensor] = []
         self.materials: dict[str, Sourced[float]] = {}
@@ -195,6 +212,19 @@ class Draft:
         name = element.get('name')
         label = f'{origin_of(reader)[:-1]} name="{name}">' if name else origin_of(reader)
         self.drop(f'{label}: {why}')
+
+    def add_thruster(self, thruster: Thruster, index: str | int | None = '') -> None:
+        """Add a thruster, with its number in the source; empty or None where it has none."""
+        text = '' if index is None else str(index)
+        self.thrusters.append(thruster)
+        self._indices.append(int(text) if text.isdecimal() and len(text) < 10 else None)
+
+    def sort_thrusters(self) -> None:
+        """Order the thrusters by their numbers in the source, where all have one."""
+        numbered = [(i, t) for i, t in zip(self._indices, self.thrusters, strict=True)]
+        if all(i is not None for i, _ in numbered):
+            self.thrusters = [t for _, t in sorted(numbered, key=lambda pair: pair[0] or 0)]
+            self._indices.sort(key=lambda i: i or 0)
 
     def parent_joints(self) -> dict[str, Joint]:
         """Return the joint above each link."""

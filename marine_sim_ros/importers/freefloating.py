@@ -12,15 +12,15 @@ from __future__ import annotations
 import numpy as np
 
 from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.importers.buoyancy import add_weight_share
 from marine_sim_ros.importers.curves import along, linear_curve
-from marine_sim_ros.importers.description import Sourced, Thruster, Volume
+from marine_sim_ros.importers.description import Sourced, Thruster
 from marine_sim_ros.importers.draft import Draft, Plugin, number, numbers, origin_of, text_of
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
 __all__ = ['read_control', 'read_link_water']
 
-_DENSITY = 1000.0
 _EFFORT = 100.0
 """N, default of <effort>."""
 _LIMIT = 0.1
@@ -35,10 +35,6 @@ def read_link_water(link: Reader, draft: Draft) -> None:
     buoyancy, water = link.first('buoyancy'), link.first('hydrodynamics')
     if buoyancy is None and water is None:
         return
-    if draft.water_density is None:
-        draft.water_density = Sourced(
-            _DENSITY, f'{origin_of(link)}: buoyancy is a share of the weight'
-        )
     if buoyancy is not None:
         _add_volume(buoyancy, name, draft)
     blocks = [block for block in (buoyancy, water) if block is not None]
@@ -54,18 +50,8 @@ def _add_volume(reader: Reader, link: str, draft: Draft) -> None:
         np.zeros(3) if origin is None else origin.numbers({3}, origin.attribute('xyz', '0 0 0'))
     )
     radius = _LIMIT if limit is None else limit.attribute_number('radius', _LIMIT, 1e-4, 1e4)
-    assert draft.water_density is not None
-    draft.volumes.append(
-        Volume(
-            link,
-            Sourced(
-                factor.value * draft.links[link].mass / draft.water_density.value,
-                f'{factor.origin} · mass of the link',
-            ),
-            Sourced(center, origin_of(origin or reader)),
-            Sourced(2 * radius, origin_of(limit or reader)),
-        )
-    )
+    at = Sourced(center, origin_of(origin or reader))
+    add_weight_share(draft, link, factor, at, Sourced(2 * radius, origin_of(limit or reader)))
 
 
 def _add_terms(blocks: list[Reader], link: str, draft: Draft) -> None:
@@ -134,4 +120,4 @@ def _push(
     draft: Draft, name: str, place: np.ndarray, axis: np.ndarray, effort: Sourced[float]
 ) -> None:
     curve = Sourced(linear_curve(-effort.value, effort.value), effort.origin)
-    draft.thrusters.append(Thruster(name, along(place, axis), curve))
+    draft.add_thruster(Thruster(name, along(place, axis), curve))

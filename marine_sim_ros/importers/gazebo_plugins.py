@@ -297,7 +297,7 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
             )
     if text_of(reader, 'deadband'):
         draft.drop(f'{origin_of(reader)}: <deadband> of thruster {label!r}')
-    draft.thrusters.append(
+    draft.add_thruster(
         Thruster(
             label,
             along(pose.translation, -axis if mirrored else axis),
@@ -306,9 +306,9 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
             diameter=diameter,
             link=joint.child,
             shaft=joint.name,
-        )
+        ),
+        None if channel is None else channel.number,
     )
-    draft.notes.setdefault('order', {})[label] = None if channel is None else channel.number
 
 
 def _curve(

@@ -10,25 +10,27 @@ from __future__ import annotations
 
 import numpy as np
 
+from marine_sim_ros.importers.buoyancy import add_weight_share
 from marine_sim_ros.importers.curves import along, sampled_curve
-from marine_sim_ros.importers.description import Sourced, Thruster, Volume
-from marine_sim_ros.importers.draft import Draft, Plugin, number, numbers, origin_of, text_of
+from marine_sim_ros.importers.description import Sourced, Thruster
+from marine_sim_ros.importers.draft import (
+    Draft,
+    Plugin,
+    magnitudes,
+    number,
+    numbers,
+    origin_of,
+    text_of,
+)
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
 __all__ = ['read_buoyancy', 'read_hydrodynamics', 'read_thruster']
 
-_DENSITY = 1000.0
-_GRAVITY = 9.80665
 _EXTRA_FORCE = 'additional_buyoancy_force'  # codespell:ignore buyoancy
 """Name of an extra force in N, as the source spells it."""
 _SCALE_HEIGHT = 0.1
 """m, default of <height_scale_limit>."""
-
-
-def _vector(reader: Reader, tag: str) -> np.ndarray:
-    found = numbers(reader, tag, (3,))
-    return np.zeros(3) if found is None else np.abs(found.value)
 
 
 def read_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
@@ -39,7 +41,7 @@ def read_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
         added, linear = (
             np.diag(
                 np.concatenate(
-                    [_vector(reader, f'{name}_{kind}') for kind in ('linear', 'angular')]
+                    [magnitudes(reader, f'{name}_{kind}') for kind in ('linear', 'angular')]
                 )
             )
             for name in ('added_mass', 'damping')
@@ -51,10 +53,6 @@ def read_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
 def read_buoyancy(plugin: Plugin, draft: Draft) -> None:
     """Take ρ V g = c m g + F of a link, lost over twice <height_scale_limit> at the surface."""
     elements = plugin.reader.element.findall('buoyancy') or [plugin.reader.element]
-    if draft.water_density is None:
-        draft.water_density = Sourced(
-            _DENSITY, f'{origin_of(plugin.reader)}: buoyancy is a share of the weight'
-        )
     for element in elements:
         reader = Reader(element, plugin.reader.source)
         link = draft.known_link(reader, text_of(reader, 'link', 'base_link').replace('::', '/'))
@@ -62,15 +60,8 @@ def read_buoyancy(plugin: Plugin, draft: Draft) -> None:
         force = number(reader, _EXTRA_FORCE, 0.0, -1e9, 1e9)
         limit = number(reader, 'height_scale_limit', _SCALE_HEIGHT, 1e-4, 1e4)
         center = numbers(reader, 'origin', (3,)) or Sourced(np.zeros(3), 'origin of the link')
-        mass = factor.value * draft.links[link].mass + force.value / _GRAVITY
-        draft.volumes.append(
-            Volume(
-                link,
-                Sourced(mass / draft.water_density.value, f'{factor.origin} · mass of the link'),
-                center,
-                Sourced(2 * limit.value, limit.origin),
-            )
-        )
+        height = Sourced(2 * limit.value, limit.origin)
+        add_weight_share(draft, link, factor, center, height, force.value)
 
 
 def read_thruster(plugin: Plugin, draft: Draft) -> None:
@@ -98,7 +89,7 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
     axis = draft.rotation_of(link)[:, 0]
     index = text_of(reader, 'thruster_number')
     label = f'thruster_{index or len(draft.thrusters)}'
-    draft.thrusters.append(
+    draft.add_thruster(
         Thruster(
             label,
             along(pose.translation, -axis if mirrored else axis),
@@ -107,6 +98,6 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
             time_constant=number(reader, 'timeconstant_up', None, 0.0, 60.0),
             link=link,
             shaft=text_of(reader, 'joint').replace('::', '/'),
-        )
+        ),
+        index,
     )
-    draft.notes.setdefault('order', {})[label] = int(index) if index.isdigit() else None

@@ -30,7 +30,7 @@ from marine_sim_ros.importers.description import (
     Volume,
 )
 from marine_sim_ros.importers.draft import Draft, Options
-from marine_sim_ros.importers.lenient import parse_file
+from marine_sim_ros.importers.lenient import IncludedFiles, parse_file
 from marine_sim_ros.model.trust import ReadableFolders
 from marine_sim_ros.model.xml import Element
 from marine_sim_ros.sdf.poses import Pose
@@ -39,7 +39,6 @@ __all__ = ['read_mjcf']
 
 _MOST_FILES = 200
 """Files that a model and its includes may name."""
-_DEEPEST = 8
 _UNBOUNDED = 1e4
 """N; a motor without <forcerange> and <ctrlrange> has no limit."""
 
@@ -66,9 +65,9 @@ def read_mjcf(path: Path, options: Options) -> Draft:
 
 def _check_files(path: Path) -> None:
     """Refuse files outside the folder of the description, and includes without end."""
-    folders = ReadableFolders(path)
+    folders, included = ReadableFolders(path), IncludedFiles()
 
-    def files(element: Element, folder: Path, depth: int) -> Iterator[Path]:
+    def files(element: Element, folder: Path) -> Iterator[Path]:
         compiler = element.find('compiler')
         kept = {} if compiler is None else {str(k): str(v) for k, v in compiler.attrib.items()}
         for inner in element.iter():
@@ -81,11 +80,9 @@ def _check_files(path: Path) -> None:
             file = folder / ('' if inner.tag == 'include' else below) / str(name)
             yield file
             if inner.tag == 'include' and file.is_file():
-                if depth >= _DEEPEST:
-                    raise ModelError(f'{path}: includes are nested deeper than {_DEEPEST}')
-                yield from files(parse_file(file), folder, depth + 1)
+                yield from files(included.parse(file, str(path)), folder)
 
-    for count, file in enumerate(files(parse_file(path), path.parent, 0)):
+    for count, file in enumerate(files(parse_file(path), path.parent)):
         if count >= _MOST_FILES:
             raise ModelError(f'{path}: names more than {_MOST_FILES} files')
         folders.check(file)
@@ -342,7 +339,7 @@ class _MjcfReader:
         axis = np.asarray(rotation_matrix(site.quaternion)) @ force
         curve = Sourced(linear_curve(low * size, high * size), where)
         name = (self._name('ACTUATOR', index) or f'thruster_{index}').replace('/', '_')
-        self.draft.thrusters.append(
+        self.draft.add_thruster(
             Thruster(name, along(site.translation, axis), curve, link=self._label(body))
         )
 

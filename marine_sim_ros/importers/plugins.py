@@ -125,6 +125,4 @@ def apply_plugins(draft: Draft, plugins: list[Plugin]) -> None:
             draft.unread_forces.append(f'{origin_of(plugin.reader)} {plugin.label}')
     gazebo_plugins.read_fluid_added_mass(draft)
     gazebo_sensors.read_sensors(draft)
-    order = draft.notes.get('order', {})
-    if all(isinstance(v, int) for v in order.values()) and len(order) == len(draft.thrusters):
-        draft.thrusters.sort(key=lambda t: order[t.name])
+    draft.sort_thrusters()

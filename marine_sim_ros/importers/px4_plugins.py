@@ -14,9 +14,19 @@ from collections.abc import Callable
 
 import numpy as np
 
+from marine_sim_ros.importers.buoyancy import add_weight_share
 from marine_sim_ros.importers.curves import along, sampled_curve
-from marine_sim_ros.importers.description import Sourced, Thruster, Volume
-from marine_sim_ros.importers.draft import Draft, Plugin, flag, number, numbers, origin_of, text_of
+from marine_sim_ros.importers.description import Sourced, Thruster
+from marine_sim_ros.importers.draft import (
+    Draft,
+    Plugin,
+    flag,
+    magnitudes,
+    number,
+    numbers,
+    origin_of,
+    text_of,
+)
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
@@ -26,7 +36,6 @@ _MAX_SPEED = 838.0
 """rad/s, default of <maxRotVelocity>."""
 _MOTOR_CONSTANT = 8.54858e-06
 """N/(rad/s)², default of <motorConstant>."""
-_DENSITY = 1000.0
 _SCALE_HEIGHT = 0.1
 """m, default of <height_scale_limit>."""
 
@@ -117,7 +126,7 @@ def _add(
     index = text_of(reader, 'actuator_number') or text_of(reader, 'motorNumber')
     label = f'motor_{index or len(draft.thrusters)}'
     lag = number(reader, 'timeConstantUp', None, 0.0, 60.0)
-    draft.thrusters.append(
+    draft.add_thruster(
         Thruster(
             label,
             along(pose.translation, -axis if mirrored else axis),
@@ -126,22 +135,20 @@ def _add(
             time_constant=lag if speed else None,
             link=link,
             shaft=text_of(reader, 'jointName').replace('::', '/'),
-        )
+        ),
+        index,
     )
-    draft.notes.setdefault('order', {})[label] = int(index) if index.isdigit() else None
 
 
 def read_uuv_plugin(plugin: Plugin, draft: Draft) -> None:
     """Take libgazebo_uuv_plugin: added mass, linear damping, buoyancy as a share of the weight."""
     reader = plugin.reader
     link = draft.known_link(reader, text_of(reader, 'baseLinkName', draft.base).replace('::', '/'))
-    if draft.water_density is None:
-        draft.water_density = Sourced(_DENSITY, f'{origin_of(reader)}: weight alone is compared')
     for element in reader.element.findall('buoyancy'):
         _buoyancy(Reader(element, reader.source), draft)
     added, linear = (
         np.diag(
-            np.concatenate([_three(reader, f'{name}Linear'), _three(reader, f'{name}Angular')])
+            np.concatenate([magnitudes(reader, f'{name}{kind}') for kind in ('Linear', 'Angular')])
         )
         for name in ('addedMass', 'damping')
     )
@@ -149,25 +156,10 @@ def read_uuv_plugin(plugin: Plugin, draft: Draft) -> None:
     set_hydrodynamics(draft, reader, link, added, linear, none, none)
 
 
-def _three(reader: Reader, tag: str) -> np.ndarray:
-    found = numbers(reader, tag, (3,))
-    return np.zeros(3) if found is None else np.abs(found.value)
-
-
 def _buoyancy(reader: Reader, draft: Draft) -> None:
     """Add a volume: ρ V = compensation · m of its link, lost over twice <height_scale_limit>."""
-    assert draft.water_density is not None
     link = draft.known_link(reader, text_of(reader, 'link_name').replace('::', '/'))
     factor = number(reader, 'compensation', 1.0, 0.0, 1e6)
-    mass = draft.links[link].mass
     center = numbers(reader, 'origin', (3,)) or Sourced(np.zeros(3), 'default: origin of the link')
     limit = number(reader, 'height_scale_limit', _SCALE_HEIGHT, 1e-4, 1e4)
-    volume = factor.value * mass / draft.water_density.value
-    draft.volumes.append(
-        Volume(
-            link,
-            Sourced(volume, f'{factor.origin} · {mass:g} kg of the link'),
-            center,
-            Sourced(2 * limit.value, limit.origin),
-        )
-    )
+    add_weight_share(draft, link, factor, center, Sourced(2 * limit.value, limit.origin))

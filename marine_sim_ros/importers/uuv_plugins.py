@@ -332,7 +332,7 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
         draft.drop(f'{origin_of(conversion)}: the thrust is 0 at every command')
     pose = draft.pose_of(link)
     turned = draft.rotation_of(link) @ axis
-    draft.thrusters.append(
+    draft.add_thruster(
         Thruster(
             label,
             along(pose.translation, -turned if mirrored else turned),
@@ -340,10 +340,9 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
             time_constant=time_constant(reader, draft),
             link=link,
             shaft=name if joint is not None and joint.child == link else '',
-        )
+        ),
+        thruster_id,
     )
-    digits = thruster_id.isdigit()
-    draft.notes.setdefault('order', {})[label] = int(thruster_id) if digits else None
 
 
 def _states(

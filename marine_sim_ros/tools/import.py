@@ -120,9 +120,9 @@ def _refuse(imported: Draft, verdict: Verdict, options: argparse.Namespace) -> N
         RunError: nothing bounds its speed, or nothing moves it and force blocks were lost.
     """
     if verdict.flaws and not options.allow_undamped:
+        flaws = '; '.join(flaw.text for flaw in verdict.flaws)
         raise RunError(
-            f'{imported.file}: not written: {"; ".join(verdict.flaws)}; expected drag, or '
-            '--allow-undamped'
+            f'{imported.file}: not written: {flaws}; expected drag, or --allow-undamped'
         )
     if verdict.powered or options.allow_unpowered:
         return

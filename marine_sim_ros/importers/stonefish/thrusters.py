@@ -171,7 +171,7 @@ class ThrusterReader:
         curve, mirrored = sampled_curve(thrust_of, low, high, speed=speed)
         pose = self._place(reader)
         axis = rotation_matrix(pose.quaternion)[:, 0]
-        self.draft.thrusters.append(
+        self.draft.add_thruster(
             Thruster(
                 reader.attribute('name').replace('/', '_'),
                 along(pose.translation, -axis if mirrored else axis),
