@@ -339,7 +339,7 @@ def test_what_cannot_be_is_refused_in_one_line(processes, options, reason):
     assert 'Traceback' not in output
 
 
-def test_a_vehicle_without_parameters_is_told_to_start_its_own(processes, firmware):
+def test_a_vehicle_of_no_frame_of_ardusub_is_not_started(processes, firmware):
     process = processes.marine_sim(
         'run',
         'simple_rov',
@@ -355,4 +355,4 @@ def test_a_vehicle_without_parameters_is_told_to_start_its_own(processes, firmwa
     except subprocess.TimeoutExpired:
         pytest.fail('it runs')
     assert process.returncode == 2
-    assert 'no parameters ship for this vehicle' in output
+    assert 'simple_rov is no simplerov_5 frame of ArduSub: motor 1 pushes +yaw' in output

@@ -264,9 +264,12 @@ class SuiteNode(Node):
             self.listen_to_bytes(topic, lambda data: callback(*of_bytes(data)))
 
     def listen_to_bytes(self, topic: topics.Topic, callback: Callable[[bytes], None]) -> None:
-        """Subscribe with a callback of bytes; a topic of every tick has one rightful publisher."""
+        """Subscribe over DDS with a callback of bytes, also where a bus brings the topic.
+
+        A topic of every tick has one rightful publisher.
+        """
         if not topic.per_tick or topic.shared:
-            self.listen(topic, callback, raw=True)
+            self._subscribe(topic, callback, raw=True)
             return
         check = SenderCheck(self, topic.name, self.warn_throttled)
 
@@ -274,7 +277,7 @@ class SuiteNode(Node):
             if check.takes(data):
                 callback(data)
 
-        check.attach(self.listen(topic, take, raw=True))
+        check.attach(self._subscribe(topic, take, raw=True))
 
     def listen(
         self, topic: topics.Topic, callback: Callable[[Any], None], *, raw: bool = False
@@ -286,10 +289,14 @@ class SuiteNode(Node):
         Returns:
             The subscription, or None over a bus.
         """
-        guarded = self.surviving(topic.name, callback)
         if bus := self._bus_of(topic):
+            guarded = self.surviving(topic.name, callback)
             bus.subscribe(self.resolve_topic_name(topic.name), guarded)
             return None
+        return self._subscribe(topic, callback, raw=raw)
+
+    def _subscribe(self, topic: topics.Topic, callback: Callable[[Any], None], *, raw: bool) -> Any:
+        guarded = self.surviving(topic.name, callback)
         return self.create_subscription(topic.type, topic.name, guarded, topic.qos, raw=raw)
 
     def surviving(self, name: str, callback: Callable[..., None]) -> Callable[..., None]:
