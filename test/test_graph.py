@@ -235,6 +235,25 @@ def test_two_owners_of_one_odom(processes, watcher):
     assert first.poll() is None
 
 
+@pytest.mark.parametrize('prefixes', [('', ''), ('rov/', 'rov/'), ('a/', 'b/')])
+def test_two_vehicles_that_share_clock_or_frames_are_told_so_and_go_on(processes, prefixes):
+    """Neither run ends of its neighbour; both say what keeps them apart."""
+    runs = [
+        processes.marine_sim(
+            'run',
+            'simple_rov',
+            *('--namespace', name, '--frame-prefix', prefix, '--duration', 5, *ONE_PROCESS),
+        )
+        for name, prefix in zip(('one', 'two'), prefixes, strict=True)
+    ]
+    for run, other in zip(runs, ('two', 'one'), strict=True):
+        output, _ = run.communicate()
+        assert run.returncode == 0, output
+        assert f'/clock is published by /{other}/dynamics too, which is another run' in output
+        same = f"/tf has the frame '{prefixes[0]}base_link' of /{other}/dynamics too"
+        assert (same in output) == (prefixes[0] == prefixes[1])
+
+
 @pytest.mark.clock
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize('composed', [False, True])

@@ -357,8 +357,11 @@ class StateOwner(SuiteNode):
 
     def _find_rivals(self) -> Rivals:
         """Return what looks for other runs."""
-        own = [self._odom_publisher.topic_name]
-        if self.values['clock'] == 'publish':
-            return Rivals(self, [*own, self._clock_publisher.topic_name], frames=())
-        prefixed = self.values['frame_prefix'] or self.values['truth_frame'] or topics.TF is None
-        return Rivals(self, own, frames=() if prefixed else (self._tf_publisher.topic_name,))
+        publishes = self.values['clock'] == 'publish'
+        framed = topics.TF is not None and not self.values['truth_frame']
+        return Rivals(
+            self,
+            [self._odom_publisher.topic_name],
+            clocks=(self._clock_publisher.topic_name,) if publishes else (),
+            frames=(self._tf_publisher.topic_name,) if framed else (),
+        )
