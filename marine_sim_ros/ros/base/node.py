@@ -295,7 +295,9 @@ class SuiteNode(Node):
             return None
         return self._subscribe(topic, callback, raw=raw)
 
-    def _subscribe(self, topic: topics.Topic, callback: Callable[[Any], None], *, raw: bool) -> Any:
+    def _subscribe(
+        self, topic: topics.Topic, callback: Callable[[Any], None], *, raw: bool
+    ) -> Any:
         guarded = self.surviving(topic.name, callback)
         return self.create_subscription(topic.type, topic.name, guarded, topic.qos, raw=raw)
 
