@@ -401,14 +401,12 @@ def test_a_surface_of_gazebo_has_the_forces_of_the_source(read, kind):
 
 
 def test_what_a_surface_of_gazebo_has_beside_is_named(read):
-    round_ = SURFACE.format(kind='fixed', more='<radial_symmetry>true</radial_symmetry>')
-    description, vehicle = read(SDF.replace('</model>', round_))
-    assert vehicle.fins is None
-    assert any('<radial_symmetry>' in text for text in description.dropped)
-    flap = SURFACE.format(kind='fixed', more='<control_joint_name>x</control_joint_name>')
-    description, vehicle = read(SDF.replace('</model>', flap))
+    more = '<control_joint_name>x</control_joint_name><cma>-1.8</cma>'
+    description, vehicle = read(SDF.replace('</model>', SURFACE.format(kind='fixed', more=more)))
     assert len(vehicle.fins) == 1
-    assert any('a flap that adds lift' in text for text in description.dropped)
+    for text in ("joint 'x' does not exist", '<cma>: a moment about the span'):
+        assert any(text in line for line in description.dropped)
+    assert any('no force astern' in line for line in description.assumptions)
 
 
 # VRX

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.importers.bladders import fill_bladders
 from marine_sim_ros.importers.description import Link, Sourced, Volume
 from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.importers.estimates import estimate_missing
@@ -79,6 +80,7 @@ def complete(draft: Draft) -> None:
         _hull(draft)
     elif not draft.volumes and draft.format != 'Stonefish':
         _by_collisions(draft)
+    fill_bladders(draft)
     if not draft.notes.get('drag_by_panels'):
         estimate_missing(draft)
 

@@ -142,6 +142,17 @@ def _usable(name: str, file: Path) -> str:
     return plain if re.match('[A-Za-z]', plain) else f'vehicle_{plain}'.rstrip('_')
 
 
+def _sum_of(volumes: list[Volume]) -> Volume:
+    """Return the sum of volumes of a link, about their common centre."""
+    origin = '; '.join(v.volume.origin for v in volumes)
+    sizes = np.array([v.volume.value for v in volumes])
+    total = float(sizes.sum())
+    centers = np.array([v.center.value for v in volumes])
+    center = sizes @ centers / total if total > 0 else centers[0]
+    height = max((v.height for v in volumes), key=lambda h: h.value)
+    return Volume(volumes[0].link, Sourced(total, origin), Sourced(center, origin), height)
+
+
 class Draft:
     """A vehicle of another simulator in our units and frames: filled by readers, then written.
 
@@ -313,7 +324,15 @@ class Draft:
                 terms = replace(terms, **changes)
         self.hydrodynamics = terms
 
+    def _merge_volumes(self) -> None:
+        """Make one volume of those of each link, which our <buoyancy> has."""
+        parts: dict[str, list[Volume]] = {}
+        for volume in self.volumes:
+            parts.setdefault(volume.link, []).append(volume)
+        self.volumes = [_sum_of(same) if len(same) > 1 else same[0] for same in parts.values()]
+
     def finish(self) -> None:
         """Put in order what the readers have found: the base first, a damping that damps."""
         self._without_gain()
+        self._merge_volumes()
         self.links = dict(sorted(self.links.items(), key=lambda link: link[0] != self.base))

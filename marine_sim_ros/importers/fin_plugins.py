@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,16 @@ from marine_sim_ros.importers.uuv_plugins import time_constant
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
-__all__ = ['read_lift_drag', 'read_uuv_fin']
+__all__ = [
+    'add_fin',
+    'area_in_water',
+    'hinge_of',
+    'read_lift_drag',
+    'read_uuv_fin',
+    'refuse_fin',
+    'surface_frame',
+    'turned',
+]
 
 _DENSITY = 1000.0
 """kg/m³, of the water where no plugin gives one, as :mod:`.buoyancy` takes it."""
@@ -40,9 +50,13 @@ _GAZEBO = {'alpha_stall': math.pi / 2, 'cla': 1.0, 'cla_stall': 0.0, 'cda': 0.01
 Values = dict[str, Sourced[float]]
 
 
-def _turned(angle: float) -> Pose:
+def turned(angle: float) -> Pose:
     """Return a turn about z."""
     return Pose(np.zeros(3), np.asarray(quaternion_from_rpy(0.0, 0.0, angle)))
+
+
+_QUARTER = Pose(np.zeros(3), np.asarray(quaternion_from_rpy(math.pi / 2, 0.0, 0.0)))
+"""A quarter turn about the chord."""
 
 
 def _over() -> Pose:
@@ -50,7 +64,7 @@ def _over() -> Pose:
     return Pose(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
 
 
-def _hinge(draft: Draft, link: str) -> tuple[Joint | None, str]:
+def hinge_of(draft: Draft, link: str) -> tuple[Joint | None, str]:
     """Return the joint that turns a link, or None where it is fixed; and why it is no fin."""
     above, at, found = draft.parent_joints(), link, None
     while at != draft.base and at in above:
@@ -69,7 +83,9 @@ def _density(draft: Draft) -> float:
     return _DENSITY if draft.water_density is None else draft.water_density.value
 
 
-def _area(reader: Reader, draft: Draft, area: Sourced[float], density: Sourced[float]) -> Values:
+def area_in_water(
+    reader: Reader, draft: Draft, area: Sourced[float], density: Sourced[float]
+) -> Values:
     """Return the area that gives the same force in the water of the vehicle."""
     water = _density(draft)
     if density.value == water:
@@ -105,7 +121,7 @@ def _two_lines(reader: Reader, draft: Draft, defaults: dict[str, float], tag: st
     density = needed(tag, 1e-3, 2e4, fresh)
     area = needed('area', 1e-8, 1e4, defaults.get('area'))
     lines = {ours: needed(name, low, high) for name, (ours, low, high) in _TWO_LINES.items()}
-    return {**_area(reader, draft, area, density), **lines, 'zero_lift_drag': none}
+    return {**area_in_water(reader, draft, area, density), **lines, 'zero_lift_drag': none}
 
 
 def _quadratic(reader: Reader, draft: Draft) -> Values:
@@ -130,31 +146,57 @@ def _quadratic(reader: Reader, draft: Draft) -> Values:
     }
 
 
-def _add(
-    draft: Draft, label: str, where: str, pose: Pose, joint: Joint | None, rest: Values
+class Flap(NamedTuple):
+    """A joint that moves a flap, and the deflection of our fin for one radian of it."""
+
+    joint: Joint
+    ratio: float
+
+
+def add_fin(
+    draft: Draft,
+    label: str,
+    where: str,
+    pose: Pose,
+    joint: Joint | None,
+    rest: Values,
+    flap: Flap | None = None,
 ) -> None:
-    """Add a fin with the chord along x and the span along z; name one that does not fit."""
+    """Add a fin with the chord along x and the span along z; name one that does not fit.
+
+    Args:
+        draft: the vehicle.
+        label: its name.
+        where: place in the source.
+        pose: its frame in the base.
+        joint: its hinge, or None where it is fixed.
+        rest: its values.
+        flap: what turns its lift in place of its hinge.
+    """
     lower = upper = 0.0
-    if joint is not None:
-        axis = draft.rotation_of(joint.child) @ np.array(joint.axis)
+    turning = joint if flap is None else flap.joint
+    if turning is not None:
+        axis = draft.rotation_of(turning.child) @ np.array(turning.axis)
         axis = axis / np.linalg.norm(axis)
         span = _span(pose)
-        if np.linalg.norm(np.cross(axis, span)) > _PARALLEL:
+        if flap is None and np.linalg.norm(np.cross(axis, span)) > _PARALLEL:
             draft.drop(f'{where}: fin {label!r}: its joint does not turn about its span')
-            draft.notes.setdefault('fixed', {})[joint.name] = 'its fin is not simulated'
+            draft.notes.setdefault('fixed', {})[turning.name] = 'its fin is not simulated'
             return
-        if axis @ span < 0:
+        if flap is None and axis @ span < 0:
             pose = pose.then(_over())
-        if not joint.lower <= 0 <= joint.upper:
+        if not turning.lower <= 0 <= turning.upper:
             draft.drop(f'{where}: fin {label!r}: its joint does not reach 0, where it starts')
             return
-        draft.assume(f'joint {joint.name!r} is fixed: its fin turns by itself, on fins/command')
-        lower, upper = max(joint.lower, -math.pi), min(joint.upper, math.pi)
+        draft.assume(f'joint {turning.name!r} is fixed: its fin turns by itself, on fins/command')
+        ratio, most = (1.0, math.pi) if flap is None else (flap.ratio, math.pi / 2)
+        ends = sorted((ratio * turning.lower, ratio * turning.upper))
+        lower, upper = max(ends[0], -most) + 0.0, min(ends[1], most) + 0.0
     names = [fin.name for fin in draft.fins]
     name = label if label not in names else f'{label}_{len(names) + 1}'
-    origin = 'fixed' if joint is None else joint.origin
+    origin = 'fixed' if turning is None else turning.origin
     limits = Sourced((lower, upper), origin)
-    draft.fins.append(Fin(name, pose, rest, limits, '' if joint is None else joint.name))
+    draft.fins.append(Fin(name, pose, rest, limits, '' if turning is None else turning.name))
 
 
 def _span(pose: Pose) -> np.ndarray:
@@ -188,18 +230,18 @@ def read_uuv_fin(plugin: Plugin, draft: Draft) -> None:
         else:
             raise model.error(f'model {kind!r}; expected Quadratic or TwoLines')
     except ModelError as error:
-        _refuse(draft, reader, name, error)
+        refuse_fin(draft, reader, name, error)
         return
     lag = time_constant(reader, draft)
     if lag is not None:
         values['time_constant'] = lag
-    pose = draft.pose_of(link).then(_turned(turn))
+    pose = draft.pose_of(link).then(turned(turn))
     hinge = joint if joint.lower < joint.upper else None
     draft.notes.setdefault('fixed', {})[name] = 'its fin turns by itself'
-    _add(draft, name, origin_of(reader), pose, hinge, values)
+    add_fin(draft, name, origin_of(reader), pose, hinge, values)
 
 
-def _refuse(draft: Draft, reader: Reader, name: str, error: ModelError) -> None:
+def refuse_fin(draft: Draft, reader: Reader, name: str, error: ModelError) -> None:
     """Name a fin that cannot be taken; its joint stays at 0."""
     draft.notes.setdefault('fixed', {})[name] = 'its fin stays at 0'
     reason = re.sub(r'^.*?:\d+: ', '', str(error))
@@ -212,26 +254,71 @@ def read_lift_drag(plugin: Plugin, draft: Draft) -> None:
     link = text_of(reader, 'link_name', plugin.reference).replace('::', '/')
     try:
         draft.known_link(reader, link)
-        if flag(reader, 'radial_symmetry'):
-            raise reader.error('<radial_symmetry>')
-        joint, why = _hinge(draft, link)
+        joint, why = hinge_of(draft, link)
         if why:
             raise reader.error(why)
         values = _two_lines(
             reader, draft, {**_GAZEBO, 'area': 1.0, 'air_density': 1.2041}, 'air_density'
         )
-        pose = draft.pose_of(link).then(_surface(reader))
+        pose = draft.pose_of(link).then(surface_frame(reader))
     except ModelError as error:
-        _refuse(draft, reader, link, error)
+        refuse_fin(draft, reader, link, error)
         return
-    flap = text_of(reader, 'control_joint_name').replace('::', '/')
-    if flap and (number(reader, 'control_joint_rad_to_cl', 4.0) or Sourced(0.0, '')).value:
-        draft.drop(f'{origin_of(reader)}: <control_joint_rad_to_cl>: a flap that adds lift')
+    where = origin_of(reader)
+    flap = _flap(reader, draft, joint, pose, values['lift_slope'].value)
+    _name_the_rest(reader, draft)
     label = link if joint is None else joint.name
-    _add(draft, label, origin_of(reader), pose, joint, values)
+    add_fin(draft, label if flap is None else flap.joint.name, where, pose, joint, values, flap)
+    if flag(reader, 'radial_symmetry'):
+        draft.assume(f'{where}: <radial_symmetry>: two surfaces at right angles')
+        add_fin(draft, f'{label}_across', where, pose.then(_QUARTER), None, values)
 
 
-def _surface(reader: Reader) -> Pose:
+def _flap(
+    reader: Reader, draft: Draft, hinge: Joint | None, pose: Pose, slope: float
+) -> Flap | None:
+    """Return the flap of <control_joint_name>, C_L = a α + k δ, or None.
+
+    A fin that turns by (k/a) δ has the same lift; where its own hinge is the flap's joint, by that
+    angle more.
+    """
+    given = text_of(reader, 'control_joint_name').replace('::', '/')
+    gain = number(reader, 'control_joint_rad_to_cl', 4.0, -1e6, 1e6).value
+    if not given or not gain:
+        return None
+    joint = draft.joints.get(draft.scoped_name(reader, given, draft.joints))
+    where = f'{origin_of(reader)}: <control_joint_rad_to_cl>: a flap that adds lift'
+    if joint is None:
+        draft.drop(f'{where}: its joint {given!r} does not exist')
+        return None
+    if slope <= 0 or (hinge is not None and hinge is not joint):
+        draft.drop(f'{where} to a surface without a slope, or with a hinge of its own')
+        return None
+    own = 0.0
+    if hinge is not None:
+        axis = draft.rotation_of(hinge.child) @ np.array(hinge.axis)
+        own = 1.0 if axis @ _span(pose) > 0 else -1.0
+    ratio = own + gain / slope
+    draft.assume(
+        f'{where}: its fin turns by {ratio:.3g} of the angle of {joint.name!r}, which stalls and '
+        'drags with it here'
+    )
+    draft.notes.setdefault('fixed', {})[joint.name] = 'its fin turns by itself'
+    return Flap(joint, ratio)
+
+
+def _name_the_rest(reader: Reader, draft: Draft) -> None:
+    """Name what LiftDrag has and our fins do not: moments, and no force on the way astern."""
+    moments = [t for t in ('cma', 'cma_stall', 'cm_delta') if number(reader, t, 0.0).value]
+    if moments:
+        draft.drop(f'{origin_of(reader)}: <{">, <".join(moments)}>: a moment about the span')
+    if not flag(reader, 'reversible'):
+        draft.assume(
+            f'{origin_of(reader)}: not <reversible>: no force astern in the source; here there is'
+        )
+
+
+def surface_frame(reader: Reader) -> Pose:
     """Return the frame of a surface in its link, turned by the angle at which it has no lift.
 
     Raises:
@@ -249,4 +336,4 @@ def _surface(reader: Reader) -> Pose:
     zero = number(reader, 'a0', 0.0, -math.pi, math.pi)
     turn = matrix_quaternion(np.stack([ahead, np.cross(span, ahead), span], 1))
     frame = Pose(given['cp'].value, turn)
-    return frame.then(_turned(0.0 if zero is None else zero.value))
+    return frame.then(turned(0.0 if zero is None else zero.value))

@@ -16,6 +16,7 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers import buoyancy
 from marine_sim_ros.importers.description import Inertial, Shape, Sourced
 from marine_sim_ros.importers.draft import Draft, Options
+from marine_sim_ros.importers.foil_plugins import damp_rotation
 from marine_sim_ros.importers.geometry import usable_collisions
 from marine_sim_ros.importers.lenient import parse_file
 from marine_sim_ros.importers.mjcf import read_mjcf
@@ -52,6 +53,7 @@ def import_vehicle(path: Path, options: Options | None = None) -> Draft:
     except ModelError as error:
         lost = f'; not taken: {"; ".join(draft.dropped[:3])}' if draft.dropped else ''
         raise ModelError(f'{error}{lost}') from None
+    damp_rotation(draft)
     _check_shapes(draft)
     _check_inertias(draft)
     _turn_thrusters(draft)

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from marine_sim_ros.importers import (
+    bladders,
     classic_boats,
     fin_plugins,
+    foil_plugins,
     freefloating,
     gazebo_plugins,
     gazebo_sensors,
@@ -26,8 +29,21 @@ __all__ = ['apply_plugins']
 
 _Read = Callable[[Plugin, Draft], None]
 
+_NOTED = {
+    r'usv_(gazebo_)?wind|USVWind': 'pushes in the wind, by coefficients that are not read',
+    r'freefloating_gazebo_fluid': 'its waves and current are not read; buoyancy and damping are '
+    'those of the links',
+    r'usv_gazebo_wave|wavefield|WaveVisual': 'draws or carries waves; ours are of --environment',
+}
+"""Pattern of a plugin that is not read, and what it does."""
+
+
+def _known(why: str, plugin: Plugin, draft: Draft) -> None:
+    _drop(plugin, draft, why)
+
+
 READERS: tuple[tuple[str, _Read], ...] = (
-    (r'BuoyancyEngine|buoyancy-engine', lambda p, d: _drop(p, d, 'is not simulated')),
+    (r'BuoyancyEngine|buoyancy-engine', bladders.read_buoyancy_engine),
     (r'systems::Buoyancy\b|(gz|ignition)-\w+-buoyancy-system', gazebo_plugins.read_buoyancy),
     (r'ArduPilotPlugin', gazebo_plugins.read_ardupilot),
     (r'uuv_underwater_object', uuv_plugins.read_underwater_object),
@@ -48,8 +64,11 @@ READERS: tuple[tuple[str, _Read], ...] = (
     (r'GenericMotorModel', px4_plugins.read_generic_motor),
     (r'gazebo_motor_model|MulticopterMotorModel', px4_plugins.read_motor_model),
     (r'uuv_fin', fin_plugins.read_uuv_fin),
+    (r'AdvancedLiftDrag|advanced-lift-drag', foil_plugins.read_advanced_lift_drag),
+    (r'foil_dynamics', foil_plugins.read_foil),
     (r'systems::LiftDrag|-lift-drag-system|LiftDragPlugin', fin_plugins.read_lift_drag),
     *uuv_sensors.READERS,
+    *((pattern, partial(_known, why)) for pattern, why in _NOTED.items()),
 )
 """Pattern of name and library -> reader; in the order in which they are applied."""
 

@@ -1,0 +1,146 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Wings, flaps, foils and buoyancy engines of Gazebo against the formulas of their plugins."""
+
+import numpy as np
+import pytest
+from foreign import SDF, imported
+
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.physics.drag import drag
+from marine_sim_ros.physics.fins import fin_wrench
+
+FLAP = """<link name="flap"><pose>-0.4 0 0.1 0 0 0</pose><inertial><mass>0.01</mass></inertial>
+</link><joint name="aileron" type="revolute"><parent>base_link</parent><child>flap</child>
+<axis><xyz>0 0 1</xyz><limit><lower>-0.2</lower><upper>0.4</upper></limit></axis></joint>"""
+LIFT = """<plugin filename="gz-sim-lift-drag-system" name="gz::sim::systems::LiftDrag">
+<link_name>base_link</link_name><area>0.05</area><air_density>1000</air_density><cla>3</cla>
+<cda>0</cda><cp>-0.3 0 0</cp>{}</plugin>"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    return lambda more: imported(tmp_path, SDF.replace('</model>', f'{more}</model>'), '.sdf')
+
+
+def force(vehicle, velocity, angle=0.0):
+    """Return the force (3,) of all fins at a velocity (3,) of the body, deflected alike."""
+    state = State(np.zeros(3), np.array([0, 0, 0, 1.0]), np.array([*velocity, 0, 0, 0]))
+    angles = np.full(len(vehicle.fins), angle)
+    thrust = np.zeros(len(vehicle.thrusters))
+    return np.asarray(fin_wrench(vehicle, state, Environment(), angles, thrust))[:3]
+
+
+@pytest.mark.parametrize('gain', [1.5, -6.0])
+def test_a_flap_adds_its_lift_to_the_surface(read, gain):
+    text = (
+        f'<control_joint_name>aileron</control_joint_name>'
+        f'<control_joint_rad_to_cl>{gain}</control_joint_rad_to_cl>'
+    )
+    _, vehicle = read(FLAP + LIFT.format(text))
+    fins = vehicle.fins
+    assert fins.names == ('aileron',)
+    ratio = gain / 3
+    ends = sorted((-0.2 * ratio, 0.4 * ratio))
+    np.testing.assert_allclose([fins.lower[0], fins.upper[0]], ends)
+    pressure = 0.5 * 1000 * 0.05 * 2.0**2
+    turn = 0.1  # of the flap
+    assert force(vehicle, (2.0, 0, 0), ratio * turn)[2] == pytest.approx(gain * turn * pressure)
+    sink = 0.05
+    level = 0.5 * 1000 * 0.05 * (4 + sink**2)
+    alpha = np.arctan2(sink, 2.0)
+    lift = (3 * alpha + gain * turn) * level
+    assert force(vehicle, (2.0, 0, -sink), ratio * turn)[2] == pytest.approx(lift * np.cos(alpha))
+
+
+def test_a_round_body_has_lift_in_every_direction(read):
+    _, vehicle = read(LIFT.format('<radial_symmetry>true</radial_symmetry>'))
+    side = 0.1
+    alpha = np.arctan2(side, 2.0)
+    lift = 3 * alpha * 0.5 * 1000 * 0.05 * (4 + side**2) * np.cos(alpha)
+    assert force(vehicle, (2.0, 0, -side))[2] == pytest.approx(lift)
+    assert force(vehicle, (2.0, side, 0))[1] == pytest.approx(-lift)
+
+
+WING = """<plugin filename="gz-sim-advanced-lift-drag-system"
+name="gz::sim::systems::AdvancedLiftDrag"><link_name>base_link</link_name><AR>6.5</AR><mac>0.22</mac>
+<eff>0.97</eff><area>0.34</area><air_density>1000</air_density><CL0>0.15</CL0><CLa>4.75</CLa>
+<CD0>0.03</CD0><CYb>-0.26</CYb><Cellp>-0.5</Cellp><Cemq>-12</Cemq><Cenr>-0.07</Cenr>
+<Cema>-1</Cema><CLq>7</CLq><alpha_stall>0.34</alpha_stall>
+<control_surface><name>left</name></control_surface></plugin>"""
+
+
+def test_an_advanced_wing_has_lift_drag_and_damping_of_its_coefficients(read):
+    description, vehicle = read(WING)
+    for alpha in (0.0, 0.1, -0.05):
+        speed = 1.5
+        velocity = speed * np.array([np.cos(alpha), 0, -np.sin(alpha)])
+        lift = 0.15 + 4.75 * alpha
+        resistance = 0.03 + lift**2 / (np.pi * 6.5 * 0.97)
+        pressure = 0.5 * 1000 * 0.34 * speed**2
+        up = np.array([np.sin(alpha), 0, np.cos(alpha)])
+        ahead = velocity / speed
+        expected = pressure * (lift * up - resistance * ahead)
+        np.testing.assert_allclose(force(vehicle, velocity), expected, rtol=1e-6, atol=0.05)
+    beta = 0.1
+    aside = force(vehicle, (1.5, 1.5 * np.tan(beta), 0))[1]
+    assert aside == pytest.approx(-0.26 * beta * 0.5 * 1000 * 0.34 * 1.5**2, rel=0.03)
+    span = np.sqrt(0.34 * 6.5)
+    for axis, length, factor in ((3, span, 0.5), (4, 0.22, 12), (5, span, 0.07)):
+        moments = []
+        for speed in (0.0, 2.0):
+            velocity = np.zeros(6)
+            velocity[0], velocity[axis] = speed, 0.1
+            state = State(np.array([0, 0, -50.0]), np.array([0, 0, 0, 1.0]), velocity)
+            moments.append(float(np.asarray(drag(vehicle, state, Environment()))[axis]))
+        expected = -factor * 0.25 * 1000 * 0.34 * length**2 * 2.0 * 0.1
+        assert moments[1] - moments[0] == pytest.approx(expected, rel=1e-6)
+    for text in ('<CLq>', '<Cema>: the system overwrites', "control surface 'left'"):
+        assert any(text in line for line in description.dropped)
+
+
+ENGINE = """<plugin filename="gz-sim-buoyancy-engine-system"
+name="gz::sim::systems::BuoyancyEngine"><link_name>base_link</link_name>
+<min_volume>0.0001</min_volume><max_volume>0.0009</max_volume><neutral_volume>0.0004
+</neutral_volume>{}<fluid_density>1000</fluid_density></plugin>"""
+
+
+@pytest.mark.parametrize(
+    ('start', 'extra'), [('<default_volume>0.0007</default_volume>', 0.0003), ('', -0.0003)]
+)
+def test_a_buoyancy_engine_displaces_what_it_starts_with(read, start, extra):
+    _, plain = read('')
+    description, vehicle = read(ENGINE.format(start))
+    assert vehicle.buoyancy.volume - plain.buoyancy.volume == pytest.approx(extra)
+    assert description.volumes[0].center.value[2] == pytest.approx(
+        0.05 * 0.01 / (0.01 + extra), rel=1e-6
+    )
+    assert any('-2.94 to +4.9 N is not simulated' in line for line in description.dropped)
+
+
+FOIL = """<link name="rudder"><pose>-0.5 0 0 0 0 0</pose><inertial><mass>0.01</mass></inertial>
+</link><joint name="rudder_joint" type="revolute"><parent>base_link</parent><child>rudder</child>
+<axis><xyz>0 0 1</xyz><limit><lower>-0.5</lower><upper>0.5</upper></limit></axis></joint>
+<plugin name="usv_sail_plugin" filename="libfoil_dynamics_plugin.so"><link_type>{}</link_type>
+<mult_lift>1.2</mult_lift><area>0.02</area><fluid_density>1000</fluid_density>
+<forward>1 0 0</forward><upward>0 1 0</upward><link_name>rudder</link_name></plugin>"""
+
+
+@pytest.mark.parametrize(('kind', 'lift', 'drag_factor'), [('rudder', 1.2, 1.0), ('keel', 8, 4)])
+def test_a_foil_of_usv_sim_has_its_sines(read, kind, lift, drag_factor):
+    _, vehicle = read(FOIL.format(kind))
+    pressure = 0.5 * 1000 * 0.02 * 1.5**2
+    for angle, within in ((0.05, 0.01), (0.5, 0.25)):
+        found = force(vehicle, (1.5, 0, 0), angle)
+        assert found[1] == pytest.approx(lift * np.sin(2 * angle) * pressure, rel=within)
+        resistance = drag_factor * (1 - np.cos(2 * angle)) * pressure
+        assert found[0] == pytest.approx(-resistance, rel=within)
+
+
+def test_a_sail_is_named_as_what_drives_the_boat(read):
+    description, vehicle = read(FOIL.format('sail'))
+    assert vehicle.fins is None
+    assert any('a sail: the wind does not drive' in line for line in description.dropped)
+    assert description.unread_forces
