@@ -81,7 +81,7 @@ def complete(draft: Draft) -> None:
     elif not draft.volumes and draft.format != 'Stonefish':
         _by_collisions(draft)
     fill_bladders(draft)
-    if not draft.notes.get('drag_by_panels'):
+    if draft.panel_drag is None:
         estimate_missing(draft)
 
 

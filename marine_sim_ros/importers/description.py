@@ -19,6 +19,7 @@ __all__ = [
     'Inertial',
     'Joint',
     'Link',
+    'PanelDrag',
     'Sensor',
     'Shape',
     'Sourced',
@@ -152,6 +153,25 @@ class Hydrodynamics:
     quadratic: Sourced[np.ndarray]
     modulus: Sourced[np.ndarray] | None = None
     center: Sourced[np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
+class PanelDrag:
+    """Drag of the panels of all collisions.
+
+    Attributes:
+        velocity_reference: m/s.
+        pressure: linear and quadratic pressure in Pa, and the exponent of the angle.
+        suction: the same of suction.
+        forces: those that act: viscous, pressure, suction.
+        origin: where it is from.
+    """
+
+    velocity_reference: float
+    pressure: tuple[float, float, float]
+    suction: tuple[float, float, float]
+    forces: tuple[str, ...]
+    origin: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from marine_sim_ros.importers.description import (
     Hydrodynamics,
     Joint,
     Link,
+    PanelDrag,
     Sensor,
     Sourced,
     Thruster,
@@ -166,6 +167,7 @@ class Draft:
         links: all links; the base is the first when it is finished.
         joints: one per link but the base.
         hydrodynamics: lumped terms, or None.
+        panel_drag: drag of the panels of its collisions, or None.
         water_density: kg/m³, or None until it is known.
         mentioned_density: kg/m³ that a force plugin gives where no fluid is described, or None.
         volumes: displaced volumes.
@@ -188,6 +190,7 @@ class Draft:
         self.links: dict[str, Link] = {}
         self.joints: dict[str, Joint] = {}
         self.hydrodynamics: Hydrodynamics | None = None
+        self.panel_drag: PanelDrag | None = None
         self.water_density: Sourced[float] | None = None
         self.mentioned_density: Sourced[float] | None = None
         self.volumes: list[Volume] = []
@@ -280,7 +283,13 @@ class Draft:
         return moment / total if total > 0 else moment
 
     def scoped_name(self, reader: Reader, name: str, known: Mapping[str, Any]) -> str:
-        """Return a name as it is, or that of the only element of this name in a nested model."""
+        """Return a name as it is, or that of the only element of this name in a nested model.
+
+        The name of the model itself may stand before it, as in ``rov::thruster``.
+        """
+        model, _, inner = name.partition('/')
+        if name not in known and inner in known and model == self.name:
+            return inner
         nested = [n for n in known if n.endswith(f'/{name}')] if name and name not in known else []
         if len(nested) != 1:
             return name

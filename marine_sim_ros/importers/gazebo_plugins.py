@@ -8,6 +8,7 @@ Source: gz-sim, src/systems/{hydrodynamics,thruster,buoyancy}; ardupilot_gazebo.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
@@ -69,9 +70,6 @@ def set_hydrodynamics(
         origins: where added mass, linear and quadratic terms are from.
     """
     at = origin_of(reader)
-    if draft.hydrodynamics is not None:
-        draft.drop(f'{at}: hydrodynamics of link {link!r}: only those of one link are taken')
-        return
     own = draft.pose_of(link)
     turn = draft.rotation_of(link)
     if not np.allclose(turn, np.eye(3), atol=1e-9):
@@ -83,7 +81,7 @@ def set_hydrodynamics(
         quadratic, modulus = swap @ quadratic @ swap.T, swap @ modulus @ swap.T
     lever = transport(own.translation)
     names = origins or (at, at, at)
-    draft.hydrodynamics = Hydrodynamics(
+    found = Hydrodynamics(
         draft.water_density or Sourced(1000.0, 'no density in the source', True),
         Sourced(_positive(draft, lever.T @ added @ lever, names[0]), names[0]),
         Sourced(linear, names[1]),
@@ -91,6 +89,42 @@ def set_hydrodynamics(
         Sourced(modulus, names[2]) if np.any(modulus) else None,
         Sourced(own.translation, f'origin of link {link!r}') if np.any(own.translation) else None,
     )
+    if draft.hydrodynamics is None:
+        draft.hydrodynamics = found
+    elif draft.is_rigid(link):
+        draft.hydrodynamics = _sum_of_links(draft.hydrodynamics, found)
+        draft.assume(f'{at}: damping and added mass of link {link!r} are added to the others')
+    else:
+        draft.drop(f'{at}: hydrodynamics of link {link!r}, which moves against the body')
+
+
+def _sum_of_links(first: Hydrodynamics, second: Hydrodynamics) -> Hydrodynamics:
+    """Return the terms of two links of a rigid body, about the origin of the base.
+
+    The sum is exact for linear terms and added mass, and for others where the body moves along or
+    about one axis: column j is Hᵀ D_q (|H e_j| ∘ H e_j), H the lever to the link.
+    """
+    linear, quadratic = np.zeros((6, 6)), np.zeros((6, 6))
+    for terms in (first, second):
+        lever = transport(np.zeros(3) if terms.center is None else terms.center.value)
+        of_all = np.zeros((6, 6)) if terms.modulus is None else terms.modulus.value
+        linear += lever.T @ terms.linear.value @ lever
+        quadratic += lever.T @ (
+            terms.quadratic.value @ (np.abs(lever) * lever) + (of_all @ np.abs(lever)) * lever
+        )
+    return replace(
+        first,
+        added_mass=_replaced(first.added_mass, first.added_mass.value + second.added_mass.value),
+        linear=_replaced(first.linear, linear),
+        quadratic=_replaced(first.quadratic, quadratic),
+        modulus=None,
+        center=None,
+    )
+
+
+def _replaced(first: Sourced[np.ndarray], value: np.ndarray) -> Sourced[np.ndarray]:
+    """Return a sum, with the origin of its first part."""
+    return Sourced(value, f'{first.origin}, and others')
 
 
 def _positive(draft: Draft, added: np.ndarray, where: str) -> np.ndarray:
@@ -239,7 +273,10 @@ def read_buoyancy(plugin: Plugin, draft: Draft) -> None:
 
 
 def read_ardupilot(plugin: Plugin, draft: Draft) -> None:
-    """Note the channels of ArduPilotPlugin: command = multiplier · (x + offset), x from 0 to 1."""
+    """Note the channels of ArduPilotPlugin: command = multiplier · (x + offset), x from 0 to 1.
+
+    A channel of type EFFORT with a <linkName>, as a fork for BlueROV2 has it, is a thruster.
+    """
     channels: dict[str, _Channel] = {}
     for element in plugin.reader.element.findall('control'):
         control = Reader(element, plugin.reader.source)
@@ -261,7 +298,29 @@ def read_ardupilot(plugin: Plugin, draft: Draft) -> None:
         channels[joint] = _Channel(
             channel, lowest, lowest + multiplier.value, first, last, origin_of(control)
         )
+        if not joint and text_of(control, 'linkName'):
+            _push_link(control, draft, channels.pop(joint))
     draft.notes['channels'] = channels
+
+
+def _push_link(control: Reader, draft: Draft, channel: _Channel) -> None:
+    """Add the thruster of a channel whose command is a force along z of a link."""
+    kind = text_of(control, 'type', 'VELOCITY')
+    if kind != 'EFFORT':
+        where = f'{channel.origin}: a command of type {kind!r} on a link'
+        draft.drop(f'{where}; expected EFFORT')
+        draft.unread_forces.append(where)
+        return
+    link = draft.known_link(control, text_of(control, 'linkName').replace('::', '/'))
+    draft.assume(f'{channel.origin}: its force is along z of link {link!r}')
+    if control.first('cmd_max') is not None or control.first('cmd_min') is not None:
+        draft.drop(f'{channel.origin}: <cmd_min> and <cmd_max> limit a PID, no force')
+    name = f'motor_{channel.number}'
+    curve, mirrored = _through_zero(channel.low, channel.high, channel)
+    axis = draft.rotation_of(link)[:, 2]
+    place = along(draft.pose_of(link).translation, -axis if mirrored else axis)
+    thruster = Thruster(name, place, Sourced(curve, channel.origin), link=link)
+    draft.add_thruster(thruster, channel.number)
 
 
 def read_thruster(plugin: Plugin, draft: Draft) -> None:
@@ -331,14 +390,18 @@ def _curve(
     if channel is None:
         return linear_curve(least, most), False, origin
     low, high = (float(np.clip(c, least, most)) for c in (channel.low, channel.high))
+    return *_through_zero(low, high, channel), (channel.origin, False)
+
+
+def _through_zero(low: float, high: float, channel: _Channel) -> tuple[np.ndarray, bool]:
+    """Return the rows of a thrust (N) that is linear between two pulse widths (µs).
+
+    Returns:
+        The rows, and whether the thrust falls with the pulse width, so that the axis is turned.
+    """
     mirrored = high < low
     if mirrored:
         low, high = -low, -high
-    return _through_zero(low, high, channel), mirrored, (channel.origin, False)
-
-
-def _through_zero(low: float, high: float, channel: _Channel) -> np.ndarray:
-    """Return the rows of a thrust (N) that is linear between two pulse widths (µs)."""
     pulses, thrust = [channel.first, channel.last], [low, high]
     if low > 0 or high < 0:
         pulses, thrust = [channel.first - 1, *pulses], [min(0.0, low), low, high]
@@ -349,7 +412,7 @@ def _through_zero(low: float, high: float, channel: _Channel) -> np.ndarray:
         pulses, thrust = [channel.first, middle, channel.last], [low, 0.0, high]
     rows = np.zeros((len(pulses), 4))
     rows[:, 0], rows[:, 1] = pulses, thrust
-    return rows
+    return rows, mirrored
 
 
 def _limits(

@@ -22,6 +22,7 @@ from marine_sim_ros.importers import (
     surface_plugins,
     uuv_plugins,
     uuv_sensors,
+    wave_sim,
 )
 from marine_sim_ros.importers.draft import Draft, Plugin, origin_of
 
@@ -49,7 +50,7 @@ READERS: tuple[tuple[str, _Read], ...] = (
     (r'uuv_underwater_object', uuv_plugins.read_underwater_object),
     (r'vrx::Surface|libSurface', surface_plugins.read_surface),
     (r'SimpleHydrodynamics', surface_plugins.read_simple_hydrodynamics),
-    (r'gz-waves|wave_sim', lambda p, d: _waves(p, d)),
+    (r'gz-waves|wave_sim', wave_sim.read_waves),
     (r'hippo_gz_plugins::hydrodynamics', hippo_plugins.read_hydrodynamics),
     (r'hippo_gz_plugins::buoyancy', hippo_plugins.read_buoyancy),
     (r'hippo_gz_plugins::thruster', hippo_plugins.read_thruster),
@@ -60,7 +61,9 @@ READERS: tuple[tuple[str, _Read], ...] = (
     (r'uuv_thruster', uuv_plugins.read_uuv_thruster),
     (r'systems::Thruster|-thruster-system', gazebo_plugins.read_thruster),
     (r'freefloating_gazebo_control', freefloating.read_control),
+    (r'freebuoyancy_gazebo', freefloating.read_fluid_plugin),
     (r'gazebo_uuv_plugin', px4_plugins.read_uuv_plugin),
+    (r'gazebo_mavlink_interface', px4_plugins.read_channels),
     (r'GenericMotorModel', px4_plugins.read_generic_motor),
     (r'gazebo_motor_model|MulticopterMotorModel', px4_plugins.read_motor_model),
     (r'uuv_fin', fin_plugins.read_uuv_fin),
@@ -110,20 +113,10 @@ def _drop(plugin: Plugin, draft: Draft, why: str) -> None:
     draft.drop(f'{origin_of(plugin.reader)} {plugin.label}: {why}')
 
 
-def _waves(plugin: Plugin, draft: Draft) -> None:
-    """Note the mesh hydrodynamics of asv_wave_sim: the collisions float and drag instead."""
-    draft.notes['float_by_collisions'] = True
-    draft.notes['drag_by_panels'] = True
-    draft.assume(
-        f'{origin_of(plugin.reader)} {plugin.label}: its collisions float by their volume and '
-        'drag by their panels, with our own coefficients'
-    )
-
-
 def _named_alike(plugin: Plugin, draft: Draft) -> None:
     """Tell the two plugins of one name apart: asv_wave_sim's of meshes, and that of LRAUV."""
     if plugin.reader.element.find('wave_model') is not None:
-        _waves(plugin, draft)
+        wave_sim.read_waves(plugin, draft)
     else:
         gazebo_plugins.read_hydrodynamics(plugin, draft)
 

@@ -30,7 +30,7 @@ from marine_sim_ros.importers.draft import (
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['read_generic_motor', 'read_motor_model', 'read_uuv_plugin']
+__all__ = ['read_channels', 'read_generic_motor', 'read_motor_model', 'read_uuv_plugin']
 
 _MAX_SPEED = 838.0
 """rad/s, default of <maxRotVelocity>."""
@@ -38,6 +38,24 @@ _MOTOR_CONSTANT = 8.54858e-06
 """N/(rad/s)², default of <motorConstant>."""
 _SCALE_HEIGHT = 0.1
 """m, default of <height_scale_limit>."""
+
+
+def read_channels(plugin: Plugin, draft: Draft) -> None:
+    """Note the channels of libgazebo_mavlink_interface: ω = (u + offset) · scaling + zero.
+
+    The output u of the autopilot is from −1 to 1, or from 0 where the motor is not reversible.
+    """
+    speeds = draft.notes.setdefault('motor_speeds', {})
+    for element in plugin.reader.element.iterfind('control_channels/channel'):
+        channel = Reader(element, plugin.reader.source)
+        index = text_of(channel, 'input_index')
+        scaling = number(channel, 'input_scaling', None, -1e6, 1e6)
+        if scaling is None or text_of(channel, 'joint_control_type', 'velocity') != 'velocity':
+            continue
+        offset = number(channel, 'input_offset', 0.0, -1e6, 1e6).value
+        zero = number(channel, 'zero_position_armed', 0.0, -1e6, 1e6).value
+        speeds[index] = tuple((u + offset) * scaling.value + zero for u in (-1.0, 0.0, 1.0))
+    draft.drop(f'{origin_of(plugin.reader)} {plugin.label}: only its channels are read')
 
 
 def read_motor_model(plugin: Plugin, draft: Draft) -> None:
@@ -53,7 +71,28 @@ def read_motor_model(plugin: Plugin, draft: Draft) -> None:
     lowest = -fastest.value if flag(reader, 'reversible') else 0.0
     if not lowest:
         draft.assume(f'{origin_of(reader)}: not <reversible>: it pushes one way only')
-    _add(plugin, draft, lambda w: constant.value * w * abs(w), lowest, fastest.value)
+    lowest, highest = _commanded(reader, draft, lowest, fastest.value)
+    _add(plugin, draft, lambda w: constant.value * w * abs(w), lowest, highest)
+
+
+def _commanded(reader: Reader, draft: Draft, lowest: float, fastest: float) -> tuple[float, float]:
+    """Return the speeds (rad/s) that the channel of a motor can command, at most its own."""
+    speeds = draft.notes.get('motor_speeds', {}).get(text_of(reader, 'motorNumber'))
+    if speeds is None:
+        return lowest, fastest
+    ends = sorted((speeds[0 if lowest else 1], speeds[2]))
+    if not ends[0] <= 0 < ends[1]:
+        draft.drop(
+            f'{origin_of(reader)}: its channel commands {ends[0]:g} to {ends[1]:g} rad/s; '
+            f'expected a range over 0; it turns at up to {fastest:g} rad/s here'
+        )
+        return lowest, fastest
+    if ends[1] < fastest:
+        draft.assume(
+            f'{origin_of(reader)}: its channel commands up to {ends[1]:g} rad/s, less than its '
+            f'{fastest:g} rad/s'
+        )
+    return max(lowest, ends[0]), min(fastest, ends[1])
 
 
 def read_generic_motor(plugin: Plugin, draft: Draft) -> None:

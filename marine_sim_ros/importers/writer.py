@@ -20,6 +20,7 @@ from marine_sim_ros.importers.description import (
     Hydrodynamics,
     Joint,
     Link,
+    PanelDrag,
     Sensor,
     Shape,
     Sourced,
@@ -149,10 +150,35 @@ def _matrix(tag: str, value: Sourced[np.ndarray]) -> Iterator[str]:
     yield f'    </{tag}>'
 
 
-def _hydrodynamics(terms: Hydrodynamics) -> Iterator[str]:
+def _hydrodynamics(vehicle: Draft) -> Iterator[str]:
+    terms, panels = vehicle.hydrodynamics, vehicle.panel_drag
+    if terms is None and panels is None:
+        return
     yield '  <hydrodynamics>'
-    density = terms.water_density
-    yield _element('water_density', density, numbers(density.value))
+    density = vehicle.water_density if terms is None else terms.water_density
+    if density is not None:
+        yield _element('water_density', density, numbers(density.value))
+    if panels is not None:
+        yield from _panel_drag(panels)
+    if terms is not None:
+        yield from _lumped(terms)
+    yield '  </hydrodynamics>'
+
+
+def _panel_drag(panels: PanelDrag) -> Iterator[str]:
+    reference = numbers(panels.velocity_reference)
+    yield f'    <velocity_reference>{reference}</velocity_reference>  {_comment(panels.origin)}'
+    for name, letter, exponent, values in (
+        ('pressure', 'P', 'f_P', panels.pressure),
+        ('suction', 'S', 'f_S', panels.suction),
+    ):
+        tags = (f'C_{letter}D1', f'C_{letter}D2', exponent)
+        inner = ''.join(f'<{t}>{numbers(v)}</{t}>' for t, v in zip(tags, values, strict=True))
+        yield f'    <{name}_drag>{inner}</{name}_drag>'
+    yield f'    <forces>{" ".join(panels.forces)}</forces>'
+
+
+def _lumped(terms: Hydrodynamics) -> Iterator[str]:
     yield from _matrix('added_mass', terms.added_mass)
     yield from _matrix('linear_damping', terms.linear)
     yield from _matrix('quadratic_damping', terms.quadratic)
@@ -160,7 +186,6 @@ def _hydrodynamics(terms: Hydrodynamics) -> Iterator[str]:
         yield from _matrix('modulus_damping', terms.modulus)
     if terms.center is not None:
         yield _element('damping_center', terms.center, numbers(terms.center.value))
-    yield '  </hydrodynamics>'
 
 
 def _volume(volume: Volume) -> Iterator[str]:
@@ -282,8 +307,7 @@ def _lines(vehicle: Draft, folder: Path | None) -> Iterator[str]:
         yield from _joint(joint)
     for volume in vehicle.volumes:
         yield from _volume(volume)
-    if vehicle.hydrodynamics is not None:
-        yield from _hydrodynamics(vehicle.hydrodynamics)
+    yield from _hydrodynamics(vehicle)
     for sensor in vehicle.sensors:
         yield from _sensor(sensor)
     yield from _thrusters(vehicle.thrusters)

@@ -176,6 +176,7 @@ class ThrusterReader:
                 reader.attribute('name').replace('/', '_'),
                 along(pose.translation, -axis if mirrored else axis),
                 Sourced(curve, origin_of(reader)),
+                link=self.draft.named_link(reader, 'link'),
                 **details,
             )
         )

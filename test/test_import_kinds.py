@@ -1,0 +1,206 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Blocks of published vehicles that were lost or misread: each with the value that it has."""
+
+import numpy as np
+import pytest
+from foreign import imported
+
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.physics.drag import drag
+
+URDF_LINK = """<link name="{name}"><inertial><mass value="{mass}"/>
+<inertia ixx="0.2" iyy="0.2" izz="0.2" ixy="0" ixz="0" iyz="0"/></inertial>{inside}</link>"""
+HULL = """<link name="base_link"><inertial><mass>{mass}</mass>
+<inertia><ixx>0.3</ixx><iyy>0.3</iyy><izz>0.3</izz></inertia></inertial>
+<collision name="c"><geometry><box><size>{size}</size></box></geometry></collision></link>"""
+ROTOR = """<link name="rotor"><pose>-0.2 0.3 0 0 1.5707963267948966 0</pose><inertial>
+<mass>0.01</mass></inertial></link><joint name="spin" type="{kind}"><parent>base_link</parent>
+<child>rotor</child><axis><xyz>0 0 1</xyz></axis></joint>"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    return lambda text, suffix='.urdf', **options: imported(tmp_path, text, suffix, **options)
+
+
+def robot(*parts):
+    return f'<robot name="r">{"".join(parts)}</robot>'
+
+
+def link(name='base_link', mass=10, inside=''):
+    return URDF_LINK.format(name=name, mass=mass, inside=inside)
+
+
+def fixed(child, xyz):
+    return (
+        f'<joint name="to_{child}" type="fixed"><parent link="base_link"/>'
+        f'<child link="{child}"/><origin xyz="{xyz}"/></joint>'
+    )
+
+
+def model(*parts, mass=20.0, size='0.8 0.5 0.05'):
+    inside = ''.join((HULL.format(mass=mass, size=size), *parts))
+    return f'<sdf version="1.9"><model name="rov">{inside}</model></sdf>'
+
+
+def drag_at(vehicle, velocity):
+    state = State(np.array([0.0, 0.0, -50.0]), np.array([0.0, 0.0, 0.0, 1.0]), velocity)
+    return np.asarray(drag(vehicle, state, Environment()))
+
+
+def thrust(vehicle, pulse):
+    return np.asarray(vehicle.thrusters.thrust_of_pwm(np.full(len(vehicle.thrusters), pulse)))
+
+
+# Freefloating
+
+
+@pytest.mark.parametrize('density', [1.0, 1.5])
+def test_water_of_a_fluid_block(read, density):
+    inside = (
+        f'<fluid><density>{density}</density><origin xyz="0.1 0 0.05"/><buoyancy>'
+        '<compensation>1.02</compensation><limit radius="0.3"/></buoyancy><hydrodynamics>'
+        '<drag type="linear" xyz="40 70 60" rpy="3 4 5"/><damping xyz="8 9 7" rpy="1 2 3"/>'
+        '<added_mass>0 0 0 0 0</added_mass></hydrodynamics></fluid>'
+    )
+    _, vehicle = read(robot(link(mass=12, inside=inside)))
+    displaced = vehicle.buoyancy.volume * vehicle.buoyancy.fluid_density
+    assert displaced == pytest.approx(density * 1.02 * 12)
+    np.testing.assert_allclose(vehicle.buoyancy.center_of_volume, [0.1, 0, 0.05])
+    np.testing.assert_allclose(
+        np.diag(vehicle.damping.linear), density * np.array([40, 70, 60, 3, 4, 5])
+    )
+    np.testing.assert_allclose(
+        np.diag(vehicle.damping.quadratic), density * np.array([8, 9, 7, 1, 2, 3])
+    )
+
+
+def test_buoyancy_in_parts_has_their_common_centre(read):
+    blocks = ''.join(
+        f'<buoyancy><compensation>{share}</compensation><origin xyz="{x} 0 0.2"/></buoyancy>'
+        for share, x in ((0.3, 0.4), (0.7, -0.2))
+    )
+    plugin = (
+        f'<plugin name="w" filename="libfreebuoyancy_gazebo.so"><link name="base_link">{blocks}'
+        '</link></plugin>'
+    )
+    _, vehicle = read(model(plugin), '.sdf')
+    assert vehicle.buoyancy.volume * vehicle.buoyancy.fluid_density == pytest.approx(20.0)
+    np.testing.assert_allclose(vehicle.buoyancy.center_of_volume, [0.3 * 0.4 - 0.7 * 0.2, 0, 0.2])
+
+
+def test_elements_of_a_buoyancy_block_that_are_not_read_are_named(read):
+    inside = '<buoyancy><compensation>1</compensation><lateral_area>0.5</lateral_area></buoyancy>'
+    description, _ = read(robot(link(inside=inside)))
+    assert any('<lateral_area>' in text for text in description.dropped)
+
+
+def float_block(linear, quadratic):
+    return (
+        f'<buoyancy><damping type="linear" xyz="{linear}"/><damping xyz="{quadratic}"/></buoyancy>'
+    )
+
+
+def test_damping_of_two_floats_adds_up(read):
+    """Each pulls at its own place: c y² in yaw, and q |y|³ about it."""
+    blocks = float_block('10 0 0', '6 0 0')
+    parts = [link(), *(link(n, 1, blocks) for n in 'ab')]
+    description, vehicle = read(robot(*parts, fixed('a', '0 0.5 0'), fixed('b', '0 -0.5 0')))
+    ahead = drag_at(vehicle, np.array([2.0, 0, 0, 0, 0, 0]))
+    np.testing.assert_allclose(ahead, [-2 * (10 * 2 + 6 * 4), 0, 0, 0, 0, 0], atol=1e-9)
+    turning = drag_at(vehicle, np.array([0, 0, 0, 0, 0, 3.0]))
+    wanted = -2 * (10 * 0.5**2 * 3 + 6 * 0.5**3 * 9)
+    np.testing.assert_allclose(turning, [0, 0, 0, 0, 0, wanted], atol=1e-9)
+    assert not any('hydrodynamics of link' in text for text in description.dropped)
+
+
+# Commands of autopilots
+
+
+def test_a_force_of_an_autopilot_on_a_link_is_a_thruster(read):
+    control = (
+        '<plugin name="p" filename="libArduPilotPlugin.so"><control channel="3">'
+        '<type>EFFORT</type><offset>-0.4</offset><multiplier>100</multiplier>'
+        '<linkName>rov::rotor</linkName></control></plugin>'
+    )
+    description, vehicle = read(model(ROTOR.format(kind='fixed'), control), '.sdf')
+    pulses, wanted = [1000.0, 1400.0, 1700.0, 2000.0], [-40.0, 0.0, 30.0, 60.0]
+    np.testing.assert_allclose([thrust(vehicle, p)[0] for p in pulses], wanted, atol=1e-9)
+    direction = vehicle.thrusters.effectiveness[:, 0]
+    np.testing.assert_allclose(direction, [1, 0, 0, 0, 0, -0.3], atol=1e-9)
+    assert any("along z of link 'rotor'" in text for text in description.assumptions)
+
+
+@pytest.mark.parametrize(
+    ('reversible', 'scaling', 'ends'),
+    [('true', 30, (-18.0, 18.0)), ('false', 30, (0.0, 18.0)), ('true', 900, (-200.0, 200.0))],
+)
+def test_the_channel_of_an_autopilot_limits_the_speed_of_a_motor(read, reversible, scaling, ends):
+    motor = (
+        '<plugin name="m" filename="libgazebo_motor_model.so"><jointName>spin</jointName>'
+        f'<linkName>rotor</linkName><reversible>{reversible}</reversible><motorNumber>4'
+        '</motorNumber><maxRotVelocity>100</maxRotVelocity><motorConstant>0.02</motorConstant>'
+        '</plugin>'
+    )
+    link_to_autopilot = (
+        '<plugin name="i" filename="libgazebo_mavlink_interface.so"><control_channels><channel>'
+        f'<input_index>4</input_index><input_scaling>{scaling}</input_scaling></channel>'
+        '</control_channels></plugin>'
+    )
+    _, vehicle = read(model(ROTOR.format(kind='continuous'), motor, link_to_autopilot), '.sdf')
+    found = [thrust(vehicle, pulse)[0] for pulse in (1100.0, 1900.0)]
+    np.testing.assert_allclose(found, ends, atol=1e-9)
+
+
+# Stonefish
+
+
+def test_a_thruster_on_a_servo_is_an_azimuth(read):
+    text = """<scenario><materials><material name="M" density="500"/></materials>
+<environment><ocean><water density="1000"/></ocean></environment>
+<robot name="r"><base_link name="Hull" type="box" physics="submerged">
+<dimensions xyz="0.6 0.4 0.3"/><origin xyz="0 0 0" rpy="0 0 0"/><material name="M"/></base_link>
+<link name="Pod" type="sphere" physics="submerged"><dimensions radius="0.05"/>
+<origin xyz="0 0 0" rpy="0 0 0"/><material name="M"/></link>
+<joint name="steer" type="revolute"><parent name="Hull"/><child name="Pod"/>
+<origin xyz="-0.4 0 0" rpy="0 0 0"/><axis xyz="0 0 1"/><limits min="-1" max="1"/></joint>
+<actuator name="T" type="thruster"><link name="Pod"/><origin xyz="0 0 0" rpy="0 0 0"/>
+<specs thrust_coeff="0.4" torque_coeff="0" max_rpm="1200"/>
+<propeller diameter="0.1" right="true"><material name="M"/></propeller></actuator>
+</robot></scenario>"""
+    _, vehicle = read(text, '.scn')
+    assert vehicle.thrusters.azimuths is not None
+    assert thrust(vehicle, 1900.0)[0] == pytest.approx(0.4 * 1000 * 20**2 * 0.1**4)
+
+
+# Panels of asv_wave_sim
+
+
+@pytest.mark.parametrize('given', ['', '<cPDrag1>30</cPDrag1><cSDrag2>80</cSDrag2>'])
+def test_panels_of_asv_wave_sim_have_its_coefficients(read, given):
+    """A box broadside on: (C_1 s + C_2 s²) S in front and behind, edges without friction."""
+    block = (
+        '<plugin name="gz::sim::systems::Hydrodynamics" filename="gz-waves1-hydrodynamics-system">'
+        f'<hydrodynamics><viscous_drag_on>0</viscous_drag_on>{given}<vRDrag>2</vRDrag>'
+        '</hydrodynamics></plugin>'
+    )
+    _, vehicle = read(model(block, mass=40.0, size='1 0.4 0.3'), '.sdf')
+    speed = 3.0 / 2
+    front, behind = (30 if given else 100, 100), (100, 80 if given else 100)
+    wanted = sum(c1 * speed + c2 * speed**2 for c1, c2 in (front, behind)) * 0.4 * 0.3
+    pulled = drag_at(vehicle, np.array([3.0, 0, 0, 0, 0, 0]))
+    assert pulled[0] == pytest.approx(-wanted, rel=1e-6)
+
+
+def test_damping_of_asv_wave_sim_counts_where_it_is_given(read):
+    block = (
+        '<plugin name="gz::sim::systems::Hydrodynamics" filename="gz-waves1-hydrodynamics-system">'
+        '<hydrodynamics><viscous_drag_on>0</viscous_drag_on><pressure_drag_on>0'
+        '</pressure_drag_on><cDampL1>12</cDampL1><cDampL2>3</cDampL2></hydrodynamics></plugin>'
+    )
+    _, vehicle = read(model(block, mass=40.0, size='1 0.4 0.3'), '.sdf')
+    pulled = drag_at(vehicle, np.array([2.0, 0, 0, 0, 0, 0]))
+    assert pulled[0] == pytest.approx(-(12 * 2 + 3 * 4), rel=1e-5)
