@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from foreign import imported
 
+from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.physics.drag import drag
@@ -204,3 +205,32 @@ def test_damping_of_asv_wave_sim_counts_where_it_is_given(read):
     _, vehicle = read(model(block, mass=40.0, size='1 0.4 0.3'), '.sdf')
     pulled = drag_at(vehicle, np.array([2.0, 0, 0, 0, 0, 0]))
     assert pulled[0] == pytest.approx(-(12 * 2 + 3 * 4), rel=1e-5)
+
+
+# Packages that are not there
+
+
+def test_includes_of_packages_that_are_not_installed_can_be_left_out(read):
+    text = (
+        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
+        '<xacro:include filename="$(find no_such_lidar)/urdf/lidar.xacro"/>\n'
+        f'{link(inside="<buoyancy><compensation>1.01</compensation></buoyancy>")}\n'
+        '<xacro:spinning_lidar parent="base_link"><origin xyz="0 0 1"/></xacro:spinning_lidar>\n'
+        '</robot>'
+    )
+    with pytest.raises(ModelError, match=r'urdf\.xacro:2: .*no_such_lidar.*--skip-missing'):
+        read(text, '.urdf.xacro')
+    description, vehicle = read(text, '.urdf.xacro', skip_missing=True)
+    assert vehicle.inertia.mass == pytest.approx(10)
+    told = '\n'.join(description.dropped)
+    assert "urdf.xacro:2 <xacro:include>: package 'no_such_lidar' is not installed" in told
+    assert 'urdf.xacro:5 <xacro:spinning_lidar>: its macro is in a package' in told
+
+
+def test_a_macro_that_nothing_defines_is_an_error_with_all_packages_there(read):
+    text = (
+        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        f'{link()}<xacro:lidar/></robot>'
+    )
+    with pytest.raises(ModelError, match='xacro:lidar'):
+        read(text, '.urdf.xacro', skip_missing=True)

@@ -121,7 +121,7 @@ def load_context(name_or_path: str, arguments: Mapping[str, str]) -> Description
         ModelError: no file, no XML, no robot, or xacro refuses it: nothing to examine.
     """
     path = vehicle_path(name_or_path)
-    text, source, expanded, wanted = expand_description(path, arguments)
+    text, source, expanded, wanted, _ = expand_description(path, arguments)
     root = xml.parse(text, source)
     if root.tag != 'robot':
         raise ModelError(f'{path}: the root element is <{root.tag}>; expected <robot>')

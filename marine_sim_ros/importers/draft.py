@@ -53,6 +53,7 @@ class Options:
         max_thrust: largest thrust (N) of thrusters whose source has no limit; 0: by rule.
         arguments: xacro or scenario arguments.
         cameras: whether to take sensors that draw pictures.
+        skip_missing: whether to leave out what is in packages that are not installed.
     """
 
     model: str = ''
@@ -60,6 +61,7 @@ class Options:
     max_thrust: float = 0.0
     arguments: Mapping[str, str] = field(default_factory=dict)
     cameras: bool = False
+    skip_missing: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,12 +70,24 @@ def _read(path: Path, options: Options) -> Draft:
         )
     if path.suffix in SUFFIXES:
         return read_usd(path, options)
+    skipped: tuple[str, ...] = ()
     if path.suffix in ('.urdf', '.xacro'):
-        description = expand_description(path, options.arguments)
+        description = expand_description(
+            path, options.arguments, skip_missing=options.skip_missing
+        )
         source: str = description.source
-        root = xml.parse(description.text, source)
+        root, skipped = xml.parse(description.text, source), description.skipped
     else:
         source, root = str(path), parse_file(path)
+    draft = _draft_of(root, source, path, options)
+    for text in skipped:
+        draft.drop(text)
+    draft.unread_forces += skipped
+    return draft
+
+
+def _draft_of(root: xml.Element, source: str, path: Path, options: Options) -> Draft:
+    """Return the vehicle of a parsed file."""
     if path.suffix == '.scn' and root.tag == 'robot':
         whole = etree.Element('scenario')
         whole.append(root)

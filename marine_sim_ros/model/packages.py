@@ -14,7 +14,13 @@ from pathlib import Path
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.files import expand_home, read_file
 
-__all__ = ['PACKAGE_PATH', 'add_package_paths', 'package_around', 'package_folder']
+__all__ = [
+    'PACKAGE_PATH',
+    'RosPackageError',
+    'add_package_paths',
+    'package_around',
+    'package_folder',
+]
 
 PACKAGE_PATH = 'ROS_PACKAGE_PATH'
 """Environment variable with the folders in which packages are looked for, as in ROS 1."""
@@ -111,6 +117,10 @@ def _around(description: Path, package: str) -> Iterator[Path]:
         yield found[1].parent / package
 
 
+class RosPackageError(ModelError):
+    """A ROS package that is nowhere."""
+
+
 def package_folder(package: str, beside: Path | None = None) -> Path:
     """Return the folder of a package.
 
@@ -137,7 +147,7 @@ def package_folder(package: str, beside: Path | None = None) -> Path:
     for path in _around(beside, package) if beside else ():
         if _name(path) == package:
             return path
-    raise ModelError(
+    raise RosPackageError(
         f'package {package!r} is not installed; expected --package-path FOLDER (or the '
         f'environment variable {PACKAGE_PATH}) with the folder that holds the package'
     )

@@ -16,8 +16,9 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import read_text_file
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.base import base_link_of, reroot
+from marine_sim_ros.model.packages import RosPackageError
 from marine_sim_ros.model.xacro_expressions import RefusedExpression
-from marine_sim_ros.model.xacro_rules import XacroRules
+from marine_sim_ros.model.xacro_rules import XacroRules, innermost
 
 __all__ = ['BASE_ARGUMENT', 'Description', 'expand_description', 'read_description']
 
@@ -37,12 +38,14 @@ class Description(NamedTuple):
         source: the file's name, which knows where each line of the text is from.
         expanded: whether the file has xacro, so that its lines are not those of the text.
         base_link: name of the body's link that an argument ``base_link`` gives; empty: none.
+        skipped: what was left out because a package is not installed.
     """
 
     text: str
     source: xml.Source
     expanded: bool
     base_link: str = ''
+    skipped: tuple[str, ...] = ()
 
 
 def read_description(path: Path, arguments: Mapping[str, str]) -> str:
@@ -51,14 +54,22 @@ def read_description(path: Path, arguments: Mapping[str, str]) -> str:
     Raises:
         ModelError: see :func:`expand_description` and :func:`~.base.reroot`.
     """
-    text, source, _, wanted = expand_description(path, arguments)
+    text, source, _, wanted, _ = expand_description(path, arguments)
     root = xml.parse(text, source)
     turned = reroot(root, source, base_link_of(root, source, wanted))
     return etree.tostring(root, encoding='unicode') if turned else text
 
 
-def expand_description(path: Path, arguments: Mapping[str, str]) -> Description:
+def expand_description(
+    path: Path, arguments: Mapping[str, str], *, skip_missing: bool | None = None
+) -> Description:
     """Return what stands in a file, its xacro expanded with ``name:=value`` arguments.
+
+    Args:
+        path: the file.
+        arguments: values of xacro arguments.
+        skip_missing: whether includes from packages that are not installed are left out; None:
+            no, and the error does not offer it.
 
     Raises:
         ModelError: the file cannot be read, is not text, or xacro rejects it.
@@ -66,7 +77,7 @@ def expand_description(path: Path, arguments: Mapping[str, str]) -> Description:
     text = _read(path)
     wanted = str(arguments.get(BASE_ARGUMENT, ''))
     if path.suffix == '.xacro' or 'xacro' in xml.parse(text, str(path)).nsmap:
-        return _Expansion(path).run(arguments)._replace(base_link=wanted)
+        return _Expansion(path, skip_missing).run(arguments)._replace(base_link=wanted)
     arguments = {k: v for k, v in arguments.items() if k != BASE_ARGUMENT}
     if arguments:
         raise ModelError(
@@ -83,8 +94,8 @@ def _read(path: Path) -> str:
 class _Expansion:
     """One expansion of a file and of those that it includes."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, skip_missing: bool | None) -> None:
+        self.path, self.skip_missing = path, skip_missing
         self.texts: dict[str, str] = {}
         self.origins: list[tuple[str, int]] = []
 
@@ -93,7 +104,7 @@ class _Expansion:
         import xacro
         import xacro.substitution_args
 
-        rules = XacroRules(self.path, self.parse)
+        rules = XacroRules(self.path, self.parse, skip_missing=bool(self.skip_missing))
         with rules.applied(xacro):
             try:
                 document = xacro.process_file(str(self.path), mappings=dict(arguments))
@@ -107,7 +118,8 @@ class _Expansion:
                     f'expected one of: {", ".join(sorted(known)) or "none"}'
                 )
         text, origins = self._text(document)
-        return Description(text, xml.Source(self.path, origins), True)
+        skipped = dict.fromkeys(f'{self._place(what)}: {why}' for what, why in rules.skipped)
+        return Description(text, xml.Source(self.path, origins), True, skipped=tuple(skipped))
 
     def parse(self, parse: Callable[[str], Any], filename: str) -> Any:
         """Return a parsed file whose elements are marked with where they stand."""
@@ -138,9 +150,7 @@ class _Expansion:
         """Return what to say of an error of xacro's."""
         file = stack[-1] if stack and stack[-1] else str(self.path)
         included = '' if file == str(self.path) else f' (included from {self.path})'
-        cause: Any = error
-        while getattr(cause, 'exc', None) is not None:
-            cause = cause.exc
+        cause: Any = innermost(error)
         if isinstance(cause, ModelError) and str(cause).startswith(file):
             return ModelError(str(cause) + included)
         line = self._line(file, failed)
@@ -152,7 +162,20 @@ class _Expansion:
                 f'{place}: xacro argument {name!r} has no default; '
                 f'expected {name}:=VALUE (--set {name}:=VALUE){given}{included}'
             )
-        return ModelError(f'{place}: {_reason(error, cause, failed)}{included}')
+        offer = '; or --skip-missing, to leave out what it holds'
+        offer = offer if self.skip_missing is False and isinstance(cause, RosPackageError) else ''
+        return ModelError(f'{place}: {_reason(error, cause, failed)}{offer}{included}')
+
+    def _place(self, what: str) -> str:
+        """Return file, line and name of an include by its file name, or of a call by its tag."""
+        call = what.startswith('xacro:')
+        for file, text in self.texts.items():
+            for element in xml.parse(text, file).iter():
+                tag = element.tag.rpartition('}')[2] if isinstance(element.tag, str) else ''
+                if f'xacro:{tag}' == what if call else element.get('filename') == what:
+                    name = what if call else 'xacro:include'
+                    return f'{Path(file).name}:{xml.line_of(element)} <{name}>'
+        return f'<{what}>'
 
     def _line(self, file: str, text: str) -> int:
         """Return the first line of a file with an element that has a text; 0 where none has."""

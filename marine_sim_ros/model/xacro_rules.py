@@ -22,7 +22,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import read_text_file
 from marine_sim_ros.core.printable import printable
 from marine_sim_ros.core.yaml_file import parse_yaml
-from marine_sim_ros.model.packages import package_folder
+from marine_sim_ros.model.packages import RosPackageError, package_folder
 from marine_sim_ros.model.trust import ReadableFolders, is_trusted
 from marine_sim_ros.model.xacro_expressions import (
     MATH,
@@ -34,7 +34,7 @@ from marine_sim_ros.model.xacro_expressions import (
     evaluate,
 )
 
-__all__ = ['XacroRules']
+__all__ = ['XacroRules', 'innermost']
 
 MAX_MACRO_DEPTH = 200
 """Macros that call each other, as one that calls itself for each row of a table does."""
@@ -59,21 +59,35 @@ _UNITS = {
 }
 
 
+def innermost(error: BaseException) -> BaseException:
+    """Return the error that xacro's own wraps."""
+    while getattr(error, 'exc', None) is not None:
+        error = error.exc  # type: ignore[attr-defined]
+    return error
+
+
 class XacroRules:
     """The rules of one expansion.
 
     Attributes:
         failed: the text that could not be evaluated, the innermost one; empty: none.
+        skipped: what was left out: the text of an include or the tag of a macro call, and why.
     """
 
-    def __init__(self, path: Path, parse: Callable[[Any, str], Any]) -> None:
+    def __init__(
+        self, path: Path, parse: Callable[[Any, str], Any], *, skip_missing: bool = False
+    ) -> None:
         """Bind the rules to a description.
 
         Args:
             path: the description.
             parse: takes a parsed document and its file.
+            skip_missing: whether includes from packages that are not installed are left out, and
+                calls of the macros that they would define.
         """
         self.failed = ''
+        self.skipped: list[tuple[str, str]] = []
+        self._skips = skip_missing
         self._path, self._parse = path, parse
         self._folders = ReadableFolders(path)
         self._budget = Budget()
@@ -86,7 +100,7 @@ class XacroRules:
         replaced: list[tuple[Any, str, Any]] = [
             (xacro, 'parse', self._parser(xacro)),
             (xacro, 'eval_text', self._evaluator(xacro.eval_text)),
-            (xacro, 'handle_macro_call', self._caller(xacro.handle_macro_call)),
+            (xacro, 'handle_macro_call', self._caller(xacro)),
             (xacro, 'get_include_files', self._includes(xacro)),
             (xacro, 'warning', lambda *t: warning(printable(' '.join(map(str, t))))),
             (arguments, '_eval_find', self._find),
@@ -202,8 +216,9 @@ class XacroRules:
 
     # ---- macros --------------------------------------------------------------------------------
 
-    def _caller(self, call: Callable[..., bool]) -> Callable[..., bool]:
+    def _caller(self, xacro: Any) -> Callable[..., bool]:
         """Return the function that xacro calls for each element, whether a macro or not."""
+        call = xacro.handle_macro_call
 
         def called(node: Any, macros: Any, symbols: Any) -> bool:
             self._budget.spend()
@@ -219,6 +234,12 @@ class XacroRules:
             self._depth += 1
             try:
                 return call(node, macros, symbols)
+            except xacro.XacroException as error:
+                if not self.skipped or not str(error).startswith('unknown macro name'):
+                    raise
+                self.skipped.append((node.tagName, 'its macro is in a package that is not there'))
+                xacro.replace_node(node, by=None)
+                return True
             finally:
                 self._depth -= 1
 
@@ -258,7 +279,14 @@ class XacroRules:
         """Return the function that yields the files of an include, which may have wildcards."""
 
         def included(spec: str, symbols: Any) -> Iterator[str]:
-            name = xacro.abs_filename_spec(str(xacro.eval_text(spec, symbols)))
+            try:
+                name = xacro.abs_filename_spec(str(xacro.eval_text(spec, symbols)))
+            except Exception as error:  # xacro wraps it
+                cause = innermost(error)
+                if not self._skips or not isinstance(cause, RosPackageError):
+                    raise
+                self.skipped.append((spec, str(cause).partition(';')[0]))
+                return
             if not glob.has_magic(name):
                 yield name
                 return

@@ -59,6 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='take cameras and imaging sonars too, which draw pictures while a run goes on',
     )
     parser.add_argument(
+        '--skip-missing',
+        action='store_true',
+        help='leave out includes of xacro from packages that are not installed, and the macros '
+        'that they define (default: exit code 2)',
+    )
+    parser.add_argument(
         '--allow-undamped',
         action='store_true',
         help='write the vehicle although its speeds have no physical bound (default: exit code 1)',
@@ -79,9 +85,10 @@ def execute(options: argparse.Namespace) -> int:
     arguments = xacro_arguments(options.vehicle_arguments)
     base = arguments.pop('base_link', '')
     path = expand_home(options.file)
-    imported = import_vehicle(
-        path, Options(options.model, base, options.max_thrust, arguments, options.cameras)
+    taken = Options(
+        options.model, base, options.max_thrust, arguments, options.cameras, options.skip_missing
     )
+    imported = import_vehicle(path, taken)
     output = expand_home(options.output) if options.output else None
     folder = None if output is None else output.parent
     text = urdf_text(imported, folder)
