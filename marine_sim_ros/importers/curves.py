@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_vector_quaternion
-from marine_sim_ros.importers.description import Sourced
+from marine_sim_ros.importers.description import Sourced, Thruster
 from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.sdf.poses import Pose
 
 __all__ = [
+    'add_column',
     'along',
     'linear_curve',
     'over_pulse_widths',
@@ -35,11 +37,19 @@ RPM = 60 / (2 * np.pi)
 def thrust_limit(draft: Draft, name: str) -> Sourced[float]:
     """Return the largest thrust of a thruster whose source has none.
 
-    It is --max-thrust, or else a tenth of the vehicle's weight.
+    It is --max-thrust, else that of a file beside the description, else a tenth of the vehicle's
+    weight.
     """
     given = draft.options.max_thrust
     if given > 0:
         return Sourced(given, f'--max-thrust {given:g}', True)
+    beside: Sourced[list[float]] | None = draft.notes.get('max_thrust')
+    if beside is not None:
+        digits = re.search(r'\d{1,6}$', name)
+        at = int(digits[0]) if digits else len(draft.thrusters)
+        value = beside.value[min(at, len(beside.value) - 1)]
+        draft.assume(f'thruster {name!r}: at most {value:g} N, of {beside.origin}')
+        return Sourced(value, beside.origin)
     most = float(f'{_SHARE * draft.mass * 9.80665:.3g}')
     rule = f'no largest thrust in the source: {_SHARE:g} of the weight, {most:g} N (--max-thrust)'
     draft.assume(f'thruster {name!r}: {rule}')
@@ -133,3 +143,37 @@ def along(position: np.ndarray, axis: np.ndarray) -> Pose:
     else:
         turn = turn / sine * np.arctan2(sine, cosine)
     return Pose(np.asarray(position, float), np.asarray(rotation_vector_quaternion(turn)))
+
+
+def add_column(
+    draft: Draft,
+    name: str,
+    columns: Sourced[np.ndarray],
+    effort: Sourced[float],
+    *,
+    center: np.ndarray | None = None,
+    turn: np.ndarray | None = None,
+) -> None:
+    """Add a thruster where its force f makes its moment m: r = f x m/|f|².
+
+    Args:
+        draft: the vehicle.
+        name: name of the thruster.
+        columns: (6,) force and moment of one newton.
+        effort: largest thrust, N.
+        center: (3,) in the base about which the moment is, m; default: its origin.
+        turn: (3, 3) from the axes of the columns to the base; default: the same.
+    """
+    force, moment = columns.value[:3], columns.value[3:]
+    size = float(np.linalg.norm(force))
+    if size < 1e-9:
+        draft.drop(f'{columns.origin}: a moment without a force')
+        draft.unread_forces.append(columns.origin)
+        return
+    if abs(float(force @ moment)) > 1e-6 * size * max(float(np.linalg.norm(moment)), 1e-9):
+        draft.drop(f'{columns.origin}: the part of its moment along the force')
+    turn = np.eye(3) if turn is None else turn
+    place = (np.zeros(3) if center is None else center) + turn @ np.cross(force, moment) / size**2
+    most = effort.value * size
+    curve = Sourced(linear_curve(-most, most), effort.origin, effort.assumed)
+    draft.add_thruster(Thruster(name, along(place, turn @ force), curve))

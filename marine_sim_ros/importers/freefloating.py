@@ -14,7 +14,7 @@ import numpy as np
 
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.buoyancy import add_weight_share
-from marine_sim_ros.importers.curves import along, linear_curve
+from marine_sim_ros.importers.curves import add_column, along, linear_curve
 from marine_sim_ros.importers.description import Sourced, Thruster
 from marine_sim_ros.importers.draft import Draft, Plugin, number, numbers, origin_of, text_of
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
@@ -128,7 +128,8 @@ def read_control(plugin: Plugin, draft: Draft) -> None:
         elif link in draft.links:
             pose = draft.pose_of(link)
             axis = -draft.rotation_of(link)[:, 2]
-            _push(draft, link, pose.translation, axis, effort)
+            curve = Sourced(linear_curve(-effort.value, effort.value), effort.origin)
+            draft.add_thruster(Thruster(link, along(pose.translation, axis), curve))
         else:
             where = f'{origin_of(thruster)}: thruster {link!r}'
             draft.drop(f'{where} is on no link of this name; expected <map> or the name of a link')
@@ -138,26 +139,10 @@ def read_control(plugin: Plugin, draft: Draft) -> None:
 def _fixed(
     draft: Draft, body: str, name: str, columns: Sourced[np.ndarray], effort: Sourced[float]
 ) -> None:
-    """Add a thruster where its force f (3,) makes its moment m (3,): r = f x m/|f|²."""
-    force, moment = columns.value[:3], columns.value[3:]
-    size = float(np.linalg.norm(force))
-    if size < 1e-9:
-        draft.drop(f'{columns.origin}: a moment without a force')
-        draft.unread_forces.append(columns.origin)
-        return
-    if abs(float(force @ moment)) > 1e-6 * size * max(float(np.linalg.norm(moment)), 1e-9):
-        draft.drop(f'{columns.origin}: the part of its moment along the force')
+    """Add a thruster by its force and moment about the centre of mass of a link."""
     turn = np.asarray(rotation_matrix(draft.pose_of(body).quaternion))
     inertial = draft.links[body].inertial
     center = draft.pose_of(body).translation
     if inertial is not None:
         center = draft.pose_of(body).then(inertial.pose).translation
-    place = center + turn @ (np.cross(force, moment) / size**2)
-    _push(draft, name, place, turn @ force, Sourced(effort.value * size, effort.origin))
-
-
-def _push(
-    draft: Draft, name: str, place: np.ndarray, axis: np.ndarray, effort: Sourced[float]
-) -> None:
-    curve = Sourced(linear_curve(-effort.value, effort.value), effort.origin)
-    draft.add_thruster(Thruster(name, along(place, axis), curve))
+    add_column(draft, name, columns, effort, center=center, turn=turn)

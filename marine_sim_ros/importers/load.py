@@ -19,9 +19,11 @@ from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.foil_plugins import damp_rotation
 from marine_sim_ros.importers.geometry import usable_collisions
 from marine_sim_ros.importers.lenient import parse_file
+from marine_sim_ros.importers.marinegym import read_marinegym
 from marine_sim_ros.importers.mjcf import read_mjcf
 from marine_sim_ros.importers.plugins import apply_plugins
 from marine_sim_ros.importers.sdf_reader import read_sdf
+from marine_sim_ros.importers.side_files import add_missing_thrusters, find_side_files, note_limits
 from marine_sim_ros.importers.stonefish.reader import read_stonefish
 from marine_sim_ros.importers.urdf_reader import read_urdf
 from marine_sim_ros.importers.usd_process import SUFFIXES, read_usd
@@ -69,7 +71,9 @@ def _read(path: Path, options: Options) -> Draft:
             f'{path}: is no file; expected SDF, URDF, xacro, MJCF, USD or a Stonefish scenario'
         )
     if path.suffix in SUFFIXES:
-        return read_usd(path, options)
+        draft = read_usd(path, options)
+        read_marinegym(draft, find_side_files(draft, path))
+        return draft
     skipped: tuple[str, ...] = ()
     if path.suffix in ('.urdf', '.xacro'):
         description = expand_description(
@@ -103,7 +107,10 @@ def _draft_of(root: xml.Element, source: str, path: Path, options: Options) -> D
         )
     read = read_sdf if root.tag == 'sdf' else read_urdf
     draft, plugins = read(root, source, path, options)
+    beside = find_side_files(draft, path)
+    note_limits(draft, beside, path)
     apply_plugins(draft, plugins)
+    add_missing_thrusters(draft, beside)
     return draft
 
 

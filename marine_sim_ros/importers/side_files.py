@@ -1,0 +1,211 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Numbers in YAML files beside a description, and in arguments of its xacro.
+
+Looked at are the files in the folder of the description and in ``config`` there or beside that
+folder in its package, one folder deeper too. A file counts by its keys, not by its name; of
+several of one kind the one counts whose path has the vehicle's name in it. The description itself
+comes first: a limit is taken where it has none, and thrusters where it has none at all.
+
+Sources: uuv_simulator, uuv_thruster_manager (``thruster_manager``, ``tam``); VRX, generator of the
+WAM-V (``engine``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.files import read_text_file
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.yaml_file import parse_yaml
+from marine_sim_ros.importers.curves import add_column, along, linear_curve, thrust_limit
+from marine_sim_ros.importers.description import Sourced, Thruster
+from marine_sim_ros.importers.draft import Draft
+from marine_sim_ros.model.kinematics import FARTHEST
+from marine_sim_ros.model.trust import ReadableFolders
+
+__all__ = ['SideFile', 'add_missing_thrusters', 'find_side_files', 'note_limits']
+
+_MOST_FILES = 200
+_DEEPEST = 6
+_KEYS = re.compile(r'\b(thruster_manager|tam|engine|hydro_coef)["\']?\s*:')
+_ARGUMENT = re.compile(
+    r'<xacro:(?:arg|property)\s+name="((?:thruster_)?max_thrust)"\s+(?:default|value)="([^"]*)"'
+)
+_PROPELLER = np.array([-0.278156, 0.0, -0.509371])
+"""m, of a WAM-V's engine, in its frame."""
+
+
+class SideFile(NamedTuple):
+    """A mapping in a YAML file that has a key of :data:`_KEYS`, and the file."""
+
+    path: Path
+    content: dict[str, Any]
+
+
+def find_side_files(draft: Draft, path: Path) -> list[SideFile]:
+    """Return the files beside a description whose keys are known; broken ones are named."""
+    found = []
+    for file in _candidates(path):
+        try:
+            text = read_text_file(file, ModelError)
+            if _KEYS.search(text) is None:
+                continue
+            found += [
+                SideFile(file, m) for m in _mappings(parse_yaml(text, file.name, ModelError))
+            ]
+        except ModelError as error:
+            draft.drop(f'{error}; the file beside the description is not read')
+    return found
+
+
+def _candidates(path: Path) -> Iterator[Path]:
+    folders = ReadableFolders(path)
+    here = path.resolve().parent
+    places = [here, here / 'config', here.parent / 'config']
+    files = (
+        file
+        for place in places
+        for pattern in ('*.y*ml', '*/*.y*ml')
+        for file in sorted(place.glob(pattern))
+        if pattern == '*.y*ml' or place is not here
+    )
+    seen = set[Path]()
+    for file in files:
+        if len(seen) >= _MOST_FILES or file in seen or file.suffix not in ('.yaml', '.yml'):
+            continue
+        seen.add(file)
+        try:
+            folders.check(file)
+        except ModelError:
+            continue
+        if file.is_file():
+            yield file
+
+
+def _mappings(content: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
+    """Yield the mappings in a file that have a known key."""
+    if not isinstance(content, dict) or depth > _DEEPEST:
+        return
+    if any(isinstance(key, str) and _KEYS.match(f'{key}:') for key in content):
+        yield content
+    for inner in content.values():
+        yield from _mappings(inner, depth + 1)
+
+
+def _chosen(
+    draft: Draft, files: list[SideFile], key: str, fits: Callable[[Any], bool]
+) -> tuple[str, Any] | None:
+    """Return the place and the value of a key, of the only file or of that with the name."""
+    having = [f for f in files if key in f.content]
+    for file in having:
+        if not fits(file.content[key]):
+            draft.drop(
+                f'{file.path.name}: {key!r} is not of the form that is known; it is not read'
+            )
+    having = [f for f in having if fits(f.content[key])]
+    if len(having) > 1:
+        own = [f for f in having if draft.name.lower() in str(f.path).lower()]
+        if len(own) != 1:
+            names = ', '.join(f.path.name for f in having[:4])
+            draft.drop(f'{key!r} in several files beside the description, none is taken: {names}')
+            return None
+        having = own
+    if not having:
+        return None
+    return f'{having[0].path.name}: {key}', having[0].content[key]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9
+
+
+def _is_manager(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    most = value.get('max_thrust')
+    return _is_number(most) or (isinstance(most, list) and all(map(_is_number, most)))
+
+
+def note_limits(draft: Draft, files: list[SideFile], path: Path) -> None:
+    """Note the largest thrusts of an argument of xacro or of a thruster manager."""
+    if path.suffix in ('.xacro', '.urdf'):
+        text = read_text_file(path, ModelError, mark=True)
+        for name, default in _ARGUMENT.findall(text):
+            given = draft.options.arguments.get(name, default)
+            if re.fullmatch(r'\d+(\.\d*)?([eE][+-]?\d+)?', given) and 0 < float(given) < 1e9:
+                draft.notes['max_thrust'] = Sourced([float(given)], f'{path.name}: {name}')
+                return
+    found = _chosen(draft, files, 'thruster_manager', _is_manager)
+    if found is None:
+        return
+    most = found[1]['max_thrust']
+    values = most if isinstance(most, list) else [most]
+    if values and all(v > 0 for v in values):
+        draft.notes['max_thrust'] = Sourced([float(v) for v in values], f'{found[0]}: max_thrust')
+
+
+def _is_matrix(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 6
+        and all(isinstance(row, list) and all(map(_is_number, row)) for row in value)
+        and len({len(row) for row in value}) == 1
+        and 0 < len(value[0]) <= 100
+    )
+
+
+def _is_engines(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(e, dict) and 'prefix' in e and 'position' in e for e in value
+    )
+
+
+def add_missing_thrusters(draft: Draft, files: list[SideFile]) -> None:
+    """Add the thrusters of an allocation matrix or of engines, where there are none."""
+    matrix = _chosen(draft, files, 'tam', _is_matrix)
+    if draft.thrusters:
+        if matrix is not None and len(matrix[1][0]) != len(draft.thrusters):
+            count = len(draft.thrusters)
+            draft.drop(f'{matrix[0]}: has {len(matrix[1][0])} columns for {count} thrusters')
+        return
+    if matrix is not None:
+        for index, column in enumerate(np.array(matrix[1], float).T):
+            name = f'thruster_{index}'
+            columns = Sourced(column, f'{matrix[0]}, column {index + 1}')
+            add_column(draft, name, columns, thrust_limit(draft, name))
+        draft.assume(f'{matrix[0]}: {len(draft.thrusters)} thrusters, at r = f x m/|f|²')
+        return
+    engines = _chosen(draft, files, 'engine', _is_engines)
+    for engine in [] if engines is None else engines[1]:
+        assert engines is not None
+        _add_engine(draft, engine, engines[0])
+
+
+def _add_engine(draft: Draft, engine: dict[str, Any], where: str) -> None:
+    """Add an engine of a WAM-V, which pushes along its x axis; it does not turn here."""
+    name = str(engine['prefix'])
+    numbers = []
+    for key in ('position', 'orientation'):
+        words = str(engine.get(key, '0 0 0')).split()
+        try:
+            numbers.append([float(word) for word in words])
+        except ValueError:
+            numbers.append([])
+    if any(len(row) != 3 or not np.all(np.abs(row) < FARTHEST) for row in numbers):
+        draft.drop(f'{where}: engine {name!r}: expected three numbers of position and orientation')
+        return
+    turn = np.asarray(rotation_matrix(quaternion_from_rpy(*numbers[1])))
+    label = re.sub(r'\W+', '_', name, flags=re.ASCII)
+    limit = thrust_limit(draft, label)
+    curve = Sourced(linear_curve(-limit.value, limit.value), limit.origin, limit.assumed)
+    place = np.array(numbers[0]) + turn @ _PROPELLER
+    draft.assume(f'{where}: engine {name!r} does not turn; its propeller is where a WAM-V has it')
+    draft.add_thruster(Thruster(label, along(place, turn[:, 0]), curve))
