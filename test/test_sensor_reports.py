@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.bags import sensors as bag_sensors
+from marine_sim_ros.analysis.report import sensors as report_sensors
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State
@@ -28,7 +29,7 @@ from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.series import SensorSeries
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
 
 pytestmark = pytest.mark.long
@@ -276,6 +277,29 @@ def test_an_environment_that_is_gone_costs_only_the_sensors(run, tmp_path):
     text = (tmp_path / 'out' / 'report.html').read_text(encoding='utf-8')
     assert 'the sensors are not compared with the truth' in text
     assert 'atlantis' in text
+
+
+def test_no_peak_is_lost_among_many_readings(tmp_path, monkeypatch):
+    """One spike among 1001 readings is in the numbers and in the chart."""
+    vehicle = load_vehicle('simple_rov')
+    scenario = parse_scenario(
+        'duration: 10.0\ninitial: {position: [0, 0, -2]}\n'
+        'segments: [{at: 0.0, axes: {surge: 0.2}}]\nfaults:\n'
+        '  - {kind: sensor_bias, sensor: barometer, size: 50000, at: 3.329, until: 3.331}\n',
+        'one_spike',
+    )
+    monkeypatch.setattr(report_sensors, '_SHOWN', 200)
+    found = simulate(vehicle, scenario, dt=0.01)
+    write_recording(tmp_path / 'rec', vehicle, RunOptions(vehicle='simple_rov'), found)
+    assert analyze(tmp_path / 'rec', '-o', tmp_path / 'out', '--table', 'none') == 0
+    pressure = sensors_in(tmp_path / 'out')['barometer']['pressure']
+    assert (pressure['readings'], pressure['every']) == (1001, 1)
+    assert bag_sensors.MOST > 10 * 60 * 200
+    text = (tmp_path / 'out' / 'report.html').read_text(encoding='utf-8')
+    (chart,) = [c for c in titled(text) if c['title'] == 'barometer: pressure']
+    reading = np.array([np.nan if y is None else y for y in chart['data'][0]['y']], float)
+    assert len(reading) < 220
+    assert np.nanmax(reading) > 140
 
 
 def test_of_many_messages_every_nth_is_compared(run, tmp_path, monkeypatch):

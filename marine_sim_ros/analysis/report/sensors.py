@@ -12,7 +12,7 @@ import numpy as np
 
 from marine_sim_ros.analysis.bags.sensors import BOUND, SensorComparison
 from marine_sim_ros.analysis.report.panels import Line, Panel, chart
-from marine_sim_ros.analysis.report.runs import Run, name
+from marine_sim_ros.analysis.report.runs import Run, extremes, name
 
 __all__ = ['sensor_charts', 'sensor_rows']
 
@@ -20,6 +20,8 @@ _FEW = 300
 """Readings of which each is marked."""
 _GAP = 2.5
 """A time between messages of more than so many usual ones is a gap."""
+_SHOWN = 4000
+"""Readings of a line: of more, the least and the greatest of each interval."""
 _ROW = 120
 
 
@@ -142,10 +144,12 @@ def _line(
     """Yield the line of values, open where there is a gap in time; none without a value."""
     if not np.isfinite(values).any():
         return
-    time = run.time(compared.time)
+    shown = extremes(values, _SHOWN)
+    time, values = run.time(compared.time[shown]), values[shown]
     few = len(values) <= _FEW and colour != '@ink'
     step = np.diff(time)
-    wide = step > _GAP * np.median(step) if len(step) else step > 0
+    usual = np.median(np.diff(compared.time)) if len(step) else 0.0
+    wide = step > _GAP * usual * np.diff(shown)
     holes = np.flatnonzero(wide) + 1
     time = np.insert(time, holes, (time[holes] + time[np.subtract(holes, 1)]) / 2)
     yield Line(label, time, np.insert(values, holes, np.nan), colour, dash, width, points=few)

@@ -71,4 +71,5 @@ class Recording:
 
     def _interrupt(self) -> None:
         if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
+            # Not SIGINT: a recorder that is still starting would print a traceback.
+            self._process.send_signal(signal.SIGTERM)
