@@ -234,3 +234,27 @@ def test_a_macro_that_nothing_defines_is_an_error_with_all_packages_there(read):
     )
     with pytest.raises(ModelError, match='xacro:lidar'):
         read(text, '.urdf.xacro', skip_missing=True)
+
+
+# Surface vessels of UUV Simulator
+
+
+def test_a_surface_vessel_of_uuv_floats_at_its_draught_and_rights(read):
+    """ρ g A h and ρ g V GM sin φ, A = m/(ρ d), whatever its <volume>."""
+    block = (
+        '<gazebo><plugin name="u" filename="libuuv_underwater_object_ros_plugin.so">'
+        '<fluid_density>1000</fluid_density><link name="base_link"><volume>7</volume>'
+        '<box><width>1</width><length>2</length><height>0.5</height></box>'
+        '<center_of_buoyancy>0.1 0 -0.1</center_of_buoyancy><metacentric_width>0.3'
+        '</metacentric_width><metacentric_length>0.3</metacentric_length>'
+        '<submerged_height>0.08</submerged_height><hydrodynamic_model><type>fossen</type>'
+        '<linear_damping>-5 -6 -7 -1 -1 -1</linear_damping></hydrodynamic_model></link>'
+        '</plugin></gazebo>'
+    )
+    description, vehicle = read(robot(link(mass=40), block))
+    floats = vehicle.buoyancy
+    assert floats.height == pytest.approx(0.5)
+    waterplane = floats.volume / floats.height
+    assert 40 / (1000 * waterplane) == pytest.approx(0.08)
+    np.testing.assert_allclose(floats.center_of_volume, [0.1, 0, 0.2])
+    assert not any('damping of the physics engine' in text for text in description.dropped)

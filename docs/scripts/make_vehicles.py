@@ -2,7 +2,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Imports published vehicles, checks and runs them, and writes the table of vehicles.md.
+"""Imports published vehicles, checks and runs them, and writes the tables of vehicles.md.
 
 Their sources are not part of this repository. FOLDER has one folder OWNER+NAME for each
 repository of :data:`VEHICLES`, as ``git clone https://github.com/OWNER/NAME OWNER+NAME`` makes it.
@@ -61,7 +61,8 @@ VEHICLES = (
     Published('BlueBoat (SITL_Models)', 'wave-sim SDF',
               'ArduPilot+SITL_Models/Gazebo/models/blueboat/model.sdf'),
     Published('Catamaran (SITL_Models)', 'wave-sim SDF',
-              'ArduPilot+SITL_Models/Gazebo/models/catamaran/model.sdf'),
+              'ArduPilot+SITL_Models/Gazebo/models/catamaran/model.sdf', (),
+              ('--allow-unpowered',)),
     Published('WAM-V (asv_wave_sim)', 'wave-sim SDF',
               'markusbuchholz+stonefish_ros2_marine_robotics/gz_ws/src/asv_wave_sim/'
               'gz-waves-models/models/wam-v/model.sdf'),
@@ -86,7 +87,7 @@ VEHICLES = (
               (*UUV, 'uuvsimulator+lauv_gazebo')),
     Published('ECA A9', 'UUV Simulator',
               'uuvsimulator+eca_a9/eca_a9_description/robots/eca_a9_default.urdf.xacro',
-              (*UUV, 'uuvsimulator+eca_a9')),
+              (*UUV, 'uuvsimulator+eca_a9'), ('--allow-undamped',)),
     Published('Desistek SAGA', 'UUV Simulator',
               'uuvsimulator+desistek_saga/desistek_saga_description/robots/'
               'desistek_saga_default.xacro', (*UUV, 'uuvsimulator+desistek_saga')),
@@ -104,14 +105,14 @@ VEHICLES = (
               f'{DAVE_URDF}/caracara_description/urdf/caracara.xacro', DAVE),
     Published('Caldus (dave)', 'UUV Simulator',
               f'{DAVE_URDF}/caldus_description/urdf/caldus.xacro', DAVE),
-    Published('Girona 500', 'Stonefish', f'{STONEFISH}/scenarios/girona500.scn'),
+    Published('Girona 500', 'Stonefish', f'{STONEFISH}/scenarios/girona500_tank.scn'),
     Published('Girona 500 (stonefish)', 'Stonefish',
-              'patrykcieslak+stonefish/Tests/Data/girona500auv_full.scn'),
-    Published('Sparus II', 'Stonefish', f'{STONEFISH}/scenarios/sparus2.scn'),
+              'patrykcieslak+stonefish/Tests/Data/underwater_test.scn'),
+    Published('Sparus II', 'Stonefish', f'{STONEFISH}/scenarios/sparus2_tank.scn'),
     Published('BlueROV (cola2)', 'Stonefish', f'{STONEFISH}/scenarios/bluerov.scn'),
     Published('BlueBoat (cola2)', 'Stonefish', f'{STONEFISH}/scenarios/blueboat.scn'),
     Published('BlueROV2 (stonefish_bluerov2)', 'Stonefish',
-              'ricardoGrando+stonefish_bluerov2/scenarios/bluerov2.scn'),
+              'ricardoGrando+stonefish_bluerov2/scenarios/bluerov2_tank.scn'),
     Published('Sonobot', 'Stonefish', 'ricardoGrando+stonefish_bluerov2/scenarios/sonobot.scn'),
     Published('Orca (vortex)', 'Stonefish', f'{DRONES}/orca.scn'),
     Published('Nautilus (vortex)', 'Stonefish', f'{DRONES}/nautilus.scn'),
@@ -122,6 +123,55 @@ VEHICLES = (
     Published('BlueROV2 (workshop)', 'Stonefish',
               'GitSRealpe+roscon25_es_stonefish_workshop/bluerov_stonefish/scenarios/robot/'
               'bluerov.scn'),
+    Published('Heron USV', 'UUV Simulator',
+              'heron+heron/heron_description/urdf/heron.urdf.xacro', (),
+              ('--set', 'simulation:=true', '--skip-missing')),
+    Published('BlueROV2 (HKPolyU)', 'UUV Simulator',
+              'HKPolyU-UAV+bluerov2/bluerov2_environ/robots/default.xacro',
+              UUV),
+    Published('Hybrid glider (WHOI)', 'UUV Simulator',
+              'Field-Robotics-Lab+glider_hybrid_whoi/glider_hybrid_whoi_description/robots/'
+              'glider_hybrid_whoi_default_kinematics.urdf.xacro', DAVE, ('--skip-missing',)),
+    Published('Otter', 'usv_gazebo_plugins',
+              'jhlenes+usv_simulator/otter_gazebo/urdf/otter_gazebo.urdf.xacro', (),
+              ('--skip-missing',)),
+    Published('BlueROV2 (bluerov_ffg)', 'freefloating',
+              'freefloating-gazebo+bluerov_ffg/urdf/brov2.xacro'),
+    Published('Girona 500 with ARM5E', 'freefloating',
+              'freefloating-gazebo+freefloating_gazebo_demo/urdf/g500arm5e.xacro'),
+    Published('BlueROV2 (ros_playground)', 'Gazebo classic',
+              'patrickelectric+bluerov_ros_playground/model/BlueRov2/BlueRov2.sdf'),
+    Published('BlueROV2 Heavy with camera (sim_thesis)', 'Gazebo classic',
+              'alxmeen+bluerov_sim_thesis/models/uuv_bluerov2_heavy_cam/uuv_bluerov2_heavy_cam.sdf'),
+    Published('BlueROV2 Heavy (PX4-gazebo-models)', 'SDF',
+              'PX4+PX4-gazebo-models/models/uuv_bluerov2_heavy/model.sdf'),
+    Published('BlueROV2 with Ping (bluerov2_n_gz)', 'SDF',
+              'kogodemilade+bluerov2_n_gz/src/bluerov2_description/models/bluerov2_ping/model.sdf'),
+    Published('Amarsmer', 'URDF, Gazebo',
+              'Amarsmer+amarsmer/amarsmer_description/urdf/amarsmer.xacro', (),
+              ('--set', 'thrusters:=thrusters_plasmar2')),
+    Published('ATR ROV', 'URDF, Gazebo',
+              'benedict-amoako+atr_rov_sim/src/atr_rov_description/urdf/atr_rov.urdf.xacro'),
+    Published('BlueROV2 (HERO Lab)', 'Stonefish',
+              'HERO-Lab-POSTECH+stonefish_sim/stonefish_description/scenarios/bluerov2_empty.scn'),
+    Published('BlueBoat (HERO Lab)', 'Stonefish',
+              'HERO-Lab-POSTECH+stonefish_sim/stonefish_description/data/robots/blueboat/'
+              'blueboat.scn', (), ('--set', 'vehicle_name:=blueboat', '--set', 'xyz:=0 0 0',
+              '--set', 'rpy:=0 0 0')),
+    Published('ALPHA', 'Stonefish',
+              'GSO-soslab+world_of_stonefish/world/ocean_img.scn.xacro',
+              (), ('--set', 'robot_name:=alpha_img')),
+    Published('RACE 2', 'Stonefish',
+              'GSO-soslab+world_of_stonefish/world/ocean_race2.scn.xacro',
+              (), ('--set', 'robot_name:=race2')),
+    Published('BlueBoat (stonefish_core)', 'Stonefish',
+              'Mariolopez31+blueboat_stonefish_core/scenarios/blueboat_lidar_T200.scn'),
+    Published('Sailboat (CUHK-SZ)', 'usv_sim',
+              'star-cuhksz+usv_sim_cuhksz/usv_sim/xacro/sailboat_cuhksz.xacro'),
+    Published('Fish (dm_control)', 'MJCF',
+              'google-deepmind+dm_control/dm_control/suite/fish.xml'),
+    Published('Vectored test vehicle', 'freefloating',
+              'freefloating-gazebo+freefloating_gazebo_demo/urdf/vectored.xacro'),
 )  # fmt: skip
 
 CODES = (
@@ -135,6 +185,10 @@ CODES = (
     ('W', 'meshes wrapped or closed', r'wrapped|closed|turned|made one'),
 )
 """Letter, meaning, and pattern of the assumptions that it stands for."""
+
+
+VERDICT = re.compile('(moves|damps|floats): ')
+"""First words of the three lines that end an import."""
 
 
 def verb(*words: object) -> tuple[int, str, str]:
@@ -199,11 +253,11 @@ def examine(vehicle: Published, sources: Path, *, graph: bool) -> dict[str, Any]
         lines = told.strip().splitlines()
         row['imported'] = code == 0
         if code:
-            row['reason'] = lines[-1] if lines else ''
+            row['reason'] = lines[-1].replace(f'{sources}/', '') if lines else ''
             return row
         row['assumed'] = [line for line in lines if line.startswith('assumed: ')]
         row['dropped'] = [line for line in lines if line.startswith('not taken: ')]
-        row['summary'] = lines[-1]
+        row['verdict'] = {line.partition(':')[0]: line for line in lines if VERDICT.match(line)}
         found = json.loads(verb('doctor', urdf, '--json', *packages)[1] or '{}')
         severities = [f['severity'] for f in found.get('findings', [])]
         row['errors'], row['warnings'] = severities.count('error'), severities.count('warning')
@@ -225,20 +279,62 @@ def examine(vehicle: Published, sources: Path, *, graph: bool) -> dict[str, Any]
     return row
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Return the table of the page."""
-    head = [
-        '| vehicle | format | mass, kg | displaces, kg | thrusters | sensors | doctor '
-        '| simulate = run | assumed | not taken | changed lines |',
-        '|---|---|---|---|---|---|---|---|---|---|---|',
+def _source(vehicle: Published, commits: dict[str, str]) -> str:
+    """Return the name of a vehicle, linked to the file that was read."""
+    folder, _, file = vehicle.file.partition('/')
+    repository = folder.replace('+', '/', 1)
+    return f'[{vehicle.name}](https://github.com/{repository}/blob/{commits[folder]}/{file})'
+
+
+def _steady(moves: str, direction: str) -> str:
+    """Return the thrust in a direction and the speed that it gives."""
+    found = re.search(rf'([\d.e+-]+) N {direction} \(([^)]*)\)', moves)
+    return f'{found[1]} N, {found[2]}' if found else '–'
+
+
+def _alone(floats: str) -> str:
+    """Return what a vehicle does when nothing pushes it."""
+    if 'at the surface' in floats:
+        return 'afloat'
+    moves = re.search(r'it (rises|sinks) at ([^;]+)$', floats)
+    return f'{moves[1]}, {moves[2]}' if moves else 'neutral'
+
+
+def verdicts(rows: list[dict[str, Any]], sources: dict[str, str]) -> str:
+    """Return the table of what moves, damps and floats each vehicle."""
+    lines = [
+        '| vehicle | mass, kg | displaces, kg | moved by | ahead | up | drag at 1 m/s, N '
+        '| alone |',
+        '|---|---|---|---|---|---|---|---|',
+    ]
+    for row in rows:
+        name = sources[row['name']]
+        if not row['imported']:
+            lines.append(f'| {name} | refused | | | | | | |')
+            continue
+        verdict = row['verdict']
+        moves, floats = verdict['moves'], verdict['floats']
+        mass, water = re.findall(r'([\d.e+-]+) kg', floats)
+        by = re.search(r'moves: ([^:(]+)', moves)
+        drag = re.search(r'damps: (.*?) N at', verdict['damps'])
+        lines.append(
+            f'| {name} | {mass} | {water} | {by[1].strip() if by else "–"} '
+            f'| {_steady(moves, "ahead")} | {_steady(moves, "up")} '
+            f'| {drag[1] if drag else "–"} | {_alone(floats)} |'
+        )
+    return '\n'.join(lines) + '\n'
+
+
+def readings(rows: list[dict[str, Any]]) -> str:
+    """Return the table of how each vehicle was read and checked."""
+    lines = [
+        '| vehicle | format | sensors | doctor | simulate = run | assumed | not taken |',
+        '|---|---|---|---|---|---|---|',
     ]
     for row in rows:
         if not row['imported']:
-            head.append(f'| {row["name"]} | {row["kind"]} | refused | | | | | | | | |')
+            lines.append(f'| {row["name"]} | {row["kind"]} | | | | refused | |')
             continue
-        mass, water, thrusters = re.findall(
-            r'([\d.e+-]+) kg, displaces ([\d.e+-]+) kg of water, (\d+) thr', row['summary']
-        )[0]
         letters = ''.join(
             code for code, _, pattern in CODES
             if any(re.search(pattern, text) for text in row['assumed'])
@@ -247,17 +343,44 @@ def table(rows: list[dict[str, Any]]) -> str:
         ran = 'yes' if same else 'simulate' if row['simulated'] and 'run' not in row else 'no'
         count, word = (row['errors'], 'error') if row['errors'] else (row['warnings'], 'warning')
         doctor = f'{count} {word}{"" if count == 1 else "s"}'
-        head.append(
-            f'| {row["name"]} | {row["kind"]} | {mass} | {water} | {thrusters} | {row["sensors"]} '
-            f'| {doctor} | {ran} '
-            f'| {letters or "–"} | {len(row["dropped"])} | 0 |'
+        lines.append(
+            f'| {row["name"]} | {row["kind"]} | {row["sensors"]} | {doctor} | {ran} '
+            f'| {letters or "–"} | {len(row["dropped"])} |'
         )
     legend = '; '.join(f'{code}: {meaning}' for code, meaning, _ in CODES)
-    return '\n'.join(head) + f'\n\nAssumed: {legend}.\n'
+    return '\n'.join(lines) + f'\n\nAssumed: {legend}.\n'
+
+
+def refusals(rows: list[dict[str, Any]]) -> str:
+    """Return one line for each vehicle that is refused."""
+    lines = [f'- {row["name"]}: {row["reason"]}' for row in rows if not row['imported']]
+    return '\n'.join(['Refused:', '', *lines, '']) if lines else ''
+
+
+def commit_of(folder: Path) -> str:
+    """Return the commit of a clone."""
+    line = ['git', '-C', str(folder), 'rev-parse', 'HEAD']
+    return subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def page_part(results: dict[str, Any]) -> str:
+    """Return what the script writes into the page."""
+    rows = [results[v.name] for v in VEHICLES if v.name in results]
+    commits = {v.file.partition('/')[0]: results[v.name]['commit']
+               for v in VEHICLES if v.name in results}  # fmt: skip
+    sources = {v.name: _source(v, commits) for v in VEHICLES if v.name in results}
+    listed = ', '.join(
+        f'{folder.replace("+", "/", 1)} {commit[:10]}'
+        for folder, commit in sorted(commits.items())
+    )
+    return '\n'.join([
+        verdicts(rows, sources), 'How they were read:\n', readings(rows), refusals(rows),
+        f'Commits of the sources: {listed}.\n',
+    ])  # fmt: skip
 
 
 def main() -> None:
-    """Examine them all and write the table."""
+    """Examine them all and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('folder', type=Path)
     parser.add_argument('--only', nargs='*', default=[], help='names of vehicles')
@@ -266,7 +389,7 @@ def main() -> None:
         '--run-every', type=int, default=1, metavar='N',
         help='start the node graph of every Nth vehicle, 0: of none (default: of all)',
     )  # fmt: skip
-    parser.add_argument('--table', action='store_true', help='write the table of old results')
+    parser.add_argument('--table', action='store_true', help='write the tables of old results')
     options = parser.parse_args()
     rows: dict[str, Any] = {}
     if options.results.is_file():
@@ -278,15 +401,16 @@ def main() -> None:
             row = examine(vehicle, options.folder, graph=graph)
             if not graph and 'run' in rows.get(vehicle.name, {}):
                 row['run'] = rows[vehicle.name]['run']  # compared with the new trajectory
+            row['commit'] = commit_of(options.folder / vehicle.file.partition('/')[0])
             rows[vehicle.name] = row
             options.results.write_text(json.dumps(rows, indent=1))
-            sys.stdout.write(f'{vehicle.name}: {row.get("summary", row.get("reason"))}\n')
+            said = row.get('verdict', {}).get('floats', row.get('reason'))
+            sys.stdout.write(f'{vehicle.name}: {said}\n')
             sys.stdout.flush()
     text = PAGE.read_text()
     if START in text:
-        made = table([rows[v.name] for v in VEHICLES if v.name in rows])
         before, after = text.split(START)[0], text.split(END)[1]
-        PAGE.write_text(f'{before}{START}\n{made}{END}{after}')
+        PAGE.write_text(f'{before}{START}\n{page_part(rows)}{END}{after}')
 
 
 if __name__ == '__main__':

@@ -78,7 +78,7 @@ READERS: tuple[tuple[str, _Read], ...] = (
 _PASSIVE = re.compile(
     'acoustic|airpressure|altimeter|api|baro|barometer|bridge|bumper|camera|comms|contact|cpc|depth|'
     'dvl|factory|forcetorque|ftsensor|gps|groundtruth|gst|gt|imu|init|interface|ir|kinect|label|'
-    'laser|lidar|logical|magnetometer|manager|mavlink|navsat|noise|odometry|openni|opticalflow|p3d|'
+    'laser|lidar|logical|magnetic|magnetometer|manager|mavlink|navsat|noise|odometry|openni|opticalflow|p3d|'
     'particle|physics|pose|pressure|publisher|range|ray|rpt|scene|sensors?|sonar|state|user|vision'
 )
 """Words of library names whose plugins measure, publish or connect."""

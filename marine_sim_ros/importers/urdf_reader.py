@@ -80,6 +80,8 @@ def _plugins(root: Element, source: str, draft: Draft) -> list[Plugin]:
         for mass in gazebo.iter('fluid_added_mass'):
             draft.notes.setdefault('fluid_added_mass', {})[reference] = Reader(mass, source)
         for element in gazebo.iter(*_DAMPING_OF_ENGINE):
+            if next(element.iterancestors('plugin'), None) is not None:
+                continue  # a term of the plugin
             draft.drop_element(element, source, 'damping of the physics engine is not read')
     return result
 

@@ -34,6 +34,9 @@ FLIP = np.diag([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])
 _DENSITY = 1028.0
 """kg/m³, default of the simulator."""
 
+_SURFACE = ('metacentric_width', 'metacentric_length', 'submerged_height')
+"""Elements that make a link of UUV Simulator a surface vessel, where all are given."""
+
 
 def read_underwater_object(plugin: Plugin, draft: Draft) -> None:
     """Take libuuv_underwater_object: a volume and a hydrodynamic model for each link."""
@@ -63,6 +66,51 @@ def _lumped_mass(draft: Draft, link: str) -> float:
     return draft.links[link].mass + sum(_lumped_mass(draft, joint.child) for joint in below)
 
 
+def _surface_volume(
+    reader: Reader, link: str, center: Sourced[np.ndarray], displaced: float, draft: Draft
+) -> Volume:
+    """Return the volume of a surface vessel, which has walls as high as its <box>.
+
+    It displaces A h under water, with the waterplane A = m/(ρ d) of its draught d, and its centre
+    is at the metacentre, so that it rights with the moment ρ g V GM sin φ.
+
+    Source: uuv_gazebo_plugins, BuoyantObject.cc.
+
+    Args:
+        reader: the <link> of the plugin.
+        link: the link.
+        center: (3,) m, <center_of_buoyancy>.
+        displaced: m/ρ, m³.
+        draft: the vehicle.
+    """
+    draught = number(reader, 'submerged_height', 0.0, 0.0, 1e4)
+    box = _box(reader)
+    if draught.value <= 0 or box is None or box[2] <= draught.value:
+        raise reader.error(
+            'a surface vessel needs <submerged_height> below the height of its <box>'
+        )
+    heights = [number(reader, tag, 0.0, 0.0, 1e4) for tag in _SURFACE[:2]]
+    lower = min(heights, key=lambda h: h.value)
+    if heights[0].value != heights[1].value:
+        draft.assume(f'{lower.origin}: it rights by {lower.value:g} m about both axes')
+    raised = float(center.value[2]) + lower.value
+    if raised:
+        draft.assume(
+            f'{origin_of(reader)}: it lies {raised:g} m deeper than in the source, which measures '
+            'its draught at the origin of the link'
+        )
+    return Volume(
+        link,
+        Sourced(
+            displaced * float(box[2]) / draught.value, f'{draught.origin}: m/ρ · height/draught'
+        ),
+        Sourced(
+            center.value + np.array([0.0, 0.0, lower.value]), f'{center.origin}, {lower.origin}'
+        ),
+        Sourced(float(box[2]), f'{origin_of(reader)}: <box><height>'),
+    )
+
+
 def _volume(reader: Reader, link: str, draft: Draft) -> None:
     mass = _lumped_mass(draft, link)
     assert draft.water_density is not None
@@ -70,12 +118,15 @@ def _volume(reader: Reader, link: str, draft: Draft) -> None:
     volume = number(reader, 'volume', None, 0.0, 1e6)
     if flag(reader, 'neutrally_buoyant'):
         volume = Sourced(mass / density, f'{origin_of(reader)}: neutrally buoyant: m/ρ')
-    if volume is None:
-        draft.assume(f'{origin_of(reader)}: link {link!r} has no <volume>: it displaces nothing')
-        return
     center = numbers(reader, 'center_of_buoyancy', (3,))
     if center is None:
         center = Sourced(np.zeros(3), 'default of the simulator: origin of the link')
+    if all(reader.element.find(tag) is not None for tag in _SURFACE):
+        draft.volumes.append(_surface_volume(reader, link, center, mass / density, draft))
+        return
+    if volume is None:
+        draft.assume(f'{origin_of(reader)}: link {link!r} has no <volume>: it displaces nothing')
+        return
     box = _box(reader)
     if box is not None and box[2] > 0:
         height = Sourced(float(box[2]), f'{origin_of(reader)}: <box><height>')
@@ -83,8 +134,6 @@ def _volume(reader: Reader, link: str, draft: Draft) -> None:
         edge = float(f'{max(volume.value, 1e-9) ** (1 / 3):.3g}')
         height = Sourced(edge, 'no <box>: the edge of a cube of the volume', True)
         draft.assume(f'link {link!r}: no <box>: buoyancy is lost over {edge:g} m at the surface')
-    if reader.element.find('metacentric_width') is not None:
-        draft.drop(f'{origin_of(reader)}: <metacentric_width>: no righting moment at the surface')
     draft.volumes.append(Volume(link, volume, center, height))
 
 
