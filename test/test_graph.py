@@ -424,7 +424,7 @@ def test_a_current_on_the_topic_takes_the_vehicle_along(processes, watcher):
 
     watcher.listen('odom', Odometry)
     current = watcher.node.create_publisher(Vector3Stamped, '/ocean_current', 10)
-    processes.marine_sim('run', 'bluerov2', *ONE_PROCESS)
+    process = processes.marine_sim('run', 'bluerov2', *ONE_PROCESS)
     watcher.until(lambda: len(watcher.seen['odom']) > 20)
     message = Vector3Stamped()
     message.vector.y = 1.0
@@ -438,6 +438,9 @@ def test_a_current_on_the_topic_takes_the_vehicle_along(processes, watcher):
     current.publish(message)
     watcher.spin(0.5)
     assert np.isfinite(watcher.seen['odom'][-1].twist.twist.linear.y)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate()
+    assert output.count('ignored') == 1, output  # by one node of seven that hear it
 
 
 def test_every_parameter_is_described(processes, watcher):

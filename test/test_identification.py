@@ -3,6 +3,7 @@
 
 """Coefficients that made a run are found again in what sensors tell of it."""
 
+import argparse
 import json
 import re
 from dataclasses import replace
@@ -13,9 +14,10 @@ from bags import MAVROS, header, odometry
 from conftest import vehicle_of
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.analysis.bags.description import recorded_voltage
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.identification.confidence import covariance
 from marine_sim_ros.identification.fit import identify
@@ -36,6 +38,7 @@ from marine_sim_ros.physics.drag import coupled_drag, damping_matrix
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
+from marine_sim_ros.tools import identify as identify_tool
 from marine_sim_ros.tools.main import main
 
 pytest.importorskip('rosbags')
@@ -572,3 +575,31 @@ def test_a_vehicle_that_never_moved_tells_nothing(tmp_path, capsys):
     # At rest it weighs what it displaces, and that is all.
     assert [k for (k, _), e in found.items() if e['observable']] == ['volume']
     assert len(found) == 3 * len(AXES) + 2
+
+
+@pytest.mark.parametrize('supply', ['option', 'scenario', 'curves'])
+def test_a_recorded_vehicle_has_the_recorded_supply(tmp_path, supply):
+    """Thrust at 12 V is 0.71 of that at 16 V: a fit with the wrong one moves every coefficient."""
+    voltage = None if supply == 'curves' else 12.0
+    vehicle = load_vehicle('bluerov2', voltage=voltage)
+    scenario = load_scenario('dive')
+    run = simulate(vehicle, scenario, dt=0.02, duration=0.2)
+    settings = RunOptions(vehicle='bluerov2', voltage=12.0 if supply == 'option' else 0.0)
+    write_recording(tmp_path / 'rec', vehicle, settings, run)
+    parser = argparse.ArgumentParser()
+    identify_tool.add_arguments(parser)
+    for given, expected in (
+        ([], voltage),
+        (['--vehicle', 'bluerov2'], voltage),
+        (['--voltage', '14'], 14.0),
+    ):
+        found = identify_tool._vehicle(parser.parse_args([str(tmp_path / 'rec'), *given]))
+        assert found.thrusters.voltage == expected
+        wanted, full = load_vehicle('bluerov2', voltage=expected).thrusters, np.full(6, 1900.0)
+        assert found.thrusters.thrust_of_pwm(full) == pytest.approx(wanted.thrust_of_pwm(full))
+
+
+def test_a_supply_in_a_manifest_that_is_none_is_named(tmp_path):
+    for wrong in ('12 V', -3, [12], True, 1e400):
+        with pytest.raises(RecordingError, match='expected a number'):
+            recorded_voltage({'voltage': wrong})

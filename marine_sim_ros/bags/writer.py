@@ -25,8 +25,11 @@ class Manifest:
     """What a run was: versions, parameters, vehicle hash, ticks, trajectory hash."""
 
     def __init__(self, settings: dict[str, Any], vehicle: Vehicle) -> None:
-        """Start with the settings of the run."""
-        self._settings = settings
+        """Start with the settings of the run; ``voltage`` is that of the supply."""
+        supply = (
+            {} if vehicle.thrusters.voltage is None else {'voltage': vehicle.thrusters.voltage}
+        )
+        self._settings = {**settings, **supply}
         self._vehicle = vehicle
         self._hash = TrajectoryHash()
 

@@ -114,9 +114,8 @@ def _columns(ticks: Sequence[StepOutput]) -> dict[str, np.ndarray]:
         'rotors': [o.rotor_speed for o in outputs],
         **{_SOURCE + name: [t.sources[name] for t in ticks] for name in ticks[0].sources},
     }
-    known = outputs[0].voltage is not None
-    voltage = np.array([o.voltage for o in outputs]) if known else None
-    used = np.array([o.used for o in outputs]) if known else None
+    voltage = None if outputs[0].voltage is None else np.array([o.voltage for o in outputs])
+    used = None if outputs[0].used is None else np.array([o.used for o in outputs])
     return {
         'stamp': np.array([t.stamp for t in ticks]),
         'held': np.array([t.held for t in ticks]),

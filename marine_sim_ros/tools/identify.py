@@ -6,11 +6,16 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import Any
 
-from marine_sim_ros.analysis.bags.description import described_vehicle, shipped_arguments
+from marine_sim_ros.analysis.bags.description import (
+    described_vehicle,
+    recorded_voltage,
+    shipped_arguments,
+)
 from marine_sim_ros.analysis.bags.manifest import recorded_parameters
 from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps
 from marine_sim_ros.analysis.bags.reading import bag_path, read
@@ -61,6 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='shipped name or file: masses, centres, thrusters (default: the recorded one)',
     )
     add_option(parser, 'vehicle_arguments')
+    parser.add_argument(
+        '--voltage',
+        type=float,
+        default=0.0,
+        metavar='VOLTS',
+        help='supply voltage of the thrusters, V (default: the recorded one)',
+    )
     add_map_argument(parser)
     parser.add_argument(
         '--namespace',
@@ -141,6 +153,8 @@ def _check(options: argparse.Namespace) -> None:
     """Refuse what can be refused before the recordings are read."""
     if not 0.2 <= options.stretch <= 600:
         raise ParameterError(f'--stretch is {options.stretch:g}; expected 0.2 to 600 s')
+    if not 0.0 <= options.voltage < math.inf:
+        raise ParameterError(f'--voltage is {options.voltage:g}; expected more than 0 V')
     for flag, value in (('--urdf', options.urdf), ('--plot', options.plot)):
         if value and options.fit:
             raise ParameterError(f'{flag}: --fit writes no such file; expected one of the two')
@@ -174,13 +188,17 @@ def _vehicle(options: argparse.Namespace) -> Vehicle:
     """Return the vehicle that is named, else the recorded one."""
     given = xacro_arguments(options.vehicle_arguments)
     with bar('building') as told:
-        if options.vehicle:
-            return load_vehicle(options.vehicle, progress=told, **given)
         path, namespace = bag_path(options.bags[0]), (options.namespace or '').strip('/')
         settings = recorded_parameters(path, namespace, alone=True)
+        if options.voltage:
+            settings['voltage'] = options.voltage
+        if options.vehicle:
+            supply = recorded_voltage(settings)
+            return load_vehicle(options.vehicle, progress=told, voltage=supply, **given)
         known = shipped_arguments(settings)
         if known is not None:
-            return load_vehicle(settings['vehicle'], progress=told, **{**known, **given})
+            named, supply = settings['vehicle'], recorded_voltage(settings)
+            return load_vehicle(named, progress=told, voltage=supply, **{**known, **given})
         if given:
             raise ParameterError('--set: needs --vehicle, for the recorded one is as it was')
         found = described_vehicle(options.bags[0], namespace, settings)

@@ -21,6 +21,7 @@ from lxml import etree
 from marine_sim_ros.analysis.bags.manifest import recorded_parameters
 from marine_sim_ros.analysis.bags.reading import Bag, bag_path, opened
 from marine_sim_ros.core.errors import MarineSimError, ModelError, RecordingError
+from marine_sim_ros.core.yaml_file import shown
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import ENVIRONMENTS, run_environment
 from marine_sim_ros.model import xml
@@ -35,6 +36,7 @@ __all__ = [
     'recorded_environment',
     'recorded_neighbours',
     'recorded_vehicle',
+    'recorded_voltage',
     'shipped_arguments',
 ]
 
@@ -57,12 +59,12 @@ def described_vehicle(path: str, namespace: str, settings: Mapping[str, Any]) ->
     text = _urdf(path, namespace)
     if text:
         try:
-            return vehicle_from_urdf(_confined(text, path))
+            return vehicle_from_urdf(_confined(text, path), voltage=recorded_voltage(settings))
         except MarineSimError as error:  # its meshes are those of another machine
             problem = error
     arguments = shipped_arguments(settings)
     if arguments is not None:
-        return load_vehicle(settings['vehicle'], **arguments)
+        return load_vehicle(settings['vehicle'], voltage=recorded_voltage(settings), **arguments)
     if problem is not None:
         raise problem
     if 'vehicle' in settings:
@@ -81,6 +83,21 @@ def shipped_arguments(settings: Mapping[str, Any]) -> dict[str, Any] | None:
     if not all(isinstance(text, str) and _ARGUMENT.fullmatch(text) for text in given):
         return None
     return xacro_arguments(given)
+
+
+def recorded_voltage(settings: Mapping[str, Any]) -> float | None:
+    """Return the supply voltage of the thrusters that a manifest has, V; None: that of the curves.
+
+    Raises:
+        RecordingError: it is no voltage.
+    """
+    value = settings.get('voltage') or None
+    if value is None:
+        return None
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    if not known or not 0 < value < math.inf:
+        raise RecordingError(f'the voltage in the manifest is {shown(value)}; expected a number')
+    return float(value)
 
 
 def described_environment(settings: Mapping[str, Any], wanted: str = '') -> Environment:

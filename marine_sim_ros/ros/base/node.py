@@ -227,15 +227,19 @@ class SuiteNode(Node):
         named = [source for source in self.values['wrench_sources'] if source]
         return named or list(wrench_sources(self.vehicle, self.environment))
 
-    def follow_current(self) -> None:
-        """Let /ocean_current replace the parameter ``current``."""
-        self.listen(topics.OCEAN_CURRENT, self._on_current)
+    def follow_current(self, *, warns: bool = False) -> None:
+        """Let /ocean_current replace the parameter ``current``.
 
-    def _on_current(self, message: Any) -> None:
+        Args:
+            warns: whether to say that a current is ignored: one node of a vehicle does.
+        """
+        self.listen(topics.OCEAN_CURRENT, partial(self._on_current, warns))
+
+    def _on_current(self, warns: bool, message: Any) -> None:
         current = vector_from(message)
         if np.all(np.abs(current) <= FASTEST_WATER):  # false for NaN
             self.environment = replace(self.environment, current=current)
-        else:
+        elif warns:
             self.warn_throttled(
                 f'/ocean_current: {current}; expected up to {FASTEST_WATER:g} m/s; ignored'
             )

@@ -46,7 +46,7 @@ class CompiledOwner(StateOwner):
         super().__init__(name, parameters, **options)
         self._graph = graph
         self._external = ExternalWrench(self)
-        self.follow_current()
+        self.follow_current(warns=True)
         self.health['outages'] = 0
         self._none = np.zeros(len(self.vehicle.thrusters))
         self._run = 0

@@ -48,7 +48,7 @@ class SummingOwner(StateOwner):
         self._keeper = JointKeeper(self, self._arm) if kept else None
         for source in sources:
             self.listen_numbers(topics.wrench_topic(source), partial(self._on_wrench, source))
-        self.follow_current()
+        self.follow_current(warns=True)
         self._external = ExternalWrench(self)
         self.create_timer(0.05, self._watch_sources, clock=self.wall_clock)
 
