@@ -5,6 +5,7 @@
 
 import json
 import math
+import random
 import shutil
 
 import numpy as np
@@ -15,9 +16,11 @@ from test_analyze import foreign, plain
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.bags.mapping import parse_maps
+from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.console.replay import Replay
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.main import main
@@ -98,6 +101,54 @@ def test_the_energy_of_a_moment_is_the_sum_of_the_powers_before_it(tmp_path):
         assert found['energy'] == pytest.approx(each[:i].sum(), abs=1e-6)
     total = replay.overview()['vehicle']['energy']['total_J']
     assert found['energy'] == pytest.approx(total)
+    replay.close()
+
+
+@pytest.mark.parametrize('seed', range(2))
+def test_a_damaged_bag_is_shown_or_named_in_one_line(tmp_path, seed):
+    """Bytes that were changed, zeroed or cut off, anywhere, also in a message that is shown."""
+    vehicle, rng, told = load_vehicle('simple_rov'), random.Random(seed), []
+    run = simulate(vehicle, load_scenario('dive'), dt=0.02, duration=0.4)
+    write_recording(tmp_path / 'run', vehicle, RunOptions(vehicle='simple_rov'), run)
+    file = tmp_path / 'run' / 'bag' / 'bag.mcap'
+    sound = file.read_bytes()
+    for _ in range(8):
+        content = bytearray(sound)
+        at = rng.randrange(len(content))
+        match rng.choice(['change', 'zero', 'cut']):
+            case 'change':
+                for _ in range(rng.choice([1, 50])):
+                    content[rng.randrange(len(content))] = rng.randrange(256)
+            case 'zero':
+                content[at : at + 64] = bytes(len(content[at : at + 64]))
+            case 'cut':
+                del content[at:]
+        file.write_bytes(content)
+        try:
+            replay = Replay(str(tmp_path / 'run'))
+            replay.read_once()
+            replay.history(0.3, 1.0), replay.overview(), replay.sensors(0.3)
+            told.append(replay.failed)
+            replay.close()
+        except RecordingError as error:
+            told.append(str(error))
+    assert any(told)
+    assert not any('\n' in line for line in told)
+
+
+def test_a_damaged_message_is_named_while_it_is_shown(tmp_path):
+    vehicle = load_vehicle('simple_rov')
+    run = simulate(vehicle, load_scenario('dive'), dt=0.02, duration=0.4)
+    write_recording(tmp_path / 'run', vehicle, RunOptions(vehicle='simple_rov'), run)
+    file = tmp_path / 'run' / 'bag' / 'bag.mcap'
+    content = file.read_bytes()
+    last = content.rindex(b'map\0')  # the frame of the last odometry, after its length
+    file.write_bytes(content[: last - 4] + bytes(4) + content[last:])
+    replay = Replay(str(tmp_path / 'run'))
+    replay.telemetry_frame(0.1)
+    for look in (replay.telemetry_frame, replay.sensors):
+        with pytest.raises(RecordingError, match='cannot be read: '):
+            look(0.4)
     replay.close()
 
 

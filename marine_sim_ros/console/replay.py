@@ -17,7 +17,7 @@ from marine_sim_ros.analysis.bags.description import described_environment, desc
 from marine_sim_ros.analysis.bags.manifest import recorded_parameters
 from marine_sim_ros.analysis.bags.mapping import check_maps, vehicles_of
 from marine_sim_ros.analysis.bags.metrics import bag_metrics, vehicle_metrics
-from marine_sim_ros.analysis.bags.reading import Bag, bag_path, opened, read
+from marine_sim_ros.analysis.bags.reading import Bag, bag_path, damage_in_one_line, opened, read
 from marine_sim_ros.analysis.bags.roles import SHOWN, accepted, numbers_of
 from marine_sim_ros.analysis.bags.streams import HOLD
 from marine_sim_ros.analysis.bags.vehicle import ODOM, Channel, VehicleRecord
@@ -118,6 +118,11 @@ class Replay:
         self._stack = ExitStack()
         self._reader = self._stack.enter_context(opened(path, text))
         self._lock = threading.Lock()
+        with damage_in_one_line(text):
+            self._open(text, path, vehicle, environment, namespace)
+
+    def _open(self, text: str, path: Path, vehicle: str, environment: str, namespace: str) -> None:
+        """Read what does not change."""
         self._start, self._end = int(self._reader.start_time), int(self._reader.end_time)
         self.duration = (self._end - self._start) / NANOSECONDS
         self.name, vehicles = self._vehicles(namespace)
@@ -205,9 +210,13 @@ class Replay:
         return self._start + round(min(max(time, 0.0), self.duration) * NANOSECONDS)
 
     def sensors(self, time: float) -> list[dict[str, Any]]:
-        """Return the rows of the sensors at a time since the start (s)."""
+        """Return the rows of the sensors at a time since the start (s).
+
+        Raises:
+            RecordingError: the bag is damaged there.
+        """
         now = self.telemetry_frame(time)['time'] + self._zero
-        with self._lock:
+        with self._lock, damage_in_one_line(self._text):
             rows, pictures = self._sensors.look(self._receipt(time), now)
         self._pictures = (time, pictures)
         return rows
@@ -221,7 +230,15 @@ class Replay:
         return pictures.get(name)
 
     def telemetry_frame(self, time: float) -> dict[str, Any]:
-        """Return what a page shows at a time since the start (s): the newest of every topic."""
+        """Return what a page shows at a time since the start (s): the newest of every topic.
+
+        Raises:
+            RecordingError: the bag is damaged there.
+        """
+        with damage_in_one_line(self._text):
+            return self._frame(time)
+
+    def _frame(self, time: float) -> dict[str, Any]:
         stop = self._receipt(time)
         newest: dict[str, Callable[[], Any]] = {}
         with self._lock:

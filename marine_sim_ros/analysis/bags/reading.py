@@ -22,7 +22,7 @@ from marine_sim_ros.core.errors import MarineSimError, RecordingError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import MAX_TEXT_BYTES, check_file
 
-__all__ = ['Bag', 'bag_path', 'opened', 'read']
+__all__ = ['Bag', 'bag_path', 'damage_in_one_line', 'opened', 'read']
 
 _FILES = ('.mcap', '.db3', '.bag', *SUFFIXES)
 _EVERY = 2000
@@ -170,9 +170,19 @@ def opened(path: Path, text: str) -> Iterator[BagReader]:
         if not file.is_dir():
             limit = MAX_TEXT_BYTES if file.name == 'metadata.yaml' else sys.maxsize
             check_file(file, limit, RecordingError)
+    with damage_in_one_line(text), _reader(path, text) as reader:
+        yield reader
+
+
+@contextmanager
+def damage_in_one_line(text: str) -> Iterator[None]:
+    """Turn whatever a damaged bag makes of its reader into one line.
+
+    Raises:
+        RecordingError: it is damaged.
+    """
     try:
-        with _reader(path, text) as reader:
-            yield reader
+        yield
     except MarineSimError:
         raise
     except Exception as error:

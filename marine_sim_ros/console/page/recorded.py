@@ -60,7 +60,10 @@ def replay_application(replay: Replay, label: str) -> FastAPI:
         check(time)
         if name not in sensors_known:
             return Response(status_code=404)
-        return picture_response(replay.picture(name, time))
+        try:
+            return picture_response(replay.picture(name, time))
+        except MarineSimError:  # the bag is damaged there, as /moment says
+            return Response(status_code=404)
 
     @app.get('/moment')
     def telemetry_frame(time: Time, window: Window, sensors: bool = False) -> dict[str, Any]:
