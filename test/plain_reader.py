@@ -1,0 +1,255 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Mass, displaced mass, drag and thrust of vehicle descriptions, without the package.
+
+Each format is read once more from its documentation, as plainly as it goes: the numbers of the
+source, no frames and no rules. What a format leaves to rules of ours is NaN or None.
+"""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import trimesh
+from lxml import etree
+
+PULSES = (1100.0, 1300.0, 1500.0, 1700.0, 1900.0)
+"""µs; 1500 is neutral, 1100 and 1900 are the ends of a source's commands."""
+_SHARES = (np.array(PULSES) - 1500) / 400
+
+
+class Numbers(NamedTuple):
+    """What a description says: kg, kg, N at 1 m/s along x, y and z, N by thruster and pulse."""
+
+    mass: float
+    displaced: float
+    drag: np.ndarray
+    thrust: list
+
+
+def read_numbers(path, packages=()):
+    """Return the numbers of a file: SDF, URDF or xacro with plugins, or Stonefish."""
+    path = Path(path)
+    root = etree.fromstring(_text(path, packages).encode(), etree.XMLParser(remove_comments=True))
+    if root.tag == 'sdf':
+        return _gazebo(root, path.parent)
+    if root.tag == 'scenario':
+        return _stonefish(root)
+    plugins = [_named(p) for p in root.iter('plugin')]
+    if any('uuv_underwater_object' in name for name in plugins):
+        return _uuv(root)
+    if any('freefloating_gazebo_control' in name for name in plugins):
+        return _freefloating(root)
+    return _gazebo(root, path.parent)
+
+
+def _text(path, packages):
+    if path.suffix != '.xacro':
+        return path.read_text()
+    import xacro
+    import xacro.substitution_args
+
+    folders = {}
+    for folder in (*packages, *path.parents[:3]):
+        for manifest in Path(folder).rglob('package.xml'):
+            name = etree.parse(str(manifest)).findtext('name').strip()
+            folders.setdefault(name, str(manifest.parent))
+    find = xacro.substitution_args._eval_find
+    xacro.substitution_args._eval_find = folders.__getitem__
+    try:
+        return xacro.process_file(str(path)).toxml()
+    finally:
+        xacro.substitution_args._eval_find = find
+
+
+def _named(plugin):
+    return f'{plugin.get("name", "")} {plugin.get("filename", "")}'
+
+
+def _value(parent, tag, default=None):
+    found = None if parent is None else parent.find(tag)
+    return default if found is None else float(found.text)
+
+
+def _vector(text):
+    return np.array([float(word) for word in text.split()])
+
+
+# Gazebo
+
+
+def _gazebo(root, folder):
+    sdf = root.tag == 'sdf'
+    mass = 0.0
+    for link in root.iter('link'):
+        if link.getparent().tag == 'plugin':
+            continue
+        inertial = link.find('inertial')
+        if inertial is not None:
+            entry = inertial.find('mass')
+            mass += float(entry.text if sdf else entry.get('value'))
+        else:
+            mass += 1.0 if sdf else 0.0
+    density = {float(e.text) for e in root.iter('fluid_density')} or {1000.0}
+    volume = sum(_volume(c.find('geometry')) for c in root.iter('collision'))
+    thrust, drag = [], np.full(3, np.nan)
+    channels = _channels(root)
+    for plugin in root.iter('plugin'):
+        if '::Thruster' in _named(plugin):
+            thrust.append(_thruster(plugin, channels))
+        if '::Hydrodynamics' in _named(plugin):
+            pairs = (('xU', 'xUabsU', 'xUU'), ('yV', 'yVabsV', 'yVV'), ('zW', 'zWabsW', 'zWW'))
+            drag = np.array([sum(abs(_value(plugin, t, 0.0)) for t in tags) for tags in pairs])
+    return Numbers(mass, volume * max(density), drag, thrust)
+
+
+def _volume(geometry):
+    shape = geometry[0]
+    if shape.tag == 'mesh':
+        return np.nan
+
+    def sizes(tag):
+        return _vector(shape.get(tag) or shape.findtext(tag))
+
+    if shape.tag == 'box':
+        return float(np.prod(sizes('size')))
+    if shape.tag == 'sphere':
+        return 4 / 3 * np.pi * float(sizes('radius')[0]) ** 3
+    return np.pi * float(sizes('radius')[0]) ** 2 * float(sizes('length')[0])
+
+
+def _channels(root):
+    found = {}
+    for control in root.iter('control'):
+        if control.find('jointName') is None:
+            continue
+        first, last = _value(control, 'servo_min', 1000.0), _value(control, 'servo_max', 2000.0)
+        share = (np.array(PULSES) - first) / (last - first)
+        command = _value(control, 'multiplier', 1.0) * (share + _value(control, 'offset', 0.0))
+        found[control.findtext('jointName')] = command
+    return found
+
+
+def _thruster(plugin, channels):
+    most = _value(plugin, 'max_thrust_cmd')
+    least = _value(plugin, 'min_thrust_cmd')
+    command = channels.get(plugin.findtext('joint_name'))
+    if plugin.findtext('use_angvel_cmd') in ('1', 'true') or (most is None and command is None):
+        return None
+    most = 1000.0 if most is None else most
+    least = -most if least is None else least
+    if command is None:
+        return np.where(_SHARES < 0, -least, most) * _SHARES
+    return np.clip(command, least, most)
+
+
+# UUV Simulator
+
+
+def _diagonal(model, tag):
+    text = model.findtext(tag)
+    values = np.zeros(6) if text is None else np.abs(_vector(text))
+    return values if len(values) == 6 else np.diag(values.reshape(6, 6))
+
+
+def _uuv(root):
+    mass = sum(float(e.get('value')) for e in root.iterfind('link/inertial/mass'))
+    plugin = next(p for p in root.iter('plugin') if 'uuv_underwater_object' in _named(p))
+    density = _value(plugin, 'fluid_density', 1028.0)
+    volume, drag = 0.0, np.zeros(3)
+    for link in plugin.findall('link'):
+        volume += _value(link, 'volume', 0.0)
+        if link.findtext('neutrally_buoyant') in ('1', 'true'):
+            volume = np.nan
+        for model in link.findall('hydrodynamic_model'):
+            if model.findtext('type').strip() != 'fossen':
+                drag += np.nan
+                continue
+            linear = _diagonal(model, 'linear_damping') + _diagonal(
+                model, 'linear_damping_forward_speed'
+            ) * np.array([1, 0, 0, 0, 0, 0])
+            drag += (linear + _diagonal(model, 'quadratic_damping'))[:3]
+    rotors = [p for p in root.iter('plugin') if 'uuv_thruster' in _named(p)]
+    return Numbers(mass, volume * density, drag, [_rotor(p) for p in rotors])
+
+
+def _rotor(plugin):
+    conversion, constant = plugin.find('conversion'), None
+    if conversion.findtext('type').strip() == 'Basic':
+        constant = _value(conversion, 'rotorConstant')
+    most, least = _value(plugin, 'clampMax'), _value(plugin, 'clampMin')
+    if constant is None or most is None or least is None or least >= most:
+        return None
+    speed = np.where(_SHARES < 0, -least, most) * _SHARES * _value(plugin, 'gain', 1.0)
+    thrust = _value(plugin, 'thrust_efficiency', 1.0) * constant * speed * np.abs(speed)
+    return np.clip(
+        thrust, _value(plugin, 'thrustMin', -np.inf), _value(plugin, 'thrustMax', np.inf)
+    )
+
+
+# freefloating_gazebo
+
+
+def _freefloating(root):
+    total, displaced, drag = 0.0, 0.0, np.zeros(3)
+    for link in root.findall('link'):
+        entry = link.find('inertial/mass')
+        mass = 0.0 if entry is None else float(entry.get('value'))
+        total += mass
+        for share in link.iter('compensation'):
+            displaced += mass * float(share.text)
+        for element in (*link.iter('damping'), *link.iter('drag')):
+            drag += _vector(element.get('xyz', '0 0 0'))
+    plugin = next(p for p in root.iter('plugin') if 'freefloating_gazebo_control' in _named(p))
+    thrust = []
+    for element in plugin.findall('thruster'):
+        columns = _vector(element.findtext('map', '0 0 1 0 0 0'))[:3]
+        effort = _value(element, 'effort', 100.0)
+        thrust.append(effort * float(np.linalg.norm(columns)) * _SHARES)
+    return Numbers(total, displaced, drag, thrust)
+
+
+# Stonefish
+
+
+def _stonefish(root):
+    """Return the numbers of boxes, cylinders and spheres; of a mesh only a <mass> is known."""
+    water = root.find('.//ocean/water')
+    density = 1000.0 if water is None else float(water.get('density'))
+    materials = {m.get('name'): float(m.get('density')) for m in root.iterfind('materials/*')}
+    mass = displaced = 0.0
+    parts = [e for e in root.iter('base_link', 'link') if e.get('type') not in (None, 'compound')]
+    for part in (*parts, *root.iter('external_part'), *root.iter('internal_part')):
+        volume = _solid(part)
+        given = part.find('mass')
+        material = part.find('material').get('name')
+        mass += volume * materials[material] if given is None else float(given.get('value'))
+        displaced += density * volume if part.get('buoyant', 'true') == 'true' else 0.0
+    thrust = [_propeller(a, density) for a in root.iter('actuator') if a.get('type') == 'thruster']
+    return Numbers(mass, displaced, np.full(3, np.nan), thrust)
+
+
+def _solid(part):
+    sizes = part.find('dimensions')
+    if sizes is None:
+        return np.nan
+    if part.get('type') == 'box':
+        return trimesh.creation.box(_vector(sizes.get('xyz'))).volume
+    radius = float(sizes.get('radius'))
+    if part.get('type') == 'sphere':
+        return 4 / 3 * np.pi * radius**3
+    return np.pi * radius**2 * float(sizes.get('height'))
+
+
+def _propeller(actuator, density):
+    specs, propeller = actuator.find('specs'), actuator.find('propeller')
+    ahead = specs.get('thrust_coeff')
+    if ahead is None:
+        return None
+    astern = float(specs.get('thrust_coeff_backward', ahead))
+    turns = float(specs.get('max_rpm')) / 60 * _SHARES
+    coefficient = np.where(_SHARES < 0, astern, float(ahead))
+    thrust = coefficient * density * turns * np.abs(turns) * float(propeller.get('diameter')) ** 4
+    return thrust if re.match('t', propeller.get('right', 'true')) else -thrust[::-1]
