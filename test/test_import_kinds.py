@@ -258,3 +258,21 @@ def test_a_surface_vessel_of_uuv_floats_at_its_draught_and_rights(read):
     assert 40 / (1000 * waterplane) == pytest.approx(0.08)
     np.testing.assert_allclose(floats.center_of_volume, [0.1, 0, 0.2])
     assert not any('damping of the physics engine' in text for text in description.dropped)
+
+
+# Foils of asv_sim
+
+
+def test_a_foil_that_names_the_water_keeps_its_area_and_a_sail_is_named(read):
+    blocks = ''.join(
+        f'<plugin name="gz::sim::systems::{kind}LiftDrag" '
+        f'filename="asv_sim2-{kind.lower()}-lift-drag-system">'
+        f'<area>0.02</area><cla>5</cla><alpha_stall>0.2</alpha_stall><fluid_density>{density}'
+        '</fluid_density><forward>1 0 0</forward><upward>0 1 0</upward><link_name>base_link'
+        '</link_name></plugin>'
+        for kind, density in (('Foil', 1000), ('Sail', 1.2))
+    )
+    description, vehicle = read(model(blocks), '.sdf')
+    np.testing.assert_allclose([fin.values['area'].value for fin in description.fins], [0.02])
+    assert len(vehicle.fins) == 1
+    assert any('a sail' in text for text in description.dropped)

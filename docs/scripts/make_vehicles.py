@@ -286,10 +286,15 @@ def _source(vehicle: Published, commits: dict[str, str]) -> str:
     return f'[{vehicle.name}](https://github.com/{repository}/blob/{commits[folder]}/{file})'
 
 
+def _plain(text: str) -> str:
+    """Return a text whose numbers have no exponents."""
+    return re.sub(r'\d[\d.]*e[+-]\d+', lambda found: f'{float(found[0]):g}', text)
+
+
 def _steady(moves: str, direction: str) -> str:
     """Return the thrust in a direction and the speed that it gives."""
     found = re.search(rf'([\d.e+-]+) N {direction} \(([^)]*)\)', moves)
-    return f'{found[1]} N, {found[2]}' if found else '–'
+    return f'{found[1]} N: {found[2]}' if found else '–'
 
 
 def _alone(floats: str) -> str:
@@ -297,7 +302,7 @@ def _alone(floats: str) -> str:
     if 'at the surface' in floats:
         return 'afloat'
     moves = re.search(r'it (rises|sinks) at ([^;]+)$', floats)
-    return f'{moves[1]}, {moves[2]}' if moves else 'neutral'
+    return f'{moves[1]} at {moves[2]}' if moves else 'neutral'
 
 
 def verdicts(rows: list[dict[str, Any]], sources: dict[str, str]) -> str:
@@ -317,11 +322,12 @@ def verdicts(rows: list[dict[str, Any]], sources: dict[str, str]) -> str:
         mass, water = re.findall(r'([\d.e+-]+) kg', floats)
         by = re.search(r'moves: ([^:(]+)', moves)
         drag = re.search(r'damps: (.*?) N at', verdict['damps'])
-        lines.append(
-            f'| {name} | {mass} | {water} | {by[1].strip() if by else "–"} '
+        line = (
+            f'{mass} | {water} | {by[1].strip() if by else "–"} '
             f'| {_steady(moves, "ahead")} | {_steady(moves, "up")} '
             f'| {drag[1] if drag else "–"} | {_alone(floats)} |'
         )
+        lines.append(f'| {name} | {_plain(line)}')
     return '\n'.join(lines) + '\n'
 
 
@@ -353,7 +359,11 @@ def readings(rows: list[dict[str, Any]]) -> str:
 
 def refusals(rows: list[dict[str, Any]]) -> str:
     """Return one line for each vehicle that is refused."""
-    lines = [f'- {row["name"]}: {row["reason"]}' for row in rows if not row['imported']]
+    lines = [
+        f'- {row["name"]}: `{row["reason"].removeprefix("ERROR: ").partition(": ")[2]}`'
+        for row in rows
+        if not row['imported']
+    ]
     return '\n'.join(['Refused:', '', *lines, '']) if lines else ''
 
 

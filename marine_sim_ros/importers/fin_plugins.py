@@ -257,9 +257,9 @@ def read_lift_drag(plugin: Plugin, draft: Draft) -> None:
         joint, why = hinge_of(draft, link)
         if why:
             raise reader.error(why)
-        values = _two_lines(
-            reader, draft, {**_GAZEBO, 'area': 1.0, 'air_density': 1.2041}, 'air_density'
-        )
+        # that of asv_sim names the water
+        density = 'air_density' if reader.first('fluid_density') is None else 'fluid_density'
+        values = _two_lines(reader, draft, {**_GAZEBO, 'area': 1.0, density: 1.2041}, density)
         pose = draft.pose_of(link).then(surface_frame(reader))
     except ModelError as error:
         refuse_fin(draft, reader, link, error)

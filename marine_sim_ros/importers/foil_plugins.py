@@ -28,7 +28,7 @@ from marine_sim_ros.importers.fin_plugins import (
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.sdf.poses import Pose
 
-__all__ = ['damp_rotation', 'read_advanced_lift_drag', 'read_foil']
+__all__ = ['name_sail', 'damp_rotation', 'read_advanced_lift_drag', 'read_foil']
 
 _AIR = 1.2041
 """kg/m³, default of <air_density>."""
@@ -151,6 +151,13 @@ def _name_the_rest(reader: Reader, draft: Draft) -> None:
         draft.drop(f'{label}: its lift and moments are not simulated')
 
 
+def name_sail(plugin: Plugin, draft: Draft) -> None:
+    """Name a sail, whose forces are missing."""
+    where = f'{origin_of(plugin.reader)} {plugin.label}'
+    draft.drop(f'{where}: a sail: the wind does not drive vehicles here')
+    draft.unread_forces.append(where)
+
+
 def read_foil(plugin: Plugin, draft: Draft) -> None:
     """Take a rudder or a keel, C_L = m_L sin 2α and C_D = m_D (1 − cos 2α), by two lines."""
     reader = plugin.reader
@@ -158,8 +165,7 @@ def read_foil(plugin: Plugin, draft: Draft) -> None:
     link = text_of(reader, 'link_name').replace('::', '/')
     where = f'{origin_of(reader)}: {kind or "foil"} on link {link!r}'
     if kind == 'sail':
-        draft.drop(f'{where}: a sail: the wind does not drive vehicles here')
-        draft.unread_forces.append(where)
+        name_sail(plugin, draft)
         return
     try:
         draft.known_link(reader, link)

@@ -67,6 +67,7 @@ READERS: tuple[tuple[str, _Read], ...] = (
     (r'GenericMotorModel', px4_plugins.read_generic_motor),
     (r'gazebo_motor_model|MulticopterMotorModel', px4_plugins.read_motor_model),
     (r'uuv_fin', fin_plugins.read_uuv_fin),
+    (r'SailLiftDrag|sail-lift-drag', foil_plugins.name_sail),
     (r'AdvancedLiftDrag|advanced-lift-drag', foil_plugins.read_advanced_lift_drag),
     (r'foil_dynamics', foil_plugins.read_foil),
     (r'systems::LiftDrag|-lift-drag-system|LiftDragPlugin', fin_plugins.read_lift_drag),
