@@ -72,7 +72,7 @@ def test_the_command_line_tells_what_the_options_say(verb):
     actions = verb_actions(verb)
     known = {n: o for n, o in OPTIONS.items() if o.command_line and (verb == 'run' or not o.graph)}
     assert set(known) <= set(actions)
-    others = {'help', 'engine', 'fleet', 'precision', 'package_paths', 'trust'}
+    others = {'help', 'help_all', 'engine', 'fleet', 'precision', 'package_paths', 'trust'}
     assert set(actions) - set(known) <= others
     for name, option in known.items():
         action = actions[name]
@@ -423,3 +423,58 @@ def test_without_argcomplete_a_completion_is_empty(tmp_path):
     done = subprocess.run([sys.executable, '-m', 'marine_sim_ros.tools.main'], env=environment,
                           capture_output=True, text=True, check=False)  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (1, '', '')
+
+
+USUAL = {'--scenario', '--controller', '--environment', '--duration', '--record', '--console'}
+
+
+def help_of(capsys, verb, option):
+    with pytest.raises(SystemExit) as end:
+        main([verb, option])
+    assert end.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_help_tells_the_usual_options_and_help_all_every_one(capsys, monkeypatch):
+    monkeypatch.setenv('COLUMNS', '80')
+    short, whole = help_of(capsys, 'run', '--help'), help_of(capsys, 'run', '--help-all')
+    assert set(re.findall(r'^  (--[a-z-]+)', short, re.M)) >= USUAL
+    assert len(short.splitlines()) < 50
+    every = {a.option_strings[-1] for a in verb_actions('run').values() if a.option_strings}
+    assert {name for name in every if name not in whole} == set()
+    headings = re.findall(r'^([a-z ,]+):$', whole, re.M)
+    assert headings[2:] == [
+        'vehicle', 'topics, frames and recording', 'autopilot', 'time and engine', 'water',
+        'several vehicles',
+    ]  # fmt: skip
+    assert '--ground-station' not in short
+
+
+@given(st.floats(0.01, 1000).map(lambda x: round(x, 3)), st.sampled_from(['', 's', ' s']))
+def test_a_number_may_have_the_unit_of_its_option(number, unit):
+    options = RUN.parse_args(['run', 'bluerov2', '--duration', f'{number}{unit}'])
+    assert options.duration == number
+    assert OPTIONS['duration'].parse(f'{number}{unit}') == number
+
+
+@pytest.mark.parametrize('given', ['40min', '4 m', 'ten', 's', '', '1,5'])
+def test_another_unit_is_told(given, capsys):
+    with pytest.raises(SystemExit):
+        main(['simulate', 'bluerov2', '--duration', given])
+    assert f'--duration: is {given!r}; expected a number in s' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('words', 'name'),
+    [
+        (['simulate', 'BlueROV2_heavi', '--scenario', 'dive'], 'bluerov2_heavy'),
+        (['simulate', 'bluerov2', '--scenario', 'turning-circle'], 'turning_circle'),
+        (['simulate', 'bluerov2', '--scenario', 'dive', '--environment', 'pol'], 'pool'),
+        (['experiment', 'positon_hold'], 'position_hold'),
+    ],
+)
+def test_the_nearest_name_comes_first(words, name, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 2
+    assert f'did you mean {name!r}? expected a path or one of: ' in capsys.readouterr().err

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from marine_sim_ros.core.choices import meant
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.files import expand_home, read_text_file
 from marine_sim_ros.core.resources import resource_folder
@@ -52,9 +53,10 @@ class ConfigFiles(Generic[Content]):
         """
         path = self.path(name_or_path)
         if path.is_dir() or not os.path.exists(path):
+            word, names = str(name_or_path), self.names()
             raise self._error(
-                f'{self.kind} {str(name_or_path)!r} is neither a file nor a shipped {self.kind}; '
-                f'expected a path or one of: {", ".join(self.names())}'
+                f'{self.kind} {word!r} is neither a file nor a shipped {self.kind}; '
+                f'{meant(word, names)}expected a path or one of: {", ".join(names)}'
             )
         return self.parse(read_text_file(path, self._error), str(path))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from marine_sim_ros.core.choices import meant
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.core.progress import Progress, no_progress
@@ -72,9 +73,10 @@ def vehicle_path(name_or_path: str) -> Path:
     path = expand_home(name_or_path)
     if path.is_file():
         return path
+    names = vehicle_names()
     raise ModelError(
         f'vehicle {name_or_path!r} is neither a file nor a shipped vehicle; '
-        f'expected a path or one of: {", ".join(vehicle_names())}'
+        f'{meant(name_or_path, names)}expected a path or one of: {", ".join(names)}'
     )
 
 

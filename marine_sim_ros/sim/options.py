@@ -26,6 +26,9 @@ __all__ = ['OPTIONS', 'Option', 'RunOptions', 'StartOptions']
 
 T = TypeVar('T')
 
+VEHICLE, WATER, TIME = 'vehicle', 'water', 'time and engine'
+TOPICS, AUTOPILOT, FLEET = 'topics, frames and recording', 'autopilot', 'several vehicles'
+
 _NUMBERS = {int: 'a whole number', float: 'a number'}
 
 
@@ -42,6 +45,8 @@ class Option(Setting):
         graph: whether only the node graph has the option, and not ``marine_sim simulate``.
         command_line: whether the command line has it.
         launch: whether launch files have it.
+        group: heading that --help-all shows it under; empty: it is a usual one, which --help
+            shows.
     """
 
     kind: type = str
@@ -52,6 +57,7 @@ class Option(Setting):
     graph: bool = False
     command_line: bool = True
     launch: bool = True
+    group: str = ''
 
     @property
     def flag(self) -> str:
@@ -84,9 +90,23 @@ class Option(Setting):
                 raise ParameterError(f'{said}; expected true or false')
             return text.lower() == 'true'
         try:
-            return self.kind(text)
+            return self.read(text)
+        except ValueError as error:
+            raise ParameterError(f'{said}; {error}') from None
+
+    def read(self, text: str) -> Any:
+        """Return the value of a word; a number may have the option's unit, as ``40s``.
+
+        Raises:
+            ValueError: it is none; what was expected.
+        """
+        word = text.strip()
+        number = word.removesuffix(self.unit).rstrip() if self.kind is float else word
+        try:
+            return self.kind(number)
         except ValueError:
-            raise ParameterError(f'{said}; expected {_NUMBERS[self.kind]}') from None
+            unit = f' in {self.unit}' if self.unit else ''
+            raise ValueError(f'expected {_NUMBERS[self.kind]}{unit}') from None
 
 
 def option(default: T, text: str, **settings: Any) -> T:
@@ -113,7 +133,9 @@ class RunOptions:
         (), 'xacro argument of the vehicle, as in coefficients:=wu2018',
         flags=('--set',), metavar='NAME:=VALUE',
     )  # fmt: skip
-    namespace: str = option('', 'namespace of the topics', empty="the vehicle's name", graph=True)
+    namespace: str = option(
+        '', 'namespace of the topics', empty="the vehicle's name", graph=True, group=TOPICS
+    )
     scenario: str = option(
         '',
         'scenario to play: shipped name or YAML file',
@@ -129,45 +151,46 @@ class RunOptions:
     )  # fmt: skip
     ardusub: str = option(
         '', 'firmware to start (autopilot ardusub); none: somebody else starts it',
-        empty='ardusub on PATH, where it is', metavar='PATH', graph=True,
+        empty='ardusub on PATH, where it is', metavar='PATH', graph=True, group=AUTOPILOT,
     )  # fmt: skip
     autopilot_instance: int = option(
         0, 'number of the autopilot among several: its ports are ten higher for each, its MAVLink '
-        'system is one more', low=0, high=99, metavar='N', graph=True,
+        'system is one more', low=0, high=99, metavar='N', graph=True, group=AUTOPILOT,
     )  # fmt: skip
     autopilot_address: str = option(
         '127.0.0.1', 'address to listen to the autopilot on; 0.0.0.0: all of this machine',
-        metavar='ADDRESS', graph=True,
+        metavar='ADDRESS', graph=True, group=AUTOPILOT,
     )  # fmt: skip
     navigation: str = option(
         'gps', 'navigation of the autopilot ardusub; gps: its own; dvl: velocities of the DVL; '
         'usbl: positions of the USBL, or of the GPS receiver above the surface, and the DVL',
-        choices=('gps', 'dvl', 'usbl'), graph=True,
+        choices=('gps', 'dvl', 'usbl'), graph=True, group=AUTOPILOT,
     )  # fmt: skip
     ground_station: str = option(
         '127.0.0.1:14550', 'UDP address of the ground station (MAVLink)', metavar='HOST:PORT',
-        graph=True,
+        graph=True, group=AUTOPILOT,
     )  # fmt: skip
     ground_station_key: str = option(
         '', 'file with the key that signs MAVLink messages (autopilot mavlink): 64 hexadecimal '
         'digits or a passphrase; unsigned ones are refused', empty='they are not signed',
-        metavar='FILE', graph=True,
+        metavar='FILE', graph=True, group=AUTOPILOT,
     )  # fmt: skip
     mission: str = option(
         '', 'mission to fly from the start (autopilot mavlink): .plan of QGroundControl, or '
         '.waypoints', empty='the ground station sends one', metavar='FILE', graph=True,
+        group=AUTOPILOT,
     )  # fmt: skip
     video: str = option(
         '', 'UDP address that the camera sends H.264 video to (RTP), as udp://127.0.0.1:5600; '
         'each further camera of the vehicle takes the next port', empty='none', metavar='URL',
-        graph=True,
+        graph=True, group=TOPICS,
     )  # fmt: skip
     record: str = option(
         '', 'folder to write the bag and manifest.json to', empty='no recording', metavar='DIR'
     )
     recorder: str = option(
         'suite', 'suite records every step and a manifest; ros2_bag runs `ros2 bag record`',
-        choices=('suite', 'ros2_bag'), graph=True,
+        choices=('suite', 'ros2_bag'), graph=True, group=TOPICS,
     )  # fmt: skip
     real_time_factor: float = option(
         1.0, 'simulated seconds per second of wall time', empty='as fast as the graph answers',
@@ -175,29 +198,30 @@ class RunOptions:
     )  # fmt: skip
     dt: float = option(
         0.005, 'simulation step and period of odom', unit='s', low=1e-6, high=1.0,
-        metavar='SECONDS',
+        metavar='SECONDS', group=TIME,
     )  # fmt: skip
     duration: float = option(
         0.0, 'simulated time', unit='s', empty="the scenario's, or until stopped",
         low=0.0, high=1e9, metavar='SECONDS',
     )  # fmt: skip
-    seed: int = option(0, 'random seed of noise, sea and faults', low=0, high=2**53)
+    seed: int = option(0, 'random seed of noise, sea and faults', low=0, high=2**53, group=TIME)
     lockstep: bool = option(
         True, 'wait for every force at every step; false: take the latest wrenches on a timer',
-        graph=True,
+        graph=True, group=TIME,
     )  # fmt: skip
     synchronous: bool = option(
         False, 'wait for every sensor too, as a recorded run does: none misses a step', graph=True,
+        group=TIME,
     )  # fmt: skip
     engine: str = option(
         'numpy', 'engine that computes the run: numpy, or jax, which is also called compiled and '
         'needs the extra batch; run with jax implies composed, and one program computes all '
         'forces of a vehicle',
-        choices=('numpy', 'jax', 'compiled'),
+        choices=('numpy', 'jax', 'compiled'), group=TIME,
     )  # fmt: skip
     integrator: str = option(
         AUTO, 'time integration of the rigid body; auto: conserving for hulls with '
-        'panels and without an arm, else semi_implicit', choices=CHOICES,
+        'panels and without an arm, else semi_implicit', choices=CHOICES, group=TIME,
     )  # fmt: skip
     environment: str = option(
         '', 'water, waves, current and seabed: shipped name or YAML file', empty='still water',
@@ -205,49 +229,53 @@ class RunOptions:
     )  # fmt: skip
     current: tuple[float, float, float] = option(
         (0.0, 0.0, 0.0), 'steady velocity of the water east, north, up', unit='m/s',
-        empty="the environment's", low=-100.0, high=100.0,
+        empty="the environment's", low=-100.0, high=100.0, group=WATER,
     )  # fmt: skip
     hull_forces: tuple[str, ...] = option(
         (), 'kinds of forces on hull panels to keep', empty='all', choices=FORCE_TERMS,
-        metavar='KIND',
+        metavar='KIND', group=VEHICLE,
     )  # fmt: skip
     voltage: float = option(
         0.0, 'supply voltage of the thrusters', unit='V',
         empty="the scenario's, or that of the thrust curves", low=0.0, high=1e3, metavar='VOLTS',
+        group=VEHICLE,
     )  # fmt: skip
     publish_components: bool = option(
         False, 'publish every kind of drag on drag/<kind>', deprecated=('--components',),
-        graph=True,
+        graph=True, group=TOPICS,
     )  # fmt: skip
-    markers: bool = option(False, 'publish forces, voxels and hull panels as markers', graph=True)
+    markers: bool = option(
+        False, 'publish forces, voxels and hull panels as markers', graph=True, group=TOPICS
+    )
     console: bool = option(False, "serve the operator's console to a browser", graph=True)
     console_port: int = option(
         8060, 'port of the console', empty='any free one', low=0, high=65535, metavar='PORT',
-        graph=True,
+        graph=True, group=TOPICS,
     )  # fmt: skip
     frame_prefix: str = option(
         '', 'prefix of base_link, for several vehicles on one /tf', empty='none',
-        metavar='PREFIX', graph=True,
+        metavar='PREFIX', graph=True, group=TOPICS,
     )  # fmt: skip
     truth_frame: str = option(
         '', 'child frame of the true pose on /tf; another one leaves base_link to an estimator',
-        empty='base_link', metavar='FRAME', graph=True,
+        empty='base_link', metavar='FRAME', graph=True, group=TOPICS,
     )  # fmt: skip
     clock: str = option(
         'publish', 'publish /clock, or follow the /clock of another vehicle',
-        choices=('publish', 'follow'), graph=True,
+        choices=('publish', 'follow'), graph=True, group=TIME,
     )  # fmt: skip
     compute: bool = option(
         True, 'compute the forces; false: answer with zeros, to measure the messages alone',
-        deprecated=('--null',), graph=True,
+        deprecated=('--null',), graph=True, group=TIME,
     )  # fmt: skip
     initial_position: tuple[float, float, float] | None = option(
         None, 'initial position in map (east, north, up)', unit='m',
         empty="the scenario's, or 0 0 -0.5", low=-FARTHEST, high=FARTHEST, graph=True,
+        group=VEHICLE,
     )  # fmt: skip
     initial_rpy: tuple[float, float, float] | None = option(
         None, 'initial roll, pitch and yaw', unit='rad', empty="the scenario's, or 0 0 0",
-        low=-LARGEST_ANGLE, high=LARGEST_ANGLE, graph=True,
+        low=-LARGEST_ANGLE, high=LARGEST_ANGLE, graph=True, group=VEHICLE,
     )  # fmt: skip
     gazebo: dict[str, Any] = field(default_factory=dict)
     neighbours: dict[str, Any] = field(default_factory=dict)
@@ -312,12 +340,13 @@ class StartOptions:
     )  # fmt: skip
     only: tuple[str, ...] = option(
         (), 'vehicles of the fleet that run here, while others run on other machines',
-        empty='all', metavar='NAME', graph=True,
+        empty='all', metavar='NAME', graph=True, group=FLEET,
     )  # fmt: skip
     composed: bool = option(False, 'run all nodes in one process', graph=True)
     processes: int = option(
         1, 'processes that share the vehicles of a composed fleet; implies composed above 1, and '
         'each records into a folder of its own, record/1, record/2 and so on', graph=True,
+        group=FLEET,
     )  # fmt: skip
     overwrite: bool = option(False, 'replace an old recording', launch=False)
     backend: str = option(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model import library
 from marine_sim_ros.model.packages import add_package_paths
 from marine_sim_ros.model.trust import trust_descriptions
-from marine_sim_ros.sim.options import OPTIONS, Option, RunOptions
+from marine_sim_ros.sim.options import OPTIONS, VEHICLE, Option, RunOptions
+from marine_sim_ros.tools.parsing import Arguments, section
 
 __all__ = [
     'add_bag_argument',
@@ -41,7 +42,7 @@ def _package_path(folder: str) -> str:
     return folder
 
 
-def _add_package_path(parser: argparse.ArgumentParser) -> None:
+def _add_package_path(parser: Arguments) -> None:
     parser.add_argument(
         '--package-path',
         dest='package_paths',
@@ -67,7 +68,7 @@ class _Trust(argparse.Action):
         trust_descriptions()
 
 
-def add_trust_option(parser: argparse.ArgumentParser) -> None:
+def add_trust_option(parser: Arguments) -> None:
     """Add ``--trust``, of all verbs that read a description."""
     parser.add_argument(
         '--trust',
@@ -78,7 +79,7 @@ def add_trust_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_base_link(parser: argparse.ArgumentParser) -> None:
+def _add_base_link(parser: Arguments) -> None:
     parser.add_argument(
         '--base-link',
         dest='vehicle_arguments',
@@ -122,9 +123,11 @@ def add_option(
     """
     known = OPTIONS[name]
     if name == 'vehicle_arguments':  # all are about how a description is read
-        _add_package_path(parser)
-        _add_base_link(parser)
-        add_trust_option(parser)
+        reading = section(parser, VEHICLE)
+        _add_package_path(reading)
+        _add_base_link(reading)
+        add_trust_option(reading)
+    target = section(parser, known.group)
     if positional:
         return parser.add_argument(name, metavar=known.metavar, help=known.text)
     default = '' if empty else known.default
@@ -138,8 +141,8 @@ def add_option(
     words = '; '.join(told)
     text += f' ({words})' if words else ''
     if known.kind is bool:
-        return _add_switch(parser, known, text)
-    settings: dict[str, Any] = {'type': known.kind, 'choices': choices or None}
+        return _add_switch(target, known, text)
+    settings: dict[str, Any] = {'type': _read_by(known), 'choices': choices or None}
     if known.flags:
         settings['action'] = 'append'
         default = []
@@ -149,12 +152,24 @@ def add_option(
             angles = name.endswith('_rpy')
             settings['metavar'] = ('ROLL', 'PITCH', 'YAW') if angles else ('EAST', 'NORTH', 'UP')
     settings['metavar'] = settings.get('metavar') or known.metavar or None
-    return parser.add_argument(
+    return target.add_argument(
         *known.flags, known.flag, dest=name, default=default, help=text, **settings
     )
 
 
-def _add_switch(parser: argparse.ArgumentParser, known: Option, text: str) -> argparse.Action:
+def _read_by(known: Option) -> Callable[[str], Any]:
+    """Return the function that argparse reads a word of an option with."""
+
+    def read(text: str) -> Any:
+        try:
+            return known.read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f'is {text!r}; {error}') from None
+
+    return read
+
+
+def _add_switch(parser: Arguments, known: Option, text: str) -> argparse.Action:
     kind: Any = argparse.BooleanOptionalAction if known.default else 'store_true'
     action = parser.add_argument(known.flag, action=kind, default=known.default, help=text)
     action.help = text  # before Python 3.13 the action adds the default once more

@@ -1,30 +1,94 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parser of the command line that answers a mistake in one line, with the nearest valid name."""
+"""Parser of the command line: answers a mistake in one line, and tells the usual options first."""
 
 from __future__ import annotations
 
 import argparse
 import re
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn, TypeAlias
 
-__all__ = ['Parser']
+from marine_sim_ros.core.choices import nearest
+
+__all__ = ['Arguments', 'Parser', 'section']
+
+Arguments: TypeAlias = argparse.ArgumentParser | argparse._ArgumentGroup
+"""What an option can be added to."""
+
 
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 
 
 def _nearest(word: str, names: Iterable[str]) -> str:
     """Return a hint at the name that is most like a word; empty where none is."""
-    from difflib import get_close_matches  # only a mistake needs it
+    near = nearest(word, names)
+    return f' (did you mean {near}?)' if near else ''
 
-    near = get_close_matches(word, list(names), 1)
-    return f' (did you mean {near[0]}?)' if near else ''
+
+class _HelpAll(argparse.Action):
+    """Prints all options, by sections."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if isinstance(parser, Parser):
+            parser.tell_all()
+        parser.print_help()
+        parser.exit()
+
+
+def section(parser: argparse.ArgumentParser, title: str) -> Arguments:
+    """Return the section of --help-all with a title; the parser itself without one."""
+    return parser.section(title) if title and isinstance(parser, Parser) else parser
 
 
 class Parser(argparse.ArgumentParser):
-    """Prints ``ERROR: VERB: what; where to look`` in place of the usage of all options."""
+    """Prints ``ERROR: VERB: what; where to look`` in place of the usage of all options.
+
+    Options in a section are told by ``--help-all`` alone, which a parser with sections has.
+    """
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        """Take what argparse takes."""
+        super().__init__(*args, **settings)
+        self._sections: dict[str, argparse._ArgumentGroup] = {}
+        self._tells_all = False
+
+    def section(self, title: str) -> argparse._ArgumentGroup:
+        """Return the section with a title, which is made where there is none."""
+        if not self._sections:
+            self.add_argument(
+                '--help-all', action=_HelpAll, nargs=0, default=argparse.SUPPRESS,
+                help='show all options, by subject, and exit',
+            )  # fmt: skip
+        if title not in self._sections:
+            self._sections[title] = self.add_argument_group(title)
+        return self._sections[title]
+
+    def tell_all(self) -> None:
+        """Let the help tell all options."""
+        self._tells_all = True
+
+    def format_help(self) -> str:
+        """Return the help: the usual options, unless all are to be told."""
+        rare = [] if self._tells_all else self._rare()
+        shown = [action.help for action in rare]
+        for action in rare:
+            action.help = argparse.SUPPRESS
+        try:
+            return super().format_help()
+        finally:
+            for action, text in zip(rare, shown, strict=True):
+                action.help = text
+
+    def _rare(self) -> list[argparse.Action]:
+        return [action for group in self._sections.values() for action in group._group_actions]
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and which command tells more; exit with 2."""
