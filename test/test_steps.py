@@ -8,12 +8,22 @@ import pytest
 from conftest import vehicle_of
 
 from marine_sim_ros import load_scenario, load_vehicle, simulate
-from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.errors import ModelError, RunError
+from marine_sim_ros.core.state import rest
+from marine_sim_ros.engine.compiled import _check_settled
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.environment.waves import regular_waves
 from marine_sim_ros.model.library import vehicle_names
-from marine_sim_ros.physics.rigid_body import AUTO, CHOICES, INTEGRATORS, integrator_of
+from marine_sim_ros.physics.rigid_body import (
+    AUTO,
+    CHOICES,
+    INTEGRATORS,
+    SETTLED,
+    integrator_of,
+    unforced,
+    unsettled,
+)
 from marine_sim_ros.sim.safe_step import safe_step, step_warnings, surface_stiffness
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 from marine_sim_ros.tools.main import main
@@ -84,7 +94,67 @@ def test_a_mass_matrix_without_an_inverse_is_refused(mass, moment, axis):
         load_vehicle(text)
 
 
-def test_a_step_far_too_long_ends_in_an_error_once_the_state_is_not_physical(tmp_path, capfd):
+@pytest.mark.parametrize('dt', [0.005, 0.1])
+@pytest.mark.parametrize('name', ['torpedo_auv', 'surface_vessel', 'bluerov2'])
+def test_a_conserving_step_conserves_or_is_refused(name, dt):
+    """Both engines: energy stays wherever the iterations settle; elsewhere it may do anything."""
+    vehicle, rng, ends = vehicle_of(name), np.random.default_rng(1), []
+    twist = rng.normal(size=(40, 6)) * 0.5
+    twist[:, 3:] *= (np.geomspace(1e-3, 4, 40) / np.linalg.norm(twist[:, 3:], axis=1))[
+        :, None
+    ] / dt
+    for nu in twist:
+        mass, state = vehicle.mass_matrix, rest()._replace(velocity=nu)
+        try:
+            free = unforced(vehicle, state, Environment(), dt)
+        except RunError as error:
+            ends.append(str(error))
+        else:
+            assert free @ mass @ free == pytest.approx(nu @ mass @ nu, rel=1e-3)
+            ends.append('')
+        if unsettled(vehicle, nu, dt) <= SETTLED:  # ten iterations; twenty do it too
+            assert not ends[-1]
+    assert not ends[0] or dt > 0.01
+    assert f'with a step of {dt:g} s; expected a smaller step' in ends[-1]
+
+
+def test_a_compiled_run_that_does_not_settle_is_an_error():
+    velocity = np.zeros((3, 6))
+    velocity[1:, 3:] = [[0.1, 0.2, 2.0], [20.0, 20.0, 90.0]]
+    stamps, vehicle = np.array([0, 10, 20]) * 10**6, vehicle_of('surface_vessel')
+    _check_settled(vehicle, velocity[:2], stamps[:2], 0.01, 'auto')
+    _check_settled(vehicle, velocity, stamps, 0.01, 'semi_implicit')
+    with pytest.raises(RunError, match=r'conserving does not converge at 0 m/s .* after 0.02 s'):
+        _check_settled(vehicle, velocity, stamps, 0.01, 'auto')
+
+
+def test_an_integrator_that_adds_energy_to_a_hull_is_warned_of():
+    (told,) = step_warnings(vehicle_of('surface_vessel'), Environment(), 0.002, 'semi_implicit')
+    assert 'adds ½ ω² dt to the motion in every second' in told
+    assert '0.1 % at 1 rad/s' in told
+    for name, integrator in (('surface_vessel', 'auto'), ('bluerov2', 'semi_implicit')):
+        assert step_warnings(vehicle_of(name), Environment(), 0.002, integrator) == []
+
+
+FLEET = """
+pattern: {shape: line, spacing: 3.0}
+vehicles:
+  - {vehicle: bluerov2, name: a}
+  - {vehicle: simple_rov, name: b}
+"""
+
+
+def test_a_fleet_is_warned_of_its_step(tmp_path, capfd):
+    (tmp_path / 'fleet.yaml').write_text(FLEET)
+    given = ['--scenario', 'dive', '--dt', '0.02', '--duration', '0.1']
+    with pytest.raises(SystemExit):
+        main(['simulate', '--fleet', str(tmp_path / 'fleet.yaml'), *given])
+    assert (
+        'WARNING: dt is 0.02 s; expected at most 0.0092 s for simple_rov' in capfd.readouterr().err
+    )
+
+
+def test_a_step_far_too_long_ends_in_an_error_where_it_does_not_converge(tmp_path, capfd):
     script = tmp_path / 'turn.yaml'
     script.write_text('duration: 60\nsegments: [{at: 0, axes: {surge: 0.5, yaw: 0.2}}]\n')
     with pytest.raises(SystemExit) as ended:
@@ -92,4 +162,4 @@ def test_a_step_far_too_long_ends_in_an_error_once_the_state_is_not_physical(tmp
     assert ended.value.code == 1
     warned, failed = capfd.readouterr().err.splitlines()
     assert warned.startswith('WARNING: dt is 1 s; expected at most 0.0092 s')
-    assert failed.startswith('ERROR: simple_rov: the state is not physical after')
+    assert failed.startswith('ERROR: simple_rov: the integrator conserving does not converge')

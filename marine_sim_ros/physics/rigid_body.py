@@ -9,10 +9,15 @@ the body frame about the ``base_link`` origin. Damping, restoring forces and thr
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
+
 from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace
 from marine_sim_ros.core.control_flow import traced, while_loop
+from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.spatial import momentum_rate, up_in_body
-from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.core.state import State, Wrench, rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity, water_acceleration
@@ -29,17 +34,22 @@ __all__ = [
     'AUTO',
     'CHOICES',
     'INTEGRATORS',
+    'SETTLED',
     'integrator_of',
     'kinetic_energy',
     'net_wrench',
+    'not_converging',
     'step',
     'unforced',
+    'unsettled',
     'weight',
 ]
 
 _MIDPOINTS = 20
 """Iterations at most; each gains a factor of about dt |ω|/2."""
 _SETTLED = 1e-15
+SETTLED = 1e-6
+"""Largest change of the last iteration, as a fraction of the velocity."""
 _UNROLLED = 10
 """Iterations where each is compiled for itself, which takes its time: enough at dt |ω| < 0.06."""
 
@@ -151,7 +161,68 @@ def _conserving(
 
 
 def unforced(vehicle: Vehicle, state: State, environment: Environment, dt: float) -> Array:
-    """Return ν_c (..., 6), the velocity after a step without forces."""
+    """Return ν_c (..., 6), the velocity after a step without forces.
+
+    Raises:
+        RunError: the iterations do not settle, with NumPy; see :func:`unsettled` for JAX.
+    """
+    xp = namespace(state.velocity)
+    improved = _midpoint(vehicle, state, environment, dt)
+
+    def unfinished(search: tuple[Array, Array, int]) -> Array:
+        free, before, count = search
+        settled = xp.max(xp.abs(free - before)) <= _SETTLED * xp.max(xp.abs(free))
+        return (count < _MIDPOINTS) & ~settled
+
+    nu = state.velocity
+    free = improved(nu)
+    if xp is NUMPY or traced(xp):
+        start = free, nu, 1
+        free, before, count = while_loop(
+            xp, unfinished, lambda s: (improved(s[0]), s[0], s[2] + 1), start
+        )
+        if xp is NUMPY and count == _MIDPOINTS and np.any(_last_change(free, before) > SETTLED):
+            raise not_converging(vehicle, nu, dt)
+        return free
+    for _ in range(1, _UNROLLED):
+        free = improved(free)
+    return free
+
+
+def unsettled(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> np.ndarray:
+    """Return by how much (...) the last iteration of a compiled step changes ν_c, as a fraction.
+
+    Args:
+        vehicle: the vehicle, in still water.
+        velocity: (..., 6) before the step.
+        dt: step, s.
+    """
+    still = rest()
+    improved = _midpoint(vehicle, still._replace(velocity=velocity), Environment(), dt)
+    free, before = improved(velocity), velocity
+    for _ in range(1, _UNROLLED):
+        free, before = improved(free), free
+    return _last_change(free, before)
+
+
+def _last_change(free: np.ndarray, before: np.ndarray) -> np.ndarray:
+    size = np.maximum(np.max(np.abs(free), axis=-1), np.finfo(float).tiny)
+    return np.asarray(np.max(np.abs(free - before), axis=-1) / size)
+
+
+def not_converging(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> RunError:
+    """Return the error of a velocity (6,) with which ``conserving`` does not settle in a step."""
+    speed, turn = (float(np.linalg.norm(part)) for part in np.split(velocity, 2))
+    return RunError(
+        f'{vehicle.name}: the integrator conserving does not converge at {speed:.3g} m/s and '
+        f'{turn:.3g} rad/s with a step of {dt:g} s; expected a smaller step'
+    )
+
+
+def _midpoint(
+    vehicle: Vehicle, state: State, environment: Environment, dt: float
+) -> Callable[[Array], Array]:
+    """Return what makes a better ν_c (..., 6) of one."""
     xp = namespace(state.velocity)
     nu, inverse = state.velocity, constant(xp, vehicle.inverse_mass_matrix)
     if environment.still:
@@ -170,18 +241,7 @@ def unforced(vehicle: Vehicle, state: State, environment: Environment, dt: float
             change = change + carried(momentum, dt * (mean - water)) - momentum
         return nu + matvec(inverse, change)
 
-    def unfinished(search: tuple[Array, Array, int]) -> Array:
-        free, before, count = search
-        settled = xp.max(xp.abs(free - before)) <= _SETTLED * xp.max(xp.abs(free))
-        return (count < _MIDPOINTS) & ~settled
-
-    free = improved(nu)
-    if xp is NUMPY or traced(xp):
-        start = free, nu, 1
-        return while_loop(xp, unfinished, lambda s: (improved(s[0]), s[0], s[2] + 1), start)[0]
-    for _ in range(1, _UNROLLED):
-        free = improved(free)
-    return free
+    return improved
 
 
 def integrator_of(vehicle: Vehicle) -> str:

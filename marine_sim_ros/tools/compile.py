@@ -18,10 +18,12 @@ from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.safe_step import step_warnings
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.step import Stepping
 from marine_sim_ros.tools.options import add_option, run_options
 from marine_sim_ros.tools.progress import waiting
+from marine_sim_ros.tools.reporting import print_warnings
 
 __all__ = ['add_arguments', 'execute']
 
@@ -98,6 +100,7 @@ def execute(options: argparse.Namespace) -> int:
     scenario = load_scenario(settings.scenario) if settings.scenario else None
     vehicle = vehicle_of(settings.named_vehicle())
     environment = run_environment(settings.environment, current=settings.current)
+    print_warnings(step_warnings(vehicle, environment, settings.dt, settings.integrator))
     begun = time.perf_counter()
     with waiting('compiling'):
         spent = _graph(vehicle, environment, settings)

@@ -9,6 +9,7 @@ import argparse
 import shutil
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -120,8 +121,13 @@ def _fleet(options: argparse.Namespace, settings: RunOptions) -> int:
             'simulate: a fleet is computed by the engine numpy and not recorded; expected '
             'marine_sim run --fleet, or no --record and no --engine'
         )
+    runs = fleet_runs(FLEETS.load(options.fleet), settings)
+    environment = run_environment(settings.environment, current=settings.current)
+    vehicles = [vehicle_of(run.named_vehicle()) for run in runs]
+    told = [step_warnings(v, environment, settings.dt, settings.integrator) for v in vehicles]
+    print_warnings(tuple(dict.fromkeys(chain.from_iterable(told))))
     begun = time.perf_counter()
-    found = simulate_fleet(fleet_runs(FLEETS.load(options.fleet), settings))
+    found = simulate_fleet(runs)
     wall = time.perf_counter() - begun
     for name, trajectory in found.items():
         print(f'{name} {len(trajectory.stamp)} ticks, trajectory_sha256 {trajectory.sha256}')
