@@ -7,10 +7,10 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 # A graph is a dozen processes; without bytecode each compiles its modules, twice the processor time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup console dev run check test worlds lint bench docs lock clean
+.PHONY: help setup console dev run check test test-all worlds lint bench docs lock clean
 
 help:  ## Show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/'
 
 setup:  ## Make .venv with what `make run` needs (a second call finds nothing to do)
 	@command -v $(PYTHON) >/dev/null || { echo "ERROR: $(PYTHON) not found; install Python 3.10 to 3.13, or name it: make PYTHON=/path/to/python3" >&2; exit 2; }
@@ -30,8 +30,11 @@ check: lint  ## Before each commit: `make lint` and the quick tests, about two m
 	@$(PYTEST) auto -m 'not (ros or browser or gazebo or ardusub or slow or long)' $(ARGS)
 
 # Two thirds of the workers start graphs, which mostly wait; the others compute: test/lanes.py.
-test: dev  ## All tests this machine can run
-	@$(PYTEST) $$((3 * $(CORES))) $(ARGS)
+test: dev  ## The tests that this machine can run, but for the dearest
+	@$(PYTEST) $$((3 * $(CORES))) $(if $(filter all,$(FUZZ)),,-m 'not weekly') $(ARGS)
+
+test-all: export FUZZ := all
+test-all: test  ## All tests, with all examples of the fuzz tests, as CI runs them once a week
 
 worlds: setup  ## Write worlds/ and its meshes for Gazebo anew
 	@$(BIN)/python docs/scripts/make_worlds.py

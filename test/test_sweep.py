@@ -443,6 +443,7 @@ def killed(process):
 
 
 @pytest.mark.slow
+@pytest.mark.weekly
 def test_what_is_killed_goes_on_and_ends_the_same(expected, command):
     start, folder = command
     first = start('broken')
@@ -558,6 +559,7 @@ def cluster(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.weekly
 def test_a_cluster_of_others_may_lose_worker_command_and_scheduler(expected, command, cluster):
     pytest.importorskip('distributed', reason='distributed: not installed (extra sweep)')
     start, folder = command
