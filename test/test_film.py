@@ -19,6 +19,7 @@ from marine_sim_ros.analysis.film.overlay import overlay_text
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors.camera.camera import Camera, lens_of
@@ -220,7 +221,8 @@ def test_poses_are_between_the_recorded_ones():
 def test_the_overlay_tells_time_depth_and_heading():
     for yaw, heading in ((0.0, '090'), (90.0, '000'), (180.0, '270'), (-11.0, '101')):
         state = State(np.array([0, 0, -3.456]), quaternion_from_rpy(0, 0, math.radians(yaw)), 0)
-        assert overlay_text(1.234, state) == f'1.23 s   depth 3.46 m   heading {heading}°'
+        told = overlay_text(1.234, state, Origin())
+        assert told == f'1.23 s   depth 3.46 m   heading {heading}°'
 
 
 @pytest.mark.parametrize('depth', [0.0, 0.5, 20.0])

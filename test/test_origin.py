@@ -3,20 +3,26 @@
 
 """Who turns map into east, north, up, or back: the same world in maps of any heading."""
 
+import io
 import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from conftest import vehicle_of
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 import marine_sim_ros
+from marine_sim_ros.analysis.film.overlay import overlay_text
 from marine_sim_ros.autopilot.conventions import geographic, motion_of
 from marine_sim_ros.autopilot.mavlink.ned_frame import NedFrame
+from marine_sim_ros.console.scene_visuals import scene_visuals
+from marine_sim_ros.control.target import Target, here
 from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_product, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
@@ -27,6 +33,7 @@ from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.gps import geodetic
 from marine_sim_ros.sensors.sensor_model import SensorInputs
+from marine_sim_ros.tools.teleop_screen import _target
 
 STATE = State(
     np.array([30.0, -20.0, 0.4]),
@@ -117,7 +124,36 @@ def gust(environment, state, heading):
     return flow(with_gusts(still, parse_faults(text)).at(12.0), state, heading)
 
 
+def shown_by_teleop(environment, state, heading):
+    del heading
+    node = SimpleNamespace(environment=environment, state=state)
+    target = Target(tuple(state.position.tolist()), here(state).yaw)
+    node.pilot = SimpleNamespace(target=target)
+    console = Console(width=200, file=io.StringIO())
+    console.print(_target(node))
+    told = console.file.getvalue()
+    numbers = re.search(r'east (\S+) m, north (\S+) m', told).groups()
+    return np.array([*map(float, numbers), float(re.search(r'heading (\d+)', told)[1])])
+
+
+def shown_by_a_film(environment, state, heading):
+    del heading
+    return np.array([float(overlay_text(1.0, state, environment.origin).split('heading ')[1][:3])])
+
+
+def shown_by_the_console(environment, state, heading):
+    """A displayed heading; the page's script has the same formula (test_console_page.py)."""
+    del heading
+    origin = Origin(heading=scene_visuals(environment)['heading'])
+    yaw = here(state).yaw
+    assert origin.yaw(origin.compass(yaw)) == pytest.approx(yaw)
+    return np.array([origin.compass(yaw)])
+
+
 CONSUMERS = {
+    'teleop': shown_by_teleop,
+    'film': shown_by_a_film,
+    'console': shown_by_the_console,
     'GPS': sensed('gps'),
     'USBL fixes': lambda environment, state, heading: geodetic(
         environment.origin, state.position[None]
@@ -172,5 +208,7 @@ def test_nobody_else_reads_the_heading_of_the_origin():
     assert readers == {
         'autopilot/conventions.py',  # ArduSub, MAVLink
         'autopilot/mavlink/ned_frame.py',  # MAVLink
+        'console/page/panels.py',  # labels of axes of map
+        'console/scene_visuals.py',  # the console's page
         'environment/reader.py',  # waves, currents
     }

@@ -34,10 +34,11 @@ from marine_sim_ros.control.pilot import (
     perform,
     stop,
 )
-from marine_sim_ros.control.target import Target, compass, here, moved, to_go
+from marine_sim_ros.control.target import Target, here, moved, to_go
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
 from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.environment.environment import Environment
 
 ANGLES = st.floats(-10.0, 10.0)
 METRES = st.floats(-50.0, 50.0)
@@ -216,12 +217,6 @@ def test_a_target_stays_in_the_water():
     assert moved(here(below), below, heave=0.25, **up).position[2] == 0.0
     assert moved(here(afloat), afloat, heave=0.25, **up).position[2] == 0.08
     assert moved(here(afloat), afloat, heave=-0.25, **up).depth == pytest.approx(0.17)
-
-
-def test_compass_headings():
-    assert [compass(math.radians(a)) for a in (90, 0, -90, 180, 91)] == pytest.approx(
-        [0, 90, 180, 270, 359]
-    )
 
 
 def test_to_go_turns_the_short_way():
@@ -415,6 +410,7 @@ def rendered(output='pwm', *, vehicle='bluerov2', state=None, notice='', pilot=N
             states=states or dict.fromkeys(['arm', 'auto_depth']), waiting=frozenset({'arm'})
         ),
         wall_clock=SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=10**9)),
+        environment=Environment(),
     )  # fmt: skip
     console = rich_console.Console(width=80, height=24, record=True, file=io.StringIO())
     console.print(screen(node))

@@ -84,4 +84,5 @@ def scene_visuals(environment: Environment) -> dict[str, Any]:
         ],
         'waves': _waves(environment),
         'current': environment.current.tolist(),
+        'heading': environment.origin.heading,
     }

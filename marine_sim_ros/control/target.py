@@ -13,7 +13,7 @@ import numpy as np
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
 from marine_sim_ros.core.state import State
 
-__all__ = ['Target', 'compass', 'here', 'moved', 'to_go']
+__all__ = ['Target', 'here', 'moved', 'to_go']
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,6 @@ def _wrapped(angle: float) -> float:
 
 def _yaw(state: State) -> float:
     return float(rpy_from_quaternion(state.orientation)[2])
-
-
-def compass(yaw: float) -> float:
-    """Return the compass heading, 0 to 360 degrees clockwise from north, of a yaw in rad (ENU)."""
-    return math.degrees(math.pi / 2 - yaw) % 360.0
 
 
 def here(state: State) -> Target:

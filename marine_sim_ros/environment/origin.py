@@ -75,6 +75,14 @@ class Origin:
         """Return vectors (..., 3) in map of vectors east, north, up."""
         return matvec(self.turn, vectors) if self.heading else vectors
 
+    def compass(self, yaw: float) -> float:
+        """Return the compass heading, 0 to 360 degrees clockwise from north, of a yaw in map."""
+        return (90.0 - math.degrees(yaw) + self.heading) % 360.0
+
+    def yaw(self, compass: float) -> float:
+        """Return the yaw in map, −π to π rad, of a compass heading in degrees."""
+        return math.remainder(math.radians(90.0 - compass + self.heading), 2 * math.pi)
+
     def place(self, east: float, north: float) -> tuple[float, float]:
         """Return latitude and longitude, degrees, some m from the origin: within 1 m at 5 km."""
         along, across = radii(self.latitude)

@@ -32,10 +32,11 @@ from rich.text import Text
 
 from marine_sim_ros.console.page.client import opening_file
 from marine_sim_ros.console.page.tokens import write_token
-from marine_sim_ros.control.target import compass, here
+from marine_sim_ros.control.target import here
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.core.terminal import Terminal
+from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros.launching.supervisor import Supervisor
@@ -174,7 +175,7 @@ def depth_plot(
 def _telemetry(tick: StepOutput) -> str:
     at = here(tick.state)
     speed = math.sqrt(sum(float(x) ** 2 for x in tick.state.velocity[:3]))
-    heading = round(compass(at.yaw)) % 360
+    heading = round(Origin().compass(at.yaw)) % 360
     return f'depth {at.depth:5.2f} m   heading {heading:03d}°   speed {speed:4.2f} m/s'
 
 

@@ -28,7 +28,8 @@ from marine_sim_ros.analysis.film.outputs import FrameFolder, Output, VideoFile
 from marine_sim_ros.analysis.film.payloads import RecordedPayloads
 from marine_sim_ros.analysis.film.recorded import recorded_pictures
 from marine_sim_ros.analysis.film.tether import recorded_tether
-from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
+from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
@@ -153,8 +154,18 @@ def _shown(
     if not options.recorded:
         film, rate = _film(options, bag, motions, name)
         return partial(frames, film), rate
-    pictures, overlay = recorded_pictures(bag, name, options.camera), not options.no_overlay
+    pictures = recorded_pictures(bag, name, options.camera)
+    overlay = None if options.no_overlay else _origin(bag, name)
     return partial(recorded_frames, pictures, motions[name], overlay=overlay), pictures.rate
+
+
+def _origin(bag: Bag, name: str) -> Origin:
+    """Return the origin of a recording's map; where it is not known, that of a map to north."""
+    try:
+        return recorded_environment(bag, name).origin
+    except MarineSimError as error:
+        print_warnings([f'{error}; headings are told as if the y axis of map pointed north'])
+        return Origin()
 
 
 def _film(

@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--namespace', default='', help="namespace of the vehicle (default: the vehicle's name)"
     )
     add_option(parser, 'vehicle_arguments')
+    add_option(parser, 'environment')
     parser.add_argument(
         '--output',
         default='pwm',
@@ -135,6 +136,7 @@ def execute(options: argparse.Namespace) -> int:
         Parameter('output', value=options.output),
         Parameter('gamepad', value=options.gamepad),
         Parameter('gain', value=0.5),
+        Parameter('environment', value=options.environment),
     ]
     if arguments:
         given = [f'{name}:={value}' for name, value in arguments.items()]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
@@ -15,7 +16,7 @@ from rich.text import Text
 
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.control.keys import HELP
-from marine_sim_ros.control.target import compass, here, to_go
+from marine_sim_ros.control.target import here, to_go
 from marine_sim_ros.core.stamps import NANOSECONDS
 
 __all__ = ['screen']
@@ -41,8 +42,8 @@ def _signed(value: float) -> str:
     return f'{round(float(value), 2) + 0.0:+.2f}'  # and no -0.00
 
 
-def _heading(yaw: float) -> str:
-    return f'{round(compass(yaw)) % 360:03d}°'
+def _heading(node: Any, yaw: float) -> str:
+    return f'{round(node.environment.origin.compass(yaw)) % 360:03d}°'
 
 
 def _grid(columns: int) -> Table:
@@ -58,7 +59,8 @@ def _head(node: Any) -> RenderableType:
     if state is not None:
         speed = math.sqrt(sum(float(x) ** 2 for x in state.velocity[:3]))
         at = here(state)
-        place = f'depth {at.depth:.2f} m   heading {_heading(at.yaw)}   speed {speed:.2f} m/s'
+        heading = _heading(node, at.yaw)
+        place = f'depth {at.depth:.2f} m   heading {heading}   speed {speed:.2f} m/s'
     gamepad = node.gamepad.name + ('' if node.joy_alive else ' (silent)')
     first = Text.assemble(
         ('output ', 'bold'),
@@ -104,12 +106,12 @@ def _target(node: Any) -> Table:
     if target is None:
         table.add_row('target', 'waiting for odom')
         return table
-    x, y, _ = target.position
+    east, north, _ = node.environment.origin.enu(np.array(target.position)).tolist()
     distance, turn = to_go(target, node.state)
     side = 'port' if turn > 0 else 'starboard'
-    table.add_row('target', f'east {x:.2f} m, north {y:.2f} m')
+    table.add_row('target', f'east {east:.2f} m, north {north:.2f} m')
     table.add_row('', f'depth {target.depth:.2f} m')
-    table.add_row('', f'heading {_heading(target.yaw)}')
+    table.add_row('', f'heading {_heading(node, target.yaw)}')
     table.add_row('to go', Text(f'{distance:.2f} m', style='bold'))
     table.add_row('', f'{abs(math.degrees(turn)):.0f}° to {side}')
     table.add_row('', Text('a key moves it 0.25 m or 10°', style='dim'))

@@ -19,6 +19,7 @@ from marine_sim_ros.analysis.film.recorded import RecordedPictures
 from marine_sim_ros.analysis.film.tether import RecordedTether
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.model.propellers import propeller_turns
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.scene.bodies import Body
@@ -128,11 +129,12 @@ def frames(film: Film, times: np.ndarray) -> Iterator[np.ndarray]:
             bodies=tuple(_bodies(film, time)),
         )
         image = picture(film.camera.spec, around, state, eye, turn, time - zero).image
-        yield with_text(image, overlay_text(time - zero, state)) if film.overlay else image
+        text = overlay_text(time - zero, state, film.environment.origin)
+        yield with_text(image, text) if film.overlay else image
 
 
 def recorded_frames(
-    pictures: RecordedPictures, motion: Motion, times: np.ndarray, *, overlay: bool
+    pictures: RecordedPictures, motion: Motion, times: np.ndarray, *, overlay: Origin | None
 ) -> Iterator[np.ndarray]:
     """Yield the recorded pictures (h, w, 3) uint8 at stamps (n,) in s, from the first one on.
 
@@ -140,15 +142,16 @@ def recorded_frames(
         pictures: of the bag.
         motion: of the vehicle, for the overlay.
         times: s.
-        overlay: whether time, depth and heading are told.
+        overlay: origin of the map in which headings are told; None: nothing is told.
 
     Raises:
         RecordingError: a picture cannot be decoded.
     """
     zero = _zero(motion)
     for time, image in pictures.at(times):
-        text = overlay_text(time - zero, motion.state(time))
-        yield with_text(image, text) if overlay else image
+        if overlay is not None:
+            image = with_text(image, overlay_text(time - zero, motion.state(time), overlay))
+        yield image
 
 
 def _zero(motion: Motion) -> float:

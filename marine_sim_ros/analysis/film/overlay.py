@@ -12,6 +12,7 @@ import numpy as np
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.origin import Origin
 
 __all__ = ['overlay_text', 'with_text']
 
@@ -23,10 +24,16 @@ _LEAST = 10.0
 """Pixels; smaller letters cannot be read."""
 
 
-def overlay_text(time: float, state: State) -> str:
-    """Return time (s), depth of the origin (m), and heading clockwise from north (degrees)."""
+def overlay_text(time: float, state: State, origin: Origin) -> str:
+    """Return time (s), depth of the origin (m), and heading clockwise from north (degrees).
+
+    Args:
+        time: s.
+        state: in the map of an origin.
+        origin: says where north is in its map.
+    """
     ahead = np.asarray(rotation_matrix(state.orientation))[:, 0]
-    heading = math.degrees(math.atan2(ahead[0], ahead[1])) % 360.0
+    heading = origin.compass(math.atan2(ahead[1], ahead[0]))
     # What rounds to 360 is 0.
     return f'{time:.2f} s   depth {-state.position[2]:.2f} m   heading {round(heading) % 360:03d}°'
 

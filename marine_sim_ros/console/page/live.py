@@ -31,6 +31,7 @@ from marine_sim_ros.console.page.server import application, finish, wire
 from marine_sim_ros.console.page.video import video
 from marine_sim_ros.console.session import Session
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.environment.origin import Origin
 
 __all__ = ['live_application']
 
@@ -181,9 +182,10 @@ def _run(ask: Ask, panel: Panel) -> Callable[[dict[str, Any]], None]:
 
 def _tabs(session: Session, ask: Ask, panel: Panel, view: Part, eye: ui.select) -> None:
     look = session.scenery['look']
+    origin = Origin(heading=session.scenery['around']['heading'])
     pages: dict[str, Callable[[], Any]] = {
         'Drive': lambda: drive_panel(panel, ask),
-        'Command': lambda: command_panel(panel, ask, view, eye),
+        'Command': lambda: command_panel(panel, ask, view, eye, origin),
     }
     if look['joints'] or look['lights']:
         title = 'Arm' if look['joints'] else 'Lights'

@@ -14,6 +14,7 @@ from nicegui import ui
 
 from marine_sim_ros.console.page.layout import lamp
 from marine_sim_ros.console.page.parts import Part
+from marine_sim_ros.environment.origin import Origin
 
 __all__ = ['Panel', 'changes', 'command_panel', 'drive_panel', 'figure', 'press']
 
@@ -184,9 +185,11 @@ def _stick(name: str, *sides: tuple[str, str]) -> None:
 class _Axis:
     """Target of an axis, held or free, beside the present value and the set-point."""
 
-    def __init__(self, panel: Panel, name: str) -> None:
-        self.name = name
+    def __init__(self, panel: Panel, name: str, origin: Origin) -> None:
+        self.name, self._origin = name, origin
         self.label, self.unit = TARGETS[name]
+        if origin.heading and name in 'xy':
+            self.label = f'Map {name}'
         ui.label(self.label)
         self.field = panel.add(ui.number(placeholder='free', format='%.2f'))
         self.field.props('dense outlined clearable')
@@ -206,7 +209,7 @@ class _Axis:
         if self.name == 'z':
             return -shown
         if self.name == 'yaw':
-            return math.remainder(math.pi / 2 - math.radians(shown), 2 * math.pi)
+            return self._origin.yaw(shown)
         return math.radians(shown) if self.unit == '°' else shown
 
     def shown(self, value: float | None) -> float | None:
@@ -216,7 +219,7 @@ class _Axis:
         if self.name == 'z':
             return -value
         if self.name == 'yaw':
-            return (90.0 - math.degrees(value)) % 360.0
+            return self._origin.compass(value)
         return math.degrees(value) if self.unit == '°' else value
 
     def sync(self, now: float | None, goal: float | None) -> None:
@@ -228,7 +231,7 @@ class _Axis:
         self.setpoint.text = 'free' if there is None else f'→ {figure(there, decimals)}{unit}'
 
 
-def command_panel(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
+def command_panel(panel: Panel, ask: Ask, view: Part, eye: ui.select, origin: Origin) -> None:
     """Add targets for each axis, and waypoints by clicking in the view from above."""
     ui.label('An empty axis is free. Set sends all six axes; arm the controller first.').classes(
         'what'
@@ -236,7 +239,7 @@ def command_panel(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
     with ui.element('div').classes('target'):
         for title in ('Axis', 'Target', 'Now', 'Set-point'):
             ui.label(title).classes('what')
-        axes = [_Axis(panel, name) for name in TARGETS]
+        axes = [_Axis(panel, name, origin) for name in TARGETS]
 
     def here() -> None:
         now = [*panel.frame.get('position', []), *panel.frame.get('rpy', [])]

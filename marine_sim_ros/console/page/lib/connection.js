@@ -123,8 +123,11 @@ export function metered(look, frame) {
 
 export const DEGREES = 180 / Math.PI;
 
-// Degrees clockwise from north of a yaw in the map (rad).
-export function heading(yaw) { return ((90 - yaw * DEGREES) % 360 + 360) % 360; }
+// Degrees clockwise from north of a yaw in the map (rad), whose y axis has a heading of its own.
+export function heading(yaw) {
+  const own = wire.scenery?.around.heading ?? 0;
+  return ((90 - yaw * DEGREES + own) % 360 + 360) % 360;
+}
 
 export function numbers(base64) {
   const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
