@@ -276,3 +276,17 @@ def test_a_foil_that_names_the_water_keeps_its_area_and_a_sail_is_named(read):
     np.testing.assert_allclose([fin.values['area'].value for fin in description.fins], [0.02])
     assert len(vehicle.fins) == 1
     assert any('a sail' in text for text in description.dropped)
+
+
+# Boats of VRX for Gazebo classic
+
+
+@pytest.mark.parametrize(('given', 'radius'), [('', 0.213), ('<hullRadius>0.3</hullRadius>', 0.3)])
+def test_a_boat_that_slices_its_hulls_has_two_cylinders(read, given, radius):
+    block = (
+        '<gazebo><plugin name="d" filename="libusv_gazebo_dynamics_plugin.so"><bodyName>base_link'
+        '</bodyName><waterDensity>1000</waterDensity><boatWidth>1.4</boatWidth><boatLength>2.2'
+        f'</boatLength><length_n>2</length_n>{given}</plugin></gazebo>'
+    )
+    _, vehicle = read(robot(link(mass=60), block))
+    assert vehicle.buoyancy.volume == pytest.approx(2 * np.pi * radius**2 * 2.2, rel=0.01)

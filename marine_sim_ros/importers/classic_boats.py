@@ -38,13 +38,16 @@ _OTHER_ADDED_MASS = 0.1
 _LEVEL = IDENTITY.quaternion
 _AREA, _LENGTH, _WIDTH = 0.48, 1.35, 1.0
 """m², m, m: defaults of <boatArea>, <boatLength> and <boatWidth>."""
+_RADIUS = 0.213
+"""m, default of <hullRadius>."""
 
 
 def read_usv_dynamics(plugin: Plugin, draft: Draft) -> None:
     """Take drag and added mass, positive where they damp, and the hulls that carry the boat.
 
-    With <hullRadius> these are two half-submerged cylinders; without, four columns of a quarter
-    of <boatArea> each, which displace ρ A d at a draught d of the link's origin.
+    With <hullRadius> or <length_n>, as since 2019, these are two half-submerged cylinders;
+    without, four columns of a quarter of <boatArea> each, which displace ρ A d at a draught d of
+    the link's origin.
     """
     reader = plugin.reader
     name = text_of(reader, 'bodyName') or text_of(reader, 'link_name') or draft.base
@@ -65,6 +68,8 @@ def read_usv_dynamics(plugin: Plugin, draft: Draft) -> None:
         np.zeros((6, 6)),
     )
     radius = number(reader, 'hullRadius', None, 1e-3, 1e4)
+    if radius is None and reader.first('length_n') is not None:
+        radius = number(reader, 'hullRadius', _RADIUS, 1e-3, 1e4)
     if radius is None:
         add_hulls(reader, draft, link, _columns(reader, draft))
         return
