@@ -10,10 +10,11 @@ from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import read_text_file
+from marine_sim_ros.importers.templates import refuse_template
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.xml import Element
 
-__all__ = ['IncludedFiles', 'parse_file']
+__all__ = ['IncludedFiles', 'parse_file', 'read_lenient']
 
 MAX_INCLUDES = 200
 """Files that a model may include, those within included ones counted each time."""
@@ -69,7 +70,17 @@ def parse_file(path: Path) -> Element:
     """Return the root element of a file of another simulator.
 
     Raises:
-        ModelError: it cannot be read, or is no XML even so.
+        ModelError: it cannot be read, is a template, or is no XML even so.
     """
-    text = read_text_file(path, ModelError, xml.MAX_BYTES, mark=True)
-    return xml.parse(_lenient(text), str(path))
+    return xml.parse(read_lenient(path), str(path))
+
+
+def read_lenient(path: Path) -> str:
+    """Return the text of a file of another simulator, which is no template.
+
+    Raises:
+        ModelError: it cannot be read, or is a template.
+    """
+    text = _lenient(read_text_file(path, ModelError, xml.MAX_BYTES, mark=True))
+    refuse_template(path, text)
+    return text

@@ -6,19 +6,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.extras import missing
 from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.wrong_paths import no_file
 from marine_sim_ros.importers import buoyancy
 from marine_sim_ros.importers.description import Inertial, Shape, Sourced
 from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.foil_plugins import damp_rotation
 from marine_sim_ros.importers.geometry import usable_collisions
-from marine_sim_ros.importers.lenient import parse_file
+from marine_sim_ros.importers.lenient import parse_file, read_lenient
 from marine_sim_ros.importers.marinegym import read_marinegym
 from marine_sim_ros.importers.mjcf import read_mjcf
 from marine_sim_ros.importers.plugins import apply_plugins
@@ -33,6 +36,7 @@ from marine_sim_ros.model.xacro_expansion import expand_description
 
 __all__ = ['import_vehicle']
 
+_DESCRIPTIONS = ('.sdf', '.urdf', '.xacro', '.scn', '.world', '.xml', *SUFFIXES)
 _ACROSS = 1e-3
 """Cosine; an azimuth turns about an axis across the thrust."""
 
@@ -68,7 +72,8 @@ def import_vehicle(path: Path, options: Options | None = None) -> Draft:
 def _read(path: Path, options: Options) -> Draft:
     if not path.is_file():
         raise ModelError(
-            f'{path}: is no file; expected SDF, URDF, xacro, MJCF, USD or a Stonefish scenario'
+            f'{path}: {no_file(path, _DESCRIPTIONS)}; expected SDF, URDF, xacro, MJCF, USD or a '
+            'Stonefish scenario'
         )
     if path.suffix in SUFFIXES:
         draft = read_usd(path, options)
@@ -76,6 +81,8 @@ def _read(path: Path, options: Options) -> Draft:
         return draft
     skipped: tuple[str, ...] = ()
     if path.suffix in ('.urdf', '.xacro'):
+        if path.suffix == '.urdf':
+            read_lenient(path)  # refuses templates
         description = expand_description(
             path, options.arguments, skip_missing=options.skip_missing
         )
@@ -230,7 +237,9 @@ def _mass_below(draft: Draft, link: str) -> float:
 
 
 def _check_sensors(draft: Draft) -> None:
-    """Leave out sensors on links that move."""
+    """Leave out sensors on links that move; say what a GPS needs and is not installed."""
+    if any(s.kind == 'gps' for s in draft.sensors) and find_spec('pymap3d') is None:
+        draft.assume(str(missing('pymap3d', 'a run with the GPS of the source')))
     for sensor in list(draft.sensors):
         if not draft.is_rigid(sensor.link):
             draft.sensors.remove(sensor)

@@ -17,6 +17,7 @@ from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.core.progress import Progress, no_progress
 from marine_sim_ros.core.registry import VEHICLES
 from marine_sim_ros.core.resources import resource_folder
+from marine_sim_ros.core.wrong_paths import no_file
 from marine_sim_ros.model.hull.hull import check_terms
 from marine_sim_ros.model.vehicle import Vehicle
 
@@ -32,6 +33,7 @@ __all__ = [
 
 _OPTIONS = ('hull_forces', 'voltage')
 _SUFFIXES = ('.urdf.xacro', '.urdf')
+_FOREIGN = ('.usd', '.usda', '.usdc', '.usdz')
 
 
 def vehicle_names() -> list[str]:
@@ -73,10 +75,15 @@ def vehicle_path(name_or_path: str) -> Path:
     path = expand_home(name_or_path)
     if path.is_file():
         return path
+    if path.is_dir():
+        raise ModelError(f'vehicle {name_or_path!r} {no_file(path, _SUFFIXES)}')
     names = vehicle_names()
+    hint = meant(name_or_path, names) if '/' not in name_or_path else ''
+    near = no_file(path, _SUFFIXES).partition('; ')[2]
+    hint = hint or (f'{near} ' if near else '')
     raise ModelError(
         f'vehicle {name_or_path!r} is neither a file nor a shipped vehicle; '
-        f'{meant(name_or_path, names)}expected a path or one of: {", ".join(names)}'
+        f'{hint}expected a path or one of: {", ".join(names)}'
     )
 
 
@@ -127,6 +134,8 @@ def load_vehicle(
     Raises:
         ModelError: it cannot be found, read or used; one line says what, where, and why.
     """
+    from marine_sim_ros.model import xml
+    from marine_sim_ros.model.foreign import check_native
     from marine_sim_ros.model.urdf import vehicle_from_urdf
     from marine_sim_ros.model.xacro_expansion import BASE_ARGUMENT, expand_description
 
@@ -137,10 +146,15 @@ def load_vehicle(
         made = vehicle_from_urdf(text, voltage=voltage, base_link=base_link, progress=progress)
         return _switched(made, hull_forces)
     path = vehicle_path(text)
+    if path.suffix in _FOREIGN:
+        raise ModelError(
+            f'{path}: is no URDF; import it first: marine_sim import {path} -o {path.stem}.urdf'
+        )
     settings = {k: str(v) for k, v in arguments.items()}
     if base_link:
         settings[BASE_ARGUMENT] = base_link
     description = expand_description(path, settings)
+    check_native(path, xml.parse(description.text, description.source))
     vehicle = vehicle_from_urdf(
         description.text,
         source=description.source,

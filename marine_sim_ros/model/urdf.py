@@ -63,7 +63,8 @@ def standard_urdf(root: Element, source: str) -> Any:
         with contextlib.redirect_stderr(io.StringIO()):
             return urdf.URDF.from_xml_string(etree.tostring(plain))
     except Exception as error:  # it raises AssertionError, ParseError, KeyError, ValueError ...
-        text = ' '.join(str(error).split())
+        text = ' '.join(str(error).split()).rpartition('Exception: ')[2]
+        text = text.replace('ParseError in ', '')
         raise ModelError(
             f'{source}: not a valid URDF: {text or type(error).__name__}; '
             'expected links and joints as the URDF specification has them'
