@@ -39,7 +39,9 @@ def read_buoyancy_engine(plugin: Plugin, draft: Draft) -> None:
     )
 
 
-def add_bladder(draft: Draft, link: str, mass: float, where: str, ends: str) -> None:
+def add_bladder(
+    draft: Draft, link: str, mass: float, where: str, ends: str, center: np.ndarray | None = None
+) -> None:
     """Note a bladder.
 
     Args:
@@ -48,12 +50,14 @@ def add_bladder(draft: Draft, link: str, mass: float, where: str, ends: str) -> 
         mass: mass of water that it displaces beyond its own, kg; negative where it is heavy.
         where: its place in the source.
         ends: its least and greatest force, N, as text.
+        center: (3,) in the link, m; default: its origin.
     """
     draft.drop(
         f'{where}: the buoyancy engine stays at {mass * _GRAVITY:+.3g} N; its range of {ends} N '
         'is not simulated'
     )
-    draft.notes.setdefault('bladders', []).append((link, mass, where))
+    place = np.zeros(3) if center is None else center
+    draft.notes.setdefault('bladders', []).append((link, mass, where, place))
 
 
 def fill_bladders(draft: Draft) -> None:
@@ -62,7 +66,7 @@ def fill_bladders(draft: Draft) -> None:
     A link that displaces too little leaves it to the one that displaces most.
     """
     assert draft.water_density is not None
-    for link, mass, where in draft.notes.get('bladders', []):
+    for link, mass, where, center in draft.notes.get('bladders', []):
         volume = mass / draft.water_density.value
         own: defaultdict[str, float] = defaultdict(float)
         for known in draft.volumes:
@@ -73,5 +77,5 @@ def fill_bladders(draft: Draft) -> None:
             draft.drop(f'{where}: the weight of the buoyancy engine, {-mass:.3g} kg')
             continue
         edge = Sourced(abs(volume) ** (1 / 3), 'edge of a cube of the volume', True)
-        place = Sourced(np.zeros(3), where)
+        place = Sourced(center if at == link else np.zeros(3), where)
         draft.volumes.append(Volume(at, Sourced(volume, where), place, edge))

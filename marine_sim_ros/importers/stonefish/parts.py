@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.description import Inertial, Shape, Sourced
 from marine_sim_ros.importers.draft import Draft, origin_of
 from marine_sim_ros.importers.geometry import solid
-from marine_sim_ros.importers.stonefish.frames import in_ned, ned_pose
+from marine_sim_ros.importers.stonefish.frames import SIGNS, in_ned, ned_pose
 from marine_sim_ros.model.geometry import shapes
 from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.inertia import Inertia, combined_inertia
@@ -25,7 +26,13 @@ from marine_sim_ros.model.kinematics import FARTHEST
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
-__all__ = ['Part', 'PartReader', 'inertial_of']
+__all__ = ['Part', 'PartReader', 'find_mesh', 'inertial_of']
+
+
+_ABOUT_Y = np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
+"""Quarter turn about x: the z axis of a cylinder becomes −y."""
+_NACA_AREA = 0.6809
+"""Area of a NACA profile of four digits with a closed trailing edge, over thickness and chord."""
 
 
 class Part(NamedTuple):
@@ -105,11 +112,37 @@ class PartReader:
         if kind == 'cylinder':
             values = [size.attribute_number(tag, 0.0) for tag in ('radius', 'height')]
             return Shape('cylinder', tuple(self._lengths(size, np.array(values))), at, origin)
+        if kind in ('torus', 'wing'):
+            return self._special(size, kind, at, origin)
         if kind == 'sphere':
             radius = self._lengths(size, np.array([size.attribute_number('radius', 0.0)]))
             return Shape('sphere', tuple(radius), at, origin)
         self.draft.drop(f'{origin}: a {kind!r} is no shape of a vehicle here')
         return None
+
+    def _special(self, size: Reader, kind: str, at: Pose, origin: str) -> Shape:
+        """Return the box or cylinder of the volume of a wing or a torus."""
+
+        def length(name: str) -> float:
+            return self._lengths(size, np.array([size.attribute_number(name, 0.0)]))[0]
+
+        self.draft.assume(f'{origin}: a {kind} is as large as its outline, of its volume here')
+        if kind == 'torus':  # about y
+            major, minor = length('major_radius'), length('minor_radius')
+            outer = major + minor
+            height = 2 * major * minor**2 / outer**2 * np.pi
+            turned = at.then(Pose(np.zeros(3), _ABOUT_Y))
+            return Shape('cylinder', (outer, float(height)), turned, origin)
+        code = size.attribute('naca')
+        if not re.fullmatch(r'[0-9]{4}', code):
+            raise size.error(f'naca is {code!r}; expected four digits')
+        base, tip, span = length('base_chord'), length('tip_chord'), length('length')
+        thickness = min(max(float(code[2:]), 1.0), 40.0) / 100
+        volume = _NACA_AREA * thickness * span * (base**2 + base * tip + tip**2) / 3
+        chord = (base + tip) / 2
+        edges = (chord, span, volume / (chord * span))
+        middle = at.then(Pose(SIGNS * np.array([0.0, span / 2, 0.0]), IDENTITY.quaternion))
+        return Shape('box', edges, middle, origin)
 
     @staticmethod
     def _lengths(reader: Reader, values: np.ndarray) -> list[float]:
@@ -123,24 +156,8 @@ class PartReader:
             raise reader.error('has no <mesh filename="..."/>')
         scale = mesh.attribute_number('scale', 1.0, 1e-6, 1e6)
         at = in_ned(pose.then(ned_pose(reader.child('origin'))))
-        uri = self._file(mesh.attribute('filename'))
+        uri = find_mesh(mesh.attribute('filename'), self.path)
         return Shape('mesh', (scale, scale, scale), at, origin, uri)
-
-    def _file(self, name: str) -> str:
-        """Return the URI of a mesh, looked for around the scenario."""
-        folder = self.path.resolve().parent
-        if name.startswith('/'):
-            return Path(name).as_uri()
-        for parent in (folder, *folder.parents[:3]):
-            for place in (
-                parent / name,
-                parent / 'data' / name,
-                parent / 'Data' / name,
-                parent / 'resources' / name,
-            ):
-                if place.is_file():
-                    return place.as_uri()
-        return name
 
     def _mass(self, reader: Reader, volume: float) -> float:
         mass = reader.child('mass')
@@ -154,6 +171,23 @@ class PartReader:
                 f'{self.density.value:g} kg/m³'
             )
         return self.materials.get(name, self.density.value) * volume
+
+
+def find_mesh(name: str, path: Path) -> str:
+    """Return the URI of a mesh, looked for around the scenario."""
+    folder = path.resolve().parent
+    if name.startswith('/'):
+        return Path(name).as_uri()
+    for parent in (folder, *folder.parents[:3]):
+        for place in (
+            parent / name,
+            parent / 'data' / name,
+            parent / 'Data' / name,
+            parent / 'resources' / name,
+        ):
+            if place.is_file():
+                return place.as_uri()
+    return name
 
 
 def inertial_of(parts: Sequence[Part]) -> Inertial:

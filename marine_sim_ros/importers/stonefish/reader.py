@@ -19,6 +19,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.importers.description import Inertial, Joint, Link, Sourced
 from marine_sim_ros.importers.draft import Draft, Options, origin_of
 from marine_sim_ros.importers.geometry import box_around
+from marine_sim_ros.importers.stonefish.control import read_ballast, read_rudder
 from marine_sim_ros.importers.stonefish.frames import SIGNS, ned_pose
 from marine_sim_ros.importers.stonefish.hydrodynamics import Drag, lump
 from marine_sim_ros.importers.stonefish.parts import Part, PartReader, inertial_of
@@ -237,6 +238,10 @@ class _StonefishReader:
             kind = reader.attribute('type')
             if kind in ('thruster', 'simple_thruster', 'push'):
                 thrusters.read(reader)
+            elif kind == 'rudder':
+                read_rudder(self.draft, reader)
+            elif kind == 'vbs':
+                read_ballast(self.draft, reader, self.path, self.density.value)
             elif kind in ('servo', 'motor'):
                 self.draft.drop(f'{origin_of(reader)}: {kind}: our joints have no gains')
             else:

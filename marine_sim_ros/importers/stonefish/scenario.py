@@ -27,24 +27,46 @@ _ARG = re.compile(r'\$\(arg\s+([^)\s]+)\s*\)')
 _SUM = re.compile(r'\$\{([^}]{1,200})\}')
 _FIND = re.compile(r'\$\(find\s+([^)\s]+)\s*\)')
 
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    'abs': abs,
+    'acos': math.acos,
+    'asin': math.asin,
+    'atan': math.atan,
+    'ceil': math.ceil,
+    'cos': math.cos,
+    'exp': math.exp,
+    'floor': math.floor,
+    'ln': math.log,
+    'log': math.log10,
+    'log10': math.log10,
+    'sin': math.sin,
+    'sqrt': math.sqrt,
+    'tan': math.tan,
+}
+"""Of tinyexpr, which Stonefish evaluates with."""
+_CONSTANTS = {'pi': math.pi, 'e': math.e}
 _OPERATORS: dict[type, Callable[..., float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
+    ast.Mod: math.fmod,
+    ast.Pow: math.pow,
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
 }
 
 
 def _evaluated(text: str, reader: Reader) -> str:
-    """Return the value of an expression of numbers, pi, + - * / and brackets."""
+    """Return the value of an expression of numbers, pi, e, + - * / % ^, brackets and functions."""
 
     def value(node: ast.AST) -> float:
         if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
             return float(node.value)
-        if isinstance(node, ast.Name) and node.id == 'pi':
-            return math.pi
+        if isinstance(node, ast.Name) and node.id in _CONSTANTS:
+            return _CONSTANTS[node.id]
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+            return float(_FUNCTIONS[node.func.id](*map(value, node.args)))
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
             return _OPERATORS[type(node.op)](value(node.left), value(node.right))
         if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
@@ -52,10 +74,12 @@ def _evaluated(text: str, reader: Reader) -> str:
         raise ValueError
 
     try:
-        return repr(value(ast.parse(text.strip(), mode='eval').body))
-    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, OverflowError):
+        tree = ast.parse(text.strip().replace('**', '?').replace('^', '**'), mode='eval')
+        return repr(value(tree.body))
+    except (SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError):
         raise reader.error(
-            f'${{{text[:40]}}} cannot be evaluated; expected numbers, pi, + - * / and brackets'
+            f'${{{text[:40]}}} cannot be evaluated; expected numbers, pi, + - * / % ^, brackets '
+            f'and {", ".join(_FUNCTIONS)}'
         ) from None
 
 
