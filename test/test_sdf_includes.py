@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from foreign import imported
+from foreign import SDF, imported
 
 from marine_sim_ros.core.errors import ModelError
 
@@ -131,3 +131,29 @@ def test_includes_that_double_each_other_end_at_once(tmp_path, read):
     (tmp_path / 'm8' / 'model.sdf').write_text(PART)
     with pytest.raises(ModelError, match='nested deeper than 8'):
         read('<include><uri>model://m0</uri></include>')
+
+
+def test_plugins_of_two_equal_models_mean_their_own_joints(tmp_path):
+    pod = (
+        '<sdf version="1.10"><model name="pod"><link name="pod"><inertial><mass>1</mass>'
+        '</inertial></link><link name="prop"><pose>0 0 -0.1 0 1.5707963267948966 0</pose>'
+        '<inertial><mass>0.1</mass></inertial></link><joint name="shaft" type="continuous">'
+        '<parent>pod</parent><child>prop</child><axis><xyz>0 0 1</xyz></axis></joint>'
+        '<plugin filename="gz-sim-thruster-system" name="t"><joint_name>shaft</joint_name>'
+        '<max_thrust_cmd>{}</max_thrust_cmd></plugin></model></sdf>'
+    )
+    for name, most in (('pod', 50), ('small', 20)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / 'model.sdf').write_text(pod.format(most))
+    sides = (('pod', 'left', 0.4), ('small', 'right', -0.5))
+    includes = ''.join(
+        f'<include><uri>{uri}</uri><name>{name}</name><pose>0 {y} 0 0 0 0</pose></include>'
+        f'<joint name="hold_{name}" type="fixed"><parent>base_link</parent>'
+        f'<child>{name}::pod</child></joint>'
+        for uri, name, y in sides
+    )
+    _, vehicle = imported(tmp_path, SDF.replace('</model>', f'{includes}</model>'), '.sdf')
+    thrusters = vehicle.thrusters
+    np.testing.assert_allclose(thrusters.position[:, 1], [0.4, -0.5, 0.1])
+    full = np.asarray(thrusters.thrust_of_pwm(np.full(3, 1900.0)))
+    np.testing.assert_allclose(full, [50, 20, 50])

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any, overload
 
@@ -31,6 +32,7 @@ from marine_sim_ros.model.xml import Element, Reader, Source
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
 __all__ = [
+    'SCOPE',
     'Draft',
     'Options',
     'Plugin',
@@ -145,6 +147,20 @@ def _usable(name: str, file: Path) -> str:
     return plain if re.match('[A-Za-z]', plain) else f'vehicle_{plain}'.rstrip('_')
 
 
+SCOPE = '_scope'
+"""Attribute of a <plugin> with the names of the nested models that it is in, as ``left/``."""
+
+
+def _scopes_of(reader: Reader) -> Iterator[str]:
+    """Yield the scope of the plugin that an element is in, then those around it."""
+    at: Any = reader.element
+    while at is not None and at.get(SCOPE) is None:
+        at = at.getparent()
+    names = [] if at is None else [n for n in str(at.get(SCOPE)).split('/') if n]
+    for depth in range(len(names), 0, -1):
+        yield '/'.join(names[:depth]) + '/'
+
+
 def _sum_of(volumes: list[Volume]) -> Volume:
     """Return the sum of volumes of a link, about their common centre."""
     origin = '; '.join(v.volume.origin for v in volumes)
@@ -232,6 +248,13 @@ class Draft:
     def add_thruster(self, thruster: Thruster, index: str | int | None = '') -> None:
         """Add a thruster, with its number in the source; empty or None where it has none."""
         text = '' if index is None else str(index)
+        names = {known.name for known in self.thrusters}
+        if thruster.name in names:
+            number = next(n for n in count(2) if f'{thruster.name}_{n}' not in names)
+            self.assume(
+                f'a second thruster {thruster.name!r}: it is called {thruster.name}_{number}'
+            )
+            thruster = replace(thruster, name=own)
         self.thrusters.append(thruster)
         self._indices.append(int(text) if text.isdecimal() and len(text) < 10 else None)
 
@@ -287,8 +310,12 @@ class Draft:
     def scoped_name(self, reader: Reader, name: str, known: Mapping[str, Any]) -> str:
         """Return a name as it is, or that of the only element of this name in a nested model.
 
-        The name of the model itself may stand before it, as in ``rov::thruster``.
+        A plugin of a nested model means the elements of that model first. The name of the model
+        itself may stand before it, as in ``rov::thruster``.
         """
+        for scope in _scopes_of(reader):
+            if name and f'{scope}{name}' in known:
+                return f'{scope}{name}'
         model, _, inner = name.partition('/')
         if name not in known and inner in known and model == self.name:
             return inner

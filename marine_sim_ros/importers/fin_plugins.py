@@ -253,7 +253,7 @@ def read_lift_drag(plugin: Plugin, draft: Draft) -> None:
     reader = plugin.reader
     link = text_of(reader, 'link_name', plugin.reference).replace('::', '/')
     try:
-        draft.known_link(reader, link)
+        link = draft.known_link(reader, link)
         joint, why = hinge_of(draft, link)
         if why:
             raise reader.error(why)

@@ -54,7 +54,7 @@ def read_advanced_lift_drag(plugin: Plugin, draft: Draft) -> None:
     reader = plugin.reader
     link = text_of(reader, 'link_name', plugin.reference).replace('::', '/')
     try:
-        draft.known_link(reader, link)
+        link = draft.known_link(reader, link)
         if hinge_of(draft, link)[0] is not None or not draft.is_rigid(link):
             raise reader.error('its link moves against the body')
         _wing(reader, draft, link)
@@ -168,7 +168,7 @@ def read_foil(plugin: Plugin, draft: Draft) -> None:
         name_sail(plugin, draft)
         return
     try:
-        draft.known_link(reader, link)
+        link = draft.known_link(reader, link)
         if kind not in _FOILS:
             raise reader.error(f'<link_type> is {kind!r}; expected rudder, keel or sail')
         joint, why = hinge_of(draft, link)

@@ -97,7 +97,9 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
             'cw' if text_of(reader, 'turning_direction') == 'cw' else 'ccw',
             time_constant=number(reader, 'timeconstant_up', None, 0.0, 60.0),
             link=link,
-            shaft=text_of(reader, 'joint').replace('::', '/'),
+            shaft=draft.scoped_name(
+                reader, text_of(reader, 'joint').replace('::', '/'), draft.joints
+            ),
         ),
         index,
     )

@@ -173,7 +173,9 @@ def _add(
             'cw' if text_of(reader, 'turningDirection') == 'cw' else 'ccw',
             time_constant=lag if speed else None,
             link=link,
-            shaft=text_of(reader, 'jointName').replace('::', '/'),
+            shaft=draft.scoped_name(
+                reader, text_of(reader, 'jointName').replace('::', '/'), draft.joints
+            ),
         ),
         index,
     )

@@ -16,7 +16,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.description import Joint, Link, Shape
-from marine_sim_ros.importers.draft import Draft, Options, Plugin, flag, origin_of, text_of
+from marine_sim_ros.importers.draft import SCOPE, Draft, Options, Plugin, flag, origin_of, text_of
 from marine_sim_ros.importers.sdf_bodies import read_inertial, read_pose, read_shape
 from marine_sim_ros.importers.sdf_includes import expand_includes, folder_of, reader_of
 from marine_sim_ros.importers.tree import add_moving, choose_base, grow_tree
@@ -174,6 +174,7 @@ class _SdfReader:
         for element in reader.element.findall('joint'):
             self._joint(reader_of(element, reader), model, prefix, at)
         for element in reader.element.findall('plugin'):
+            element.set(SCOPE, prefix)
             self.plugins.append(Plugin(reader_of(element, reader)))
 
     def _link(self, reader: Reader, model: _Model, prefix: str, at: Pose) -> None:
