@@ -87,6 +87,8 @@ UNITS = st.sampled_from([1000, 1e-3, 1e6, 57.29578, -1, 9.81, 1e9, 0.01, 25.4])
 
 def replaced(text, pattern, which, make):
     found = list(pattern.finditer(text))
+    if not found:
+        return text
     match = found[which % len(found)]
     return text[: match.start()] + make(match.group()) + text[match.end() :]
 

@@ -107,3 +107,14 @@ def test_a_source_without_water_gets_drag_of_its_hull_and_says_so(read):
     description, vehicle = read(mjcf(BOX, medium='density="0"').replace('gravcomp="1.02"', ''))
     assert description.estimated
     assert vehicle.damping.quadratic[0, 0] > 0
+
+
+def test_a_warning_of_mujoco_is_told_once_in_our_words(read, capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    inside = '<custom><numeric name="x" data="nan"/><numeric name="y" data="nan"/></custom>'
+    description, _ = read(mjcf(inside=inside))
+    assert [t for t in description.assumptions if 'MuJoCo warns' in t]
+    captured = capfd.readouterr()
+    assert not captured.err
+    assert not captured.out
+    assert not (tmp_path / 'MUJOCO_LOG.TXT').exists()

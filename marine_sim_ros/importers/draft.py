@@ -251,9 +251,8 @@ class Draft:
         names = {known.name for known in self.thrusters}
         if thruster.name in names:
             number = next(n for n in count(2) if f'{thruster.name}_{n}' not in names)
-            self.assume(
-                f'a second thruster {thruster.name!r}: it is called {thruster.name}_{number}'
-            )
+            own = f'{thruster.name}_{number}'
+            self.assume(f'a second thruster {thruster.name!r}: it is called {own!r}')
             thruster = replace(thruster, name=own)
         self.thrusters.append(thruster)
         self._indices.append(int(text) if text.isdecimal() and len(text) < 10 else None)

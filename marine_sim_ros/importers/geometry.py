@@ -16,6 +16,7 @@ from marine_sim_ros.importers.description import Link, Shape
 from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.model.geometry import shapes
 from marine_sim_ros.model.geometry.meshes import load_mesh
+from marine_sim_ros.model.kinematics import FARTHEST
 
 __all__ = ['box_around', 'gazebo_volume', 'solid', 'usable_collisions']
 
@@ -34,8 +35,9 @@ def solid(shape: Shape, folder: Path, told: list[str]) -> shapes.Shape:
 
 
 def _own_frame(shape: Shape, folder: Path, told: list[str]) -> shapes.Shape:
-    if shape.kind != 'mesh' and min(shape.size) < _DOT:
-        raise ModelError(f'its size is {min(shape.size):g} m; it is smaller than {_DOT:g} m')
+    if shape.kind != 'mesh' and not all(_DOT <= edge <= FARTHEST for edge in shape.size):
+        sizes = ' x '.join(f'{edge:g}' for edge in shape.size)
+        raise ModelError(f'its size is {sizes} m; expected {_DOT:g} to {FARTHEST:g} m')
     if shape.kind == 'box':
         return shapes.box(np.array(shape.size))
     if shape.kind == 'cylinder':

@@ -56,11 +56,18 @@ def read_mjcf(path: Path, options: Options) -> Draft:
     """
     mujoco = require('mujoco', 'import of MJCF')
     _check_files(path)
+    warnings: list[str] = []
+    mujoco.set_mju_user_warning(warnings.append)  # else it writes MUJOCO_LOG.TXT
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
+        draft = _MjcfReader(mujoco, model, path, options).read()
     except (ValueError, RuntimeError) as error:
         raise ModelError(f'{path}: MuJoCo: {" ".join(str(error).split())[:500]}') from None
-    return _MjcfReader(mujoco, model, path, options).read()
+    finally:
+        mujoco.set_mju_user_warning(None)
+    for text in dict.fromkeys(' '.join(w.split()) for w in warnings[:20]):
+        draft.assume(f'MuJoCo warns: {text[:300]}')
+    return draft
 
 
 def _check_files(path: Path) -> None:
@@ -261,6 +268,8 @@ class _MjcfReader:
                     )
                 )
         linear, quadratic = self._damping(root)
+        if not np.all(np.isfinite([linear, quadratic])):
+            raise ModelError(f'{self.path}: the fluid forces of MuJoCo are not finite')
         if not (np.any(linear) or np.any(quadratic)):
             return
         origin = 'fluid forces of MuJoCo at 1 and 2 m/s or rad/s, one axis at a time'

@@ -66,6 +66,11 @@ def read_stage(path: Path, options: Options) -> Draft:
         draft = _StageReader(stage, path, options).read()
     except pxr('Tf').ErrorException as error:
         raise ModelError(f'{path}: is no USD: {reason(error)}') from None
+    except (TypeError, ValueError) as error:  # of values whose type is not that of the schema
+        words = ' '.join(str(error).split())[:200]
+        raise ModelError(
+            f'{path}: an attribute is not of the type of its schema: {words}'
+        ) from None
     del delegate
     if missing:
         draft.drop(f'layers that are not there, and what they hold: {", ".join(missing[:8])}')
@@ -329,6 +334,8 @@ class _StageReader:
             rule = f'{origin}: no mass and no collisions: 1 kg and 1 kg·m², the default of PhysX'
             self.draft.assume(rule)
             return Inertial(Sourced(1.0, rule, True), IDENTITY, Sourced(np.eye(3), rule, True))
+        if not np.all(np.isfinite([mass, *moments, *center])):
+            raise ModelError(f'{origin}: its mass, inertia or centre of mass is not finite')
         given = self._value(body.prim, 'physics:principalAxes')
         turn = axes if counted or (given is not None and given.GetLength() > 0) else None
         local = Pose(
