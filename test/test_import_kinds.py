@@ -290,3 +290,20 @@ def test_a_boat_that_slices_its_hulls_has_two_cylinders(read, given, radius):
     )
     _, vehicle = read(robot(link(mass=60), block))
     assert vehicle.buoyancy.volume == pytest.approx(2 * np.pi * radius**2 * 2.2, rel=0.01)
+
+
+# Thrusters of UUV Simulator
+
+
+def test_a_command_ends_where_the_table_of_a_thruster_does(read):
+    """A clamp far beyond the table would leave a thruster that is on or off."""
+    plugin = (
+        '<link name="prop"/>' + fixed('prop', '-0.4 0 0') + '<gazebo><plugin name="t" '
+        'filename="libuuv_thruster_ros_plugin.so"><linkName>prop</linkName><thrusterID>0'
+        '</thrusterID><clampMin>-100</clampMin><clampMax>100</clampMax><conversion>'
+        '<type>LinearInterp</type><inputValues>-1 -0.5 0 0.5 2</inputValues>'
+        '<outputValues>-12 -4 0 10 40</outputValues></conversion></plugin></gazebo>'
+    )
+    _, vehicle = read(robot(link(), plugin))
+    found = [thrust(vehicle, pulse)[0] for pulse in (1100.0, 1300.0, 1600.0, 1900.0)]
+    np.testing.assert_allclose(found, [-12, -4, 10, 40], atol=1e-9)

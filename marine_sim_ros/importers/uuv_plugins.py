@@ -405,7 +405,10 @@ def _states(
     """Return the lowest and highest command of a thruster, and where they are from."""
     low, high = number(reader, 'clampMin'), number(reader, 'clampMax')
     if low is not None and high is not None and low.value < high.value:
-        return min(low.value, 0.0), max(high.value, 0.0), (origin_of(reader), False)
+        ends = min(low.value, 0.0), max(high.value, 0.0)
+        if table is not None:  # beyond its ends the thrust stays
+            ends = max(ends[0], min(table.value[0], 0.0)), min(ends[1], max(table.value[-1], 0.0))
+        return *ends, (origin_of(reader), False)
     if table is not None:
         largest = float(np.max(np.abs(table.value)))
         return -largest, largest, (table.origin, False)
