@@ -146,6 +146,9 @@ class Ground:
     def sticks(self, *, x=0, y=0, z=500, r=0, system=None, **more) -> None:
         self.mav.manual_control_send(system or self.system, x, y, z, r, 0, **more)
 
+    def press(self, buttons: int, buttons2: int = 0, *, x=0, y=0, z=500, r=0) -> None:
+        self.mav.manual_control_send(self.system, x, y, z, r, buttons, buttons2=buttons2)
+
     def override(self, **channels: int) -> None:
         """Override channels c1 to c18; the others are left."""
         widths = [channels.get(f'c{k}', LEAVE) for k in range(1, 19)]
@@ -869,6 +872,15 @@ def item_of(number, name):
     )
 
 
+def request_old(g):
+    """Request item 0 of no mission by MISSION_REQUEST: type of the ACK, or True for an item."""
+    start = g.now
+    g.mav.mission_request_send(g.system, 1, 0, 0)
+    g.run(1.5, lambda: g.since(start, 'MISSION_ACK') or g.since(start, 'MISSION_ITEM'))
+    ack = g.since(start, 'MISSION_ACK')
+    return ack[0].type if ack else bool(g.since(start, 'MISSION_ITEM'))
+
+
 ANSWERS = [
     Row('PARAM_REQUEST_READ SYSID_MYGCS', read_parameter('SYSID_MYGCS')),
     Row('PARAM_REQUEST_READ unknown', read_parameter('NO_SUCH')),
@@ -909,6 +921,26 @@ ANSWERS = [
     )),
     *(Row(f'COMMAND_INT {n}: result', result_of(n, *params, integer=True))
       for n, *params in ((115, 400.0), (178, 0, 0.5), (176, 1, 19), (31010,), (410,))),
+    *(commands_of(*row) for row in (
+        (182, 'DO_REPEAT_RELAY', 0, 1, 1), (198, 'DO_SET_ROI_SYSID', 1),
+        (202, 'DO_DIGICAM_CONFIGURE'), (204, 'DO_MOUNT_CONFIGURE'),
+    )),
+    *(Row(f'COMMAND_INT {name}: result', result_of(n, *params, integer=True))
+      for n, name, *params in (
+          (16, 'NAV_WAYPOINT'), (17, 'NAV_LOITER_UNLIM'), (20, 'NAV_RETURN_TO_LAUNCH'),
+          (21, 'NAV_LAND'), (181, 'DO_SET_RELAY', 0, 1), (183, 'DO_SET_SERVO', 9, 1500),
+          (185, 'DO_FLIGHTTERMINATION 0', 0), (192, 'DO_REPOSITION'),
+          (195, 'DO_SET_ROI_LOCATION'), (197, 'DO_SET_ROI_NONE'), (201, 'DO_SET_ROI'),
+          (203, 'DO_DIGICAM_CONTROL'), (205, 'DO_MOUNT_CONTROL'), (207, 'DO_FENCE_ENABLE'),
+          (209, 'DO_MOTOR_TEST', 1, 0, 50, 1), (211, 'DO_GRIPPER', 1, 1),
+          (218, 'DO_AUX_FUNCTION', 9, 1), (224, 'DO_SET_MISSION_CURRENT 99', 99),
+          (241, 'PREFLIGHT_CALIBRATION'), (245, 'PREFLIGHT_STORAGE'), (300, 'MISSION_START'),
+          (400, 'COMPONENT_ARM_DISARM 1', 1), (400, 'COMPONENT_ARM_DISARM 0', 0),
+          (401, 'RUN_PREARM_CHECKS'), (510, 'GET_MESSAGE_INTERVAL', 30),
+          (511, 'SET_MESSAGE_INTERVAL -5', 30, -5), (512, 'REQUEST_MESSAGE', 148),
+          (520, 'REQUEST_AUTOPILOT_CAPABILITIES', 1), (601, 'DO_JUMP_TAG', 1),
+          (42428, 'DO_SEND_BANNER'), (42007, 'SET_EKF_SOURCE_SET', 1),
+          (42651, 'BATTERY_RESET', 1, 100))),
     Row('DO_SET_HOME here: result', result_of(179, 1)),
     Row('DO_SET_HOME 0, 0: result', result_of(179, 0)),
     Row('SET_MESSAGE_INTERVAL SERVO_OUTPUT_RAW 20 Hz', interval(36, 20)),
@@ -937,6 +969,7 @@ ANSWERS = [
     Row('MISSION_CLEAR_ALL: type of the ACK', clear),
     Row('MISSION_REQUEST_LIST of none: items', download),
     Row('MISSION_REQUEST_INT 0 of none', request_item(0)),
+    Row('MISSION_REQUEST 0 of none: type of the ACK', request_old),
     Row('DO_SET_MODE 3 without a mission', set_mode(3, True)),
     Row('MISSION_COUNT 3: type of the ACK', upload(mission_here((2, 0), (2, 2)))),
     Row('MISSION_REQUEST_LIST of 3: items', download),
@@ -1130,6 +1163,43 @@ MEASURED: dict[str, Any] = {
     'fence of 1 item: type of the ACK': None,
     'rally of 1 item: type of the ACK': 15,
     'MISSION_CLEAR_ALL at the end: type of the ACK': 0,
+    'DO_REPEAT_RELAY: result': 0,
+    'DO_SET_ROI_SYSID: result': 0,
+    'DO_DIGICAM_CONFIGURE: result': 0,
+    'DO_MOUNT_CONFIGURE: result': 4,
+    'COMMAND_INT NAV_WAYPOINT: result': 3,
+    'COMMAND_INT NAV_LOITER_UNLIM: result': 0,
+    'COMMAND_INT NAV_RETURN_TO_LAUNCH: result': 3,
+    'COMMAND_INT NAV_LAND: result': 0,
+    'COMMAND_INT DO_SET_RELAY: result': 0,
+    'COMMAND_INT DO_SET_SERVO: result': 0,
+    'COMMAND_INT DO_FLIGHTTERMINATION 0: result': 4,
+    'COMMAND_INT DO_REPOSITION: result': 3,
+    'COMMAND_INT DO_SET_ROI_LOCATION: result': 0,
+    'COMMAND_INT DO_SET_ROI_NONE: result': 0,
+    'COMMAND_INT DO_SET_ROI: result': 0,
+    'COMMAND_INT DO_DIGICAM_CONTROL: result': 0,
+    'COMMAND_INT DO_MOUNT_CONTROL: result': 4,
+    'COMMAND_INT DO_FENCE_ENABLE: result': 0,
+    'COMMAND_INT DO_MOTOR_TEST: result': 4,
+    'COMMAND_INT DO_GRIPPER: result': 4,
+    'COMMAND_INT DO_AUX_FUNCTION: result': 0,
+    'COMMAND_INT DO_SET_MISSION_CURRENT 99: result': 2,
+    'COMMAND_INT PREFLIGHT_CALIBRATION: result': 3,
+    'COMMAND_INT PREFLIGHT_STORAGE: result': 2,
+    'COMMAND_INT MISSION_START: result': 4,
+    'COMMAND_INT COMPONENT_ARM_DISARM 0: result': 0,
+    'COMMAND_INT RUN_PREARM_CHECKS: result': 0,
+    'COMMAND_INT GET_MESSAGE_INTERVAL: result': 0,
+    'COMMAND_INT SET_MESSAGE_INTERVAL -5: result': 0,
+    'COMMAND_INT REQUEST_MESSAGE: result': 0,
+    'COMMAND_INT REQUEST_AUTOPILOT_CAPABILITIES: result': 0,
+    'COMMAND_INT DO_JUMP_TAG: result': 4,
+    'COMMAND_INT DO_SEND_BANNER: result': 0,
+    'COMMAND_INT SET_EKF_SOURCE_SET: result': 0,
+    'COMMAND_INT BATTERY_RESET: result': 0,
+    'MISSION_REQUEST 0 of none: type of the ACK': True,
+    'COMMAND_INT COMPONENT_ARM_DISARM 1: result': 0,
 }
 """Answers of ArduSub 4.5.0 to ``ANSWERS``; numbers are of MAV_RESULT and MAV_MISSION_RESULT."""
 
@@ -1150,9 +1220,34 @@ OURS: dict[str, tuple[Any, str]] = {
             *('DO_FENCE_ENABLE', 'DO_MOTOR_TEST', 'DO_GRIPPER', 'DO_SPRAYER', 'DO_AUX_FUNCTION'),
             *('PREFLIGHT_STORAGE', 'RUN_PREARM_CHECKS', 'DO_JUMP_TAG', 'IMAGE_START_CAPTURE'),
             *('VIDEO_START_CAPTURE', 'SET_EKF_SOURCE_SET', 'BATTERY_RESET', 'DO_SET_HOME here'),
+            'DO_REPEAT_RELAY',
+            'DO_SET_ROI_SYSID',
+            'DO_DIGICAM_CONFIGURE',
+            'DO_MOUNT_CONFIGURE',
+            'COMMAND_INT DO_SET_RELAY',
+            'COMMAND_INT DO_SET_SERVO',
+            'COMMAND_INT DO_SET_ROI_LOCATION',
+            'COMMAND_INT DO_SET_ROI_NONE',
+            'COMMAND_INT DO_SET_ROI',
+            'COMMAND_INT DO_DIGICAM_CONTROL',
+            'COMMAND_INT DO_MOUNT_CONTROL',
+            'COMMAND_INT DO_FENCE_ENABLE',
+            'COMMAND_INT DO_MOTOR_TEST',
+            'COMMAND_INT DO_GRIPPER',
+            'COMMAND_INT DO_AUX_FUNCTION',
+            'COMMAND_INT PREFLIGHT_STORAGE',
+            'COMMAND_INT RUN_PREARM_CHECKS',
+            'COMMAND_INT DO_JUMP_TAG',
+            'COMMAND_INT SET_EKF_SOURCE_SET',
+            'COMMAND_INT BATTERY_RESET',
             'DO_SET_HOME 0, 0',
         )
     },
+    'COMMAND_INT DO_REPOSITION: result': (DENIED, 'not in GUIDED; ArduSub has no such command'),
+    'MISSION_REQUEST 0 of none: type of the ACK': (
+        13,
+        'ArduSub sends home, of which MISSION_COUNT has none',
+    ),
     'REQUEST_AUTOPILOT_CAPABILITIES: result': (ACCEPTED, 'whatever parameter 1 is'),
     'SET_MESSAGE_INTERVAL WIND_COV': ((UNSUPPORTED, 0), 'a message of the dialect'),
     'REQUEST_MESSAGE PARAM_VALUE': ((FAILED, False), 'ArduSub accepts, and sends nothing'),
@@ -1203,6 +1298,86 @@ def change_speed(g):
     return result, sorted(found)[-len(found) // 10]
 
 
+def button(*pressed, then=0.5, see=None, **sticks):
+    """Press buttons, one message after the other, release them; then move the sticks."""
+
+    def play(g):
+        g.mode(MANUAL)
+        g.repeat(0.1, lambda: g.sticks(**sticks))
+        g.run(0.5)
+        for number in pressed:
+            g.quiet()
+            bits = 1 << number
+            g.repeat(0.1, lambda bits=bits: g.press(bits & 0xFFFF, bits >> 16, **sticks))
+            g.run(0.5)
+            g.quiet()
+            g.repeat(0.1, lambda: g.sticks(**sticks))
+            g.run(then)
+        return (see or channel(5))(g)
+
+    return play
+
+
+def in_mode(g):
+    return g.last('HEARTBEAT').custom_mode
+
+
+def is_armed(g):
+    return g.armed
+
+
+def override_high(number, width):
+    """Override a channel above 8 once; return its width, and that after it was released."""
+
+    def play(g):
+        g.mode(MANUAL)
+        g.override(**{f'c{number}': width})
+        g.run(0.5)
+        held = channel(number)(g)
+        g.override(**{f'c{number}': 65534})
+        g.run(0.5)
+        return held, channel(number)(g)
+
+    return play
+
+
+def silence_with(enable):
+    """Fall silent with FS_GCS_ENABLE: armed and in which mode after 8 s."""
+
+    def play(g):
+        g.mode(ALT_HOLD)
+        set_parameter('FS_GCS_ENABLE', enable)(g)
+        g.beats = False
+        g.run(8)
+        found = g.armed, in_mode(g)
+        g.beats = True
+        g.run(2)
+        set_parameter('FS_GCS_ENABLE', 2)(g)
+        if not g.armed:
+            g.command(400, 1)
+        return found
+
+    return play
+
+
+MOTION_ROWS += [
+    Row('MANUAL_CONTROL button 12 (gain down), then x 1000: channel 5', button(12, x=1000), 1600),
+    Row('MANUAL_CONTROL button 11 (gain up), then x 1000: channel 5', button(11, x=1000), 1700),
+    Row('MANUAL_CONTROL button 2 (ALT_HOLD): mode', button(2, see=in_mode), ALT_HOLD),
+    Row('MANUAL_CONTROL button 3 (STABILIZE): mode', button(3, see=in_mode), STABILIZE),
+    Row('MANUAL_CONTROL button 4 (disarm): armed', button(4, see=is_armed, then=1.5), False),
+    Row('MANUAL_CONTROL button 6 (arm): armed', button(6, see=is_armed, then=1.5), True),
+    Row('MANUAL_CONTROL button 10 (tilt up): channel 8', button(10, see=channel(8)), 1500),
+    Row('MANUAL_CONTROL button 14 (lights up) twice: channel 9',
+        button(14, 14, see=channel(9)), 1300),
+    Row('MANUAL_CONTROL button 13 (lights down): channel 9', button(13, see=channel(9)), 1200),
+    Row('MANUAL_CONTROL buttons2, bit 20, which has no function: channel 5', button(20), 1500),
+    *(Row(f'RC_CHANNELS_OVERRIDE {n} 1700: while it holds, and released',
+          override_high(n, 1700), (1700, 0)) for n in range(9, 17)),
+    *(Row(f'RC_CHANNELS_OVERRIDE {n} 1700: while it holds, and released',
+          override_high(n, 1700), (0, 0), (1700, 0), 'ArduSub has 16 channels, MAVLink 18')
+      for n in (17, 18)),
+]  # fmt: skip
 MOTION_ROWS += [
     Row('DO_CHANGE_SPEED 0.2, then a position: result, m/s', change_speed,
         (ACCEPTED, near(0.14, 0.05)), (ACCEPTED, near(0.2, 0.06)), SLOW),
@@ -1216,3 +1391,21 @@ MOTION_ROWS += [
     Row('silence of the ground station: disarmed, after s', silence, (True, near(3, 0.7)),
         physical=True),
 ]  # fmt: skip
+
+_CARRIES = 'it carries what other rows are about'
+_CALIBRATES = 'it keeps the firmware from arming until it is booted anew; measured by hand: '
+WITHOUT_ROWS = {
+    'HEARTBEAT': 'every row sends it; the rows of silence leave it out',
+    'COMMAND_LONG': _CARRIES,
+    'SET_POSITION_TARGET_LOCAL_NED': 'the rows named by its frames: LOCAL_NED, BODY_NED, ...',
+    'SET_POSITION_TARGET_GLOBAL_INT': 'the rows of GLOBAL_INT',
+    'MISSION_ITEM_INT': _CARRIES,
+    'SETUP_SIGNING': 'the rig would no longer be heard; test_mavlink.py has signing',
+    'PREFLIGHT_REBOOT_SHUTDOWN': 'it would end the firmware under test',
+    'FIXED_MAG_CAL_YAW': _CALIBRATES + 'ACCEPTED',
+    'DO_START_MAG_CAL': _CALIBRATES + 'ACCEPTED',
+    'DO_ACCEPT_MAG_CAL': _CALIBRATES + 'FAILED',
+    'DO_CANCEL_MAG_CAL': _CALIBRATES + 'ACCEPTED',
+}
+"""Messages and commands of coverage.py that no row sends, and why. Those that are refused with a
+status text alone, and those that are ignored, have no answer that a row could compare."""

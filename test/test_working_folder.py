@@ -81,6 +81,8 @@ def test_a_module_is_run_without_the_working_folder(python, folder, tmp_path):
         ('analyze', '../r', '-o', 'report', '--table', 'none'),
         ('sweep', 'SWEEP', '--out', 'sweep', '--workers', '2'),
         ('bench', '--help'),
+        ('doctor', 'simple_rov'),
+        ('export-sdf', 'simple_rov'),
         ('list', 'vehicles'),
     ],
     ids=lambda words: words[0],
@@ -110,17 +112,21 @@ def test_a_command_imports_nothing_from_the_working_folder(words, folder, tmp_pa
 
 @needs_command
 @pytest.mark.ros
+@pytest.mark.parametrize('how', ['separate', 'composed'])
 def test_the_nodes_of_a_run_import_nothing_from_the_working_folder(
-    processes, ros_environment, folder
+    processes, ros_environment, folder, how
 ):
-    """Separate processes, and a recorder that the console starts in the middle of a run."""
+    """Nodes of a run, and a recorder that the console starts in the middle of one."""
     words = ('run', 'bluerov2', '--scenario', 'dive', '--duration', '0.1', '--record', 'r')
+    words += () if how == 'separate' else ('--composed',)
     process = processes.start(
         COMMAND, *words, '--real-time-factor', '0', cwd=folder, stdin=subprocess.DEVNULL
     )
     out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode in (0, 1), out
     assert not ran(folder)
+    if how == 'composed':
+        return
     recorder = processes.start(
         *module_command('marine_sim_ros.nodes.recorder', '--ros-args', '-p', 'directory:=again'),
         cwd=folder,
