@@ -1377,6 +1377,8 @@ MOTION_ROWS += [
     *(Row(f'RC_CHANNELS_OVERRIDE {n} 1700: while it holds, and released',
           override_high(n, 1700), (0, 0), (1700, 0), 'ArduSub has 16 channels, MAVLink 18')
       for n in (17, 18)),
+    *(Row(f'silence with FS_GCS_ENABLE {n}: armed, mode', silence_with(n), (True, ALT_HOLD),
+          physical=True) for n in (0, 1, 3)),  # ours has 2 alone, and says so to PARAM_SET
 ]  # fmt: skip
 MOTION_ROWS += [
     Row('DO_CHANGE_SPEED 0.2, then a position: result, m/s', change_speed,
