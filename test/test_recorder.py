@@ -348,3 +348,48 @@ def test_without_rosbags_the_recorder_writes_the_same_by_rosbag2_py(processes, t
     for name in per_tick:
         assert list(other[name]) == list(own[name]), name
     assert json.dumps(sorted(other)) == json.dumps(sorted(own))
+
+
+@pytest.fixture
+def watcher(ros_environment):
+    result = Watcher()
+    yield result
+    result.close()
+
+
+@pytest.mark.parametrize('composed', [True, False], ids=['composed', 'separate'])
+def test_each_reset_begins_a_recording(processes, watcher, tmp_path, composed):
+    """Each part is what a run without a reset is, up to where it ends."""
+    from nav_msgs.msg import Odometry
+    from std_srvs.srv import Trigger
+
+    watcher.listen('odom', Odometry)
+    odom, folder, step = watcher.seen['odom'], tmp_path / 'run', round(STEP * 1e9)
+    process = processes.marine_sim(
+        'run', 'bluerov2', '--dt', STEP, '--record', folder, *['--composed'] * composed
+    )  # fmt: skip
+    reset = watcher.node.create_client(Trigger, 'reset')
+    for _ in range(2):
+        watcher.until(lambda: odom and odom[-1].header.stamp.sec >= 1)
+        watcher.until(reset.service_is_ready)
+        future = reset.call_async(Trigger.Request())
+        watcher.until(future.done)
+        assert future.result().success
+        watcher.until(lambda: odom[-1].header.stamp.sec < 1)
+    watcher.until(lambda: odom[-1].header.stamp.sec >= 1)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    parts = [folder, folder / 'reset_1', folder / 'reset_2']
+    runs = []
+    for part in parts:
+        assert f'bag       {part / "bag"}' in output
+        found = recorded(part, 'bluerov2')
+        stamps = list(found['odom'])
+        assert stamps == list(range(0, len(stamps) * step, step))
+        assert len(stamps) == manifest(part)['ticks'] > 1 / STEP
+        assert set(found['wrench/drag']) <= set(stamps)
+        assert 'base_link' in found['robot_description'][0].data
+        runs.append([repr(found['odom'][stamp].pose.pose) for stamp in stamps[: round(1 / STEP)]])
+    assert runs[0] == runs[1] == runs[2]
+    assert not (folder / 'reset_3').exists()

@@ -10,6 +10,7 @@ Writes: <directory>/bag (rosbag2, MCAP; times are simulation time) and <director
 With ``recorder: ros2_bag`` it is `ros2 bag record` that writes the bag (times are those of
 receipt); this node starts and ends it, and counts what it lost in a warning and the manifest.
 Parameters: the common ones, and those below.
+A reset begins a recording of its own, <directory>/reset_1 and so on: a bag has one time.
 Failure: when the disk is full the bag is closed as far as it goes, the node ends with exit code 1
 and one line that names the file; the run itself goes on.
 """
@@ -25,6 +26,8 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
+from rclpy.serialization import serialize_message
+from std_msgs.msg import String
 
 from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.core.errors import MarineSimError
@@ -46,6 +49,8 @@ __all__ = ['RecorderNode', 'main']
 QUIET = 0.3
 FARTHEST_AHEAD = 3600 * NANOSECONDS
 """ns that a stamp may be ahead of the newest odom; beyond that it is of another clock."""
+_SETTLING = 20
+"""Ticks after a reset in which messages of before it may still come."""
 OFTEN = topics.ACK_WINDOW // 2  # ticks, after which the owner is told that they are written
 PARAMETERS = (
     Parameter('directory', 'out/run', 'new or empty folder to write to'),
@@ -62,18 +67,22 @@ class RecorderNode(SuiteNode):
     def __init__(self, *, fleet: FleetRecording | None = None, **options: Any) -> None:
         """Create it as ``recorder`` and open the bag, or join that of a fleet."""
         super().__init__('recorder', PARAMETERS, **options)
-        self._directory = Path(self.values['directory'])
         self._settings = json.loads(self.values['manifest'])
         self._manifest = Manifest(self._settings, self.vehicle)
         self._stamp, self._step, self._last_message = 0, 1, wall.monotonic()
-        named, self._every_tick = recorded.recorded_topics(self), recorded.every_tick(self)
-        self._files = RecorderFiles(self, self._directory, fleet)
-        self._bag = self._files.bag(named)
+        self._named, self._every_tick = recorded.recorded_topics(self), recorded.every_tick(self)
+        self._kept: dict[str, bytes] = {}
+        """Last message of each topic that who comes late gets."""
+        self._settled = -1
+        """Stamp (ns) after a reset until which later ones are of before it."""
+        self._files = RecorderFiles(self, Path(self.values['directory']), fleet)
+        self._bag = self._files.bag(self._named)
         self._readiness = Readiness(self._bag, self._every_tick)
         self._progress = Progress({*self._every_tick, *recorded.once(self)} & {*self._bag.heard})
         self._written = NumbersPublisher(self, topics.WRITTEN, Time())
         for name in self._bag.heard:
-            recorded.subscribe_to(self, name, named[name], partial(self._take, named[name], name))
+            topic = self._named[name]
+            recorded.subscribe_to(self, name, topic, partial(self._take, topic, name))
         self.create_timer(0.05, self._tell, clock=self.wall_clock)
 
     def _take(self, topic: topics.Topic, full: str, data: bytes) -> None:
@@ -93,20 +102,50 @@ class RecorderNode(SuiteNode):
         if own is not None and not 0 <= own <= self._stamp + FARTHEST_AHEAD:
             self.warn_throttled(f'{topic.name}: a stamp of {own / NANOSECONDS:g} s; not recorded')
             return
+        if own is not None and self._stamp < self._settled < own:
+            return
         if topic.per_tick and not topic.shared:  # others may never be quiet, as diagnostics
             self._last_message = wall.monotonic()
         if topic is topics.ODOM:
             before, (self._stamp, numbers) = self._stamp, read(Odometry, data)
-            self._step = max(self._stamp - before, 1)
             if self._stamp < before:
-                self.warn_throttled('the run was reset: the bag has both, the manifest its end')
-                self._manifest = Manifest(self._settings, self.vehicle)
+                self._begin_again()
+            else:
+                self._step = max(self._stamp - before, 1)
+            if not self._manifest.ticks:
+                self._describe()
             self._manifest.add(self._stamp, numbers[:7], numbers[7:])
         waited = None if topic.sometimes else own  # a sensor with a rate: its node's tick is
         self._progress.take(full, waited, self._last_message)
         if self._progress.reached:  # else the owner would wait for the timer
             self._tell()
+        if topic.transient_local:
+            self._kept[full] = untagged(data)
         self._bag.write(full, self._stamp if own is None else own, untagged(data))
+
+    def _begin_again(self) -> None:
+        """Close the recording of before a reset; go on in one of its own where that can be."""
+        if self._files.splits:
+            before = self._files.folder
+            self._finish()
+            self._files.begin_part()
+            self._bag = self._files.bag(self._named)
+            said = f'{before} is complete, and {self._files.folder} goes on'
+        else:
+            said = 'the bag has both, the manifest its end'
+        self.warn_throttled(f'the run was reset: {said}')
+        self._manifest = Manifest(self._settings, self.vehicle)
+        self._settled = self._stamp + _SETTLING * self._step
+        if self._files.splits:
+            for full, data in self._kept.items():
+                self._bag.write(full, self._stamp, data)
+
+    def _describe(self) -> None:
+        """Write the URDF: who reads a recording opens no file that it names."""
+        full = self.resolve_topic_name(topics.ROBOT_DESCRIPTION.name)
+        if full in self._bag.heard and full not in self._kept and self.vehicle.urdf:
+            text = serialize_message(String(data=self.vehicle.urdf))
+            self._bag.write(full, self._stamp, bytes(text))
 
     def _fail(self, text: str) -> None:
         self.warn_throttled(text, error=True)
@@ -126,7 +165,7 @@ class RecorderNode(SuiteNode):
         if self.finished:
             return False
         if self._bag.ended:
-            self._fail(f'{self._directory}: `ros2 bag record` has ended before the run')
+            self._fail(f'{self._files.folder}: `ros2 bag record` has ended before the run')
             return False
         if overdue := self._readiness.check(self._last_message):
             self.warn_throttled(f'`ros2 bag record` does not listen yet to {", ".join(overdue)}')
@@ -141,14 +180,17 @@ class RecorderNode(SuiteNode):
 
     def close(self) -> None:
         """Close the bag and write the manifest."""
-        # In lockstep there was one message of each of these topics for every tick.
-        names = self._every_tick if self._settings.get('lockstep', True) else ()
         try:
-            more = self._bag.close(dict.fromkeys(names, self._manifest.ticks))
-            self._files.write_manifest(self._manifest, more)
+            self._finish()
         except MarineSimError as error:
             self.get_logger().error(str(error))
             self.exit_code = 1
+
+    def _finish(self) -> None:
+        # In lockstep there was one message of each of these topics for every tick.
+        names = self._every_tick if self._settings.get('lockstep', True) else ()
+        more = self._bag.close(dict.fromkeys(names, self._manifest.ticks))
+        self._files.write_manifest(self._manifest, more)
 
 
 def main() -> None:

@@ -124,6 +124,13 @@ def _conclude(asked: bool, early: dict[str, int], codes: dict[str, int]) -> int:
 
 
 def _summary(folder: Path, wall: float) -> None:
+    """Print what was recorded: after a reset each part has a folder of its own."""
+    parts = sorted(folder.glob('reset_*'), key=lambda p: (len(p.name), p.name))
+    for part in (folder, *parts):
+        _print_recording(part, wall)
+
+
+def _print_recording(folder: Path, wall: float) -> None:
     manifest = folder / 'manifest.json'
     if not manifest.is_file():
         print(f'no recording in {folder}', file=sys.stderr)

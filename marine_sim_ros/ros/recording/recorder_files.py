@@ -13,6 +13,7 @@ from typing import Any
 
 from rclpy.parameter import Parameter
 
+from marine_sim_ros.bags.storage import unwritable
 from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.messages.topics import Topic
@@ -30,7 +31,33 @@ class RecorderFiles:
 
     def __init__(self, node: SuiteNode, folder: Path, fleet: FleetRecording | None) -> None:
         """Open nothing yet."""
-        self._node, self._folder, self._fleet = node, folder, fleet
+        self._node, self._first, self._fleet = node, folder, fleet
+        self._part = 0
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the part that is written: the first's, or ``reset_1`` and so on in it."""
+        return self._first / f'reset_{self._part}' if self._part else self._first
+
+    @property
+    def splits(self) -> bool:
+        """Whether a run that is reset gets a recording for each part.
+
+        The bag of a fleet has several clocks, and that of `ros2 bag record` has times of receipt.
+        """
+        return self._fleet is None and self._node.values['recorder'] == 'suite'
+
+    def begin_part(self) -> None:
+        """Let what comes go into a folder of its own.
+
+        Raises:
+            RecordingError: it cannot be made.
+        """
+        self._part += 1
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(self.folder, error) from None
 
     def bag(self, named: Mapping[str, Topic]) -> SuiteBag | Ros2Bag:
         """Return the bag for topics, by full name.
@@ -38,7 +65,7 @@ class RecorderFiles:
         Raises:
             RecordingError: it cannot be made, or nothing that writes bags is installed.
         """
-        path = self._folder / 'bag'
+        path = self.folder / 'bag'
         if self._fleet is not None:
             return SuiteBag(self._node, path, named, self._fleet)
         return RECORDERS[self._node.values['recorder']](self._node, path, named)
@@ -49,7 +76,7 @@ class RecorderFiles:
         Raises:
             RecordingError: it cannot be written.
         """
-        path = self._folder / 'manifest.json'
+        path = self.folder / 'manifest.json'
         if self._fleet is None:
             manifest.write(path, **more)
         else:
