@@ -10,7 +10,6 @@ from conftest import vehicle_of
 from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError, RunError
 from marine_sim_ros.core.state import rest
-from marine_sim_ros.engine.compiled import _check_settled
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.environment.waves import regular_waves
@@ -20,6 +19,7 @@ from marine_sim_ros.physics.rigid_body import (
     CHOICES,
     INTEGRATORS,
     SETTLED,
+    check_settled,
     integrator_of,
     unforced,
     unsettled,
@@ -122,10 +122,10 @@ def test_a_compiled_run_that_does_not_settle_is_an_error():
     velocity = np.zeros((3, 6))
     velocity[1:, 3:] = [[0.1, 0.2, 2.0], [20.0, 20.0, 90.0]]
     stamps, vehicle = np.array([0, 10, 20]) * 10**6, vehicle_of('surface_vessel')
-    _check_settled(vehicle, velocity[:2], stamps[:2], 0.01, 'auto')
-    _check_settled(vehicle, velocity, stamps, 0.01, 'semi_implicit')
+    check_settled(vehicle, velocity[:2], stamps[:2], 0.01, 'auto')
+    check_settled(vehicle, velocity, stamps, 0.01, 'semi_implicit')
     with pytest.raises(RunError, match=r'conserving does not converge at 0 m/s .* after 0.02 s'):
-        _check_settled(vehicle, velocity, stamps, 0.01, 'auto')
+        check_settled(vehicle, velocity, stamps, 0.01, 'auto')
 
 
 def test_an_integrator_that_adds_energy_to_a_hull_is_warned_of():

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from marine_sim_ros.control.settings import ControllerSettings
-from marine_sim_ros.core.errors import ParameterError, RunError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.random import stamp_words
 from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds, ticks_of
 from marine_sim_ros.core.state import State, is_physical
@@ -32,14 +32,7 @@ from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.arm.manipulator import by_efforts
-from marine_sim_ros.physics.rigid_body import (
-    AUTO,
-    CHOICES,
-    SETTLED,
-    integrator_of,
-    not_converging,
-    unsettled,
-)
+from marine_sim_ros.physics.rigid_body import CHOICES, check_settled
 from marine_sim_ros.sensors import SensorInputs
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.series import SensorRecord
@@ -249,19 +242,6 @@ def _check_physical(vehicle: Vehicle, kept: dict[str, np.ndarray], stamps: np.nd
         raise diverged(vehicle, float(after))
 
 
-def _check_settled(
-    vehicle: Vehicle, velocity: np.ndarray, stamps: np.ndarray, dt: float, integrator: str
-) -> None:
-    """Raise RunError where the iterations of the integrator ``conserving`` do not settle."""
-    if 'conserving' not in (integrator, integrator == AUTO and integrator_of(vehicle)):
-        return
-    change = unsettled(vehicle, velocity, dt)
-    wrong = np.flatnonzero(change > SETTLED)
-    if len(wrong):
-        error = not_converging(vehicle, velocity[wrong[0]], dt)
-        raise RunError(f'{error}, after {stamps[wrong[0]] / NANOSECONDS:g} s')
-
-
 def _inputs(kept: dict[str, np.ndarray], stamps: np.ndarray) -> SensorInputs:
     """Return what only some sensors need of every tick."""
     acceleration = kept.get('acceleration', np.zeros((len(stamps), 6)))
@@ -340,5 +320,5 @@ def simulate_compiled(
     )
     kept = program.run(scenario.initial_state())
     _check_physical(vehicle, kept, program.kept)
-    _check_settled(vehicle, kept['velocity'], program.kept, dt, integrator)
+    check_settled(vehicle, kept['velocity'], program.kept, dt, integrator)
     return trajectory_of(setting, kept, program.kept, seed), program.compile_time

@@ -17,6 +17,7 @@ from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace
 from marine_sim_ros.core.control_flow import traced, while_loop
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.spatial import momentum_rate, up_in_body
+from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State, Wrench, rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
@@ -35,10 +36,10 @@ __all__ = [
     'CHOICES',
     'INTEGRATORS',
     'SETTLED',
+    'check_settled',
     'integrator_of',
     'kinetic_energy',
     'net_wrench',
-    'not_converging',
     'step',
     'unforced',
     'unsettled',
@@ -182,7 +183,7 @@ def unforced(vehicle: Vehicle, state: State, environment: Environment, dt: float
             xp, unfinished, lambda s: (improved(s[0]), s[0], s[2] + 1), start
         )
         if xp is NUMPY and count == _MIDPOINTS and np.any(_last_change(free, before) > SETTLED):
-            raise not_converging(vehicle, nu, dt)
+            raise _not_converging(vehicle, nu, dt)
         return free
     for _ in range(1, _UNROLLED):
         free = improved(free)
@@ -205,12 +206,35 @@ def unsettled(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> np.ndarray:
     return _last_change(free, before)
 
 
+def check_settled(
+    vehicle: Vehicle, velocity: np.ndarray, stamps: np.ndarray, dt: float, integrator: str
+) -> None:
+    """Check a run (n ticks) for steps of ``conserving`` whose iterations did not settle.
+
+    Args:
+        vehicle: the vehicle.
+        velocity: (n, 6) before each step.
+        stamps: (n,) ns.
+        dt: step, s.
+        integrator: one of ``CHOICES``; with another one nothing iterates.
+
+    Raises:
+        RunError: the iterations of a step did not settle.
+    """
+    if 'conserving' not in (integrator, integrator == AUTO and integrator_of(vehicle)):
+        return
+    wrong = np.flatnonzero(unsettled(vehicle, velocity, dt) > SETTLED)
+    if len(wrong):
+        error = _not_converging(vehicle, velocity[wrong[0]], dt)
+        raise RunError(f'{error}, after {stamps[wrong[0]] / NANOSECONDS:g} s')
+
+
 def _last_change(free: np.ndarray, before: np.ndarray) -> np.ndarray:
     size = np.maximum(np.max(np.abs(free), axis=-1), np.finfo(float).tiny)
     return np.asarray(np.max(np.abs(free - before), axis=-1) / size)
 
 
-def not_converging(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> RunError:
+def _not_converging(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> RunError:
     """Return the error of a velocity (6,) with which ``conserving`` does not settle in a step."""
     speed, turn = (float(np.linalg.norm(part)) for part in np.split(velocity, 2))
     return RunError(
