@@ -225,6 +225,12 @@ FAULTS = {
     'inertia in kg mm2': (ROV, lambda t: t.replace('ixx="0.1"', 'ixx="1e5"').replace(
         'iyy="0.1"', 'iyy="1e5"').replace('izz="0.1"', 'izz="1e5"'), 'inertia-unit', WARNING),
     'degrees': (ROV, put(DOWN, 'rpy="180 0 0"'), 'angle-unit', WARNING),
+    'DVL without rpy': (ROV, put(ROBOT, '<sensor type="dvl" name="d"><origin xyz="0 0 -0.2"/>'
+                                 '</sensor></robot>'), 'sensor-view', WARNING),
+    'altimeter without rpy': (ROV, put(ROBOT, '<sensor type="altimeter" name="a"><origin xyz="0 0 '
+                                       '-0.2"/></sensor></robot>'), 'sensor-view', WARNING),
+    'sonar without rpy': (ROV, put(ROBOT, '<sensor type="imaging_sonar" name="s"><origin '
+                                   'xyz="0 0 -0.2"/></sensor></robot>'), 'sensor-view', WARNING),
     'not loading': (ROV, put('<C_PD2>5', '<C_PD2>five'), 'loads', ERROR),
 }  # fmt: skip
 

@@ -28,6 +28,7 @@ from marine_sim_ros.doctor import (
     thrusters,
     units,
     verdict,
+    views,
 )
 from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
@@ -66,6 +67,7 @@ CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType(
         'drag-twice': duplicates.drag_twice,
         'far-links': frames.sensor_links,
         'looks-down': signs.looks_down,
+        'sensor-view': views.sensor_view,
         'reachable-axes': thrusters.reachable_axes,
         'pulse': thrusters.pulse,
         'thruster-names': thrusters.names,

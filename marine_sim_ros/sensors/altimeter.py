@@ -145,6 +145,8 @@ ALTIMETER = SensorModel(
     rate=10.0,
     sees=True,
     label='Altimeter',
+    looks='x',
+    down=True,
     topics=(
         SensorTopic('range', 'sensor_msgs/msg/Range', _range),
         SensorTopic('confidence', 'std_msgs/msg/Float32', _confidence, unit='%'),

@@ -385,6 +385,8 @@ DVL = SensorModel(
     rate=5.0,
     sees=True,
     label='DVL',
+    looks='z',
+    down=True,
     topics=(
         SensorTopic('twist', 'geometry_msgs/msg/TwistWithCovarianceStamped', _twist),
         SensorTopic('figure_of_merit', 'std_msgs/msg/Float32', _figure_of_merit),

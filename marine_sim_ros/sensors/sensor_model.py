@@ -239,6 +239,8 @@ class SensorModel:
         video: reading (h, w, 3) uint8 that can be sent as video; empty: none.
         optical: whether its frame is an optical one (REP 103), ``<name>_optical_frame``: z along
             the x axis of its link or <origin>, x to the right, y down.
+        looks: axis of its frame along which it looks, ``x`` or ``z``; empty: none.
+        down: whether it is for the ground below the vehicle.
     """
 
     name: str
@@ -260,6 +262,8 @@ class SensorModel:
     executable: str = 'sensors'
     video: str = ''
     optical: bool = False
+    looks: str = ''
+    down: bool = False
 
     def topics_of(self, sensor: Sensor) -> tuple[SensorTopic, ...]:
         """Return the topics that a sensor of this kind has."""

@@ -185,6 +185,7 @@ IMAGING_SONAR = SensorModel(
     rate=10.0,
     sees=True,
     label='Imaging sonar',
+    looks='z',
     executable='sensor',
     topics=(
         SensorTopic('fan', 'sensor_msgs/msg/Image', _picture),
