@@ -26,7 +26,7 @@ _WORDS = (('ahead', 'astern'), ('to port', 'to starboard'), ('up', 'down'))
 
 def sensor_view(context: DescriptionContext) -> Iterator[Diagnostic]:
     """A DVL and an altimeter look down; no sonar looks straight up."""
-    for sensor in () if context.loaded is None else context.loaded.sensors:
+    for sensor in context.vehicle.sensors:
         model = SENSORS[sensor.kind]
         if not model.looks:
             continue

@@ -12,12 +12,10 @@ from collections import defaultdict
 
 import numpy as np
 
-from marine_sim_ros.importers.description import Sourced, Volume
+from marine_sim_ros.importers.description import GRAVITY, Sourced, Volume
 from marine_sim_ros.importers.draft import Draft, Plugin, number, origin_of, text_of
 
 __all__ = ['add_bladder', 'fill_bladders', 'read_buoyancy_engine']
-
-_GRAVITY = 9.80665
 
 
 def read_buoyancy_engine(plugin: Plugin, draft: Draft) -> None:
@@ -32,7 +30,7 @@ def read_buoyancy_engine(plugin: Plugin, draft: Draft) -> None:
     if draft.mentioned_density is None and reader.first('fluid_density') is not None:
         draft.mentioned_density = density
     ends = ' to '.join(
-        f'{density.value * _GRAVITY * (v.value - neutral.value):+.3g}' for v in (low, high)
+        f'{density.value * GRAVITY * (v.value - neutral.value):+.3g}' for v in (low, high)
     )
     add_bladder(
         draft, link, density.value * (start.value - neutral.value), origin_of(reader), ends
@@ -53,7 +51,7 @@ def add_bladder(
         center: (3,) in the link, m; default: its origin.
     """
     draft.drop(
-        f'{where}: the buoyancy engine stays at {mass * _GRAVITY:+.3g} N; its range of {ends} N '
+        f'{where}: the buoyancy engine stays at {mass * GRAVITY:+.3g} N; its range of {ends} N '
         'is not simulated'
     )
     place = np.zeros(3) if center is None else center

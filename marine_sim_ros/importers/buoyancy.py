@@ -11,7 +11,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.importers.bladders import fill_bladders
-from marine_sim_ros.importers.description import Link, Sourced, Volume
+from marine_sim_ros.importers.description import GRAVITY, Link, Sourced, Volume
 from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.importers.estimates import estimate_missing
 from marine_sim_ros.importers.geometry import box_around, gazebo_volume, solid, usable_collisions
@@ -22,7 +22,6 @@ _FLOATS = 1.15
 """A vehicle that could displace more than this times its mass floats at the surface."""
 _LIGHTEST, _HEAVIEST = 1e-4, 25.0
 _NEUTRAL = 1000.0
-_GRAVITY = 9.80665
 _OVER = np.array([0.0, 0.0, 0.02])
 
 
@@ -51,7 +50,7 @@ def add_weight_share(
         rule = f'{factor.origin}: buoyancy is a share of the weight'
         draft.water_density = Sourced(_NEUTRAL, rule)
     mass = draft.links[link].mass
-    volume = (factor.value * mass + force / _GRAVITY) / draft.water_density.value
+    volume = (factor.value * mass + force / GRAVITY) / draft.water_density.value
     origin = f'{factor.origin} · {mass:g} kg of the link'
     draft.volumes.append(Volume(link, Sourced(volume, origin), center, height))
 

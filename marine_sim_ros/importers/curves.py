@@ -12,7 +12,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_vector_quaternion
-from marine_sim_ros.importers.description import Sourced, Thruster
+from marine_sim_ros.importers.description import GRAVITY, Sourced, Thruster
 from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.sdf.poses import Pose
 
@@ -50,7 +50,7 @@ def thrust_limit(draft: Draft, name: str) -> Sourced[float]:
         value = beside.value[min(at, len(beside.value) - 1)]
         draft.assume(f'thruster {name!r}: at most {value:g} N, of {beside.origin}')
         return Sourced(value, beside.origin)
-    most = float(f'{_SHARE * draft.mass * 9.80665:.3g}')
+    most = float(f'{_SHARE * draft.mass * GRAVITY:.3g}')
     rule = f'no largest thrust in the source: {_SHARE:g} of the weight, {most:g} N (--max-thrust)'
     draft.assume(f'thruster {name!r}: {rule}')
     return Sourced(most, rule, True)

@@ -14,6 +14,7 @@ import numpy as np
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
 __all__ = [
+    'GRAVITY',
     'Fin',
     'Hydrodynamics',
     'Inertial',
@@ -28,6 +29,10 @@ __all__ = [
 ]
 
 T = TypeVar('T')
+
+
+GRAVITY = 9.80665
+"""m/s², standard."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
 __all__ = [
+    'QUARTER',
     'add_fin',
     'area_in_water',
     'hinge_of',
@@ -55,7 +56,7 @@ def turned(angle: float) -> Pose:
     return Pose(np.zeros(3), np.asarray(quaternion_from_rpy(0.0, 0.0, angle)))
 
 
-_QUARTER = Pose(np.zeros(3), np.asarray(quaternion_from_rpy(math.pi / 2, 0.0, 0.0)))
+QUARTER = Pose(np.zeros(3), np.asarray(quaternion_from_rpy(math.pi / 2, 0.0, 0.0)))
 """A quarter turn about the chord."""
 
 
@@ -271,7 +272,7 @@ def read_lift_drag(plugin: Plugin, draft: Draft) -> None:
     add_fin(draft, label if flap is None else flap.joint.name, where, pose, joint, values, flap)
     if flag(reader, 'radial_symmetry'):
         draft.assume(f'{where}: <radial_symmetry>: two surfaces at right angles')
-        add_fin(draft, f'{label}_across', where, pose.then(_QUARTER), None, values)
+        add_fin(draft, f'{label}_across', where, pose.then(QUARTER), None, values)
 
 
 def _flap(

@@ -14,10 +14,11 @@ from dataclasses import replace
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.description import Sourced
 from marine_sim_ros.importers.draft import Draft, Plugin, number, origin_of, text_of
 from marine_sim_ros.importers.fin_plugins import (
+    QUARTER,
     add_fin,
     area_in_water,
     hinge_of,
@@ -98,8 +99,7 @@ def _wing(reader: Reader, draft: Draft, link: str) -> None:
             'zero_lift_drag': none,
             'stall_angle': Sourced(math.pi / 2, f'{where}: linear'),
         }
-        quarter = Pose(np.zeros(3), np.asarray(quaternion_from_rpy(math.pi / 2, 0.0, 0.0)))
-        add_fin(draft, f'{link}_side', where, frame.then(quarter), None, across)
+        add_fin(draft, f'{link}_side', where, frame.then(QUARTER), None, across)
     span = math.sqrt(area.value * ratio)
     chord = value('mac', 0.0) or area.value / span
     half = 0.25 * density.value * area.value

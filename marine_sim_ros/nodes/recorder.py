@@ -130,15 +130,14 @@ class RecorderNode(SuiteNode):
             self._finish()
             self._files.begin_part()
             self._bag = self._files.bag(self._named)
+            for full, data in self._kept.items():
+                self._bag.write(full, self._stamp, data)
             said = f'{before} is complete, and {self._files.folder} goes on'
         else:
             said = 'the bag has both, the manifest its end'
         self.warn_throttled(f'the run was reset: {said}')
         self._manifest = Manifest(self._settings, self.vehicle)
         self._settled = self._stamp + _SETTLING * self._step
-        if self._files.splits:
-            for full, data in self._kept.items():
-                self._bag.write(full, self._stamp, data)
 
     def _describe(self) -> None:
         """Write the URDF: who reads a recording opens no file that it names."""

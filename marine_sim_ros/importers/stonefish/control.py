@@ -17,7 +17,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.importers.bladders import add_bladder
-from marine_sim_ros.importers.description import Fin, Sourced
+from marine_sim_ros.importers.description import GRAVITY, Fin, Sourced
 from marine_sim_ros.importers.draft import Draft, origin_of
 from marine_sim_ros.importers.stonefish.frames import in_ned, ned_pose
 from marine_sim_ros.importers.stonefish.parts import find_mesh
@@ -28,7 +28,6 @@ from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
 __all__ = ['read_ballast', 'read_rudder']
 
-_GRAVITY = 9.80665
 _DROP = -1e6
 """1/rad, slope of a lift that ends at once."""
 
@@ -81,7 +80,7 @@ def read_ballast(draft: Draft, reader: Reader, path: Path, density: float) -> No
     center = np.array([np.interp(first, sizes, centers[:, i]) for i in range(3)])
     frame = in_ned(ned_pose(reader.child('origin')))
     place = frame.then(Pose(center, IDENTITY.quaternion)).translation
-    ends = ' to '.join(f'{-density * _GRAVITY * v:+.3g}' for v in (sizes[-1], sizes[0]))
+    ends = ' to '.join(f'{-density * GRAVITY * v:+.3g}' for v in (sizes[-1], sizes[0]))
     link = draft.named_link(reader, 'link')
     add_bladder(draft, link, -density * first, where, ends, place)
 
