@@ -49,12 +49,13 @@ def lost(vehicle, ticks):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize('water', ['', WATER.format(drag='')])
-def test_momentum_and_energy_stay_over_a_minute(water):
-    """60 s at 5 ms; with added mass on the links, too. The first tick does not know its step."""
+@pytest.mark.parametrize('seconds', [5, pytest.param(60, marks=pytest.mark.weekly)])
+@pytest.mark.parametrize('water', ['', WATER.format(drag='')], ids=['dry', 'wet'])
+def test_momentum_and_energy_stay(water, seconds):
+    """At 5 ms; with added mass on the links, too. The first tick does not know its step."""
     vehicle = two_links(water=water)
     simulation = floating(vehicle)
-    ticks = [simulation.tick(np.zeros(0)) for _ in range(12001)]
+    ticks = [simulation.tick(np.zeros(0)) for _ in range(seconds * 200 + 1)]
     momentum, energy = lost(vehicle, ticks[1::10])
     assert momentum < 1e-9
     assert energy < 1e-9

@@ -124,7 +124,9 @@ def test_nothing_stays_of_runs_that_end_or_are_killed(processes, monkeypatch):
         more, _ = started(failing)
         failing.communicate()
         assert failing.returncode == 1  # its expectations do not hold
-        assert not [path for path in files | more if path.exists() and path not in own]
+        # The watcher may hold a port of a process that was killed until it is taken for lost.
+        mine = own | held(os.getpid())
+        assert not [path for path in files | more if path.exists() and path not in mine]
         assert all(path.exists() for path in own)
     finally:
         watcher.close()

@@ -38,6 +38,7 @@ def files(tmp_path):
     (tmp_path / 'sink.yaml').write_text(SINK.format(4.0))
     faults = 'faults: [{at: 0.5, kind: barometer_drift, rate: 50}]\n'
     (tmp_path / 'drift.yaml').write_text(SINK.format(1.0) + faults)
+    (tmp_path / 'pwm.yaml').write_text('duration: 1\nsegments: [{at: 0.0, pwm: [1600]}]\n')
     return tmp_path / 'float.urdf', tmp_path / 'sink.yaml'
 
 
@@ -126,7 +127,7 @@ def test_a_node_of_thrusters_alone_answers_with_nothing(files, ros_environment):
 
 @pytest.mark.ros
 @pytest.mark.parametrize(
-    ('verb', 'scenario', 'code'), [('simulate', 'sink.yaml', 0), ('run', 'no.yaml', 2)]
+    ('verb', 'scenario', 'code'), [('simulate', 'sink.yaml', 0), ('run', 'pwm.yaml', 2)]
 )
 def test_what_is_ignored_is_said_also_where_no_node_runs(files, processes, verb, scenario, code):
     path = files[0].parent / scenario

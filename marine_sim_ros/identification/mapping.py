@@ -25,7 +25,7 @@ from marine_sim_ros.identification.recording import Recording, checked
 from marine_sim_ros.identification.thrust import check_pulses
 from marine_sim_ros.model.vehicle import ThrusterSet
 
-__all__ = ['COLUMNS', 'Columns', 'recording_of_table']
+__all__ = ['COLUMNS', 'Columns', 'is_table', 'recording_of_table']
 
 _KEYS = {
     *('time', 'time_unit', 'frame', 'attitude', 'velocity', 'pwm', 'sticks', 'skip', 'commands'),
@@ -125,6 +125,11 @@ def _words(reader: YamlReader, counts: tuple[int, ...] | range) -> tuple[str, ..
         text = ' or '.join(map(str, counts)) if len(counts) < 5 else 'one for each thruster'
         raise reader.error(f' has {len(words)} columns; expected {text}')
     return words
+
+
+def is_table(path: str | Path) -> bool:
+    """Return whether a file is a table of another program, NPZ or CSV, by its name."""
+    return Path(path).suffix.lower() in ('.npz', '.csv')
 
 
 def recording_of_table(path: str | Path, columns: Columns, thrusters: ThrusterSet) -> Recording:

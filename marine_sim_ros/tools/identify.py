@@ -25,6 +25,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.json_text import json_text
 from marine_sim_ros.identification.bag import Collector, samples_of
 from marine_sim_ros.identification.fit import LENGTH, Estimate, Identification, identify
+from marine_sim_ros.identification.mapping import is_table
 from marine_sim_ros.identification.parameters import KINDS
 from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
 from marine_sim_ros.model.library import load_vehicle
@@ -188,7 +189,9 @@ def _vehicle(options: argparse.Namespace) -> Vehicle:
     """Return the vehicle that is named, else the recorded one."""
     given = xacro_arguments(options.vehicle_arguments)
     with bar('building') as told:
-        path, namespace = bag_path(options.bags[0]), (options.namespace or '').strip('/')
+        namespace = (options.namespace or '').strip('/')
+        first = options.bags[0]
+        path = Path(first) if is_table(first) else bag_path(first)
         settings = recorded_parameters(path, namespace, alone=True)
         if options.voltage:
             settings['voltage'] = options.voltage
@@ -201,7 +204,7 @@ def _vehicle(options: argparse.Namespace) -> Vehicle:
             return load_vehicle(named, progress=told, voltage=supply, **{**known, **given})
         if given:
             raise ParameterError('--set: needs --vehicle, for the recorded one is as it was')
-        found = described_vehicle(options.bags[0], namespace, settings)
+        found = None if is_table(first) else described_vehicle(first, namespace, settings)
     if found is None:
         raise ParameterError(
             '--vehicle is missing, and neither the bag nor a manifest beside it says which it is; '

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 
 from marine_sim_ros.core.columns import aligned
 from marine_sim_ros.core.errors import ParameterError
@@ -15,7 +14,7 @@ from marine_sim_ros.core.json_text import json_text
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.identification.bag import Collector
 from marine_sim_ros.identification.fit_file import DELAY, FITS, value_at
-from marine_sim_ros.identification.mapping import COLUMNS, recording_of_table
+from marine_sim_ros.identification.mapping import COLUMNS, is_table, recording_of_table
 from marine_sim_ros.identification.motion_fit import MotionFit, fit_motion
 from marine_sim_ros.identification.prediction import stretches_of
 from marine_sim_ros.identification.recording import Recording, recording_of_bag
@@ -23,8 +22,6 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.tools.progress import bar
 
 __all__ = ['fit_recordings', 'print_motion_fit']
-
-_TABLES = ('.npz', '.csv')
 
 
 def fit_recordings(
@@ -56,7 +53,7 @@ def fit_recordings(
 def _recording(
     options: argparse.Namespace, vehicle: Vehicle, path: str, collector: Callable[[str], Collector]
 ) -> Recording:
-    if Path(path).suffix.lower() not in _TABLES:
+    if not is_table(path):
         return recording_of_bag(collector(path), path, tuple(options.current))
     if not options.columns:
         raise ParameterError(f'{path}: --columns is missing; expected what its columns mean')
