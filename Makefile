@@ -29,9 +29,9 @@ run: setup $(if $(filter --console,$(ARGS)),console)  ## A BlueROV2 dives; recor
 check: lint  ## Before each commit: `make lint` and the quick tests, about two minutes
 	@$(PYTEST) auto -m 'not (ros or browser or gazebo or ardusub or slow or long)' $(ARGS)
 
-# Two thirds of the workers start graphs, which mostly wait; the others compute: test/lanes.py.
+# Half of the workers start graphs, which wait for much; the others compute: test/lanes.py.
 test: dev  ## The tests that this machine can run, but for the dearest
-	@$(PYTEST) $$((3 * $(CORES))) $(if $(filter all,$(FUZZ)),,-m 'not weekly') $(ARGS)
+	@$(PYTEST) $$((2 * $(CORES))) $(if $(filter all,$(FUZZ)),,-m 'not weekly') $(ARGS)
 
 test-all: export FUZZ := all
 test-all: test  ## All tests, with all examples of the fuzz tests, as CI runs them once a week

@@ -3,10 +3,10 @@
 
 """Graph tests in a few workers, everything else in the others: hooks of pytest and pytest-xdist.
 
-A graph test waits for its processes most of the time, and must not wait for a processor. Two
-thirds of the workers, the lanes, take the graph tests, file by file; the others compute what is
-left, with a lower priority. A lane without graph tests computes too. `make test` starts three
-workers a core.
+A graph test waits for its processes much of the time, and must not wait for a processor. Half of
+the workers, the lanes, take the graph tests, file by file; the others compute what is left, with a
+lower priority. A lane without graph tests computes too. `make test` starts two workers a core:
+of three, graphs left so little to the others that these ran out of time.
 
 A test with the marker `clock` holds a limit on the clock: one lane runs these before all others,
 one after the other, while no other lane runs a graph and the processors compute.
@@ -47,10 +47,10 @@ def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadGroupScheduling
 
     class Lanes(LoadGroupScheduling):
-        """Gives the first two thirds of the workers graph tests, and the others none."""
+        """Gives half of the workers graph tests, and the others none."""
 
         def _assign_work_unit(self, node):
-            lane = node in self.nodes[len(self.nodes) // 3 :]
+            lane = node in self.nodes[len(self.nodes) // 2 :]
             graphs = [name for name in self.workqueue if name.startswith(GRAPH)]
             others = [name for name in self.workqueue if not name.startswith(GRAPH)]
             if not (names := (graphs or others) if lane else others):

@@ -156,6 +156,7 @@ segments:
 """
 
 
+@pytest.mark.weekly
 @pytest.mark.ros
 def test_nodes_keep_momentum_and_energy(processes, tmp_path):
     """A thruster and the drives set it going; from then on all it has stays. One hash."""

@@ -14,6 +14,7 @@ from conftest import has
 from processor import PATIENCE, slowed
 from test_console_page import address_of, start
 from test_graph import Watcher
+from weekly import weekly
 
 from marine_sim_ros.console.control_lease import OPERATOR_TIMEOUT
 from marine_sim_ros.sim.graph import NodeSpec, describe
@@ -32,14 +33,14 @@ def pushed(message):
 class Wire:
     """A page that is no browser."""
 
-    def __init__(self, address, page, **options):
+    def __init__(self, address, page, path='wire', **options):
         from websockets.sync.client import connect
 
         from marine_sim_ros.console.page.client import cookie_of
 
         where = address.replace('http', 'ws').split('?')[0]
         self.socket = connect(
-            f'{where}wire?page={page}',
+            f'{where}{path}?page={page}',
             proxy=None,
             ping_interval=None,
             additional_headers={'Cookie': cookie_of(address)},
@@ -183,7 +184,7 @@ def test_a_page_that_is_heard_again_goes_on(processes, watcher):
 
 
 @pytest.mark.clock
-@pytest.mark.parametrize('on_loss', ['disarm', 'hold'])
+@pytest.mark.parametrize('on_loss', ['disarm', weekly('hold')])
 def test_silence_disarms_the_controller_until_the_page_is_heard(processes, watcher, on_loss):
     pwm = watcher.seen['thrusters/pwm']
     options = RunOptions(vehicle='bluerov2', controller='modern', console=True, dt=0.01)
@@ -241,6 +242,52 @@ def test_silence_disarms_the_controller_until_the_page_is_heard(processes, watch
     message = one.newest()
     assert armed(False)(message)
     assert not message['mine']
+
+
+@pytest.mark.clock
+def test_a_slow_page_keeps_control_and_the_controller_armed(processes, watcher):
+    """Its worker lives while its script does not say what is held: that is let go, no more."""
+    pwm = watcher.seen['thrusters/pwm']
+    options = RunOptions(vehicle='bluerov2', controller='modern', console=True, dt=0.01)
+    address = start(processes, options, operator_timeout=OPERATOR_TIMEOUT, lease_timeout=2.0)
+    one, worker = Wire(address, 'one'), Wire(address, 'one', 'alive')
+    one.until(lambda m: 'frame' in m and not m['frame']['mode']['unavailable'].get('arm'))
+    one.ask('take', False)
+    one.ask('switch', {'name': 'arm', 'on': True})
+    one.hold(watcher, lambda: pwm and pushed(pwm[-1]), surge=1.0)
+    notices, end = set(), time.monotonic() + 4.0
+    while time.monotonic() < end:  # twice as long as a lost page keeps control
+        worker.ask('alive', 1.0)
+        watcher.spin(0.1)
+        message = one.newest()
+        notices.add(message['frame']['notice'])
+        assert message['mine']
+        assert message['frame']['mode']['switches']['arm'] is True
+    assert any('is slow' in notice for notice in notices), notices
+    assert not any('silent' in notice for notice in notices), notices
+    assert not pushed(pwm[-1])
+    one.hold(watcher, lambda: pushed(pwm[-1]), surge=1.0)
+    # Neither is heard any more: the page is lost.
+    message = one.until(lambda m: not m['mine'])
+    one.until(lambda m: m['frame']['mode']['switches']['arm'] is False)
+
+
+def test_what_cannot_work_is_named_and_an_end_is_told(processes, watcher):
+    options = RunOptions(vehicle='bluerov2', console=True, dt=0.01)
+    one = Wire(start(processes, options), 'one')
+    message = one.until(
+        lambda m: 'frame' in m and [*m['frame']['mode']['unavailable']][:2] == ['velocity', 'pose']
+    )
+    unavailable = message['frame']['mode']['unavailable']
+    assert unavailable['velocity'] == 'no controller listens to cmd_vel'
+    assert unavailable['arm'] == 'no controller offers arm: start with --controller modern'
+    one.ask('take', False)
+    one.ask('reset')
+    one.until(lambda m: m['frame']['notice'] == 'the run is back at time 0')
+    one.ask('end')
+    message = one.until(lambda m: 'ended' in m and 'after' in m['ended'])
+    assert message['ended'].startswith('The run has ended after ')
+    assert message['ended'].endswith(' It was not recorded.')
 
 
 def test_a_gamepad_steers_and_switches(processes, watcher):

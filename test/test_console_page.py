@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import browser, has
+from conftest import browser, has, marine_sim
 from processor import slowed
 from readable import check_readable, focused_by_tab
 from test_graph import Watcher
@@ -519,6 +519,71 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
     assert kept[1] <= 4001
     assert kept[2] < 0.3
     assert page.wrong == other.wrong == []
+
+
+@pytest.mark.ros
+def test_a_newcomer_is_told_what_to_do_what_was_done_and_how_it_ended(
+    processes, chromium, tmp_path
+):
+    """The first console, as `marine_sim demo` proposes it."""
+    process = processes.marine_sim(
+        'run', 'bluerov2', '--console', '--console-port', 0, '--record', tmp_path / 'run'
+    )
+    page = Page(chromium, address_of(process))
+    page.tab.get_by_role('button', name='Keys and help').wait_for()
+    page.tab.keyboard.press('w')
+    page.reads('Take control first: nothing moves before')
+    page.tab.keyboard.press('?')
+    page.reads('turn to port, to starboard')
+    page.press('Close')
+    assert page.tab.get_by_role('button', name='Armed').get_attribute('title') == (
+        'Take control first'
+    )
+    page.press('Take control')
+    page.reads('You steer')
+    thrusters = page.tab.locator('button:has-text("Thrusters")')
+    page.tab.wait_for_selector('button[title*="a controller drives the thrusters"]')
+    assert thrusters.is_disabled()
+    page.tab.wait_for_selector('button[title*="the run is recorded to"]')
+    page.tab.keyboard.down('w')
+    page.reads('Arm the controller first (Armed): nothing moves before')
+    held = page.tab.locator('kbd.held')
+    assert held.all_inner_texts() == ['W']
+    assert page.value(
+        "getComputedStyle(document.querySelector('[data-stick=left] .front')).translate"
+    ).endswith('-55px')
+    page.tab.keyboard.up('w')
+    assert held.count() == 0
+    page.tab.get_by_role('button', name='Armed').and_(page.tab.locator(':enabled')).click()
+    page.tab.wait_for_selector('button[aria-pressed=true]:has-text("Armed")')
+    page.tab.keyboard.down('w')
+    page.shows('speed', 'x > 0.1')
+    page.tab.keyboard.up('w')
+    assert page.value('view.solids.children.length') > 2  # a bottom, and what lies on it
+    assert page.value('view.particles.object.visible')
+    at, seeds = (
+        np.array(page.value(f'[...view.particles.{name}]'))
+        for name in ('shape.attributes.position.array', 'seeds')
+    )
+    east_north = np.arange(len(at)) % 3 < 2
+    moved = (at - seeds)[east_north] / 14.0  # a box of 7 m to each side goes with the vehicle
+    assert moved == pytest.approx(moved.round(), abs=1e-4)  # no current: the water rests
+    page.press('Reset')
+    page.reads('the run is back at time 0')
+    page.press('End run')
+    page.tab.locator('.q-card button:has-text("End run")').click()
+    page.tab.wait_for_function(
+        "() => document.querySelector('.ended').textContent.includes('Saved to')"
+    )
+    assert page.tab.locator('.ended').is_visible()
+    assert not page.tab.locator('.lost').is_visible()
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    assert (tmp_path / 'run' / 'bag').is_dir()
+    replay, report = page.tab.locator('.ended').text_content().splitlines()[1:]
+    assert replay == f'Replay: marine_sim console {tmp_path / "run"}'
+    code, _ = marine_sim(*report.removeprefix('Report: marine_sim ').split())
+    assert code == 0
 
 
 @pytest.mark.clock

@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from weekly import weekly
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.quadratic import least
@@ -105,7 +106,9 @@ def loops(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize('scenario', CLOSED)
-@pytest.mark.parametrize('name', VEHICLES)
+@pytest.mark.parametrize(
+    'name', ['bluerov2_gz', weekly('bluerov2_heavy'), weekly('investigator90')]
+)
 def test_every_closed_loop_agrees(name, scenario):
     vehicle, scenarios, batch = loops(name)
     names = [s.name for s in scenarios]

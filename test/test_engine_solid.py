@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import vehicle_of
+from weekly import weekly
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.control_flow import cond, while_loop
@@ -205,9 +206,9 @@ PLACES = {'pool': (11.9, 5.7), 'shallow_sand': (9.8, -1.0), 'deep_rock': (4.0, 1
     [
         ('bluerov2', 'pool'),
         ('bluerov2_heavy', 'shallow_sand'),
-        ('simple_rov', 'deep_rock'),
-        ('surface_vessel', 'test_grid'),
-        ('investigator90', 'shallow_sand'),
+        weekly('simple_rov', 'deep_rock'),
+        weekly('surface_vessel', 'test_grid'),
+        weekly('investigator90', 'shallow_sand'),
     ],
 )
 def test_every_vehicle_touches_as_numpy_has_it(name, scene):
@@ -302,6 +303,7 @@ def test_vehicles_share_a_batch_whoever_has_looked_for_its_points():
     assert len(found) > 0
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 def test_a_sweep_in_a_pool():
     plan = parse_plan(

@@ -249,9 +249,7 @@ def test_two_vehicles_that_share_clock_or_frames_are_told_so_and_go_on(processes
     """Neither run ends of its neighbour; both say what keeps them apart."""
     runs = [
         processes.marine_sim(
-            'run',
-            'simple_rov',
-            *('--namespace', name, '--frame-prefix', prefix, *ONE_PROCESS),
+            'run', 'simple_rov', *('--namespace', name, '--frame-prefix', prefix, *ONE_PROCESS)
         )
         for name, prefix in zip(('one', 'two'), prefixes, strict=True)
     ]

@@ -322,6 +322,7 @@ parameters:
 """
 
 
+@pytest.mark.weekly
 def test_gains_are_swept_compiled_as_with_numpy():
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')
     with_jax, with_numpy = (

@@ -42,7 +42,7 @@ NAMED = 256
 CONTROLS = 64
 """Axes and buttons that a gamepad may have."""
 
-FREE_FOR_ALL = frozenset({'take', 'hello', 'look'})
+FREE_FOR_ALL = frozenset({'take', 'hello', 'look', 'alive'})
 """Requests that every page with the right to steer may send, not only the operator's."""
 OF_WATCHERS = frozenset({'look'})
 """Requests of pages that only watch."""
@@ -207,6 +207,7 @@ REQUESTS: dict[str, Callable[[Any], Any]] = {
     'hello': _name,
     'look': _nothing,  # at the sensors, which nobody listens to else
     'leave': _nothing,
+    'alive': lambda value: _number(value, 0.0, math.inf),  # s that its script had no turn
     'hands': _hands,
     'stop': _nothing,
     'output': _one_of(*OUTPUTS),

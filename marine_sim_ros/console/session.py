@@ -37,6 +37,7 @@ class Session:
         pictures: newest pictures of sonars, by the sensor's name, for who looks at sensors.
         videos: number and JPEG of the newest pictures of cameras that are watched, by name.
         watched: names of the cameras that pages show, one for each page.
+        ended: what pages tell of a run that ends; empty: it goes on.
     """
 
     scenery: dict[str, Any]
@@ -46,6 +47,7 @@ class Session:
     pictures: dict[str, bytes] = field(default_factory=dict)
     videos: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     watched: tuple[str, ...] = ()
+    ended: str = ''
     _inbox: list[tuple[str, Request]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

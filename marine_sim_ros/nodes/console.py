@@ -20,6 +20,7 @@ exit code 2.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from marine_sim_ros.console.availability import require_pages
@@ -44,6 +45,8 @@ __all__ = ['PARAMETERS', 'ConsoleNode', 'main']
 
 NOTICE = 5.0
 """s that a notice is shown."""
+FAREWELL = 0.2
+"""s in which pages hear how the run ended, before nobody serves them."""
 KEPT = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints')
 """Quantities of past telemetry frames."""
 
@@ -83,8 +86,12 @@ class ConsoleNode(SuiteNode):
         period = 1.0 / self.values['rate']
         self.keep_time()
         self._monitor = GraphMonitor(self)
-        self._recording = Recording(self, self.values['recorder'], self.values['folder'])
-        self._backend = ConsoleBackend(self, self.session, period, self._recording.switch)
+        self._recording = Recording(
+            self, self.values['recorder'], self.values['folder'], self._say
+        )
+        self._backend = ConsoleBackend(
+            self, self.session, period, record=self._recording.switch, say=self._say
+        )
         self._server = Server(
             live_application(self.session, self.values['rate']),
             self.values['host'],
@@ -99,6 +106,11 @@ class ConsoleNode(SuiteNode):
         super().warn_throttled(text, error=error)
         self._notice = (text, self._now())
 
+    def _say(self, text: str) -> None:
+        """Log what happened, and show it to the pages."""
+        self.get_logger().info(text)
+        self._notice = (text, self._now())
+
     def _now(self) -> float:
         return self.wall_clock.now().nanoseconds / NANOSECONDS
 
@@ -107,6 +119,7 @@ class ConsoleNode(SuiteNode):
         monitor.look()
         self.session.videos = self._video.look(self.session.watched)
         backend.serve(self._now(), monitor)
+        self._recording.look()
         if monitor.state is not None:
             self.tell_time(monitor.stamp)
             self._show(monitor.stamp / NANOSECONDS)
@@ -117,12 +130,17 @@ class ConsoleNode(SuiteNode):
         self.session.pictures = self._sensors.pictures
         now = telemetry_frame(time, monitor.rows, weight=self._weight, vehicle=self.vehicle)
         mode = backend.mode()
+        if self._recording.closing:
+            mode['unavailable']['record'] = f'{self._recording.directory} is being closed'
+        elif self.values['recorded']:
+            mode['unavailable']['record'] = f'the run is recorded to {self.values["recorded"]}'
         now |= {
             'energy': self._energy.add(time, monitor.rows.get('thrusters/power', ())),
             'mode': mode,
             'lights': backend.lights,
             'paused': backend.paused,
             'recording': self._recording.running and self._recording.directory,
+            'closing': self._recording.closing,
             'notice': self._told() or mode['trouble'],
             'health': monitor.health,
             'sensors': self._sensors.rows,
@@ -140,11 +158,25 @@ class ConsoleNode(SuiteNode):
         stopped = silence >= SILENCE and not self._backend.paused
         return f'no message of the run for {silence:.0f} s' if stopped else ''
 
+    def _farewell(self) -> str:
+        """Return what pages show after the run: its length, its recording and what reads that."""
+        folder = self.values['recorded'] or self._recording.directory
+        text = f'The run has ended after {self.session.frame.get("time", 0.0):.1f} s.'
+        if not folder:
+            return f'{text} It was not recorded.'
+        return (
+            f'{text} Saved to {folder}\nReplay: marine_sim console {folder}\n'
+            f'Report: marine_sim analyze {folder} -o {folder}_report'
+        )
+
     def close(self) -> None:
         """Leave no command behind."""
         if self.session.lease.page:
             self._backend.halt()
+        self.session.ended = 'The run ends …'
         self._recording.close()
+        self.session.ended = self._farewell()
+        time.sleep(FAREWELL)
         self._server.close()
         self._monitor.close()
         self._sensors.close()

@@ -290,6 +290,7 @@ def describe(
             'port': options.console_port,
             'output': 'velocity' if closed else 'pwm',
             'recorder': '' if options.record else json.dumps({**common, **recorder}),
+            'recorded': options.record,
         }
     if options.record:
         own['recorder'] = {'directory': options.record, 'recorder': options.recorder, **recorder}

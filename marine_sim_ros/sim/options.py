@@ -143,7 +143,8 @@ class RunOptions:
     )
     controller: str = option(
         '', 'controller that closes the loop: shipped name or YAML file',
-        empty='none, other nodes send the pulse widths', metavar='NAME', graph=True,
+        empty='none, other nodes send the pulse widths; modern for run --console, unless it is '
+        'none', metavar='NAME', graph=True,
     )  # fmt: skip
     autopilot: str = option(
         '', 'ardusub: the firmware of the BlueROV2 steers; mavlink: the controller obeys a ground '
@@ -224,7 +225,8 @@ class RunOptions:
         'panels and without an arm, else semi_implicit', choices=CHOICES, group=TIME,
     )  # fmt: skip
     environment: str = option(
-        '', 'water, waves, current and seabed: shipped name or YAML file', empty='still water',
+        '', 'water, waves, current and seabed: shipped name or YAML file',
+        empty='still water; shallow_sand for run --console',
         metavar='NAME',
     )  # fmt: skip
     current: tuple[float, float, float] = option(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from marine_sim_ros.core.collector import no_collections
@@ -98,10 +99,42 @@ def _runs(
         read([settings])
     from marine_sim_ros.sim.fleet import chosen_runs
 
-    runs = chosen_runs(settings, options.fleet, options.only)
+    runs = tuple(map(_piloted, chosen_runs(settings, options.fleet, options.only)))
+    if not options.fleet:
+        _print_added(settings, runs[0])
     if options.fleet:
         read(runs)
     return runs, prepared[0] if prepared else None
+
+
+_AT_CONSOLE = {'controller': ('modern', 'none'), 'environment': ('shallow_sand', 'still')}
+"""What a run with a console and without a scenario has unless told otherwise, and the value that
+leaves it out."""
+
+
+def _piloted(run: RunOptions) -> RunOptions:
+    """Return a run with what a pilot at the console expects, where nothing else was asked for.
+
+    That is a controller, without which neither joystick mode nor auto depth works, and a bottom to
+    see. A scenario or an autopilot steers by itself, and keeps its water.
+    """
+    if run.console and not (run.scenario or run.autopilot):
+        added = {name: used for name, (used, _) in _AT_CONSOLE.items() if not getattr(run, name)}
+        run = replace(run, **added)
+    return replace(run, controller='') if run.controller == 'none' else run
+
+
+def _print_added(given: RunOptions, run: RunOptions) -> None:
+    """Say what a run has besides what was asked for, and what leaves it out."""
+    added = {
+        name: without
+        for name, (_, without) in _AT_CONSOLE.items()
+        if getattr(run, name) and not getattr(given, name)
+    }
+    if added:
+        have = ', '.join(f'{name} {getattr(run, name)}' for name in added)
+        leave = ' '.join(f'--{name} {without}' for name, without in added.items())
+        print(f'for the console: {have}; without: {leave}', flush=True)
 
 
 def _check_effect(settings: RunOptions, specs: Sequence[NodeSpec]) -> None:

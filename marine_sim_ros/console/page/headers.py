@@ -19,9 +19,9 @@ _ALWAYS = {
 }
 _DEFAULT = {
     b'cache-control': b'no-store',
-    b'content-security-policy': b"default-src 'none'; frame-ancestors 'none'",
+    b'content-security-policy': b"default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
 }
-"""Headers of answers that have none of their own."""
+"""Headers of answers that have none of their own. A worker has the policy of its script."""
 _PAGE = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'unsafe-eval'; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "

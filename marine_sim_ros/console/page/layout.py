@@ -15,6 +15,7 @@ from marine_sim_ros.console.page.parts import Part
 
 __all__ = [
     'contrast_button',
+    'help_button',
     'lamp',
     'left_side',
     'lost_label',
@@ -38,6 +39,7 @@ LAYERS = {
     'forces': 'Forces',
     'trail': 'Path',
     'water': 'Surface',
+    'particles': 'Particles',
     'voxels': 'Voxels',
     'box': 'Bounding box',
 }
@@ -52,6 +54,17 @@ METERS = {
     'barodepth': 'Barometer depth',
 }
 TETHER_METERS = {'tension': 'Tether', 'anchortension': 'Tether at anchor'}
+HELP = (
+    ('W S', 'ahead, astern'),
+    ('A D', 'to port, to starboard'),
+    ('R F', 'up, down'),
+    ('Q E', 'turn to port, to starboard'),
+    ('I K', 'bow up, bow down'),
+    ('J L', 'roll to port, to starboard'),
+    ('space', 'STOP: all thrusters neutral, the controller disarmed'),
+    ('? H F1', 'these keys'),
+    ('← → ↑ ↓ + −', 'in the 3D view: turn the camera, nearer, farther'),
+)
 WINDOWS = {6: '6 s', 30: '30 s', 120: '2 min', 300: '5 min'}
 
 
@@ -66,6 +79,26 @@ def contrast_button(dark: ui.dark_mode) -> None:
     """Add the button that switches between light and dark."""
     button = ui.button(icon='contrast', on_click=lambda: dark.set_value(not dark.value))
     button.props('flat dense aria-label="Light or dark"').mark('dark')
+
+
+def help_button() -> None:
+    """Add the button that shows the keys; keys ?, h and F1 press it."""
+    with ui.dialog() as told, ui.card():
+        ui.label('Keys').classes('name')
+        with ui.element('div').classes('keylist'):
+            for keys, what in HELP:
+                with ui.element('span'):
+                    for key in keys.split():
+                        with ui.element('kbd'):
+                            ui.label(key).style('display: inline')
+                ui.label(what)
+        ui.label(
+            'Take control, then Armed: from there sticks and keys move the vehicle. '
+            'A page that is hidden or closed stops it.'
+        ).classes('what')
+        ui.button('Close', on_click=told.close).props('flat no-caps')
+    button = ui.button(icon='help_outline', on_click=told.open)
+    button.props('flat dense aria-label="Keys and help" data-help').mark('help')
 
 
 def show(name: str, label: str = '') -> None:
@@ -140,9 +173,10 @@ def _layer(view: Part, name: str, label: str) -> None:
 
 
 def lost_label() -> None:
-    """Add the banner that is shown while the page has no connection."""
+    """Add the banners of a page without a connection, and of a run that has ended."""
     text = 'Connection lost: the page shows old data, and you cannot steer from it.'
     ui.label(text).classes('lost').props('role=alert')
+    ui.label().classes('ended').props('role=status')
 
 
 def meters(look: dict[str, Any]) -> None:

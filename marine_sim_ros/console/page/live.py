@@ -15,6 +15,7 @@ from marine_sim_ros.console.page.access import may_steer
 from marine_sim_ros.console.page.fault_panel import fault_panel
 from marine_sim_ros.console.page.layout import (
     contrast_button,
+    help_button,
     lamp,
     left_side,
     lost_label,
@@ -74,7 +75,9 @@ def _page(session: Session) -> None:
         notice = ui.label().classes('notice').props('role=status')
         _tabs(session, ask, panel, view, eye)
     lost_label()
-    Part('wire', page=page).on('refused', lambda e: ui.notify(str(e.args), type='negative'))
+    wire_part = Part('wire', '' if steers else 'watches', page=page)
+    wire_part.on('refused', lambda e: ui.notify(str(e.args), type='negative'))
+    wire_part.on('hint', lambda e: ui.notify(str(e.args), type='warning'))
 
     def sync() -> None:
         frame, mine = session.frame, session.lease.page == page
@@ -98,6 +101,7 @@ def _top(
         sync_take = _take(session, page, ask) if steers else _only_watches()
         ui.space()
         sync_run = _run(ask, panel) if steers else _nothing
+        help_button()
         contrast_button(dark)
         if steers:
             stop = ui.button('STOP', on_click=lambda: ask('stop'), color='negative')
@@ -155,12 +159,17 @@ def _run(ask: Ask, panel: Panel) -> Callable[[dict[str, Any]], None]:
     """Add the buttons that pause, step, reset, record and end the run."""
 
     def add(label: str, use: Callable[[], Any], hint: str = '') -> ui.button:
-        return panel.add(lamp(label, use, hint)).mark(label.split()[0].lower())
+        name = label.split()[0].lower()
+        return panel.add(lamp(label, use, hint), name).mark(name)
+
+    def end() -> None:
+        sure.close()
+        ask('end')
 
     with ui.dialog() as sure, ui.card():
         ui.label('End the run?')
         with ui.row():
-            ui.button('End run', on_click=lambda: ask('end')).props('no-caps').mark('sure')
+            ui.button('End run', on_click=end).props('no-caps').mark('sure')
             ui.button('Cancel', on_click=sure.close).props('flat no-caps')
     with ui.element('div').classes('run'):
         paused = add(
@@ -170,12 +179,12 @@ def _run(ask: Ask, panel: Panel) -> Callable[[dict[str, Any]], None]:
         )
         add('Step', lambda: ask('step', 1), 'simulate one tick while paused')
         add('Reset', lambda: ask('reset'), 'restart the simulation at time 0')
-        record = add('Record', lambda: ask('record', not panel.frame.get('recording')))
+        record = add('Record', lambda: ask('record', not panel.frame.get('recording')), 'record')
         add('End run', sure.open, 'end all nodes of the run')
 
     def sync(frame: dict[str, Any]) -> None:
         press(paused, frame.get('paused'))
-        press(record, frame.get('recording'))
+        press(record, frame.get('recording') and not frame.get('closing'))
 
     return sync
 

@@ -32,6 +32,7 @@ SWITCHES = {
     'auto_heading': 'Auto heading',
     'station_keeping': 'Station keeping',
 }
+TAKE_FIRST = 'Take control first'
 TILTS = (
     ('J', 'roll', -1, 'roll left'),
     ('L', 'roll', 1, 'roll right'),
@@ -81,13 +82,12 @@ class Panel:
     def __init__(self) -> None:
         """Start without controls."""
         self.frame: Frame = {}
-        self._controls: list[Any] = []
+        self._controls: list[tuple[Any, str]] = []
         self._syncs: list[Callable[[Frame], None]] = []
-        self._mine: bool | None = None
 
-    def add(self, control: Any) -> Any:
-        """Add a control."""
-        self._controls.append(control)
+    def add(self, control: Any, name: str = '') -> Any:
+        """Add a control; ``name``: what the run may be unable to do (``mode.unavailable``)."""
+        self._controls.append((control, name))
         return control
 
     def show(self, sync: Callable[[Frame], None]) -> None:
@@ -95,12 +95,15 @@ class Panel:
         self._syncs.append(sync)
 
     def sync(self, frame: Frame, mine: bool) -> None:
-        """Show a telemetry frame, and enable the controls for the operator only."""
+        """Show a telemetry frame; enable what works, for the operator only, else say why not."""
         self.frame = frame
-        if mine != self._mine:
-            self._mine = mine
-            for control in self._controls:
-                control.set_enabled(mine)
+        unavailable = frame.get('mode', {}).get('unavailable', {})
+        for control, name in self._controls:
+            reason = unavailable.get(name, '') if mine else TAKE_FIRST
+            if control.props.get('title', '') != reason:
+                control.props['title'] = reason
+            if control.enabled != (not reason):
+                control.set_enabled(not reason)
         for sync in self._syncs:
             sync(frame)
 
@@ -121,12 +124,12 @@ def drive_panel(panel: Panel, ask: Ask) -> None:
 
     with ui.element('div').classes('group').props('role=group aria-label="Control mode"'):
         modes = {
-            name: panel.add(lamp(label, partial(ask, 'output', name), hint)).mark(name)
+            name: panel.add(lamp(label, partial(ask, 'output', name), hint), name).mark(name)
             for name, (label, hint) in OUTPUTS.items()
         }
     with ui.element('div').classes('group').props('role=group aria-label="Controller"'):
         switches = {
-            name: panel.add(lamp(label, partial(flip, name))).mark(name)
+            name: panel.add(lamp(label, partial(flip, name)), name).mark(name)
             for name, label in SWITCHES.items()
         }
     with ui.element('div').classes('group').style('flex-wrap: nowrap'):

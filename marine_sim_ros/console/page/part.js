@@ -7,7 +7,7 @@ import { Gauges, View, Curves, Sensors, Hands, wire } from "marine-sim-console";
 export default {
   template: '<div :class="kind" :data-part="part"><slot></slot></div>',
   props: { kind: String, part: String, page: String, replay: Boolean },
-  emits: ["place", "refused"], // else listeners would hear the view's own event of that name too
+  emits: ["place", "refused", "hint"], // else listeners would hear the view's own event of that name too
   mounted() {
     const make = {
       view: (host) => {
@@ -29,9 +29,11 @@ export default {
     make[this.kind]?.(this.$el);
     this.$el.own = this.own;
     if (this.page) {
-      wire.start(this.page, this.replay);
+      wire.start(this.page, this.replay, this.part);
       wire.on("error", (text) => this.$emit("refused", text));
-      wire.on("state", () => Object.assign(document.body.dataset, { wire: wire.open ? "open" : "lost", mine: wire.mine }));
+      wire.on("hint", (text) => this.$emit("hint", text));
+      wire.on("ended", (text) => { document.querySelector(".ended").textContent = text; });
+      wire.on("state", () => Object.assign(document.body.dataset, { wire: wire.state, mine: wire.mine }));
     }
   },
   methods: {

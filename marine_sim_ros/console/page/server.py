@@ -151,6 +151,16 @@ def wire(app: FastAPI, session: Session, rate: float) -> None:
         """Return the newest picture of a sonar."""
         return picture_response(session.pictures.get(name))
 
+    @app.websocket('/alive')
+    async def alive(socket: WebSocket, page: Annotated[str, Query(max_length=64)]) -> None:
+        """Take the signs of life that a page's worker sends."""
+        if not may_steer(socket.scope):
+            await socket.close(1008, 'a page that only watches needs none')
+            return
+        await socket.accept()
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError, KeyError):
+            await _receive(socket, session, page, steers=True)
+
     watchers: set[WebSocket] = set()
 
     @app.websocket('/wire')
@@ -205,9 +215,12 @@ def _no_number(name: str) -> None:
 
 async def _send(socket: WebSocket, session: Session, page: str, period: float) -> None:
     """Send new telemetry frames; a slow page misses some, and delays no other page."""
-    sent = None
+    sent, told = None, ''
     with contextlib.suppress(WebSocketDisconnect, RuntimeError):
         while True:
+            if session.ended != told:
+                told = session.ended
+                await socket.send_text(json.dumps({'ended': told}))
             frame = session.frame
             state = (id(frame), session.lease.page == page)
             if frame and state != sent:

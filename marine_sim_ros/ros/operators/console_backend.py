@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from marine_sim_ros.console.control_lease import ControlLease, beat, expired, le
 from marine_sim_ros.console.requests import FREE_FOR_ALL, STOPS, OperatorInput, Request
 from marine_sim_ros.console.session import LOST, Session
 from marine_sim_ros.control.gamepad import Gamepad, Grip, load_gamepad, read_sticks
-from marine_sim_ros.control.pilot import SWITCHES, Pilot, follow, perform, stop
+from marine_sim_ros.control.pilot import OUTPUTS, SWITCHES, Pilot, follow, perform, stop
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.stamps import NANOSECONDS
@@ -43,6 +44,10 @@ __all__ = ['ConsoleBackend']
 SETTLED = 2.5
 """s after which diagnostics tell of a switch; they come once a second."""
 TRIGGERS = ('reset', 'step', 'end')
+DONE = {'reset': 'the run is back at time 0', 'end': 'the run ends …'}
+"""What is told of a service that was called."""
+HELD_UP = 3.0
+"""Periods between two calls that count at most as silence of a page."""
 GLANCE = 10.0
 """s after a page's last look at the sensors, one each second, until it no longer looks."""
 
@@ -51,7 +56,13 @@ class ConsoleBackend:
     """Does what pages ask for; call :meth:`serve` at a steady rate."""
 
     def __init__(
-        self, node: SuiteNode, session: Session, period: float, record: Callable[[bool], None]
+        self,
+        node: SuiteNode,
+        session: Session,
+        period: float,
+        *,
+        record: Callable[[bool], None],
+        say: Callable[[str], object],
     ) -> None:
         """Make publishers and clients.
 
@@ -60,8 +71,9 @@ class ConsoleBackend:
             session: session with the pages.
             period: period of calls of ``serve``, s.
             record: starts and ends a recording.
+            say: function that is called with what was done.
         """
-        self._node, self._session, self._period = node, session, period
+        self._node, self._session, self._period, self._say = node, session, period, say
         self._top = full_stick(node)
         self.command_publisher = CommandPublisher(node, self._top)
         names = dict.fromkeys(name for name, _ in SWITCHES.values())
@@ -72,7 +84,8 @@ class ConsoleBackend:
         self.paused = False
         self._switched = 0.0
         self._looked: dict[str, float] = {}
-        self._silent = self._rearm = False
+        self._silent = self._slow = self._rearm = False
+        self._clock = self._served = self._hands_at = 0.0
         self.fault_injector = FaultInjector(node, session.scenery['sources'])
         self.current = node.environment.current.tolist()
         self.lights = dict.fromkeys(session.scenery['look']['lights'], 0.0)
@@ -127,10 +140,19 @@ class ConsoleBackend:
             'faults': self.fault_injector.shown,
             'current': self.current,
             'switches': dict(self.switches.states),
+            'unavailable': self._unavailable(),
             'trouble': self.command_publisher.trouble(self.pilot.output)
             if self._session.lease.page
             else '',
         }
+
+    def _unavailable(self) -> dict[str, str]:
+        """Return why an output or a switch has no effect now, by name; of those that have none."""
+        found = {name: self.command_publisher.trouble(name) for name in OUTPUTS}
+        for name in self.switches.states:
+            if not self.switches.there(name):
+                found[name] = f'no controller offers {name}: start with --controller modern'
+        return {name: reason for name, reason in found.items() if reason}
 
     def serve(self, now: float, monitor: GraphMonitor) -> None:
         """Do what was asked since the last call at a time of the wall clock (s), and steer."""
@@ -138,9 +160,12 @@ class ConsoleBackend:
         if now - self._switched > SETTLED:  # the nodes know better than what was asked here
             self.paused = monitor.paused
             self.switches.states['arm'] = monitor.armed
+        # A node that does not get its turn cannot say that it is the page that is silent.
+        self._clock += min(now - self._served, HELD_UP * self._period)
+        self._served = now
         for page, request in self._session.requests():
             self._take(page, request, now)
-        self._listen(now)
+        self._listen(self._clock)
         if 'arm' in self.switches.waiting:  # an answer comes between two calls at the earliest
             self._switched = now
         self.switches.check()
@@ -149,14 +174,26 @@ class ConsoleBackend:
             self._steer()
 
     def _listen(self, now: float) -> None:
-        """Stop while the operator's page is silent, and take control from one that stays so."""
+        """Stop while the operator's page is silent, and take control from one that stays so.
+
+        A page that lives but does not say what is held holds nothing; it keeps control, armed.
+
+        Args:
+            now: time of the clock of :meth:`serve`, s.
+        """
         lease, values = self._session.lease, self._node.values
         timeout = values['operator_timeout']
         if expired(lease, now, values['lease_timeout'], timeout):
             self._node.warn_throttled("the operator's page stays silent; it has lost control")
             self._vacate()
         elif silent(lease, now, timeout) == self._silent:
-            pass
+            slow = bool(lease.page) and not self._silent and now - self._hands_at > timeout
+            if slow and not self._slow and any(self.pilot.sticks):
+                self._node.warn_throttled(
+                    "the operator's page is slow: its sticks count as let go until it says more"
+                )
+                self._let_go()
+            self._slow = slow
         elif self._silent:
             self._go_on()
         else:
@@ -191,14 +228,15 @@ class ConsoleBackend:
         if request in STOPS and page != self._session.lease.page:
             self._stop_from(page)
             return
-        lease = beat(self._session.lease, page, now)
+        lease = beat(self._session.lease, page, self._clock)
         self._session.lease = lease
         kind = request.kind
         if kind == 'hello':
             self._names[page] = request.value
         elif kind == 'take':
             name = self._names.get(page) or f'operator {page[:4]}'
-            self._take_control(take(lease, page, name, now, over=request.value))
+            self._hands_at = self._clock
+            self._take_control(take(lease, page, name, self._clock, over=request.value))
         elif kind in ('leave', LOST):
             if leave(lease, page) != lease:
                 self._vacate()
@@ -251,6 +289,7 @@ class ConsoleBackend:
         self.pilot = stop(replace(self.pilot, output=output), self.state)
 
     def _hands(self, hands: OperatorInput) -> None:
+        self._hands_at = self._clock
         efforts = np.array(hands.sticks)
         if hands.gamepad != self._pad:  # another one, or it was pulled out
             self._grip, self._pad = Grip(), hands.gamepad
@@ -354,4 +393,6 @@ class ConsoleBackend:
 
     def _trigger(self, name: str) -> None:
         client = self._triggers[name]
-        ask_trigger(self._node, name, client, absent='no node owns the state')
+        done = DONE.get(name)
+        told = None if done is None else partial(self._say, done)
+        ask_trigger(self._node, name, client, absent='no node owns the state', done=told)

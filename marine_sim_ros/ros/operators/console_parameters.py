@@ -52,6 +52,9 @@ PARAMETERS = (
         'parameters of the recorder that the operator may start, JSON',
         empty='none may be started',
     ),
+    Parameter(
+        'recorded', '', 'folder that the run is recorded to', empty='it is not, or by the operator'
+    ),
     Parameter('folder', 'out', "folder of the operator's recordings"),
     *STICKS,
     SOURCES,

@@ -10,13 +10,16 @@ class Wire extends EventTarget {
     this.mine = false;
     this.open = false;
     this.scenery = null;
+    this.ended = ""; // what is told of a run that has ended
     this.time = 0; // of a replay, s
   }
 
-  async start(page, replay) {
+  // Starts once; part: "watches" for a page that has no right to steer.
+  async start(page, replay, part) {
     if (this.page) return;
     this.page = page;
     this.replay = replay;
+    this.watches = part === "watches";
     const answer = await fetch("/scenery");
     this.scenery = await answer.json();
     this.tell("scenery", this.scenery);
@@ -30,20 +33,26 @@ class Wire extends EventTarget {
     this.connect();
   }
 
-  connect() {
+  // The address of a socket for this page.
+  address(name) {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const socket = new WebSocket(`${scheme}://${location.host}/wire?page=${this.page}`);
+    return `${scheme}://${location.host}/${name}?page=${this.page}`;
+  }
+
+  connect() {
+    const socket = new WebSocket(this.address("wire"));
     socket.onopen = () => { this.open = true; this.socket = socket; this.tell("state"); };
     socket.onmessage = (event) => this.take(JSON.parse(event.data));
     socket.onclose = () => {
       this.open = this.mine = false;
       this.tell("state");
-      setTimeout(() => this.connect(), 1000);
+      if (!this.ended) setTimeout(() => this.connect(), 1000);
     };
   }
 
   take(message) {
     if (message.error) { this.tell("error", message.error); return; }
+    if (message.ended) { this.tell("ended", this.ended = message.ended); this.tell("state"); return; }
     this.mine = message.mine;
     this.frame = message.frame;
     this.tell("frame", message.frame);
@@ -54,6 +63,9 @@ class Wire extends EventTarget {
     if (this.replay && kind === "look") this.look();
     if (this.open && this.socket) this.socket.send(JSON.stringify({ kind, value }));
   }
+
+  // "open", "lost", or "ended" where the run said so before.
+  get state() { return this.ended ? "ended" : this.open ? "open" : "lost"; }
 
   tell(name, detail = null) { this.dispatchEvent(new CustomEvent(name, { detail })); }
 

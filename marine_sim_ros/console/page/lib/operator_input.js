@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The operator's hands: two sticks on the screen, the keyboard, a gamepad. Twenty times a second
-// the page says what is held; that is its sign of life too.
+// the page says what is held. A worker gives signs of life, also while this script is held up.
 
 import { nipplejs } from "nicegui-joystick";
 import { wire } from "./connection.js";
@@ -12,7 +12,10 @@ const KEYS = {
   w: ["surge", 1], s: ["surge", -1], a: ["sway", 1], d: ["sway", -1], r: ["heave", 1], f: ["heave", -1],
   q: ["yaw", 1], e: ["yaw", -1], l: ["roll", 1], j: ["roll", -1], k: ["pitch", 1], i: ["pitch", -1],
 };
+const STICKS = { left: ["sway", "surge"], right: ["yaw", "heave"] }; // across, along
 const PERIOD = 50; // ms
+const QUIET = 3000; // ms between two hints
+const REACH = 55; // pixels from a stick's middle to its end
 
 // Buttons of the browser's standard gamepad in the order of SDL, which joy's game_controller_node has.
 const SDL = [0, 1, 2, 3, 8, 16, 9, 10, 11, 4, 5, 12, 13, 14, 15];
@@ -38,9 +41,16 @@ export class Hands {
     this.element = element;
     this.screen = {};
     this.keys = new Set();
-    this.makeStick("left", "sway", "surge");
-    this.makeStick("right", "yaw", "heave");
-    element.addEventListener("pointerdown", (event) => this.tilt(event.target.closest("[data-hold]")));
+    this.knobs = {};
+    for (const name of Object.keys(STICKS)) this.makeStick(name, ...STICKS[name]);
+    this.caps = Object.keys(KEYS).map((name) => [name, [...element.querySelectorAll("kbd")].filter(
+      (cap) => cap.textContent.trim().toLowerCase() === name,
+    )]);
+    this.worker = new Worker(new URL("./heartbeat.js", import.meta.url));
+    element.addEventListener("pointerdown", (event) => {
+      this.tilt(event.target.closest("[data-hold]"));
+      if (event.target.closest("[data-stick], [data-hold]")) this.hint();
+    });
     for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => this.tilt(null));
     // Before any button sees them: while one steers, the space bar stops and presses nothing.
     addEventListener("keydown", (event) => this.key(event, true), true);
@@ -59,6 +69,7 @@ export class Hands {
       zone, mode: "static", position: { left: "50%", top: "50%" }, size: 110, color: "#2f8fe0",
       dynamicPage: true,
     });
+    this.knobs[name] = zone.querySelector(".front");
     stick.on("move", (event, data) => {
       const { x, y } = (data ?? event.data).vector;
       this.screen[across] = -x;
@@ -86,21 +97,59 @@ export class Hands {
       return;
     }
     const name = key.toLowerCase();
+    if (down && !typing(target) && (key === "?" || name === "h" || key === "F1")) {
+      event.preventDefault();
+      document.querySelector("[data-help]")?.click();
+      return;
+    }
     if (!KEYS[name] || (down && typing(target))) return;
     if (wire.mine) event.stopPropagation(); // a list would look for what begins with it
     if (down) this.keys.add(name); else this.keys.delete(name);
+    if (down && !event.repeat) this.hint();
+    this.light();
+  }
+
+  // Says why what is held moves nothing, where that is so; not again at once.
+  hint() {
+    const mode = wire.frame?.mode;
+    if (wire.watches || !mode) return;
+    const why = !wire.mine ? "Take control first: nothing moves before"
+      : mode.unavailable[mode.output] ? mode.unavailable[mode.output]
+      : mode.output !== "pwm" && mode.switches.arm !== true ? "Arm the controller first (Armed): nothing moves before"
+      : wire.frame.paused ? "The run is paused" : "";
+    if (!why || Date.now() - (this.hinted ?? 0) < QUIET) return;
+    this.hinted = Date.now();
+    wire.tell("hint", why);
+  }
+
+  // Lights the keys that are held, and moves the knobs of the sticks by them.
+  light() {
+    for (const [name, caps] of this.caps) {
+      for (const cap of caps) cap.classList.toggle("held", this.keys.has(name));
+    }
+    const held = this.pressed();
+    for (const [name, [across, along]] of Object.entries(STICKS)) {
+      this.knobs[name].style.translate = `${-REACH * held[across]}px ${-REACH * held[along]}px`;
+    }
+  }
+
+  // Efforts of keys, -1 to 1, by axis.
+  pressed() {
+    const held = Object.fromEntries(AXES.map((axis) => [axis, 0]));
+    for (const name of this.keys) held[KEYS[name][0]] += KEYS[name][1];
+    return held;
   }
 
   drop() {
     this.screen = {};
     this.keys.clear();
+    this.light();
     this.beat();
   }
 
   efforts() {
-    const held = Object.fromEntries(AXES.map((axis) => [axis, this.screen[axis] ?? 0]));
-    for (const name of this.keys) held[KEYS[name][0]] += KEYS[name][1];
-    return AXES.map((axis) => Math.min(1, Math.max(-1, held[axis])));
+    const held = this.pressed();
+    return AXES.map((axis) => Math.min(1, Math.max(-1, held[axis] + (this.screen[axis] ?? 0))));
   }
 
   // A gamepad as the ROS 2 package joy would send it: ahead and left are positive.
@@ -125,6 +174,7 @@ export class Hands {
     const told = this.element.querySelector("[data-gamepad]");
     const name = id || "none; press one of its buttons";
     if (told && told.textContent !== name) told.textContent = name;
+    if (wire.page) this.worker.postMessage({ alive: wire.mine && !document.hidden, address: wire.address("alive") });
     if (!wire.mine || document.hidden) {
       if (wire.mine && !this.hidden) { // once, so that nothing stays held
         this.hidden = true;

@@ -261,6 +261,33 @@ export class Water {
   }
 }
 
+// Particles that drift with the water around the vehicle: what goes by tells that one moves.
+export class Particles {
+  constructor(reach = 7, count = 700) {
+    this.reach = reach;
+    this.drift = [0, 0, 0];
+    this.seeds = Float32Array.from({ length: 3 * count }, () => 2 * reach * Math.random());
+    this.shape = new THREE.BufferGeometry();
+    this.shape.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * count), 3));
+    const material = new THREE.PointsMaterial({ color: 0xf4fbff, size: 0.025, transparent: true, opacity: 0.7, depthWrite: false });
+    this.object = new THREE.Points(this.shape, material);
+    this.object.frustumCulled = false; // its bounds move
+  }
+
+  // Moves on by a time (s) in a current (m/s); the box of particles stays around a place.
+  update(step, current, center) {
+    for (let k = 0; k < 3; k++) this.drift[k] += step * current[k];
+    const at = this.shape.attributes.position, side = 2 * this.reach;
+    for (let i = 0; i < at.array.length; i++) {
+      const k = i % 3, low = center[k] - this.reach;
+      const from = this.seeds[i] + this.drift[k] - low;
+      at.array[i] = low + from - side * Math.floor(from / side);
+      if (k === 2 && at.array[i] > 0) at.array[i] = -1e3; // none in the air
+    }
+    at.needsUpdate = true;
+  }
+}
+
 // An arrow whose length can change: from a point along a vector.
 export class Arrow {
   constructor(colour, thick) {

@@ -5,7 +5,7 @@
 
 import { THREE } from "nicegui-scene";
 import { byName, text, weightOf, wire } from "./connection.js";
-import { Arrow, Tether, Water, boxed, glass, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
+import { Arrow, Particles, Tether, Water, boxed, glass, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { SIDES, ViewCamera } from "./camera.js";
 
 const TRAIL = 4000;
@@ -30,7 +30,7 @@ export class View {
     this.legend = element.querySelector(".legend");
     this.screen = element.querySelector(".video");
     document.addEventListener("visibilitychange", () => this.stream());
-    this.shown = { picture: true, forces: true, trail: true, voxels: false, box: false, water: true };
+    this.shown = { picture: true, forces: true, trail: true, voxels: false, box: false, water: true, particles: true };
     this.arrows = byName();
     this.waypoints = [];
     this.drawn = 0;
@@ -84,6 +84,8 @@ export class View {
     }
     this.tether = new Tether(this.size / 150);
     this.water = new Water(around.waves);
+    this.particles = new Particles();
+    this.current = around.current;
     this.solids = solids(around);
     this.eye = new ViewCamera(this.canvas, this.size);
     this.eye.controls.addEventListener("change", () => this.touch());
@@ -101,7 +103,7 @@ export class View {
     this.sky = new THREE.HemisphereLight(0xeaf6ff, 0x35566b, 2.2);
     this.sun = new THREE.DirectionalLight(0xffffff, 1.6);
     this.sun.position.set(-4, 3, 8);
-    this.scene.add(body, this.tether.object, this.water.object, this.solids, this.trail, this.course, this.sky, this.sun, this.eye.grids);
+    this.scene.add(body, this.tether.object, this.water.object, this.particles.object, this.solids, this.trail, this.course, this.sky, this.sun, this.eye.grids);
     this.shade();
     this.choose("follow");
     this.apply();
@@ -173,6 +175,7 @@ export class View {
     for (const one of this.boxes) one.visible = this.shown.box;
     const flat = SIDES[this.eye.name]?.[0][2]; // from above or below the water only dims
     this.water.object.visible = this.shown.water && !flat;
+    this.particles.object.visible = this.shown.particles && !SIDES[this.eye.name];
     if (this.voxels) {
       this.voxels.visible = this.shown.voxels;
       glass(this.body, this.shown.voxels);
@@ -218,6 +221,7 @@ export class View {
       if (frame.time < this.time) this.length = 0; // the run was reset
       this.mark(frame.position);
     }
+    if (frame.mode?.current) this.current = frame.mode.current;
     this.time = frame.time;
     this.push(frame);
     if (this.look.tether) this.tether.set(frame.tether.shape);
@@ -325,6 +329,11 @@ export class View {
     this.coarser = this.stale = false;
     this.eye.update(this.body, this.links, this.aspect ?? 2);
     if (this.water.object.visible) this.water.update(this.time ?? 0, this.body.position.x, this.body.position.y);
+    if (this.particles.object.visible) {
+      const step = Math.max(0, (this.time ?? 0) - (this.drifted ?? this.time ?? 0));
+      this.drifted = this.time;
+      this.particles.update(step, this.current, this.body.position.toArray());
+    }
     const far = this.eye.camera === this.eye.wide ? 1 : Math.max(1, this.eye.scale / (4 * this.size));
     this.plan.visible = far > 2; // else the vehicle itself is seen
     this.plan.scale.setScalar(far * this.size / 6);
