@@ -147,10 +147,16 @@ def shipped(request):
     return vehicle_of(name, coefficients=coefficients)
 
 
-@pytest.fixture(
-    params=[(v, s) for v in VEHICLES for s in SETS] + [(v, None) for v in OTHERS],
-    ids=lambda p: '-'.join(filter(None, p)),
-)
+MODELS = tuple((v, s) for v in VEHICLES for s in SETS) + tuple((v, None) for v in OTHERS)
+"""Shipped vehicles with their coefficients."""
+
+
+def model_name(model):
+    """Return the name of a model in the name of a test."""
+    return '-'.join(filter(None, model))
+
+
+@pytest.fixture(params=MODELS, ids=model_name)
 def vehicle(request):
     name, coefficients = request.param
     return vehicle_of(name, **({'coefficients': coefficients} if coefficients else {}))

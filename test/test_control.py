@@ -11,6 +11,7 @@ from conftest import vehicle_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
+from weekly import weekly
 
 from marine_sim_ros import Environment
 from marine_sim_ros.control.attitude import attitude_error, body_rates, level_frame, wrapped
@@ -231,6 +232,7 @@ def test_position_hold_below_a_centimetre(name, arguments, environment):
 
 
 SWIMMERS = ('investigator90', 'bluerov2_heavy', 'bluerov2')
+DEAR_SWIMMERS = (weekly('investigator90'), weekly('bluerov2_heavy'), 'bluerov2')
 
 
 # Six thrusters hold no pitch: what rides bow up by p turns by its yaw rate over cos p.
@@ -239,7 +241,7 @@ LEVEL = {'bluerov2': {'coefficients': 'bluerov2_gz'}}
 
 @pytest.mark.long
 @pytest.mark.parametrize('environment', [None, CROSS], ids=['still', 'cross current'])
-@pytest.mark.parametrize('name', SWIMMERS)
+@pytest.mark.parametrize('name', DEAR_SWIMMERS)
 def test_heading_step(name, environment):
     turned = {**HOLD, 'yaw': np.pi / 2}
     run = Run(vehicle_of(name), HOLD, environment=environment, later=(10, turned), duration=35)
@@ -253,7 +255,7 @@ def test_heading_step(name, environment):
 
 @pytest.mark.long
 @pytest.mark.parametrize('environment', [None, CROSS], ids=['still', 'cross current'])
-@pytest.mark.parametrize('name', SWIMMERS)
+@pytest.mark.parametrize('name', DEAR_SWIMMERS)
 def test_transit(name, environment):
     start, end = {**HOLD, 'x': -4}, {**HOLD, 'x': 4}
     run = Run(

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from bags import MAVROS, header, odometry
 from conftest import vehicle_of
+from weekly import weekly
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.bags.description import recorded_voltage
@@ -66,7 +67,7 @@ VEHICLES = {'bluerov2_heavy': ('von_benzon2022', 1), 'bluerov2': ('wu2018', 2)}
 """Their coefficients, and the seed of the noise of sensors."""
 
 
-@pytest.fixture(scope='module', params=VEHICLES)
+@pytest.fixture(scope='module', params=[weekly('bluerov2_heavy'), 'bluerov2'])
 def excited(request):
     coefficients, seed = VEHICLES[request.param]
     vehicle = load_vehicle(request.param, coefficients=coefficients)
@@ -120,6 +121,7 @@ def told(found):
     return {e.parameter.name: e.reason for e in found.estimates}
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 def test_axes_that_never_moved_are_not_observable():
     vehicle = load_vehicle('bluerov2', coefficients='bluerov2_gz')

@@ -4,6 +4,7 @@
 """Scenario files, and the command line that runs them in process."""
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
@@ -192,3 +193,30 @@ def test_bad_input_prints_one_line_and_exits_with_2(arguments, expected):
     assert expected in done.stderr
     assert done.stderr.startswith('ERROR: ')
     assert done.stderr.count('\n') == 1
+
+
+ANGLES = """duration: 1
+initial: {{rpy: [0, 0, {0}]}}
+segments: [{{at: 0, control: {{yaw: {0}, z: {1}}}}}]
+"""
+
+
+@settings(deadline=None)
+@given(st.floats(-360, 360), st.sampled_from(['deg', '°']))
+def test_angles_may_have_their_unit(degrees, unit):
+    found = parse_scenario(ANGLES.format(f"'{degrees:.6f} {unit}'", -2), 'angles')
+    assert found.rpy[2] == pytest.approx(math.radians(degrees), abs=1e-7)
+    assert found.segments[0].control[5] == pytest.approx(found.rpy[2])
+    assert found.warnings == ()
+
+
+@settings(deadline=None)
+@given(st.floats(6.2832, 1e6), st.sampled_from([-1, 1]))
+def test_degrees_that_are_not_named_as_such_are_refused(size, sign):
+    with pytest.raises(ScenarioError, match=r"yaw is .* turns; expected rad .* such as '90 deg'"):
+        parse_scenario(ANGLES.format(repr(sign * size), -2), 'angles')
+
+
+def test_a_set_point_above_the_surface_is_remarked_on():
+    (text,) = parse_scenario(ANGLES.format(1.5, 4), 'angles').warnings
+    assert text.endswith('above the surface, for z points up; expected z: -4 for that depth')

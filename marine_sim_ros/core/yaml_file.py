@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import reprlib
 from collections.abc import Mapping, Set
@@ -22,6 +23,7 @@ __all__ = ['YamlReader', 'parse_yaml', 'shown']
 _WORD = re.compile('[A-Za-z0-9_.-]{1,64}')
 
 
+_ANGLE = re.compile(r'\s*([-+]?(?:\d+\.?\d*|\.\d+))\s*(deg|°|rad)\s*')
 _MOST = 100_000
 """Values that a file may have."""
 
@@ -112,6 +114,31 @@ class YamlReader:
         if not isinstance(self.value, list) or len(self.value) != 3:
             raise self.error(f' is {shown(self.value)}; expected a list of three numbers')
         return np.array([r.number(low, high) for r in self.items()])
+
+    def angle(self) -> float:
+        """Return an angle in rad, of a number in rad or a text with a unit: ``90 deg``, ``90°``.
+
+        A number beyond a whole turn is taken for degrees that were not named as such.
+        """
+        found = _ANGLE.fullmatch(self.value) if isinstance(self.value, str) else None
+        if found:
+            value = float(found[1])
+            return value if found[2] == 'rad' else math.radians(value)
+        good = isinstance(self.value, int | float) and not isinstance(self.value, bool)
+        if not good or not abs(self.value) <= math.tau:
+            many = f', {abs(self.value) / math.tau:.3g} turns' if good else ''
+            raise self.error(
+                f' is {shown(self.value)}{many}; expected rad from -6.283 to 6.283, or degrees '
+                "with their unit, such as '90 deg'"
+            )
+        return float(self.value)
+
+    def angles(self) -> tuple[float, float, float]:
+        """Return roll, pitch and yaw in rad, of a list of three angles."""
+        if not isinstance(self.value, list) or len(self.value) != 3:
+            raise self.error(f' is {shown(self.value)}; expected a list of roll, pitch, yaw')
+        roll, pitch, yaw = (item.angle() for item in self.items())
+        return roll, pitch, yaw
 
     def span(self) -> tuple[float, float]:
         """Return the lowest and the highest of a list of two numbers; of a number, it twice."""

@@ -210,7 +210,7 @@ def read_obstacle(reader: YamlReader, index: int, ground: Scene, more: frozenset
         if not math.isfinite(z):
             raise reader.error('.on_seabed: there is no seabed; expected seabed, pool or terrain')
         position = position + np.array([0.0, 0.0, z])
-    turn = reader.child('rpy', [0.0, 0.0, 0.0]).vector(-10.0, 10.0)
+    turn = reader.child('rpy', [0.0, 0.0, 0.0]).angles()
     name = reader.child('name', f'{kind}_{index}').word()
     try:
         return Obstacle(

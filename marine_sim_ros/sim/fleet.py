@@ -93,9 +93,13 @@ def _three(reader: YamlReader, limit: float) -> Vector | None:
     return x, y, z
 
 
+def _angles(reader: YamlReader) -> Vector | None:
+    return None if reader.value is None else reader.angles()
+
+
 def _pose(reader: YamlReader) -> tuple[Vector | None, Vector | None]:
     """Return position and roll, pitch and yaw, None where they are not given."""
-    return _three(reader.child('position'), 1e6), _three(reader.child('rpy'), 100.0)
+    return _three(reader.child('position'), 1e6), _angles(reader.child('rpy'))
 
 
 def _places(reader: YamlReader, count: int) -> list[tuple[Vector | None, Vector | None]]:

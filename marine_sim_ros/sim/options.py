@@ -143,8 +143,7 @@ class RunOptions:
     )
     controller: str = option(
         '', 'controller that closes the loop: shipped name or YAML file',
-        empty='none, other nodes send the pulse widths; modern for run --console, unless it is '
-        'none', metavar='NAME', graph=True,
+        empty='none, other nodes send the pulse widths', metavar='NAME', graph=True,
     )  # fmt: skip
     autopilot: str = option(
         '', 'ardusub: the firmware of the BlueROV2 steers; mavlink: the controller obeys a ground '
@@ -225,8 +224,7 @@ class RunOptions:
         'panels and without an arm, else semi_implicit', choices=CHOICES, group=TIME,
     )  # fmt: skip
     environment: str = option(
-        '', 'water, waves, current and seabed: shipped name or YAML file',
-        empty='still water; shallow_sand for run --console',
+        '', 'water, waves, current and seabed: shipped name or YAML file', empty='still water',
         metavar='NAME',
     )  # fmt: skip
     current: tuple[float, float, float] = option(
@@ -249,7 +247,11 @@ class RunOptions:
     markers: bool = option(
         False, 'publish forces, voxels and hull panels as markers', graph=True, group=TOPICS
     )
-    console: bool = option(False, "serve the operator's console to a browser", graph=True)
+    console: bool = option(
+        False, "serve the operator's console to a browser; without a scenario or autopilot, run "
+        'adds the controller modern and the environment shallow_sand where none is named',
+        graph=True,
+    )  # fmt: skip
     console_port: int = option(
         8060, 'port of the console', empty='any free one', low=0, high=65535, metavar='PORT',
         graph=True, group=TOPICS,

@@ -12,7 +12,7 @@ import numpy as np
 
 from marine_sim_ros.control.allocation import AXES, PilotMixer
 from marine_sim_ros.control.depth import depth_effort
-from marine_sim_ros.control.setpoints import QUANTITIES, setpoints
+from marine_sim_ros.control.setpoints import ATTITUDE, QUANTITIES, setpoints
 from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
@@ -27,7 +27,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 __all__ = ['FARTHEST', 'LARGEST_ANGLE', 'Expectation', 'Scenario', 'Segment', 'load_scenario']
 
 
-FARTHEST, LARGEST_ANGLE = 1e6, 100.0
+FARTHEST, LARGEST_ANGLE = 1e6, float(np.round(2 * np.pi, 6))
 """Bounds of an initial position, m, and of its roll, pitch and yaw, rad."""
 
 
@@ -130,6 +130,17 @@ class Scenario:
             climb_rate = float(rotation[2] @ state.velocity[:3])
             efforts[2] = depth_effort(-float(state.position[2]), climb_rate, segment.depth)
         return mixer.pwm(efforts)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is allowed and seldom meant: set-points above the surface, for z points up."""
+        high = [s for s in self.segments if s.control is not None and s.control[2] > 0]
+        return tuple(
+            f'scenario {self.name}: control.z is {s.control[2]:g} from {s.start:g} s, above the '
+            f'surface, for z points up; expected z: {-s.control[2]:g} for that depth'
+            for s in high
+            if s.control is not None
+        )
 
     def check(self, vehicle: Vehicle) -> None:
         """Raise ScenarioError when the scenario does not fit a vehicle."""
@@ -277,7 +288,14 @@ def _reel(item: YamlReader) -> dict[str, float]:
 
 def _control(item: YamlReader) -> np.ndarray:
     item.mapping(set(QUANTITIES))
-    return setpoints({name: item.child(name).number(-1e4, 1e4) for name in item.value})
+    return setpoints(
+        {
+            name: item.child(name).angle()
+            if name in QUANTITIES[ATTITUDE]
+            else item.child(name).number(-1e4, 1e4)
+            for name in item.value
+        }
+    )
 
 
 def _expectation(item: YamlReader) -> Expectation:
@@ -310,7 +328,7 @@ def _scenario(root: YamlReader) -> Scenario:
         description=str(root.value.get('description', '')),
         duration=root.child('duration').number(1e-3),
         position=_triple(initial.child('position', [0, 0, 0]), FARTHEST),
-        rpy=_triple(initial.child('rpy', [0, 0, 0]), LARGEST_ANGLE),
+        rpy=initial.child('rpy', [0, 0, 0]).angles(),
         segments=segments,
         expectations=tuple(_expectation(e) for e in root.child('expect', []).items()),
         faults=tuple(read_fault(f) for f in root.child('faults', []).items()),

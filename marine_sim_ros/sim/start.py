@@ -12,17 +12,25 @@ from marine_sim_ros.scene.geographic import outside
 
 __all__ = ['start_warnings']
 
+IN_THE_AIR = 1.0
+"""m above the surface from which on a start is told of."""
+
 
 def start_warnings(environment: Environment, position: np.ndarray) -> list[str]:
-    """Return a line each where a vehicle starts below the ground, and far from the terrain.
+    """Return a line each where a vehicle starts in the air, below the ground, or off the terrain.
 
     Args:
         environment: its scene has the ground.
         position: (3,) of the origin in map, m.
     """
+    east, north, up = (float(value) for value in position)
+    if up > IN_THE_AIR:
+        return [
+            f'the vehicle starts {up:g} m above the surface and falls, for z points up; expected '
+            f'z {-up:g} for that depth'
+        ]
     if environment.scene is None:
         return []
-    east, north, up = (float(value) for value in position)
     ground = environment.scene.ground(east, north)
     name = environment.name or 'without a name'
     terrain, result = environment.scene.terrain, []

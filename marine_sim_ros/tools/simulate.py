@@ -190,7 +190,7 @@ def execute(options: argparse.Namespace) -> int:
     environment = run_environment(settings.environment, current=settings.current)
     odd = start_warnings(environment, scenario.position)
     odd += step_warnings(vehicle, environment, settings.dt, settings.integrator)
-    print_warnings((*vehicle.warnings, *odd))
+    print_warnings((*vehicle.warnings, *scenario.warnings, *odd))
     _check_room(settings, settings.duration or scenario.duration)
     arguments = options, settings, vehicle, scenario
     more = {

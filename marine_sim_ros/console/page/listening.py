@@ -12,7 +12,10 @@ from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['listen']
 
-_FREE = 'a free port, 1 to 65535, or 0 for any'
+_FREE = (
+    'a free port, 1 to 65535, or 0 for any: run --console-port 0, console --port 0, '
+    'console_port:=0 of a launch file'
+)
 _HINTS = {
     errno.EADDRNOTAVAIL: 'an address of this machine, or 0.0.0.0 for all of them',
     errno.EACCES: 'a port from 1024',
