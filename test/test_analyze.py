@@ -78,6 +78,40 @@ def foreign(path, trajectory, *, offset=0, late=0, plugin=StoragePlugin.SQLITE3,
     return path
 
 
+def test_each_part_of_a_bag_whose_clock_started_again_is_a_run(tmp_path, capsys):
+    """A reset at 4 s: not a straight line across the two, nor stamps twice."""
+
+    def messages(types):
+        receipt = 0
+        for part, (seconds, speed, watts) in enumerate(((4.0, 0.5, 100.0), (2.0, 1.0, 50.0))):
+            for i in range(round(seconds / 0.01) + 1):
+                stamp, receipt = i * 10_000_000, receipt + 10_000_000
+                pose = (speed * i * 0.01, part, -2, 0, 0, 0, 1)
+                velocity = (speed, 0, 0, 0, 0, 0)
+                message = odometry(types, stamp, pose, velocity)
+                yield '/rov/odom', 'nav_msgs/msg/Odometry', receipt, message
+                power = types['std_msgs/msg/Float64MultiArray'](
+                    types['std_msgs/msg/MultiArrayLayout']([], 0), np.array([watts])
+                )
+                yield '/rov/thrusters/power', 'std_msgs/msg/Float64MultiArray', receipt, power
+
+    plain(tmp_path / 'two', messages)
+    assert read(str(tmp_path / 'two')).parts == 2
+    assert analyze(tmp_path / 'two', '-o', tmp_path / 'out', '--table', 'csv') == 0
+    assert 'two: its clock started 2 times; each part is a run' in capsys.readouterr().out
+    first, second = json.loads((tmp_path / 'out' / 'metrics.json').read_text())['bags']
+    for bag, seconds, distance, watts in ((first, 4.0, 2.0, 100.0), (second, 2.0, 2.0, 50.0)):
+        (metrics,) = bag['vehicles'].values()
+        assert metrics['motion']['duration_s'] == pytest.approx(seconds)
+        assert metrics['motion']['distance_m'] == pytest.approx(distance)
+        assert metrics['channels']['odom']['stamps_backwards'] == 0
+        assert metrics['energy_j'] == pytest.approx(watts * seconds, rel=1e-6)
+    tables = {path.parts[-3] for path in (tmp_path / 'out' / 'tables').rglob('*.csv')}
+    assert tables == {'two_part_1', 'two_part_2'}
+    listed = (tmp_path / 'out' / 'tables' / 'files.txt').read_text().splitlines()
+    assert all((tmp_path / 'out' / 'tables' / line).is_file() for line in listed)
+
+
 def plain(path, messages):
     """Write (topic, type, receipt, message) with the standard types."""
     store = get_typestore(Stores.ROS2_JAZZY)

@@ -38,6 +38,8 @@ from marine_sim_ros.tools.reporting import write_file
 
 __all__ = ['add_arguments', 'execute']
 
+MOST_PARTS = 12
+"""Parts of one bag that a report compares."""
 _FILES = ('report.html', 'metrics.json', 'tables')
 
 
@@ -101,8 +103,9 @@ def execute(options: argparse.Namespace) -> int:
         environment = run_environment(options.environment) if options.environment else None
         labels = _labels(options.bags)
         bags = [
-            _read(path, label, maps, tables, kind)
+            bag
             for path, label in zip(options.bags, labels, strict=True)
+            for bag in _read(path, label, maps, tables, kind)
         ]
         check_maps(maps, {topic for bag in bags for topic, _, _ in bag.topics})
         sections = _sections(bags, vehicle, environment, options.align)
@@ -112,7 +115,7 @@ def execute(options: argparse.Namespace) -> int:
             folder.rmdir()
         raise
     about = [bag_metrics(b) for b in bags]
-    html = page(' and '.join(labels), about, sections)
+    html = page(' and '.join(bag.label for bag in bags), about, sections)
     write_file(folder / 'report.html', html)
     content = json_text(_metrics(about, sections), indent=2)
     write_file(folder / 'metrics.json', content + '\n')
@@ -178,7 +181,29 @@ def _labels(paths: Sequence[str]) -> list[str]:
     return result
 
 
-def _read(path: str, label: str, maps: Mapping[str, str], files: TableFiles, kind: str) -> Bag:
+def _read(
+    path: str, label: str, maps: Mapping[str, str], files: TableFiles, kind: str
+) -> list[Bag]:
+    """Return a bag, or each part of one whose clock started again."""
+    whole = _read_part(path, label, maps, files, kind, None)
+    if whole.parts == 1:
+        return [whole]
+    if whole.parts > MOST_PARTS:
+        print(
+            f'{label}: its clock started {whole.parts} times; expected up to {MOST_PARTS}, to '
+            'have each as a run of its own: they lie over each other'
+        )
+        return [whole]
+    print(f'{label}: its clock started {whole.parts} times; each part is a run of its own here')
+    files.clear(label)
+    return [
+        _read_part(path, f'{label}_part_{i + 1}', maps, files, kind, i) for i in range(whole.parts)
+    ]
+
+
+def _read_part(
+    path: str, label: str, maps: Mapping[str, str], files: TableFiles, kind: str, part: int | None
+) -> Bag:
     tables: list[Tables] = []
 
     def rows(record: VehicleRecord) -> Tables | None:
@@ -189,7 +214,7 @@ def _read(path: str, label: str, maps: Mapping[str, str], files: TableFiles, kin
 
     with bar(f'reading {label}') as told:
         try:
-            return read(path, maps=maps, label=label, rows=rows, progress=told)
+            return read(path, maps=maps, label=label, rows=rows, progress=told, part=part)
         finally:
             for table in tables:
                 table.close()
@@ -242,6 +267,8 @@ def _sensors(
     bag: Bag, record: VehicleRecord, vehicle: Vehicle | None, environment: Environment | None
 ) -> tuple[tuple[SensorComparison, ...], str]:
     """Return the sensors beside the truth, and why they are not known."""
+    if bag.part is not None:
+        return (), 'the sensors are not compared with the truth: the bag has several runs'
     try:
         vehicle = vehicle or recorded_vehicle(bag, record.name)
         if vehicle is None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from marine_sim_ros.analysis.bags.mapping import suggestion, vehicles_of
+from marine_sim_ros.analysis.bags.parts import Parts
 from marine_sim_ros.analysis.bags.roles import EXTRA_TYPES
 from marine_sim_ros.analysis.bags.vehicle import Channel, Rows, VehicleRecord
 from marine_sim_ros.bags.ardupilot_logs import SUFFIXES, opened_log
@@ -21,6 +22,7 @@ from marine_sim_ros.bags.storage import STORAGES, BagReader, BagStorage, storage
 from marine_sim_ros.core.errors import MarineSimError, RecordingError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import MAX_TEXT_BYTES, check_file
+from marine_sim_ros.core.stamps import stamp_ns
 
 __all__ = ['Bag', 'bag_path', 'damage_in_one_line', 'opened', 'read']
 
@@ -42,6 +44,8 @@ class Bag:
         topics: name, type, messages of every topic.
         vehicles: vehicles by namespace.
         notes: what of it is assumed or missing, a line each; of logs of autopilots.
+        parts: how often its clock started, of the vehicle where that was most.
+        part: the part that was read, from 0; None: all of them.
     """
 
     path: str
@@ -53,6 +57,8 @@ class Bag:
     topics: tuple[tuple[str, str, int], ...]
     vehicles: dict[str, VehicleRecord]
     notes: tuple[str, ...] = ()
+    parts: int = 1
+    part: int | None = None
 
 
 def bag_path(text: str) -> Path:
@@ -93,6 +99,7 @@ def read(
     label: str = '',
     rows: Callable[[VehicleRecord], Rows | None] = lambda _: None,
     progress: Callable[[float], None] = lambda _: None,
+    part: int | None = None,
 ) -> Bag:
     """Read a bag.
 
@@ -102,6 +109,7 @@ def read(
         label: short, for people; default: from the path.
         rows: gives for each vehicle what takes every row.
         progress: function that is called with the completed share.
+        part: part of it to read, from 0, where its clock started again (``Bag.parts``); None: all.
 
     Raises:
         RecordingError: it is none, is cut off or damaged, is empty, or has nothing of a vehicle.
@@ -127,8 +135,9 @@ def read(
             topics=tuple((t, topics[t], counts[t]) for t in sorted(topics)),
             vehicles=vehicles,
             notes=getattr(reader, 'notes', ()),
+            part=part,
         )
-        _stream(reader, result, rows, progress)
+        result = replace(result, parts=_stream(reader, result, rows, progress))
     for name in [n for n, v in vehicles.items() if not v.channels]:
         del vehicles[name]
     if not vehicles:
@@ -141,7 +150,8 @@ def _stream(
     bag: Bag,
     rows: Callable[[VehicleRecord], Rows | None],
     progress: Callable[[float], None],
-) -> None:
+) -> int:
+    """Give the messages to the vehicles; return how many parts the bag has."""
     sinks = {name: rows(record) for name, record in bag.vehicles.items()}
     wanted: dict[str, list[tuple[VehicleRecord, Channel]]] = {}
     for record in bag.vehicles.values():
@@ -149,14 +159,27 @@ def _stream(
             wanted.setdefault(channel.topic, []).append((record, channel))
     connections = [c for c in reader.connections if c.topic in wanted]
     total = max(1, sum(c.msgcount for c in connections))
+    parts = {name: Parts() for name in bag.vehicles}
     for i, (connection, receipt, data) in enumerate(reader.messages(connections)):
         message = reader.deserialize(data, connection.msgtype)
         for record, channel in wanted[connection.topic]:
-            record.take(channel, message, receipt, sinks[record.name])
+            found = _part(parts[record.name], channel, message)
+            if bag.part in (None, found):
+                record.take(channel, message, receipt, sinks[record.name])
         if i % _EVERY == 0:
             progress(min(1.0, i / total))
     for name, record in bag.vehicles.items():
         record.finish(sinks[name])
+    return max(one.count for one in parts.values())
+
+
+def _part(parts: Parts, channel: Channel, message: Any) -> int:
+    """Return the part of a message of a vehicle."""
+    header = getattr(message, 'header', None)
+    stamp = None if header is None else stamp_ns(header.stamp)
+    if channel.role == 'odom' and stamp is not None:
+        return parts.tick(stamp)
+    return parts.of(stamp)
 
 
 @contextmanager

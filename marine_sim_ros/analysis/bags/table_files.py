@@ -45,19 +45,26 @@ class TableFiles:
                 f'{target}: is there already, and is no table of a report; expected another folder'
             ) from None
 
-    def clear(self) -> None:
+    def clear(self, label: str = '') -> None:
         """Remove the files of the list, the list, and the folders that are empty then.
+
+        Args:
+            label: folder below which to remove them; empty: all.
 
         Raises:
             RecordingError: a link is on the way to a file.
             OSError: a file cannot be removed.
         """
-        paths = self._listed()
+        listed = self._listed()
+        paths = [path for path in listed if not label or path.parts[0] == label]
         for path in paths:
             self._check(path)
         for path in paths:
             (self.folder / path).unlink(missing_ok=True)
         (self.folder / LIST).unlink(missing_ok=True)
+        if rest := [path for path in listed if path not in paths]:
+            with _open(self.folder / LIST, os.O_EXCL) as written:
+                written.write(''.join(f'{path.as_posix()}\n' for path in rest).encode())
         folders = {parent for path in paths for parent in path.parents}
         for folder in sorted({*folders, Path()}, key=lambda p: len(p.parts), reverse=True):
             target = self.folder / folder
