@@ -1,6 +1,8 @@
 # Everything a user needs: `make run`, `make test`. Each sets up .venv first, once.
 PYTHON ?= python3
 ARGS ?=
+# The distribution of ROS 2 whose wheels .venv gets: jazzy or kilted.
+export ROS ?= jazzy
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest --dist loadgroup --no-loadscope-reorder --numprocesses
 CORES := $(shell getconf _NPROCESSORS_ONLN)
@@ -13,7 +15,7 @@ help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/'
 
 setup:  ## Make .venv with what `make run` needs (a second call finds nothing to do)
-	@command -v $(PYTHON) >/dev/null || { echo "ERROR: $(PYTHON) not found; install Python 3.10 to 3.13, or name it: make PYTHON=/path/to/python3" >&2; exit 2; }
+	@command -v $(PYTHON) >/dev/null || { echo "ERROR: $(PYTHON) not found; install Python 3.10 to 3.14, or name it: make PYTHON=/path/to/python3" >&2; exit 2; }
 	@$(PYTHON) scripts/setup_venv.py
 	@test -d worlds/meshes || $(BIN)/python docs/scripts/make_worlds.py
 

@@ -8,7 +8,7 @@ line and nothing else. It gets a clone of this repository and a user who is not 
 in a mount namespace of the command that needs them, so that the kernel removes them whatever
 happens. Needs root; uses the standard library alone.
 
-    sudo scripts/fresh_machine.py                              # Debian 12 and 13, both commands
+    sudo scripts/fresh_machine.py                              # all releases, both commands
     sudo scripts/fresh_machine.py trixie --command 'make run'
 
 A network with a certificate authority or a package index of its own hands these in:
@@ -34,7 +34,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SUITES = {'bookworm': 'Debian 12', 'trixie': 'Debian 13'}
+SUITES = {'bookworm': 'Debian 12', 'trixie': 'Debian 13', 'testing': 'Debian testing'}
 COMMANDS = ('make run', 'make test')
 TOOLS = {
     'debootstrap': 'debootstrap',

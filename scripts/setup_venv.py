@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes .venv with what `make run` needs; a second call does nothing.
 
-With the arguments `console` and `dev` it adds the console, or all that is worked with. Runs with
-the system's Python and its standard library alone. Every failure is one line that says what to do,
-and exit code 2; what pip and cmake print goes to .venv/setup.log.
+With the arguments `console` and `dev` it adds the console, or all that is worked with. The
+variable ROS names the distribution whose wheels are installed: jazzy (default) or kilted. It runs
+with the system's Python and its standard library alone. Every failure is one line that says what
+to do, and exit code 2; what pip and cmake print goes to .venv/setup.log.
 """
 
 import hashlib
@@ -31,9 +32,13 @@ LOCKS = ROOT / 'requirements'
 INTERFACES = [ROOT / 'scripts' / name for name in ('tf2_msgs', 'marine_acoustic_msgs')]
 """Packages of messages that have no wheel."""
 LOCK, TOOLS_LOCK = LOCKS / 'lock.txt', LOCKS / 'lock-tf2-msgs.txt'
+LOCKED_ROS = 'jazzy'
+"""The distribution that the locks name; of others requirements/ros-<name>.txt has all wheels."""
+ROS = os.environ.get('ROS') or LOCKED_ROS
+WHEELS = LOCKS / f'ros-{ROS}.txt'
 PACKAGING = [ROOT / name for name in ('setup.py', 'setup.cfg', 'pyproject.toml')]
 SOURCES = [path for package in INTERFACES for path in sorted(package.rglob('*'))]
-WATCHED = [LOCK, TOOLS_LOCK, *PACKAGING, Path(__file__), *SOURCES]
+WATCHED = [LOCK, TOOLS_LOCK, WHEELS, *PACKAGING, Path(__file__), *SOURCES]
 ADDITIONS = {
     'console': ('the console', 'about 20 s, 30 MB to fetch', LOCKS / 'lock-console.txt'),
     'dev': (
@@ -42,7 +47,7 @@ ADDITIONS = {
         LOCKS / 'lock-dev.txt',
     ),
 }
-OLDEST, NEWEST = (3, 10), (3, 13)
+OLDEST, NEWEST = (3, 10), (3, 14)
 BAR = 30
 
 
@@ -61,11 +66,18 @@ def fingerprint(*paths):
 
 def check_machine():
     """Raise SetupError for what only the user can mend."""
+    if not WHEELS.is_file():
+        known = sorted(path.stem[len('ros-') :] for path in LOCKS.glob('ros-*.txt'))
+        raise SetupError(
+            f'ROS={ROS}: PyPI has wheels of {" and ".join(known)} only; name one of them, '
+            f'or build in a workspace of ROS 2 {ROS}: docs/start/ros2.md'
+        )
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
         found = '.'.join(map(str, sys.version_info[:3]))
         raise SetupError(
-            f'Python {found} at {sys.executable}: ROS 2 Jazzy has wheels for 3.10 to 3.13; '
-            'name another one: make PYTHON=python3.11'
+            f'Python {found} at {sys.executable}: ROS 2 has wheels for '
+            f'{".".join(map(str, OLDEST))} to {".".join(map(str, NEWEST))}; '
+            'name another one: make PYTHON=python3.12'
         )
     for module in ('venv', 'ensurepip'):
         try:
@@ -196,15 +208,37 @@ def installed(*prefixes):
     return sum(len(list(site_packages(prefix).glob('*.dist-info'))) for prefix in prefixes)
 
 
-def names(lock):
-    """Return the packages that a lock names."""
-    return set(re.findall(r'^([\w.-]+)==', lock.read_text(), re.MULTILINE))
+def locked(lock):
+    """Return the lines of a lock, with the wheels of ROS of the distribution that is asked for."""
+    lines = re.findall(r'^[\w.-]+==.*', lock.read_text(), re.MULTILINE)
+    if ROS == LOCKED_ROS:
+        return lines
+    others = [line for line in lines if not line.startswith('ros-')]
+    return others + (locked_wheels() if lock == LOCK else [])
 
 
-def packages(*locks, prefixes=(VENV,)):
+def locked_wheels():
+    """Return the lines of the wheels of ROS, those that build messages among them."""
+    return re.findall(r'^ros-.*', WHEELS.read_text(), re.MULTILINE)
+
+
+def requirement(name, lines):
+    """Write a file for pip, and return it."""
+    path = BUILD / f'{name}.txt'
+    BUILD.mkdir(exist_ok=True)
+    path.write_text('\n'.join(lines) + '\n')
+    return path
+
+
+def count_packages(lines):
+    """Return the number of packages; a line for each version of Python may name the same."""
+    return len({line.partition('==')[0] for line in lines})
+
+
+def packages(lines, prefixes=(VENV,)):
     """Return the share of packages, fetched and installed, as a function of what pip printed."""
     before = installed(*prefixes)
-    count = sum(len(names(lock)) for lock in locks)
+    count = count_packages(lines)
 
     def share(said):
         there = said.count(b'Requirement already satisfied: ')
@@ -230,18 +264,20 @@ def make_venv():
 
 def install():
     """Install the locked packages, and what builds messages; the index is most of the waiting."""
-    BUILD.mkdir()
-    run('preparing', (*PIP, *re.findall('^setuptools==.*', LOCK.read_text(), re.MULTILINE)))
-    lines, commands = LOCK.read_text().splitlines(keepends=True), []
-    for name, ros in (('ros', True), ('other', False)):
-        half = BUILD / f'{name}.txt'
-        half.write_text(''.join(line for line in lines if line.startswith('ros-') == ros))
-        commands.append((*PIP, HERE, '--requirement', half))
+    lines, tools = locked(LOCK), locked(TOOLS_LOCK)
+    run('preparing', (*PIP, *(line for line in lines if line.startswith('setuptools=='))))
+    commands = [
+        (*PIP, HERE, '--requirement', requirement(name, part))
+        for name, part in (
+            ('ros', [line for line in lines if line.startswith('ros-')]),
+            ('other', [line for line in lines if not line.startswith('ros-')]),
+        )
+    ]
     run(
-        f'installing {len(names(LOCK))} packages',
+        f'installing {count_packages(lines)} packages',
         *commands,
-        (*PIP, '--prefix', TOOLS, '--requirement', TOOLS_LOCK),
-        share=packages(LOCK, TOOLS_LOCK, prefixes=(VENV, TOOLS)),
+        (*PIP, '--prefix', TOOLS, '--requirement', requirement('tools', tools)),
+        share=packages([*lines, *tools], prefixes=(VENV, TOOLS)),
     )
 
 
@@ -347,7 +383,10 @@ def add(addition):
     if is_done(wanted, addition) or is_done(fingerprint(ADDITIONS['dev'][2]), 'dev'):
         return
     print(f'Adding {title} (once; {weight}):', flush=True)
-    run('installing packages', (*PIP, '--requirement', lock), share=packages(lock))
+    lines = locked(lock)
+    command = (*PIP, '--requirement', requirement(addition, lines))
+    run('installing packages', command, share=packages(lines))
+    shutil.rmtree(BUILD)
     stamp(addition).write_text(wanted)
 
 

@@ -205,6 +205,32 @@ def test_ros_is_one_set_of_versions():
         assert ros.items() < closure.items()
 
 
+def test_wheels_of_another_distribution_take_the_place_of_those_of_the_lock(monkeypatch):
+    monkeypatch.setenv('ROS', 'kilted')
+    script = setup_script()
+    plain = {line for line in script.locked(script.LOCK) if not line.startswith('ros-')}
+    kilted = pins('ros-kilted.txt')
+    jazzy = pins('ros-jazzy.txt')
+    found = [line for line in script.locked(script.LOCK) if line.startswith('ros-')]
+    assert {line.split('==')[0]: {line.split('==')[1]} for line in found} == kilted
+    assert not [line for line in script.locked(script.TOOLS_LOCK) if line.startswith('ros-')]
+    assert kilted['ros-kilted-rclpy'] == kilted['ros-rclpy'] != jazzy['ros-rclpy']
+    fast_dds = {'ros-fastrtps', 'ros-fastrtps-cmake-module'}
+    other = {'ros-domain-coordinator', 'ros-python-cmake-module'}  # it needs neither
+    named = {name.replace('jazzy', 'kilted') for name in jazzy} - fast_dds - other
+    assert named <= set(kilted)
+    monkeypatch.setenv('ROS', 'jazzy')
+    script = setup_script()
+    assert plain < set(script.locked(script.LOCK))
+
+
+def test_a_distribution_without_wheels_is_one_line(monkeypatch):
+    monkeypatch.setenv('ROS', 'lyrical')
+    script = setup_script()
+    with pytest.raises(script.SetupError, match=r'ROS=lyrical: .* jazzy and kilted only'):
+        script.check_machine()
+
+
 def test_all_extras_are_in_all():
     extras = settings()['options.extras_require']
     named = set(re.search(r'\[(.*)\]', extras['all'])[1].split(','))

@@ -35,6 +35,13 @@ def left(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+def test_files_of_fast_dds_3_are_known(tmp_path, old):
+    names = ['fastdds_0123456789abcdef', 'fastdds_port7412', 'fastdds_port7412_el']
+    fill(tmp_path, *names, 'sem.fastdds_port7412_mutex', 'fastcdr_port7412')
+    assert remove_stale(tmp_path) == 4
+    assert left(tmp_path) == ['fastcdr_port7412']
+
+
 def test_all_files_of_a_process_that_was_killed_are_removed(tmp_path, old):
     fill(tmp_path, SEGMENT, f'{SEGMENT}_el', PORT, f'{PORT}_el', f'sem.{PORT}_mutex')
     fill(tmp_path, 'fastrtps_port7413', 'sem.fastrtps_port7413_mutex')  # a writer's: no lock

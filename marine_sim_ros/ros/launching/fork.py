@@ -19,6 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
+from marine_sim_ros.ros.launching.middleware import fast_dds_library, uses_fast_dds
 from marine_sim_ros.ros.messages.type_support import import_type_support
 
 __all__ = ['Fork', 'can_fork', 'import_shared', 'run_node']
@@ -56,8 +57,6 @@ _MESSAGES = (
 )
 _OF_RCLPY = ('ament_index_python', 'concurrent.futures.thread')
 """What rclpy imports, and has no thread."""
-_FAST_DDS = 'libfastrtps.so'
-"""The largest of the libraries that rclpy loads; it starts no thread before there is a node."""
 
 
 def can_fork() -> bool:
@@ -81,9 +80,10 @@ def import_shared() -> None:
             import_module(name)
             import_module(f'{package}.{package}_s__rosidl_typesupport_c')
     import_type_support()
-    if os.environ.get('RMW_IMPLEMENTATION', 'rmw_fastrtps').startswith('rmw_fastrtps'):
-        with suppress(OSError):  # a later version has another name
-            ctypes.CDLL(_FAST_DDS)
+    # The largest of the libraries that rclpy loads; it starts no thread before there is a node.
+    if uses_fast_dds() and (library := fast_dds_library()):
+        with suppress(OSError):  # of another processor, say; rclpy then says so itself
+            ctypes.CDLL(library.name)
     gc.freeze()  # a collection in a fork would copy every page that it looks at
 
 

@@ -4,8 +4,9 @@
 """Files of Fast DDS in /dev/shm: removes what no process holds, and looks for room there.
 
 A participant has a segment ``fastrtps_<id>`` and ports ``fastrtps_port<n>`` with a mutex
-``sem.fastrtps_port<n>_mutex``; it holds a flock on ``<name>_el`` (``_sl`` of a port that readers
-share). A process that is killed leaves all of them; the kernel frees its locks.
+``sem.fastrtps_port<n>_mutex`` (``fastdds_...`` from Fast DDS 3 on); it holds a flock on
+``<name>_el`` (``_sl`` of a port that readers share). A process that is killed leaves all of them;
+the kernel frees its locks.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from functools import cache
 from pathlib import Path
 
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.ros.launching.middleware import uses_fast_dds
 
 __all__ = ['make_room', 'remove_stale']
 
@@ -30,7 +32,7 @@ YOUNGEST = 1.0
 ROOM = 1e6
 """Bytes; a process takes 0.7 MB. Where Fast DDS gets no segment it uses UDP, but where it gets one
 without pages behind it the process dies of SIGBUS."""
-_NAME = re.compile(r'(?:sem\.)?(fastrtps_(?:port\d+|[0-9a-f]{16}))(_el|_sl|_mutex)?')
+_NAME = re.compile(r'(?:sem\.)?(fast(?:rtps|dds)_(?:port\d+|[0-9a-f]{16}))(_el|_sl|_mutex)?')
 
 
 def remove_stale(folder: Path = FOLDER) -> int:
@@ -92,7 +94,7 @@ def make_room() -> None:
     Raises:
         MarineSimError: too little is left, of which a process would die.
     """
-    if not os.environ.get('RMW_IMPLEMENTATION', 'rmw_fastrtps').startswith('rmw_fastrtps'):
+    if not uses_fast_dds():
         return
     remove_stale()
     try:
