@@ -20,6 +20,7 @@ from marine_sim_ros.autopilot.sub_frames import (
     frames_of,
     motor_mismatches,
 )
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.vehicle import Vehicle
 
@@ -116,7 +117,7 @@ def read_element(reader: Any) -> ArdusubElement:
     """
     frame = reader.attribute('frame', '')
     if frame and frame not in FRAME_CONFIG:
-        raise reader.error(f'frame is {frame!r}; expected one of: {", ".join(FRAME_CONFIG)}')
+        raise reader.error(f'frame is {frame!r}; {expected_one_of(frame, FRAME_CONFIG)}')
     thrusters: dict[str, int] = {}
     devices: list[Device] = []
     for child in reader.children({'channel'}):

@@ -19,6 +19,7 @@ from marine_sim_ros.control.extended import (
 from marine_sim_ros.control.scaling import scale_groups, scale_together
 from marine_sim_ros.control.thrust_limits import PulseWidths
 from marine_sim_ros.core.arrays import Array, namespace
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
@@ -180,7 +181,7 @@ class Allocator:
             ParameterError: any of these is not what is expected.
         """
         if method not in METHODS:
-            raise ParameterError(f'method is {method!r}; expected one of: {", ".join(METHODS)}')
+            raise ParameterError(f'method is {method!r}; {expected_one_of(method, METHODS)}')
         if not (np.isfinite(damping) and damping >= 0):
             raise ParameterError(f'damping is {damping!r}; expected a number from 0')
         if not 0.01 <= concession <= 1:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['ATTITUDE', 'POSITION', 'QUANTITIES', 'RATES', 'SPEEDS', 'all_free', 'setpoints']
@@ -50,7 +51,7 @@ def setpoints(targets: Mapping[str, float]) -> np.ndarray:
     for name, value in targets.items():
         if name not in QUANTITIES:
             raise ParameterError(
-                f'set-point {name!r} is unknown; expected one of: {", ".join(QUANTITIES)}'
+                f'set-point {name!r} is unknown; {expected_one_of(name, QUANTITIES)}'
             )
         if not np.isfinite(value):
             raise ParameterError(f'set-point {name} is {value}; expected a finite number')

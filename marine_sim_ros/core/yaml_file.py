@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import MarineSimError
 
 __all__ = ['YamlReader', 'parse_yaml', 'shown']
@@ -64,9 +65,7 @@ class YamlReader:
             raise self.error(f': expected a mapping with {", ".join(sorted(known))}')
         for key in self.value:
             if key not in known:
-                raise self.error(
-                    f': unknown key {key!r}; expected one of: {", ".join(sorted(known))}'
-                )
+                raise self.error(f': unknown key {key!r}; {expected_one_of(key, sorted(known))}')
         for key in sorted(required - set(self.value)):
             raise self.error(f': {key!r} is missing')
         return self.value
@@ -173,7 +172,7 @@ class YamlReader:
     def choice(self, choices: tuple[str, ...]) -> str:
         """Return one of some words."""
         if self.value not in choices:
-            raise self.error(f' is {shown(self.value)}; expected one of: {", ".join(choices)}')
+            raise self.error(f' is {shown(self.value)}; {expected_one_of(self.value, choices)}')
         return str(self.value)
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 
+from marine_sim_ros.core.choices import nearest
 from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic, Edit, Place, Severity
 from marine_sim_ros.doctor.extents import numbers
@@ -153,13 +153,13 @@ def misspelt(context: DescriptionContext) -> Iterator[Diagnostic]:
         choices = known.get(parent.tag, set()) if parent is not None else set()
         if element.tag in choices | _STANDARD:
             continue
-        near = get_close_matches(element.tag, sorted(choices), 1, _READABLE)
+        near = nearest(element.tag, sorted(choices), _READABLE)
         if near:
             yield context.error(
                 element,
                 'is unknown, so nobody reads it',
-                f'did you mean <{near[0]}>?',
-                renamed(element, near[0]),
+                f'did you mean <{near}>?',
+                renamed(element, near),
             )
 
 

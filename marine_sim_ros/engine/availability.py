@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.user_cache import cache_folder
@@ -34,7 +35,7 @@ def precision(name: str) -> AbstractContextManager[Any]:
         ParameterError: another name, or no JAX.
     """
     if name not in PRECISIONS:
-        raise ParameterError(f'precision is {name!r}; expected one of: {", ".join(PRECISIONS)}')
+        raise ParameterError(f'precision is {name!r}; {expected_one_of(name, PRECISIONS)}')
     require_jax()
     from jax.experimental import enable_x64
 

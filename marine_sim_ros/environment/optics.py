@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['PURE', 'WATER_TYPES', 'WaterOptics']
@@ -62,7 +63,8 @@ class WaterOptics:
         """Raise ParameterError for values no water has."""
         if self.water_type not in WATER_TYPES:
             raise ParameterError(
-                f'water_type is {self.water_type!r}; expected one of: {", ".join(WATER_TYPES)}'
+                f'water_type is {self.water_type!r}; '
+                f'{expected_one_of(self.water_type, WATER_TYPES)}'
             )
         if not 0.0 <= self.turbidity <= 100.0:
             raise ParameterError(f'turbidity is {self.turbidity}; expected 0 to 100 1/m')

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from marine_sim_ros.core.choices import meant
 from marine_sim_ros.faults.kinds import (
     BarometerDrift,
     BarometerDropout,
@@ -30,16 +31,16 @@ def unfit(faults: Sequence[Fault], vehicle: Vehicle) -> str:
     for fault in faults:
         if isinstance(fault, ThrusterFault) and fault.thruster not in known:
             return (
-                f'thruster {fault.thruster!r} is unknown; expected one of those of '
-                f'{vehicle.name}: {", ".join(known) or "none"}'
+                f'thruster {fault.thruster!r} is unknown; {meant(fault.thruster, known)}'
+                f'expected one of those of {vehicle.name}: {", ".join(known) or "none"}'
             )
         if isinstance(fault, BAROMETER) and vehicle.barometer is None:
             return f'{kind_of(fault)}: {vehicle.name} has no barometer'
         names = [sensor.name for sensor in vehicle.sensors]
         if isinstance(fault, SensorFault) and fault.sensor not in names:
             return (
-                f'sensor {fault.sensor!r} is unknown; expected one of those of {vehicle.name}: '
-                f'{", ".join(names) or "none"}'
+                f'sensor {fault.sensor!r} is unknown; {meant(fault.sensor, names)}'
+                f'expected one of those of {vehicle.name}: {", ".join(names) or "none"}'
             )
     batteries = sum(isinstance(fault, Battery) for fault in faults)
     if batteries > 1:

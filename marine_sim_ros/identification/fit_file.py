@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.yaml_file import YamlReader
@@ -129,7 +130,7 @@ def _walk(record: Any, path: Sequence[str], whole: str) -> tuple[str, tuple[Any,
     known = {f.name for f in fields(record)} if is_dataclass(record) else set()
     if match is None or match[1] not in known or getattr(record, match[1]) is None:
         raise ParameterError(
-            f'{whole}: {path[0]!r} is unknown; expected one of: {", ".join(sorted(known))}'
+            f'{whole}: {path[0]!r} is unknown; {expected_one_of(path[0], sorted(known))}'
         )
     return match[1], None if match[2] is None else _index(match[2])
 

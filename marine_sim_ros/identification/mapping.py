@@ -16,6 +16,7 @@ import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.control.manual import manual_pwm
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_of_angles, quaternion_product, rotation_matrix
@@ -145,7 +146,7 @@ def recording_of_table(path: str | Path, columns: Columns, thrusters: ThrusterSe
         match = _COLUMN.fullmatch(text)
         if match is None or match[2] not in table:
             raise ParameterError(
-                f'{path}: has no column {text!r}; expected one of: {", ".join(sorted(table))}'
+                f'{path}: has no column {text!r}; {expected_one_of(text, sorted(table))}'
             )
         values = table[match[2]][columns.skip.get(match[2], 0) :]
         if values.ndim != 1 + (match[3] is not None) or (

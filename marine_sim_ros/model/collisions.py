@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.geometry import shapes
@@ -87,9 +88,7 @@ def _relative_density(reader: Reader, materials: Mapping[str, float]) -> float |
     used.children(())
     name = used.attribute('name')
     if name not in materials:
-        raise used.error(
-            f'is not defined; expected one of: {", ".join(sorted(materials)) or "(none defined)"}'
-        )
+        raise used.error(f'is not defined; {expected_one_of(name, sorted(materials))}')
     return materials[name]
 
 

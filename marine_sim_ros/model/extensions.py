@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.registry import CONTROLLERS, FORCES, SENSORS
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.damping import read_damping
@@ -148,7 +149,7 @@ def read_volumes(
         link = reader.attribute('link', base_name(frames))
         if link not in frames:
             raise reader.error(
-                f'link {link!r} is unknown; expected one of: {", ".join(sorted(frames))}'
+                f'link {link!r} is unknown; {expected_one_of(link, sorted(frames))}'
             )
         if link in result:
             raise reader.error(f'given twice for {link!r}; expected once')

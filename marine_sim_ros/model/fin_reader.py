@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.fins import FinSet
 from marine_sim_ros.model.kinematics import read_place
@@ -95,8 +96,7 @@ def _wash(reader: Reader, thrusters: Collection[str]) -> tuple[np.ndarray, float
         return np.zeros(len(names)), 1.0
     name = wash.attribute('thruster')
     if name not in names:
-        known = ', '.join(names) or 'none'
-        raise wash.error(f'thruster {name!r} is unknown; expected one of: {known}')
+        raise wash.error(f'thruster {name!r} is unknown; {expected_one_of(name, names)}')
     diameter = wash.number(1e-3, 20.0, wash.attribute('diameter'))
     return np.array([float(n == name) for n in names]), math.pi / 4 * diameter**2
 

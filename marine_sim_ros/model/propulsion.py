@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.interpolation import make_table
 from marine_sim_ros.core.spatial import rotation_matrix
@@ -232,9 +233,7 @@ def _curve_of(reader: Reader, curves: dict[str, np.ndarray], voltage: float | No
         measured = linear.attribute_number('voltage', CURVE_VOLTAGE, 1.0, 1000.0)
         return _at_voltage(linear, [(measured, curve)], voltage)
     if name not in curves:
-        raise reader.error(
-            f'unknown curve {name!r}; expected one of: {", ".join(sorted(curves)) or "none given"}'
-        )
+        raise reader.error(f'unknown curve {name!r}; {expected_one_of(name, sorted(curves))}')
     return curves[name]
 
 

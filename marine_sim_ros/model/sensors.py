@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.numbers import Number, numbers_of, texts_of
@@ -58,8 +59,8 @@ class Mounting(NamedTuple):
         """
         link = reader.attribute('link', base_name(self.frames))
         if link not in self.frames:
-            known = ', '.join(sorted(self.frames))
-            raise reader.error(f'link {link!r} is unknown; expected one of: {known}')
+            expected = expected_one_of(link, sorted(self.frames))
+            raise reader.error(f'link {link!r} is unknown; {expected}')
         return self.frames[link]
 
 
@@ -96,7 +97,7 @@ def read_sensors(root: Reader, mounting: Mounting) -> tuple[Sensor, ...]:
 def _kind(reader: Reader) -> Any:
     name = reader.attribute('type')
     if name not in SENSORS:
-        raise reader.error(f'type {name!r} is unknown; expected one of: {", ".join(SENSORS)}')
+        raise reader.error(f'type {name!r} is unknown; {expected_one_of(name, SENSORS)}')
     return SENSORS[name]
 
 
@@ -162,13 +163,13 @@ def _check_children(reader: Reader, kind: Any) -> None:
     known = {*numbers_of(kind.spec), *texts_of(kind.spec)} if kind.spec is not None else set()
     for child in reader.element:
         if child.tag not in known:
-            expected = ', '.join(sorted({*known, 'origin'}))
+            expected = expected_one_of(child.tag, sorted({*known, 'origin'}))
             raise Reader(child, reader.source).error(
-                f'is unknown in a sensor of type {kind.name}; expected one of: {expected}'
+                f'is unknown in a sensor of type {kind.name}; {expected}'
             )
     for name in sorted({str(a) for a in reader.element.attrib} - COMMON):
         raise reader.error(
-            f'attribute {name!r} is unknown; expected one of: {", ".join(sorted(COMMON))}'
+            f'attribute {name!r} is unknown; {expected_one_of(name, sorted(COMMON))}'
         )
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import read_text_file
 from marine_sim_ros.model import xml
@@ -115,7 +116,7 @@ class _Expansion:
             if name not in known and name != BASE_ARGUMENT:
                 raise ModelError(
                     f'{self.path}: unknown xacro argument {name!r}; '
-                    f'expected one of: {", ".join(sorted(known)) or "none"}'
+                    f'{expected_one_of(name, sorted(known))}'
                 )
         text, origins = self._text(document)
         skipped = dict.fromkeys(f'{self._place(what)}: {why}' for what, why in rules.skipped)

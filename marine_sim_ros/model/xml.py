@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 
@@ -142,7 +143,7 @@ class Reader:
             if child.tag not in known:
                 raise ModelError(
                     f'{place(self.source, child)}: unknown element <{child.tag}> in '
-                    f'{self.name}; expected one of: {", ".join(sorted(known))}'
+                    f'{self.name}; {expected_one_of(child.tag, sorted(known))}'
                 )
             result.append(Reader(child, self.source))
         return result

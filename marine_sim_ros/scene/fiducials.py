@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['FAMILIES', 'Fiducial']
@@ -33,7 +34,7 @@ class Fiducial:
         """Raise ParameterError for a marker that does not exist."""
         if self.family not in FAMILIES:
             raise ParameterError(
-                f'marker family is {self.family!r}; expected one of: {", ".join(FAMILIES)}'
+                f'marker family is {self.family!r}; {expected_one_of(self.family, FAMILIES)}'
             )
         if not 0 <= self.id < FAMILIES[self.family]:
             raise ParameterError(

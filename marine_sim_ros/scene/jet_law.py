@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['JET_MODES', 'JetLaw']
@@ -33,7 +34,7 @@ class JetLaw:
         """Raise ParameterError for what is no such law."""
         if self.mode not in JET_MODES:
             raise ParameterError(
-                f'boundary mode is {self.mode!r}; expected one of: {", ".join(JET_MODES)}'
+                f'boundary mode is {self.mode!r}; {expected_one_of(self.mode, JET_MODES)}'
             )
         if not 1.0 <= self.exponent <= 2.0:
             raise ParameterError(f'boundary exponent is {self.exponent}; expected 1 to 2')

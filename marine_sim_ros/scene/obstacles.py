@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.scene.fiducials import Fiducial
@@ -47,7 +48,7 @@ class Obstacle:
         """Raise ParameterError for what is no obstacle."""
         if self.kind not in KINDS:
             raise ParameterError(
-                f'{self.name}: kind is {self.kind!r}; expected one of: {", ".join(KINDS)}'
+                f'{self.name}: kind is {self.kind!r}; {expected_one_of(self.kind, KINDS)}'
             )
         size, position = np.asarray(self.size, float), np.asarray(self.position, float)
         if size.shape != (3,) or not np.all((size > 0) & np.isfinite(size)):

@@ -17,6 +17,7 @@ from marine_sim_ros.autopilot.mavlink.link import read_key
 from marine_sim_ros.autopilot.mavlink.mission_files import read_mission
 from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.control.settings import autopilot, load_controller
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.progress import Progress, no_progress
 from marine_sim_ros.core.registry import CONTROLLERS, SENSORS
@@ -168,8 +169,9 @@ def _autopilot(options: RunOptions) -> ControllerModel | None:
         return None
     program = autopilot(options.autopilot or options.controller)
     if options.autopilot and program is None:
-        known = ', '.join([*(n for n in CONTROLLERS if autopilot(n) is not None), MAVLINK])
-        raise ParameterError(f'autopilot is {options.autopilot!r}; expected one of: {known}')
+        known = [*(n for n in CONTROLLERS if autopilot(n) is not None), MAVLINK]
+        expected = expected_one_of(options.autopilot, known)
+        raise ParameterError(f'autopilot is {options.autopilot!r}; {expected}')
     return program
 
 

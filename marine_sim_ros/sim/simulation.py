@@ -22,6 +22,7 @@ import numpy as np
 
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.control.settings import ControllerSettings
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ParameterError, RunError
 from marine_sim_ros.core.random import stamp_words
 from marine_sim_ros.core.registry import FORCES
@@ -117,7 +118,7 @@ class Simulation:
         """
         if integrator not in CHOICES:
             raise ParameterError(
-                f'integrator is {integrator!r}; expected one of: {", ".join(CHOICES)}'
+                f'integrator is {integrator!r}; {expected_one_of(integrator, CHOICES)}'
             )
         self.vehicle = vehicle
         self.environment = with_gusts(environment or Environment(), faults)

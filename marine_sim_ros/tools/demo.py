@@ -89,8 +89,8 @@ WIDTH, ROWS = 80, 12
 """Characters across the screen, and down the plot."""
 DEEPEST = 6.0
 """m at the lower edge of the plot; the dive goes to 5 m."""
-LOG = '\r\x1b[2K{name}: {message}'
-"""Format of the nodes' log; it replaces the line of the progress bar, which is drawn again."""
+LOG = '{name}: {message}'
+"""Format of the nodes' log."""
 PORT = 8060
 
 

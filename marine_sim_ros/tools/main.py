@@ -94,6 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except MarineSimError as error:
         print_error(error)
         code = exit_code(error)
+    except ModuleNotFoundError as error:
+        code = _report_missing(error)
     except BrokenPipeError:
         discard_output()
         code = 0
@@ -109,6 +111,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print_error(f'{verb}: interrupted; {KEPT.get(verb, "its result is not complete")}')
         code = INTERRUPTED
     sys.exit(code)
+
+
+def _report_missing(error: ModuleNotFoundError) -> int:
+    """Print one line about a package that this Python has not, and return the exit code."""
+    from marine_sim_ros.core.extras import missing
+    from marine_sim_ros.core.ros_needed import check_packages
+
+    package = (error.name or '').split('.')[0]
+    if package in ('', 'marine_sim_ros'):
+        raise error
+    try:
+        check_packages()
+        raise missing(package, 'marine_sim')
+    except MarineSimError as told:
+        print_error(told)
+        return exit_code(told)
 
 
 if __name__ == '__main__':

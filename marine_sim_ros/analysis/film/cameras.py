@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import projected_yaw, rotation_matrix
 from marine_sim_ros.core.state import State
@@ -70,6 +71,6 @@ def camera_of(vehicle: Vehicle, name: str) -> Sensor | None:
     if name == CHASE or not (name or cameras):
         return None
     if name and name not in cameras:
-        known = ', '.join([*cameras, CHASE])
-        raise ParameterError(f'{vehicle.name} has no camera {name!r}; expected one of: {known}')
+        expected = expected_one_of(name, [*cameras, CHASE])
+        raise ParameterError(f'{vehicle.name} has no camera {name!r}; {expected}')
     return cameras[name] if name else next(iter(cameras.values()))

@@ -28,6 +28,7 @@ from marine_sim_ros.console.page.listening import listen
 from marine_sim_ros.console.page.tokens import make_token, view_token
 from marine_sim_ros.console.session import Session
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.terminal_line import on_own_line
 
 __all__ = ['Server', 'application', 'picture_response', 'wire']
 
@@ -87,7 +88,8 @@ class Server:
 
         Not to the log: /rosout gives every line to all machines, and to who comes later.
         """
-        sys.stdout.write(f'console at {self.address}\nto watch only: {self.view_address}\n')
+        text = f'console at {self.address}\nto watch only: {self.view_address}\n'
+        sys.stdout.write(on_own_line(text, sys.stdout))
         sys.stdout.flush()
 
     def close(self) -> None:

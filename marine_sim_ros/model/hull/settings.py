@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.model.hull.hull import FORCE_TERMS
 from marine_sim_ros.model.xml import Reader
 
@@ -171,7 +172,7 @@ def _check(reader: Reader, parameter: Parameter, unit: str, warnings: list[str])
 def _choice(reader: Reader, choices: tuple[str, ...]) -> str:
     text = (reader.element.text or '').strip()
     if text not in choices:
-        raise reader.error(f'is {text[:40]!r}; expected one of: {", ".join(choices)}')
+        raise reader.error(f'is {text[:40]!r}; {expected_one_of(text, choices)}')
     return text
 
 

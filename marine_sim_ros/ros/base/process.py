@@ -22,6 +22,7 @@ from rclpy.signals import SignalHandlerOptions
 from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.errors import MarineSimError, exit_code
 from marine_sim_ros.core.parent_process import end_with_parent
+from marine_sim_ros.core.terminal_line import on_own_line
 from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.logs import log_words
 from marine_sim_ros.ros.base.node import SuiteNode
@@ -122,7 +123,7 @@ def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
             gc.freeze()  # what a node starts with is there to its end
         code = spin(nodes, shutdown, bus)
     except MarineSimError as error:
-        sys.stderr.write(f'ERROR: {error}\n')
+        sys.stderr.write(on_own_line(f'ERROR: {error}\n', sys.stderr))
         code = exit_code(error)
     finally:
         _limit_parting(code)

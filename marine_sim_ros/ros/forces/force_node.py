@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State, Wrench
@@ -133,9 +134,7 @@ class ModelNode(ForceNode):
             ParameterError: no force has that name.
         """
         if name not in FORCES:
-            raise ParameterError(
-                f'force {name!r} is unknown; expected one of: {", ".join(FORCES)}'
-            )
+            raise ParameterError(f'force {name!r} is unknown; {expected_one_of(name, FORCES)}')
         super().__init__(name, parameters, **options)
         self.model = FORCES[name]
         self._begin()

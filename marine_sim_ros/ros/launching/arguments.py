@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from marine_sim_ros.core.choices import nearest
 from marine_sim_ros.sim.options import OPTIONS, Option, RunOptions, StartOptions
 
 __all__ = ['ARGUMENTS', 'given_options', 'ignored']
@@ -75,10 +75,10 @@ def ignored(names: Iterable[str], *, alone: bool) -> list[str]:
             only what is nearly one of ours is told.
     """
     unknown = [name for name in names if name not in ARGUMENTS and name not in _OF_LAUNCH]
-    near = {name: get_close_matches(name, ARGUMENTS, 1, _LIKENESS) for name in unknown}
+    near = {name: nearest(name, ARGUMENTS, _LIKENESS) for name in unknown}
     return [
         f'{name}:= is no argument of this launch file and does nothing; '
-        + (f'did you mean {found[0]}:=?' if found else '--show-args lists those that it has')
+        + (f'did you mean {found}:=?' if found else '--show-args lists those that it has')
         for name, found in near.items()
         if found or alone
     ]

@@ -16,6 +16,7 @@ from dataclasses import replace
 from marine_sim_ros.core.child_process import module_command
 from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.parent_process import as_parent
+from marine_sim_ros.core.terminal_line import log_format
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.ros.launching.dds_profile import dds_profile
 from marine_sim_ros.ros.launching.early import EarlyFork
@@ -34,6 +35,7 @@ GRACE = 5.0
 def environment() -> dict[str, str]:
     """Return the environment for child processes: ament prefix, output, discovery."""
     result = dict(os.environ, PYTHONUNBUFFERED='1', **as_parent(), **dds_profile())
+    result.update(log_format(result, sys.stderr))
     result.setdefault('AMENT_PREFIX_PATH', sys.prefix)
     return result
 

@@ -1,0 +1,32 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Lines of several processes on one terminal, of which one draws a progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TextIO
+
+__all__ = ['log_format', 'on_own_line']
+
+_CLEAR = '\r\x1b[2K'
+"""Removes the bar from its line (ECMA-48: CR, EL 2); it is drawn again below."""
+_FORMAT = '[{severity}] [{time}] [{name}]: {message}'
+"""Default of rcutils."""
+
+
+def on_own_line(text: str, stream: TextIO) -> str:
+    """Return a text that replaces the bar where the stream is a terminal."""
+    return _CLEAR + text if stream.isatty() else text
+
+
+def log_format(variables: Mapping[str, str], stream: TextIO) -> dict[str, str]:
+    """Return the variable that lets each line of a node's log replace the bar.
+
+    Args:
+        variables: those of the process, of which one may have a format.
+        stream: standard error of the nodes.
+    """
+    name = 'RCUTILS_CONSOLE_OUTPUT_FORMAT'
+    return {name: on_own_line(variables.get(name, _FORMAT), stream)} if stream.isatty() else {}
