@@ -105,7 +105,7 @@ def test_each_part_of_a_bag_whose_clock_started_again_is_a_run(tmp_path, capsys)
         assert metrics['motion']['duration_s'] == pytest.approx(seconds)
         assert metrics['motion']['distance_m'] == pytest.approx(distance)
         assert metrics['channels']['odom']['stamps_backwards'] == 0
-        assert metrics['energy_j'] == pytest.approx(watts * seconds, rel=1e-6)
+        assert metrics['energy']['total_J'] == pytest.approx(watts * seconds, rel=1e-6)
     tables = {path.parts[-3] for path in (tmp_path / 'out' / 'tables').rglob('*.csv')}
     assert tables == {'two_part_1', 'two_part_2'}
     listed = (tmp_path / 'out' / 'tables' / 'files.txt').read_text().splitlines()

@@ -127,6 +127,7 @@ POSES = [
 ]
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 @pytest.mark.usefixtures('renderer')
 def test_a_checkerboard_calibrates_back_to_the_camera():

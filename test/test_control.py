@@ -277,9 +277,9 @@ def test_transit(name, environment):
 @pytest.mark.parametrize(
     ('name', 'environment'),
     [
-        ('investigator90', None),
-        ('investigator90', CROSS),
-        ('bluerov2_heavy', None),
+        weekly('investigator90', None),
+        weekly('investigator90', CROSS),
+        weekly('bluerov2_heavy', None),
         ('bluerov2', None),
         ('bluerov2', CROSS),
     ],
@@ -297,7 +297,7 @@ def test_circle_and_helix(name, environment):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize('environment', [None, CROSS], ids=['still', 'cross current'])
+@pytest.mark.parametrize('environment', [None, weekly(CROSS)], ids=['still', 'cross current'])
 def test_the_heavy_holds_its_place_without_a_horizontal_thruster(environment):
     heavy = vehicle_of('bluerov2_heavy')
     names = heavy.thrusters.names

@@ -144,6 +144,7 @@ def test_axes_that_never_moved_are_not_observable():
     assert float(quadratic[0]) == pytest.approx(33.732, rel=0.05)
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 def test_drag_at_one_speed_alone_is_neither_linear_nor_quadratic():
     vehicle = load_vehicle('bluerov2', coefficients='wu2018')
@@ -160,6 +161,7 @@ def test_drag_at_one_speed_alone_is_neither_linear_nor_quadratic():
     assert reasons['quadratic_damping yaw'] == 'cannot be distinguished from linear_damping yaw'
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 def test_a_run_in_a_current_needs_to_know_it():
     vehicle = load_vehicle('bluerov2', coefficients='wu2018')
@@ -194,6 +196,7 @@ def test_what_the_model_does_not_explain_is_doubtful():
     assert any(re.match(r'surge: only -?\d+ % of the motion', d) for d in doubts)
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 def test_a_slow_run_in_water_that_moves_tells_no_mass():
     """Water that swings by 0.15 m/s, and sticks that hardly change: free starts fit any of it."""
@@ -265,6 +268,7 @@ def test_coupled_drag_is_that_part_of_the_damping_matrix():
         np.testing.assert_allclose(coupled_drag(others, velocity), expected, atol=1e-9)
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 def test_a_recording_of_the_default_bluerov2_is_fitted(tmp_path, capsys):
     vehicle = load_vehicle('bluerov2')

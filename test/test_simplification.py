@@ -3,9 +3,13 @@
 
 """Lines with fewer points: they stay where they were, to what a screen shows."""
 
-import numpy as np
+from itertools import pairwise
 
-from marine_sim_ros.analysis.simplification import simplified
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from marine_sim_ros.analysis.simplification import simplified, visible
 
 
 def distances(points, line):
@@ -36,3 +40,26 @@ def test_short_lines_and_points_stay():
     assert simplified(line, 100) is line
     assert len(simplified(np.zeros((5000, 3)), 100)) == 2
     assert len(simplified(np.random.default_rng(0).normal(size=(3000, 3)), 100)) <= 100
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.integers(0, 2**32 - 1), st.integers(3, 400), st.sampled_from([0.0, 1e-3, 0.3]))
+def test_a_curve_of_its_corners_looks_the_same(seed, count, noise):
+    rng = np.random.default_rng(seed)
+    x = np.cumsum(rng.choice([0.0, 0.01, 0.1], count))
+    y = np.interp(x, np.sort(rng.uniform(0, x[-1] + 1, 6)), rng.uniform(0, 1, 6))
+    y += noise * rng.normal(size=count) * (rng.random(count) < 0.1)
+    kept = visible(x, y)
+    assert kept[0]
+    assert kept[-1]
+    for first, last in pairwise(np.flatnonzero(kept)):
+        between = np.arange(first + 1, last)
+        line = np.interp(x[between], x[[first, last]], y[[first, last]])
+        assert np.all(np.abs(line - y[between]) <= 1 / 2000 + 1e-9)
+
+
+def test_a_straight_line_and_a_long_rest_need_few_points():
+    x = np.linspace(0, 10, 4001)
+    assert visible(x, 0.2 * x / 10).sum() == 2
+    assert visible(x, np.where(x < 5, 0.0, 1.0)).sum() == 4
+    assert visible(x, np.sin(x) / 2).sum() < 200

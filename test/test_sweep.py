@@ -373,6 +373,7 @@ parameters:
 """
 
 
+@pytest.mark.weekly
 def test_engines_agree_on_a_sweep_of_faults():
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')
     plan = parse_plan(FAULTS, 'plan.yaml')

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ['simplified']
+__all__ = ['simplified', 'visible']
 
 _FINEST = 1 / 5000
 """Deviation that no screen shows, as a fraction of the largest extent of a line."""
+_SEEN = 1 / 2000
+"""The same of the height of a chart, which is a fraction of a screen."""
 
 
 def simplified(places: np.ndarray, most: int) -> np.ndarray:
@@ -31,6 +33,35 @@ def simplified(places: np.ndarray, most: int) -> np.ndarray:
         tolerance *= 2.0
         kept = _kept(places, tolerance)
     return np.asarray(places[kept])
+
+
+def visible(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return which points (n,) a curve needs so that no screen shows a difference.
+
+    Each point that is left out is within 1/2000 of the height from the curve that is left. One
+    pass: the slopes that keep all points since the last corner within that narrow down, and a
+    corner is where none is left (Reumann and Witkam's strip, as a cone).
+
+    Args:
+        x: places (n,) along, which do not go back.
+        y: heights (n,), as fractions of that of the picture; finite.
+    """
+    kept = np.ones(len(x), bool)
+    at, low, high = 0, -np.inf, np.inf
+    along, height = x.tolist(), y.tolist()
+    for i in range(1, len(along) - 1):
+        step = along[i] - along[at]
+        if step > 0:
+            rise = height[i] - height[at]
+            low = max(low, (rise - _SEEN) / step)
+            high = min(high, (rise + _SEEN) / step)
+        further = along[i + 1] - along[at]
+        slope = (height[i + 1] - height[at]) / further if further > 0 else np.inf
+        if step > 0 and low <= slope <= high:
+            kept[i] = False
+        else:
+            at, low, high = i, -np.inf, np.inf
+    return kept
 
 
 def _kept(places: np.ndarray, tolerance: float) -> np.ndarray:

@@ -64,7 +64,7 @@ def barometer_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
         )
     if not depths:
         return []
-    panels = [Panel('depth [m]', depths, down=True), Panel('difference [m]', errors)]
+    panels = [Panel('depth [m]', depths, down=True), Panel('difference [m]', errors, fine=True)]
     return [chart(f'{key}-barometer', 'Barometer against depth', note, panels)]
 
 
@@ -149,6 +149,6 @@ def difference_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
             line(runs[0], one, i, f'{run.label} − {runs[0].label}', run.colour)
             for run, one in series
         ]
-        panels.append(Panel(f'Δ {label} [{unit}]', lines))
+        panels.append(Panel(f'Δ {label} [{unit}]', lines, fine=True))
     note = 'Other bag minus first bag; angles take the shorter way round.'
     return [chart(f'{key}-differences', 'Differences', note, panels, columns=3, row_height=150)]

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.analysis.simplification import visible
+
 __all__ = ['COLOURS', 'DASHES', 'THEMES', 'Line', 'Panel', 'chart', 'listed']
 
 # Okabe and Ito (2008), Color Universal Design, as in analysis/figures; on dark ground the two
@@ -43,6 +45,20 @@ THEMES = {
 }
 COLOURS = ('@blue', '@vermilion', '@green', '@purple', '@orange', '@sky')
 DASHES = ('solid', 'dash', 'dot', 'dashdot')
+SMALLEST = {
+    'm': 0.01,
+    'm/s': 0.01,
+    '°': 0.5,
+    '°/s': 0.5,
+    'N': 0.1,
+    'N m': 0.02,
+    'µs': 10.0,
+    'W': 1.0,
+    'kJ': 0.01,
+    'ms': 0.1,
+    'σ': 1.0,
+}
+"""Least span of an axis by its unit: below it are rounding and what nobody measures."""
 _GAP = 0.09
 _ENTRY, _LETTER, _BESIDE_BUTTONS = 46, 7, 800
 """Width of a legend's entry and letter, and what is free beside the buttons; px."""
@@ -72,6 +88,20 @@ class Panel:
     lines: Sequence[Line]
     down: bool = False
     """Whether values grow downwards, as depths do."""
+    fine: bool = False
+    """Whether differences that nobody measures are its subject."""
+
+    def limits(self) -> tuple[float, float]:
+        """Return the least and greatest value, further apart than rounding is."""
+        finite = [line.y[np.isfinite(line.y)] for line in self.lines]
+        known = np.concatenate([np.zeros(0), *finite])
+        if not len(known):
+            return -1.0, 1.0
+        low, high = float(known.min()), float(known.max())
+        unit = self.label.rpartition('[')[2].rstrip(']')
+        least = 1e-3 * SMALLEST.get(unit, 0.0) if self.fine else SMALLEST.get(unit, 0.0)
+        room = max(0.0, least - (high - low)) / 2
+        return low - room, high + room
 
 
 def listed(values: np.ndarray, digits: int = 6) -> list[float | None]:
@@ -82,12 +112,31 @@ def listed(values: np.ndarray, digits: int = 6) -> list[float | None]:
     ]
 
 
-def _bends(y: np.ndarray) -> np.ndarray:
-    """Return which points a line needs: not those between two of the same value."""
+def _changes(y: np.ndarray) -> np.ndarray:
+    """Return which points (n,) a line of steps needs: where it steps, and its end."""
+    same = (y[1:] == y[:-1]) | (np.isnan(y[1:]) & np.isnan(y[:-1]))
+    result = np.concatenate([[True], ~same])
+    result[-1] = True
+    return result
+
+
+def _bends(x: np.ndarray, y: np.ndarray, span: float) -> np.ndarray:
+    """Return which points (n,) of a line are seen: its corners, and the ends of its gaps.
+
+    Args:
+        x: times (n,), which do not go back.
+        y: values (n,); not finite in a gap.
+        span: height of the axis, in the unit of the values.
+    """
     if len(y) < 3:
         return np.ones(len(y), bool)
-    same = (y[1:] == y[:-1]) | (np.isnan(y[1:]) & np.isnan(y[:-1]))
-    return np.concatenate([[True], ~(same[1:] & same[:-1]), [True]])
+    gap = ~np.isfinite(y)
+    result = np.zeros(len(y), bool)
+    result[1:] |= gap[1:] & ~gap[:-1]  # one point stands for a gap
+    ends = np.flatnonzero(np.diff(np.concatenate([[True], gap, [True]]).astype(int)))
+    for first, last in ends.reshape(-1, 2):
+        result[first:last] = visible(x[first:last], y[first:last] / (span or 1.0))
+    return result
 
 
 def axis(**more: Any) -> dict[str, Any]:
@@ -138,26 +187,33 @@ def chart(
             **({'matches': 'x'} if i else {}),
         )
         share = any(line.share for line in panel.lines)
+        low, high = panel.limits()
         layout[f'yaxis{end}'] = axis(
             domain=[max(0.0, top - inner), top],
             anchor=f'x{end}',
             nticks=5,
             title={'text': panel.label, 'standoff': 4},
-            **({'autorange': 'reversed'} if panel.down else {}),
-            **({'range': [0, 100]} if share else {}),
+            range=[0, 100] if share else _range(low, high, down=panel.down),
         )
         for line in panel.lines:
-            data.append(_trace(line, end, shown=line.name not in named))
+            data.append(_trace(line, end, high - low, shown=line.name not in named))
             named.add(line.name)
     if sum(_ENTRY + _LETTER * len(n) for n in named) > _BESIDE_BUTTONS:
         layout['legend'] = {'y': 1 - 30 / height}  # below the buttons
     return {'key': key, 'title': title, 'note': note, 'data': data, 'layout': layout, 'wide': True}
 
 
-def _trace(line: Line, end: str, *, shown: bool) -> dict[str, Any]:
+def _range(low: float, high: float, *, down: bool) -> list[float]:
+    """Return the ends of an axis, with a little room beyond its values."""
+    room = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
+    ends = [float(f'{low - room:.6g}'), float(f'{high + room:.6g}')]
+    return ends[::-1] if down else ends
+
+
+def _trace(line: Line, end: str, span: float, *, shown: bool) -> dict[str, Any]:
     x, y = line.x, line.y
     if not (line.share or line.points):
-        needed = _bends(y)
+        needed = _changes(y) if line.steps else _bends(x, y, span)
         x, y = x[needed], y[needed]
     trace: dict[str, Any] = {
         'type': 'scatter',
