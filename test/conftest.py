@@ -25,6 +25,7 @@ from lanes import group_of, in_lane, is_alone, pytest_runtest_protocol, pytest_x
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MissingPackageError
+from marine_sim_ros.gazebo.installed import has_binding
 from marine_sim_ros.tools.main import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -97,9 +98,9 @@ def pytest_collection_modifyitems(items):
         'ardusub': not (ardusub() and has('pymavlink')),
         'ros': not has('rclpy'),
         'launch': not (has('launch_ros') and has('ros2cli')),
-        'gazebo': not has('gz.transport13'),
+        'gazebo': not has_binding('gz.transport'),
         'drake': not has('pydrake'),
-        'sdformat': not has('sdformat14'),
+        'sdformat': not has_binding('sdformat'),
         'browser': browser() is None,
     }
     # Several processes, DDS and a busy machine: a graph that fails is tried once again, and the

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from lxml import etree
 
+from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 from marine_sim_ros.model import xml
 from marine_sim_ros.sdf.model import sdf_model
 
@@ -68,14 +69,10 @@ def moved(vehicle, drives, folder, steps, *, commands=None, rates=None, efforts=
         rates: function that returns the joints' commanded rates, called before each step.
         efforts: constant efforts of the joints: the JointForceCmd that ApplyJointForce sets.
     """
-    import gz.common5
-    import gz.math7  # noqa: F401
-    import gz.sim8 as sim
-    from gz.msgs10.double_pb2 import Double
-    from gz.transport13 import Node
-
+    _, _, sim = map(binding, ('gz.common', 'gz.math', 'gz.sim'))  # the last needs the others
     names = vehicle.manipulator.names
-    rows, ready, node = [], [], Node()
+    double = message('Double')
+    rows, ready, node = [], [], binding('gz.transport').Node()
 
     def parts(ecm):
         world = sim.World(sim.world_entity(ecm))
@@ -125,9 +122,9 @@ def moved(vehicle, drives, folder, steps, *, commands=None, rates=None, efforts=
     server = fixture.server()
     for topic, number in (commands or {}).items():
         server.run(True, 1, False)  # nothing moves yet
-        publisher = node.advertise(topic, Double)
+        publisher = node.advertise(topic, double)
         until(publisher.has_connections, topic)
-        publisher.publish(Double(data=number))
+        publisher.publish(double(data=number))
         time.sleep(0.2)  # in which it reaches the system, in another thread
         rows.clear()
     server.run(True, steps, False)

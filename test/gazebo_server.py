@@ -12,6 +12,7 @@ from marine_sim_ros.gazebo.effort import exerted_wrench
 from marine_sim_ros.gazebo.kinematics import stepped_velocity
 from marine_sim_ros.gazebo.run_files import write_run
 from marine_sim_ros.gazebo.server import Correspondent, start_server, stop_server
+from marine_sim_ros.gazebo.system.marine_sim_bindings import message
 from marine_sim_ros.physics.rigid_body import weight
 
 FALL = 'duration: 20.0\ninitial: {position: [0.0, 0.0, 600.0], rpy: [0.2, 0.1, 0.0]}\n'
@@ -88,13 +89,11 @@ class GazeboServer:
 
     def reset(self):
         """Put the world back: ask, answer the state that it waits with, and take the first."""
-        from gz.msgs10.boolean_pb2 import Boolean
-        from gz.msgs10.world_control_pb2 import WorldControl
-
-        asked = WorldControl()
+        control = message('WorldControl', 'world_control')
+        asked = control()
         asked.reset.all = True
         service = f'/world/{self.made.name}/control'
-        self.correspondent.node.request(service, asked, WorldControl, Boolean, 1000)
+        self.correspondent.node.request(service, asked, control, message('Boolean'), 1000)
         self.correspondent.answer(self.stamp, np.zeros(6))
         while self.stamp != 0:
             self.stamp, self.state = self.correspondent.next(-1)

@@ -67,7 +67,7 @@ def test_without_gazebo_one_line_says_what_is_missing(monkeypatch, capsys):
     told = capsys.readouterr().err
     assert told.count('\n') == 1
     assert told.startswith('ERROR: bench --gazebo: the command gz, ')
-    assert 'ros_gz_bridge: not found; expected Gazebo Harmonic' in told
+    assert 'ros_gz_bridge: not found; expected Gazebo and' in told
 
 
 @pytest.mark.gazebo

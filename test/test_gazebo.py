@@ -355,14 +355,14 @@ def test_the_suite_in_gazebo_mode_has_another_owner_and_no_contact():
 
 def test_the_way_is_in_the_server_where_all_it_needs_is_there(monkeypatch, tmp_path):
     monkeypatch.setenv('GZ_SIM_SYSTEM_PLUGIN_PATH', str(tmp_path))
-    monkeypatch.setattr(delivery, 'has_module', lambda module: module != 'gz.sim8')
+    monkeypatch.setattr(delivery, 'has_binding', lambda stem: stem != 'gz.sim')
     monkeypatch.setattr(installed.shutil, 'which', lambda _: None)
     monkeypatch.setenv('AMENT_PREFIX_PATH', '')
     (tmp_path / 'libgz-sim-python-system-loader-system.so').touch()
     way, why = delivery.chosen_delivery('auto')
-    assert (way, why) == ('stock', 'the Python module gz.sim8: not found')
+    assert (way, why) == ('stock', 'the Python module gz.sim: not found')
     assert delivery.chosen_delivery('in_server')[0] == 'in_server'
-    monkeypatch.setattr(delivery, 'has_module', lambda module: True)
+    monkeypatch.setattr(delivery, 'has_binding', lambda stem: True)
     assert delivery.chosen_delivery('auto')[0] == 'in_server'
     assert delivery.chosen_delivery('stock')[0] == 'stock'
     with pytest.raises(ParameterError, match='expected one of: auto, in_server, stock'):

@@ -19,6 +19,7 @@ from marine_sim_ros.gazebo.bridge_file import bridge_command
 from marine_sim_ros.gazebo.installed import bridge_program
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
 from marine_sim_ros.gazebo.server import Correspondent, start_server, stop_server
+from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
@@ -63,12 +64,9 @@ class PoseListener:
     """Hears the poses that PosePublisher tells."""
 
     def __init__(self, model):
-        from gz.msgs10.pose_pb2 import Pose
-        from gz.transport13 import Node
-
         self.heard = SimpleQueue()
-        self.node = Node()
-        self.node.subscribe(Pose, f'/model/{model}/pose', self._hear)
+        self.node = binding('gz.transport').Node()
+        self.node.subscribe(message('Pose'), f'/model/{model}/pose', self._hear)
 
     def _hear(self, message):
         stamp, p = message.header.stamp, message.position

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import has
 from processor import PATIENCE
 
 from marine_sim_ros import simulate
+from marine_sim_ros.gazebo.installed import has_binding
 from marine_sim_ros.gazebo.server import start_server, stop_server
+from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import urdf_text
 from marine_sim_ros.model import xml
@@ -31,7 +32,7 @@ pytestmark = [
     pytest.mark.gazebo,
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which('gz') is None, reason='gz: not on this machine'),
-    pytest.mark.skipif(not has('gz.transport13'), reason='gz.transport13: not on this machine'),
+    pytest.mark.skipif(not has_binding('gz.transport'), reason='gz.transport: not here'),
 ]
 PUBLISHED = Path(os.environ.get('MARINE_PUBLISHED', '/nowhere'))
 DAVE = 'IOES-Lab+dave/models/dave_robot_models/description'
@@ -81,30 +82,27 @@ def world_of(path, density):
 
 def speed_in_gazebo(text, name, commands, folder):
     """Return the mean speed of the last seconds of a run in which each topic has a force."""
-    from gz.msgs10.double_pb2 import Double
-    from gz.msgs10.pose_v_pb2 import Pose_V
-    from gz.transport13 import Node
+    number, poses = message('Double'), message('Pose_V')
+    places, done, node = {}, threading.Event(), binding('gz.transport').Node()
 
-    places, done, node = {}, threading.Event(), Node()
-
-    def hear(message):
-        now = message.header.stamp.sec + 1e-9 * message.header.stamp.nsec
-        for pose in message.pose:
+    def hear(told):
+        now = told.header.stamp.sec + 1e-9 * told.header.stamp.nsec
+        for pose in told.pose:
             if pose.name == name:
                 places[now] = (pose.position.x, pose.position.y, pose.position.z)
         if now > SECONDS:
             done.set()
 
     (folder / 'world.sdf').write_text(text)
-    node.subscribe(Pose_V, '/world/mine/dynamic_pose/info', hear)
-    publishers = [(node.advertise(topic, Double), force) for topic, force in commands.items()]
+    node.subscribe(poses, '/world/mine/dynamic_pose/info', hear)
+    publishers = [(node.advertise(topic, number), force) for topic, force in commands.items()]
     server = start_server(folder / 'world.sdf')
     try:
         deadline = time.monotonic() + PATIENCE
         while not done.wait(0.05) and time.monotonic() < deadline and server.poll() is None:
             if not places or min(places) > max(places) - 1.0:  # the first second of the run
                 for publisher, force in publishers:
-                    publisher.publish(Double(data=force))
+                    publisher.publish(number(data=force))
     finally:
         stop_server(server)
     end = max(places)

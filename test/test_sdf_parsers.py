@@ -13,6 +13,7 @@ from lxml import etree
 from sdf_reader import ORDER, SdfReader
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.gazebo.system.marine_sim_bindings import binding
 from marine_sim_ros.sdf.model import sdf_model
 
 ORCA3 = ROOT / 'test' / 'data' / 'orca3.urdf'
@@ -139,9 +140,7 @@ def test_drake_reads_the_same_collisions(name):
 
 def loaded(text):
     """Return the model as Gazebo reads it."""
-    import sdformat14
-
-    root = sdformat14.Root()
+    root = binding('sdformat').Root()
     root.load_sdf_string(text)
     return root.model(), root  # the model belongs to the root
 

@@ -31,11 +31,12 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gazebo.bridge_file import bridge_command
 from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER
 from marine_sim_ros.gazebo.effort import exerted_wrench
-from marine_sim_ros.gazebo.installed import bridge_program, has_module
+from marine_sim_ros.gazebo.installed import bridge_program, has_binding
 from marine_sim_ros.gazebo.kinematics import stepped_velocity
 from marine_sim_ros.gazebo.named_numbers import KIND, NumberWriter
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
 from marine_sim_ros.gazebo.server import GRACE, Correspondent, start_server, stop_server
+from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 from marine_sim_ros.gazebo.world import GazeboWorld
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
@@ -125,11 +126,11 @@ def _vehicle() -> Vehicle:
 def check_gazebo() -> None:
     """Raise a MarineSimError where what the measurement needs is not on this machine."""
     missing = [] if shutil.which('gz') else ['the command gz']
-    missing += [] if has_module('gz.transport13') else ['the Python module gz.transport13']
+    missing += [] if has_binding('gz.transport') else ['the Python module gz.transport']
     missing += [] if bridge_program() else ['ros_gz_bridge']
     if missing:
         raise MarineSimError(
-            f'bench --gazebo: {", ".join(missing)}: not found; expected Gazebo Harmonic and '
+            f'bench --gazebo: {", ".join(missing)}: not found; expected Gazebo and '
             'ros-jazzy-ros-gz, and their setup file sourced'
         )
 
@@ -138,18 +139,16 @@ class _Steps:
     """Counts a world's steps by what the server tells of itself."""
 
     def __init__(self, world: str, server: subprocess.Popen[bytes]) -> None:
-        from gz.msgs10.world_stats_pb2 import WorldStatistics
-        from gz.transport13 import Node
-
         self._count, self._at = 0, 0.0
         self._new = threading.Condition()
         self._server = server
-        self._node = Node()
-        self._node.subscribe(WorldStatistics, f'/world/{world}/stats', self._hear)
+        self._node = binding('gz.transport').Node()
+        statistics = message('WorldStatistics', 'world_stats')
+        self._node.subscribe(statistics, f'/world/{world}/stats', self._hear)
 
-    def _hear(self, message: Any) -> None:
+    def _hear(self, statistics: Any) -> None:
         with self._new:
-            self._count, self._at = message.iterations, time.monotonic()
+            self._count, self._at = statistics.iterations, time.monotonic()
             self._new.notify()
 
     def next(self) -> tuple[int, float]:
@@ -243,13 +242,10 @@ def _delivery(case: Case) -> str:
 @contextmanager
 def _commands(made: GazeboWorld, case: Case) -> Iterator[list[int]]:
     """Command the thrusters five times a second; the system waits for the first commands."""
-    from gz.msgs10.bytes_pb2 import Bytes
-    from gz.transport13 import Node
-
     pwm = np.full(len(load_vehicle(case.vehicle).thrusters), float(PWM))
     writer = NumberWriter([('stamp', ()), ('pwm', pwm.shape)])
-    node = Node()
-    publisher = node.advertise(f'/model/{made.model}/seat/commands', Bytes)
+    node = binding('gz.transport').Node()
+    publisher = node.advertise(f'/model/{made.model}/seat/commands', message('Bytes'))
     stop = threading.Event()
 
     def send() -> None:
@@ -268,17 +264,15 @@ def _commands(made: GazeboWorld, case: Case) -> Iterator[list[int]]:
 @contextmanager
 def _plugins(made: GazeboWorld) -> Iterator[list[int]]:
     """Ask every thruster for a force, so that it has work."""
-    from gz.msgs10.double_pb2 import Double
-    from gz.transport13 import Node
-
-    node = Node()
+    number = message('Double')
+    node = binding('gz.transport').Node()
     topics = command_topics(made, _vehicle())
-    publishers = [node.advertise(topic, Double) for topic in topics]
+    publishers = [node.advertise(topic, number) for topic in topics]
     deadline = time.monotonic() + START
     while not all(p.has_connections() for p in publishers) and time.monotonic() < deadline:
         time.sleep(0.02)
     for publisher in publishers:
-        publisher.publish(Double(data=5.0))
+        publisher.publish(number(data=5.0))
     yield []
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.gazebo.installed import has_module, plugin_folders
+from marine_sim_ros.gazebo.installed import has_binding, has_module, plugin_folders
 
 __all__ = [
     'COMPILED',
@@ -21,14 +21,15 @@ IN_SERVER, STOCK, COMPILED = 'in_server', 'stock', 'compiled'
 DELIVERIES = ('auto', IN_SERVER, STOCK, COMPILED)
 
 _LOADER = 'libgz-sim-python-system-loader-system.so'
-_MODULES = ('gz.sim8', 'gz.transport13', 'gz.msgs10', 'gz.math7', 'sdformat14')
+_MODULES = ('gz.sim', 'gz.transport', 'gz.msgs', 'gz.math', 'sdformat')
+"""Without the numbers that they have up to Gazebo Ionic."""
 
 
 def missing_for_in_server() -> list[str]:
     """Return what the in-server transport needs and this machine lacks."""
     found = any((folder / _LOADER).is_file() for folder in plugin_folders())
     missing = [] if found else [f'the system {_LOADER}']
-    return missing + [f'the Python module {m}' for m in _MODULES if not has_module(m)]
+    return missing + [f'the Python module {m}' for m in _MODULES if not has_binding(m)]
 
 
 def chosen_delivery(asked: str) -> tuple[str, str]:

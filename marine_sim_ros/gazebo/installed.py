@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ['bridge_program', 'has_module', 'plugin_folders']
+from marine_sim_ros.gazebo.system.marine_sim_bindings import binding_name
+
+__all__ = ['bridge_program', 'has_binding', 'has_module', 'plugin_folders']
 
 
 def _paths(variable: str) -> list[Path]:
@@ -19,7 +21,7 @@ def _paths(variable: str) -> list[Path]:
 
 
 def _prefixes() -> Iterator[Path]:
-    """Yield where gz-sim 8 may be installed."""
+    """Yield where gz-sim may be installed."""
     yield Path('/usr')
     if program := shutil.which('gz'):
         yield Path(program).resolve().parent.parent
@@ -28,10 +30,18 @@ def _prefixes() -> Iterator[Path]:
 
 
 def plugin_folders() -> list[Path]:
-    """Return where gz-sim 8 may have its systems."""
-    patterns = ('lib/gz-sim-8/plugins', 'lib/*/gz-sim-8/plugins')
+    """Return where gz-sim, of any release, may have its systems."""
+    patterns = ('lib/gz-sim*/plugins', 'lib/*/gz-sim*/plugins')
     found = [folder for prefix in _prefixes() for p in patterns for folder in prefix.glob(p)]
     return [*_paths('GZ_SIM_SYSTEM_PLUGIN_PATH'), *found]
+
+
+def has_binding(stem: str) -> bool:
+    """Return whether a Python module of Gazebo is installed, named without its number."""
+    try:
+        return bool(binding_name(stem))
+    except ImportError:
+        return False
 
 
 def has_module(name: str) -> bool:

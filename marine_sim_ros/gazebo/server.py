@@ -18,6 +18,7 @@ import numpy as np
 from marine_sim_ros.core.child_process import end_child
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 from marine_sim_ros.gazebo.world import SEAT_FOLDER
 
 __all__ = [
@@ -98,34 +99,31 @@ class Correspondent:
         """Open the lockstep topics of a model.
 
         Raises:
-            ImportError: no gz.transport13 or gz.msgs10.
+            ImportError: no gz.transport or gz.msgs.
         """
-        from gz.msgs10.odometry_pb2 import Odometry
-        from gz.msgs10.wrench_pb2 import Wrench as Message
-        from gz.transport13 import Node
-
+        odometry, wrench = message('Odometry'), message('Wrench')
         self.heard: queue.SimpleQueue[tuple[int, State]] = queue.SimpleQueue()
-        self.node = Node()
-        self._message = Message
+        self.node = binding('gz.transport').Node()
+        self._message = wrench
         self._last: tuple[int, Any] = (-1, None)
         topic = f'/model/{model}/seat'
-        self._publisher = self.node.advertise(f'{topic}/wrench', Message)
+        self._publisher = self.node.advertise(f'{topic}/wrench', wrench)
         self._topic = f'{topic}/state'
-        self.node.subscribe(Odometry, self._topic, self._hear)
+        self.node.subscribe(odometry, self._topic, self._hear)
 
     def close(self) -> None:
         """Unsubscribe, and send no more."""
         self.node.unsubscribe(self._topic)
 
-    def _hear(self, message: Any) -> None:
-        p, q = message.pose.position, message.pose.orientation
-        v, w = message.twist.linear, message.twist.angular
+    def _hear(self, odometry: Any) -> None:
+        p, q = odometry.pose.position, odometry.pose.orientation
+        v, w = odometry.twist.linear, odometry.twist.angular
         state = State(
             np.array([p.x, p.y, p.z]),
             np.array([q.x, q.y, q.z, q.w]),
             np.array([v.x, v.y, v.z, w.x, w.y, w.z]),
         )
-        stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nsec
+        stamp = odometry.header.stamp.sec * NANOSECONDS + odometry.header.stamp.nsec
         answered, answer = self._last
         if stamp == answered:
             self._publisher.publish(answer)
@@ -144,9 +142,9 @@ class Correspondent:
 
     def answer(self, stamp: int, wrench: Wrench) -> None:
         """Give the wrench (6,) for the state of a stamp (ns)."""
-        message = self._message()
-        message.header.stamp.sec, message.header.stamp.nsec = divmod(stamp, NANOSECONDS)
-        force, torque = message.force, message.torque
+        answer = self._message()
+        answer.header.stamp.sec, answer.header.stamp.nsec = divmod(stamp, NANOSECONDS)
+        force, torque = answer.force, answer.torque
         force.x, force.y, force.z, torque.x, torque.y, torque.z = (float(x) for x in wrench)
-        self._last = stamp, message
-        self._publisher.publish(message)
+        self._last = stamp, answer
+        self._publisher.publish(answer)

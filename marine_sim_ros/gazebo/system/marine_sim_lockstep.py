@@ -30,10 +30,12 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 __all__ = ['Exchange', 'Gazebo', 'LockstepSystem', 'get_system', 'system_of']
 
+_BINDINGS = 'marine_sim_bindings'
 POLL = 0.02
 """s; how soon a wait notices that the server is to end."""
 AGAIN = 0.25
@@ -254,19 +256,15 @@ class Gazebo:
 
     def __init__(self) -> None:
         """Import them; raises ImportError where one is missing."""
-        from gz.math7 import Vector3d
-        from gz.msgs10.bytes_pb2 import Bytes
-        from gz.msgs10.odometry_pb2 import Odometry
-        from gz.msgs10.stringmsg_pb2 import StringMsg
-        from gz.msgs10.wrench_pb2 import Wrench
-        from gz.sim8 import K_NULL_ENTITY, Link, Model, World
-        from gz.transport13 import Node, SubscribeOptions
-
-        self.none = K_NULL_ENTITY
-        self.Link, self.Model, self.World, self.Node = Link, Model, World, Node
-        self.Bytes, self.Odometry = Bytes, Odometry
-        self.StringMsg, self.Wrench = StringMsg, Wrench
-        self.Vector3d, self.SubscribeOptions = Vector3d, SubscribeOptions
+        # In Gazebo's server this file is no part of a package, and that one is beside it.
+        found = import_module(f'{__package__}.{_BINDINGS}' if __package__ else _BINDINGS)
+        sim, transport = found.binding('gz.sim'), found.binding('gz.transport')
+        self.none = sim.K_NULL_ENTITY
+        self.Link, self.Model, self.World = sim.Link, sim.Model, sim.World
+        self.Node, self.SubscribeOptions = transport.Node, transport.SubscribeOptions
+        self.Bytes, self.Odometry = found.message('Bytes'), found.message('Odometry')
+        self.StringMsg, self.Wrench = found.message('StringMsg'), found.message('Wrench')
+        self.Vector3d = found.binding('gz.math').Vector3d
 
     def vector(self, message: Any) -> Any:
         """Return a vector of a message as one to compute with."""
@@ -289,5 +287,5 @@ def get_system() -> LockstepSystem:
     return system_of(
         lambda: LockstepSystem(Gazebo()),
         LockstepSystem.name,
-        'the Python bindings of Gazebo Harmonic: python3-gz-sim8 and python3-sdformat14',
+        "Gazebo's Python bindings: of Harmonic, python3-gz-sim8 and python3-sdformat14",
     )

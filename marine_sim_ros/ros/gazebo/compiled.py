@@ -21,6 +21,7 @@ from marine_sim_ros.faults.kinds import Gust
 from marine_sim_ros.faults.reading import fault_text
 from marine_sim_ros.gazebo.kinematics import stepped_velocity
 from marine_sim_ros.gazebo.named_numbers import KIND, NumberReader, NumberWriter, rebuilt
+from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.forces.force_node import CompiledTick
@@ -49,19 +50,19 @@ class CompiledTransport(InServerTransport):
             MarineSimError: Gazebo's Python bindings are not installed.
         """
         try:
-            from gz.msgs10.bytes_pb2 import Bytes
-            from gz.transport13 import Node, SubscribeOptions
+            transport, content = binding('gz.transport'), message('Bytes')
         except ImportError as error:
             raise MarineSimError(
-                f'gazebo_bridge: {error}; expected python3-gz-transport13 and python3-gz-msgs10'
+                f"gazebo_bridge: {error}; expected Gazebo's Python bindings, of Harmonic "
+                'python3-gz-transport13 and python3-gz-msgs10'
             ) from None
         bus = node.bus
         assert bus is not None
         self._waiting = 0
         self._reader = NumberReader()
-        self._gz = Node()
+        self._gz = transport.Node()
         topic = f'/model/{self._place.link.split("::")[0]}/seat'
-        self._commands = self._gz.advertise(f'{topic}/commands', Bytes)
+        self._commands = self._gz.advertise(f'{topic}/commands', content)
 
         def on_tick(raw: bytes, info: Any) -> None:
             """Hand over to the thread of the node; this one is gz-transport's."""
@@ -70,7 +71,7 @@ class CompiledTransport(InServerTransport):
                 self._waiting += 1
                 bus.call_from_thread(self._on_tick, raw)
 
-        self._gz.subscribe_raw(f'{topic}/tick', on_tick, KIND, SubscribeOptions())
+        self._gz.subscribe_raw(f'{topic}/tick', on_tick, KIND, transport.SubscribeOptions())
 
     def send(self, stamp: int, state: State, answer: Any) -> None:
         """Publish the commands for a state: a message."""
