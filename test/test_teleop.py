@@ -39,6 +39,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.ros.launching import joy_package
 
 ANGLES = st.floats(-10.0, 10.0)
 METRES = st.floats(-50.0, 50.0)
@@ -427,6 +428,17 @@ def test_the_screen_fits_a_terminal_of_80_by_24(output, vehicle):
             assert max(map(len, text.splitlines())) <= 80
             for keys, meaning in HELP:
                 assert re.search(rf'{re.escape(keys)} +{meaning}', text), keys
+
+
+def test_without_the_package_joy_screen_and_launch_say_who_reads_a_gamepad(monkeypatch):
+    monkeypatch.setenv('AMENT_PREFIX_PATH', '/nowhere')
+    joy_package.has_joy.cache_clear()
+    try:
+        assert 'gamepad none: no package joy' in rendered()
+        with pytest.raises(ParameterError, match=r'^joy:=true: .*PyPI.* browser reads it'):
+            joy_package.check_joy()
+    finally:
+        joy_package.has_joy.cache_clear()
 
 
 def test_the_screen_shows_setpoints():

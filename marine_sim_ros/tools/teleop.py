@@ -26,6 +26,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.tools.options import add_option
 from marine_sim_ros.tools.output import flush_or_discard
+from marine_sim_ros.tools.reporting import print_warnings
 from marine_sim_ros.tools.teleop_screen import screen
 
 __all__ = ['add_arguments', 'execute']
@@ -55,9 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         '--gamepad',
-        default='xbox',
+        default='',
         metavar='G',
-        help=f'{", ".join(gamepad_names())}, or a YAML file (default xbox)',
+        help=f'{", ".join(gamepad_names())}, or a YAML file (default xbox); needs a node of the '
+        'ROS package joy, which PyPI does not have: without it use run --console, where the '
+        'browser reads the gamepad',
     )
 
 
@@ -113,7 +116,8 @@ def execute(options: argparse.Namespace) -> int:
     require_ros('teleop')
     if not sys.stdin.isatty():
         raise ParameterError('teleop: standard input is no terminal; start it in one')
-    load_gamepad(options.gamepad)
+    gamepad = options.gamepad or 'xbox'
+    load_gamepad(gamepad)
     from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 
     arguments = xacro_arguments(options.vehicle_arguments)
@@ -125,7 +129,10 @@ def execute(options: argparse.Namespace) -> int:
     from marine_sim_ros.nodes.teleop import TeleopNode
     from marine_sim_ros.ros.base.logs import log_words
     from marine_sim_ros.ros.base.process import Shutdown, executor
+    from marine_sim_ros.ros.launching.joy_package import NO_JOY, has_joy
 
+    if options.gamepad and not has_joy():  # it may run on another machine
+        print_warnings([f'--gamepad: {NO_JOY} (run {options.vehicle} --console)'])
     shutdown = Shutdown()
     signal.signal(signal.SIGHUP, lambda *_: setattr(shutdown, 'asked', True))
     # The screen shows what the log would say in the middle of it.
@@ -134,7 +141,7 @@ def execute(options: argparse.Namespace) -> int:
     overrides = [
         Parameter('vehicle', value=options.vehicle),
         Parameter('output', value=options.output),
-        Parameter('gamepad', value=options.gamepad),
+        Parameter('gamepad', value=gamepad),
         Parameter('gain', value=0.5),
         Parameter('environment', value=options.environment),
     ]

@@ -18,6 +18,7 @@ from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.control.keys import HELP
 from marine_sim_ros.control.target import here, to_go
 from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.ros.launching.joy_package import has_joy
 
 __all__ = ['screen']
 
@@ -61,7 +62,8 @@ def _head(node: Any) -> RenderableType:
         at = here(state)
         heading = _heading(node, at.yaw)
         place = f'depth {at.depth:.2f} m   heading {heading}   speed {speed:.2f} m/s'
-    gamepad = node.gamepad.name + ('' if node.joy_alive else ' (silent)')
+    silent = f'{node.gamepad.name} (silent)' if has_joy() else 'none: no package joy'
+    gamepad = node.gamepad.name if node.joy_alive else silent
     first = Text.assemble(
         ('output ', 'bold'),
         (f'{pilot.output:<8}', 'bold reverse'),

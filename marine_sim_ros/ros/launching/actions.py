@@ -30,6 +30,7 @@ from marine_sim_ros.ros.launching import localization
 from marine_sim_ros.ros.launching.arguments import ARGUMENTS, given_options, ignored
 from marine_sim_ros.ros.launching.dds_profile import dds_profile
 from marine_sim_ros.ros.launching.gazebo import gazebo_actions
+from marine_sim_ros.ros.launching.joy_package import check_joy
 from marine_sim_ros.ros.launching.layouts import layout_for
 from marine_sim_ros.ros.launching.required import required, required_to_live
 from marine_sim_ros.ros.launching.shared_memory import make_room
@@ -210,6 +211,7 @@ def actions(
     if rviz:
         result.append(_rviz(specs[0].namespace))
     if joy:
+        check_joy()
         own: dict[str, Any] = {'vehicle': options.vehicle, 'gamepad': gamepad, 'output': output}
         if options.vehicle_arguments:
             own['vehicle_arguments'] = list(options.vehicle_arguments)
