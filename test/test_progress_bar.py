@@ -4,24 +4,32 @@
 """Bars of long work: seen on a terminal, and free where the work is quick."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
+from conftest import vehicle_of
+from fork_server import COMMAND
+from graph import ONE_PROCESS
+
+from marine_sim_ros.core.run_progress import ProgressFile, report_time
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import scenario_ticks
 
 QUICK = """
 import sys
 from marine_sim_ros.tools.progress import bar
-with bar('building') as told:
+with bar('building', quiet={quiet}) as told:
     {work}
 print('rich' in sys.modules)
 """
 
 
-def _run(work: str, **variables: str) -> tuple[str, str]:
+def _run(work: str, quiet: float = 0.0, **variables: str) -> tuple[str, str]:
     free = {k: v for k, v in os.environ.items() if k not in ('FORCE_COLOR', 'TTY_COMPATIBLE')}
     done = subprocess.run(
-        [sys.executable, '-c', QUICK.format(work=work)],
+        [sys.executable, '-c', QUICK.format(work=work, quiet=quiet)],
         env={**free, **variables},
         capture_output=True,
         text=True,
@@ -41,4 +49,43 @@ def test_long_work_shows_its_share_on_a_terminal_only():
     assert imported == 'True'
     assert 'building' in shown
     assert '0:00:00' in shown
+    assert 'left' in shown
+    imported, shown = _run("told(0.5, 'slowly')", FORCE_COLOR='1')
+    assert 'slowly' in shown
+    assert _run('told(0.5)', quiet=5.0, FORCE_COLOR='1') == ('False', '')
     assert _run('told(0.5)') == ('False', '')
+
+
+def test_a_bar_tells_how_much_of_a_simulation_is_done():
+    vehicle, scenario = vehicle_of('simple_rov'), load_scenario('dive')
+    told = []
+    _, _, ticks = scenario_ticks(vehicle, scenario, duration=3.0, dt=0.005, progress=told.append)
+    for _ in ticks:
+        pass
+    assert told == pytest.approx([0.0, 200 / 601, 400 / 601, 600 / 601])
+
+
+def test_the_time_of_a_run_is_read_by_who_started_it(monkeypatch):
+    file = ProgressFile()
+    report_time(1.0)  # nobody asked
+    assert file.time() is None
+    for name, value in file.variables.items():
+        monkeypatch.setenv(name, value)
+    report_time(2.5)
+    assert file.time() == 2.5
+    file.close()
+    report_time(3.0)
+    assert file.time() is None  # and it was not made anew
+
+
+@pytest.mark.ros
+def test_the_bar_of_a_run_goes_by_simulated_time(processes):
+    """A run at twice the real time: half of its wall time is half of its bar."""
+    processes.environment = {**processes.environment, 'FORCE_COLOR': '1', 'COLUMNS': '120'}
+    run = ('run', 'simple_rov', '--duration', 8, '--real-time-factor', 2, *ONE_PROCESS)
+    output, _ = processes.start(sys.executable, '-m', COMMAND, *run).communicate()
+    assert 'running' in output
+    assert 'left' in output
+    passed = [int(found) for found in re.findall(r'0:00:(\d\d)', output)]
+    assert max(passed) < 60
+    assert re.search(r'left .*0:00:0[0-5]', output)

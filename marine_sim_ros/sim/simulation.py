@@ -24,9 +24,10 @@ from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.core.choices import expected_one_of
 from marine_sim_ros.core.errors import ParameterError, RunError
+from marine_sim_ros.core.progress import Progress, no_progress
 from marine_sim_ros.core.random import stamp_words
 from marine_sim_ros.core.registry import FORCES
-from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
+from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds, ticks_of
 from marine_sim_ros.core.state import LIMITS, State, is_physical, rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
@@ -66,6 +67,8 @@ __all__ = [
 
 _LOG = logging.getLogger(__name__)
 DEFAULT_STEP = 0.005
+TOLD_EVERY = 200
+"""Ticks between two reports of progress."""
 """s; stable for every shipped vehicle at top speed, spinning, and afloat."""
 
 Command = Callable[[float, State], np.ndarray]
@@ -368,8 +371,11 @@ def scenario_ticks(
     seed: int = 0,
     duration: float | None = None,
     controller: ControllerSettings | None = None,
+    progress: Progress = no_progress,
 ) -> tuple[Simulation, ScriptedPilot, Iterator[StepOutput]]:
     """Return a vehicle, what plays its scenario, and all ticks; see :func:`simulate`.
+
+    ``progress`` is called with the share of the ticks that were taken, now and then.
 
     Raises:
         MarineSimError: an argument out of range.
@@ -390,7 +396,16 @@ def scenario_ticks(
         seed=seed,
     )
     span = scenario.duration if duration is None else duration
-    return simulation, pilot, scripted_ticks(simulation, pilot, scenario, span)
+    ticks = scripted_ticks(simulation, pilot, scenario, span)
+    return simulation, pilot, _watched(ticks, ticks_of(span, dt), progress)
+
+
+def _watched(ticks: Iterable[StepOutput], count: int, progress: Progress) -> Iterator[StepOutput]:
+    """Yield ticks, of so many, and tell of them now and then."""
+    for i, tick in enumerate(ticks):
+        if i % TOLD_EVERY == 0:
+            progress(i / count)
+        yield tick
 
 
 def simulated_outcome(vehicle: Vehicle, scenario: Scenario, **settings: Any) -> Outcome:

@@ -23,8 +23,9 @@ from marine_sim_ros.tools.progress import bar
 __all__ = ['recordings', 'run_graph']
 
 PERIOD = 0.05
-QUIET = 1.0
-"""s without a bar: nodes start, and need the processor."""
+WINDOW, SLOW = 2.0, 0.9
+"""s of wall time over which the pace of a run is taken, and the share of the wanted one below
+which it is told."""
 
 
 def recordings(runs: Sequence[RunOptions], processes: int) -> list[str]:
@@ -63,8 +64,7 @@ def run_graph(
     )
     start = time.monotonic()
     last = _last(supervisor, settings)
-    factor = settings.real_time_factor
-    _wait(supervisor, duration / factor if factor else 0, last)
+    _wait(supervisor, duration, settings.real_time_factor, last)
     wall = time.monotonic() - start
     early = _breaking(supervisor.ended(), last)
     codes = supervisor.stop(last='recorder')
@@ -73,14 +73,41 @@ def run_graph(
     return _conclude(supervisor.asked, early, codes)
 
 
-def _wait(supervisor: Supervisor, expected: float, last: Set[str]) -> None:
-    """Wait for the first process that ends or a signal, with a bar on a terminal."""
-    with bar('running', expected or None, transient=False) as tell:
-        start = time.monotonic()
+def _wait(supervisor: Supervisor, duration: float, factor: float, last: Set[str]) -> None:
+    """Wait for the first process that ends or a signal, with a bar of simulated time.
+
+    Args:
+        supervisor: supervisor of the run.
+        duration: simulated time of the run, s; 0: it has no end.
+        factor: wanted simulated seconds per second; 0: as many as can be.
+        last: processes with which the run ends.
+    """
+    with bar('running', duration or None, transient=False) as tell:
+        pace = _Pace()
         while not supervisor.asked and not _breaking(supervisor.ended(), last):
             time.sleep(PERIOD)
-            if (passed := time.monotonic() - start) > QUIET:
-                tell(min(passed, expected or 0))
+            now = supervisor.progress.time()
+            if now is not None:
+                tell(now, pace.text(now, factor))
+
+
+class _Pace:
+    """How fast a run goes, over the last seconds."""
+
+    def __init__(self) -> None:
+        self._since, self._from, self._text = time.monotonic(), 0.0, ''
+
+    def text(self, now: float, wanted: float) -> str:
+        """Return the text of a bar at a simulated time, s: the pace, where it is not as asked."""
+        wall = time.monotonic()
+        if now < self._from:  # it was reset
+            self._since, self._from = wall, now
+        if wall - self._since >= WINDOW:
+            factor = (now - self._from) / (wall - self._since)
+            self._since, self._from = wall, now
+            slow = wanted and factor < SLOW * wanted
+            self._text = f'running, {factor:.2g} × real time' if slow or not wanted else 'running'
+        return self._text
 
 
 def _last(supervisor: Supervisor, settings: RunOptions) -> set[str]:

@@ -15,6 +15,9 @@ from typing import Any
 
 __all__ = ['bar', 'waiting']
 
+QUIET = 0.5
+"""s of wall time in which work is quick, and has no bar."""
+
 
 def _terminal() -> Any:
     """Return rich's console of standard error, or None where it is no terminal."""
@@ -29,16 +32,18 @@ def _terminal() -> Any:
 
 @contextmanager
 def bar(
-    description: str, total: float | None = 1.0, *, transient: bool = True
-) -> Iterator[Callable[[float], None]]:
-    """Yield a function that takes the completed share; the bar appears with its first call.
+    description: str, total: float | None = 1.0, *, transient: bool = True, quiet: float = QUIET
+) -> Iterator[Callable[..., None]]:
+    """Yield a function that takes the completed share, and perhaps another text, for a bar.
 
-    What is quick makes none, and imports no rich.
+    The bar shows the time that has passed and what is left, by the share. What is quick makes
+    none, and imports no rich.
 
     Args:
         description: text in front of the bar.
         total: the value at the end; None where it is unknown.
         transient: whether the bar goes when the work is done.
+        quiet: wall time until the bar appears with the next call, s.
     """
     began = time.monotonic()
     with ExitStack() as shown:
@@ -48,12 +53,19 @@ def bar(
             """Show the bar, and return what moves it; None where there is no terminal."""
             if (console := _terminal()) is None:
                 return None  # rich before 13.8 prints a blank line for a disabled bar
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+            from rich.progress import (
+                BarColumn,
+                Progress,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
 
             columns = (
                 TextColumn('{task.description}', markup=False),
                 BarColumn(),
                 TimeElapsedColumn(),
+                *([] if total is None else [TextColumn('left'), TimeRemainingColumn()]),
             )
             progress = Progress(*columns, console=console, transient=transient)
             task = progress.add_task(description, total=total)
@@ -61,9 +73,11 @@ def bar(
             shown.enter_context(progress)
             return partial(progress.update, task)
 
-        def tell(done: float) -> None:
+        def tell(done: float, text: str = '') -> None:
+            if time.monotonic() - began < quiet:
+                return
             if (move := started()) is not None:
-                move(completed=done)
+                move(completed=done, description=text or description)
 
         yield tell
 

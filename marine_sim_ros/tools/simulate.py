@@ -204,7 +204,8 @@ def execute(options: argparse.Namespace) -> int:
     if settings.engine == 'jax':
         outcome, wall, compiling = _compiled(*arguments, **more)
     else:
-        outcome, wall = _computed(*arguments, **more)
+        with bar('simulating') as told:
+            outcome, wall = _computed(*arguments, **more, progress=told)
     for ok, text in outcome.verdicts:
         print(('holds:         ' if ok else 'does not hold: ') + text)
     speed = outcome.span / wall

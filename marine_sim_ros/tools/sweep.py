@@ -69,7 +69,8 @@ def execute(options: argparse.Namespace) -> int:
     folder = Path(options.out or f'out/sweep/{name}')
     dataset = Dataset(folder, plan)
     start = time.perf_counter()
-    with bar('sweep') as told:
+    with bar('sweep', quiet=0.0) as told:
+        told(0.0)  # its first block may take minutes
         ran = run_missing(
             plan,
             dataset,

@@ -16,6 +16,7 @@ from dataclasses import replace
 from marine_sim_ros.core.child_process import module_command
 from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.parent_process import as_parent
+from marine_sim_ros.core.run_progress import ProgressFile
 from marine_sim_ros.core.terminal_line import log_format
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.ros.launching.dds_profile import dds_profile
@@ -47,6 +48,7 @@ class Supervisor:
         """Start with none."""
         self.processes: dict[str, subprocess.Popen[bytes] | Fork] = {}
         self.asked = False
+        self.progress = ProgressFile()
         self._early: list[EarlyFork] = []
 
     def prepare(self, processes: int) -> None:
@@ -57,7 +59,10 @@ class Supervisor:
         """
         make_room()
         if can_fork():
-            self._early = [EarlyFork('composed', environment()) for _ in range(processes)]
+            self._early = [EarlyFork('composed', self._environment()) for _ in range(processes)]
+
+    def _environment(self) -> dict[str, str]:
+        return {**environment(), **self.progress.variables}
 
     def catch_signals(self) -> None:
         """End the run, not this process, on SIGINT and SIGTERM."""
@@ -122,11 +127,11 @@ class Supervisor:
             self.processes[name] = early = self._early.pop(0)
             early.begin(name, arguments)
         elif can_fork():
-            self.processes[name] = Fork(name, executable, arguments, environment())
+            self.processes[name] = Fork(name, executable, arguments, self._environment())
         else:
             command = module_command(f'marine_sim_ros.nodes.{executable}', *arguments)
             self.processes[name] = subprocess.Popen(
-                command, env=environment(), start_new_session=True, stdin=subprocess.DEVNULL
+                command, env=self._environment(), start_new_session=True, stdin=subprocess.DEVNULL
             )
 
     def ended(self) -> dict[str, int]:
@@ -144,6 +149,7 @@ class Supervisor:
         self._signal([n for n in self.processes if n != last])
         self._signal([n for n in self.processes if n == last])
         remove_stale()
+        self.progress.close()
         return {name: process.returncode for name, process in self.processes.items()}
 
     def _signal(self, names: list[str]) -> None:

@@ -19,6 +19,7 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.run_progress import report_time
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
 from marine_sim_ros.core.state import LIMITS, State, is_physical
@@ -353,6 +354,8 @@ class StateOwner(SuiteNode):
             ticks=self.stamp // self._step,
             paused='yes' if self.paused else 'no',
         )
+        if self.values['clock'] == 'publish':  # one vehicle of a run
+            report_time(self.time)
         self._rivals.look()
 
     def _find_rivals(self) -> Rivals:
