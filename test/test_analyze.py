@@ -150,6 +150,9 @@ def test_metrics_are_those_of_the_run(run, tmp_path, capsys):
         assert impulse['torque_size_N_m_s'] == pytest.approx(size)
     shares = [found['impulse'][s]['force_share'] for s in trajectory.sources]
     assert sum(shares) == pytest.approx(1)
+    spent = trajectory.power[:-1].sum() * 0.01  # as float32 in the bag
+    assert found['energy']['total_J'] == pytest.approx(spent, rel=1e-5)
+    assert found['energy']['total_J'] > 10
     odom = found['channels']['odom']
     assert (odom['tick_s'], odom['gaps'], odom['wall_times']) == (0.01, 0, False)
     # The barometer's own noise, and nothing else.

@@ -98,6 +98,11 @@ class _Messages:
         data = np.asarray(values, np.uint16)
         return self._make('std_msgs/msg/UInt16MultiArray', layout=layout, data=data)
 
+    def floats(self, values: np.ndarray) -> Any:
+        layout = self._make('std_msgs/msg/MultiArrayLayout', dim=[], data_offset=0)
+        data = np.asarray(values, np.float32)
+        return self._make('std_msgs/msg/Float32MultiArray', layout=layout, data=data)
+
     def joints(self, stamp: int, names: Sequence[str], **values: np.ndarray) -> Any:
         kinds = ('position', 'velocity', 'effort')
         return self._make(
@@ -269,6 +274,9 @@ class _Recording:
         if len(self._vehicle.thrusters):
             kind = 'std_msgs/msg/UInt16MultiArray'
             write('thrusters/pwm', kind, stamp, make.pwm(part.pwm[i]))
+            if part.power is not None:
+                kind = 'std_msgs/msg/Float32MultiArray'
+                write('thrusters/power', kind, stamp, make.floats(part.power[i]))
 
     def _write(self, topic: str, kind: str, stamp: int, message: Any) -> None:
         name = f'{self._namespace}/{topic}'

@@ -265,6 +265,7 @@ def trajectory_of(
         velocity=states.velocity,
         pwm=kept['pwm'],
         thrust=kept['thrust'],
+        power=kept.get('power'),
         wrench=kept['wrench'],
         sources={n.removeprefix('wrench/'): w for n, w in kept.items() if n.startswith('wrench/')},
         sensors=SensorRecord(

@@ -338,6 +338,7 @@ def collected(
         velocity=states.velocity,
         pwm=columns['pwm'],
         thrust=columns['thrust'],
+        power=columns['power'],
         wrench=columns['total'],
         sources=sources_of(columns),
         joints=columns.get('joints', none),

@@ -103,6 +103,7 @@ def _columns(ticks: Sequence[StepOutput]) -> dict[str, np.ndarray]:
         'velocity': [t.state.velocity for t in ticks],
         'pwm': [t.pwm for t in ticks],
         'thrust': [o.thrust for o in outputs],
+        'power': [o.power for o in outputs],
         'total': [t.total for t in ticks],
         'acceleration': [t.acceleration for t in ticks],
         'joints': [None if t.joints is None else t.joints.position for t in ticks],

@@ -120,6 +120,7 @@ class Trajectory:
             there is no gripper, or nothing to hold.
         reel: (n, 3) length of the tether off its reel, m, rate of that, m/s, and pull at the
             drum, N; (n, 0) or None: no reel.
+        power: (n, k) electrical power of the thrusters, W; None: it was not kept.
         targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free; None: the
             run has none.
     """
@@ -140,6 +141,7 @@ class Trajectory:
     held: np.ndarray | None = None
     reel: np.ndarray | None = None
     targets: np.ndarray | None = None
+    power: np.ndarray | None = None
 
     @property
     def states(self) -> State:
