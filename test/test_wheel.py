@@ -171,7 +171,7 @@ def test_the_wheel_alone_says_in_one_line_that_there_is_no_ros(alone, tmp_path, 
         env=clean(),
     )
     assert done.returncode == 2
-    assert done.stderr.startswith(f'ERROR: {what} needs ROS 2 Jazzy')
+    assert done.stderr.startswith(f'ERROR: {what} needs ROS 2, and')
     assert done.stderr.count('\n') == 1
 
 

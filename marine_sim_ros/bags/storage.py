@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from marine_sim_ros.core.errors import RecordingError
+from marine_sim_ros.core.ros_distribution import ros_packages
 
 __all__ = [
     'STORAGES',
@@ -152,8 +153,9 @@ def storage(purpose: str) -> BagStorage:
             return found
     raise RecordingError(
         f'{purpose} needs the Python package rosbags or rosbag2_py, and neither is installed; '
-        'expected `pip install rosbags`, or `apt install ros-jazzy-rosbag2-py '
-        'ros-jazzy-rosbag2-storage-mcap` (rosdep keys rosbag2_py, rosbag2_storage_mcap)'
+        'expected `pip install rosbags`, or '
+        f'`apt install {ros_packages("rosbag2_py", "rosbag2_storage_mcap")}` '
+        '(rosdep keys rosbag2_py, rosbag2_storage_mcap)'
     )
 
 

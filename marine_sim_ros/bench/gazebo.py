@@ -27,6 +27,7 @@ from marine_sim_ros.bench.processes import cpu_seconds
 from marine_sim_ros.bench.steps import PWM
 from marine_sim_ros.core.child_process import end_child
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.ros_distribution import ros_packages
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gazebo.bridge_file import bridge_command
 from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER
@@ -131,7 +132,7 @@ def check_gazebo() -> None:
     if missing:
         raise MarineSimError(
             f'bench --gazebo: {", ".join(missing)}: not found; expected Gazebo and '
-            'ros-jazzy-ros-gz, and their setup file sourced'
+            f'{ros_packages("ros_gz")}, and their setup file sourced'
         )
 
 

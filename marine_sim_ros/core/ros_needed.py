@@ -15,6 +15,7 @@ from pathlib import Path
 
 from marine_sim_ros.core.child_process import module_command
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.ros_distribution import check_middleware
 
 __all__ = ['check_packages', 'require_ros']
 
@@ -50,7 +51,7 @@ def _of_this_python(found: ModuleSpec) -> bool:
 
 
 def require_ros(what: str) -> None:
-    """Raise ParameterError where rclpy is missing, or the keys of SROS2 are while it is on.
+    """Raise ParameterError where rclpy, its middleware or, with SROS2, the keys are missing.
 
     Args:
         what: verb or option that needs it.
@@ -58,15 +59,16 @@ def require_ros(what: str) -> None:
     found = importlib.util.find_spec('rclpy')
     if found is None:
         raise ParameterError(
-            f'{what} needs ROS 2 Jazzy, and this Python ({sys.executable}) has no rclpy; '
+            f'{what} needs ROS 2, and this Python ({sys.executable}) has no rclpy; '
             f'expected {_activation()}; simulate needs none'
         )
     if not _of_this_python(found):
         raise ParameterError(
-            f'{what} needs ROS 2 Jazzy, and {Path(found.origin or "rclpy").parent} is that of '
+            f'{what} needs ROS 2, and {Path(found.origin or "rclpy").parent} is that of '
             f'another Python than {sys.executable} ({sys.version_info[0]}.{sys.version_info[1]}); '
             'expected the Python that ROS was built for, or a terminal in which ROS is not sourced'
         )
+    check_middleware(what)
     if os.environ.get('ROS_SECURITY_ENABLE') == 'true':
         _check_security(what)
 

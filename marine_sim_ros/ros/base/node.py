@@ -29,6 +29,7 @@ from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.ros.base.bus import Bus, Outlet
+from marine_sim_ros.ros.base.internals import activate_ros_time, clock_subscription, leave_clock
 from marine_sim_ros.ros.base.parameters import Parameter, declare, shared
 from marine_sim_ros.ros.base.sender_check import SenderCheck
 from marine_sim_ros.ros.base.throttled_publisher import ThrottledPublisher
@@ -137,7 +138,7 @@ class SuiteNode(Node):
         self._ticks_tell_time = False
         if bus is not None:
             self._follow_bus_clock(bus)
-        elif (clock := self._time_source._clock_sub) is not None:
+        elif (clock := clock_subscription(self)) is not None:
             # rclpy raises where a stamp is negative, and a node would die of it.
             clock.callback = self.surviving(topics.CLOCK.name, clock.callback)
 
@@ -164,12 +165,11 @@ class SuiteNode(Node):
         For nodes that hear every tick anyway and look at their clock once a second.
         """
         if self.bus is None and self.get_parameter('use_sim_time').value:
-            self._time_source.detach_node()
-            self._ticks_tell_time = True
+            self._ticks_tell_time = leave_clock(self)
 
     def keep_time(self) -> None:
         """Let this node's clock stand still but for :meth:`tell_time`."""
-        self.get_clock()._set_ros_time_is_active(True)
+        activate_ros_time(self.get_clock())
 
     def tell_time(self, stamp: int) -> None:
         """Set this node's clock to a stamp in ns."""

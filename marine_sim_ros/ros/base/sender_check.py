@@ -18,6 +18,7 @@ from typing import Any
 
 from rclpy.node import Node
 
+from marine_sim_ros.ros.base.internals import peer_counter
 from marine_sim_ros.ros.messages.codecs import run_tag, tag_of
 
 __all__ = ['SenderCheck']
@@ -44,7 +45,7 @@ class SenderCheck:
 
     def attach(self, subscription: Any) -> None:
         """Look at a subscription's publishers."""
-        self._count = subscription.handle.get_publisher_count
+        self._count = peer_counter(subscription, 'get_publisher_count')
 
     def takes(self, data: bytes) -> bool:
         """Return whether a serialised message counts."""

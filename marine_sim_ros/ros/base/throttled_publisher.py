@@ -11,6 +11,7 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
+from marine_sim_ros.ros.base.internals import peer_counter
 from marine_sim_ros.ros.messages.topics import Topic
 
 __all__ = ['NEWEST', 'ThrottledPublisher', 'throttled_name']
@@ -39,7 +40,7 @@ class ThrottledPublisher:
         """Stand in front of the publisher of a per-tick topic."""
         self._publisher = publisher
         self._slow = node.create_publisher(topic.type, throttled_name(topic.name), NEWEST)
-        self._lookers = self._slow.handle.get_subscription_count
+        self._lookers = peer_counter(self._slow, 'get_subscription_count')
         self._due = 0.0
         self._held: Any = None
         self.topic_name = publisher.topic_name

@@ -11,6 +11,7 @@ from typing import Any
 from rosgraph_msgs.msg import Clock
 
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.ros_distribution import ros_packages
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.convert import stamp_ns
@@ -31,7 +32,7 @@ class ControlledWorld:
             from ros_gz_interfaces.srv import ControlWorld
         except ImportError as error:
             raise MarineSimError(
-                f'gazebo_bridge: {error}; expected the package ros-jazzy-ros-gz'
+                f'gazebo_bridge: {error}; expected the package {ros_packages("ros_gz")}'
             ) from None
 
         self._node = node

@@ -22,6 +22,7 @@ from marine_sim_ros.bags.storage import storage
 from marine_sim_ros.control.gamepad import load_gamepad
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.parent_process import as_parent
+from marine_sim_ros.core.ros_distribution import ros_packages
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.model.library import vehicle_of, vehicle_path, xacro_arguments
 from marine_sim_ros.model.propellers import with_turning_propellers
@@ -123,7 +124,7 @@ def _rviz(namespace: str) -> Node:
         get_package_prefix('rviz2')
     except PackageNotFoundError:
         raise ParameterError(
-            'rviz:=true: rviz2 is not installed; expected `apt install ros-jazzy-rviz2` '
+            f'rviz:=true: rviz2 is not installed; expected `apt install {ros_packages("rviz2")}` '
             '(rosdep key rviz2), or rviz:=false'
         ) from None
     layout = layout_for('rviz', namespace)

@@ -16,6 +16,7 @@ from launch.actions import ExecuteProcess, LogInfo
 from launch_ros.actions import Node
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.ros_distribution import ros_packages
 from marine_sim_ros.gazebo.bridge_file import control_service
 from marine_sim_ros.gazebo.delivery import COMPILED, STOCK, chosen_delivery
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
@@ -29,8 +30,8 @@ __all__ = ['gazebo_actions']
 def _server(folder: Path, *, gui: bool, delivery: str) -> ExecuteProcess:
     if shutil.which('gz') is None:
         raise ParameterError(
-            'backend:=gazebo: no command gz; expected Gazebo Harmonic '
-            '(apt install ros-jazzy-ros-gz) and its setup file sourced'
+            'backend:=gazebo: no command gz; expected Gazebo '
+            f'(apt install {ros_packages("ros_gz")}) and its setup file sourced'
         )
     return ExecuteProcess(
         # The stock one starts with the first wrench.

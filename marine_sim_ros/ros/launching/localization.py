@@ -13,6 +13,7 @@ from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.resources import resource_folder
+from marine_sim_ros.core.ros_distribution import ros_packages
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
@@ -34,7 +35,7 @@ def check_installed() -> None:
     except PackageNotFoundError:
         raise ParameterError(
             'localization:=true: robot_localization is not installed; expected `apt install '
-            'ros-jazzy-robot-localization` (rosdep key robot_localization), or '
+            f'{ros_packages("robot_localization")}` (rosdep key robot_localization), or '
             'localization:=false'
         ) from None
 

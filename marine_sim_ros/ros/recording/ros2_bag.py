@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 
 from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.core.ros_distribution import ros_packages
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.messages.topics import (
     ODOM,
@@ -47,7 +48,7 @@ def check_installed() -> None:
     if find_spec('ros2bag') is None or shutil.which('ros2') is None:
         raise ParameterError(
             'recorder:=ros2_bag: `ros2 bag` is not installed; expected recorder:=suite, or '
-            '`apt install ros-jazzy-ros2bag ros-jazzy-rosbag2-storage-mcap` '
+            f'`apt install {ros_packages("ros2bag", "rosbag2_storage_mcap")}` '
             '(rosdep keys ros2bag, rosbag2_storage_mcap)'
         )
 

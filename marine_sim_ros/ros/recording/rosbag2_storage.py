@@ -20,6 +20,7 @@ from rosbag2_py._storage import QoS as OfferedQoS
 
 from marine_sim_ros.bags.storage import Connection, QoS, unwritable
 from marine_sim_ros.core.errors import RecordingError
+from marine_sim_ros.core.ros_distribution import ros_packages
 from marine_sim_ros.ros.messages.convert import set_fields
 
 __all__ = ['STORAGE', 'Rosbag2Storage']
@@ -45,7 +46,7 @@ class Rosbag2Writer:
         if 'mcap' not in rosbag2_py.get_registered_writers():
             raise RecordingError(
                 'rosbag2 cannot write MCAP here; expected `apt install '
-                'ros-jazzy-rosbag2-storage-mcap` (rosdep key rosbag2_storage_mcap)'
+                f'{ros_packages("rosbag2_storage_mcap")}` (rosdep key rosbag2_storage_mcap)'
             )
         self.path = path
         self._broken = False

@@ -1,0 +1,104 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Differences between distributions: names of packages, middleware, internals of rclpy."""
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import pytest
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.ros_distribution import check_middleware, ros_packages
+from marine_sim_ros.ros.base.internals import (
+    activate_ros_time,
+    clock_subscription,
+    leave_clock,
+    peer_counter,
+)
+
+
+@pytest.mark.parametrize(
+    ('variable', 'name'),
+    [('lyrical', 'lyrical'), ('', 'jazzy'), (None, 'jazzy'), ('x; rm -r /', 'jazzy')],
+)
+def test_packages_are_those_of_the_sourced_distribution(variable, name, monkeypatch):
+    monkeypatch.delenv('ROS_DISTRO', raising=False)
+    if variable is not None:
+        monkeypatch.setenv('ROS_DISTRO', variable)
+    assert ros_packages('rosbag2_py', 'ros2bag') == f'ros-{name}-rosbag2-py ros-{name}-ros2bag'
+
+
+@pytest.fixture
+def middleware(tmp_path, monkeypatch):
+    """A workspace with one middleware, as ament lists it."""
+    folder = tmp_path / 'share' / 'ament_index' / 'resource_index' / 'rmw_typesupport'
+    folder.mkdir(parents=True)
+    for name in ('rmw_fastrtps_cpp', 'rmw_implementation'):
+        (folder / name).touch()
+    monkeypatch.setenv('AMENT_PREFIX_PATH', f'/nowhere:{tmp_path}')
+    monkeypatch.setenv('ROS_DISTRO', 'kilted')
+    return folder
+
+
+def test_a_middleware_that_is_not_installed_is_one_line(middleware, monkeypatch):
+    monkeypatch.setenv('RMW_IMPLEMENTATION', 'rmw_zenoh_cpp')
+    with pytest.raises(ParameterError) as caught:
+        check_middleware('run')
+    assert str(caught.value) == (
+        'run: RMW_IMPLEMENTATION is rmw_zenoh_cpp, which is not installed; expected one of: '
+        'rmw_fastrtps_cpp; or apt install ros-kilted-rmw-zenoh-cpp'
+    )
+    (middleware / 'rmw_zenoh_cpp').touch()
+    check_middleware('run')
+
+
+@pytest.mark.parametrize('name', ['', 'rmw_fastrtps_cpp', 'rmw_fastrtps_dynamic_cpp'])
+def test_one_that_is_installed_is_taken(name, middleware, monkeypatch):
+    (middleware / 'rmw_fastrtps_dynamic_cpp').touch()
+    monkeypatch.setenv('RMW_IMPLEMENTATION', name)
+    check_middleware('run')
+
+
+def test_without_an_index_nothing_is_said(monkeypatch):
+    monkeypatch.setenv('AMENT_PREFIX_PATH', '/nowhere')
+    monkeypatch.setenv('RMW_IMPLEMENTATION', 'rmw_zenoh_cpp')
+    check_middleware('run')
+
+
+class Handle(nullcontext):
+    """A handle of rcl."""
+
+    enabled = False
+
+    def set_ros_time_override_is_enabled(self, enabled):
+        self.enabled = enabled
+
+    def get_subscription_count(self):
+        return 2
+
+
+def test_a_clock_is_set_through_its_handle_where_its_method_has_another_name():
+    clock = SimpleNamespace(handle=Handle())
+    activate_ros_time(clock)
+    assert clock.handle.enabled
+    calls = []
+    activate_ros_time(SimpleNamespace(_set_ros_time_is_active=calls.append))
+    assert calls == [True]
+
+
+def test_a_node_that_hides_its_time_source_keeps_its_subscription():
+    assert clock_subscription(SimpleNamespace()) is None
+    assert not leave_clock(SimpleNamespace())
+    calls = []
+    source = SimpleNamespace(detach_node=lambda: calls.append('left'), _clock_sub='here')
+    node = SimpleNamespace(_time_source=source)
+    assert clock_subscription(node) == 'here'
+    assert leave_clock(node)
+    assert calls == ['left']
+
+
+def test_peers_are_counted_by_the_handle_or_else_by_its_wrapper():
+    name = 'get_subscription_count'
+    assert peer_counter(SimpleNamespace(handle=Handle()), name)() == 2
+    assert peer_counter(SimpleNamespace(handle=object(), **{name: lambda: 3}), name)() == 3
