@@ -13,9 +13,11 @@ import sys
 import threading
 from functools import cache
 
+from marine_sim_ros.core.posix import SIGPROF
+
 __all__ = ['RUN', 'THROUGH', 'as_parent', 'end_with_parent']
 
-THROUGH = (0, -signal.SIGPROF)
+THROUGH = (0, -SIGPROF)
 """Exit codes of a node that came to its end; SIGPROF: where DDS would not close."""
 
 RUN = 'MARINE_SIM_RUN'

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from marine_sim_ros.core.child_process import module_command
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.posix import require_posix
 from marine_sim_ros.core.ros_distribution import check_middleware
 
 __all__ = ['check_packages', 'require_ros']
@@ -51,11 +52,12 @@ def _of_this_python(found: ModuleSpec) -> bool:
 
 
 def require_ros(what: str) -> None:
-    """Raise ParameterError where rclpy, its middleware or, with SROS2, the keys are missing.
+    """Raise ParameterError where rclpy, its middleware, POSIX or, with SROS2, keys are missing.
 
     Args:
         what: verb or option that needs it.
     """
+    require_posix(what)
     found = importlib.util.find_spec('rclpy')
     if found is None:
         raise ParameterError(

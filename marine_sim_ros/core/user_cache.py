@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
+from marine_sim_ros.core.posix import effective_user
+
 __all__ = ['cache_folder', 'keep', 'kept_programs']
 
 
@@ -41,7 +43,9 @@ def _is_safe(folder: Path) -> bool:
     except OSError:
         return False
     open_to_all = status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX
-    return stat.S_ISDIR(status.st_mode) and status.st_uid in (0, os.geteuid()) and not open_to_all
+    return (
+        stat.S_ISDIR(status.st_mode) and status.st_uid in (0, effective_user()) and not open_to_all
+    )
 
 
 def kept_programs() -> str:

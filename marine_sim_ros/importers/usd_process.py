@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import pickle
-import resource
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from marine_sim_ros.core.child_process import module_command
@@ -58,10 +58,18 @@ def read_usd(path: Path, options: Options) -> Draft:
     return answer
 
 
+def _limit_resources() -> None:
+    """Bound the time and memory of this process, where the system can."""
+    with suppress(ImportError):  # Windows: the time-out of the parent is left
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CPU, (_MAX_SECONDS, _MAX_SECONDS))
+        resource.setrlimit(resource.RLIMIT_AS, (_MAX_BYTES, _MAX_BYTES))
+
+
 def _main() -> None:
     """Read what standard input names, and write the vehicle or the error to standard output."""
-    resource.setrlimit(resource.RLIMIT_CPU, (_MAX_SECONDS, _MAX_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (_MAX_BYTES, _MAX_BYTES))
+    _limit_resources()
     path, options = pickle.load(sys.stdin.buffer)
     answer: Draft | MarineSimError
     try:

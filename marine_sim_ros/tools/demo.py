@@ -305,7 +305,7 @@ def _topics(stage: _Stage) -> None:
 
 
 def _has_ros() -> bool:
-    return find_spec('rclpy') is not None
+    return find_spec('rclpy') is not None and find_spec('fcntl') is not None  # POSIX
 
 
 def _free_port() -> int:
@@ -359,7 +359,7 @@ def _graph(stage: _Stage, steps: int, digest: str) -> int:
     stage.title('4  The same dive through the nodes')
     if not _has_ros():
         stage.tell(
-            'This Python has no rclpy, so this part is left out. A ROS 2 Jazzy workspace has it; '
+            'This Python has no rclpy, so this part is left out. A ROS 2 workspace has it; '
             "without one: pip install 'marine_sim_ros[ros]'"
         )
         return 0

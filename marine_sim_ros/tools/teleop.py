@@ -10,9 +10,7 @@ import os
 import select
 import signal
 import sys
-import termios
 import time
-import tty
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -67,6 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def _raw_keys() -> Iterator[int]:
     """Give single keys from the terminal, and put it back as it was."""
+    import termios
+    import tty
+
     descriptor = sys.stdin.fileno()
     saved = termios.tcgetattr(descriptor)
     try:

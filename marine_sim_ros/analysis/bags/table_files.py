@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from marine_sim_ros.core.errors import RecordingError
+from marine_sim_ros.core.posix import open_flags
 
 __all__ = ['TableFiles']
 
@@ -94,5 +95,6 @@ class TableFiles:
 
 def _open(path: Path, flags: int) -> BinaryIO:
     """Open a file to write, which is made where it is missing; not through a link."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | flags, 0o666)
+    flags |= open_flags('O_WRONLY', 'O_CREAT', 'O_NOFOLLOW', 'O_BINARY')
+    descriptor = os.open(path, flags, 0o666)
     return os.fdopen(descriptor, 'wb')

@@ -14,6 +14,7 @@ import stat
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.posix import effective_user, open_flags
 
 __all__ = ['SHORTEST', 'STEER', 'VIEW', 'make_token', 'read_token', 'view_token', 'write_token']
 
@@ -43,11 +44,11 @@ def read_token(path: str) -> str:
     """
     try:
         # A pipe that nobody writes to must not hold up the start.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), 'rb') as file:
+        with open(os.open(path, open_flags('O_RDONLY', 'O_NONBLOCK', 'O_CLOEXEC')), 'rb') as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise ParameterError(f'token file {path!r}: not a file; expected one with a token')
-            if found.st_uid not in (os.geteuid(), 0) or stat.S_IMODE(found.st_mode) & 0o077:
+            if found.st_uid not in (effective_user(), 0) or stat.S_IMODE(found.st_mode) & 0o077:
                 raise ParameterError(
                     f'token file {path!r}: other users can read or write it; expected your own '
                     'file with `chmod 600`'

@@ -11,7 +11,6 @@ the kernel frees its locks.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import time
@@ -22,6 +21,7 @@ from functools import cache
 from pathlib import Path
 
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.posix import effective_user
 from marine_sim_ros.ros.launching.middleware import uses_fast_dds
 
 __all__ = ['make_room', 'remove_stale']
@@ -57,7 +57,7 @@ def _may_be_stale(paths: Iterable[Path]) -> bool:
     newest = time.time() - YOUNGEST
     try:
         return all(
-            (status := path.stat()).st_uid == os.geteuid()
+            (status := path.stat()).st_uid == effective_user()
             and status.st_ctime < newest
             and not (path.name.endswith(('_el', '_sl')) and _locked(path))
             for path in paths
@@ -67,6 +67,8 @@ def _may_be_stale(paths: Iterable[Path]) -> bool:
 
 
 def _locked(path: Path) -> bool:
+    import fcntl
+
     with path.open('rb') as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
