@@ -181,7 +181,7 @@ def test_simulate_writes_a_recording(tmp_path):
 
 BAD_COMMANDS = [
     (['simulate', 'bluerov9', '--scenario', 'dive'], "'bluerov9' is neither"),
-    (['simulate', 'bluerov2'], '--scenario is missing; expected a file or one of: balance, dive'),
+    (['simulate', 'bluerov2'], 'expected either --replay BAG or --scenario'),
     (['simulat', 'bluerov2'], 'did you mean simulate?'),
     (['simulate', 'bluerov2', '--scenaro', 'dive'], 'did you mean --scenario?'),
     (['simulate', 'bluerov2', 'scenario:=dive'], 'expected --scenario dive'),

@@ -15,7 +15,14 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 
-__all__ = ['Angles', 'Commands', 'check_pulses', 'commands_of_pwm', 'commands_of_thrust']
+__all__ = [
+    'Angles',
+    'Commands',
+    'check_pulses',
+    'commands_of_pwm',
+    'commands_of_thrust',
+    'pulses_of',
+]
 
 _FINEST = 0.005
 """s; thrust follows its command on a grid at least as fine."""
@@ -151,6 +158,18 @@ def commands_of_pwm(time: np.ndarray, pwm: np.ndarray, thrusters: ThrusterSet) -
     Raises:
         ParameterError: fewer channels than thrusters.
     """
+    thrust = np.asarray(thrusters.thrust_of_pwm(pulses_of(pwm, thrusters)))
+    return _sorted(time, thrust, thrusters, lagging=True)
+
+
+def pulses_of(pwm: np.ndarray, thrusters: ThrusterSet) -> np.ndarray:
+    """Return the pulse widths (m, n) in µs of the thrusters among channels (m, w).
+
+    The first channels count; one that is switched off is neutral.
+
+    Raises:
+        ParameterError: fewer channels than thrusters, or no pulse widths.
+    """
     count = len(thrusters)
     if pwm.shape[1] < count:
         raise ParameterError(
@@ -160,8 +179,7 @@ def commands_of_pwm(time: np.ndarray, pwm: np.ndarray, thrusters: ThrusterSet) -
     pulses = pwm[:, :count]
     on = (pulses >= _PULSES[0]) & (pulses <= _PULSES[1])
     check_pulses(pulses, 'thrusters/pwm')
-    thrust = np.asarray(thrusters.thrust_of_pwm(np.where(on, pulses, PWM_NEUTRAL)))
-    return _sorted(time, thrust, thrusters, lagging=True)
+    return np.where(on, pulses, float(PWM_NEUTRAL))
 
 
 def commands_of_thrust(time: np.ndarray, state: np.ndarray, thrusters: ThrusterSet) -> Commands:

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -87,6 +89,7 @@ class Scenario:
         faults: faults of the run.
         controller: shipped name or path, for segments with set-points.
         voltage: of the supply of the thrusters, V; None: that of the run.
+        velocity: at the start, body FLU, m/s and rad/s.
     """
 
     name: str
@@ -99,6 +102,7 @@ class Scenario:
     faults: tuple[Fault, ...] = ()
     controller: str = 'modern'
     voltage: float | None = None
+    velocity: tuple[float, ...] = (0.0,) * 6
 
     @property
     def closed_loop(self) -> bool:
@@ -106,18 +110,23 @@ class Scenario:
         return any(segment.control is not None for segment in self.segments)
 
     def initial_state(self) -> State:
-        """Return the state at rest the run starts from."""
+        """Return the state that the run starts from."""
         quaternion = quaternion_from_rpy(*self.rpy)
-        return State(np.array(self.position), quaternion, np.zeros(6))
+        return State(np.array(self.position), quaternion, np.array(self.velocity))
 
     def segment_at(self, time: float) -> Segment:
         """Return the segment that holds at a time (s)."""
-        segment = self.segments[0]
-        for later in self.segments[1:]:
-            if later.start > time:
-                break
-            segment = later
-        return segment
+        begun = bisect_right(self.segments, time, key=lambda segment: segment.start)
+        return self.segments[max(begun - 1, 0)]
+
+    @cached_property
+    def equipped(self) -> tuple[Segment, ...]:
+        """Segments that tell joints, fins, azimuths, gripper or reel something."""
+        return tuple(
+            s
+            for s in self.segments
+            if s.joints or s.joint_efforts or s.fins or s.azimuths or s.gripper or s.reel
+        )
 
     def open_loop(self, time: float, state: State, mixer: PilotMixer) -> np.ndarray:
         """Return the pulse widths (n,) in µs for a time (s) and a state, without a controller."""

@@ -30,7 +30,12 @@ from marine_sim_ros.sim.simulation import simulated_blocks, simulated_outcome
 from marine_sim_ros.sim.start import start_warnings
 from marine_sim_ros.sim.tick_record import TICK_BYTES
 from marine_sim_ros.sim.trajectory import Outcome, Trajectory
-from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
+from marine_sim_ros.tools.options import (
+    add_map_argument,
+    add_run_arguments,
+    free_folder,
+    run_options,
+)
 from marine_sim_ros.tools.progress import bar, waiting
 from marine_sim_ros.tools.reporting import print_warnings
 
@@ -47,6 +52,13 @@ RECORDED_BYTES = 2500
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add_run_arguments(parser, fleet=True)
+    parser.add_argument(
+        '--replay',
+        default='',
+        metavar='BAG',
+        help='play the pulse widths of a bag or of a log of ArduSub, in place of --scenario',
+    )
+    add_map_argument(parser)
     parser.add_argument(
         '--precision',
         default='float64',
@@ -135,6 +147,36 @@ def _fleet(options: argparse.Namespace, settings: RunOptions) -> int:
     return 0
 
 
+def _replayed(options: argparse.Namespace, settings: RunOptions, vehicle: Vehicle) -> Scenario:
+    """Return the scenario of the pulse widths of a bag, and say what is not replayed.
+
+    Raises:
+        MarineSimError: the bag cannot be read, or has none.
+    """
+    from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps
+    from marine_sim_ros.analysis.bags.reading import read
+    from marine_sim_ros.identification.bag import Collector
+    from marine_sim_ros.identification.replay import recorded_scenario
+
+    maps, collectors = parse_maps(options.maps), dict[str, Collector]()
+
+    def rows(record: Any) -> Collector:
+        return collectors.setdefault(record.name, Collector(record))
+
+    with bar('reading') as told:
+        bag = read(options.replay, maps=maps, rows=rows, progress=told)
+    check_maps(maps, {topic for topic, _, _ in bag.topics})
+    name = settings.namespace.strip('/') or next(iter(bag.vehicles))
+    if name not in bag.vehicles:
+        raise ParameterError(
+            f'--namespace {name}: {bag.label} has none; expected one of: {", ".join(bag.vehicles)}'
+        )
+    scenario, notes = recorded_scenario(collectors[name], bag.label, vehicle)
+    for note in (*bag.notes, *notes):
+        print(f'{bag.label}: {note}')
+    return scenario
+
+
 def _check_room(settings: RunOptions, duration: float) -> None:
     """Warn of a run that needs much of the free memory or disk; refuse one that needs all of it.
 
@@ -177,16 +219,18 @@ def execute(options: argparse.Namespace) -> int:
         raise ParameterError('simulate: expected either VEHICLE or --fleet FILE')
     if options.fleet:
         return _fleet(options, settings)
-    if not settings.scenario:
+    if bool(settings.scenario) == bool(options.replay):
         raise ParameterError(
-            'simulate: --scenario is missing; expected a file or one of: '
+            'simulate: expected either --replay BAG or --scenario, a file or one of: '
             + ', '.join(SCENARIOS.names())
         )
     if settings.record:
         free_folder(settings.record, overwrite=options.overwrite)
-    scenario = load_scenario(settings.scenario)
+    scenario = load_scenario(settings.scenario) if settings.scenario else None
     with bar('building') as told:
         vehicle = vehicle_of(settings.named_vehicle(), told)
+    if scenario is None:
+        scenario = _replayed(options, settings, vehicle)
     environment = run_environment(settings.environment, current=settings.current)
     odd = start_warnings(environment, scenario.position)
     odd += step_warnings(vehicle, environment, settings.dt, settings.integrator)
@@ -213,4 +257,7 @@ def execute(options: argparse.Namespace) -> int:
     if settings.engine == 'jax':
         print(f'compiled in {compiling:.2f} s; {kept_programs()}')
     print(f'trajectory_sha256 {outcome.sha256}')
+    if options.replay and settings.record:
+        both = f'{options.replay} {settings.record}'
+        print(f'side by side: marine_sim analyze {both} -o {settings.record}_report')
     return 0 if all(ok for ok, _ in outcome.verdicts) else 1

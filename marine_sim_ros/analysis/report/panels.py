@@ -13,7 +13,7 @@ import numpy as np
 
 from marine_sim_ros.analysis.simplification import visible
 
-__all__ = ['COLOURS', 'DASHES', 'THEMES', 'Line', 'Panel', 'chart', 'listed']
+__all__ = ['COLOURS', 'DASHES', 'THEMES', 'Line', 'Panel', 'changes', 'chart', 'listed']
 
 # Okabe and Ito (2008), Color Universal Design, as in analysis/figures; on dark ground the two
 # that would drown are lighter. Yellow is left out: it cannot be seen on white.
@@ -112,8 +112,8 @@ def listed(values: np.ndarray, digits: int = 6) -> list[float | None]:
     ]
 
 
-def _changes(y: np.ndarray) -> np.ndarray:
-    """Return which points (n,) a line of steps needs: where it steps, and its end."""
+def changes(y: np.ndarray) -> np.ndarray:
+    """Return which points (n,) a line of steps needs: where it steps, and its ends."""
     same = (y[1:] == y[:-1]) | (np.isnan(y[1:]) & np.isnan(y[:-1]))
     result = np.concatenate([[True], ~same])
     result[-1] = True
@@ -213,7 +213,7 @@ def _range(low: float, high: float, *, down: bool) -> list[float]:
 def _trace(line: Line, end: str, span: float, *, shown: bool) -> dict[str, Any]:
     x, y = line.x, line.y
     if not (line.share or line.points):
-        needed = _changes(y) if line.steps else _bends(x, y, span)
+        needed = changes(y) if line.steps else _bends(x, y, span)
         x, y = x[needed], y[needed]
     trace: dict[str, Any] = {
         'type': 'scatter',

@@ -1,0 +1,117 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""simulate --replay: the model does what a recording's pulse widths say."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from conftest import marine_sim, vehicle_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.identification.bag import Collector
+from marine_sim_ros.identification.replay import recorded_scenario
+
+pytest.importorskip('rosbags')
+
+TURN = """
+duration: 3
+initial: {position: [1, 2, -3], rpy: [0, 0, 40 deg]}
+segments:
+  - {at: 0, control: {surge: 0.4, yaw: 60 deg, z: -3.2}}
+  - {at: 1.5, axes: {surge: 0.3, yaw: -0.2}}
+"""
+SECOND = 1_000_000_000
+
+
+def collected(odom=None, pwm=None):
+    """Return a collector with rows of (stamp in s, numbers)."""
+    result = Collector(None)
+    for name, rows in (('odom', odom), ('thrusters/pwm', pwm)):
+        if rows is not None:
+            stamps, values = zip(*rows, strict=True)
+            stamps = (np.array(stamps) * SECOND).round().astype(np.int64)
+            channel = SimpleNamespace(name=name, role='')
+            result(channel, stamps, stamps, np.array(values, float))
+    return result
+
+
+def hash_of(output):
+    return next(line.split()[1] for line in output.splitlines() if 'sha256' in line)
+
+
+def test_a_recording_replayed_is_the_run_again(tmp_path):
+    (tmp_path / 'turn.yaml').write_text(TURN)
+    common = 'simulate', 'bluerov2_heavy', '--record'
+    first = marine_sim(*common, tmp_path / 'first', '--scenario', tmp_path / 'turn.yaml')
+    again = marine_sim(*common, tmp_path / 'again', '--replay', tmp_path / 'first')
+    assert first[0] == again[0] == 0, again[1]
+    assert hash_of(again[1]) == hash_of(first[1])
+    side_by_side = again[1].partition('side by side: marine_sim ')[2].split()
+    code, output = marine_sim(*side_by_side)
+    assert code == 0, output
+    told = json.loads((tmp_path / 'again_report' / 'metrics.json').read_text())
+    (comparison,) = told['comparisons']
+    assert comparison['differences']['z']['max'] == 0.0
+
+
+def test_both_or_none_is_one_line(tmp_path):
+    for more in ([], ['--scenario', 'dive', '--replay', 'x']):
+        code, output = marine_sim('simulate', 'bluerov2', *more)
+        assert code == 2
+        assert output.startswith('ERROR: simulate: expected either --replay BAG or --scenario')
+        assert len(output.splitlines()) == 1
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32 - 1))
+def test_a_pulse_width_holds_until_the_next(seed):
+    """In whatever order the messages come, from before the first odometry on."""
+    rng = np.random.default_rng(seed)
+    vehicle = vehicle_of('simple_rov')
+    times = np.unique(rng.uniform(-1.0, 5.0, 12).round(3))
+    pulses = rng.choice([1400.0, 1500.0, 1600.0, 0.0], (len(times), len(vehicle.thrusters) + 2))
+    order = rng.permutation(len(times))
+    row = (0.5, 0, -2, 0, 0, 0, 1, 0.3, 0, 0, 0, 0, 0.1)
+    bag = collected([(0.0, row), (6.0, row)], [(times[i], pulses[i]) for i in order])
+    scenario, notes = recorded_scenario(bag, 'bag', vehicle)
+    assert not notes
+    assert scenario.duration == 6.0
+    start = scenario.initial_state()
+    assert start.position == pytest.approx([0.5, 0, -2])
+    assert start.velocity == pytest.approx([0.3, 0, 0, 0, 0, 0.1])
+    for time in rng.uniform(0.0, 6.0, 20):
+        before = np.flatnonzero(times <= time)
+        wanted = pulses[before[-1], : len(vehicle.thrusters)] if len(before) else 1500.0
+        wanted = np.where(wanted == 0.0, 1500.0, wanted)  # a channel that is switched off
+        assert scenario.segment_at(time).pwm == pytest.approx(np.broadcast_to(wanted, (5,)))
+
+
+def test_what_is_not_known_is_named():
+    vehicle = vehicle_of('bluerov2')
+    pwm = [(0.0, [1600] * 8), (1.0, [1500] * 8)]
+    scenario, notes = recorded_scenario(collected(None, pwm), 'log', vehicle)
+    assert notes == ['there is no odom: the model begins at rest at the surface']
+    nan = float('nan')
+    row = (nan, nan, -4, 0, 0, 0, 1, nan, nan, nan, 0, 0, 0)
+    scenario, notes = recorded_scenario(collected([(0.0, row), (1.0, row)], pwm), 'log', vehicle)
+    assert notes == ['odom does not tell all of position, velocity: 0 where it does not']
+    assert scenario.position == (0.0, 0.0, -4.0)
+    with pytest.raises(ParameterError, match='has no thrusters/pwm to replay'):
+        recorded_scenario(collected([(0.0, row)]), 'log', vehicle)
+    with pytest.raises(ParameterError, match='has 4 channels'):
+        recorded_scenario(collected(None, [(0.0, [1500] * 4)]), 'log', vehicle)
+
+
+def test_ten_minutes_of_changes_are_looked_up_quickly():
+    """Each tick looks for its segment: 30,000 of them are no more work than ten."""
+    vehicle = vehicle_of('bluerov2')
+    pwm = [(i * 0.02, [1500 + i % 7] * 6) for i in range(30_000)]
+    scenario, _ = recorded_scenario(collected(None, pwm), 'log', vehicle)
+    assert len(scenario.segments) == 30_000
+    assert scenario.equipped == ()
+    assert scenario.segment_at(599.97).pwm[0] == 1500 + 29_998 % 7
