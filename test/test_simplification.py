@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marine_sim_ros.analysis.simplification import simplified, visible
+from marine_sim_ros.analysis.simplification import simplified, visible_points
 
 
 def distances(points, line):
@@ -49,7 +49,7 @@ def test_a_curve_of_its_corners_looks_the_same(seed, count, noise):
     x = np.cumsum(rng.choice([0.0, 0.01, 0.1], count))
     y = np.interp(x, np.sort(rng.uniform(0, x[-1] + 1, 6)), rng.uniform(0, 1, 6))
     y += noise * rng.normal(size=count) * (rng.random(count) < 0.1)
-    kept = visible(x, y)
+    kept = visible_points(x, y)
     assert kept[0]
     assert kept[-1]
     for first, last in pairwise(np.flatnonzero(kept)):
@@ -60,6 +60,6 @@ def test_a_curve_of_its_corners_looks_the_same(seed, count, noise):
 
 def test_a_straight_line_and_a_long_rest_need_few_points():
     x = np.linspace(0, 10, 4001)
-    assert visible(x, 0.2 * x / 10).sum() == 2
-    assert visible(x, np.where(x < 5, 0.0, 1.0)).sum() == 4
-    assert visible(x, np.sin(x) / 2).sum() < 200
+    assert visible_points(x, 0.2 * x / 10).sum() == 2
+    assert visible_points(x, np.where(x < 5, 0.0, 1.0)).sum() == 4
+    assert visible_points(x, np.sin(x) / 2).sum() < 200

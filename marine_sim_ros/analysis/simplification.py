@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ['simplified', 'visible']
+__all__ = ['simplified', 'visible_points']
 
 _FINEST = 1 / 5000
 """Deviation that no screen shows, as a fraction of the largest extent of a line."""
@@ -35,8 +35,8 @@ def simplified(places: np.ndarray, most: int) -> np.ndarray:
     return np.asarray(places[kept])
 
 
-def visible(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return which points (n,) a curve needs so that no screen shows a difference.
+def visible_points(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Mask (n,) of the points that a curve needs so that no screen shows a difference.
 
     Each point that is left out is within 1/2000 of the height from the curve that is left. One
     pass: the slopes that keep all points since the last corner within that narrow down, and a

@@ -45,7 +45,7 @@ __all__ = ['PARAMETERS', 'ConsoleNode', 'main']
 
 NOTICE = 5.0
 """s that a notice is shown."""
-FAREWELL = 0.2
+END_MESSAGE_TIME = 0.2
 """s in which pages hear how the run ended, before nobody serves them."""
 KEPT = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints')
 """Quantities of past telemetry frames."""
@@ -158,7 +158,7 @@ class ConsoleNode(SuiteNode):
         stopped = silence >= SILENCE and not self._backend.paused
         return f'no message of the run for {silence:.0f} s' if stopped else ''
 
-    def _farewell(self) -> str:
+    def _end_message(self) -> str:
         """Return what pages show after the run: its length, its recording and what reads that."""
         folder = self.values['recorded'] or self._recording.directory
         text = f'The run has ended after {self.session.frame.get("time", 0.0):.1f} s.'
@@ -175,8 +175,8 @@ class ConsoleNode(SuiteNode):
             self._backend.halt()
         self.session.ended = 'The run ends …'
         self._recording.close()
-        self.session.ended = self._farewell()
-        time.sleep(FAREWELL)
+        self.session.ended = self._end_message()
+        time.sleep(END_MESSAGE_TIME)
         self._server.close()
         self._monitor.close()
         self._sensors.close()

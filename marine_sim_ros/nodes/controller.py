@@ -44,7 +44,7 @@ from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['ControllerNode', 'main']
 
-SILENT, STARTING = 1.0, 10.0
+ODOM_TIMEOUT, STARTUP_TIMEOUT = 1.0, 10.0
 """s of wall time without odom until that is told: in the run, and at its start."""
 PARAMETERS = (
     shared('controller', default='modern', empty=''),
@@ -91,7 +91,7 @@ class ControllerNode(SuiteNode):
             self._loop = loops(self.vehicle, load_controller(self.values['controller']))
         # The process may take a while to have time to hear, and a busy run to send its first.
         self._heard_at: float | None = None
-        self._patience = STARTING
+        self._odom_timeout = STARTUP_TIMEOUT
         self.time = 0.0
         self._outputs = ControllerOutputs(self)
         self._operator = Operator(self, self.commander, lambda: self.time)
@@ -104,7 +104,7 @@ class ControllerNode(SuiteNode):
         return unknown_thrusters(self.vehicle, value) if name == 'failed_thrusters' else ''
 
     def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
-        self._heard_at, self._patience = wall.monotonic(), SILENT
+        self._heard_at, self._odom_timeout = wall.monotonic(), ODOM_TIMEOUT
         self.newest = stamp
         state = state_of(numbers)
         count = len(self.vehicle.thrusters)
@@ -153,7 +153,7 @@ class ControllerNode(SuiteNode):
         if self._heard_at is None:
             self._heard_at = now
         silent = now - self._heard_at
-        if silent > self._patience:
+        if silent > self._odom_timeout:
             self.warn_throttled(f'odom: silent for {silent:.0f} s; nothing is commanded')
 
 

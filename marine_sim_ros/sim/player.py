@@ -98,7 +98,7 @@ def reel_rate(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray |
 
 def gripper_closed(scenario: Scenario, time: float) -> bool:
     """Return whether a scenario's gripper is closed at a time (s); it is open at first."""
-    said = [s.gripper for s in scenario.equipped if s.gripper and s.start <= time]
+    said = [s.gripper for s in scenario.equipment_segments if s.gripper and s.start <= time]
     return bool(said) and said[-1] == 'close'
 
 
@@ -111,7 +111,7 @@ def _targets(
 ) -> np.ndarray:
     """Return where each was sent last at a time (s); ``first`` before."""
     target = dict.fromkeys(names, first)
-    for segment in scenario.equipped:
+    for segment in scenario.equipment_segments:
         if segment.start <= time:
             target |= told(segment)
     return np.array(list(target.values()))

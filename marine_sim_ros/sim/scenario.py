@@ -120,7 +120,7 @@ class Scenario:
         return self.segments[max(begun - 1, 0)]
 
     @cached_property
-    def equipped(self) -> tuple[Segment, ...]:
+    def equipment_segments(self) -> tuple[Segment, ...]:
         """Segments that tell joints, fins, azimuths, gripper or reel something."""
         return tuple(
             s

@@ -67,7 +67,7 @@ __all__ = [
 
 _LOG = logging.getLogger(__name__)
 DEFAULT_STEP = 0.005
-TOLD_EVERY = 200
+PROGRESS_INTERVAL = 200
 """Ticks between two reports of progress."""
 """s; stable for every shipped vehicle at top speed, spinning, and afloat."""
 
@@ -398,13 +398,15 @@ def scenario_ticks(
     )
     span = scenario.duration if duration is None else duration
     ticks = scripted_ticks(simulation, pilot, scenario, span)
-    return simulation, pilot, _watched(ticks, ticks_of(span, dt), progress)
+    return simulation, pilot, _with_progress(ticks, ticks_of(span, dt), progress)
 
 
-def _watched(ticks: Iterable[StepOutput], count: int, progress: Progress) -> Iterator[StepOutput]:
-    """Yield ticks, of so many, and tell of them now and then."""
+def _with_progress(
+    ticks: Iterable[StepOutput], count: int, progress: Progress
+) -> Iterator[StepOutput]:
+    """Yield ticks, and report the fraction of ``count`` that is done."""
     for i, tick in enumerate(ticks):
-        if i % TOLD_EVERY == 0:
+        if i % PROGRESS_INTERVAL == 0:
             progress(i / count)
         yield tick
 

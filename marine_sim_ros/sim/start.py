@@ -12,7 +12,7 @@ from marine_sim_ros.scene.geographic import outside
 
 __all__ = ['start_warnings']
 
-IN_THE_AIR = 1.0
+AIRBORNE_HEIGHT = 1.0
 """m above the surface from which on a start is told of."""
 
 
@@ -24,7 +24,7 @@ def start_warnings(environment: Environment, position: np.ndarray) -> list[str]:
         position: (3,) of the origin in map, m.
     """
     east, north, up = (float(value) for value in position)
-    if up > IN_THE_AIR:
+    if up > AIRBORNE_HEIGHT:
         return [
             f'the vehicle starts {up:g} m above the surface and falls, for z points up; expected '
             f'z {-up:g} for that depth'

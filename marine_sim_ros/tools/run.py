@@ -99,36 +99,38 @@ def _runs(
         read([settings])
     from marine_sim_ros.sim.fleet import chosen_runs
 
-    runs = tuple(map(_piloted, chosen_runs(settings, options.fleet, options.only)))
+    runs = tuple(map(_with_console_defaults, chosen_runs(settings, options.fleet, options.only)))
     if not options.fleet:
-        _print_added(settings, runs[0])
+        _print_console_defaults(settings, runs[0])
     if options.fleet:
         read(runs)
     return runs, prepared[0] if prepared else None
 
 
-_AT_CONSOLE = {'controller': ('modern', 'none'), 'environment': ('shallow_sand', 'still')}
+CONSOLE_DEFAULTS = {'controller': ('modern', 'none'), 'environment': ('shallow_sand', 'still')}
 """What a run with a console and without a scenario has unless told otherwise, and the value that
 leaves it out."""
 
 
-def _piloted(run: RunOptions) -> RunOptions:
+def _with_console_defaults(run: RunOptions) -> RunOptions:
     """Return a run with what a pilot at the console expects, where nothing else was asked for.
 
     That is a controller, without which neither joystick mode nor auto depth works, and a bottom to
     see. A scenario or an autopilot steers by itself, and keeps its water.
     """
     if run.console and not (run.scenario or run.autopilot):
-        added = {name: used for name, (used, _) in _AT_CONSOLE.items() if not getattr(run, name)}
+        added = {
+            name: used for name, (used, _) in CONSOLE_DEFAULTS.items() if not getattr(run, name)
+        }
         run = replace(run, **added)
     return replace(run, controller='') if run.controller == 'none' else run
 
 
-def _print_added(given: RunOptions, run: RunOptions) -> None:
+def _print_console_defaults(given: RunOptions, run: RunOptions) -> None:
     """Say what a run has besides what was asked for, and what leaves it out."""
     added = {
         name: without
-        for name, (_, without) in _AT_CONSOLE.items()
+        for name, (_, without) in CONSOLE_DEFAULTS.items()
         if getattr(run, name) and not getattr(given, name)
     }
     if added:

@@ -147,7 +147,9 @@ def _fleet(options: argparse.Namespace, settings: RunOptions) -> int:
     return 0
 
 
-def _replayed(options: argparse.Namespace, settings: RunOptions, vehicle: Vehicle) -> Scenario:
+def _replay_scenario(
+    options: argparse.Namespace, settings: RunOptions, vehicle: Vehicle
+) -> Scenario:
     """Return the scenario of the pulse widths of a bag, and say what is not replayed.
 
     Raises:
@@ -230,7 +232,7 @@ def execute(options: argparse.Namespace) -> int:
     with bar('building') as told:
         vehicle = vehicle_of(settings.named_vehicle(), told)
     if scenario is None:
-        scenario = _replayed(options, settings, vehicle)
+        scenario = _replay_scenario(options, settings, vehicle)
     environment = run_environment(settings.environment, current=settings.current)
     odd = start_warnings(environment, scenario.position)
     odd += step_warnings(vehicle, environment, settings.dt, settings.integrator)

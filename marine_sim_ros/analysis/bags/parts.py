@@ -42,7 +42,7 @@ class Parts:
         self._newest = stamp
         return self.part
 
-    def of(self, stamp: int | None) -> int:
+    def part_of(self, stamp: int | None) -> int:
         """Return the part of another message with a stamp in ns; None: it has none.
 
         What is far ahead of the odometry just after a new part began is late, of the part before.

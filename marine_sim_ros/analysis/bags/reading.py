@@ -179,7 +179,7 @@ def _part(parts: Parts, channel: Channel, message: Any) -> int:
     stamp = None if header is None else stamp_ns(header.stamp)
     if channel.role == 'odom' and stamp is not None:
         return parts.tick(stamp)
-    return parts.of(stamp)
+    return parts.part_of(stamp)
 
 
 @contextmanager

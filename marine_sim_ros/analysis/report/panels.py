@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.simplification import visible
+from marine_sim_ros.analysis.simplification import visible_points
 
-__all__ = ['COLOURS', 'DASHES', 'THEMES', 'Line', 'Panel', 'changes', 'chart', 'listed']
+__all__ = ['COLOURS', 'DASHES', 'THEMES', 'Line', 'Panel', 'step_points', 'chart', 'listed']
 
 # Okabe and Ito (2008), Color Universal Design, as in analysis/figures; on dark ground the two
 # that would drown are lighter. Yellow is left out: it cannot be seen on white.
@@ -112,16 +112,16 @@ def listed(values: np.ndarray, digits: int = 6) -> list[float | None]:
     ]
 
 
-def changes(y: np.ndarray) -> np.ndarray:
-    """Return which points (n,) a line of steps needs: where it steps, and its ends."""
+def step_points(y: np.ndarray) -> np.ndarray:
+    """Mask (n,) of the points that a line of steps needs: its steps and its ends."""
     same = (y[1:] == y[:-1]) | (np.isnan(y[1:]) & np.isnan(y[:-1]))
     result = np.concatenate([[True], ~same])
     result[-1] = True
     return result
 
 
-def _bends(x: np.ndarray, y: np.ndarray, span: float) -> np.ndarray:
-    """Return which points (n,) of a line are seen: its corners, and the ends of its gaps.
+def _corner_points(x: np.ndarray, y: np.ndarray, span: float) -> np.ndarray:
+    """Mask (n,) of the points of a line that are visible: its corners and the ends of its gaps.
 
     Args:
         x: times (n,), which do not go back.
@@ -135,7 +135,7 @@ def _bends(x: np.ndarray, y: np.ndarray, span: float) -> np.ndarray:
     result[1:] |= gap[1:] & ~gap[:-1]  # one point stands for a gap
     ends = np.flatnonzero(np.diff(np.concatenate([[True], gap, [True]]).astype(int)))
     for first, last in ends.reshape(-1, 2):
-        result[first:last] = visible(x[first:last], y[first:last] / (span or 1.0))
+        result[first:last] = visible_points(x[first:last], y[first:last] / (span or 1.0))
     return result
 
 
@@ -213,7 +213,7 @@ def _range(low: float, high: float, *, down: bool) -> list[float]:
 def _trace(line: Line, end: str, span: float, *, shown: bool) -> dict[str, Any]:
     x, y = line.x, line.y
     if not (line.share or line.points):
-        needed = changes(y) if line.steps else _bends(x, y, span)
+        needed = step_points(y) if line.steps else _corner_points(x, y, span)
         x, y = x[needed], y[needed]
     trace: dict[str, Any] = {
         'type': 'scatter',

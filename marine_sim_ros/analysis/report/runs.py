@@ -13,7 +13,7 @@ from marine_sim_ros.analysis.bags.alignment import Alignment
 from marine_sim_ros.analysis.bags.sensors import SensorComparison
 from marine_sim_ros.analysis.bags.streams import Series
 from marine_sim_ros.analysis.bags.vehicle import VehicleRecord
-from marine_sim_ros.analysis.report.panels import COLOURS, DASHES, Line, changes
+from marine_sim_ros.analysis.report.panels import COLOURS, DASHES, Line, step_points
 from marine_sim_ros.model.vehicle import Barometer
 
 __all__ = ['Run', 'line', 'name', 'steps']
@@ -81,7 +81,7 @@ def line(
 
 def steps(run: Run, time: np.ndarray, values: np.ndarray, label: str, most: int = 3000) -> Line:
     """Return the line of what holds until it changes."""
-    changed = changes(values)
+    changed = step_points(values)
     time, values = time[changed], values[changed]
     shown = extremes(values, most)
     return Line(label, run.time(time[shown]), values[shown], '@ink', 'dash', 1.3, steps=True)

@@ -46,7 +46,7 @@ SETTLED = 2.5
 TRIGGERS = ('reset', 'step', 'end')
 DONE = {'reset': 'the run is back at time 0', 'end': 'the run ends …'}
 """What is told of a service that was called."""
-HELD_UP = 3.0
+MAX_LATE_PERIODS = 3.0
 """Periods between two calls that count at most as silence of a page."""
 GLANCE = 10.0
 """s after a page's last look at the sensors, one each second, until it no longer looks."""
@@ -161,7 +161,7 @@ class ConsoleBackend:
             self.paused = monitor.paused
             self.switches.states['arm'] = monitor.armed
         # A node that does not get its turn cannot say that it is the page that is silent.
-        self._clock += min(now - self._served, HELD_UP * self._period)
+        self._clock += min(now - self._served, MAX_LATE_PERIODS * self._period)
         self._served = now
         for page, request in self._session.requests():
             self._take(page, request, now)
