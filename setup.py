@@ -24,10 +24,7 @@ NODES = sorted(p.stem for p in Path(NAME, 'nodes').glob('[a-z]*.py'))
 
 
 def make_meshes() -> None:
-    """Write the meshes of worlds/, which are not committed; tell where that cannot be done here.
-
-    In an isolated build there is no NumPy: such a wheel has the worlds without their meshes.
-    """
+    """Write the meshes of worlds/, which are not committed; end the build where that fails."""
     maker = Path('docs/scripts/make_worlds.py')
     if Path('worlds/meshes').is_dir() or not maker.is_file():
         return
@@ -40,7 +37,10 @@ def make_meshes() -> None:
     )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ['?'])[-1]
-        sys.stderr.write(f'worlds/meshes is not made ({reason}); run {maker} later\n')
+        sys.exit(
+            f'ERROR: worlds/meshes cannot be made: {reason}; expected NumPy, lxml and PyYAML for '
+            f'{sys.executable} (rosdep install --from-paths src, or pip install numpy lxml pyyaml)'
+        )
 
 
 def resources() -> dict[str, list[str]]:

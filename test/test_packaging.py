@@ -231,6 +231,26 @@ def test_a_distribution_without_wheels_is_one_line(monkeypatch):
         script.check_machine()
 
 
+def test_a_workspace_builds_with_what_makes_the_meshes_of_worlds():
+    text = (ROOT / 'package.xml').read_text(encoding='utf-8')
+    found = set(re.findall('<build_depend>(.*)</build_depend>', text))
+    assert found == {'python3-lxml', 'python3-numpy', 'python3-yaml'}
+
+
+def test_without_numpy_a_build_fails_in_one_line(tmp_path):
+    for name in ('setup.cfg', 'README.md', 'marine_sim_ros', 'docs', 'resource', 'bin'):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / 'setup.py').write_bytes((ROOT / 'setup.py').read_bytes())
+    (tmp_path / 'worlds').mkdir()
+    (tmp_path / 'numpy.py').write_text('raise ImportError("no NumPy here")')
+    done = subprocess.run(
+        [sys.executable, 'setup.py', '--name'], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert 'ERROR: worlds/meshes cannot be made: ' in done.stderr
+    assert 'no NumPy here' in done.stderr
+
+
 def test_all_extras_are_in_all():
     extras = settings()['options.extras_require']
     named = set(re.search(r'\[(.*)\]', extras['all'])[1].split(','))

@@ -59,9 +59,10 @@ def source(tmp_path_factory):
         'package.xml',
         'README.md',
         'LICENSE',
+        'CHANGELOG.md',
     ):
         shutil.copy(ROOT / name, folder / name)
-    for name in (*FOLDERS, 'bin', 'resource', 'marine_sim_ros', 'docs/scripts'):
+    for name in (*FOLDERS, 'bin', 'resource', 'marine_sim_ros', 'docs/scripts', 'test'):
         ignored = shutil.ignore_patterns('__pycache__')
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     shutil.rmtree(folder / 'worlds' / 'meshes', ignore_errors=True)  # a clone has none
@@ -106,7 +107,8 @@ def test_the_sdist_holds_what_a_wheel_is_made_from(built):
     for top in (*FOLDERS, 'bin', 'resource'):
         assert {f'{top}/{name}' for name in files(ROOT / top)} <= found
     assert 'package.xml' in found
-    assert not any(name.startswith('test/') for name in found)
+    assert {'CHANGELOG.md', 'test/conftest.py', 'marine_sim_ros/py.typed'} <= found
+    assert not any('__pycache__' in name for name in found)
 
 
 def test_pip_puts_one_command_on_the_path(built):
