@@ -1,6 +1,6 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""Adds the API reference to the site: a page for each room of the package, made from docstrings.
+"""Adds to the site a page of the API for each room of the package, and weights of the search.
 
 MkDocs calls these functions (``hooks`` of mkdocs.yml); nothing is written to docs/.
 """
@@ -8,12 +8,15 @@ MkDocs calls these functions (``hooks`` of mkdocs.yml); nothing is written to do
 from __future__ import annotations
 
 import ast
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from search_rules import keywords_of, weight_of
 
 PACKAGE = Path(__file__).resolve().parents[2] / 'marine_sim_ros'
 FOLDER = 'reference/api'
@@ -72,6 +75,24 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Give the page its weight and its keywords (front matter that the search plugin reads)."""
+    path = page.file.src_uri
+    page.meta['search'] = {'boost': weight_of(path)}
+    page.meta['tags'] = keywords_of(path)
+    return markdown
+
+
 def on_page_content(html: str, **_: Any) -> str:
     """Show Sphinx's roles of docstrings (``:func:`x```) as the code they name."""
     return re.sub(r':(?:func|class|meth|mod|data|attr):(?=<code)', '', html)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Leave the keywords with the page as a whole: its sections are found by what they say."""
+    path = Path(config.site_dir, 'search', 'search_index.json')
+    index = json.loads(path.read_text(encoding='utf-8'))
+    for entry in index['docs']:
+        if '#' in entry['location']:
+            entry.pop('tags', None)
+    path.write_text(json.dumps(index, separators=(',', ':')), encoding='utf-8')

@@ -83,8 +83,8 @@ class CommandPublisher:
         """Return why an output moves nothing, or an empty text."""
         if output == 'pwm' and self._rival:
             return 'a controller drives the thrusters; take another output than pwm'
-        who = 'thrusters listen' if output == 'pwm' else 'controller listens'
-        return f'no {who} to {TOPICS[output].name}' if output in self._unheard else ''
+        who = 'no thrusters listen' if output == 'pwm' else 'no controller listens'
+        return f'{who} to {TOPICS[output].name}' if output in self._unheard else ''
 
     def _find_thrusters(self) -> None:
         """Speak to thrusters that listen; those that await a controller would complain of us."""

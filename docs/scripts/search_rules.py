@@ -1,0 +1,99 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+"""Weights and keywords of the site's search: pages that help come before those that explain.
+
+The search (lunr, in the browser) counts a word in a title 1,000 times as much as in the text, and
+one of the keywords 1,000,000 times (fields of the search plugin of mkdocs-material).
+"""
+
+from __future__ import annotations
+
+__all__ = ['EXPECTED', 'KEYWORDS', 'WEIGHTS', 'keywords_of', 'weight_of']
+
+WEIGHTS = {
+    'reference/api': 0.0005,
+    'explanation/decisions': 0.0005,
+    'explanation': 0.5,
+    'reference': 2.0,
+    'how-to': 4.0,
+    'start': 4.0,
+    'tutorials': 4.0,
+    '': 1.0,
+}
+"""Factor of each folder. A title of the API weighs less than a sentence of a guide."""
+
+KEYWORDS = {
+    'start/index.md': 'install setup requirements',
+    'start/linux.md': 'ubuntu debian apt',
+    'start/python.md': 'pip pypi wheels virtualenv venv activate',
+    'start/ros2.md': 'colcon workspace rosdep source jazzy',
+    'start/machines.md': 'docker container',
+    'tutorials/drive.md': 'first run pwm thruster',
+    'tutorials/vehicle.md': 'my own vehicle vehicles robot custom urdf model rov auv boat',
+    'tutorials/control.md': 'controller setpoint closed loop step response',
+    'tutorials/sweep.md': 'dataset datasets parquet monte carlo uncertainty parameter study',
+    'tutorials/bags.md': 'bag rosbag log report',
+    'how-to/analyse-bags.md': 'record recording recordings rosbag bag mcap plot report csv export',
+    'how-to/ardusub.md': 'ardupilot mavlink qgroundcontrol mission pixhawk sitl autopilot',
+    'how-to/camera.md': 'film films video movie image picture camera segmentation labels dataset',
+    'how-to/check-a-vehicle.md': 'doctor validate mistakes',
+    'how-to/console.md': 'browser gui dashboard web replay joystick',
+    'how-to/extend.md': 'plugin plugins entry point package',
+    'how-to/faults.md': 'failure failures broken thruster fault battery',
+    'how-to/gazebo.md': 'gz sim harmonic',
+    'how-to/gripper.md': 'gripper manipulator arm grasp payload',
+    'how-to/hulls.md': 'hull cad mesh stl buoyancy',
+    'how-to/identify.md': 'drag coefficients added mass system identification fit',
+    'how-to/import-a-vehicle.md': 'import convert sdf uuv vrx stonefish mujoco usd',
+    'how-to/learning.md': 'reinforcement learning gym gymnasium policy',
+    'how-to/localization.md': 'ekf kalman estimator navigation odometry',
+    'how-to/many-vehicles.md': 'fleet swarm batch gpu jax multi',
+    'how-to/several-machines.md': 'cluster dask distributed network',
+    'how-to/teleop.md': 'gamepad gamepads joystick joy keyboard xbox playstation',
+    'how-to/tune.md': 'tune tuning gain gains pid bandwidth overshoot oscillation',
+    'how-to/write-a-controller.md': 'write own controller controllers control law node',
+    'reference/bags.md': 'metrics topics',
+    'reference/commands.md': 'cli command exit code',
+    'reference/control.md': 'waypoint waypoints path trajectory setpoints station keeping depth',
+    'reference/environments.md': 'wave waves current currents obstacle obstacles wreck seabed '
+    'pipeline terrain bathymetry pool water wind',
+    'reference/fleets.md': 'fleet namespace',
+    'reference/messages.md': 'error errors warning message messages traceback help',
+    'reference/parameters.md': 'options launch arguments parameters voltage',
+    'reference/performance.md': 'speed slow real time factor',
+    'reference/sensors.md': 'sonar sonars battery imu dvl gps usbl altimeter barometer '
+    'magnetometer lidar noise multibeam sidescan',
+    'reference/topics.md': 'topic topics service services message',
+    'reference/vehicles.md': 'bluerov2 heavy investigator auv wamv boat',
+    'explanation/tether.md': 'tether cable umbilical reel',
+}
+"""Words that people search for, by the page that helps; several pages may have the same."""
+
+EXPECTED = {
+    'sonar': ('reference/sensors.md',),
+    'waypoints': ('reference/control.md',),
+    'battery': ('reference/sensors.md', 'how-to/faults.md'),
+    'film': ('how-to/camera.md',),
+    'dataset': ('tutorials/sweep.md', 'how-to/camera.md'),
+    'my own vehicle': ('tutorials/vehicle.md',),
+    'gamepad': ('how-to/teleop.md',),
+    'waves': ('reference/environments.md',),
+    'current': ('reference/environments.md',),
+    'record': ('how-to/analyse-bags.md',),
+    'obstacle': ('reference/environments.md',),
+    'tuning': ('how-to/tune.md',),
+    'error': ('reference/messages.md',),
+    'own controller': ('how-to/write-a-controller.md',),
+}
+"""Pages of which one is to come first, by what is searched for."""
+
+
+def weight_of(path: str) -> float:
+    """Return the factor of a page, such as ``how-to/camera.md``: that of its longest folder."""
+    folders = [f for f in WEIGHTS if not f or path.startswith(f'{f}/')]
+    return WEIGHTS[max(folders, key=len)]
+
+
+def keywords_of(path: str) -> list[str]:
+    """Return the keywords of a page."""
+    return KEYWORDS.get(path, '').split()
