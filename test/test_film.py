@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from bags import header, odometry
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.film.cameras import CHASE, camera_of, chase_camera
@@ -244,3 +245,61 @@ def test_the_chase_camera_is_behind_and_looks_at_the_vehicle(depth):
 def test_a_bag_without_poses_is_told(tmp_path):
     with pytest.raises(RecordingError, match='does not exist'):
         read_motion(str(tmp_path / 'none'), {})
+
+
+@pytest.fixture
+def data_bag(tmp_path):
+    """A bag with a motion, and depths and labels of a camera in both byte orders."""
+    writing = pytest.importorskip('rosbags.rosbag2')
+    typesys = pytest.importorskip('rosbags.typesys')
+    store = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+    image_type = store.types['sensor_msgs/msg/Image']
+    depth = np.array([[0.5, 2.0, 70.0], [np.inf, np.nan, 65.535]], '<f4')
+    labels = np.array([[0, 1, 2], [300, 65535, 7]], '>u2')
+    kinds = {'depth': (depth, '32FC1', 0), 'segmentation': (labels, '16UC1', 1)}
+    plugin = writing.StoragePlugin.MCAP
+    with writing.Writer(tmp_path / 'bag', version=9, storage_plugin=plugin) as writer:
+        odom = writer.add_connection('/rov/odom', 'nav_msgs/msg/Odometry', typestore=store)
+        topics = {
+            name: writer.add_connection(
+                f'/rov/front/{name}/image', 'sensor_msgs/msg/Image', typestore=store
+            )
+            for name in kinds
+        }
+        for i in range(3):
+            stamp = i * 100_000_000
+            moved = odometry(store.types, stamp, (0, 0, -1, 0, 0, 0, 1), (0,) * 6)
+            writer.write(odom, stamp, store.serialize_cdr(moved, odom.msgtype))
+            for name, (values, encoding, big) in kinds.items():
+                padded = np.zeros((2, 16), np.uint8)  # rows may be longer than their pixels
+                row = values.view(np.uint8).reshape(2, -1)
+                padded[:, : row.shape[1]] = row
+                head = header(store.types, stamp)
+                message = image_type(head, 2, 3, encoding, big, 16, padded.reshape(-1))
+                data = store.serialize_cdr(message, topics[name].msgtype)
+                writer.write(topics[name], stamp, data)
+    return tmp_path / 'bag'
+
+
+def test_recorded_depths_and_labels_are_png_files_of_16_bit(data_bag, tmp_path, capsys):
+    pillow = pytest.importorskip('PIL.Image')
+    expected = {
+        'depth': [[500, 2000, 0], [0, 0, 65535]],
+        'segmentation': [[0, 1, 2], [300, 65535, 7]],
+    }
+    for name, wanted in expected.items():
+        topic = f'/rov/front/{name}/image'
+        given = ['--recorded', '--camera', topic, '--frames', tmp_path / name]
+        assert verb('render', data_bag, *given) == 0, capsys.readouterr().err
+        files = sorted((tmp_path / name).iterdir())
+        assert len(files) == 3
+        for file in files:
+            assert np.asarray(pillow.open(file)).tolist() == wanted
+
+
+def test_a_film_of_depths_is_refused_in_one_line(data_bag, tmp_path, capsys):
+    pytest.importorskip('av')
+    given = ['--recorded', '--camera', '/rov/front/depth/image', '-o', tmp_path / 'a.mp4']
+    assert verb('render', data_bag, *given) == 2
+    assert 'expected --frames FOLDER, which has them as 16-bit PNG' in capsys.readouterr().err
+    assert not (tmp_path / 'a.mp4').exists()

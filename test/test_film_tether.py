@@ -98,10 +98,12 @@ def test_it_is_as_thick_as_the_cable_where_the_camera_sees_it():
         False,
     )
     try:
-        image = next(iter(frames(film, np.zeros(1))))
+        image = next(iter(frames(film, np.zeros(1)))).image
     except MissingPackageError as error:
         pytest.skip(str(error))
-    without = next(iter(frames(replace(film, main=replace(film.main, tether=None)), np.zeros(1))))
+    without = next(
+        iter(frames(replace(film, main=replace(film.main, tether=None)), np.zeros(1)))
+    ).image
     changed = np.any(image != without, axis=-1)
     expected = lens_of(spec).focal_length * diameter / 3.0
     assert changed.sum(axis=0)[50:350] == pytest.approx(expected, abs=1.0)

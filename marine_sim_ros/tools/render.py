@@ -22,7 +22,14 @@ from marine_sim_ros.analysis.bags.description import recorded_environment, recor
 from marine_sim_ros.analysis.bags.mapping import parse_maps
 from marine_sim_ros.analysis.bags.reading import Bag
 from marine_sim_ros.analysis.film.cameras import CHASE, FilmCamera, camera_of, chase_camera
-from marine_sim_ros.analysis.film.film import Cast, Film, film_times, frames, recorded_frames
+from marine_sim_ros.analysis.film.film import (
+    Cast,
+    Film,
+    FilmFrame,
+    film_times,
+    frames,
+    recorded_frames,
+)
 from marine_sim_ros.analysis.film.motion import Motion, read_motion
 from marine_sim_ros.analysis.film.outputs import FrameFolder, Output, VideoFile
 from marine_sim_ros.analysis.film.payloads import RecordedPayloads
@@ -53,7 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '-o', '--output', default='', metavar='FILE', help='film, such as dive.mp4'
     )
-    parser.add_argument('--frames', default='', metavar='FOLDER', help='folder for PNG files')
+    parser.add_argument(
+        '--frames',
+        default='',
+        metavar='FOLDER',
+        help='folder for PNG files, without overlay; recorded depths are 16 bit in mm',
+    )
     parser.add_argument(
         '--camera',
         default='',
@@ -82,12 +94,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--end', type=float, default=None, metavar='S', help='end, s of the run (default: its end)'
     )
     parser.add_argument(
-        '--no-overlay', action='store_true', help='leave out time, depth and heading'
+        '--no-overlay',
+        action='store_true',
+        help='leave time, depth and heading out of the film; --frames never has them',
     )
 
 
-def execute(options: argparse.Namespace) -> int:
-    """Render every picture."""
+def _check(options: argparse.Namespace) -> None:
+    """Refuse what can be refused before the bag is read."""
     if not (options.output or options.frames):
         raise ParameterError('render: nowhere to write; expected -o FILE.mp4 or --frames FOLDER')
     if options.fps is not None and not 0.1 <= options.fps <= 240:
@@ -99,9 +113,16 @@ def execute(options: argparse.Namespace) -> int:
         )
     if options.output:
         check_file(Path(options.output), '-o', parents=True)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Render every picture."""
+    _check(options)
     with ExitStack() as stack:
         # What is missing is told before the bag is read.
-        video = VideoFile(Path(options.output)) if options.output else None
+        video = None
+        if options.output:
+            video = VideoFile(Path(options.output), overlay=not options.no_overlay)
         bag, motions = read_motion(options.bag, parse_maps(options.maps))
         name = _name(options, bag, motions)
         shown, found = _shown(options, bag, motions, name)
@@ -117,10 +138,10 @@ def execute(options: argparse.Namespace) -> int:
             stack.callback(output.close)
         told = stack.enter_context(bar('rendering'))
         count = 0
-        for image in shown(times):
+        for frame in shown(times):
             count += 1
             for output in outputs:
-                output.add(image)
+                output.add(frame)
             told(count / len(times))
     print(f'{count} pictures at {float(rate):g} Hz: {options.output or options.frames}')
     return 0
@@ -149,14 +170,14 @@ def _name(options: argparse.Namespace, bag: Bag, motions: dict[str, Motion]) -> 
 
 def _shown(
     options: argparse.Namespace, bag: Bag, motions: dict[str, Motion], name: str
-) -> tuple[Callable[[np.ndarray], Iterator[np.ndarray]], float]:
+) -> tuple[Callable[[np.ndarray], Iterator[FilmFrame]], float]:
     """Return what yields the pictures at stamps in s, and the rate of its camera, Hz."""
     if not options.recorded:
         film, rate = _film(options, bag, motions, name)
         return partial(frames, film), rate
     pictures = recorded_pictures(bag, name, options.camera)
-    overlay = None if options.no_overlay else _origin(bag, name)
-    return partial(recorded_frames, pictures, motions[name], overlay=overlay), pictures.rate
+    origin = _origin(bag, name)
+    return partial(recorded_frames, pictures, motions[name], origin=origin), pictures.rate
 
 
 def _origin(bag: Bag, name: str) -> Origin:
@@ -197,7 +218,7 @@ def _film(
         if described is not None:
             others[other] = cast(other, described, Appearance(described))
     main = cast(name, vehicle, looks)
-    return Film(camera, main, others, environment, not options.no_overlay), rate
+    return Film(camera, main, others, environment), rate
 
 
 def _vehicle(options: argparse.Namespace, bag: Bag, name: str) -> Vehicle:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.analysis.film.cameras import FilmCamera
 from marine_sim_ros.analysis.film.motion import Motion
-from marine_sim_ros.analysis.film.overlay import overlay_text, with_text
+from marine_sim_ros.analysis.film.overlay import overlay_text
 from marine_sim_ros.analysis.film.payloads import RecordedPayloads
 from marine_sim_ros.analysis.film.recorded import RecordedPictures
 from marine_sim_ros.analysis.film.tether import RecordedTether
@@ -75,14 +76,12 @@ class Film:
         main: the vehicle that carries the camera, or that it follows.
         others: further vehicles, by name.
         environment: water and scene.
-        overlay: whether time, depth and heading are told.
     """
 
     camera: FilmCamera
     main: Cast
     others: dict[str, Cast]
     environment: Environment
-    overlay: bool = True
 
 
 def film_times(motion: Motion, rate: float, start: float, end: float | None) -> np.ndarray:
@@ -113,8 +112,15 @@ def film_times(motion: Motion, rate: float, start: float, end: float | None) -> 
     return first + start + np.arange(int(count + 1e-6) + 1) / rate
 
 
-def frames(film: Film, times: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the pictures (h, w, 3) uint8 at stamps (n,) in s.
+class FilmFrame(NamedTuple):
+    """A picture (h, w, 3) uint8, or recorded depth or labels (h, w), and its overlay's text."""
+
+    image: np.ndarray
+    text: str
+
+
+def frames(film: Film, times: np.ndarray) -> Iterator[FilmFrame]:
+    """Yield the pictures at stamps (n,) in s.
 
     Raises:
         MissingPackageError: what renders is missing.
@@ -130,28 +136,26 @@ def frames(film: Film, times: np.ndarray) -> Iterator[np.ndarray]:
         )
         image = picture(film.camera.spec, around, state, eye, turn, time - zero).image
         text = overlay_text(time - zero, state, film.environment.origin)
-        yield with_text(image, text) if film.overlay else image
+        yield FilmFrame(image, text)
 
 
 def recorded_frames(
-    pictures: RecordedPictures, motion: Motion, times: np.ndarray, *, overlay: Origin | None
-) -> Iterator[np.ndarray]:
-    """Yield the recorded pictures (h, w, 3) uint8 at stamps (n,) in s, from the first one on.
+    pictures: RecordedPictures, motion: Motion, times: np.ndarray, *, origin: Origin
+) -> Iterator[FilmFrame]:
+    """Yield the recorded pictures at stamps (n,) in s, from the first one on.
 
     Args:
         pictures: of the bag.
         motion: of the vehicle, for the overlay.
         times: s.
-        overlay: origin of the map in which headings are told; None: nothing is told.
+        origin: of the map, for the heading in the overlay.
 
     Raises:
         RecordingError: a picture cannot be decoded.
     """
     zero = _zero(motion)
     for time, image in pictures.at(times):
-        if overlay is not None:
-            image = with_text(image, overlay_text(time - zero, motion.state(time), overlay))
-        yield image
+        yield FilmFrame(image, overlay_text(time - zero, motion.state(time), origin))
 
 
 def _zero(motion: Motion) -> float:

@@ -11,12 +11,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from marine_sim_ros.analysis.film.film import FilmFrame
+from marine_sim_ros.analysis.film.overlay import with_text
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.sensors.camera.video_stream import even_edges
 
 __all__ = ['FrameFolder', 'Output', 'VideoFile']
 
+MAX_DEPTH = 65.535
+"""m; the largest depth of a PNG of 16 bit in mm."""
 _CODECS = ('libx264', 'h264', 'mpeg4')
 """The first that this build of FFmpeg has."""
 
@@ -24,8 +28,8 @@ _CODECS = ('libx264', 'h264', 'mpeg4')
 class Output(Protocol):
     """Takes pictures one after the other."""
 
-    def add(self, image: np.ndarray) -> None:
-        """Add a picture (h, w, 3) uint8."""
+    def add(self, frame: FilmFrame) -> None:
+        """Add a picture."""
 
     def close(self) -> None:
         """Finish the file."""
@@ -38,11 +42,12 @@ class VideoFile:
         rate: pictures a second; it holds from the first picture on.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, overlay: bool = True) -> None:
         """Keep where to write; the file begins with the first picture.
 
         Args:
             path: file to write.
+            overlay: whether time, depth and heading are written into its pictures.
 
         Raises:
             MissingPackageError: PyAV is missing.
@@ -51,13 +56,18 @@ class VideoFile:
         if path.suffix.lower() not in {'.mp4', '.mkv', '.mov'}:
             raise RecordingError(f'{path}: suffix {path.suffix!r}; expected .mp4, .mkv or .mov')
         self._av = require('av', 'a film')
-        self._path, self.rate = path, Fraction(30)
+        self._path, self.rate, self._overlay = path, Fraction(30), overlay
         self._container: Any = None
         self._stream: Any = None
 
-    def add(self, image: np.ndarray) -> None:
+    def add(self, frame: FilmFrame) -> None:
         """Encode a picture; raises RecordingError where it cannot be written."""
-        image = even_edges(image)
+        if frame.image.dtype != np.uint8:
+            raise RecordingError(
+                f'{self._path}: depths and labels are no colours; expected --frames FOLDER, which '
+                'has them as 16-bit PNG files'
+            )
+        image = even_edges(with_text(*frame) if self._overlay else frame.image)
         try:
             if self._container is None:
                 self._open(*image.shape[1::-1])
@@ -85,7 +95,11 @@ class VideoFile:
 
 
 class FrameFolder:
-    """A folder of PNG files, frame_00001.png and so on."""
+    """A folder of PNG files, frame_00001.png and so on, without overlay.
+
+    Labels are 16-bit numbers as they were recorded; depths are 16-bit numbers in mm, 0 where
+    nothing was seen within 65.535 m.
+    """
 
     def __init__(self, folder: Path) -> None:
         """Make the folder.
@@ -101,8 +115,12 @@ class FrameFolder:
         except OSError as error:
             raise _unwritten(folder, error) from None
 
-    def add(self, image: np.ndarray) -> None:
+    def add(self, frame: FilmFrame) -> None:
         """Write a picture; raises RecordingError where it cannot be written."""
+        image = frame.image
+        if image.dtype == np.float32:
+            seen = np.isfinite(image) & (image > 0) & (image <= MAX_DEPTH)
+            image = np.where(seen, np.rint(1000 * np.where(seen, image, 0)), 0).astype(np.uint16)
         self._count += 1
         path = self._folder / f'frame_{self._count:05d}.png'
         try:

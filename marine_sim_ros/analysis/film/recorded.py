@@ -23,6 +23,8 @@ _TYPES = ('sensor_msgs/msg/CompressedImage', 'sensor_msgs/msg/Image')
 _ENDS = ('/image/compressed', '/image', '/image_raw/compressed', '/image_raw')
 _ORDERS = {'rgb8': [0, 1, 2], 'bgr8': [2, 1, 0], 'mono8': [0, 0, 0]}
 """Which numbers of a pixel are red, green and blue."""
+_DATA = {'16UC1': 'u2', 'mono16': 'u2', '32FC1': 'f4'}
+"""Encodings of labels and depths, which are no colours."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,9 @@ class RecordedPictures:
         return float(1.0 / np.median(between)) if len(between) else 1.0
 
     def at(self, times: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
-        """Yield stamps in s and pictures (h, w, 3) uint8: the newest at times (n,) in order, s.
+        """Yield stamps in s and pictures: the newest at times (n,) in order, s.
+
+        A picture is (h, w, 3) uint8; labels are (h, w) uint16, depths (h, w) float32 in m.
 
         Raises:
             RecordingError: a picture cannot be decoded.
@@ -94,7 +98,7 @@ def recorded_pictures(bag: Bag, namespace: str, camera: str) -> RecordedPictures
 
 
 def _decoded(message: Any, topic: str) -> np.ndarray:
-    """Return the picture (h, w, 3) uint8 of a message of either type."""
+    """Return the picture of a message of either type, as :meth:`RecordedPictures.at`."""
     data = bytes(message.data)
     encoding = getattr(message, 'encoding', None)
     if encoding is None:
@@ -103,8 +107,13 @@ def _decoded(message: Any, topic: str) -> np.ndarray:
             return np.asarray(pillow.open(io.BytesIO(data)).convert('RGB'))
         except (OSError, SyntaxError) as error:
             raise RecordingError(f'{topic}: a picture cannot be decoded: {error}') from None
+    if encoding in _DATA:
+        dtype = np.dtype(_DATA[encoding]).newbyteorder('>' if message.is_bigendian else '<')
+        rows = np.frombuffer(data, np.uint8).reshape(message.height, message.step)
+        used = np.ascontiguousarray(rows[:, : message.width * dtype.itemsize])
+        return used.view(dtype).astype(dtype.newbyteorder('='))
     if encoding not in _ORDERS:
-        known = ', '.join(_ORDERS)
+        known = ', '.join([*_ORDERS, *_DATA])
         raise RecordingError(f'{topic}: pictures are {encoding!r}; expected one of: {known}')
     rows = np.frombuffer(data, np.uint8).reshape(message.height, message.step)
     count = 1 if encoding == 'mono8' else 3
