@@ -53,6 +53,10 @@ METERS = {
     'up': 'Up',
     'barodepth': 'Barometer depth',
 }
+OVERLAY = {'heading': 'Heading', 'depth': 'Depth', 'speed': 'Speed', 'time': ''}
+"""Numbers over what a camera sees, and over the view that fills the screen."""
+FULL_SCREEN = """(event) => document.fullscreenElement
+  ? document.exitFullscreen() : event.target.closest(".view").requestFullscreen()"""
 TETHER_METERS = {'tension': 'Tether', 'anchortension': 'Tether at anchor'}
 HELP = (
     ('W S', 'ahead, astern'),
@@ -143,6 +147,8 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
         for icon, label, by in (('add', 'Nearer', 0.8), ('remove', 'Farther', 1.25)):
             button = ui.button(icon=icon, on_click=lambda _, by=by: view.call('zoom', by))
             button.props('dense flat').props['aria-label'] = label
+        whole = ui.button(icon='fullscreen').props('dense flat aria-label="Full screen"')
+        whole.on('click', js_handler=FULL_SCREEN)
         layers = ui.button(icon='layers').props('dense flat aria-label="Layers"')
         with layers, ui.menu(), ui.column().classes('layers'):
             for name, label in LAYERS.items():
@@ -150,6 +156,9 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
                     _layer(view, name, label)
     with view, ui.element('div').classes('facts').props('data-scale hidden'):
         ui.label('squares of 1 m')
+    with view, ui.element('div').classes('hud').props('aria-label="Overlay"'):
+        for name, label in OVERLAY.items():
+            show(name, label)
     with view, ui.element('div').classes('blank').props('hidden'):
         ui.label('The 3D view is off; the rest of the page keeps running.')
     with view:
