@@ -130,10 +130,10 @@ def execute(options: argparse.Namespace) -> int:
     from marine_sim_ros.nodes.teleop import TeleopNode
     from marine_sim_ros.ros.base.logs import log_words
     from marine_sim_ros.ros.base.process import Shutdown, executor
-    from marine_sim_ros.ros.launching.joy_package import NO_JOY, has_joy
+    from marine_sim_ros.ros.launching.joy_package import has_joy, no_joy
 
     if options.gamepad and not has_joy():  # it may run on another machine
-        print_warnings([f'--gamepad: {NO_JOY} (run {options.vehicle} --console)'])
+        print_warnings([f'--gamepad: {no_joy()} (run {options.vehicle} --console)'])
     shutdown = Shutdown()
     signal.signal(signal.SIGHUP, lambda *_: setattr(shutdown, 'asked', True))
     # The screen shows what the log would say in the middle of it.

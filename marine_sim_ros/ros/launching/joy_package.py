@@ -8,15 +8,9 @@ from __future__ import annotations
 from functools import cache
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.ros_distribution import ros_packages
 
-__all__ = ['NO_JOY', 'check_joy', 'has_joy']
-
-NO_JOY = (
-    'the ROS package joy, which reads gamepads, is not installed (PyPI does not have it); '
-    'expected `apt install ros-jazzy-joy` (rosdep key joy), or the gamepad on the page of the '
-    'console, where the browser reads it'
-)
-"""What is missing, and both remedies."""
+__all__ = ['check_joy', 'has_joy', 'no_joy']
 
 
 @cache
@@ -31,7 +25,16 @@ def has_joy() -> bool:
     return True
 
 
+def no_joy() -> str:
+    """Return what is missing, and both remedies."""
+    return (
+        'the ROS package joy, which reads gamepads, is not installed (PyPI does not have it); '
+        f'expected `apt install {ros_packages("joy")}` (rosdep key joy), or the gamepad on the '
+        'page of the console, where the browser reads it'
+    )
+
+
 def check_joy() -> None:
     """Raise ParameterError where it is not installed."""
     if not has_joy():
-        raise ParameterError(f'joy:=true: {NO_JOY} (console:=true)')
+        raise ParameterError(f'joy:=true: {no_joy()} (console:=true)')
