@@ -173,7 +173,7 @@ FAULTS = (
 )
 def test_wrenches_are_those_of_in_server_to_rounding(name, faulty):
     """The documented agreement: 1e-12 of the largest component, for any states and commands."""
-    from jax.experimental import enable_x64
+    from marine_sim_ros.engine.availability import double_precision
 
     vehicle, water, random = vehicle_of(name), Environment(), np.random.default_rng(0)
     initial = State(np.array([0.0, 0.0, -3.0]), np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(6))
@@ -181,7 +181,7 @@ def test_wrenches_are_those_of_in_server_to_rounding(name, faulty):
     text = FAULTS.replace('thruster1', names[0]).replace('thruster2', names[1])
     tables = tables_of(parse_faults(text), names) if faulty else None
     joints = None if vehicle.manipulator is None else np.zeros(len(vehicle.manipulator))
-    with enable_x64(True):
+    with double_precision():
         engine = gazebo_ticks(vehicle, initial, faults=tables)
         memory = begin(vehicle, water, initial)
         for i in range(60):

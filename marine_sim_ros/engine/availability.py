@@ -13,7 +13,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.user_cache import cache_folder
 
-__all__ = ['PRECISIONS', 'precision', 'require_jax', 'wait_for_programs']
+__all__ = ['PRECISIONS', 'double_precision', 'precision', 'require_jax', 'wait_for_programs']
 
 PRECISIONS = ('float64', 'float32')
 
@@ -36,10 +36,24 @@ def precision(name: str) -> AbstractContextManager[Any]:
     """
     if name not in PRECISIONS:
         raise ParameterError(f'precision is {name!r}; {expected_one_of(name, PRECISIONS)}')
+    return double_precision(name == 'float64')
+
+
+def double_precision(enabled: bool = True) -> AbstractContextManager[Any]:
+    """Return a context in which JAX counts with 64 bits, or else with 32.
+
+    Raises:
+        MissingPackageError: no JAX.
+    """
     require_jax()
+    import jax
+
+    if hasattr(jax, 'enable_x64'):  # from JAX 0.8 on
+        context: AbstractContextManager[Any] = jax.enable_x64(enabled)
+        return context
     from jax.experimental import enable_x64
 
-    return enable_x64(name == 'float64')
+    return enable_x64(enabled)
 
 
 def wait_for_programs() -> None:

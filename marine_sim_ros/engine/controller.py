@@ -16,14 +16,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental import enable_x64
 
 from marine_sim_ros.control.allocator import Allocation, Allocator
 from marine_sim_ros.control.closed_loop import ClosedLoop, Output, begin_loop, loop_step
 from marine_sim_ros.control.controller_model import ControllerSettings
 from marine_sim_ros.control.settings import model_of
 from marine_sim_ros.core.state import State, rest
-from marine_sim_ros.engine.availability import precision, wait_for_programs
+from marine_sim_ros.engine.availability import double_precision, precision, wait_for_programs
 from marine_sim_ros.engine.compiled import compiled
 from marine_sim_ros.engine.components import components
 from marine_sim_ros.engine.control import control_of
@@ -140,7 +139,7 @@ class CompiledLoop(ClosedLoop):
     ) -> tuple[Output, np.ndarray]:
         since = self._dt if abs(dt - self._dt) < SAME else dt
         given = [memory, wanted, *state, (since,), self._without(failed)]
-        with enable_x64(True):
+        with double_precision():
             out = np.asarray(self._program.call(np.concatenate(given)))
         size = self._program.memory.size
         answer = self._program.told.unpacked(out[size:])

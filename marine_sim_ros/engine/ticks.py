@@ -17,13 +17,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental import enable_x64
 
 from marine_sim_ros.core.arrays import namespace
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
-from marine_sim_ros.engine.availability import precision, wait_for_programs
+from marine_sim_ros.engine.availability import double_precision, precision, wait_for_programs
 from marine_sim_ros.engine.compiled import compiled, scalarisable
 from marine_sim_ros.engine.components import Components, components
 from marine_sim_ros.engine.curves import with_curves
@@ -317,7 +316,7 @@ class TickedVehicle:
             self._environment.current,
         ]
         program = self._program(self._layout, first=self._first)
-        with enable_x64(True):
+        with double_precision():
             out = np.asarray(program.call(np.concatenate(inputs)))
         size = program.after.size
         self.before = self._layout, self._row
