@@ -139,7 +139,8 @@ def test_the_line_names_feature_package_and_every_way_to_get_it():
 def test_a_missing_package_is_asked_for_as_the_extra_that_brings_it_asks():
     setup = configparser.ConfigParser()
     setup.read(ROOT / 'setup.cfg')
-    extras = {name: text.split() for name, text in setup['options.extras_require'].items()}
+    listed = setup['options.extras_require'].items()
+    extras = {name: [s.split(';')[0] for s in text.splitlines()] for name, text in listed}
     for name, source in SOURCES.items():
         if source.extra:
             assert source.pip in extras[source.extra], name
