@@ -191,6 +191,12 @@ def test_what_the_model_does_not_explain_is_doubtful():
     vehicle = load_vehicle('bluerov2', coefficients='wu2018')
     run = simulate(vehicle, load_scenario('excitation'), dt=0.01, duration=20.0)
     assert identify(vehicle, sampled(vehicle, run)).doubts == []
+    # A description that has the hull 3 % smaller contradicts the run; 0.3 % is within its trim.
+    for factor, count in ((0.97, 1), (0.997, 0)):
+        volume = factor * vehicle.buoyancy.volume
+        other = replace(vehicle, buoyancy=replace(vehicle.buoyancy, volume=volume))
+        doubts = identify(other, sampled(other, run)).doubts
+        assert len([d for d in doubts if d.startswith('volume: ')]) == count, doubts
     shuffled = replace(run, pwm=np.roll(run.pwm, 400, axis=0))
     doubts = identify(vehicle, sampled(vehicle, shuffled)).doubts
     assert any(re.match(r'surge: only -?\d+ % of the motion', d) for d in doubts)

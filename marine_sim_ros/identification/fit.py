@@ -33,6 +33,8 @@ _VAGUE = 100.0
 _ROUNDS = 2
 """Fits; each weighs the axes by the residuals of the one before."""
 _EVALUATIONS = 25
+CONTRADICTION = 0.01
+"""Fraction of a described volume from which on another estimate is remarked on."""
 _STILL = 2.0
 """Deviations of the noise below which nobody asks how much of a motion is explained."""
 
@@ -106,7 +108,21 @@ class Identification:
 
     @property
     def doubts(self) -> list[str]:
-        """Axes whose motion the fit does not explain, a sentence each."""
+        """Axes whose motion the fit does not explain, and a volume that the description denies."""
+        return [*self._unexplained(), *self._contradicted()]
+
+    def _contradicted(self) -> list[str]:
+        return [
+            f'volume: {" ± ".join(e.texts())} m³ contradicts the description, which has '
+            f'{e.parameter.described:.4g}: the density of the water, the mass or the volume of the '
+            'run was another'
+            for e in self.value('volume')
+            if e.observable
+            and abs(e.value - e.parameter.described)
+            > max(2 * e.half, CONTRADICTION * e.parameter.described)
+        ]
+
+    def _unexplained(self) -> list[str]:
         return [
             f'{axis}: only {100 * share:.0f} % of the motion are explained; expected masses, '
             'thrust, current and water of the run, nothing else that pushed, and a --stretch '
