@@ -114,8 +114,8 @@ class Identification:
     def _contradicted(self) -> list[str]:
         return [
             f'volume: {" ± ".join(e.texts())} m³ contradicts the description, which has '
-            f'{e.parameter.described:.4g}: the density of the water, the mass or the volume of the '
-            'run was another'
+            f'{e.parameter.described:.4g}: the density of the water, the mass or the volume of '
+            'the run was another'
             for e in self.value('volume')
             if e.observable
             and abs(e.value - e.parameter.described)
