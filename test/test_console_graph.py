@@ -5,6 +5,7 @@
 
 import json
 import re
+import signal
 import time
 from pathlib import Path
 
@@ -285,6 +286,8 @@ def test_what_cannot_work_is_named_and_an_end_is_told(processes, watcher):
     one.ask('reset')
     one.until(lambda m: m['frame']['notice'] == 'the run is back at time 0')
     one.ask('end')
+    one.until(lambda m: m['frame']['notice'] == 'the run ends …')
+    processes.all[-1].send_signal(signal.SIGINT)  # as the run does with all nodes once it ends
     message = one.until(lambda m: 'ended' in m and 'after' in m['ended'])
     assert message['ended'].startswith('The run has ended after ')
     assert message['ended'].endswith(' It was not recorded.')

@@ -262,7 +262,7 @@ def test_two_vehicles_that_share_clock_or_frames_are_told_so_and_go_on(processes
         run.send_signal(signal.SIGINT)
     for run in runs:
         output, _ = run.communicate()
-        assert run.returncode == 130, output
+        assert run.returncode == 0, output
         assert prefixes[0] == prefixes[1] or '/tf has the frame' not in output
 
 
