@@ -119,6 +119,7 @@ def test_every_closed_loop_agrees(name, scenario):
     np.testing.assert_allclose(batch.position[:, i], expected.position[::20], rtol=0, atol=1e-9)
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 def test_where_the_motion_is_unstable_engines_part_no_more_than_rounding_does():
     """The set `maker` swims ahead against the Munk moment, which makes much of nothing."""

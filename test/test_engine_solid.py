@@ -165,6 +165,7 @@ def compared(vehicle, environment, scenario, **settings):
     return max(apart, turned), expected
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 def test_a_vehicle_tips_over_the_edge_of_a_block():
     vehicle, environment = vehicle_of('bluerov2'), load_environment('shallow_sand')
@@ -269,6 +270,7 @@ def test_loops_and_branches_are_the_same_compiled():
 # ---- what is told ----------------------------------------------------------------------------
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 def test_single_precision_stays_finite():
     vehicle, environment = vehicle_of('bluerov2'), load_environment('pool')

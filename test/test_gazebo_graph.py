@@ -76,6 +76,7 @@ def test_a_body_elsewhere_dives_as_the_embedded_one(processes, wanted):
     np.testing.assert_allclose(velocity, wanted[1], atol=1e-9)
 
 
+@pytest.mark.weekly
 def test_a_recorded_run_has_the_readings_of_the_embedded_one(processes, embedded, tmp_path):
     against_mock(processes, replace(OPTIONS, record=str(tmp_path / 'run')))
     messages = recorded(tmp_path / 'run')

@@ -389,7 +389,8 @@ def test_each_reset_begins_a_recording(processes, watcher, tmp_path, composed):
         stamps = list(found['odom'])
         assert stamps == list(range(0, len(stamps) * step, step))
         assert len(stamps) == manifest(part)['ticks'] > 1 / STEP
-        assert set(found['wrench/drag']) <= set(stamps)
+        # Who ends a run may catch the answer to an odom that is still on its way to the recorder.
+        assert set(found['wrench/drag']) <= {*stamps, len(stamps) * step}
         assert 'base_link' in found['robot_description'][0].data
         runs.append([repr(found['odom'][stamp].pose.pose) for stamp in stamps[: round(1 / STEP)]])
     assert runs[0] == runs[1] == runs[2]
