@@ -91,9 +91,7 @@ def test_it_moves_to_the_bit_as_in_the_program_of_a_whole_scenario(name, script,
     [
         ('bluerov2', 'moderate_sea', 1e-9),
         weekly('bluerov2', 'shallow_sand', 1e-9),
-        weekly(
-            'simple_rov', '', 1e-5
-        ),  # falling along its sides it trembles, which amplifies rounding
+        weekly('simple_rov', '', 1e-5),  # it trembles as it falls, which amplifies rounding
     ],
 )
 def test_waves_scenes_and_hulls_move_it_alike_within_rounding(name, around, tolerance):
