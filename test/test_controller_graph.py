@@ -267,6 +267,7 @@ def test_live_parameters_free_an_axis_and_drop_a_thruster(processes, pilot):
     assert run.poll() is None
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize('dynamics', ['kinematic', weekly('articulated')])
 def test_an_arm_is_commanded_and_goes_on_where_it_was(processes, ros_environment, dynamics):
     from diagnostic_msgs.msg import DiagnosticArray

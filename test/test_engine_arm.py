@@ -6,6 +6,7 @@
 import numpy as np
 import pytest
 from arm_vehicles import WATER, stiff_joints, two_links
+from weekly import weekly
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError
@@ -55,13 +56,14 @@ def same(vehicle, scenario, tolerance, **options):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize('name', ['bluerov2_heavy', 'investigator90'])
+@pytest.mark.parametrize('name', ['bluerov2_heavy', weekly('investigator90')])
 def test_shipped_arms_move_alike(name):
     vehicle = load_vehicle(name, **ARM)
     run = same(vehicle, scripted(vehicle), 1e-13)
     assert np.ptp(run.joints[:, 0]) > 0.2
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 def test_an_arm_in_a_current_moves_alike():
     vehicle = load_vehicle('bluerov2_heavy', **ARM)

@@ -75,6 +75,7 @@ def test_closed_loops_agree_through_open_ones_and_a_failure():
     compare(load_vehicle('bluerov2_heavy'), parse_scenario(MIXED, 'mixed'), dt=0.01)
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 def test_the_law_of_the_thesis_agrees_at_its_limits():
     scenario = replace(parse_scenario(MIXED, 'mixed'), controller='thesis', duration=2.0)

@@ -177,6 +177,7 @@ def test_a_vehicle_tips_over_the_edge_of_a_block():
     assert np.any(expected.sources['contact'] != 0, axis=1).sum() > 100
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 def test_an_arm_on_the_floor_lifts_its_vehicle():
     vehicle, environment = vehicle_of('bluerov2_heavy', arm=True), load_environment('pool')

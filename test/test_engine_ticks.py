@@ -137,6 +137,7 @@ class ByNumpy:
         return done, self.memory.state
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 def test_faults_water_and_wrenches_that_change_under_way(rov):
     water = run_environment('', current=(0, 0, 0))
