@@ -427,6 +427,7 @@ payloads:
 """
 
 
+@pytest.mark.weekly
 @pytest.mark.ros
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures('renderer')

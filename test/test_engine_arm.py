@@ -70,6 +70,7 @@ def test_an_arm_in_a_current_moves_alike():
     same(vehicle, scripted(vehicle), 1e-13, environment=load_environment('tidal_channel'))
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 @pytest.mark.parametrize('integrator', ['semi_implicit', 'conserving', 'rk4'])
 def test_gears_and_stops_move_alike_with_each_integrator(integrator):
@@ -99,6 +100,7 @@ def test_stiff_drives_are_searched_alike(seed):
     assert np.asarray(found) == pytest.approx(expected, abs=1e-10)
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 def test_commands_from_outside_and_batches_move_alike():
     vehicle = load_vehicle('bluerov2_heavy', **ARM)

@@ -161,6 +161,7 @@ FAULTS = (
 )
 
 
+@pytest.mark.weekly
 @pytest.mark.long
 @pytest.mark.parametrize(
     ('name', 'faulty'),
