@@ -91,11 +91,7 @@ def test_it_is_as_thick_as_the_cable_where_the_camera_sees_it():
     straight = np.array([[3.0, 1.5, -300.0], [3.0, 0.0, -300.0], [3.0, -1.5, -300.0]])
     tether = RecordedTether(np.zeros(1), (straight,), diameter)
     film = Film(
-        FilmCamera(lit, sensor, 1.0),
-        Cast(motion, looks, vehicle.thrusters, tether),
-        {},
-        around,
-        False,
+        FilmCamera(lit, sensor, 1.0), Cast(motion, looks, vehicle.thrusters, tether), {}, around
     )
     try:
         image = next(iter(frames(film, np.zeros(1)))).image

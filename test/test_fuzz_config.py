@@ -94,8 +94,16 @@ def test_any_value_is_taken_or_refused_in_one_line(files, data):
     assert len(said) < 10_000
 
 
-@pytest.mark.parametrize(('name', 'value'), [('position', 1.1e6), ('rpy', 101.0)])
-def test_a_scenario_starts_where_an_option_may(name, value):
+@pytest.mark.parametrize(
+    ('name', 'value', 'expected'),
+    [
+        ('position', 1.1e6, 'a number from -1e'),
+        ('rpy', 101.0, 'rad from -6.283 to 6.283'),
+        ('rpy', '1' + 400 * '0', 'rad from -6.283 to 6.283'),
+        ('rpy', '.nan', 'rad from -6.283 to 6.283'),
+    ],
+)
+def test_a_scenario_starts_where_an_option_may(name, value, expected):
     text = f'{{duration: 1.0, initial: {{{name}: [0, 0, {value}]}}, segments: [{{at: 0}}]}}'
-    with pytest.raises(MarineSimError, match=f'initial.{name}.2. is .*; expected a number from'):
+    with pytest.raises(MarineSimError, match=f'initial.{name}.2. is .*; expected {expected}'):
         SCENARIOS.parse(text, 'start.yaml')

@@ -643,7 +643,7 @@ def test_a_bar_on_a_terminal_and_none_in_a_pipe(monkeypatch, terminal):
     with progress.bar('building'):
         pass
     assert stream.getvalue() == ''  # nothing to do, nothing to show
-    with progress.bar('building') as tell:
+    with progress.bar('building', quiet=0.0) as tell:
         tell(0.5)
         tell(1.0)
     assert ('building' in stream.getvalue()) is terminal

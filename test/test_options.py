@@ -73,6 +73,7 @@ def test_the_command_line_tells_what_the_options_say(verb):
     known = {n: o for n, o in OPTIONS.items() if o.command_line and (verb == 'run' or not o.graph)}
     assert set(known) <= set(actions)
     others = {'help', 'help_all', 'engine', 'fleet', 'precision', 'package_paths', 'trust'}
+    others |= {'maps', 'replay'} if verb == 'simulate' else set()
     assert set(actions) - set(known) <= others
     for name, option in known.items():
         action = actions[name]

@@ -89,3 +89,13 @@ def test_the_bar_of_a_run_goes_by_simulated_time(processes):
     passed = [int(found) for found in re.findall(r'0:00:(\d\d)', output)]
     assert max(passed) < 60
     assert re.search(r'left .*0:00:0[0-5]', output)
+
+
+@pytest.mark.ros
+def test_a_run_that_is_refused_leaves_no_file(processes, tmp_path):
+    processes.environment = {**processes.environment, 'TMPDIR': str(tmp_path)}
+    run = ('run', 'simple_rov', '--scenario', 'nowhere', *ONE_PROCESS)
+    process = processes.start(sys.executable, '-m', COMMAND, *run)
+    output, _ = process.communicate()
+    assert process.returncode == 2, output
+    assert not list(tmp_path.glob('marine_sim_progress_*'))

@@ -641,7 +641,7 @@ BAD = {
     '<sensor type="imu" name="a b"/>': "name is 'a b'; expected letters",
     '<sensor type="imu" colour="red"/>': "attribute 'colour' is unknown; expected one of: latency",
     '<sensor type="imu"/><sensor type="imu"/>': "a second sensor is called 'imu'",
-    '<sensor type="imu"><noise>1</noise></sensor>': 'is unknown in a sensor of type imu; expected',
+    '<sensor type="imu"><noise>1</noise></sensor>': "imu; did you mean 'gyro_noise'? expected",
     '<sensor type="imu"><gyro_noise>-1</gyro_noise></sensor>': 'is -1; expected 0 to 10',
     '<sensor type="imu"><gyro_bias>1</gyro_bias><gyro_bias>1</gyro_bias></sensor>': 'given twice',
     '<sensor type="imu" preset="bar30"/>': "is of type 'barometer'; expected a preset of type",

@@ -8,6 +8,7 @@ A file holds the simulated time, so that the command needs no participant of its
 
 from __future__ import annotations
 
+import atexit
 import os
 import struct
 import tempfile
@@ -32,6 +33,8 @@ class ProgressFile:
         """Make it."""
         handle, self._path = tempfile.mkstemp(prefix='marine_sim_progress_')
         os.close(handle)
+        self._owner = os.getpid()
+        atexit.register(self.close)  # a run that is refused before it starts is never stopped
         self.variables = {VARIABLE: self._path}
 
     def time(self) -> float | None:
@@ -41,9 +44,11 @@ class ProgressFile:
         return None
 
     def close(self) -> None:
-        """Remove it."""
-        with suppress(OSError):
-            os.unlink(self._path)
+        """Remove it; a fork of its owner leaves it."""
+        if os.getpid() == self._owner:
+            atexit.unregister(self.close)
+            with suppress(OSError):
+                os.unlink(self._path)
 
 
 def report_time(time: float) -> None:

@@ -125,7 +125,12 @@ class YamlReader:
             return value if found[2] == 'rad' else math.radians(value)
         good = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         if not good or not abs(self.value) <= math.tau:
-            many = f', {abs(self.value) / math.tau:.3g} turns' if good else ''
+            # Only of what a float holds: Python divides no integer of hundreds of digits.
+            many = (
+                f', {abs(self.value) / math.tau:.3g} turns'
+                if good and abs(self.value) < 1e9
+                else ''
+            )
             raise self.error(
                 f' is {shown(self.value)}{many}; expected rad from -6.283 to 6.283, or degrees '
                 "with their unit, such as '90 deg'"

@@ -13,6 +13,7 @@ from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.identification.bag import Collector, odometry_of
 from marine_sim_ros.identification.thrust import pulses_of
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 from marine_sim_ros.sim.scenario import Scenario, Segment
 
 __all__ = ['recorded_scenario']
@@ -22,7 +23,7 @@ _UNUSED = ('fins/state', 'azimuths/state')
 
 
 def recorded_scenario(
-    collector: Collector, name: str, vehicle: Vehicle
+    collector: Collector, name: str, vehicle: Vehicle, suggestion: str = ''
 ) -> tuple[Scenario, list[str]]:
     """Return a scenario that sends a recording's pulse widths, and notes on what it leaves out.
 
@@ -33,6 +34,7 @@ def recorded_scenario(
         collector: collector of the bag, already filled.
         name: display name of the bag.
         vehicle: the vehicle that shall do the same.
+        suggestion: topics of the bag that may be meant, where one is missing.
 
     Raises:
         ParameterError: no pulse widths, or fewer than the vehicle has thrusters.
@@ -40,8 +42,8 @@ def recorded_scenario(
     sent, odom = collector.get('thrusters/pwm'), odometry_of(collector)
     if sent is None:
         raise ParameterError(
-            f'{name}: has no thrusters/pwm to replay; expected pulse widths, or '
-            '--map thrusters/pwm:=...'
+            f'{name}: has no thrusters/pwm to replay; expected it, or a topic that means it, of: '
+            f'{suggestion or "none here"}'
         )
     stamps, rows = sent
     order = np.argsort(stamps, kind='stable')
@@ -51,6 +53,8 @@ def recorded_scenario(
     end = float(time[-1] if odom is None else max(time[-1], odom[1].max()))
     notes = [f'{topic} is not replayed' for topic in _UNUSED if collector.get(topic) is not None]
     start = _start(None if odom is None else odom[2][int(odom[1].argmin())], notes)
+    if odom is None and suggestion:
+        notes.append(f'its motion may be among: {suggestion}')
     position, rpy, velocity = start
     return (
         Scenario(
@@ -79,7 +83,7 @@ def _segments(time: np.ndarray, pulses: np.ndarray) -> tuple[Segment, ...]:
         for at, row in zip(time[changed], pulses[changed], strict=True)
     ]
     if found[0].start > 0.0:
-        found.insert(0, Segment(0.0, _STICKS, None, (1500.0,) * pulses.shape[1]))
+        found.insert(0, Segment(0.0, _STICKS, None, (float(PWM_NEUTRAL),) * pulses.shape[1]))
     return tuple(found)
 
 

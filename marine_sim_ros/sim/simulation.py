@@ -66,9 +66,9 @@ __all__ = [
 ]
 
 _LOG = logging.getLogger(__name__)
-DEFAULT_STEP = 0.005
 PROGRESS_INTERVAL = 200
 """Ticks between two reports of progress."""
+DEFAULT_STEP = 0.005
 """s; stable for every shipped vehicle at top speed, spinning, and afloat."""
 
 Command = Callable[[float, State], np.ndarray]

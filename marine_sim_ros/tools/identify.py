@@ -9,7 +9,6 @@ import argparse
 import math
 import sys
 from pathlib import Path
-from typing import Any
 
 from marine_sim_ros.analysis.bags.description import (
     described_vehicle,
@@ -17,8 +16,7 @@ from marine_sim_ros.analysis.bags.description import (
     shipped_arguments,
 )
 from marine_sim_ros.analysis.bags.manifest import recorded_parameters
-from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps
-from marine_sim_ros.analysis.bags.reading import bag_path, read
+from marine_sim_ros.analysis.bags.reading import bag_path
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.core.columns import aligned
 from marine_sim_ros.core.errors import ParameterError
@@ -32,6 +30,7 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.tools.options import add_map_argument, add_option, xacro_arguments
 from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.recorded import read_collectors
 from marine_sim_ros.tools.reporting import check_file, write_file
 
 __all__ = ['add_arguments', 'execute']
@@ -170,19 +169,10 @@ def _check(options: argparse.Namespace) -> None:
 
 def _collector(options: argparse.Namespace, path: str) -> Collector:
     """Return what the vehicle of a bag did."""
-    maps = parse_maps(options.maps)
-    collectors: list[Collector] = []
-
-    def rows(record: Any) -> Collector:
-        collectors.append(Collector(record))
-        return collectors[-1]
-
-    with bar('reading') as told:
-        bag = read(path, maps=maps, rows=rows, progress=told)
-    check_maps(maps, {topic for topic, _, _ in bag.topics})
+    bag, collectors = read_collectors(path, options.maps)
     for note in bag.notes:
         print(f'{bag.label}: {note}', file=sys.stderr if options.json else sys.stdout)
-    return _chosen(collectors, set(bag.vehicles), options.namespace)
+    return _chosen(collectors, options.namespace)
 
 
 def _vehicle(options: argparse.Namespace) -> Vehicle:
@@ -213,8 +203,7 @@ def _vehicle(options: argparse.Namespace) -> Vehicle:
     return found
 
 
-def _chosen(collectors: list[Collector], names: set[str], wanted: str | None) -> Collector:
-    known = {c.record.name: c for c in collectors if c.record.name in names}
+def _chosen(known: dict[str, Collector], wanted: str | None) -> Collector:
     if wanted is not None:
         key = wanted.strip('/')
         if key not in known:

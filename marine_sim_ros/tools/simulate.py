@@ -155,34 +155,19 @@ def _replay_scenario(
     Raises:
         MarineSimError: the bag cannot be read, or has none.
     """
-    from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps, suggestion
-    from marine_sim_ros.analysis.bags.reading import read
-    from marine_sim_ros.identification.bag import Collector
+    from marine_sim_ros.analysis.bags.mapping import suggestion
     from marine_sim_ros.identification.replay import recorded_scenario
+    from marine_sim_ros.tools.recorded import read_collectors
 
-    maps, collectors = parse_maps(options.maps), dict[str, Collector]()
-
-    def rows(record: Any) -> Collector:
-        return collectors.setdefault(record.name, Collector(record))
-
-    with bar('reading') as told:
-        bag = read(options.replay, maps=maps, rows=rows, progress=told)
-    check_maps(maps, {topic for topic, _, _ in bag.topics})
+    bag, collectors = read_collectors(options.replay, options.maps)
     with_pulses = (n for n, c in collectors.items() if c.get('thrusters/pwm') is not None)
-    name = settings.namespace.strip('/') or next(with_pulses, next(iter(bag.vehicles)))
-    if name not in bag.vehicles:
+    name = settings.namespace.strip('/') or next(with_pulses, next(iter(collectors)))
+    if name not in collectors:
         raise ParameterError(
-            f'--namespace {name}: {bag.label} has none; expected one of: {", ".join(bag.vehicles)}'
+            f'--namespace {name}: {bag.label} has none; expected one of: {", ".join(collectors)}'
         )
     could = suggestion({topic: kind for topic, kind, _ in bag.topics})
-    if collectors[name].get('thrusters/pwm') is None:
-        raise ParameterError(
-            f'{bag.label}: has no thrusters/pwm to replay; expected it, or a topic that means it, '
-            f'of: {could or "none here"}'
-        )
-    scenario, notes = recorded_scenario(collectors[name], bag.label, vehicle)
-    if collectors[name].get('odom') is None and could:
-        notes.append(f'its motion may be among: {could}')
+    scenario, notes = recorded_scenario(collectors[name], bag.label, vehicle, could)
     if len(bag.vehicles) > 1:
         others = ', '.join(f'/{other}' for other in bag.vehicles)
         notes.append(f'/{name} is replayed, of {others}; --namespace chooses, --map joins topics')

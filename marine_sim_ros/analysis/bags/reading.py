@@ -163,8 +163,10 @@ def _stream(
     for i, (connection, receipt, data) in enumerate(reader.messages(connections)):
         message = reader.deserialize(data, connection.msgtype)
         for record, channel in wanted[connection.topic]:
-            found = _part(parts[record.name], channel, message)
-            if bag.part in (None, found):
+            # Of a whole bag only the odometries need a look: they count the parts.
+            counts = bag.part is not None or channel.role == 'odom'
+            part = _part(parts[record.name], channel, message) if counts else None
+            if bag.part in (None, part):
                 record.take(channel, message, receipt, sinks[record.name])
         if i % _EVERY == 0:
             progress(min(1.0, i / total))

@@ -99,7 +99,7 @@ class Panel:
             return -1.0, 1.0
         low, high = float(known.min()), float(known.max())
         unit = self.label.rpartition('[')[2].rstrip(']')
-        least = 1e-3 * SMALLEST.get(unit, 0.0) if self.fine else SMALLEST.get(unit, 0.0)
+        least = SMALLEST.get(unit, 0.0) * (1e-3 if self.fine else 1.0)
         room = max(0.0, least - (high - low)) / 2
         return low - room, high + room
 

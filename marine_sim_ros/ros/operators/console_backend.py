@@ -134,16 +134,15 @@ class ConsoleBackend:
 
     def mode(self) -> dict[str, Any]:
         """Return what pages show of the controls."""
+        unavailable = self._unavailable()
         return {
             'output': self.pilot.output,
             'gain': self.pilot.gain,
             'faults': self.fault_injector.shown,
             'current': self.current,
             'switches': dict(self.switches.states),
-            'unavailable': self._unavailable(),
-            'trouble': self.command_publisher.trouble(self.pilot.output)
-            if self._session.lease.page
-            else '',
+            'unavailable': unavailable,
+            'trouble': unavailable.get(self.pilot.output, '') if self._session.lease.page else '',
         }
 
     def _unavailable(self) -> dict[str, str]:
