@@ -45,6 +45,12 @@ OPTIONAL_SENSORS = (
 SETS = ('maker', 'orca3', 'bluerov2_gz', 'wu2018', 'von_benzon2022')
 VEHICLES = ('bluerov2', 'bluerov2_heavy')
 OTHERS = ('investigator90', 'simple_rov', 'surface_vessel')
+WEEKLY = [
+    line
+    for line in (ROOT / 'test' / 'weekly.txt').read_text(encoding='utf-8').splitlines()
+    if line and not line.startswith('#')
+]
+"""Beginnings of the names of tests that only `make test-all` runs."""
 PARTITIONS = itertools.count()
 DOMAINS = range(1, 101)
 """Of ROS; the ports of greater ones are those that the system gives to anybody."""
@@ -106,7 +112,11 @@ def pytest_collection_modifyitems(items):
     # Several processes, DDS and a busy machine: a graph that fails is tried once again, and the
     # report shows both tries. What runs in one process fails at once.
     again = pytest.mark.flaky(retries=1, delay=1)
+    rows = tuple(line if '[' in line else f'{line}[' for line in WEEKLY)
     for item in items:
+        name = f'test/{item.nodeid.rpartition("test/")[2]}'
+        if name in WEEKLY or name.startswith(rows):
+            item.add_marker(pytest.mark.weekly)
         if item.get_closest_marker('ros') or item.get_closest_marker('browser'):
             item.add_marker(again)
         # What the tests of a file share is made in one worker.

@@ -175,7 +175,6 @@ def test_a_full_heave_leaves_a_little_to_steer_with():
     assert 2 * 39.913 * (1 - CONCESSION) <= found.achieved[2] < 2 * 39.913
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_thrust_has_no_jumps():
     rng = np.random.default_rng(4)

@@ -17,7 +17,6 @@ import pytest
 from graph import STEP, Watcher, busy_machine, manifest, recorded, start_graph, statuses
 from processor import slowed
 from stand_in_autopilot import free_instance, make_firmware
-from weekly import weekly
 
 STAND_IN = Path(__file__).with_name('stand_in_autopilot.py')
 pytestmark = pytest.mark.ros
@@ -40,7 +39,7 @@ def _twist(message):
     return v.x, v.y, v.z, w.x, w.y, w.z
 
 
-@pytest.mark.parametrize(('vehicle', 'thrusters'), [weekly('bluerov2', 6), ('bluerov2_heavy', 8)])
+@pytest.mark.parametrize(('vehicle', 'thrusters'), [('bluerov2', 6), ('bluerov2_heavy', 8)])
 def test_the_run_starts_an_autopilot_that_holds_its_depth(
     processes, tmp_path, firmware, vehicle, thrusters
 ):
@@ -72,7 +71,6 @@ def test_the_run_starts_an_autopilot_that_holds_its_depth(
     assert not Path(folder).exists()  # it was ended, and cleaned up after
 
 
-@pytest.mark.weekly
 def test_the_run_does_not_depend_on_the_load_or_on_processes(processes, tmp_path, firmware):
     program, hashes, replies = firmware('--log', tmp_path / 'replies'), set(), set()
     for kind, more in {'busy': ['--composed'], 'separate': []}.items():
@@ -158,7 +156,6 @@ vehicles:
 """
 
 
-@pytest.mark.weekly
 def test_a_fleet_has_an_autopilot_for_each_and_depends_on_no_load(processes, tmp_path, firmware):
     (tmp_path / 'fleet.yaml').write_text(FLEET)
     program, hashes = firmware('--depth', 0.9), set()

@@ -49,7 +49,7 @@ def lost(vehicle, ticks):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize('seconds', [5, pytest.param(60, marks=pytest.mark.weekly)])
+@pytest.mark.parametrize('seconds', [5, 60])
 @pytest.mark.parametrize('water', ['', WATER.format(drag='')], ids=['dry', 'wet'])
 def test_momentum_and_energy_stay(water, seconds):
     """At 5 ms; with added mass on the links, too. The first tick does not know its step."""
@@ -156,7 +156,6 @@ segments:
 """
 
 
-@pytest.mark.weekly
 @pytest.mark.ros
 def test_nodes_keep_momentum_and_energy(processes, tmp_path):
     """A thruster and the drives set it going; from then on all it has stays. One hash."""

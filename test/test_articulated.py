@@ -163,7 +163,6 @@ def test_a_payload_takes_momentum_when_it_is_gripped_and_its_own_along_when_it_i
     assert ticked(100, closed=False)[1] == pytest.approx(left, abs=1e-9)
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_a_link_that_is_pushed_into_the_seabed_lifts_the_vehicle():
     vehicle = load_vehicle('bluerov2_heavy', **ARM)
@@ -182,7 +181,6 @@ def test_a_link_that_is_pushed_into_the_seabed_lifts_the_vehicle():
     assert np.abs([o.joints.rate for o in outs]).max() < 0.6
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_an_articulated_arm_picks_the_brick_up():
     vehicle = load_vehicle('bluerov2_heavy', **ARM)

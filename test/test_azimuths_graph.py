@@ -6,7 +6,6 @@
 import numpy as np
 import pytest
 from graph import ONE_PROCESS, Watcher, servos_move_everywhere
-from weekly import weekly
 
 pytestmark = pytest.mark.ros
 
@@ -25,7 +24,7 @@ segments:
 """
 
 
-@pytest.mark.parametrize('text', [OPEN, weekly(CLOSED)], ids=['open', 'closed'])
+@pytest.mark.parametrize('text', [OPEN, CLOSED], ids=['open', 'closed'])
 def test_the_graph_is_the_simulation_of_a_vehicle_with_azimuths(processes, tmp_path, text):
     scenario = tmp_path / 'turn.yaml'
     scenario.write_text(text)

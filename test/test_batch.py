@@ -87,7 +87,6 @@ def test_results_do_not_depend_on_the_number_of_vehicles(dives, monkeypatch):
         again.trajectory(0)
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_hulls_share_a_batch():
     vehicle, dive = load_vehicle('simple_rov'), load_scenario('dive')

@@ -29,7 +29,6 @@ def test_larger_pictures_cost_more(monkeypatch):
     assert rows[names[3]] > rows[names[1]]
 
 
-@pytest.mark.weekly
 @pytest.mark.ros
 @pytest.mark.slow
 @pytest.mark.skipif(not has('moderngl'), reason='the extra camera is not installed')

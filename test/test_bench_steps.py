@@ -20,7 +20,6 @@ from marine_sim_ros.tools.main import main
 pytestmark = pytest.mark.long
 
 
-@pytest.mark.weekly
 def test_a_round_of_steps_measures_every_shipped_vehicle(monkeypatch, capsys):
     monkeypatch.setattr(bench, 'STEPS', 20)
     monkeypatch.setattr(bench, 'TRIANGLES', (192, 768))

@@ -94,7 +94,6 @@ def under_way(odometer):
                 raise NotInTime(str(error)) from None
 
 
-@pytest.mark.weekly
 @pytest.mark.clock
 def test_lost_thrusters_are_held_and_taken_in_again(processes, tmp_path):
     from marine_sim_ros.bench.odometer import Odometer

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from conftest import vehicle_of
 from graph import run_everywhere
-from weekly import weekly
 
 from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import MissingPackageError, ModelError, ParameterError
@@ -127,7 +126,6 @@ POSES = [
 ]
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 @pytest.mark.usefixtures('renderer')
 def test_a_checkerboard_calibrates_back_to_the_camera():
@@ -427,11 +425,10 @@ payloads:
 """
 
 
-@pytest.mark.weekly
 @pytest.mark.ros
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures('renderer')
-@pytest.mark.parametrize('moves', [weekly(False), True], ids=['fixed', 'arm payload tether'])
+@pytest.mark.parametrize('moves', [False, True], ids=['fixed', 'arm payload tether'])
 def test_node_and_simulate_publish_the_same_pictures(processes, tmp_path, moves):
     from rosbags.highlevel import AnyReader
 

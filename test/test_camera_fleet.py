@@ -128,7 +128,6 @@ def pictures(folder, sensor):
     return {stamp_of(m): m.data for m in messages}
 
 
-@pytest.mark.weekly
 @pytest.mark.ros
 @pytest.mark.clock
 @pytest.mark.timeout(600)

@@ -8,7 +8,6 @@ import pytest
 from graph import Watcher, manifest, numbers, recorded, simulated
 from missing import command_without
 from test_engine_ticks import FAULTS
-from weekly import weekly
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.ros.forces.compiled_graph import CompiledGraph
@@ -37,7 +36,7 @@ def counts(folder):
 
 @pytest.mark.parametrize(
     ('vehicle', 'script'),
-    [('bluerov2', 'dive'), weekly('bluerov2_heavy', 'position_hold'), weekly('bluerov2', FAULTS)],
+    [('bluerov2', 'dive'), ('bluerov2_heavy', 'position_hold'), ('bluerov2', FAULTS)],
     ids=('open', 'controller', 'faults'),
 )
 def test_it_is_the_compiled_simulation_and_its_bag_is_that_of_numpy(
@@ -83,7 +82,6 @@ segments:
 """
 
 
-@pytest.mark.weekly
 @pytest.mark.parametrize('integrator', ['semi_implicit', 'conserving'])
 def test_an_articulated_arm_moves_in_it_as_in_simulate(processes, tmp_path, integrator):
     script = tmp_path / 'pushed.yaml'
@@ -116,7 +114,6 @@ def watcher(ros_environment):
     result.close()
 
 
-@pytest.mark.weekly
 def test_an_operator_commands_pauses_resets_pushes_and_breaks_it(processes, watcher):
     from geometry_msgs.msg import Vector3Stamped, WrenchStamped
     from nav_msgs.msg import Odometry
@@ -261,7 +258,6 @@ def test_a_tick_waits_for_all_commands_and_goes_on_without_who_is_silent():
     assert len(done) == 2
 
 
-@pytest.mark.weekly
 def test_programs_that_were_compiled_ahead_are_those_that_runs_need(processes, tmp_path):
     processes.environment['XDG_CACHE_HOME'] = str(tmp_path)
 

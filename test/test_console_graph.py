@@ -15,7 +15,6 @@ from conftest import has
 from processor import PATIENCE, slowed
 from test_console_page import address_of, start
 from test_graph import Watcher
-from weekly import weekly
 
 from marine_sim_ros.console.control_lease import OPERATOR_TIMEOUT
 from marine_sim_ros.sim.graph import NodeSpec, describe
@@ -185,7 +184,7 @@ def test_a_page_that_is_heard_again_goes_on(processes, watcher):
 
 
 @pytest.mark.clock
-@pytest.mark.parametrize('on_loss', ['disarm', weekly('hold')])
+@pytest.mark.parametrize('on_loss', ['disarm', 'hold'])
 def test_silence_disarms_the_controller_until_the_page_is_heard(processes, watcher, on_loss):
     pwm = watcher.seen['thrusters/pwm']
     options = RunOptions(vehicle='bluerov2', controller='modern', console=True, dt=0.01)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from conftest import OTHERS, VEHICLES, vehicle_of
 from hulls import box_inertia
-from weekly import weekly
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, to_body
@@ -207,7 +206,7 @@ def test_slopes_hold_up_to_the_friction_angle_of_material_pairs(pair):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(('seconds', 'dt'), [weekly(600.0, 0.1), (8.0, DT)])
+@pytest.mark.parametrize(('seconds', 'dt'), [(600.0, 0.1), (8.0, DT)])
 def test_rest_on_a_slope_creeps_less_than_a_millimetre_in_ten_minutes(seconds, dt):
     slope = 0.9 * np.arctan(0.5)
     vehicle, environment = dry(BOX), ground(slope, friction=0.5)
@@ -444,7 +443,7 @@ def at_full_thrust(seconds, dt):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ('seconds', 'dt', 'deepest', 'excess'), [weekly(300.0, 0.1, 0.06, 1.0), (5.0, DT, 1e-3, 1e-6)]
+    ('seconds', 'dt', 'deepest', 'excess'), [(300.0, 0.1, 0.06, 1.0), (5.0, DT, 1e-3, 1e-6)]
 )
 def test_full_thrust_into_rock_gains_no_energy(seconds, dt, deepest, excess):
     """What contact adds in a step is the kinetic energy after it, less that without contact.

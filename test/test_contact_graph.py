@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from conftest import marine_sim
 from graph import recorded, run_everywhere
-from weekly import weekly
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.sim.graph import describe
@@ -36,8 +35,8 @@ segments:
     ('vehicle', 'text', 'more'),
     [
         ('bluerov2', SCENARIO, ()),
-        weekly('investigator90', WITH_ARM, ()),
-        weekly('investigator90', WITH_ARM, ('--set', 'arm_dynamics:=articulated')),
+        ('investigator90', WITH_ARM, ()),
+        ('investigator90', WITH_ARM, ('--set', 'arm_dynamics:=articulated')),
     ],
     ids=['bluerov2', 'investigator90', 'articulated'],
 )

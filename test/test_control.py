@@ -11,7 +11,6 @@ from conftest import vehicle_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
-from weekly import weekly
 
 from marine_sim_ros import Environment
 from marine_sim_ros.control.attitude import attitude_error, body_rates, level_frame, wrapped
@@ -232,7 +231,7 @@ def test_position_hold_below_a_centimetre(name, arguments, environment):
 
 
 SWIMMERS = ('investigator90', 'bluerov2_heavy', 'bluerov2')
-DEAR_SWIMMERS = (weekly('investigator90'), weekly('bluerov2_heavy'), 'bluerov2')
+DEAR_SWIMMERS = ('investigator90', 'bluerov2_heavy', 'bluerov2')
 
 
 # Six thrusters hold no pitch: what rides bow up by p turns by its yaw rate over cos p.
@@ -277,9 +276,9 @@ def test_transit(name, environment):
 @pytest.mark.parametrize(
     ('name', 'environment'),
     [
-        weekly('investigator90', None),
-        weekly('investigator90', CROSS),
-        weekly('bluerov2_heavy', None),
+        ('investigator90', None),
+        ('investigator90', CROSS),
+        ('bluerov2_heavy', None),
         ('bluerov2', None),
         ('bluerov2', CROSS),
     ],
@@ -297,7 +296,7 @@ def test_circle_and_helix(name, environment):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize('environment', [None, weekly(CROSS)], ids=['still', 'cross current'])
+@pytest.mark.parametrize('environment', [None, CROSS], ids=['still', 'cross current'])
 def test_the_heavy_holds_its_place_without_a_horizontal_thruster(environment):
     heavy = vehicle_of('bluerov2_heavy')
     names = heavy.thrusters.names

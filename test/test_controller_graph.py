@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from conftest import marine_sim
 from graph import ONE_PROCESS, STEP, Watcher, run_everywhere, start_graph, statuses, ticks
-from weekly import weekly
 
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
@@ -267,8 +266,7 @@ def test_live_parameters_free_an_axis_and_drop_a_thruster(processes, pilot):
     assert run.poll() is None
 
 
-@pytest.mark.weekly
-@pytest.mark.parametrize('dynamics', ['kinematic', weekly('articulated')])
+@pytest.mark.parametrize('dynamics', ['kinematic', 'articulated'])
 def test_an_arm_is_commanded_and_goes_on_where_it_was(processes, ros_environment, dynamics):
     from diagnostic_msgs.msg import DiagnosticArray
     from sensor_msgs.msg import JointState

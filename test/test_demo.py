@@ -177,7 +177,6 @@ def test_ctrl_c_leaves_the_dive_and_gives_the_cursor_back(terminal):
     assert text.count('\x1b[?25l') == text.count('\x1b[?25h')
 
 
-@pytest.mark.weekly
 @pytest.mark.ros
 def test_the_nodes_make_the_same_trajectory(processes):
     tour = processes.marine_sim('demo', '--fast')

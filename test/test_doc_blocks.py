@@ -216,18 +216,10 @@ def command_alone(block):
     return text if alone and not {'file', 'background'} & set(block.clauses) else None
 
 
-FIRST = {'README.md', 'docs/index.md', 'docs/start/index.md', 'docs/start/linux.md'}
-
-
 def of_folder(page):
-    """Return a page as a parameter; pages of a folder share a worker, and so DONE.
-
-    ``make test`` runs those that a new user sees first.
-    """
-    marks = [pytest.mark.xdist_group(f'blocks of {page.parent.name}')]
-    if name_of(page) not in FIRST:
-        marks.append(pytest.mark.weekly)
-    return pytest.param(page, marks=marks, id=name_of(page))
+    """Return a page as a parameter; pages of a folder share a worker, and so DONE."""
+    group = pytest.mark.xdist_group(f'blocks of {page.parent.name}')
+    return pytest.param(page, marks=group, id=name_of(page))
 
 
 @pytest.mark.slow

@@ -34,7 +34,6 @@ def dock():
     return face + AWAY * outward, math.atan2(-outward[1], -outward[0])
 
 
-@pytest.mark.weekly
 def test_a_vehicle_docks_by_its_camera(processes):
     from nav_msgs.msg import Odometry
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from weekly import weekly
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
@@ -69,7 +68,7 @@ def compare(vehicle, scenario, **settings):
     [
         ('bluerov2', 20.0),
         ('bluerov2_heavy', 5.0),
-        weekly('simple_rov', 1.0),
+        ('simple_rov', 1.0),
         ('surface_vessel', 1.0),
         ('investigator90', 1.0),
     ],

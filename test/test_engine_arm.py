@@ -6,7 +6,6 @@
 import numpy as np
 import pytest
 from arm_vehicles import WATER, stiff_joints, two_links
-from weekly import weekly
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError
@@ -56,21 +55,19 @@ def same(vehicle, scenario, tolerance, **options):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize('name', ['bluerov2_heavy', weekly('investigator90')])
+@pytest.mark.parametrize('name', ['bluerov2_heavy', 'investigator90'])
 def test_shipped_arms_move_alike(name):
     vehicle = load_vehicle(name, **ARM)
     run = same(vehicle, scripted(vehicle), 1e-13)
     assert np.ptp(run.joints[:, 0]) > 0.2
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_an_arm_in_a_current_moves_alike():
     vehicle = load_vehicle('bluerov2_heavy', **ARM)
     same(vehicle, scripted(vehicle), 1e-13, environment=load_environment('tidal_channel'))
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 @pytest.mark.parametrize('integrator', ['semi_implicit', 'conserving', 'rk4'])
 def test_gears_and_stops_move_alike_with_each_integrator(integrator):
@@ -100,7 +97,6 @@ def test_stiff_drives_are_searched_alike(seed):
     assert np.asarray(found) == pytest.approx(expected, abs=1e-10)
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_commands_from_outside_and_batches_move_alike():
     vehicle = load_vehicle('bluerov2_heavy', **ARM)

@@ -8,7 +8,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from weekly import weekly
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.quadratic import least
@@ -75,7 +74,6 @@ def test_closed_loops_agree_through_open_ones_and_a_failure():
     compare(load_vehicle('bluerov2_heavy'), parse_scenario(MIXED, 'mixed'), dt=0.01)
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_the_law_of_the_thesis_agrees_at_its_limits():
     scenario = replace(parse_scenario(MIXED, 'mixed'), controller='thesis', duration=2.0)
@@ -107,9 +105,7 @@ def loops(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize('scenario', CLOSED)
-@pytest.mark.parametrize(
-    'name', ['bluerov2_gz', weekly('bluerov2_heavy'), weekly('investigator90')]
-)
+@pytest.mark.parametrize('name', ['bluerov2_gz', 'bluerov2_heavy', 'investigator90'])
 def test_every_closed_loop_agrees(name, scenario):
     vehicle, scenarios, batch = loops(name)
     names = [s.name for s in scenarios]
@@ -120,7 +116,6 @@ def test_every_closed_loop_agrees(name, scenario):
     np.testing.assert_allclose(batch.position[:, i], expected.position[::20], rtol=0, atol=1e-9)
 
 
-@pytest.mark.weekly
 @pytest.mark.slow
 def test_where_the_motion_is_unstable_engines_part_no_more_than_rounding_does():
     """The set `maker` swims ahead against the Munk moment, which makes much of nothing."""

@@ -86,7 +86,6 @@ def test_curves_that_differ_within_a_batch_are_added_up():
         np.testing.assert_allclose(found.position[:, i], expected.position[::20], atol=1e-12)
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_the_first_tick_is_like_the_others():
     """An arm that moves at once, in a vehicle that moves, and faults that act from the start."""

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import vehicle_of
-from weekly import weekly
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.control_flow import cond, while_loop
@@ -165,7 +164,6 @@ def compared(vehicle, environment, scenario, **settings):
     return max(apart, turned), expected
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_a_vehicle_tips_over_the_edge_of_a_block():
     vehicle, environment = vehicle_of('bluerov2'), load_environment('shallow_sand')
@@ -177,7 +175,6 @@ def test_a_vehicle_tips_over_the_edge_of_a_block():
     assert np.any(expected.sources['contact'] != 0, axis=1).sum() > 100
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_an_arm_on_the_floor_lifts_its_vehicle():
     vehicle, environment = vehicle_of('bluerov2_heavy', arm=True), load_environment('pool')
@@ -208,9 +205,9 @@ PLACES = {'pool': (11.9, 5.7), 'shallow_sand': (9.8, -1.0), 'deep_rock': (4.0, 1
     [
         ('bluerov2', 'pool'),
         ('bluerov2_heavy', 'shallow_sand'),
-        weekly('simple_rov', 'deep_rock'),
-        weekly('surface_vessel', 'test_grid'),
-        weekly('investigator90', 'shallow_sand'),
+        ('simple_rov', 'deep_rock'),
+        ('surface_vessel', 'test_grid'),
+        ('investigator90', 'shallow_sand'),
     ],
 )
 def test_every_vehicle_touches_as_numpy_has_it(name, scene):
@@ -271,7 +268,6 @@ def test_loops_and_branches_are_the_same_compiled():
 # ---- what is told ----------------------------------------------------------------------------
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_single_precision_stays_finite():
     vehicle, environment = vehicle_of('bluerov2'), load_environment('pool')
@@ -306,7 +302,6 @@ def test_vehicles_share_a_batch_whoever_has_looked_for_its_points():
     assert len(found) > 0
 
 
-@pytest.mark.weekly
 @pytest.mark.slow
 def test_a_sweep_in_a_pool():
     plan = parse_plan(

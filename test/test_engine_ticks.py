@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from weekly import weekly
 
 from marine_sim_ros import load_scenario, load_vehicle
 from marine_sim_ros.core.errors import ParameterError
@@ -90,8 +89,8 @@ def test_it_moves_to_the_bit_as_in_the_program_of_a_whole_scenario(name, script,
     ('name', 'around', 'tolerance'),
     [
         ('bluerov2', 'moderate_sea', 1e-9),
-        weekly('bluerov2', 'shallow_sand', 1e-9),
-        weekly('simple_rov', '', 1e-5),  # it trembles as it falls, which amplifies rounding
+        ('bluerov2', 'shallow_sand', 1e-9),
+        ('simple_rov', '', 1e-5),  # it trembles as it falls, which amplifies rounding
     ],
 )
 def test_waves_scenes_and_hulls_move_it_alike_within_rounding(name, around, tolerance):
@@ -137,7 +136,6 @@ class ByNumpy:
         return done, self.memory.state
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_faults_water_and_wrenches_that_change_under_way(rov):
     water = run_environment('', current=(0, 0, 0))

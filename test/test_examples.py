@@ -44,7 +44,6 @@ def test_the_drag_of_a_bag_is_found(tmp_path, monkeypatch, capsys):
     np.testing.assert_allclose(found, truth, rtol=0.01)
 
 
-@pytest.mark.weekly
 def test_gains_are_tuned_down_the_slope():
     tune = example('tune_gains')
     with precision('float64'):

@@ -171,7 +171,6 @@ def test_a_terminal_gets_colours_and_a_pipe_columns():
     ]
 
 
-@pytest.mark.weekly
 @pytest.mark.ros
 def test_the_graph_gives_the_same_metrics(tmp_path, capsys, ros_environment):
     path = write(tmp_path)

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import trapezoid
-from weekly import weekly
 
 from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.core.errors import ScenarioError
@@ -487,7 +486,7 @@ def test_every_fault_does_something(name):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize('left_out', [(), weekly(('delayed', 'lost_commands'))])
+@pytest.mark.parametrize('left_out', [(), ('delayed', 'lost_commands')])
 def test_the_engines_agree_on_all_faults_at_once(left_out):
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')
     from marine_sim_ros.engine.compiled import simulate_compiled
@@ -502,7 +501,6 @@ def test_the_engines_agree_on_all_faults_at_once(left_out):
         )
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_vehicles_of_a_batch_have_faults_of_their_own():
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')

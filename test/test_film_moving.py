@@ -111,7 +111,6 @@ def test_payloads_of_a_film_are_where_they_were_in_the_run(tmp_path):
     assert differing(recorded[:1], recorded[5:6], 20)[0] > 0.02
 
 
-@pytest.mark.weekly
 @pytest.mark.ros
 def test_a_camera_sees_what_moves_of_another_vehicle_as_a_film_shows_it(processes, tmp_path):
     for name, content in (('moves', MOVES), ('held', HELD)):

@@ -27,7 +27,6 @@ segments:
 """
 
 
-@pytest.mark.weekly
 def test_the_graph_is_the_simulation_of_a_vehicle_that_its_controller_steers(processes, tmp_path):
     scenario = tmp_path / 'steer.yaml'
     scenario.write_text(CLOSED)

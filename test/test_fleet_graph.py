@@ -10,7 +10,6 @@ import numpy as np
 import psutil
 import pytest
 from graph import STEP, Watcher, manifest, stamp_of, ticks
-from weekly import weekly
 
 from marine_sim_ros import load_scenario, load_vehicle
 from marine_sim_ros.analysis.bags.description import (
@@ -75,7 +74,6 @@ def start(processes, tmp_path, folder, *more):
     return output
 
 
-@pytest.mark.weekly
 def test_a_fleet_in_processes_is_one_process_to_the_bit_and_moves_as_if_alone(
     processes, tmp_path, runs, expected
 ):
@@ -109,7 +107,7 @@ def test_more_processes_than_vehicles_are_told(runs, count):
         in_parts(runs, count)
 
 
-@pytest.mark.parametrize('ways', [(['--composed'], ['--composed']), weekly((['--composed'], []))])
+@pytest.mark.parametrize('ways', [(['--composed'], ['--composed']), (['--composed'], [])])
 def test_parts_of_a_fleet_in_runs_of_their_own_are_one_fleet(
     processes, tmp_path, runs, expected, ways
 ):
@@ -278,7 +276,6 @@ def test_a_silent_vehicle_holds_the_others_up_for_a_moment_only(processes, tmp_p
     assert '/simple_rov_2 is back at' in output
 
 
-@pytest.mark.weekly
 def test_a_compiled_fleet_moves_as_each_vehicle_does_alone_compiled(
     processes, tmp_path, runs, expected
 ):

@@ -161,7 +161,6 @@ FAULTS = (
 )
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 @pytest.mark.parametrize(
     ('name', 'faulty'),

@@ -76,7 +76,6 @@ def test_a_body_elsewhere_dives_as_the_embedded_one(processes, wanted):
     np.testing.assert_allclose(velocity, wanted[1], atol=1e-9)
 
 
-@pytest.mark.weekly
 def test_a_recorded_run_has_the_readings_of_the_embedded_one(processes, embedded, tmp_path):
     against_mock(processes, replace(OPTIONS, record=str(tmp_path / 'run')))
     messages = recorded(tmp_path / 'run')
@@ -91,7 +90,6 @@ def test_a_recorded_run_has_the_readings_of_the_embedded_one(processes, embedded
     assert compared > 0.9 * len(expected.stamp)
 
 
-@pytest.mark.weekly
 def test_readings_are_those_of_the_recorded_states_to_the_bit(processes, tmp_path):
     """Whoever moves the body, its sensors read what its states give in one process."""
     options = replace(OPTIONS, **everything(tmp_path))
@@ -101,7 +99,6 @@ def test_readings_are_those_of_the_recorded_states_to_the_bit(processes, tmp_pat
     assert counts['barometer/pressure'] > 500
 
 
-@pytest.mark.weekly
 def test_an_autopilot_steers_a_body_elsewhere(processes, tmp_path):
     options = replace(
         OPTIONS,

@@ -224,7 +224,6 @@ def test_the_compiled_engine_refuses():
         script.script(load_scenario('pick_up'), vehicle)
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_the_shipped_scenario_picks_up_the_brick():
     vehicle = load_vehicle('bluerov2_heavy', arm='true')
@@ -233,7 +232,6 @@ def test_the_shipped_scenario_picks_up_the_brick():
     assert all(ok for ok, _ in scenario.verdicts(run.time, run.position[:, 2]))
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_a_held_brick_rests_on_the_sand():
     """It bears itself and the vehicle: what it weighs in water, less what that floats with."""

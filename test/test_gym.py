@@ -237,7 +237,6 @@ def test_a_step_is_what_simulate_computes(monkeypatch, task, name, around):
                 np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-9)
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 @pytest.mark.parametrize('name', ['bluerov2', 'simple_rov'])
 def test_vehicles_touch_the_floor_of_a_pool_as_in_simulate(name):

@@ -17,7 +17,6 @@ from graph import (
     statuses,
     ticks,
 )
-from weekly import weekly
 
 from marine_sim_ros.sim.graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
@@ -33,7 +32,7 @@ segments:
 PWM = {'simple_rov': [1700, 1650, 1500, 1600, 1550], 'surface_vessel': [1700, 1600]}
 
 
-@pytest.mark.parametrize('vehicle', ['simple_rov', weekly('surface_vessel')])
+@pytest.mark.parametrize('vehicle', ['simple_rov', 'surface_vessel'])
 def test_every_node_sees_the_same_sea(processes, tmp_path, vehicle):
     scenario = tmp_path / 'waves.yaml'
     scenario.write_text(SCENARIO.format(pwm=PWM[vehicle]))
@@ -105,7 +104,6 @@ def test_markers_come_at_their_rate_of_simulated_time(processes):
     watcher.close()
 
 
-@pytest.mark.weekly
 def test_a_drag_node_that_starts_anew_is_taken_in_again(processes, tmp_path, ros_environment):
     scenario = tmp_path / 'waves.yaml'
     scenario.write_text(SCENARIO.format(pwm=PWM['simple_rov']).replace('2.0', '600.0', 1))

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from bags import MAVROS, header, odometry
 from conftest import vehicle_of
-from weekly import weekly
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.bags.description import recorded_voltage
@@ -67,7 +66,7 @@ VEHICLES = {'bluerov2_heavy': ('von_benzon2022', 1), 'bluerov2': ('wu2018', 2)}
 """Their coefficients, and the seed of the noise of sensors."""
 
 
-@pytest.fixture(scope='module', params=[weekly('bluerov2_heavy'), 'bluerov2'])
+@pytest.fixture(scope='module', params=['bluerov2_heavy', 'bluerov2'])
 def excited(request):
     coefficients, seed = VEHICLES[request.param]
     vehicle = load_vehicle(request.param, coefficients=coefficients)
@@ -121,7 +120,6 @@ def told(found):
     return {e.parameter.name: e.reason for e in found.estimates}
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_axes_that_never_moved_are_not_observable():
     vehicle = load_vehicle('bluerov2', coefficients='bluerov2_gz')
@@ -144,7 +142,6 @@ def test_axes_that_never_moved_are_not_observable():
     assert float(quadratic[0]) == pytest.approx(33.732, rel=0.05)
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_drag_at_one_speed_alone_is_neither_linear_nor_quadratic():
     vehicle = load_vehicle('bluerov2', coefficients='wu2018')
@@ -161,7 +158,6 @@ def test_drag_at_one_speed_alone_is_neither_linear_nor_quadratic():
     assert reasons['quadratic_damping yaw'] == 'cannot be distinguished from linear_damping yaw'
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_a_run_in_a_current_needs_to_know_it():
     vehicle = load_vehicle('bluerov2', coefficients='wu2018')
@@ -202,7 +198,6 @@ def test_what_the_model_does_not_explain_is_doubtful():
     assert any(re.match(r'surge: only -?\d+ % of the motion', d) for d in doubts)
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_a_slow_run_in_water_that_moves_tells_no_mass():
     """Water that swings by 0.15 m/s, and sticks that hardly change: free starts fit any of it."""
@@ -274,7 +269,6 @@ def test_coupled_drag_is_that_part_of_the_damping_matrix():
         np.testing.assert_allclose(coupled_drag(others, velocity), expected, atol=1e-9)
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_a_recording_of_the_default_bluerov2_is_fitted(tmp_path, capsys):
     vehicle = load_vehicle('bluerov2')

@@ -40,7 +40,6 @@ def heavy():
     return load_vehicle('bluerov2_heavy', coefficients='tank2025')
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_gradients_find_what_made_a_run(heavy):
     pytest.importorskip('jax')
@@ -273,7 +272,6 @@ def test_means_of_stairs_tell_when_a_command_changed(heavy, tmp_path):
     np.testing.assert_allclose(pwm[first:], np.broadcast_to(go, pwm[first:].shape))
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_the_place_of_the_markers_is_found_and_taken_off(heavy, tmp_path):
     pytest.importorskip('jax')

@@ -137,7 +137,6 @@ def estimated():
     return estimate()
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_the_errors_of_a_filter_are_those_that_it_expects(estimated):
     """Pose and velocity of 50 seeds; dead reckoning where nothing tells the position."""

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import MODELS, model_name, vehicle_of
-from weekly import weekly
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.control.allocation import PilotMixer
@@ -64,7 +63,6 @@ def test_sphere_starts_and_ends_as_theory_says():
     assert simulation.state.velocity[2] == pytest.approx(terminal, rel=1e-6)
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_free_roll_period():
     vehicle = vehicle_of('bluerov2', coefficients='wu2018')
@@ -334,12 +332,7 @@ def test_the_barometer_reads_where_it_sits(offset):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    'vehicle',
-    [weekly(m) if m[0] in ('simple_rov', 'surface_vessel') else m for m in MODELS],
-    ids=model_name,
-    indirect=True,
-)
+@pytest.mark.parametrize('vehicle', MODELS, ids=model_name, indirect=True)
 def test_stable_at_the_default_step(vehicle):
     """At top speed, spinning, and afloat: three vehicles as one batch, 600 s (hulls: 60 s)."""
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import ROOT
+from conftest import ROOT, WEEKLY
 
 import marine_sim_ros
 from marine_sim_ros.sim.options import RunOptions
@@ -100,6 +100,13 @@ def test_what_make_run_records_is_in_the_way_of_no_command_of_the_documentation(
     folder = re.search(r'--record (\S+)', (ROOT / 'Makefile').read_text(encoding='utf-8'))[1]
     for path in (ROOT / 'README.md', *(ROOT / 'docs').rglob('*.md')):
         assert folder not in re.findall(r'--record (\S+)', path.read_text(encoding='utf-8')), path
+
+
+@pytest.mark.parametrize('line', WEEKLY)
+def test_what_runs_weekly_exists(line):
+    file, _, name = line.partition('::')
+    text = (ROOT / file).read_text(encoding='utf-8')
+    assert re.search(rf'^def {name.partition("[")[0]}\(', text, re.MULTILINE)
 
 
 def test_launch_arguments_of_the_workflow_exist():

@@ -99,7 +99,6 @@ class Describing(Watcher):
         return [m for m in self.seen['/tf'] if 'propeller' in m.transforms[0].child_frame_id]
 
 
-@pytest.mark.weekly
 @pytest.mark.ros
 def test_tf_turns_propellers_with_the_rotors_of_a_run(processes, tmp_path):
     path = tmp_path / 'steady.yaml'

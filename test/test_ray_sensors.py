@@ -451,7 +451,6 @@ def test_the_picture_of_a_fan_has_ahead_up_and_right_right():
 # --- All of them ----------------------------------------------------------------------------
 
 
-@pytest.mark.weekly
 @pytest.mark.long
 def test_readings_after_a_compiled_run():
     pytest.importorskip('jax')

@@ -22,7 +22,6 @@ from graph import (
     start_graph,
 )
 from scipy.spatial.transform import Rotation
-from weekly import weekly
 
 pytestmark = pytest.mark.ros
 
@@ -74,7 +73,6 @@ def messages(directory):
     return result
 
 
-@pytest.mark.weekly
 @pytest.mark.timeout(900)
 def test_separate_composed_and_simulate_agree_to_the_bit(processes, tmp_path):
     scenario = tmp_path / 'seen.yaml'
@@ -157,9 +155,7 @@ def test_dead_reckoning_has_a_place_in_map(processes, tmp_path):
         assert ((turn * own).inv() * (attitude * down)).magnitude() < 1e-3
 
 
-@pytest.mark.parametrize(
-    'options', [weekly({'record': 'run'}), {'synchronous': True}], ids='-'.join
-)
+@pytest.mark.parametrize('options', [{'record': 'run'}, {'synchronous': True}], ids='-'.join)
 @pytest.mark.timeout(600)
 def test_the_run_waits_for_a_sensor_that_is_held_up(processes, tmp_path, options):
     from rclpy.qos import DurabilityPolicy, QoSProfile

@@ -207,7 +207,6 @@ def test_the_work_of_the_drum_is_what_it_lifts():
     assert work == pytest.approx(lifted, rel=0.02)
 
 
-@pytest.mark.weekly
 def test_a_vehicle_is_hauled_at_the_speed_at_which_its_drag_is_the_pull():
     """Astern along x at 0.4 m/s: pull = (D_l + D_q u) u, the cable's own drag beside it."""
     vehicle = load_vehicle(
@@ -339,7 +338,6 @@ def test_a_reel_that_cannot_be_read_is_one_line(arguments, message):
         load_vehicle('bluerov2', **{**REELED, **arguments})
 
 
-@pytest.mark.weekly
 def test_the_compiled_engine_turns_the_same_reel():
     pytest.importorskip('jax')
     from marine_sim_ros.engine.compiled import simulate_compiled

@@ -16,7 +16,6 @@ from conftest import SETS, VEHICLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest
-from weekly import weekly
 
 from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.control.allocation import AXES, PilotMixer
@@ -28,14 +27,7 @@ from marine_sim_ros.sim.trajectory import TrajectoryHash
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    'shipped',
-    [
-        (name, part) if part == 'von_benzon2022' else weekly((name, part))
-        for name in VEHICLES
-        for part in SETS
-    ],
-    ids='-'.join,
-    indirect=True,
+    'shipped', [(name, part) for name in VEHICLES for part in SETS], ids='-'.join, indirect=True
 )
 def test_the_dive_holds_for_every_vehicle(shipped):
     scenario = load_scenario('dive')

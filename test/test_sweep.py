@@ -322,7 +322,6 @@ parameters:
 """
 
 
-@pytest.mark.weekly
 def test_gains_are_swept_compiled_as_with_numpy():
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')
     with_jax, with_numpy = (
@@ -373,7 +372,6 @@ parameters:
 """
 
 
-@pytest.mark.weekly
 def test_engines_agree_on_a_sweep_of_faults():
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')
     plan = parse_plan(FAULTS, 'plan.yaml')
@@ -445,7 +443,6 @@ def killed(process):
 
 
 @pytest.mark.slow
-@pytest.mark.weekly
 def test_what_is_killed_goes_on_and_ends_the_same(expected, command):
     start, folder = command
     first = start('broken')
@@ -561,7 +558,6 @@ def cluster(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.weekly
 def test_a_cluster_of_others_may_lose_worker_command_and_scheduler(expected, command, cluster):
     pytest.importorskip('distributed', reason='distributed: not installed (extra sweep)')
     start, folder = command

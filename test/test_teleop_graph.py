@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 from graph import ONE_PROCESS, NotInTime, Watcher
 from processor import PATIENCE, slowed
-from weekly import weekly
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.allocation import PilotMixer
@@ -487,7 +486,7 @@ payloads: [{name: brick, shape: box, size: [0.2, 0.1, 0.06], mass: 2,
 """
 
 
-@pytest.mark.parametrize('dynamics', ['kinematic', weekly('articulated')])
+@pytest.mark.parametrize('dynamics', ['kinematic', 'articulated'])
 def test_keys_move_the_arm_and_pick_up_a_brick(watcher, processes, terminal, tmp_path, dynamics):
     """The vehicle floats; the brick is between the jaws when the arm hangs: n, k, g, then g."""
     from sensor_msgs.msg import JointState

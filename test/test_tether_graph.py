@@ -120,7 +120,6 @@ def test_the_graph_is_the_simulation_of_a_reel(processes, tmp_path):
     assert min(rate) < 0 < max(rate)
 
 
-@pytest.mark.weekly
 def test_the_compiled_graph_turns_the_reel_too(processes, tmp_path):
     pytest.importorskip('jax')
     path = tmp_path / 'reel.yaml'

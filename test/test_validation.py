@@ -16,7 +16,6 @@ from conftest import OTHERS, ROOT, SETS, VEHICLES, vehicle_of
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from weekly import weekly
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.trim import trim
@@ -75,15 +74,10 @@ def box(mass=100.0, size='1 1 0.2'):
 
 
 both = pytest.mark.parametrize(('name', 'coefficients'), [(v, s) for v in VEHICLES for s in SETS])
-DEAR = ('bluerov2', 'maker')
-but_dear = pytest.mark.parametrize(
-    ('name', 'coefficients'),
-    [weekly(v, s) if (v, s) == DEAR else (v, s) for v in VEHICLES for s in SETS],
-)
 
 
 @pytest.mark.long
-@but_dear
+@both
 def test_top_speeds_are_those_of_the_closed_form(cards, name, coefficients):
     vehicle, card = vehicle_of(name, coefficients=coefficients), cards[name, coefficients]
     pairs = 1 if name == 'bluerov2' else 2

@@ -226,7 +226,6 @@ def free_port():
         return one.getsockname()[1]
 
 
-@pytest.mark.weekly
 @pytest.mark.ros
 @pytest.mark.timeout(400)
 @pytest.mark.usefixtures('renderer')

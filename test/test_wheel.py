@@ -82,7 +82,6 @@ def wheel(built):
     return next(built.glob('*.whl'))
 
 
-@pytest.mark.weekly
 def test_pypi_would_take_them(built):
     pytest.importorskip('twine')
     said = ran(sys.executable, '-m', 'twine', 'check', '--strict', *built.iterdir())
@@ -134,7 +133,6 @@ def alone(built):
     return folder / 'bin'
 
 
-@pytest.mark.weekly
 def test_the_wheel_alone_serves_from_any_folder(alone, tmp_path):
     def marine_sim(*arguments, **options):
         return ran(alone / 'marine_sim', *arguments, cwd=tmp_path, env=clean(), **options)
