@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from marine_sim_ros.core.blas_threads import use_one_thread
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.startup import use_one_thread
 
 use_one_thread()  # before anything loads NumPy
 

@@ -11,22 +11,21 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.model.geometry.kept_hull import hull_path, keep_hull
-from marine_sim_ros.model.geometry.meshes import load_mesh
-from marine_sim_ros.model.geometry.voxels import cell_counts, voxelise
+from marine_sim_ros.model.geometry.mesh_files import save_sidecar, sidecar_path
+from marine_sim_ros.model.geometry.meshes import cell_counts, load_mesh, voxelise
 
 
 def main():
     """Compute anew and write."""
     mesh, size = Path(sys.argv[1]), float(sys.argv[2])
-    hull_path(mesh).unlink(missing_ok=True)
+    sidecar_path(mesh).unlink(missing_ok=True)
     shape = load_mesh(str(mesh), np.ones(3))
     if shape.warnings:
         sys.exit('\n'.join(shape.warnings))
     found = voxelise(shape, size)
     cells = cell_counts(shape, size), found.center, found.volume, found.extent
-    keep_hull(mesh, shape, cells)
-    print(f'{hull_path(mesh)}: {len(shape.faces)} triangles, {len(found.volume)} cells')
+    save_sidecar(mesh, shape, cells)
+    print(f'{sidecar_path(mesh)}: {len(shape.faces)} triangles, {len(found.volume)} cells')
 
 
 if __name__ == '__main__':

@@ -29,8 +29,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from marine_sim_ros import load_scenario, load_vehicle
-from marine_sim_ros.bench.processes import cpu_seconds, resident
-from marine_sim_ros.core.child_process import module_command
+from marine_sim_ros.bench.processes import cpu_seconds, resident_memory
+from marine_sim_ros.core.processes import module_command
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.simulation import simulate
@@ -73,7 +73,7 @@ def sampled(
         if wall is not None and time.monotonic() - start > wall:
             process.send_signal(signal.SIGINT)
             wall = None
-        memory.append(resident([process.pid]))
+        memory.append(resident_memory([process.pid]))
         used = max(used, cpu_seconds([process.pid]))
         time.sleep(period)
     return memory, used, time.monotonic() - start

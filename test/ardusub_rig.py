@@ -14,13 +14,10 @@ import numpy as np
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.autopilot.channels import channel_map
-from marine_sim_ros.autopilot.companion import Companion
-from marine_sim_ros.autopilot.exchange import Exchange
+from marine_sim_ros.autopilot.companion import Companion, DeltaOdometry, Fixes
 from marine_sim_ros.autopilot.firmware import Firmware, FirmwareSettings
-from marine_sim_ros.autopilot.fixes import Fixes
 from marine_sim_ros.autopilot.instruments import Instruments
-from marine_sim_ros.autopilot.link import AutopilotLink
-from marine_sim_ros.autopilot.odometry import DeltaOdometry
+from marine_sim_ros.autopilot.lockstep import AutopilotExchange, AutopilotLink
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.sim.simulation import Simulation
@@ -53,7 +50,7 @@ class Rig:
         )
         self.link = AutopilotLink('127.0.0.1', 0, print)
         self.instruments = Instruments(self.vehicle)
-        self.exchange = Exchange(self.link, self.instruments, rate)
+        self.exchange = AutopilotExchange(self.link, self.instruments, rate)
         self.channels = channel_map(self.vehicle)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.bind(('127.0.0.1', 0))

@@ -6,7 +6,7 @@
 import numpy as np
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.physics.arm.joint_drive import JointLaw
+from marine_sim_ros.physics.arm.chain_solvers import JointLaw
 
 LINK = """<link name="{name}"><inertial><origin xyz="0.2 0.01 -0.02"/><mass value="{mass}"/>
     <inertia ixx="0.015" ixy="0.001" ixz="0" iyy="0.03" iyz="0.002" izz="0.04"/></inertial></link>

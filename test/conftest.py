@@ -25,7 +25,7 @@ from lanes import group_of, in_lane, is_alone, pytest_runtest_protocol, pytest_x
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MissingPackageError
-from marine_sim_ros.gazebo.installed import has_binding
+from marine_sim_ros.gazebo.delivery import has_binding
 from marine_sim_ros.tools.main import main
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -6,8 +6,8 @@
 import daqp
 import numpy as np
 
-from marine_sim_ros.control.scaling import (
-    MOST,
+from marine_sim_ros.control.thrust_limits import (
+    MAX_RATIO,
     NEGLIGIBLE,
     PULL,
     PULL_BACK,
@@ -26,13 +26,13 @@ def scale_groups(patterns, free, lower, upper, concession):
     peak = peak[asked]
     basis = np.concatenate([patterns[:, asked] / peak, free], axis=1)
     hessian = basis.T @ basis
-    high = np.concatenate([np.minimum(peak, MOST), upper])
+    high = np.concatenate([np.minimum(peak, MAX_RATIO), upper])
     low = np.concatenate([np.zeros(len(asked)), lower])
     pull = np.zeros(basis.shape[1])
     found = pull
     for i, wanted in enumerate(high[: len(asked)].tolist()):
         last = i == len(asked) - 1
-        high[i] = wanted if last else MOST
+        high[i] = wanted if last else MAX_RATIO
         pull[i] = -PULL
         solved = _least(hessian, pull, basis, high, low)
         if solved is None:

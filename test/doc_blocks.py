@@ -26,13 +26,13 @@ from functools import cache
 from conftest import ROOT, has
 from markdown_it import MarkdownIt
 
-from marine_sim_ros.control.settings import parse_controller
+from marine_sim_ros.control.controller_model import parse_controller
 from marine_sim_ros.environment.reader import parse_environment
 from marine_sim_ros.faults.reading import parse_faults
 from marine_sim_ros.identification.fit_file import FITS
 from marine_sim_ros.model.library import load_vehicle
-from marine_sim_ros.model.mass.part_list import parse_parts
 from marine_sim_ros.model.materials import parse_materials
+from marine_sim_ros.model.parts import parse_parts
 from marine_sim_ros.sim.fleet import FLEETS
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sweep.plan import parse_plan

@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.core.spatial import momentum_rate, rotation_matrix
-from marine_sim_ros.gazebo.effort import exerted_wrench
-from marine_sim_ros.gazebo.kinematics import stepped_velocity
+from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
 from marine_sim_ros.gazebo.run_files import write_run
-from marine_sim_ros.gazebo.server import Correspondent, start_server, stop_server
+from marine_sim_ros.gazebo.server import ServerConnection, start_server, stop_server
 from marine_sim_ros.gazebo.system.marine_sim_bindings import message
 from marine_sim_ros.physics.rigid_body import weight
 
@@ -65,7 +64,7 @@ class GazeboServer:
 
     def __init__(self, options, folder):
         self.made = write_run(options, Path(folder), world='', delivery='in_server')
-        self.correspondent = Correspondent(self.made.model)
+        self.correspondent = ServerConnection(self.made.model)
         self.records = []
         self.process = start_server(Path(folder) / 'world.sdf')
         self.stamp, self.state = self.correspondent.next(-1)
@@ -79,7 +78,7 @@ class GazeboServer:
         self.records.append((*before, np.array(wrench), self.stamp, self.state))
 
     def step(self, vehicle, state, environment, wrench, dt, *, inner=None, **options):
-        """Do in Gazebo what ``marine_sim_ros.physics.rigid_body.step`` does."""
+        """Do in Gazebo what ``marine_sim_ros.physics.rigid_body.rigid_body_step`` does."""
         assert inner is None  # it would move the pose, which is Gazebo's own
         assert state is self.stepped or self.stamp == 0
         self.exert(exerted_wrench(vehicle, state, environment, wrench, dt, **options))

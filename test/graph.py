@@ -15,7 +15,7 @@ import numpy as np
 from conftest import marine_sim
 from processor import PATIENCE
 
-from marine_sim_ros.ros.launching.dds_profile import dds_profile
+from marine_sim_ros.ros.launching.installation import dds_profile
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 

@@ -6,7 +6,7 @@
 import subprocess
 import sys
 
-from marine_sim_ros.core.extras import SOURCES
+from marine_sim_ros.core.extras import PACKAGE_SOURCES
 
 BLOCKER = """
 import sys
@@ -38,7 +38,7 @@ def python_without(names, code, **options):
 
 
 def core_alone(code, **options):
-    return python_without((*SOURCES, *OTHERS), code, **options)
+    return python_without((*PACKAGE_SOURCES, *OTHERS), code, **options)
 
 
 def command_without(names, *arguments, **options):

@@ -18,9 +18,9 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.core.state import rest
-from marine_sim_ros.ros.messages.convert import set_stamp, stamp_ns, wrench_from
-from marine_sim_ros.ros.messages.topics import QUEUE
+from marine_sim_ros.core.state import rest, stamp_ns
+from marine_sim_ros.ros.conversion import set_stamp, wrench_from
+from marine_sim_ros.ros.topics import QUEUE
 
 STEP = 5_000_000
 

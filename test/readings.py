@@ -14,7 +14,7 @@ from graph import by_stamp, recorded, stamp_of
 from marine_sim_ros import load_scenario, load_vehicle
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.model.library import xacro_arguments
+from marine_sim_ros.model.library import parse_xacro_arguments
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.series import SensorReader
 
@@ -121,7 +121,7 @@ def everything(folder):
 
 def check_recording(options):
     """Check a recorded run with ``check_readings``; all sensors that it has told something."""
-    vehicle = load_vehicle(options.vehicle, **xacro_arguments(options.vehicle_arguments))
+    vehicle = load_vehicle(options.vehicle, **parse_xacro_arguments(options.vehicle_arguments))
     counts = check_readings(
         {name: list(found.values()) for name, found in recorded(Path(options.record)).items()},
         vehicle,

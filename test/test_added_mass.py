@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, transport
-from marine_sim_ros.model.geometry.added_mass import ellipsoid_added_mass, estimate_added_mass
-from marine_sim_ros.model.geometry.shapes import box, cylinder, moved, sphere
+from marine_sim_ros.model.added_mass import ellipsoid_added_mass, estimate_added_mass
+from marine_sim_ros.model.geometry.shapes import (
+    box_shape,
+    cylinder_shape,
+    move_shape,
+    sphere_shape,
+)
 
 RHO = 1025.0
 LENGTHS = st.floats(0.01, 10.0)
@@ -32,7 +37,7 @@ def estimate(shape):
 
 
 def test_sphere_carries_half_its_water_and_turns_none():
-    shape = sphere(0.3)
+    shape = sphere_shape(0.3)
     expected = np.diag([RHO * shape.volume / 2] * 3 + [0.0] * 3)
     assert estimate(shape) == pytest.approx(expected, abs=1e-9)
 
@@ -100,7 +105,7 @@ def test_a_needle_is_a_cylinder_in_cross_flow():
 def test_long_cylinder_against_strip_theory(ratio, lateral, pitch):
     """Below strip theory, which lets no water around the ends: 3 % and 13 % for L/D = 10."""
     radius, length = 0.1, 0.2 * ratio
-    found = estimate(cylinder(radius, length))
+    found = estimate(cylinder_shape(radius, length))
     strip = RHO * np.pi * radius**2 * length
     assert (1 - lateral) * strip < found[0, 0] < strip
     assert (1 - pitch) * strip * length**2 / 12 < found[3, 3] < strip * length**2 / 12
@@ -120,15 +125,17 @@ def test_order_of_axes_is_the_only_difference():
 
 
 def test_turning_and_moving_the_body():
-    shape = box(np.array([0.6, 0.3, 0.2]))
+    shape = box_shape(np.array([0.6, 0.3, 0.2]))
     rotation = rotation_matrix(quaternion_from_rpy(0.4, -1.1, 2.0))
     arm = np.array([0.3, -0.2, 0.5])
     turn = np.kron(np.eye(2), rotation)
     expected = transport(arm).T @ turn @ estimate(shape) @ turn.T @ transport(arm)
-    assert estimate(moved(shape, rotation, arm)) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert estimate(move_shape(shape, rotation, arm)) == pytest.approx(
+        expected, rel=1e-9, abs=1e-9
+    )
     # A body beside the origin: pushing it sideways turns it, and turning it drags it along.
-    beside = estimate(moved(sphere(0.1), np.eye(3), np.array([1.0, 0.0, 0.0])))
-    mass = RHO * sphere(0.1).volume / 2
+    beside = estimate(move_shape(sphere_shape(0.1), np.eye(3), np.array([1.0, 0.0, 0.0])))
+    mass = RHO * sphere_shape(0.1).volume / 2
     assert beside[1, 5] == pytest.approx(mass)
     assert beside[5, 5] == pytest.approx(mass)
 
@@ -141,7 +148,7 @@ def test_turning_and_moving_the_body():
 @settings(max_examples=200)
 def test_always_symmetric_and_never_negative(size, angles, center):
     rotation = rotation_matrix(quaternion_from_rpy(*angles))
-    shape = moved(box(np.array(size)), rotation, np.array(center))
+    shape = move_shape(box_shape(np.array(size)), rotation, np.array(center))
     found = estimate(shape)
     assert np.all(np.isfinite(found))
     assert np.array_equal(found, found.T)

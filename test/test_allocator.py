@@ -17,17 +17,17 @@ from scipy.optimize import linprog, lsq_linear
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control import quadratic
-from marine_sim_ros.control.allocation import (
-    AXES,
-    PRIORITY,
+from marine_sim_ros.control.allocator import Allocator
+from marine_sim_ros.control.controllability import (
+    AXIS_PRIORITY,
+    BODY_AXES,
     controllability,
-    held_axes,
+    independent_axes,
     thrust_matrix,
 )
-from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.control.thrust_limits import PulseWidths
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.model.propulsion import ThrusterSpec, linear_curve, thruster_set
+from marine_sim_ros.model.propulsion import ThrusterSpec, dead_zone_curve, thruster_set
 
 HULLS = ('simple_rov', 'surface_vessel') if has('trimesh') else ()
 NAMES = ('bluerov2', 'bluerov2_heavy', 'investigator90', *HULLS)
@@ -58,7 +58,7 @@ def out(vehicle, *which):
 
 def axis(name, size=1.0):
     wrench = np.zeros(6)
-    wrench[AXES.index(name)] = size
+    wrench[BODY_AXES.index(name)] = size
     return wrench
 
 
@@ -109,7 +109,7 @@ def most(vehicle, allowed, held, wrench, floors, group):
     """Return by HiGHS the largest scale of a group; those before it have floors."""
     matrix, (lower, upper) = matrix_of(vehicle)[held], limits(vehicle)
     n, g = matrix.shape[1], len(allowed)
-    demand = np.stack([np.isin(AXES, names) * wrench for names in allowed], axis=1)[held]
+    demand = np.stack([np.isin(BODY_AXES, names) * wrench for names in allowed], axis=1)[held]
     size = np.maximum(np.max(np.abs(demand), axis=0), 1e-12)  # a = s · size, well scaled
     bounds = [*zip(lower, upper, strict=True)]
     for i in range(g):
@@ -132,14 +132,14 @@ def most(vehicle, allowed, held, wrench, floors, group):
 def test_scales_against_linear_programmes(name):
     vehicle = VEHICLES[name]
     matrix = matrix_of(vehicle)
-    held = held_axes(vehicle.thrusters, vehicle.inertia.center_of_mass)
+    held = independent_axes(vehicle.thrusters, vehicle.inertia.center_of_mass)
     rng = np.random.default_rng(2)
     saturated = 0
     for _ in range(25):
         wrench = rng.normal(0, 1, 6) * TYPICAL * 10 ** rng.uniform(1, 3)
         found = BOUNDED[name].distribute(wrench)
-        groups = [i for i, g in enumerate(PRIORITY) if np.any(held & np.isin(AXES, g))]
-        names = [PRIORITY[i] for i in groups]
+        groups = [i for i, g in enumerate(AXIS_PRIORITY) if np.any(held & np.isin(BODY_AXES, g))]
+        names = [AXIS_PRIORITY[i] for i in groups]
         floors = []
         for i in range(len(groups)):
             best = most(vehicle, names, held, wrench, floors, i)
@@ -150,8 +150,8 @@ def test_scales_against_linear_programmes(name):
             assert scale >= floors[i] - 1e-5
         saturated += bool(np.any(found.scale < 1))
         scales = np.ones(6)
-        for group, scale in zip(PRIORITY, found.scale, strict=True):
-            scales[np.isin(AXES, group)] = scale
+        for group, scale in zip(AXIS_PRIORITY, found.scale, strict=True):
+            scales[np.isin(BODY_AXES, group)] = scale
         had = (matrix @ found.thrust)[held]
         assert had == pytest.approx((scales * wrench)[held], abs=1e-5 * np.max(np.abs(wrench)))
     assert saturated > 10
@@ -193,7 +193,10 @@ def test_the_thrusts_are_the_least_that_do_it(name):
     vehicle = VEHICLES[name]
     lower, upper = limits(vehicle)
     size = np.maximum(upper, -lower)
-    rows = matrix_of(vehicle)[held_axes(vehicle.thrusters, vehicle.inertia.center_of_mass)] * size
+    rows = (
+        matrix_of(vehicle)[independent_axes(vehicle.thrusters, vehicle.inertia.center_of_mass)]
+        * size
+    )
     rng = np.random.default_rng(5)
     for _ in range(20):
         shares = np.where(rng.random(len(lower)) < 0.5, upper, 0.8 * lower) / size
@@ -223,7 +226,7 @@ def thruster_sets(draw):
                 name=str(i),
                 position=rng.uniform(-0.5, 0.5, 3),
                 axis=axis / np.linalg.norm(axis),
-                curve=linear_curve(ahead, astern, float(rng.integers(0, 50))),
+                curve=dead_zone_curve(ahead, astern, float(rng.integers(0, 50))),
             )
         )
     return thruster_set(specs)
@@ -237,7 +240,7 @@ def test_any_thrusters_at_all(thrusters, seed):
     shared = Allocator(thrusters, about)
     matrix, widths = thrust_matrix(thrusters, about), PulseWidths(thrusters)
     useless = (widths.lower == 0) & (widths.upper == 0)
-    held = held_axes(thrusters, about, useless)
+    held = independent_axes(thrusters, about, useless)
     assert held.sum() <= np.linalg.matrix_rank(matrix[:, ~useless])
     within = matrix @ rng.uniform(widths.lower, widths.upper)
     found = shared.distribute(within)
@@ -247,7 +250,7 @@ def test_any_thrusters_at_all(thrusters, seed):
     found = shared.distribute(wanted)
     assert np.all((widths.lower <= found.thrust) & (found.thrust <= widths.upper))
     assert np.all((found.scale >= 0) & (found.scale <= 1))
-    scales = [found.scale[[name in g for g in PRIORITY].index(True)] for name in AXES]
+    scales = [found.scale[[name in g for g in AXIS_PRIORITY].index(True)] for name in BODY_AXES]
     size = np.max(np.abs(wanted))
     assert (matrix @ found.thrust)[held] == pytest.approx((scales * wanted)[held], abs=1e-4 * size)
 
@@ -275,7 +278,7 @@ def test_a_demand_far_out_of_reach_leaves_nothing_behind():
                 name=str(i),
                 position=np.array(position),
                 axis=np.array(axis) / np.linalg.norm(axis),
-                curve=linear_curve(ahead, astern, 20.0),
+                curve=dead_zone_curve(ahead, astern, 20.0),
             )
             for i, (position, axis, ahead, astern) in enumerate(CROWDED)
         ]
@@ -285,7 +288,9 @@ def test_a_demand_far_out_of_reach_leaves_nothing_behind():
     for _ in range(3000):
         wanted = rng.normal(0, 1, 6) * 10 ** rng.uniform(-1, 4)
         found = shared.distribute(wanted)
-        scales = [found.scale[[name in g for g in PRIORITY].index(True)] for name in AXES]
+        scales = [
+            found.scale[[name in g for g in AXIS_PRIORITY].index(True)] for name in BODY_AXES
+        ]
         error = np.abs(matrix @ found.thrust - scales * wanted).max()
         assert error < 1e-4 * np.abs(wanted).max()
 
@@ -329,7 +334,7 @@ def test_a_hardly_reachable_axis_takes_no_huge_thrusts():
         ((0, 3), 4, {'sway', 'pitch'}),
         ((0, 2), 4, {'surge', 'pitch'}),
         ((0, 1, 2), 3, {'surge', 'sway', 'pitch'}),
-        (range(6), 0, set(AXES)),
+        (range(6), 0, set(BODY_AXES)),
     ],
 )
 def test_what_a_bluerov2_loses_with_its_thrusters(failed, rank, unreachable):
@@ -372,10 +377,10 @@ def test_all_failed_or_none_there(method):
     assert found.pwm.tolist() == [1500] * 6
     assert not found.thrust.any()
     assert not found.achieved.any()
-    assert found.shortfall == AXES[1:]
+    assert found.shortfall == BODY_AXES[1:]
     found = Allocator(thruster_set([]), np.zeros(3), method=method).allocate(np.ones(6))
     assert found.pwm.shape == found.thrust.shape == (0,)
-    assert found.shortfall == AXES
+    assert found.shortfall == BODY_AXES
 
 
 def spec(name, position, curve):
@@ -383,18 +388,20 @@ def spec(name, position, curve):
 
 
 def test_stronger_thrusters_work_harder():
-    pair = [spec(str(y), (0, y, 0), linear_curve(f, f, 0.0)) for y, f in ((0.0, 90), (0.001, 10))]
+    pair = [
+        spec(str(y), (0, y, 0), dead_zone_curve(f, f, 0.0)) for y, f in ((0.0, 90), (0.001, 10))
+    ]
     found = Allocator(thruster_set(pair), np.zeros(3)).distribute(axis('surge', 8.2))
     assert found.thrust == pytest.approx([8.1, 0.1])  # least Σ(f/limit)²
 
 
 def test_a_lone_thruster_serves_one_axis():
-    lone = thruster_set([spec('lone', (0, 0.3, 0.1), linear_curve(50, 50, 0.0))])
-    assert held_axes(lone, np.zeros(3)).tolist() == [False] * 5 + [True]
+    lone = thruster_set([spec('lone', (0, 0.3, 0.1), dead_zone_curve(50, 50, 0.0))])
+    assert independent_axes(lone, np.zeros(3)).tolist() == [False] * 5 + [True]
     pytest.importorskip('trimesh')
     boat = VEHICLES['surface_vessel']
     center = boat.inertia.center_of_mass
-    assert held_axes(boat.thrusters, center, out(boat, 0)).tolist() == [True] + [False] * 5
+    assert independent_axes(boat.thrusters, center, out(boat, 0)).tolist() == [True] + [False] * 5
 
 
 def test_a_failed_thruster_gets_1500_even_where_that_is_not_its_zero():
@@ -483,7 +490,7 @@ def test_a_solver_that_gives_up_costs_no_run(monkeypatch):
     def never(self, pull, *rest):
         return np.full(len(pull), np.nan), np.asarray(False)
 
-    monkeypatch.setattr(quadratic.Programmes, 'least', never)
+    monkeypatch.setattr(quadratic.QuadraticProgrammes, 'least', never)
     wrench = np.array([200, 30, -100, 2, 0, 5])
     found = BOUNDED['bluerov2'].distribute(wrench)
     had = (matrix_of(ROV) @ found.thrust)[[0, 1, 2, 3, 5]]

@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.bags.mapping import parse_maps, vehicles_of
-from marine_sim_ros.analysis.bags.reading import read
-from marine_sim_ros.analysis.response import response
-from marine_sim_ros.analysis.run import from_trajectory
+from marine_sim_ros.analysis.evaluation import run_of_trajectory
+from marine_sim_ros.bags.reading import read_bag
+from marine_sim_ros.bags.response import response
 from marine_sim_ros.bags.trajectory_writer import write_recording
+from marine_sim_ros.bags.vehicle_record import parse_maps, vehicles_of
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
@@ -96,7 +96,7 @@ def test_each_part_of_a_bag_whose_clock_started_again_is_a_run(tmp_path, capsys)
                 yield '/rov/thrusters/power', 'std_msgs/msg/Float64MultiArray', receipt, power
 
     plain(tmp_path / 'two', messages)
-    assert read(str(tmp_path / 'two')).parts == 2
+    assert read_bag(str(tmp_path / 'two')).parts == 2
     assert analyze(tmp_path / 'two', '-o', tmp_path / 'out', '--table', 'csv') == 0
     assert 'two: its clock started 2 times; each part is a run' in capsys.readouterr().out
     first, second = json.loads((tmp_path / 'out' / 'metrics.json').read_text())['bags']
@@ -159,7 +159,7 @@ def test_metrics_are_those_of_the_run(run, tmp_path, capsys):
     noise = np.sqrt(load_vehicle('bluerov2').barometer.variance) / (997 * 9.80665)
     assert found['barometer']['rms_m'] == pytest.approx(noise, rel=0.1)
     assert abs(found['barometer']['bias_m']) < 0.1 * noise
-    run_ = from_trajectory(trajectory)
+    run_ = run_of_trajectory(trajectory)
     expected = response(
         run_.time,
         run_.position,
@@ -408,7 +408,7 @@ def test_a_recorder_that_was_killed_left_a_file_that_is_read(run, tmp_path):
     shutil.copytree(run[0] / 'bag', tmp_path / 'bag')
     (tmp_path / 'bag' / 'metadata.yaml').unlink()
     for path in (tmp_path / 'bag', next((tmp_path / 'bag').iterdir())):
-        assert read(str(path)).vehicles['bluerov2'].channels['odom'].count == 801
+        assert read_bag(str(path)).vehicles['bluerov2'].channels['odom'].count == 801
 
 
 @pytest.mark.parametrize(
@@ -485,7 +485,7 @@ def test_damage_is_an_error_and_never_anything_else(small, tmp_path_factory, dat
     path.write_bytes(damaged)
     said = ''
     try:
-        read(str(path), maps={'/rov/odometry': 'odom'})
+        read_bag(str(path), maps={'/rov/odometry': 'odom'})
     except RecordingError as error:
         said = str(error)
     assert '\n' not in said
@@ -514,7 +514,7 @@ def test_memory_stays_while_bags_grow(tmp_path):
         size = sum(p.stat().st_size for p in path.iterdir())
         script = (
             'import resource, sys\n'
-            'from marine_sim_ros.analysis.bags.reading import read\n'
+            'from marine_sim_ros.bags.reading import read\n'
             'read(sys.argv[1])\n'
             'print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)\n'
         )

@@ -13,7 +13,7 @@ from dataflash import KNOWN, Dataflash, check_drag, identified, logged, telemete
 from missing import command_without
 
 from marine_sim_ros import load_scenario, load_vehicle, simulate
-from marine_sim_ros.analysis.bags.reading import read
+from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.tools.main import main
 
@@ -50,14 +50,14 @@ def bin_log(tmp_path):
 
 
 def channel(path, name):
-    return read(str(path)).vehicles['ardusub'].channels[name]
+    return read_bag(str(path)).vehicles['ardusub'].channels[name]
 
 
 def column(path, name, label):
-    from marine_sim_ros.analysis.bags.vehicle import ODOM
+    from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES
 
     series = channel(path, name).series
-    return series.rows[:, ODOM.index(label) if name == 'odom' else label]
+    return series.rows[:, ODOM_QUANTITIES.index(label) if name == 'odom' else label]
 
 
 def test_what_the_estimator_of_a_dataflash_log_says_is_turned(bin_log):
@@ -157,7 +157,7 @@ def test_a_log_without_a_vehicle_is_one_line(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(b'nothing of a vehicle' * 50)
     with pytest.raises(MarineSimError) as found:
-        read(str(path))
+        read_bag(str(path))
     assert name in str(found.value)
     assert '\n' not in str(found.value)
 
@@ -177,7 +177,7 @@ def test_a_log_without_pymavlink_says_what_to_install(bin_log, tmp_path):
 
 
 def notes(path):
-    return read(str(path)).notes
+    return read_bag(str(path)).notes
 
 
 def test_the_estimator_that_flew_is_taken_and_its_primary_core(tmp_path):

@@ -17,10 +17,10 @@ from ardusub_rig import ALT_HOLD, AUTO, GUIDED, MANUAL, POSHOLD, STABILIZE, SURF
 from bags import analyze
 from dataflash import check_drag, identified
 
-from marine_sim_ros.analysis.bags.reading import read
 from marine_sim_ros.autopilot.conventions import ned
+from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.core.spatial import rpy_from_quaternion
-from marine_sim_ros.scene.rays import cast
+from marine_sim_ros.scene.rays import cast_rays
 
 pytestmark = [pytest.mark.ardusub, pytest.mark.slow, pytest.mark.timeout(1200)]
 CENTRED, DOWN = (0, 0, 500, 0), (0, 0, 0, 0)
@@ -139,7 +139,7 @@ def test_surftrak_over_rock_by_the_altimeter(rig):
     sub.run(60)
     path = np.array([state.position for state in sub.states[first:]])
     rays = np.broadcast_to([0.0, 0.0, -1.0], path.shape)
-    height = cast(scene, path, rays, 60.0).distance
+    height = cast_rays(scene, path, rays, 60.0).distance
     assert np.hypot(*(path[-1] - path[0])[:2]) > 10
     assert np.ptp(path[:, 2] - height) > 1.0  # the ground has its ups and downs
     assert rms(height) < 0.5
@@ -380,6 +380,6 @@ def test_the_log_of_the_firmware_gives_the_drag_of_the_vehicle(rig, tmp_path, ca
     assert analyze(path, '-o', tmp_path / 'report') == 0
     page = (tmp_path / 'report' / 'report.html').read_text()
     assert 'no measurement' in page
-    told = read(str(path)).vehicles['ardusub'].channels['odom'].series.rows
+    told = read_bag(str(path)).vehicles['ardusub'].channels['odom'].series.rows
     truth = np.array([state.position[2] for state in sub.states[first:]])
     assert np.nanmin(told[:, 2]) == pytest.approx(truth.min(), abs=0.3)

@@ -18,7 +18,7 @@ from graph import recorded
 from pilot import Pilot
 from stand_in_autopilot import free_instance
 
-from marine_sim_ros.gazebo.installed import bridge_program
+from marine_sim_ros.gazebo.delivery import bridge_program
 
 pytestmark = [
     pytest.mark.ardusub,

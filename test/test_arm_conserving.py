@@ -15,9 +15,9 @@ from test_articulated import momentum_and_energy, started
 from marine_sim_ros.core.spatial import rotation_vector
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.physics.arm.chain import chain_of, generalized_mass, slope
+from marine_sim_ros.physics.arm.chain import generalized_mass, kinetic_energy_gradient, make_chain
+from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import JointMotion
-from marine_sim_ros.physics.arm.poses import link_poses
 from marine_sim_ros.sim.simulation import Simulation
 
 NOTHING = Environment(gravity=1e-15, water_density=1e-15)
@@ -123,13 +123,13 @@ def test_the_slope_is_the_difference_of_the_energy(seed):
     u, w = rng.normal(size=(2, 8))
 
     def mass(q):
-        return generalized_mass(chain_of(arm, *link_poses(arm, q)[:2]), arm.body.matrix, inertia)
+        return generalized_mass(make_chain(arm, *link_poses(arm, q)[:2]), arm.body.matrix, inertia)
 
     h = 1e-5
     differences = [
         u @ (mass(position + e) - mass(position - e)) @ w / 4 / h for e in h * np.eye(2)
     ]
-    found = slope(chain_of(arm, *link_poses(arm, position)[:2]), inertia, u, w)
+    found = kinetic_energy_gradient(make_chain(arm, *link_poses(arm, position)[:2]), inertia, u, w)
     assert found == pytest.approx(differences, rel=1e-7, abs=1e-8)
 
 

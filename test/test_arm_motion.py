@@ -13,8 +13,9 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.physics.arm.chain import bias, chain_of, generalized_mass
-from marine_sim_ros.physics.arm.manipulator import JointMotion, link_poses
+from marine_sim_ros.physics.arm.chain import bias_forces, generalized_mass, make_chain
+from marine_sim_ros.physics.arm.links import link_poses
+from marine_sim_ros.physics.arm.manipulator import JointMotion
 from marine_sim_ros.sim.simulation import Simulation
 
 PENDULUM = """<robot name="pendulum">
@@ -73,7 +74,7 @@ def test_drag_damps_it_as_a_damped_oscillator():
 
 def links_of(vehicle, y):
     arm = vehicle.manipulator
-    return chain_of(arm, *link_poses(arm, y[7:9])[:2]), arm.body.matrix, arm.link_mass
+    return make_chain(arm, *link_poses(arm, y[7:9])[:2]), arm.body.matrix, arm.link_mass
 
 
 def floating_arm(vehicle, start, times):
@@ -83,7 +84,7 @@ def floating_arm(vehicle, start, times):
         chain, base, inertia = links_of(vehicle, y)
         u, q = y[9:], y[3:7] / np.linalg.norm(y[3:7])
         mass = generalized_mass(chain, base, inertia)
-        change = np.linalg.solve(mass, -bias(chain, base, inertia, u[:6], u[6:]))
+        change = np.linalg.solve(mass, -bias_forces(chain, base, inertia, u[:6], u[6:]))
         spin = u[3:6]
         turned = np.append(q[3] * spin + np.cross(q[:3], spin), -q[:3] @ spin) / 2
         return np.concatenate([rotation_matrix(q) @ u[:3], turned, u[6:], change])

@@ -16,10 +16,10 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment, parse_environment
-from marine_sim_ros.physics.arm.chain import chain_of, generalized_mass
-from marine_sim_ros.physics.arm.joint_drive import joint_efforts as drive_efforts
-from marine_sim_ros.physics.arm.joint_drive import joint_rates
-from marine_sim_ros.physics.arm.manipulator import JointMotion, link_poses
+from marine_sim_ros.physics.arm.chain import generalized_mass, make_chain
+from marine_sim_ros.physics.arm.chain_solvers import drive_efforts, solve_joint_rates
+from marine_sim_ros.physics.arm.links import link_poses
+from marine_sim_ros.physics.arm.manipulator import JointMotion
 from marine_sim_ros.sim.player import joint_efforts
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import Simulation, simulate
@@ -39,7 +39,7 @@ def started(vehicle, position, rate, *, dt=0.005, environment=VACUUM, velocity=N
 
 def momentum_and_energy(vehicle, state, joints):
     arm = vehicle.manipulator
-    chain = chain_of(arm, *link_poses(arm, joints.position)[:2])
+    chain = make_chain(arm, *link_poses(arm, joints.position)[:2])
     inertia = arm.link_mass + arm.articulation.added_mass
     mass = generalized_mass(chain, arm.body.matrix + vehicle.added_mass, inertia)
     u = np.concatenate([state.velocity, joints.rate])
@@ -112,7 +112,7 @@ def test_friction_of_the_gear_holds_a_joint_at_rest():
 def test_drives_gears_and_stops_agree_though_they_are_stiff(seed):
     """Where a joint slips, A x = b + dt φ(x); where it sticks or stands at a stop, that pushes."""
     (law, matrix, pushed), dt = stiff_joints(seed), 0.005
-    rate = joint_rates(law, matrix, pushed, np.zeros(6), dt)
+    rate = solve_joint_rates(law, matrix, pushed, np.zeros(6), dt)
     plain = matrix @ rate - pushed - dt * (drive_efforts(law, rate) - law.damping * rate)
     rest = plain + dt * law.friction * np.sign(rate)
     small = 1e-9 * (1 + np.abs(pushed).max())

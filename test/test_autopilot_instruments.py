@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.autopilot.fixes import Fixes
+from marine_sim_ros.autopilot.companion import DeltaOdometry, Fixes
 from marine_sim_ros.autopilot.instruments import Instruments
-from marine_sim_ros.autopilot.odometry import DeltaOdometry
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.faults.kinds import SensorBias, SensorDelay, SensorDropout, SensorFreeze
+from marine_sim_ros.faults.fault_types import SensorBias, SensorDelay, SensorDropout, SensorFreeze
 
 TICK = 5_000_000
 EVERYTHING = {'altimeter': 'true', 'dvl': 'true', 'leak': 'true'}

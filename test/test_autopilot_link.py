@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from processor import slowed
 from stand_in_autopilot import StandIn
 
-from marine_sim_ros.autopilot.link import SILENCE, AutopilotLink
+from marine_sim_ros.autopilot.lockstep import LINK_TIMEOUT, AutopilotLink
 from marine_sim_ros.core.errors import ParameterError
 
 
@@ -101,7 +101,7 @@ def test_a_stranger_is_ignored_until_the_autopilot_is_silent(wire):
     send(wire, second, 0)
     assert wire.link.receive(0.05) is None
     assert 'another autopilot is connected' in wire.said[0]
-    time.sleep(SILENCE)
+    time.sleep(LINK_TIMEOUT)
     send(wire, second, 0)  # a restarted one has another port and counts from 0
     assert wire.link.receive(0.5).frame_count == 0
     wire.link.answer(b'hello')
@@ -110,7 +110,7 @@ def test_a_stranger_is_ignored_until_the_autopilot_is_silent(wire):
 
 def test_a_stranger_that_came_first_in_a_pause_does_not_take_over(wire, monkeypatch):
     """Both lie in the queue when the run goes on: the autopilot's own repeat counts."""
-    monkeypatch.setattr('marine_sim_ros.autopilot.link.SILENCE', 0.1)
+    monkeypatch.setattr('marine_sim_ros.autopilot.lockstep.LINK_TIMEOUT', 0.1)
     first, second = wire.autopilot(), wire.autopilot()
     send(wire, first, 5)
     wire.link.receive(0.5)

@@ -15,11 +15,20 @@ from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.autopilot.channels import ON, channel_map
-from marine_sim_ros.autopilot.conventions import frd, geographic, motion_of, ned, ned_quaternion
-from marine_sim_ros.autopilot.frames import Frames, between, frames_per_tick
+from marine_sim_ros.autopilot.companion import DeltaOdometry
+from marine_sim_ros.autopilot.conventions import (
+    PacketError,
+    ReportedMotion,
+    frd,
+    geographic_state,
+    motion_reply,
+    ned,
+    ned_quaternion,
+    parse_servos,
+    reported_motion,
+)
 from marine_sim_ros.autopilot.instruments import Instruments
-from marine_sim_ros.autopilot.odometry import DeltaOdometry
-from marine_sim_ros.autopilot.packets import Motion, PacketError, motion_reply, parse_servos
+from marine_sim_ros.autopilot.lockstep import Frames, frames_per_tick, interpolate_state
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import normalized, quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
@@ -84,7 +93,7 @@ def test_what_is_wrong_is_said(data, reason):
 def test_a_reply_is_one_line_of_json_without_spaces(
     gyro, accel, position, velocity, quaternion, ranges, stamp
 ):
-    data = motion_reply(Motion(stamp, gyro, accel, position, velocity, quaternion, ranges))
+    data = motion_reply(ReportedMotion(stamp, gyro, accel, position, velocity, quaternion, ranges))
     assert data.startswith(b'\n{')
     assert data.endswith(b'}\n')
     assert data.count(b'\n') == 2
@@ -102,7 +111,7 @@ def test_a_reply_is_one_line_of_json_without_spaces(
 @pytest.mark.parametrize('start', [0, 3600 * 10**9])
 def test_no_step_loses_a_microsecond_where_the_firmware_cuts(period, start):
     rest_of_it = [*[[0] * 3] * 4, [1, 0, 0, 0]]
-    replies = [motion_reply(Motion(start + k * period, *rest_of_it)) for k in range(2000)]
+    replies = [motion_reply(ReportedMotion(start + k * period, *rest_of_it)) for k in range(2000)]
     stamps = [json.loads(reply)['timestamp'] for reply in replies]
     clock = start // 1000 + 10_000_000
     for before, after in pairwise(stamps):
@@ -113,7 +122,7 @@ def test_no_step_loses_a_microsecond_where_the_firmware_cuts(period, start):
 @pytest.mark.parametrize('bad', [np.nan, np.inf])
 def test_no_number_that_is_not_finite_is_sent(bad):
     with pytest.raises(ValueError, match='JSON'):
-        motion_reply(Motion(0, [bad, 0, 0], *[[0] * 3] * 3, [1, 0, 0, 0]))
+        motion_reply(ReportedMotion(0, [bad, 0, 0], *[[0] * 3] * 3, [1, 0, 0, 0]))
 
 
 QUATERNION = st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: np.linalg.norm(q) > 0.1)
@@ -133,7 +142,7 @@ def test_level_and_at_rest_the_accelerometer_reads_minus_g_down():
     state = rest((3.0, 4.0, -5.0), tuple(quaternion_from_rpy(0, 0, 0.7)))
     instruments, environment = Instruments(load_vehicle('bluerov2'), noise=False), Environment()
     force, rates = instruments.inertial(0, state, np.zeros(6), environment)
-    motion = motion_of(0, state, force, rates)
+    motion = reported_motion(0, state, force, rates)
     np.testing.assert_allclose(motion.accel_body, [0, 0, -environment.gravity], atol=1e-12)
     assert motion.position == (4.0, 3.0, 5.0)
 
@@ -141,7 +150,7 @@ def test_level_and_at_rest_the_accelerometer_reads_minus_g_down():
 def test_a_map_that_is_turned_is_turned_back():
     # The y axis of map points east; a body that looks along it looks east.
     state = rest((0.0, 2.0, 0.0), tuple(quaternion_from_rpy(0, 0, np.pi / 2)))
-    turned = geographic(state, Origin(heading=90.0))
+    turned = geographic_state(state, Origin(heading=90.0))
     np.testing.assert_allclose(turned.position, [2, 0, 0], atol=1e-12)
     np.testing.assert_allclose(rotation_matrix(turned.orientation)[:, 0], [1, 0, 0], atol=1e-12)
 
@@ -228,7 +237,7 @@ def test_each_reading_of_a_dvl_is_told_once_and_as_it_comes():
 
 def test_between_turns_the_short_way_at_a_constant_rate():
     a, b = (State(np.zeros(3), quaternion_from_rpy(0, 0, yaw), np.zeros(6)) for yaw in (3.0, -3.0))
-    q = between(a, b, 0.5).orientation
+    q = interpolate_state(a, b, 0.5).orientation
     assert abs(q @ quaternion_from_rpy(0, 0, np.pi)) == pytest.approx(1)
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle, simulate
-from marine_sim_ros.control.allocation import controllability
 from marine_sim_ros.control.allocator import Allocator
+from marine_sim_ros.control.controllability import controllability
 from marine_sim_ros.core.errors import ModelError, ScenarioError
 from marine_sim_ros.core.spatial import rotation_matrix, rotation_vector_quaternion
 from marine_sim_ros.core.state import rest

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.run import read_bag
+from marine_sim_ros.analysis.evaluation import run_of_bag
 from marine_sim_ros.bags.storage import STORAGES, QoS
 from marine_sim_ros.core.errors import RecordingError
 
@@ -137,7 +137,7 @@ def test_simulate_records_and_analyze_reads_with_each_library_alone(tmp_path, pa
     assert 'trajectory_sha256' in done.stdout, done.stderr
     manifest = json.loads((tmp_path / 'run' / 'manifest.json').read_text())
     assert manifest['trajectory_sha256'] in done.stdout
-    run = read_bag(tmp_path / 'run' / 'bag', '/investigator90')
+    run = run_of_bag(tmp_path / 'run' / 'bag', '/investigator90')
     assert len(run.time) == manifest['ticks'] == 401
     vehicle = load_vehicle('investigator90')
     assert run.pwm.shape == (401, len(vehicle.thrusters.names))

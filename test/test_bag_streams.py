@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marine_sim_ros.analysis.bags.alignment import Alignment, align, differences
-from marine_sim_ros.analysis.bags.streams import HOLD, Series, Timing
-from marine_sim_ros.analysis.bags.vehicle import Channel, Clock, VehicleRecord
+from marine_sim_ros.analysis.alignment import Alignment, align, differences
+from marine_sim_ros.bags.streams import HOLD, Series, Timing
+from marine_sim_ros.bags.vehicle_record import Channel, Clock, VehicleRecord
 from marine_sim_ros.core.errors import ParameterError
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.run import read_bag
+from marine_sim_ros.analysis.evaluation import run_of_bag
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State, rest
@@ -131,7 +131,7 @@ def test_a_batch_is_written_as_bags(tmp_path):
         assert manifest['ticks'] == 41
         assert manifest['seed'] == 3 + i
         assert manifest['trajectory_sha256'] == batch.trajectory(i).sha256
-        run = read_bag(folder / 'bag', f'/{vehicles[i].name}')
+        run = run_of_bag(folder / 'bag', f'/{vehicles[i].name}')
         np.testing.assert_allclose(run.position, batch.position[:, i], rtol=0, atol=1e-12)
     with pytest.raises(RecordingError, match='has files; expected a new folder'):
         simulate_batch(vehicles, scenario, bags=tmp_path / 'bags')

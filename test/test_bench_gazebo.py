@@ -13,7 +13,7 @@ from sdf_reader import spatial_inertia
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.bench import gazebo as bench_gazebo
-from marine_sim_ros.bench.plugins import command_topics, plugin_world
+from marine_sim_ros.bench.gazebo import command_topics, plugin_world
 from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.tools.main import main
 
@@ -74,7 +74,7 @@ def test_without_gazebo_one_line_says_what_is_missing(monkeypatch, capsys):
 @pytest.mark.skipif(shutil.which('gz') is None, reason='gz: not on this machine')
 @pytest.mark.parametrize('forces', ['plugins', 'process'])
 def test_a_way_is_measured(gazebo_partition, forces):
-    case = bench_gazebo.Case('', forces, 0.005, 0.005)
-    speed = bench_gazebo.measure(case, 1.0)
+    case = bench_gazebo.GazeboCase('', forces, 0.005, 0.005)
+    speed = bench_gazebo.measure_case(case, 1.0)
     assert speed.steps > 10
     assert 0 < speed.cpu < 0.1

@@ -9,16 +9,18 @@ import re
 import pytest
 from conftest import has
 
-from marine_sim_ros.bench import graph, sensors
+from marine_sim_ros.bench import graph, numpy_steps
 from marine_sim_ros.tools.main import main
 
 
 @pytest.mark.skipif(not has('moderngl'), reason='the extra camera is not installed')
 def test_larger_pictures_cost_more(monkeypatch):
     sizes = {'8 x 6': (8.0, 6.0), '320 x 240': (320.0, 240.0)}
-    monkeypatch.setattr(sensors, 'CAMERAS', sizes)
+    monkeypatch.setattr(numpy_steps, 'CAMERAS', sizes)
     rows = {}
-    sensors.camera_rows(lambda name, form, value: rows.update({name: float(format(value, form))}))
+    numpy_steps.camera_rows(
+        lambda name, form, value: rows.update({name: float(format(value, form))})
+    )
     names = [
         f'camera {size}, {around}: CPU ms a picture'
         for size in sizes
@@ -35,7 +37,7 @@ def test_larger_pictures_cost_more(monkeypatch):
 @pytest.mark.usefixtures('ros_environment')
 def test_the_whole_bench_of_sensors_has_a_value_in_every_row(monkeypatch, capfd):
     for name in ('READINGS', 'PICTURES', 'WARM_UP'):
-        monkeypatch.setattr(sensors, name, 2)
+        monkeypatch.setattr(numpy_steps, name, 2)
     monkeypatch.setattr(graph, 'CAMERA_WARM_UP', 2.0)
     with pytest.raises(SystemExit) as done:
         main(['bench', '--sensors', '--rounds', '1', '--seconds', '1'])

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from marine_sim_ros.bench import solid
+from marine_sim_ros.bench import numpy_steps
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.model.library import load_vehicle, vehicle_names
 from marine_sim_ros.tools import bench
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.long
 def test_a_round_of_steps_measures_every_shipped_vehicle(monkeypatch, capsys):
     monkeypatch.setattr(bench, 'STEPS', 20)
     monkeypatch.setattr(bench, 'TRIANGLES', (192, 768))
-    monkeypatch.setattr(solid, 'TICKS', 60)
+    monkeypatch.setattr(numpy_steps, 'TICKS', 60)
     monkeypatch.setattr(bench, '_engine', lambda add: None)  # minutes of compiling
     with pytest.raises(SystemExit) as done:
         main(['bench', '--steps-only', '--rounds', '1'])

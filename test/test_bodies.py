@@ -15,11 +15,10 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.rays import first_hits, hit_materials
 from marine_sim_ros.scene.bodies import body_hits
-from marine_sim_ros.scene.obstacles import Obstacle
-from marine_sim_ros.scene.planes import Plane
-from marine_sim_ros.scene.rays import cast
+from marine_sim_ros.scene.obstacles import Obstacle, Plane
+from marine_sim_ros.scene.rays import cast_rays
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.sensors.neighbours import body_of
+from marine_sim_ros.sensors.seen_bodies import body_of
 
 RNG = np.random.default_rng(22)
 PLACE, TURN = np.array([0.4, -0.3, -6.0]), quaternion_from_rpy(0.3, -0.5, 1.1)
@@ -96,7 +95,7 @@ def test_a_shape_of_a_vehicle_is_met_as_the_same_obstacle_is(geometry, obstacle)
     scene = Scene(obstacles=(Obstacle('o', kind, size, PLACE, TURN),))
     origins, directions = rays(2000)
     origins[:50] = PLACE  # these begin inside
-    wanted = cast(scene, origins, directions, 100.0)
+    wanted = cast_rays(scene, origins, directions, 100.0)
     distance, normal = body_hits(placed(body_of(vehicle, 'v')), origins, directions)
     assert 200 < np.isfinite(distance).sum() < 1900
     np.testing.assert_allclose(distance, wanted.distance, rtol=0, atol=1e-9)

@@ -15,21 +15,20 @@ from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.environment.currents_and_waves import regular_waves
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment, parse_environment
-from marine_sim_ros.environment.waves import regular_waves
 from marine_sim_ros.model.library import vehicle_names
 from marine_sim_ros.physics.boundary import (
     FADE_END,
     FADE_START,
-    boundary,
     boundary_disturbance,
     boundary_disturbance_as_wind,
+    boundary_wrench,
 )
 from marine_sim_ros.physics.thrusters import thrusters, ventilation_factor
-from marine_sim_ros.scene.jet_law import JetLaw
-from marine_sim_ros.scene.planes import Plane
-from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.scene.obstacles import Plane
+from marine_sim_ros.scene.scene import JetLaw, Scene
 from marine_sim_ros.sim.simulation import Simulation
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -133,7 +132,7 @@ def test_a_ceiling_attracts_in_the_documented_law_and_by_suction():
     vehicle = vehicle_of('bluerov2')
     up = np.array([0, 0, 0, 0, -15.0, -15.0])
     below = rest((0.0, 0.0, -0.1 - 0.077))
-    found = boundary(vehicle, below, Environment(scene=scene), up)
+    found = boundary_wrench(vehicle, below, Environment(scene=scene), up)
     assert found[2] == pytest.approx(30 * ratio(0.1, T200))
 
 
@@ -200,17 +199,19 @@ def test_a_bluerov2_coming_down_on_the_seabed_follows_the_ratio():
     vehicle = vehicle_of('bluerov2')
     thrust = np.array([0, 0, 0, 0, -20.0, -20.0])  # these push down when positive
     for clearance in (0.13, 0.2, 0.3):
-        found = boundary(vehicle, rest((3.0, 1.0, -10.0 + clearance)), around(SEABED), thrust)
+        found = boundary_wrench(
+            vehicle, rest((3.0, 1.0, -10.0 + clearance)), around(SEABED), thrust
+        )
         expected = 40 * ratio(clearance + 0.077, T200)
         assert found == pytest.approx([0, 0, expected, 0, 0, 0], abs=1e-9)
-    far = boundary(vehicle, rest((0.0, 0.0, -10 + 0.77)), around(SEABED), thrust)
+    far = boundary_wrench(vehicle, rest((0.0, 0.0, -10 + 0.77)), around(SEABED), thrust)
     assert not far.any()
 
 
 def test_one_thruster_near_the_ground_turns_the_vehicle():
     vehicle = vehicle_of('bluerov2')
     thrust = np.array([0, 0, 0, 0, 0, -20.0])  # the port vertical, 0.109 m to the left
-    found = boundary(vehicle, rest((0.0, 0.0, -9.8)), around(SEABED), thrust)
+    found = boundary_wrench(vehicle, rest((0.0, 0.0, -9.8)), around(SEABED), thrust)
     lift = 20 * ratio(0.277, T200)
     assert found == pytest.approx([0, 0, lift, 0.109 * lift, 0, 0], abs=1e-9)
 
@@ -264,7 +265,7 @@ def test_the_boundary_force_is_the_api_of_every_thruster_and_plane(vehicle):
                 push = rotation.T @ on_rotor
                 total += np.concatenate([push, np.cross(place, push)])
         environment = around(SEABED, WALL, jets=JetLaw(mode))
-        found = boundary(vehicle, state, environment, thrust)
+        found = boundary_wrench(vehicle, state, environment, thrust)
         assert found == pytest.approx(total, abs=1e-9)
         assert np.abs(found).max() > 1e-3
 
@@ -273,12 +274,12 @@ def test_the_surface_is_a_boundary_where_asked_for_and_follows_the_waves():
     vehicle = vehicle_of('bluerov2')
     thrust = np.array([0, 0, 0, 0, 20.0, 20.0])  # down: the jets go up
     state = rest((0.0, 0.0, -0.3))
-    assert not boundary(vehicle, state, around(), thrust).any()
-    calm = boundary(vehicle, state, around(water_surface=True), thrust)
+    assert not boundary_wrench(vehicle, state, around(), thrust).any()
+    calm = boundary_wrench(vehicle, state, around(water_surface=True), thrust)
     assert calm[2] == pytest.approx(-40 * ratio(0.3 - 0.077, T200))
     waves = regular_waves(0.2, 5.0)
     scene = Scene(water_surface=True)
-    rough = boundary(vehicle, state, Environment(scene=scene, waves=waves).at(0.0), thrust)
+    rough = boundary_wrench(vehicle, state, Environment(scene=scene, waves=waves).at(0.0), thrust)
     assert rough[2] == pytest.approx(-40 * ratio(0.4 - 0.077, T200), rel=1e-3)
 
 
@@ -287,15 +288,15 @@ def test_the_surface_is_a_boundary_where_asked_for_and_follows_the_waves():
 def test_far_surfaces_are_left_out_without_a_difference(position):
     vehicle, scene = vehicle_of('bluerov2'), load_environment('deep_rock').scene
     lifted = State(np.array(position) - (0, 0, 45), np.array([0, 0, 0, 1.0]), np.zeros(6))
-    alone = boundary(vehicle, lifted, Environment(scene=scene), np.full(6, 30.0))
+    alone = boundary_wrench(vehicle, lifted, Environment(scene=scene), np.full(6, 30.0))
     stacked = State(*(x[None] for x in lifted))
-    whole = boundary(vehicle, stacked, Environment(scene=scene), np.full((1, 6), 30.0))
+    whole = boundary_wrench(vehicle, stacked, Environment(scene=scene), np.full((1, 6), 30.0))
     assert alone == pytest.approx(whole[0], abs=1e-12)
 
 
 def test_no_scene_no_force():
     vehicle = vehicle_of('bluerov2')
-    assert not boundary(vehicle, rest(), Environment(), np.full(6, 40.0)).any()
+    assert not boundary_wrench(vehicle, rest(), Environment(), np.full(6, 40.0)).any()
     simulation = Simulation(vehicle)
     assert 'boundary' not in simulation.tick(np.full(6, 1600.0)).sources
 
@@ -316,12 +317,12 @@ def test_batches_and_other_array_libraries():
         np.zeros((5, 6)),
     )
     thrust = rng.normal(0, 20, (5, 6))
-    batch = boundary(vehicle, states, environment, thrust)
+    batch = boundary_wrench(vehicle, states, environment, thrust)
     assert batch.shape == (5, 6)
     for i in range(5):
-        single = boundary(vehicle, State(*(x[i] for x in states)), environment, thrust[i])
+        single = boundary_wrench(vehicle, State(*(x[i] for x in states)), environment, thrust[i])
         assert batch[i] == pytest.approx(single, abs=1e-12)
-    strict = boundary(
+    strict = boundary_wrench(
         vehicle, State(*(xp.asarray(x) for x in states)), environment, xp.asarray(thrust)
     )
     assert np.asarray(strict) == pytest.approx(batch, abs=1e-12)
@@ -341,7 +342,7 @@ def test_batches_and_other_array_libraries():
 def test_the_push_is_never_more_than_the_thrusts(position, rpy):
     vehicle = vehicle_of('bluerov2')
     state = State(np.array(position), quaternion_from_rpy(*rpy), np.zeros(6))
-    found = boundary(vehicle, state, around(SEABED, WALL), np.full(6, 20.0))
+    found = boundary_wrench(vehicle, state, around(SEABED, WALL), np.full(6, 20.0))
     assert np.linalg.norm(found[:3]) <= 2 * 6 * 20
 
 
@@ -444,7 +445,7 @@ def pushed(*planes):
     )
     vehicle = vehicle_of('bluerov2')
     thrust = 20.0 * np.sign(vehicle.thrusters.axis[:, 2])
-    return boundary(vehicle, rest((0.0, 0.0, 0.2)), Environment(scene=scene), thrust)
+    return boundary_wrench(vehicle, rest((0.0, 0.0, 0.2)), Environment(scene=scene), thrust)
 
 
 def test_surfaces_at_the_same_place_act_as_one():

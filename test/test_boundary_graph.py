@@ -14,7 +14,7 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.physics.boundary import boundary
+from marine_sim_ros.physics.boundary import boundary_wrench
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
@@ -54,7 +54,7 @@ def _check_wrenches(topics):
     environment = load_environment('pool')
     for stamp, message in wrenches.items():
         thrust = np.array(thrusts[stamp].effort)
-        found = boundary(vehicle, state_of(odoms[stamp]), environment, thrust)
+        found = boundary_wrench(vehicle, state_of(odoms[stamp]), environment, thrust)
         assert np.array_equal(found, numbers(message))
     assert np.abs([numbers(m) for m in wrenches.values()]).max() > 0.5
 
@@ -96,7 +96,7 @@ def under_way(odometer):
 
 @pytest.mark.clock
 def test_lost_thrusters_are_held_and_taken_in_again(processes, tmp_path):
-    from marine_sim_ros.bench.odometer import Odometer
+    from marine_sim_ros.bench.graph import Odometer
 
     scenario = tmp_path / 'corner.yaml'
     scenario.write_text(SCENARIO.format(duration=600.0))

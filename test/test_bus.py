@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from marine_sim_ros.ros.base import bus as module
-from marine_sim_ros.ros.base.bus import FIRST, PERIOD, Bus, Outlet
+from marine_sim_ros.ros.base.bus import FIRST_MESSAGES, UNHEARD_PERIOD, Bus, Outlet
 
 
 class Publisher:
@@ -41,10 +41,10 @@ def outlet(clock):
 
 def test_a_message_is_wanted_while_dds_keeps_it_and_then_where_somebody_listens(outlet):
     publisher, bus, out = outlet
-    for tick in range(FIRST):
+    for tick in range(FIRST_MESSAGES):
         assert out.wanted
         out.publish(tick)
-    assert publisher.sent == list(range(FIRST))
+    assert publisher.sent == list(range(FIRST_MESSAGES))
     assert not out.wanted
     publisher.listeners = 1  # whoever comes late gets the next one
     assert out.wanted
@@ -62,30 +62,30 @@ def test_a_message_is_wanted_while_dds_keeps_it_and_then_where_somebody_listens(
 
 def test_where_nobody_listens_dds_gets_a_new_message_now_and_then(outlet, clock):
     publisher, _, out = outlet
-    for tick in range(FIRST):
+    for tick in range(FIRST_MESSAGES):
         out.publish(tick)
-    for tick in range(FIRST, FIRST + 200):  # at 200 Hz
+    for tick in range(FIRST_MESSAGES, FIRST_MESSAGES + 200):  # at 200 Hz
         clock[0] += 0.005
         if out.wanted:
             out.publish(tick)
-    later = publisher.sent[FIRST:]
-    assert 0.8 <= len(later) * PERIOD / (200 * 0.005) <= 1
-    assert max(b - a for a, b in pairwise(later)) <= PERIOD / 0.005 + 1
+    later = publisher.sent[FIRST_MESSAGES:]
+    assert 0.8 <= len(later) * UNHEARD_PERIOD / (200 * 0.005) <= 1
+    assert max(b - a for a, b in pairwise(later)) <= UNHEARD_PERIOD / 0.005 + 1
 
 
 @pytest.mark.parametrize('bus', [None, Bus()])
 def test_what_a_node_may_wait_for_is_always_sent(bus):
     publisher = Publisher()
     out = Outlet(publisher, bus, always=True)
-    for tick in range(3 * FIRST):
+    for tick in range(3 * FIRST_MESSAGES):
         assert out.wanted
         out.publish(tick)
-    assert publisher.sent == list(range(3 * FIRST))
+    assert publisher.sent == list(range(3 * FIRST_MESSAGES))
 
 
 def test_numbers_come_to_who_reads_them_without_a_message(outlet):
     publisher, bus, out = outlet
-    for _ in range(FIRST):
+    for _ in range(FIRST_MESSAGES):
         out.publish(None)
     read, heard = [], []
     bus.subscribe_numbers('/odom', read.append)
@@ -93,7 +93,7 @@ def test_numbers_come_to_who_reads_them_without_a_message(outlet):
     out.publish_numbers(5_000_000, [1.0, 2.0])
     assert not out.wanted
     bus.run(bus.pending)
-    assert (read, heard, len(publisher.sent)) == ([(5_000_000, [1.0, 2.0])], [], FIRST)
+    assert (read, heard, len(publisher.sent)) == ([(5_000_000, [1.0, 2.0])], [], FIRST_MESSAGES)
 
 
 def test_who_records_gets_bytes_and_no_node_has_to_take_messages():

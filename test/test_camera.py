@@ -17,13 +17,11 @@ from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import MissingPackageError, ModelError, ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
-from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.optics import WATER_TYPES, WaterOptics
+from marine_sim_ros.environment.environment import WATER_TYPES, Environment, WaterOptics
 from marine_sim_ros.environment.rays import first_hits
 from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.model.vehicle import Frame, Sensor
-from marine_sim_ros.scene.obstacles import Obstacle
-from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.camera.camera import Camera, lens_of

@@ -13,9 +13,15 @@ from graph import stamp_of
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sensors import SENSORS
-from marine_sim_ros.sensors.camera.labels import OTHER_VEHICLE, PAYLOAD, TETHER, label
-from marine_sim_ros.sensors.camera.own_looks import OwnLooks
-from marine_sim_ros.sensors.neighbours import among, body_of
+from marine_sim_ros.sensors.seen_bodies import (
+    OTHER_VEHICLE,
+    PAYLOAD,
+    TETHER_LABEL,
+    OwnParts,
+    body_of,
+    label,
+    with_vehicles,
+)
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
@@ -89,7 +95,7 @@ def test_simulate_shows_the_other_vehicles_of_a_fleet(fleet):
     wanted = {
         label(OTHER_VEHICLE, 0),
         label(OTHER_VEHICLE, 1),
-        label(TETHER, 1),
+        label(TETHER_LABEL, 1),
         label(PAYLOAD, 0),
     }
     assert wanted <= set(np.unique(series['segmentation'][-1]))
@@ -104,12 +110,12 @@ def test_simulate_shows_the_other_vehicles_of_a_fleet(fleet):
     assert np.ptp(heavy.sensors.inputs.payloads[:, 0, 2]) > 1e-3
     environment = load_environment(str(fleet[1])).at(stamp * 1e-9)
     own = run.sensors._vehicle
-    environment = replace(environment, looks=OwnLooks(own))
+    environment = replace(environment, looks=OwnParts(own))
     (sensor,) = (s for s in own.sensors if s.name == 'ahead')
     expected = SENSORS['camera'].measure(
         sensor,
         State(run.position[i], run.orientation[i], run.velocity[i]),
-        among(environment, bodies, {'heavy': state}, {'heavy': inputs}),
+        with_vehicles(environment, bodies, {'heavy': state}, {'heavy': inputs}),
         run.sensors.inputs.at(i)._replace(payloads=inputs.payloads),
     )['segmentation']
     # But for the third vehicle.

@@ -13,12 +13,10 @@ import pytest
 from marine_sim_ros.core.errors import MissingPackageError, ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
-from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.optics import WaterOptics
+from marine_sim_ros.environment.environment import Environment, WaterOptics
 from marine_sim_ros.environment.reader import parse_environment
 from marine_sim_ros.model.vehicle import Frame, Sensor
-from marine_sim_ros.scene.fiducials import FAMILIES, Fiducial
-from marine_sim_ros.scene.obstacles import Obstacle
+from marine_sim_ros.scene.obstacles import FAMILIES, Fiducial, Obstacle
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.camera.camera import Camera, lens_of

@@ -17,8 +17,7 @@ from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.sensors import SENSORS, SensorInputs, needs_of
 from marine_sim_ros.sensors.camera.camera import Camera, lens_of
-from marine_sim_ros.sensors.camera.labels import OWN_VEHICLE, PAYLOAD, TETHER, label
-from marine_sim_ros.sensors.camera.own_looks import OwnLooks
+from marine_sim_ros.sensors.seen_bodies import OWN_VEHICLE, PAYLOAD, TETHER_LABEL, OwnParts, label
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
 
@@ -70,7 +69,7 @@ def test_the_lens_is_the_pinhole_of_the_test():
 @pytest.mark.parametrize('shoulder', [0.5, 0.9, 1.3])
 def test_the_arm_is_where_its_joints_are(shoulder):
     vehicle = vehicle_of('bluerov2_heavy', arm='true')
-    environment = Environment(looks=OwnLooks(vehicle))
+    environment = Environment(looks=OwnParts(vehicle))
     still = SensorInputs.none()
     zero, moved = (
         taken(environment, still._replace(joints=joints))['segmentation'] == OWN_VEHICLE
@@ -93,15 +92,15 @@ def test_the_arm_is_where_its_joints_are(shoulder):
 
 def test_the_tether_is_where_its_nodes_are():
     vehicle = vehicle_of('bluerov2', tether='fathom')
-    environment = Environment(looks=OwnLooks(vehicle))
+    environment = Environment(looks=OwnParts(vehicle))
     along = np.linspace(-0.3, 1.1, 15)
     own = np.stack([along, 0.3 + 0.2 * along, -0.55 + 0.4 * (along - 0.4) ** 2], axis=-1)
     inputs = SensorInputs.none()._replace(tether=in_map(own))
     labels = taken(environment, inputs)['segmentation']
-    assert not np.any(taken(environment, SensorInputs.none())['segmentation'] == TETHER)
+    assert not np.any(taken(environment, SensorInputs.none())['segmentation'] == TETHER_LABEL)
     fine = np.linspace(0, 14, 5001)
     places = np.stack([np.interp(fine, np.arange(15), column) for column in own.T], axis=-1)
-    pixels, seen = projected(places), labels == label(TETHER, 0)
+    pixels, seen = projected(places), labels == label(TETHER_LABEL, 0)
     for column in range(20, 350, 10):
         rows = np.nonzero(seen[:, column])[0]
         expected = np.interp(column, pixels[:, 0], pixels[:, 1])
@@ -143,7 +142,7 @@ def test_a_payload_is_in_the_gripper_and_where_it_was_let_go(tmp_path):
     assert held[0] == 0
     assert held[-1] == 0
     assert inputs.payloads[0, 1, :3] == pytest.approx([0.62, 0.0, -10.1])
-    around = replace(environment, looks=OwnLooks(vehicle))
+    around = replace(environment, looks=OwnParts(vehicle))
 
     def seen(i, number):
         state = State(run.position[i], run.orientation[i], run.velocity[i])

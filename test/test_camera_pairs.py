@@ -13,29 +13,28 @@ from test_camera import camera, decoded, pixels, taken
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
-from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.optics import WaterOptics
+from marine_sim_ros.environment.environment import Environment, WaterOptics
 from marine_sim_ros.environment.rays import first_hits
 from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.model.library import load_vehicle
-from marine_sim_ros.scene.obstacles import Obstacle
-from marine_sim_ros.scene.planes import Plane
-from marine_sim_ros.scene.rays import cast
+from marine_sim_ros.scene.obstacles import Obstacle, Plane
+from marine_sim_ros.scene.rays import cast_rays
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.camera.camera import lens_of
-from marine_sim_ros.sensors.camera.labels import (
-    NOTHING,
+from marine_sim_ros.sensors.seen_bodies import (
+    NO_LABEL,
     OBSTACLE,
     OTHER_VEHICLE,
     OWN_VEHICLE,
     PLANE,
     SURFACE,
     TERRAIN,
+    body_of,
     label,
+    with_vehicles,
 )
-from marine_sim_ros.sensors.neighbours import among, body_of
 
 pytestmark = pytest.mark.usefixtures('renderer')
 SMALL = {'width': 160.0, 'height': 120.0}
@@ -147,7 +146,7 @@ def test_labels_are_those_of_the_ray_caster(environment, position, rpy):
         return np.asarray(hits.distance)
 
     whole = distances(scene)
-    expected = np.full(labels.shape, NOTHING)
+    expected = np.full(labels.shape, NO_LABEL)
     for number, part in alone:
         expected[np.isclose(distances(part), whole, rtol=0, atol=1e-6) & np.isfinite(whole)] = (
             number
@@ -170,11 +169,11 @@ def test_walls_of_a_pool_end_at_a_rim():
     lens = lens_of(sensor.spec)
     rays = lens.directions(pixels(lens))
     d = rays @ (rotation_matrix(quaternion_from_rpy(*rpy)) @ sensor.rotation).T
-    hits = cast(environment.scene, place, d, 200.0)
+    hits = cast_rays(environment.scene, place, d, 200.0)
     with np.errstate(divide='ignore'):
         level = np.where(d[..., 2] < 0, -place[2] / d[..., 2], np.inf)
     level[level > 200.0] = np.inf
-    numbers = [NOTHING, *(label(PLANE, i) for i in range(len(environment.scene.planes)))]
+    numbers = [NO_LABEL, *(label(PLANE, i) for i in range(len(environment.scene.planes)))]
     expected = np.array(numbers)[np.asarray(hits.surface, int) + 1]
     expected[level < hits.distance] = SURFACE
     behind = (hits.normal[..., 2] == 1.0) & (hits.distance < level)  # two walls' where they meet
@@ -187,7 +186,7 @@ def test_walls_of_a_pool_end_at_a_rim():
     walls = np.asarray(hits.surface)[near & (expected > SURFACE)]
     assert np.sum(behind & near) > 200
     assert len(np.unique(walls)) >= 3
-    assert np.mean(expected == NOTHING) > 0.1  # the sky
+    assert np.mean(expected == NO_LABEL) > 0.1  # the sky
 
 
 def test_labels_tell_vehicles_apart():
@@ -201,7 +200,7 @@ def test_labels_tell_vehicles_apart():
     }
     block = Obstacle('block', 'box', [0.2, 4.0, 0.2], [3.0, 0.0, -3.5])
     environment = replace(
-        among(Environment(scene=Scene(obstacles=(block,))), bodies, states),
+        with_vehicles(Environment(scene=Scene(obstacles=(block,))), bodies, states),
         looks=Appearance(vehicle).parts,
     )
     sensor = camera(segmentation=1.0, **SMALL)
@@ -210,7 +209,7 @@ def test_labels_tell_vehicles_apart():
     found = taken(sensor, environment, (0.0, 0.0, -3.0))['segmentation']
     left, right = found[:, :80], found[:, 80:]
     assert set(np.unique(found)) == {
-        NOTHING,
+        NO_LABEL,
         SURFACE,
         label(OBSTACLE, 0),
         label(OWN_VEHICLE, 0),

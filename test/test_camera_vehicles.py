@@ -12,14 +12,13 @@ import pytest
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
-from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.optics import WaterOptics
+from marine_sim_ros.environment.environment import Environment, WaterOptics
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.camera.camera import Camera, lens_of
-from marine_sim_ros.sensors.camera.triangles import tree_of
-from marine_sim_ros.sensors.neighbours import body_of
+from marine_sim_ros.sensors.camera.render_input import bounding_tree
+from marine_sim_ros.sensors.seen_bodies import body_of
 
 pytestmark = pytest.mark.usefixtures('renderer')
 
@@ -95,7 +94,7 @@ def test_depths_of_another_vehicle_are_those_of_trimesh(name, away, lens):
 
 def test_a_tree_has_every_triangle_once_in_a_box_that_holds_it():
     corners = np.random.default_rng(3).normal(size=(137, 3, 3))
-    rows = tree_of(corners)
+    rows = bounding_tree(corners)
     nodes, found = int(rows[0, 3]), []
     for i in range(0, nodes, 2):
         low, high = rows[i], rows[i + 1]

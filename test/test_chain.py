@@ -8,15 +8,16 @@ import pytest
 from arm_vehicles import WATER, angles, two_links
 
 from marine_sim_ros.core.spatial import momentum_rate
-from marine_sim_ros.physics.arm.chain import bias, chain_of, generalized_mass, twists
-from marine_sim_ros.physics.arm.manipulator import arm_inertia, arm_momentum, link_poses
+from marine_sim_ros.physics.arm.chain import bias_forces, generalized_mass, link_twists, make_chain
+from marine_sim_ros.physics.arm.links import link_poses
+from marine_sim_ros.physics.arm.manipulator import arm_inertia, arm_momentum
 
 KINDS = [('revolute', 'revolute'), ('prismatic', 'revolute'), ('revolute', 'prismatic')]
 
 
 def parts(vehicle, q, added=False):
     arm = vehicle.manipulator
-    chain = chain_of(arm, *link_poses(arm, q)[:2])
+    chain = make_chain(arm, *link_poses(arm, q)[:2])
     inertia = arm.link_mass + (arm.articulation.added_mass if added else 0)
     return chain, arm.body.matrix, inertia
 
@@ -45,7 +46,7 @@ def test_links_add_nothing_to_the_work_of_the_forces(seed, kinds):
     after, before = (generalized_mass(*parts(vehicle, q + s * rate, True)) for s in (h, -h))
     power = u @ (after - before) @ u / (4 * h)
     chain, base, inertia = parts(vehicle, q, True)
-    assert u @ bias(chain, base, inertia, velocity, rate) == pytest.approx(power, abs=1e-7)
+    assert u @ bias_forces(chain, base, inertia, velocity, rate) == pytest.approx(power, abs=1e-7)
     assert abs(power) > 1e-3
 
 
@@ -59,7 +60,7 @@ def test_forces_of_the_base_are_the_rate_of_the_whole_momentum(kinds):
     chain, base, inertia = parts(vehicle, q, True)
     momentum = (generalized_mass(chain, base, inertia) @ u)[:6]
     expected = ((after - before) @ u)[:6] / (2 * h) + momentum_rate(velocity, momentum)
-    found = bias(chain, base, inertia, velocity, rate)[:6]
+    found = bias_forces(chain, base, inertia, velocity, rate)[:6]
     assert found == pytest.approx(expected, abs=1e-7)
 
 
@@ -76,7 +77,7 @@ def test_efforts_follow_from_lagrange(seed):
     change = ((mass(q + h * rate) - mass(q - h * rate)) @ u)[6:] / (2 * h)
     slope = [u @ (mass(q + h * e) - mass(q - h * e)) @ u / (4 * h) for e in np.eye(2)]
     chain, base, inertia = parts(vehicle, q, True)
-    found = bias(chain, base, inertia, velocity, rate)[6:]
+    found = bias_forces(chain, base, inertia, velocity, rate)[6:]
     assert found == pytest.approx(change - slope, abs=1e-7)
 
 
@@ -87,7 +88,7 @@ def test_twists_are_the_motion_of_points():
     there, back = (link_poses(arm, q + s * rate) for s in (h, -h))
     moved = (there.translation - back.translation) / (2 * h)
     poses = link_poses(arm, q)
-    relative = twists(chain_of(arm, *poses[:2]), np.zeros(6), rate)
+    relative = link_twists(make_chain(arm, *poses[:2]), np.zeros(6), rate)
     spun = relative[:, :3] + np.cross(relative[:, 3:], poses.translation)
     assert spun == pytest.approx(moved, abs=1e-8)
 
@@ -109,7 +110,7 @@ def test_pinocchio_finds_the_same_efforts_and_accelerations(kinds):
         chain, base, inertia = parts(vehicle, q)
         mass, more = (
             generalized_mass(chain, base, inertia),
-            bias(chain, base, inertia, velocity, rate),
+            bias_forces(chain, base, inertia, velocity, rate),
         )
         assert mass @ acceleration + more == pytest.approx(expected, abs=1e-10)
         found = np.linalg.solve(mass, expected - more)

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from marine_sim_ros.core.child_process import end_child
+from marine_sim_ros.core.processes import end_child
 
 STUBBORN = """
 import signal, time

@@ -8,13 +8,11 @@ from doc_blocks import PART
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marine_sim_ros.core.choices import expected_one_of, nearest
-from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.errors import MarineSimError, expected_one_of, nearest_name
 from marine_sim_ros.environment.reader import parse_environment
-from marine_sim_ros.faults.fitting import unfit
-from marine_sim_ros.faults.reading import parse_faults
+from marine_sim_ros.faults.reading import parse_faults, unsuited_fault
 from marine_sim_ros.model.library import load_vehicle
-from marine_sim_ros.ros.launching.arguments import ignored
+from marine_sim_ros.ros.launching.arguments import unknown_argument_warnings
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
@@ -54,7 +52,7 @@ def test_readers_offer_the_nearest_name(read, name):
 
 def test_a_fault_offers_the_nearest_thruster():
     faults = parse_faults('- {at: 1.0, thruster: thrster_2}')
-    assert "did you mean 'thruster_2'?" in unfit(faults, load_vehicle('bluerov2'))
+    assert "did you mean 'thruster_2'?" in unsuited_fault(faults, load_vehicle('bluerov2'))
 
 
 @pytest.mark.parametrize(
@@ -62,14 +60,14 @@ def test_a_fault_offers_the_nearest_thruster():
     [('senario', 'scenario:=?'), ('Vehicle', 'vehicle:=?'), ('nothing_like_it', '--show-args')],
 )
 def test_a_launch_argument_offers_the_nearest_one(name, hint):
-    (line,) = ignored([name], alone=True)
+    (line,) = unknown_argument_warnings([name], alone=True)
     assert hint in line
 
 
 @settings(max_examples=30)
 @given(st.text(max_size=30), st.lists(st.text(min_size=1, max_size=12), max_size=8))
 def test_the_nearest_name_is_one_of_them(word, names):
-    assert nearest(word, names) in (*names, '')
+    assert nearest_name(word, names) in (*names, '')
     assert expected_one_of(word, names).endswith(', '.join(names) or 'none')
 
 

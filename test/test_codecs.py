@@ -21,15 +21,9 @@ from nav_msgs.msg import Odometry  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
-from marine_sim_ros.core.state import State  # noqa: E402
-from marine_sim_ros.ros.messages.codecs import LAYOUTS, Template, read  # noqa: E402
-from marine_sim_ros.ros.messages.convert import (  # noqa: E402
-    odometry_numbers,
-    set_stamp,
-    set_transform,
-    stamp_ns,
-    wrench_from,
-)
+from marine_sim_ros.core.state import State, stamp_ns  # noqa: E402
+from marine_sim_ros.ros.codecs import MESSAGE_LAYOUTS, MessageTemplate, read_numbers  # noqa: E402
+from marine_sim_ros.ros.conversion import odometry_numbers, set_stamp, set_transform, wrench_from  # noqa: E402
 
 pytestmark = pytest.mark.ros
 serialize, deserialize = (
@@ -74,7 +68,7 @@ def swapped(kind, data):
     """Return a message in the other byte order, written field by field."""
     other = bytearray(data)
     other[1] = 0
-    layout, at = LAYOUTS[kind], 4
+    layout, at = MESSAGE_LAYOUTS[kind], 4
     other[at : at + 8] = struct.pack('>iI', *struct.unpack_from('<iI', data, at))
     at += 8
     for _ in range(layout.strings):
@@ -94,8 +88,8 @@ def test_what_rclpy_wrote_is_read(data, kind, stamp, frame, child, covariance):
     numbers = data.draw(numbers_of(kind))
     message = message_of(kind, stamp, (frame, child), numbers, covariance)
     sent = serialize(message)
-    assert read(kind, sent) == (stamp, tuple(numbers))
-    assert read(kind, swapped(kind, sent)) == (stamp, tuple(numbers))
+    assert read_numbers(kind, sent) == (stamp, tuple(numbers))
+    assert read_numbers(kind, swapped(kind, sent)) == (stamp, tuple(numbers))
     assert stamp_ns(message.header.stamp) == stamp
     assert TAKEN[kind](message) == tuple(numbers)
 
@@ -104,7 +98,7 @@ def test_what_rclpy_wrote_is_read(data, kind, stamp, frame, child, covariance):
 @given(st.data(), KINDS, STAMPS, NAMES, NAMES)
 def test_rclpy_reads_what_is_written(data, kind, stamp, frame, child):
     first, second = (data.draw(numbers_of(kind)) for _ in range(2))
-    template = Template(message_of(kind, 0, (frame, child), first))
+    template = MessageTemplate(message_of(kind, 0, (frame, child), first))
     for numbers in (first, second):
         written = template.write(stamp, numbers)
         wanted = message_of(kind, stamp, (frame, child), numbers)
@@ -119,12 +113,12 @@ def test_a_transform(stamp, frame, child, pose):
     transform = TransformStamped(child_frame_id=child)
     transform.header.frame_id = frame
     message = tf2.TFMessage(transforms=[transform])
-    template = Template(message)
+    template = MessageTemplate(message)
     set_stamp(transform.header.stamp, stamp)
     set_transform(transform, state([*pose, *[0.0] * 6]))
     written = template.write(stamp, pose)
     assert deserialize(written, tf2.TFMessage) == message
-    assert read(tf2.TFMessage, written) == (stamp, tuple(pose))
+    assert read_numbers(tf2.TFMessage, written) == (stamp, tuple(pose))
 
 
 @settings(deadline=None)
@@ -132,12 +126,12 @@ def test_a_transform(stamp, frame, child, pose):
 def test_messages_that_are_a_stamp(stamp, frame):
     for message in (Clock(), Time(), Header(frame_id=frame)):
         kind = type(message)
-        written = Template(message).write(stamp, ())
+        written = MessageTemplate(message).write(stamp, ())
         own = {Clock: lambda m: m.clock, Time: lambda m: m, Header: lambda m: m.stamp}[kind]
         set_stamp(own(message), stamp)
         assert deserialize(written, kind) == message
-        assert read(kind, written) == read(kind, serialize(message)) == (stamp, ())
-    assert read(Time, Template(Time()).write(-(10**9), ())) == (-(10**9), ())
+        assert read_numbers(kind, written) == read_numbers(kind, serialize(message)) == (stamp, ())
+    assert read_numbers(Time, MessageTemplate(Time()).write(-(10**9), ())) == (-(10**9), ())
 
 
 @settings(deadline=None)
@@ -148,7 +142,7 @@ def test_other_bytes_are_refused_by_one_line(data, kind, other):
     short = sent[: data.draw(st.integers(0, len(sent) - 1))]
     for wrong in (short, other, sent[:1] + b'\x07' + sent[2:]):
         with pytest.raises(ValueError, match=f'are no {kind.__name__}') as told:
-            read(kind, wrong)
+            read_numbers(kind, wrong)
         assert '\n' not in str(told.value)
 
 
@@ -157,13 +151,13 @@ def test_a_string_longer_than_its_message_is_refused(kind):
     sent = bytearray(serialize(message_of(kind, 1, ('map', ''), [0.0] * COUNTS[kind])))
     struct.pack_into('<I', sent, 12, 2**32 - 1)
     with pytest.raises(ValueError, match='dropped'):
-        read(kind, bytes(sent))
+        read_numbers(kind, bytes(sent))
 
 
 def test_a_node_drops_broken_bytes_and_answers_other_senders(processes, ros_environment):
     from diagnostic_msgs.msg import DiagnosticArray
 
-    from marine_sim_ros.ros.messages.topics import LOCKSTEP
+    from marine_sim_ros.ros.topics import LOCKSTEP
     from marine_sim_ros.sim.graph import describe
     from marine_sim_ros.sim.options import RunOptions
 

@@ -11,9 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.comparison import COLUMNS, compare, lookup, markdown, plain
-from marine_sim_ros.analysis.experiments import experiment_names, load_experiment, parse_experiment
-from marine_sim_ros.analysis.trim import balance_metrics, trim
+from marine_sim_ros.analysis.evaluation import balance_metrics, trim_angles
+from marine_sim_ros.analysis.experiments import (
+    COMPARISON_COLUMNS,
+    compare_metrics,
+    experiment_names,
+    find_metric,
+    load_experiment,
+    markdown_comparison,
+    parse_experiment,
+    plain_comparison,
+)
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.model.library import vehicle_names
 
@@ -25,7 +33,7 @@ def rows(*lines):
 
 
 def one(line, value):
-    return compare(rows(f'name: n, metric: m, unit: m, {line}'), {'m': value})[0]
+    return compare_metrics(rows(f'name: n, metric: m, unit: m, {line}'), {'m': value})[0]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +62,7 @@ def test_verdicts(line, value, verdict, within):
     assert found.verdict == verdict
     assert found.within is within
     assert found.ours == value
-    assert len(found.cells()) == len(COLUMNS)
+    assert len(found.cells()) == len(COMPARISON_COLUMNS)
 
 
 def test_cells():
@@ -69,10 +77,10 @@ def test_cells():
 
 def test_lookup():
     metrics = {'a': {'b': 1.5, 'c': None}, 'd': 2, 'turn': None, 'ok': True}
-    assert lookup(metrics, 'a.b') == 1.5
-    assert lookup(metrics, 'd') == 2.0
-    assert lookup(metrics, 'a.c') is None
-    assert lookup(metrics, 'turn.radius_m') is None
+    assert find_metric(metrics, 'a.b') == 1.5
+    assert find_metric(metrics, 'd') == 2.0
+    assert find_metric(metrics, 'a.c') is None
+    assert find_metric(metrics, 'turn.radius_m') is None
     for path, expected in {
         'a.x': "a has no 'x'; it has b, c",
         'z': "metrics has no 'z'; it has a, d",
@@ -81,26 +89,26 @@ def test_lookup():
         'ok': 'expected a number',
     }.items():
         with pytest.raises(ParameterError, match=expected):
-            lookup(metrics, path)
+            find_metric(metrics, path)
 
 
 def test_tables_hold_every_row_and_its_source():
-    several = compare(
+    several = compare_metrics(
         rows(
             'name: first, metric: a, unit: m, printed: 0.11, source: page 40, note: why',
             'name: "a | b", metric: b, unit: s, band: [0, 1]',
         ),
         {'a': 0.05, 'b': 3.0},
     )
-    lines = plain(several).splitlines()
+    lines = plain_comparison(several).splitlines()
     assert len(lines) == 3
-    assert lines[0].split() == [*COLUMNS[:-1]]
+    assert lines[0].split() == [*COMPARISON_COLUMNS[:-1]]
     assert lines[1].split() == ['first', '0.11', '0.050', 'm', 'better', '–']
     assert lines[2].endswith('OUT')
     assert (
         len({line.index(word) for line, word in zip(lines[1:], (' m ', ' s '), strict=True)}) == 1
     )
-    text = markdown(several).splitlines()
+    text = markdown_comparison(several).splitlines()
     assert text[2].endswith('| page 40 (why) |')
     assert 'a \\| b' in text[3]
     assert {line.replace('\\|', '').count('|') for line in text} == {9}
@@ -185,7 +193,7 @@ def test_trim_of_the_thesis_vehicle():
     vehicle = load_vehicle('investigator90', arm='false')
     gravity = vehicle.inertia.center_of_mass
     buoyancy = vehicle.buoyancy.center_of_volume
-    roll, pitch = trim(gravity, buoyancy)
+    roll, pitch = trim_angles(gravity, buoyancy)
     assert math.degrees(pitch) == pytest.approx(-6.52, abs=0.005)
     assert math.degrees(roll) == pytest.approx(-2.20, abs=0.005)
     found = balance_metrics(gravity, buoyancy, roll, pitch, mass=114.46, volume=0.133)
@@ -197,7 +205,7 @@ def test_trim_of_the_thesis_vehicle():
 
 def test_trim_with_the_arm_stretched_out():
     vehicle = load_vehicle('investigator90')
-    _, pitch = trim(vehicle.inertia.center_of_mass, vehicle.buoyancy.center_of_volume)
+    _, pitch = trim_angles(vehicle.inertia.center_of_mass, vehicle.buoyancy.center_of_volume)
     assert math.degrees(pitch) == pytest.approx(6.229, abs=0.001)
 
 
@@ -210,7 +218,7 @@ def test_trim_puts_buoyancy_above_weight(roll, pitch, distance):
         [-math.sin(pitch), math.sin(roll) * math.cos(pitch), math.cos(roll) * math.cos(pitch)]
     )
     gravity = np.array([0.1, -0.2, 0.3])
-    assert trim(gravity, gravity + distance * up) == pytest.approx((roll, pitch), abs=1e-9)
+    assert trim_angles(gravity, gravity + distance * up) == pytest.approx((roll, pitch), abs=1e-9)
     found = balance_metrics(gravity, gravity + distance * up, roll, pitch, mass=1.0, volume=1.0)
     assert found['horizontal_m'] == pytest.approx(0, abs=1e-9)
     assert found['trim_pitch_deg'] == pytest.approx(math.degrees(pitch), abs=1e-6)

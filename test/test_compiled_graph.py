@@ -10,7 +10,7 @@ from missing import command_without
 from test_engine_ticks import FAULTS
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.ros.forces.compiled_graph import CompiledGraph
+from marine_sim_ros.ros.force_node import CompiledGraph
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 

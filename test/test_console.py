@@ -13,26 +13,30 @@ from conftest import OTHERS, VEHICLES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros.console.control_lease import (
+from marine_sim_ros.console.requests import (
     LEASE_TIMEOUT,
+    LOST,
+    OF_PAGE,
     OPERATOR_TIMEOUT,
+    REQUESTS,
+    WAITING,
     ControlLease,
-    beat,
-    expired,
-    leave,
-    silent,
-    take,
+    OperatorInput,
+    Session,
+    is_expired,
+    is_silent,
+    leave_lease,
+    parse_request,
+    renew_lease,
+    take_lease,
 )
-from marine_sim_ros.console.requests import REQUESTS, OperatorInput, parse_request
-from marine_sim_ros.console.scene_visuals import scene_visuals
-from marine_sim_ros.console.session import LOST, OF_PAGE, WAITING, Session
 from marine_sim_ros.console.telemetry import Energy, telemetry_frame
-from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
-from marine_sim_ros.control.attitude import level_velocity
+from marine_sim_ros.console.visuals import scene_visuals, vehicle_visuals
+from marine_sim_ros.control.setpoints import level_velocity
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.faults.kinds import Weak
+from marine_sim_ros.faults.fault_types import Weak
 from marine_sim_ros.model.library import load_vehicle, vehicle_path
 
 MOVES = st.lists(
@@ -50,40 +54,40 @@ def test_one_page_steers_and_keeps_the_seat_until_it_leaves_or_is_taken_over(mov
         now += later
         before = lease
         if what in ('take', 'over'):
-            lease = take(lease, page, page.upper(), now, over=what == 'over')
+            lease = take_lease(lease, page, page.upper(), now, over=what == 'over')
             sits = what == 'over' or before.page in ('', page)
             assert lease == (ControlLease(page, page.upper(), now) if sits else before)
         elif what == 'leave':
-            lease = leave(lease, page)
+            lease = leave_lease(lease, page)
             assert lease == (ControlLease() if before.page == page else before)
         else:
-            lease = beat(lease, page, now)
+            lease = renew_lease(lease, page, now)
             assert lease.page == before.page
-            assert not silent(lease, now) or page != lease.page
-        assert silent(lease, now + OPERATOR_TIMEOUT + 0.01) == bool(lease.page)
-        assert expired(lease, now + LEASE_TIMEOUT + 0.01) == bool(lease.page)
+            assert not is_silent(lease, now) or page != lease.page
+        assert is_silent(lease, now + OPERATOR_TIMEOUT + 0.01) == bool(lease.page)
+        assert is_expired(lease, now + LEASE_TIMEOUT + 0.01) == bool(lease.page)
 
 
 def test_an_empty_seat_hears_nobody():
-    assert beat(ControlLease(), '', 5.0) == ControlLease()
-    assert not silent(ControlLease(), 1e9)
-    assert not expired(ControlLease(), 1e9)
+    assert renew_lease(ControlLease(), '', 5.0) == ControlLease()
+    assert not is_silent(ControlLease(), 1e9)
+    assert not is_expired(ControlLease(), 1e9)
 
 
 def test_silence_stops_long_before_it_costs_control():
-    seat = take(ControlLease(), 'a', 'A', time.monotonic())
-    assert not silent(seat, time.monotonic())
+    seat = take_lease(ControlLease(), 'a', 'A', time.monotonic())
+    assert not is_silent(seat, time.monotonic())
     time.sleep(OPERATOR_TIMEOUT + 0.05)
-    assert silent(seat, time.monotonic())
-    assert not expired(seat, time.monotonic())
-    assert seat == take(seat, 'b', 'B', time.monotonic())  # nobody gets it by asking
-    seat = beat(seat, 'a', time.monotonic())
-    assert not silent(seat, time.monotonic())
-    assert not expired(seat, seat.heard + 9.9)
-    assert expired(seat, seat.heard + 10.1)
+    assert is_silent(seat, time.monotonic())
+    assert not is_expired(seat, time.monotonic())
+    assert seat == take_lease(seat, 'b', 'B', time.monotonic())  # nobody gets it by asking
+    seat = renew_lease(seat, 'a', time.monotonic())
+    assert not is_silent(seat, time.monotonic())
+    assert not is_expired(seat, seat.heard + 9.9)
+    assert is_expired(seat, seat.heard + 10.1)
     # Whoever waits longer for the first waits as long for the second.
-    assert not expired(seat, seat.heard + 50, operator_timeout=60.0)
-    assert expired(seat, seat.heard + 61, operator_timeout=60.0)
+    assert not is_expired(seat, seat.heard + 50, operator_timeout=60.0)
+    assert is_expired(seat, seat.heard + 61, operator_timeout=60.0)
 
 
 ANY = st.recursive(

@@ -7,22 +7,22 @@ import pytest
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.console.requests import parse_request
-from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
-from marine_sim_ros.faults.fitting import unfit
-from marine_sim_ros.faults.kinds import (
+from marine_sim_ros.console.visuals import vehicle_visuals
+from marine_sim_ros.faults.fault_types import (
     SensorBias,
     SensorDelay,
     SensorDropout,
     SensorFreeze,
     SensorSpikes,
 )
+from marine_sim_ros.faults.reading import unsuited_fault
 
 nicegui = pytest.importorskip('nicegui', reason='nicegui: not installed (extra console)')
 
 from nicegui import Client, ui  # noqa: E402
 
-from marine_sim_ros.console.page.panels import Panel  # noqa: E402
-from marine_sim_ros.console.page.sensor_faults import SensorFaults  # noqa: E402
+from marine_sim_ros.console.page.faults import SensorFaults  # noqa: E402
+from marine_sim_ros.console.page.panels import ControlPanel  # noqa: E402
 
 
 @pytest.fixture(scope='module')
@@ -39,7 +39,7 @@ def controls(vehicle):
         asked.append(parse_request({'kind': kind, 'value': value}))
 
     with Client(ui.page('')):
-        yield SensorFaults(Panel(), ask, vehicle_visuals(vehicle)['sensors']), asked
+        yield SensorFaults(ControlPanel(), ask, vehicle_visuals(vehicle)['sensors']), asked
 
 
 def test_every_quantity_of_a_reading_can_be_wrong_and_pictures_cannot(vehicle):
@@ -70,7 +70,7 @@ def test_each_control_asks_for_its_fault_of_the_chosen_sensor(controls, vehicle)
         SensorBias(sensor='imu', quantity='linear_acceleration', size=-3.0),
         SensorSpikes(sensor='imu', quantity='linear_acceleration', size=2.0, share=0.01),
     ]
-    assert unfit(told, vehicle) == ''
+    assert unsuited_fault(told, vehicle) == ''
 
 
 def test_another_sensor_shows_its_own_faults_and_asks_for_nothing(controls):

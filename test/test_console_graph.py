@@ -16,7 +16,7 @@ from processor import PATIENCE, slowed
 from test_console_page import address_of, start
 from test_graph import Watcher
 
-from marine_sim_ros.console.control_lease import OPERATOR_TIMEOUT
+from marine_sim_ros.console.requests import OPERATOR_TIMEOUT
 from marine_sim_ros.sim.graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
 
@@ -36,7 +36,7 @@ class Wire:
     def __init__(self, address, page, path='wire', **options):
         from websockets.sync.client import connect
 
-        from marine_sim_ros.console.page.client import cookie_of
+        from marine_sim_ros.console.page.access import cookie_of
 
         where = address.replace('http', 'ws').split('?')[0]
         self.socket = connect(
@@ -460,7 +460,7 @@ def test_the_token_is_printed_and_stays_out_of_the_graph(processes, ros_environm
     from rclpy.parameter_client import AsyncParameterClient
     from rclpy.qos import DurabilityPolicy, QoSProfile
 
-    from marine_sim_ros.console.page.client import cookie_of
+    from marine_sim_ros.console.page.access import cookie_of
     from marine_sim_ros.core.errors import MarineSimError
 
     spec = next(

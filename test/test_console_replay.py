@@ -15,8 +15,8 @@ from hostile import forget_pages
 from test_analyze import foreign, plain
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.bags.mapping import parse_maps
 from marine_sim_ros.bags.trajectory_writer import write_recording
+from marine_sim_ros.bags.vehicle_record import parse_maps
 from marine_sim_ros.console.replay import Replay
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.environment.reader import load_environment

@@ -22,10 +22,17 @@ from hostile import SCRIPTS, hostile, served, session_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros.console.requests import REQUESTS, Request, parse_request
-from marine_sim_ros.console.session import LOST, OF_PAGE, WAITING, Session
+from marine_sim_ros.console.requests import (
+    LOST,
+    OF_PAGE,
+    REQUESTS,
+    WAITING,
+    Request,
+    Session,
+    parse_request,
+)
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.file_names import file_name
+from marine_sim_ros.core.text import file_name
 
 PAGE = Path(__file__).parents[1] / 'marine_sim_ros' / 'console' / 'page'
 URDF = Path(__file__).parents[1] / 'urdf' / 'simple_rov.urdf'
@@ -39,7 +46,7 @@ class Door:
     def __init__(self, host='127.0.0.1'):
         pytest.importorskip('nicegui')
         from marine_sim_ros.console.page.access import Gate
-        from marine_sim_ros.console.page.tokens import view_token
+        from marine_sim_ros.console.page.links import view_token
 
         self.view = view_token(TOKEN)
         self.gate = Gate(self._app, TOKEN, host=host, port=8060)
@@ -149,7 +156,7 @@ def test_wrong_tokens_wait_and_who_has_a_cookie_does_not():
 
 def test_a_token_is_random_or_of_a_file_that_only_its_owner_reads(tmp_path):
     pytest.importorskip('nicegui')
-    from marine_sim_ros.console.page.tokens import make_token, read_token, view_token, write_token
+    from marine_sim_ros.console.page.links import make_token, read_token, view_token, write_token
 
     assert len({make_token() for _ in range(100)}) == 100
     assert len(make_token()) >= 43  # 256 bit
@@ -279,7 +286,7 @@ def fetch(server, path, cookie='', method='GET', **headers):
 
 
 def test_pages_run_their_own_scripts_alone_and_in_no_frame(console):
-    from marine_sim_ros.console.page.client import cookie_of
+    from marine_sim_ros.console.page.access import cookie_of
 
     server, _ = console
     cookie = cookie_of(server.view_address)
@@ -311,7 +318,7 @@ def test_pages_run_their_own_scripts_alone_and_in_no_frame(console):
      '/openapi.json', '/%00', '/_nicegui/3/components/..%2f..%2f..%2fetc/passwd'],
 )  # fmt: skip
 def test_no_path_leads_to_a_file(console, path):
-    from marine_sim_ros.console.page.client import cookie_of
+    from marine_sim_ros.console.page.access import cookie_of
 
     status, _, body = fetch(console[0], path, cookie_of(console[0].address))
     assert status in (204, 404)
@@ -324,7 +331,7 @@ class Wire:
     def __init__(self, address, page):
         from websockets.sync.client import connect
 
-        from marine_sim_ros.console.page.client import cookie_of
+        from marine_sim_ros.console.page.access import cookie_of
 
         where = address.split('?')[0].replace('http', 'ws')
         self.socket = connect(

@@ -12,13 +12,12 @@ import pytest
 from conftest import OPTIONAL_SENSORS, has
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.console.sensor_drawings import DRAWINGS, RETURN, SIDE
-from marine_sim_ros.console.sensor_readings import READINGS, plain
+from marine_sim_ros.console.sensor_readings import DRAWINGS, READINGS, RETURN, SIDE, plain_reading
 from marine_sim_ros.console.sensor_rows import SensorRow, SensorRows
-from marine_sim_ros.faults.kinds import BarometerDrift, SensorBias
+from marine_sim_ros.faults.fault_types import BarometerDrift, SensorBias
 from marine_sim_ros.sensors import SENSORS
-from marine_sim_ros.sensors.sonar.imaging_sonar import fan_picture
-from marine_sim_ros.sensors.sonar.scanning_sonar import bearing
+from marine_sim_ros.sensors.imaging_sonar import fan_picture
+from marine_sim_ros.sensors.scanning_sonar import bearing
 
 
 @pytest.fixture(scope='module')
@@ -108,7 +107,7 @@ def test_a_type_without_words_shows_its_numbers():
             return dict.fromkeys(self.__dict__, '')
 
     message = Part(header=Part(sec=7), vector=Part(x=0.0, y=-1.5, z=2.0), good=True)
-    assert plain(message) == 'x 0.000, y −1.500, z 2.000, good yes'
+    assert plain_reading(message) == 'x 0.000, y −1.500, z 2.000, good yes'
 
 
 def shows(row, now, **options):
@@ -274,11 +273,11 @@ def test_a_sweep_keeps_the_echoes_where_the_beam_was(vehicle):
 @pytest.mark.skipif(not has('rclpy'), reason='ros: not on this machine')
 def test_the_messages_of_all_sensors_have_words_or_a_drawing(vehicle):
     """Make a message of each topic as its node fills it, and let the row read it."""
-    from marine_sim_ros.ros.messages import topics
+    from marine_sim_ros.ros import topics
 
     for sensor in vehicle.sensors:
-        row = SensorRow(sensor, topics.told_topics(sensor))
-        for name, topic in ((t.name, t) for t in topics.told_topics(sensor)):
+        row = SensorRow(sensor, topics.published_topics(sensor))
+        for name, topic in ((t.name, t) for t in topics.published_topics(sensor)):
             if name in row.wanted and (topic.type in READINGS or len(row.wanted) == 1):
                 feed(row, name, [1.0], topics.sensor_topic(sensor, topic).type())
         found = shows(row, 1.0)

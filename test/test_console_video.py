@@ -29,13 +29,12 @@ def parts_of(data):
 def test_a_stream_has_the_newest_pictures_and_tells_who_is_watched():
     from fastapi import FastAPI
 
-    from marine_sim_ros.console.page.client import cookie_of
-    from marine_sim_ros.console.page.server import Server
-    from marine_sim_ros.console.page.video import video
-    from marine_sim_ros.console.session import Session
+    from marine_sim_ros.console.page.access import cookie_of
+    from marine_sim_ros.console.page.server import Server, add_video_streams
+    from marine_sim_ros.console.requests import Session
 
     session, app = Session({'videos': ['camera']}), FastAPI()
-    video(app, session, 50.0)
+    add_video_streams(app, session, 50.0)
     server = Server(app, '127.0.0.1', 0)
     port = int(server.address.split(':')[2].split('/')[0])
     cookie = cookie_of(server.view_address)

@@ -16,15 +16,20 @@ from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.materials import Materials, parse_materials, shipped_materials
 from marine_sim_ros.physics import FORCES, wrench_sources
-from marine_sim_ros.physics.arm.manipulator import arm_step, joints_at_rest, link_poses, posed
+from marine_sim_ros.physics.arm.links import link_poses
+from marine_sim_ros.physics.arm.manipulator import arm_step, joints_at_rest, pose_vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.physics.contact.contact import contact
-from marine_sim_ros.physics.contact.pairs import hertz_force, linear_stiffness, pair_table
-from marine_sim_ros.physics.contact.touch import layout, near_touches, touches
+from marine_sim_ros.physics.contact.contact import contact_wrench
+from marine_sim_ros.physics.contact.detection import contact_geometry, contacts_within, pair_layout
+from marine_sim_ros.physics.contact.pair_coefficients import (
+    hertz_force,
+    linear_stiffness,
+    pair_table,
+)
 from marine_sim_ros.physics.drag import drag
-from marine_sim_ros.physics.rigid_body import kinetic_energy, step, weight
+from marine_sim_ros.physics.rigid_body import kinetic_energy, rigid_body_step, weight
 from marine_sim_ros.physics.thrusters import thrusters
-from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.scene.obstacles import Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sim.simulation import Simulation
 
@@ -69,12 +74,12 @@ def run(vehicle, environment, state, seconds, push=None, dt=DT):
     """Return all states under contact, weight and buoyancy alone, and the wrenches of contact."""
     states, wrenches, memory, since = [state], [], None, 0.0
     for i in range(round(seconds / dt)):
-        wrench, memory = contact(vehicle, state, environment, memory, dt=since)
+        wrench, memory = contact_wrench(vehicle, state, environment, memory, dt=since)
         total = wrench + weight(vehicle, state, environment)
         total = total + buoyancy(vehicle, state, environment)
         if push is not None:
             total = total + push(i * dt, state)
-        state, since = step(vehicle, state, environment, total, dt), dt
+        state, since = rigid_body_step(vehicle, state, environment, total, dt), dt
         states.append(state)
         wrenches.append(wrench)
     return states, wrenches
@@ -104,7 +109,7 @@ def test_a_sphere_sinks_in_as_far_as_hertz_says():
     vehicle = dry(sphere, mass=112.815 / G)
     environment = replace(ground(), materials=Materials())
     states, _ = run(vehicle, environment, rest((0.0, 0.0, 0.05)), 3.0)
-    gap = touches(vehicle, states[-1], environment).gap
+    gap = contact_geometry(vehicle, states[-1], environment).gap
     assert -gap.min() == pytest.approx(0.143649e-3, rel=1e-3)
 
 
@@ -332,7 +337,7 @@ def test_vehicles_rest_on_sand(name):
         return np.concatenate([down, np.cross(com, down)]) + drag(vehicle, state, environment)
 
     states, _ = run(vehicle, environment, here, 3.0, push)
-    gaps = np.array([touches(vehicle, s, environment).gap.min() for s in states])
+    gaps = np.array([contact_geometry(vehicle, s, environment).gap.min() for s in states])
     assert gaps.min() > -1e-3
     if name != 'surface_vessel':  # it falls over its keel
         assert gaps[-1] <= 1e-6
@@ -350,7 +355,7 @@ def test_bluerov2_rests_on_the_bottom_of_a_pool():
     assert tuple(last.sources) == wrench_sources(vehicle, environment)
     assert last.sources['contact'][2] == pytest.approx(0.98, rel=1e-3)
     assert np.abs(last.state.velocity).max() < 1e-6
-    gap = touches(vehicle, last.state, environment).gap.min()
+    gap = contact_geometry(vehicle, last.state, environment).gap.min()
     assert -1e-3 < gap < 1e-6
 
 
@@ -361,13 +366,13 @@ def test_so_many_points_can_lie_in_a_plane():
 
 
 def test_eight_pairs_of_many_bear_a_vehicle(monkeypatch):
-    monkeypatch.setattr('marine_sim_ros.physics.contact.contact.FEW', 8)
+    monkeypatch.setattr('marine_sim_ros.physics.contact.contact.MAX_PAIRS', 8)
     vehicle, environment = dry(BOX), ground(friction=0.5)
     start = State(np.array([0, 0, 0.15]), quaternion_from_rpy(0.2, 0.1, 0), np.zeros(6))
     states, _ = run(vehicle, environment, start, 2.0)
-    assert len(near_touches(vehicle, states[-1], environment, 0.01)[1]) == 9
+    assert len(contacts_within(vehicle, states[-1], environment, 0.01)[1]) == 9
     assert np.abs(states[-1].velocity).max() < 1e-3
-    assert abs(touches(vehicle, states[-1], environment).gap.min()) < 1e-3
+    assert abs(contact_geometry(vehicle, states[-1], environment).gap.min()) < 1e-3
 
 
 def driven(name, environment, seed, seconds):
@@ -386,7 +391,7 @@ def driven(name, environment, seed, seconds):
             pwm = rng.uniform(1100, 1900, len(rotors))
             kick = size * np.concatenate([rng.normal(0, 150, 3), rng.normal(0, 5, 3)])
             down = size * 80 * rng.uniform()
-        wrench, memory = contact(vehicle, state, environment, memory, dt=since)
+        wrench, memory = contact_wrench(vehicle, state, environment, memory, dt=since)
         output, rotors = thrusters(vehicle, state, environment, rotors, pwm=pwm, dt=since)
         home = -8 * size * state.position * np.array([1.0, 1.0, 0.0]) - np.array([0, 0, down])
         pull = np.concatenate([to_body(state.orientation, home), np.zeros(3)])
@@ -394,7 +399,7 @@ def driven(name, environment, seed, seconds):
         total = total + drag(vehicle, state, environment)
         total = total + weight(vehicle, state, environment)
         total = total + buoyancy(vehicle, state, environment)
-        after, since = step(vehicle, state, environment, total, DT), DT
+        after, since = rigid_body_step(vehicle, state, environment, total, DT), DT
         yield vehicle, state, after, wrench
         state = after
 
@@ -414,7 +419,7 @@ def test_driven_hard_into_the_ground(name, scene):
         # What pushing out of a penetration takes, and forces that changed within the step.
         assert work < 0.02 * vehicle.inertia.mass
         total += work
-        assert touches(vehicle, after, environment).gap.min() > -0.02
+        assert contact_geometry(vehicle, after, environment).gap.min() > -0.02
     assert hits > 20
     assert total < 0
 
@@ -462,10 +467,10 @@ def test_full_thrust_into_rock_gains_no_energy(seconds, dt, deepest, excess):
         others = tick.total - push
         if np.any(push):
             hits += 1
-            free = step(vehicle, state, environment, others, dt)
+            free = rigid_body_step(vehicle, state, environment, others, dt)
             work = float(kinetic_energy(vehicle, after) - kinetic_energy(vehicle, free))
             late = dt * dt * push @ vehicle.inverse_mass_matrix @ (others - before)
-            gap = near_touches(vehicle, state, environment, 0.01)[0].gap
+            gap = contacts_within(vehicle, state, environment, 0.01)[0].gap
             depth = max(depth, -gap.min(initial=0.0))
             out = min(0.2 * dt, depth) * 2 * np.linalg.norm(push)
             assert work < max(late, 0.0) + out + excess
@@ -486,7 +491,7 @@ def test_nothing_passes_a_surface(speed):
     vehicle = dry(BOX)
     energy = kinetic_energy(vehicle, start)
     states, _ = run(vehicle, environment, start, 1.0)
-    gaps = [touches(vehicle, s, environment).gap.min() for s in states]
+    gaps = [contact_geometry(vehicle, s, environment).gap.min() for s in states]
     # Corners turn within a step, as far as ω² r dt²/2 off their tangents.
     fastest = max(np.linalg.norm(s.velocity[3:]) for s in states)
     assert min(gaps) > -1e-3 - (fastest * DT) ** 2
@@ -500,17 +505,17 @@ def test_nothing_passes_a_surface(speed):
 def test_no_wrench_without_a_scene_far_away_and_in_the_first_tick():
     vehicle = vehicle_of('bluerov2')
     state = rest((0.0, 0.0, -1.0))
-    wrench, memory = contact(vehicle, state, Environment(), None, dt=0.0)
+    wrench, memory = contact_wrench(vehicle, state, Environment(), None, dt=0.0)
     assert memory is None
     assert not np.any(wrench)
     environment = load_environment('pool')
-    wrench, memory = contact(vehicle, state, environment, None, dt=DT)
+    wrench, memory = contact_wrench(vehicle, state, environment, None, dt=DT)
     assert not np.any(wrench)
-    wrench, memory = contact(vehicle, state, environment, memory, dt=DT)
+    wrench, memory = contact_wrench(vehicle, state, environment, memory, dt=DT)
     assert not np.any(wrench)
     inside = rest((0.0, 0.0, -4.0))
-    assert not np.any(contact(vehicle, inside, environment, memory, dt=0.0)[0])
-    assert contact(vehicle, inside, environment, memory, dt=DT)[0][2] > 0
+    assert not np.any(contact_wrench(vehicle, inside, environment, memory, dt=0.0)[0])
+    assert contact_wrench(vehicle, inside, environment, memory, dt=DT)[0][2] > 0
     assert FORCES['contact'].impulsive
 
 
@@ -527,9 +532,9 @@ def test_other_array_libraries_give_the_same():
         wrenches = []
         for library in (np, xp):
             states = [State(*map(library.asarray, state)) for state in (before, after)]
-            _, memory = contact(vehicle, states[0], environment, None, dt=0.0)
-            wrench, memory = contact(vehicle, states[1], environment, memory, dt=DT)
-            again, _ = contact(vehicle, states[1], environment, memory, dt=DT)
+            _, memory = contact_wrench(vehicle, states[0], environment, None, dt=0.0)
+            wrench, memory = contact_wrench(vehicle, states[1], environment, memory, dt=DT)
+            again, _ = contact_wrench(vehicle, states[1], environment, memory, dt=DT)
             wrenches.append([np.asarray(wrench), np.asarray(again)])
         expected, found = wrenches
         assert found == pytest.approx(np.array(expected), abs=1e-9 * np.abs(expected).max())
@@ -568,9 +573,9 @@ def test_a_link_that_pushes_into_the_ground_lifts_the_vehicle():
         joints, body, reaction, arm = arm_step(
             vehicle, state, joints, arm, target=target, dt=since
         )
-        push, memory = contact(vehicle, state, environment, memory, dt=since, body=body)
+        push, memory = contact_wrench(vehicle, state, environment, memory, dt=since, body=body)
         total = push + reaction + weight(body, state, environment)
-        state, since = step(body, state, environment, total, DT), DT
+        state, since = rigid_body_step(body, state, environment, total, DT), DT
     assert joints.position[0] == pytest.approx(0.6, abs=1e-3)
     assert np.abs(state.velocity).max() < 1e-4
     turn = rotation_matrix(state.orientation)
@@ -588,7 +593,7 @@ def test_a_link_that_pushes_into_the_ground_lifts_the_vehicle():
     center = turn @ body.inertia.center_of_mass + state.position
     lever = points[end, 0] - rear[0, 0]
     share = 10 * G * (center[0] - rear[0, 0]) / lever
-    pairs = layout(body.contact, environment.scene)
+    pairs = pair_layout(body.contact, environment.scene)
     of_end = pairs.point[memory.pair.astype(int)] == end
     lift = (memory.impulse @ turn.T)[:, 2] / DT
     assert lift[of_end].sum() == pytest.approx(share, rel=0.01)
@@ -600,14 +605,14 @@ def test_the_weight_of_an_arm_counts_where_it_is():
     vehicle = crane(2, '0 0 1')
     assert vehicle.contact.radius.max() == 0.05
     environment = ground(friction=0.5)
-    turned = posed(vehicle, link_poses(vehicle.manipulator, np.array([np.pi / 2])))
+    turned = pose_vehicle(vehicle, link_poses(vehicle.manipulator, np.array([np.pi / 2])))
     assert turned.inertia.center_of_mass == pytest.approx([0.0, 0.06, 0.0], abs=1e-12)
     assert turned.contact.position[-1] == pytest.approx([0.0, 0.3, 0.0], abs=1e-12)
     state, memory, since = rest((0.0, 0.0, 0.1)), None, 0.0
     for _ in range(300):
-        wrench, memory = contact(vehicle, state, environment, memory, dt=since, body=turned)
+        wrench, memory = contact_wrench(vehicle, state, environment, memory, dt=since, body=turned)
         total = wrench + weight(turned, state, environment) + buoyancy(turned, state, environment)
-        state, since = step(turned, state, environment, total, DT), DT
+        state, since = rigid_body_step(turned, state, environment, total, DT), DT
     # It carries 10 kg where they hang: 98 N at y = 0.06, and so the moment about x.
     assert wrench[2] == pytest.approx(10 * G, rel=1e-3)
     assert wrench[3] == pytest.approx(10 * G * 0.06, rel=1e-2)

@@ -11,16 +11,15 @@ from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, to_body
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.model.contact.contact import no_solids
+from marine_sim_ros.model.contact import no_solids
 from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.physics.contact.contact import contact
-from marine_sim_ros.physics.contact.edges import edge_meetings, sphere_meetings
-from marine_sim_ros.physics.contact.touch import near_touches, touches
+from marine_sim_ros.physics.contact.contact import contact_wrench
+from marine_sim_ros.physics.contact.detection import contact_geometry, contacts_within
+from marine_sim_ros.physics.contact.edges import edge_contacts, sphere_contacts
 from marine_sim_ros.physics.drag import drag
-from marine_sim_ros.physics.rigid_body import step, weight
-from marine_sim_ros.scene.edges import ridge_window, ridges
+from marine_sim_ros.physics.rigid_body import rigid_body_step, weight
 from marine_sim_ros.scene.obstacles import Obstacle
-from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.scene.scene import Scene, ridge_window, ridges
 from marine_sim_ros.scene.terrain import HeightMap
 
 DT, G = 0.005, 9.8
@@ -69,7 +68,9 @@ def test_boxes_touch_when_a_linear_program_says_so(vehicle):
         away *= rng.uniform(0.1, 0.5) / np.linalg.norm(away)
         obstacle = Obstacle('box', 'box', rng.uniform(0.02, 0.6, 3), away, turned(rng))
         state = State(np.zeros(3), turned(rng), np.zeros(6))
-        gap = touches(vehicle, state, Environment(scene=Scene(obstacles=(obstacle,)))).gap.min()
+        gap = contact_geometry(
+            vehicle, state, Environment(scene=Scene(obstacles=(obstacle,)))
+        ).gap.min()
         radius = common(vehicle, state, obstacle)
         if radius < -1e-9:
             apart += 1
@@ -91,7 +92,7 @@ def test_two_edges_that_cross_part_across_both():
     normal = normal / np.linalg.norm(normal) * np.sign(normal[2])
     for depth in (0.004, -0.004):
         top = edge_place + depth * normal
-        meeting = edge_meetings(
+        meeting = edge_contacts(
             BOX.contact.solids,
             ((top - along) @ rotation_matrix(tilt))[None],
             (2 * along @ rotation_matrix(tilt))[None],
@@ -103,7 +104,7 @@ def test_two_edges_that_cross_part_across_both():
 
 
 def test_an_edge_along_a_face_touches_with_both_ends():
-    meeting = edge_meetings(
+    meeting = edge_contacts(
         BOX.contact.solids, np.array([[-1.0, 0.05, -0.099]]), np.array([[2.0, 0.0, 0.0]])
     )
     assert meeting.gap == pytest.approx(-0.001, abs=1e-12)
@@ -113,7 +114,7 @@ def test_an_edge_along_a_face_touches_with_both_ends():
 
 
 def test_a_corner_meets_the_face_it_is_in():
-    meeting = edge_meetings(
+    meeting = edge_contacts(
         BOX.contact.solids, np.array([[0.19, 0.0, 0.03]]), np.array([[1.0, 0.3, 0.2]])
     )
     assert meeting.gap[0] == pytest.approx(-0.01, abs=1e-12)
@@ -130,7 +131,7 @@ def test_spheres_meet_faces_edges_and_corners_of_a_box():
         if distance == 0:
             continue
         radius = distance + rng.uniform(-0.05, 0.05) * min(distance, 1.0)
-        meeting = sphere_meetings(BOX.contact.solids, center[None], np.array([radius]))
+        meeting = sphere_contacts(BOX.contact.solids, center[None], np.array([radius]))
         gap, normal = distance - radius, -np.sign(center) * outside / distance
         assert meeting.gap == pytest.approx(gap, abs=1e-12)
         assert meeting.normal[0] == pytest.approx(normal, abs=1e-12)
@@ -139,7 +140,9 @@ def test_spheres_meet_faces_edges_and_corners_of_a_box():
 def test_a_vehicle_of_spheres_needs_no_edges():
     assert len(BALL.contact.solids) == len(no_solids()) == 0
     block = Obstacle('block', 'box', np.full(3, 0.4), np.zeros(3))
-    gap = touches(BALL, rest((0.0, 0.0, 0.5)), Environment(scene=Scene(obstacles=(block,)))).gap
+    gap = contact_geometry(
+        BALL, rest((0.0, 0.0, 0.5)), Environment(scene=Scene(obstacles=(block,)))
+    ).gap
     assert gap == pytest.approx(0.1)
 
 
@@ -185,13 +188,13 @@ def settled(vehicle, environment, start, seconds=3.0):
     state, memory, since, deepest = start, None, 0.0, 0.0
     load = float((weight(vehicle, start, environment) + buoyancy(vehicle, start, environment))[2])
     for _ in range(round(seconds / DT)):
-        wrench, memory = contact(vehicle, state, environment, memory, dt=since)
+        wrench, memory = contact_wrench(vehicle, state, environment, memory, dt=since)
         down = to_body(state.orientation, np.array([0.0, 0.0, -20.0 - load]))
         total = wrench + np.concatenate([down, np.cross(vehicle.inertia.center_of_mass, down)])
         total = total + weight(vehicle, state, environment) + drag(vehicle, state, environment)
         total = total + buoyancy(vehicle, state, environment)
-        state, since = step(vehicle, state, environment, total, DT), DT
-        deepest = min(deepest, touches(vehicle, state, environment).gap.min())
+        state, since = rigid_body_step(vehicle, state, environment, total, DT), DT
+        deepest = min(deepest, contact_geometry(vehicle, state, environment).gap.min())
     return state, deepest
 
 
@@ -243,8 +246,8 @@ def test_near_pairs_are_those_of_all_pairs():
             owner = environment.scene.obstacles[rng.integers(len(environment.scene.obstacles))]
             place = owner.position + rng.normal(0, 1.0, 3)
             state = State(place, turned(rng), np.zeros(6))
-            every = touches(vehicle, state, environment)
-            near, numbers = near_touches(vehicle, state, environment, 0.1)
+            every = contact_geometry(vehicle, state, environment)
+            near, numbers = contacts_within(vehicle, state, environment, 0.1)
             assert set(numbers) == set(np.flatnonzero(every.gap < 0.1))
             assert near.gap == pytest.approx(every.gap[numbers], abs=1e-12)
             assert near.point == pytest.approx(every.point[numbers], abs=1e-9)
@@ -257,7 +260,7 @@ def test_batches_and_other_array_libraries_give_the_same_pairs():
     places = [o.position + rng.normal(0, 1.0, 3) for o in environment.scene.obstacles]
     states = [State(p, turned(rng), np.zeros(6)) for p in places]
     batch = State(*(xp.asarray(np.stack(v)) for v in zip(*states, strict=True)))
-    found = touches(vehicle, batch, environment)
+    found = contact_geometry(vehicle, batch, environment)
     for i, state in enumerate(states):
-        for a, b in zip(found, touches(vehicle, state, environment), strict=True):
+        for a, b in zip(found, contact_geometry(vehicle, state, environment), strict=True):
             assert np.asarray(a)[i] == pytest.approx(b, abs=1e-9)

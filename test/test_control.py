@@ -13,17 +13,27 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from marine_sim_ros import Environment
-from marine_sim_ros.control.attitude import attitude_error, body_rates, level_frame, wrapped
 from marine_sim_ros.control.closed_loop import ClosedLoop
-from marine_sim_ros.control.limits import axis_accelerations, axis_speeds, axis_thrusts
-from marine_sim_ros.control.setpoints import all_free, setpoints
-from marine_sim_ros.control.settings import CONTROLLER_FILES, load_controller, parse_controller
+from marine_sim_ros.control.controllability import axis_accelerations, axis_speeds, axis_thrusts
+from marine_sim_ros.control.controller_model import (
+    CONTROLLER_FILES,
+    load_controller,
+    parse_controller,
+)
+from marine_sim_ros.control.setpoints import (
+    attitude_error,
+    body_rates,
+    free_setpoints,
+    level_frame,
+    make_setpoints,
+    wrap_angle,
+)
 from marine_sim_ros.control.thesis import WindowMemory, windowed_pid
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.numerics import approach
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
 from marine_sim_ros.core.state import State
-from marine_sim_ros.core.tracking import approach
-from marine_sim_ros.faults.kinds import Dead
+from marine_sim_ros.faults.fault_types import Dead
 from marine_sim_ros.sim.simulation import Simulation
 
 CROSS = Environment(current=np.array([0.0, 0.3, 0.0]))
@@ -60,7 +70,7 @@ class Run:
         memory, ticks, self.outputs = None, [], []
         for k in range(round(duration / STEP) + 1):
             time = k * STEP
-            targets = setpoints(wanted if later is None or time < later[0] else later[1])
+            targets = make_setpoints(wanted if later is None or time < later[0] else later[1])
             gone = np.isin(vehicle.thrusters.names, failed) & (time >= FAILURE)
             output, memory = loop.step(targets, time, simulation.state, memory, failed=gone)
             ticks.append(simulation.tick(output.pwm))
@@ -155,7 +165,7 @@ def test_body_rates_are_those_of_the_turning_body(roll, pitch, yaw, dr, dp, dy):
 
 def test_angles_wrap_and_the_level_frame_has_the_heading():
     expected = [3.5 - 2 * np.pi, 2 * np.pi - 3.5, 0.1]
-    assert wrapped(np.array([3.5, -3.5, 0.1])) == pytest.approx(expected)
+    assert wrap_angle(np.array([3.5, -3.5, 0.1])) == pytest.approx(expected)
     assert level_frame(0.7) == pytest.approx(Rotation.from_euler('z', 0.7).as_matrix())
 
 
@@ -330,7 +340,7 @@ def test_free_means_free():
     # One driven axis does not bring its free neighbours along: it may float up.
     light = ClosedLoop(vehicle_of('investigator90', arm='false'), load_controller('modern'))
     state = State(np.array([0.0, 0, -5]), quaternion_from_rpy(0, 0, 0.7), np.zeros(6))
-    output, _ = light.step(setpoints({'surge': 0.4}), 0.0, state, None)
+    output, _ = light.step(make_setpoints({'surge': 0.4}), 0.0, state, None)
     assert output.wrench[0] > 10
     assert output.wrench[1:] == pytest.approx(np.zeros(5), abs=1e-9)
     nothing = Run(rov, {}, duration=0.1)
@@ -381,9 +391,9 @@ def test_bad_controllers_get_one_line(text, expected):
 
 
 def test_setpoints_are_named():
-    assert np.isnan(all_free()).all()
-    assert setpoints({'z': -3.0, 'yaw_rate': 0.1})[[2, 11]] == pytest.approx([-3, 0.1])
+    assert np.isnan(free_setpoints()).all()
+    assert make_setpoints({'z': -3.0, 'yaw_rate': 0.1})[[2, 11]] == pytest.approx([-3, 0.1])
     with pytest.raises(ParameterError, match="'depth' is unknown"):
-        setpoints({'depth': 3.0})
+        make_setpoints({'depth': 3.0})
     with pytest.raises(ParameterError, match='set-point z is nan'):
-        setpoints({'z': np.nan})
+        make_setpoints({'z': np.nan})

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from marine_sim_ros.ros.launching import middleware
-from marine_sim_ros.ros.launching.dds_profile import dds_profile
-from marine_sim_ros.ros.launching.middleware import fast_dds_library, fast_dds_version
+from marine_sim_ros.ros.launching import installation
+from marine_sim_ros.ros.launching.installation import (
+    dds_profile,
+    fast_dds_library,
+    fast_dds_version,
+)
 
 VARIABLE = {2: 'FASTRTPS_DEFAULT_PROFILES_FILE', 3: 'FASTDDS_DEFAULT_PROFILES_FILE'}
 LIBRARY = {2: 'libfastrtps.so', 3: 'libfastdds.so'}
@@ -26,7 +29,7 @@ def plain(monkeypatch, tmp_path):
     others = ('RMW_IMPLEMENTATION', 'LD_LIBRARY_PATH', 'AMENT_PREFIX_PATH')
     for name in (*VARIABLE.values(), *others):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(middleware.sys, 'prefix', str(tmp_path / 'python'))
+    monkeypatch.setattr(installation.sys, 'prefix', str(tmp_path / 'python'))
     monkeypatch.chdir(tmp_path)
 
 
@@ -125,5 +128,5 @@ def test_the_library_is_found_below_the_prefixes_of_ros(folder, monkeypatch, tmp
     monkeypatch.setenv('AMENT_PREFIX_PATH', f'/nowhere{os.pathsep}{tmp_path / "ros"}')
     assert fast_dds_library() == library
     monkeypatch.delenv('AMENT_PREFIX_PATH')
-    monkeypatch.setattr(middleware.sys, 'prefix', str(tmp_path / 'ros'))
+    monkeypatch.setattr(installation.sys, 'prefix', str(tmp_path / 'ros'))
     assert fast_dds_version() == 3

@@ -26,8 +26,8 @@ from graph import NotInTime
 from processor import PATIENCE
 
 from marine_sim_ros import Environment, load_vehicle, simulate
-from marine_sim_ros.console.page.client import opening_file
-from marine_sim_ros.console.page.tokens import read_token
+from marine_sim_ros.console.page.access import opening_file
+from marine_sim_ros.console.page.links import read_token
 from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools import demo
@@ -202,11 +202,11 @@ def test_ctrl_c_ends_the_graph_and_the_tour_goes_on(terminal, ros_environment):
 
 @pytest.mark.ros
 def test_topics_have_the_types_that_are_shown():
-    from marine_sim_ros.ros.messages import topics
+    from marine_sim_ros.ros import topics
 
     rov = load_vehicle('bluerov2')
     sources = wrench_sources(rov, Environment())
-    known = {topic.name: topic.type for topic in topics.recorded(rov, sources=sources)}
+    known = {topic.name: topic.type for topic in topics.topics_to_record(rov, sources=sources)}
     for name, kind, _ in demo.TOPICS:
         package, message = kind.split('/')
         assert known[name].__module__.split('.')[0] == package

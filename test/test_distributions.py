@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.ros_distribution import check_middleware, ros_packages
+from marine_sim_ros.core.extras import check_middleware, ros_packages
 from marine_sim_ros.ros.base.internals import (
     activate_ros_time,
     clock_subscription,

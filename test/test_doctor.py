@@ -14,15 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from test_fuzz_urdf import mutated
 
 from marine_sim_ros import MarineSimError, load_vehicle
-from marine_sim_ros.autopilot.sub_frames import MOTORS, motor_signs
-from marine_sim_ros.doctor.autofix import autofixed
+from marine_sim_ros.autopilot.channels import MOTORS, motor_signs
 from marine_sim_ros.doctor.checks import CHECKS_OF_TEXT, CHECKS_OF_VEHICLE, examine
-from marine_sim_ros.doctor.context import load_context
-from marine_sim_ros.doctor.diagnostic import Severity
+from marine_sim_ros.doctor.context import Severity, load_context
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
+from marine_sim_ros.doctor.repairs import apply_edits
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.model.xacro_expansion import read_description
-from marine_sim_ros.sim.safe_step import drag_rates, drag_step_limit, surface_stiffness
+from marine_sim_ros.sim.preflight import drag_rates, drag_step_limit, surface_stiffness
 from marine_sim_ros.tools.main import main
 
 trimesh = pytest.importorskip('trimesh')
@@ -488,7 +487,7 @@ def test_whatever_is_wrong_is_a_finding_or_one_clear_error(tmp_path_factory, tex
     try:
         context = load_context(str(path), {})
         findings = examine(context)
-        content, told = autofixed(context, findings)
+        content, told = apply_edits(context, findings)
     except MarineSimError:
         return
     assert (context.loaded is None) == any(f.check == 'loads' for f in findings)

@@ -11,10 +11,10 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.physics.arm.joint_drive import JointLaw, joint_rates
+from marine_sim_ros.physics.arm.chain_solvers import JointLaw, solve_joint_rates
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import simulate
-from marine_sim_ros.sim.step import Commands, Stepping
+from marine_sim_ros.sim.step import StepCommands, Stepping
 
 pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 
@@ -22,7 +22,7 @@ from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.batch import simulate_batch
 from marine_sim_ros.engine.compiled import simulate_compiled
 from marine_sim_ros.engine.motion import motion
-from marine_sim_ros.engine.script import script
+from marine_sim_ros.engine.script import make_script
 from marine_sim_ros.engine.ticks import TickedVehicle
 
 ARM = {'arm': 'true', 'arm_dynamics': 'articulated'}
@@ -85,14 +85,14 @@ def test_gears_and_stops_move_alike_with_each_integrator(integrator):
 
 @pytest.mark.parametrize('seed', range(3))
 def test_stiff_drives_are_searched_alike(seed):
-    """The search of :func:`joint_rates`, many rounds of it."""
+    """The search of :func:`solve_joint_rates`, many rounds of it."""
     law, matrix, pushed = stiff_joints(seed)
-    expected = joint_rates(law, matrix, pushed, np.zeros(6), 0.005)
+    expected = solve_joint_rates(law, matrix, pushed, np.zeros(6), 0.005)
     with precision('float64'):
         import jax
         import jax.numpy as jnp
 
-        traced = jax.jit(lambda law, a, b, x: joint_rates(law, a, b, x, 0.005))
+        traced = jax.jit(lambda law, a, b, x: solve_joint_rates(law, a, b, x, 0.005))
         found = traced(JointLaw(*map(jnp.asarray, law)), matrix, pushed, np.zeros(6))
     assert np.asarray(found) == pytest.approx(expected, abs=1e-10)
 
@@ -103,10 +103,10 @@ def test_commands_from_outside_and_batches_move_alike():
     scenario = scripted(vehicle)
     whole = simulate(vehicle, scenario)
     ticked = TickedVehicle(vehicle, Environment(), scenario.initial_state(), Stepping(0.005))
-    plan = script(scenario, vehicle)
+    plan = make_script(scenario, vehicle)
     for i, stamp in enumerate(whole.stamp.tolist()):
         row = int(stamp >= 5 * 10**8)
-        commands = Commands(
+        commands = StepCommands(
             whole.pwm[i], joints=plan.joints[row], joint_efforts=plan.joint_efforts[row]
         )
         output, state = ticked.tick(stamp, commands)
@@ -121,4 +121,4 @@ def test_its_motion_has_no_gradient_and_says_so():
     vehicle = load_vehicle('bluerov2_heavy', **ARM)
     scenario = scripted(vehicle)
     with pytest.raises(ParameterError, match='articulated arm, whose motion has no gradient'):
-        motion(vehicle, script(scenario, vehicle), scenario.initial_state(), ticks=2)
+        motion(vehicle, make_script(scenario, vehicle), scenario.initial_state(), ticks=2)

@@ -8,11 +8,11 @@ import pytest
 from conftest import vehicle_of
 
 from marine_sim_ros.control.closed_loop import ClosedLoop
-from marine_sim_ros.control.settings import load_controller
+from marine_sim_ros.control.controller_model import load_controller
 from marine_sim_ros.core.state import State
 
 pytest.importorskip('jax')
-from marine_sim_ros.engine.controller import CompiledLoop, fastest_loop
+from marine_sim_ros.engine.ticks import CompiledLoop, fastest_loop
 
 pytestmark = pytest.mark.long
 STEP = 0.005

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.core.interpolation import make_table
+from marine_sim_ros.core.numerics import interpolation_table
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import simulate
 
@@ -21,10 +21,10 @@ from marine_sim_ros.core.state import State  # noqa: E402
 from marine_sim_ros.engine.availability import precision  # noqa: E402
 from marine_sim_ros.engine.batch import simulate_batch  # noqa: E402
 from marine_sim_ros.engine.compiled import simulate_compiled  # noqa: E402
-from marine_sim_ros.engine.components import components, joined  # noqa: E402
-from marine_sim_ros.engine.curves import Curves, with_curves  # noqa: E402
+from marine_sim_ros.engine.components import components, join_components  # noqa: E402
+from marine_sim_ros.engine.thrust_tables import ThrusterCurves, with_thruster_curves  # noqa: E402
 
-TWO = make_table(
+TWO = interpolation_table(
     [
         (np.array([-3.0, -1.0, 1.0, 2.0, 7.0]), np.array([-9.0, 0.0, 0.0, 3.0, 4.0])),
         (np.array([0.0, 2.0]), np.array([5.0, -1.0])),
@@ -35,11 +35,13 @@ X = np.linspace(-5.0, 9.0, 561)  # knots are among them
 
 def looked_up(table, x):
     """Curves of a table at (k, n) places: as arrays, and number by number for k vehicles."""
-    curves = Curves(*(getattr(table, n) for n in ('base', 'slope', 'anchor', 'lower', 'upper')))
+    curves = ThrusterCurves(
+        *(getattr(table, n) for n in ('base', 'slope', 'anchor', 'lower', 'upper'))
+    )
     with precision('float64'):
         rows = curves(jnp.asarray(x))
         many = curves(components(jnp.asarray(x.T), 1))
-        return np.asarray(rows), np.asarray(joined(many, (len(x),), 'float64')).T
+        return np.asarray(rows), np.asarray(join_components(many, (len(x),), 'float64')).T
 
 
 def test_a_looked_up_segment_is_the_sum_of_all():
@@ -62,7 +64,7 @@ def test_shipped_curves_are_those_of_numpy(name, curve):
 
 
 def test_a_curve_has_the_slope_of_its_segment():
-    curves = with_curves(load_vehicle('bluerov2')).thrusters.thrust_of_pwm
+    curves = with_thruster_curves(load_vehicle('bluerov2')).thrusters.thrust_of_pwm
     with precision('float64'):
         slope = jax.jacfwd(lambda pwm: curves(jnp.full(6, pwm)).sum())(1810.0)
     np.testing.assert_allclose(slope, 6 * (44.228 - 33.539) / 52, rtol=1e-12)

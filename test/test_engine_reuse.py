@@ -11,8 +11,8 @@ pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 import jax
 
 from marine_sim_ros.engine.availability import precision
-from marine_sim_ros.engine.compiled import compiled
-from marine_sim_ros.engine.reuse import computed_once
+from marine_sim_ros.engine.compiled import compile_scenario
+from marine_sim_ros.engine.xla import reuse_common_values
 
 COUNT, USES, DEGREE = 64, 12, 20
 
@@ -31,7 +31,7 @@ def program(function, x, scale):
 
     with precision('float64'):
         lowered = jax.jit(run).lower(x, scale, 1.0)
-        return compiled(lowered, round_each=True)
+        return compile_scenario(lowered, round_each=True)
 
 
 @pytest.fixture(scope='module')
@@ -39,7 +39,7 @@ def programs():
     x, scale = np.linspace(-1.0, 1.0, COUNT), np.float64(3.0)
     x[3], x[4], x[5] = np.nan, np.inf, -0.0
     plain = program(lambda one: polynomials, x, scale)
-    kept = program(lambda one: computed_once(polynomials, one, (COUNT,)), x, scale)
+    kept = program(lambda one: reuse_common_values(polynomials, one, (COUNT,)), x, scale)
     return plain, kept, (x, scale)
 
 
@@ -63,4 +63,4 @@ def test_the_dear_one_is_computed_once(programs):
 
 
 def test_a_single_vehicle_s_function_is_left_as_it_is():
-    assert computed_once(polynomials, None, ()) is polynomials
+    assert reuse_common_values(polynomials, None, ()) is polynomials

@@ -10,13 +10,12 @@ import pytest
 from conftest import vehicle_of
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.core.control_flow import cond, while_loop
+from marine_sim_ros.core.arrays import cond, while_loop
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
-from marine_sim_ros.core.stamps import ticks_of
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import State, ticks_of
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.physics.contact.touch import near_touches, touches
+from marine_sim_ros.physics.contact.detection import contact_geometry, contacts_within
 from marine_sim_ros.physics.rigid_body import kinetic_energy
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
@@ -25,8 +24,8 @@ pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.batch import first_states, simulate_batch
-from marine_sim_ros.engine.compiled import Program, setting_of, simulate_compiled
-from marine_sim_ros.engine.records import derived, stacked
+from marine_sim_ros.engine.compiled import ScenarioProgram, make_setting, simulate_compiled
+from marine_sim_ros.engine.trees import compute_cached_properties, stack_records
 from marine_sim_ros.sweep.plan import parse_plan
 from marine_sim_ros.sweep.runs import run_block
 
@@ -75,8 +74,8 @@ def pool():
     """Vehicle, environment, scenarios by name, the program of all together, what it kept."""
     vehicle, environment = vehicle_of('bluerov2'), load_environment('pool')
     cases = in_the_pool(vehicle)
-    settings = [setting_of(vehicle, case, environment) for case in cases.values()]
-    program = Program(settings, ticks=ticks_of(2.0, DT), size=len(cases))
+    settings = [make_setting(vehicle, case, environment) for case in cases.values()]
+    program = ScenarioProgram(settings, ticks=ticks_of(2.0, DT), size=len(cases))
     kept = program.run(first_states(None, list(cases.values())), program.arguments)
     return vehicle, environment, cases, program, kept
 
@@ -145,8 +144,8 @@ def test_the_same_pairs_are_near(scene):
         elif i % 4:
             place[2] = environment.scene.ground(*place[:2]) + rng.uniform(0, 0.3)
         state = State(place, quaternion_from_rpy(*rng.uniform(-3, 3, 3)), np.zeros(6))
-        near, numbers = near_touches(vehicle, state, environment, 0.04)
-        every = touches(vehicle, state, environment, 0.04)
+        near, numbers = contacts_within(vehicle, state, environment, 0.04)
+        every = contact_geometry(vehicle, state, environment, 0.04)
         np.testing.assert_array_equal(np.flatnonzero(every.gap < 0.04), numbers)
         for some, all_ in zip(near, every, strict=True):
             np.testing.assert_allclose(some, all_[numbers], rtol=0, atol=1e-9)
@@ -297,7 +296,9 @@ def test_vehicles_share_a_batch_whoever_has_looked_for_its_points():
     looked = vehicle_of('bluerov2')
     assert len(looked.contact) == 26
     other = replace(looked, added_mass=2 * looked.added_mass)
-    template, found = stacked([derived(looked), derived(other)])
+    template, found = stack_records(
+        [compute_cached_properties(looked), compute_cached_properties(other)]
+    )
     assert 'contact' not in vars(template)
     assert len(found) > 0
 

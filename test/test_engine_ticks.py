@@ -13,13 +13,13 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.random import stamp_words
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.faults.kinds import Dead, Delayed, Gust, Stuck, Weak
-from marine_sim_ros.faults.tables import ActiveFaults, tables_of
-from marine_sim_ros.faults.water import with_gusts
+from marine_sim_ros.faults.fault_types import Dead, Delayed, Gust, Stuck, Weak
+from marine_sim_ros.faults.reading import with_gusts
+from marine_sim_ros.faults.tables import ActiveFaults, fault_tables
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.force import ForceModel
 from marine_sim_ros.sim.scenario import parse_scenario
-from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
+from marine_sim_ros.sim.step import StepCommands, Stepping, advance, begin
 
 pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 
@@ -56,11 +56,11 @@ def replayed(vehicle, scenario, trajectory, environment, same=np.testing.assert_
         with_gusts(environment, scenario.faults),
         scenario.initial_state(),
         STEPPING,
-        faults=tables_of(scenario.faults, vehicle.thrusters.names, 0),
+        faults=fault_tables(scenario.faults, vehicle.thrusters.names, 0),
     )
     states = [scenario.initial_state()]
     for i, stamp in enumerate(trajectory.stamp.tolist()):
-        given = Commands(
+        given = StepCommands(
             trajectory.pwm[i],
             fins=None if vehicle.fins is None else FINS,
             joints=None if vehicle.manipulator is None else np.zeros(len(vehicle.manipulator)),
@@ -153,11 +153,11 @@ def test_faults_water_and_wrenches_that_change_under_way(rov):
     for tick in range(260):
         if tick in changes:
             around, faults = changes[tick]
-            tables = tables_of(faults, rov.thrusters.names)
+            tables = fault_tables(faults, rov.thrusters.names)
             for moved in pair:
                 moved.change(around, tables)
         push = np.array([5.0, 0, 0, 0, 0, 1.0]) if 60 <= tick < 90 else None
-        commands = Commands(np.roll(AHEAD, tick // 25), external=push)
+        commands = StepCommands(np.roll(AHEAD, tick // 25), external=push)
         (found, state), (expected, wanted) = (m.tick(tick * STEP, commands) for m in pair)
         np.testing.assert_allclose(found.thrusters.thrust, expected.thrusters.thrust, atol=1e-9)
         np.testing.assert_allclose(found.total, expected.total, atol=1e-9)
@@ -170,7 +170,7 @@ def test_a_restart_gives_the_same_bits(rov):
     moved = TickedVehicle(rov, run_environment('', current=(0, 0, 0)), START, STEPPING)
     runs = []
     for _ in range(2):
-        runs.append([moved.tick(i * STEP, Commands(AHEAD))[1] for i in range(20)])
+        runs.append([moved.tick(i * STEP, StepCommands(AHEAD))[1] for i in range(20)])
         moved.restart()
     for first, second in zip(*runs, strict=True):
         for a, b in zip(first, second, strict=True):
@@ -187,7 +187,7 @@ def test_vehicles_of_one_kind_share_their_programs_until_one_has_another_fault(r
     def moved(vehicle, water, ticks, faults=None):
         for stamp in ticks:
             vehicle.change(water, faults)
-            _, state = vehicle.tick(stamp * STEP, Commands(AHEAD))
+            _, state = vehicle.tick(stamp * STEP, StepCommands(AHEAD))
         return np.concatenate(state)
 
     first, other, elsewhere = made(), made(), made(speed=0.2)
@@ -195,7 +195,7 @@ def test_vehicles_of_one_kind_share_their_programs_until_one_has_another_fault(r
     alone = moved(*first, range(20))
     before = moved(*other, range(10))
     assert not np.array_equal(before, alone)
-    failed = tables_of((Dead(thruster='thruster_5'),), rov.thrusters.names, 0)
+    failed = fault_tables((Dead(thruster='thruster_5'),), rov.thrusters.names, 0)
     assert not np.array_equal(moved(*other, range(10, 20), failed), alone)
     first[0].restart()
     np.testing.assert_array_equal(moved(*first, range(20)), alone)

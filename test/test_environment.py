@@ -17,18 +17,23 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
-from marine_sim_ros.core.resources import resource_folder
-from marine_sim_ros.environment.currents import CurrentProfile, GaussMarkov
-from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.core.files import resource_folder
+from marine_sim_ros.environment.currents_and_waves import (
+    CurrentProfile,
+    GaussMarkov,
+    dispersion,
+    irregular_waves,
+    jonswap,
+    regular_waves,
+    spreading_angles,
+)
+from marine_sim_ros.environment.environment import Environment, density, water_properties
 from marine_sim_ros.environment.reader import (
-    ENVIRONMENTS,
+    ENVIRONMENT_FILES,
     load_environment,
     parse_environment,
     run_environment,
 )
-from marine_sim_ros.environment.sea_states import irregular_waves, jonswap, spreading_angles
-from marine_sim_ros.environment.water import density, water_properties
-from marine_sim_ros.environment.waves import dispersion, regular_waves
 
 G = 9.81
 DEPTHS = (math.inf, 40.0, 3.0)
@@ -387,13 +392,13 @@ def test_a_thousand_points_are_fast():
 
 FOLDER = resource_folder('config') / 'environments'
 TEXTS = {name: (FOLDER / f'{name}.yaml').read_text(encoding='utf-8') for name in
-         ENVIRONMENTS.names()}  # fmt: skip
+         ENVIRONMENT_FILES.names()}  # fmt: skip
 
 
 def test_shipped_environments_are_what_they_say():
     wanted = {'still', 'fresh_pool', 'regular_waves', 'moderate_sea', 'swell', 'tidal_channel'}
-    assert set(ENVIRONMENTS.names()) >= wanted
-    loaded = {name: load_environment(name) for name in ENVIRONMENTS.names()}
+    assert set(ENVIRONMENT_FILES.names()) >= wanted
+    loaded = {name: load_environment(name) for name in ENVIRONMENT_FILES.names()}
     assert loaded['still'].still
     assert loaded['still'].water_density == pytest.approx(1026, abs=1)
     assert loaded['fresh_pool'].water_density == pytest.approx(996.8, abs=0.5)

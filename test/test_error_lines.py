@@ -10,9 +10,9 @@ import numpy as np
 import psutil
 import pytest
 
-from marine_sim_ros.analysis.report.runs import extremes
+from marine_sim_ros.analysis.report.panels import extreme_indices
 from marine_sim_ros.core.errors import ParameterError, RecordingError, RunError, exit_code
-from marine_sim_ros.sim.tick_record import TICK_BYTES
+from marine_sim_ros.sim.step import TICK_BYTES
 from marine_sim_ros.tools import identify, simulate
 from marine_sim_ros.tools import list as list_verb
 from marine_sim_ros.tools.main import main
@@ -85,7 +85,7 @@ def test_thinned_curves_keep_their_peaks(count):
     values = np.sin(np.arange(count) / 50.0)
     values[count // 3], values[count // 2] = 7.0, -7.0
     values[count // 4] = np.nan if count > 3000 else values[count // 4]
-    shown = extremes(values, 3000)
+    shown = extreme_indices(values, 3000)
     assert len(shown) <= 3001
     assert shown[-1] == count - 1
     assert np.all(np.diff(shown) > 0)

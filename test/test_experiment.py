@@ -12,9 +12,13 @@ import pytest
 from rich.console import Console
 
 from marine_sim_ros import load_vehicle, simulate
-from marine_sim_ros.analysis.comparison import compare
-from marine_sim_ros.analysis.experiments import experiment_names, load_experiment, parse_experiment
-from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
+from marine_sim_ros.analysis.evaluation import ExperimentRun, run_of_bag, run_of_trajectory
+from marine_sim_ros.analysis.experiments import (
+    compare_metrics,
+    experiment_names,
+    load_experiment,
+    parse_experiment,
+)
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.experiment import FILES
 from marine_sim_ros.tools.main import main
@@ -72,7 +76,7 @@ def test_in_process(tmp_path, capsys):
     report = (out / 'report.md').read_text()
     assert '# Short hold: bluerov2' in report
     assert '| page 40 |' in report
-    run = read_bag(out / 'bag', '/bluerov2')
+    run = run_of_bag(out / 'bag', '/bluerov2')
     assert len(run.time) == 401
     assert run.targets[0, 2] == -5.0
     assert printed.startswith('quantity  printed')
@@ -151,7 +155,7 @@ def test_shipped_experiments_fit_their_scenarios(name):
 
 def test_a_terminal_gets_colours_and_a_pipe_columns():
     rows = parse_experiment(EXPERIMENT.replace('HIGHEST', '0.1'), 'x.yaml').rows
-    compared = compare(rows, {'steady_state_error_m': {'z': 0.2}})
+    compared = compare_metrics(rows, {'steady_state_error_m': {'z': 0.2}})
     out = io.StringIO()
     print_comparisons(compared, 'T', Console(file=out, force_terminal=True, width=100))
     assert '\x1b[' in out.getvalue()
@@ -179,8 +183,8 @@ def test_the_graph_gives_the_same_metrics(tmp_path, capsys, ros_environment):
     assert experiment(path, '--graph', '--record', tmp_path / 'out') == 0
     assert capsys.readouterr().out.splitlines()[:-1] == process  # the table and the hash
     scenario = load_scenario(str(tmp_path / 'hold.yaml'))
-    direct = from_trajectory(simulate(load_vehicle('bluerov2'), scenario))
-    read = read_bag(tmp_path / 'out' / 'bag', '/bluerov2')
-    for field in fields(Run):
+    direct = run_of_trajectory(simulate(load_vehicle('bluerov2'), scenario))
+    read = run_of_bag(tmp_path / 'out' / 'bag', '/bluerov2')
+    for field in fields(ExperimentRun):
         one, two = getattr(read, field.name), getattr(direct, field.name)
         assert np.array_equal(one, two, equal_nan=True), field.name

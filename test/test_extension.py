@@ -17,8 +17,7 @@ from graph import manifest, numbers, recorded
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import load_vehicle
-from marine_sim_ros.physics.force import ForceInputs
-from marine_sim_ros.physics.guard import guarded_force
+from marine_sim_ros.physics.force import ForceInputs, guarded_force
 from marine_sim_ros.sim.scenario import load_scenario
 
 EXAMPLE = ROOT / 'examples' / 'net_drag'
@@ -158,7 +157,7 @@ def test_it_takes_part_in_graph_bag_analysis_and_console(environment, ros_enviro
     assert '"net' in page or '>net' in page
     python(
         """
-from marine_sim_ros.console.palette import force_colours
+from marine_sim_ros.console.telemetry import force_colours
 assert force_colours()['net'] == (0x3d / 255, 0x7a / 255, 0x5a / 255)
 """,
         environment,

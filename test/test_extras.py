@@ -15,10 +15,10 @@ import pytest
 from conftest import ROOT
 from missing import ROS, command_without, core_alone
 
+from marine_sim_ros.core.arrays import _LACKING, NUMPY
 from marine_sim_ros.core.errors import MissingPackageError
-from marine_sim_ros.core.extras import SOURCES, require
-from marine_sim_ros.core.numpy_standard import _LACKING, NUMPY
-from marine_sim_ros.sweep.design import _latin_hypercube
+from marine_sim_ros.core.extras import PACKAGE_SOURCES, require
+from marine_sim_ros.sweep.plan import _latin_hypercube
 
 pytestmark = pytest.mark.versions
 VEHICLES = ('bluerov2', 'bluerov2_heavy', 'investigator90', 'simple_rov', 'surface_vessel')
@@ -73,7 +73,7 @@ def test_every_node_can_be_imported_with_the_core_alone():
     ],
 )
 def test_help_needs_the_core_alone(verb):
-    done = command_without((*SOURCES, *ROS), verb, '--help')
+    done = command_without((*PACKAGE_SOURCES, *ROS), verb, '--help')
     assert (done.returncode, done.stderr) == (0, '')
 
 
@@ -123,7 +123,7 @@ def test_a_missing_package_is_one_line(name, arguments, tmp_path):
     lines = (done.stdout + done.stderr).splitlines()
     said = [s for s in lines if re.search('is not installed|neither is installed', s)]
     assert said, done.stdout + done.stderr
-    assert f'pip install {shlex.quote(SOURCES[name].pip)}' in said[0]
+    assert f'pip install {shlex.quote(PACKAGE_SOURCES[name].pip)}' in said[0]
     assert done.returncode != 0
 
 
@@ -141,7 +141,7 @@ def test_a_missing_package_is_asked_for_as_the_extra_that_brings_it_asks():
     setup.read(ROOT / 'setup.cfg')
     listed = setup['options.extras_require'].items()
     extras = {name: [s.split(';')[0] for s in text.splitlines()] for name, text in listed}
-    for name, source in SOURCES.items():
+    for name, source in PACKAGE_SOURCES.items():
         if source.extra:
             assert source.pip in extras[source.extra], name
 
@@ -159,7 +159,7 @@ def test_a_version_that_does_not_work_is_refused_in_one_line(monkeypatch):
 
 
 def test_optional_packages_are_imported_where_they_are_used():
-    top = re.compile(rf'^(?:import|from) ({"|".join(SOURCES)})\b', re.MULTILINE)
+    top = re.compile(rf'^(?:import|from) ({"|".join(PACKAGE_SOURCES)})\b', re.MULTILINE)
     below = {
         'jax': 'engine',
         'nicegui': 'page',
@@ -232,8 +232,7 @@ def test_the_latin_hypercube_is_that_of_scipy():
 def test_what_is_kept_beside_a_mesh_is_what_follows_from_it(tmp_path):
     pytest.importorskip('trimesh')
     pytest.importorskip('manifold3d')
-    from marine_sim_ros.model.geometry.meshes import load_mesh
-    from marine_sim_ros.model.geometry.voxels import Voxels, cell_counts, voxelise
+    from marine_sim_ros.model.geometry.meshes import Voxels, cell_counts, load_mesh, voxelise
 
     shipped = ROOT / 'urdf' / 'meshes' / 'surface_vessel_hull.dae'
     copy = tmp_path / shipped.name

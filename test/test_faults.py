@@ -13,17 +13,20 @@ from scipy.integrate import trapezoid
 
 from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.core.errors import ScenarioError
-from marine_sim_ros.core.random import gaussian, in_blocks, stamp_words, threefry
+from marine_sim_ros.core.random import draw_ahead, gaussian, stamp_words, threefry
 from marine_sim_ros.core.state import State, rest
-from marine_sim_ros.faults.barometer import pressure_error
-from marine_sim_ros.faults.battery import Supply, battery_voltage
-from marine_sim_ros.faults.draws import key_of, share_of
-from marine_sim_ros.faults.kinds import KINDS, Gust, SensorFault, ThrusterFault
-from marine_sim_ros.faults.live import LiveThrusters
-from marine_sim_ros.faults.reading import parse_faults
-from marine_sim_ros.faults.tables import tables_of
-from marine_sim_ros.faults.thrust import Propulsion, faulty_thrusters
-from marine_sim_ros.faults.water import with_gusts
+from marine_sim_ros.faults.fault_types import (
+    FAULT_TYPES,
+    Gust,
+    SensorFault,
+    ThrusterFault,
+    fault_key,
+    uniform_draws,
+)
+from marine_sim_ros.faults.reading import parse_faults, with_gusts
+from marine_sim_ros.faults.sensors import pressure_error
+from marine_sim_ros.faults.tables import BatteryNumbers, battery_voltage, fault_tables
+from marine_sim_ros.faults.thrusters import LiveThrusters, Propulsion, faulty_thrusters
 from marine_sim_ros.physics.thrusters import thrusters
 from marine_sim_ros.sim.player import failed_thrusters
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
@@ -126,7 +129,7 @@ def test_a_share_of_commands_gets_lost():
     lossy = parse_faults('[{kind: lost_commands, share: 0.4}, {kind: lost_commands, share: 0.5}]')
 
     def losses(seed, count):
-        tables = tables_of(lossy, ROV.thrusters.names, seed)
+        tables = fault_tables(lossy, ROV.thrusters.names, seed)
         stamps = np.arange(count) * 5_000_000
         return np.array([tables.at(np, s / 1e9, stamp_words(s)).lost for s in stamps])
 
@@ -155,7 +158,7 @@ def test_draws_are_those_of_the_published_known_answers():
 def test_numbers_that_are_drawn_ahead_are_those_of_their_stamps_in_any_order():
     calls = []
 
-    @in_blocks
+    @draw_ahead
     def drawn(seed, name, stamps):
         calls.append(stamps)
         return gaussian.__wrapped__(seed, name, stamps)
@@ -176,11 +179,11 @@ def test_numbers_that_are_drawn_ahead_are_those_of_their_stamps_in_any_order():
 
 def test_draws_are_uniform_and_of_seed_name_and_stamp():
     stamps = stamp_words(np.arange(2000, dtype=np.int64) * 5_000_000 + 2**40)
-    shares = np.array([share_of(np, np.array(key_of(7, 'x')), s) for s in stamps])
+    shares = np.array([uniform_draws(np, np.array(fault_key(7, 'x')), s) for s in stamps])
     assert np.all((shares >= 0) & (shares < 1))
     counts, _ = np.histogram(shares, 20, (0, 1))
     assert np.sum((counts - 100) ** 2 / 100) < 43.8  # χ² of 19 degrees of freedom, 0.1 %
-    assert key_of(7, 'x') != key_of(7, 'y') != key_of(8, 'y')
+    assert fault_key(7, 'x') != fault_key(7, 'y') != fault_key(8, 'y')
 
 
 # Battery.
@@ -261,7 +264,7 @@ def test_a_battery_that_is_not_there_yet_is_a_supply_of_the_nominal_voltage():
 @given(st.floats(0.0, 10.0), st.floats(0.0, 1e5), st.floats(1.0, 1e3))
 def test_the_voltage_solves_the_circuit(resistance, load, source):
     numbers = (np.array(x) for x in (True, source, source, 18.0, 1.0, resistance, 16.0))
-    volts = battery_voltage(Supply(*numbers), np.array(load), np.array(0.0))
+    volts = battery_voltage(BatteryNumbers(*numbers), np.array(load), np.array(0.0))
     assert 0 < volts <= source
     current = load * (volts / 16.0) ** 2.24 / volts
     assert volts + resistance * current == pytest.approx(source, rel=1e-9)
@@ -408,7 +411,7 @@ def test_commands_that_are_not_sent_for_a_tick_are_not_lost_in_one():
 @pytest.mark.parametrize('count', [None, 3])
 def test_faults_follow_the_array_api_and_broadcast(count):
     array_api_strict = pytest.importorskip('array_api_strict')
-    tables = tables_of(parse_faults(ALL), ROV.thrusters.names)
+    tables = fault_tables(parse_faults(ALL), ROV.thrusters.names)
     shape = () if count is None else (count,)
     results = []
     for xp in (np, array_api_strict):
@@ -446,9 +449,9 @@ def scripted(kinds):
     """Return a scenario with faults of some kinds, twice."""
     faults = []
     for kind in kinds:
-        target = ', thruster: thruster_{}' if issubclass(KINDS[kind], ThrusterFault) else ''
-        target += ', sensor: barometer' if issubclass(KINDS[kind], SensorFault) else ''
-        end = '' if KINDS[kind] is Gust else ', until: 0.7'
+        target = ', thruster: thruster_{}' if issubclass(FAULT_TYPES[kind], ThrusterFault) else ''
+        target += ', sensor: barometer' if issubclass(FAULT_TYPES[kind], SensorFault) else ''
+        end = '' if FAULT_TYPES[kind] is Gust else ', until: 0.7'
         share = (
             ', share: 0.6'
             if kind in ('lost_commands', 'barometer_spikes', 'sensor_spikes')
@@ -475,7 +478,7 @@ def changed_by(run, name):
     return run.pressure if name.startswith(('barometer', 'sensor')) else run.velocity
 
 
-@pytest.mark.parametrize('name', KINDS)
+@pytest.mark.parametrize('name', FAULT_TYPES)
 def test_every_fault_does_something(name):
     vehicle, scenario = load_vehicle('bluerov2'), scripted([name])
     found = simulate(vehicle, scenario, seed=4)
@@ -492,7 +495,7 @@ def test_the_engines_agree_on_all_faults_at_once(left_out):
     from marine_sim_ros.engine.compiled import simulate_compiled
 
     vehicle = load_vehicle('bluerov2')
-    scenario = scripted([kind for kind in KINDS if kind not in left_out])
+    scenario = scripted([kind for kind in FAULT_TYPES if kind not in left_out])
     expected = simulate(vehicle, scenario, seed=4)
     found, _ = simulate_compiled(vehicle, scenario, seed=4)
     for what in ('position', 'orientation', 'velocity', 'thrust', 'pwm', 'pressure'):

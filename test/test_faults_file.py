@@ -15,17 +15,16 @@ from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.settings import numbers_of
 from marine_sim_ros.core.state import rest
-from marine_sim_ros.faults.fitting import unfit
-from marine_sim_ros.faults.kinds import (
-    KINDS,
+from marine_sim_ros.faults.fault_types import (
+    FAULT_TYPES,
     Battery,
     Gust,
     SensorFault,
     ThrusterFault,
-    numbers_of,
 )
-from marine_sim_ros.faults.reading import fault_text, parse_faults
+from marine_sim_ros.faults.reading import fault_text, parse_faults, unsuited_fault
 from marine_sim_ros.sim.simulation import Simulation
 
 DOCS = Path(__file__).resolve().parent.parent / 'docs' / 'reference' / 'faults.md'
@@ -35,7 +34,7 @@ NAMES = ('bow', 'yes', '7', '~', "o'clock: \u00fc#")
 
 @st.composite
 def faults(draw, names=NAMES):
-    kind = draw(st.sampled_from(list(KINDS.values())))
+    kind = draw(st.sampled_from(list(FAULT_TYPES.values())))
     start = draw(st.floats(0.0, 1e6))
     values = {
         name: draw(st.floats(known.low, known.high)) for name, known in numbers_of(kind).items()
@@ -59,7 +58,7 @@ def test_what_is_written_is_read_again(some):
 @settings(max_examples=25)
 @given(st.lists(faults(ROV.thrusters.names), max_size=5).map(tuple), st.integers(0, 9))
 def test_no_fault_breaks_a_run(some, seed):
-    if unfit(some, ROV):
+    if unsuited_fault(some, ROV):
         some = tuple(f for f in some if not isinstance(f, Battery))
     early = tuple(replace(f, start=f.start % 0.05) for f in some)
     simulation = Simulation(ROV, initial=rest((0, 0, -5)), faults=early, seed=seed)
@@ -70,14 +69,14 @@ def test_no_fault_breaks_a_run(some, seed):
     assert max(np.abs(tick.thrusters.thrust).max() for tick in ticks) <= most + 1e-9
 
 
-@pytest.mark.parametrize('name', KINDS)
+@pytest.mark.parametrize('name', FAULT_TYPES)
 def test_every_number_has_a_default_within_its_range(name):
-    target = ', thruster: bow' if issubclass(KINDS[name], ThrusterFault) else ''
-    target += ', sensor: imu' if issubclass(KINDS[name], SensorFault) else ''
+    target = ', thruster: bow' if issubclass(FAULT_TYPES[name], ThrusterFault) else ''
+    target += ', sensor: imu' if issubclass(FAULT_TYPES[name], SensorFault) else ''
     (fault,) = parse_faults(f'[{{kind: {name}{target}}}]', now=3.0)
-    assert type(fault) is KINDS[name]
+    assert type(fault) is FAULT_TYPES[name]
     assert (fault.start, fault.end) == (3.0, float('inf'))
-    for number, known in numbers_of(KINDS[name]).items():
+    for number, known in numbers_of(FAULT_TYPES[name]).items():
         value = getattr(fault, number)
         assert value != value or known.low <= value <= known.high
         assert known.about
@@ -124,8 +123,8 @@ def test_the_table_has_every_kind_and_number_with_its_default():
         match[1]: match[2]
         for match in re.finditer(r'^\| `(\w+)` \|[^|]*\| (.*)\|$', DOCS.read_text(), re.MULTILINE)
     }
-    assert set(rows) >= set(KINDS)
-    for name, kind in KINDS.items():
+    assert set(rows) >= set(FAULT_TYPES)
+    for name, kind in FAULT_TYPES.items():
         for number, known in numbers_of(kind).items():
             told = re.search(rf'`{number}` \(([^)]*)\)', rows[name])
             assert told, (name, number)

@@ -20,8 +20,8 @@ from marine_sim_ros.analysis.figures import (
     pose_figure,
     speed_figure,
 )
-from marine_sim_ros.analysis.figures.plan import trail
-from marine_sim_ros.analysis.paths import fit_circle, steady_turn
+from marine_sim_ros.analysis.path_figures import trail_samples
+from marine_sim_ros.analysis.paths import fit_circle, fit_steady_turn
 from marine_sim_ros.core.errors import RecordingError
 
 pytestmark = pytest.mark.versions
@@ -62,7 +62,7 @@ PICTURES = {
     'plan, still': lambda p: plan_figure(p, T, 0 * POSITION, RPY, FREE, title='t'),
     'plan, long': lambda p: plan_figure(p, T, POSITION * [300, 1, 1], RPY, title='t'),
     'helix': lambda p: helix_figure(
-        p, T, POSITION, steady_turn(T, POSITION, VELOCITY, RPY[:, 2]), title='t'
+        p, T, POSITION, fit_steady_turn(T, POSITION, VELOCITY, RPY[:, 2]), title='t'
     ),
     'helix, still': lambda p: helix_figure(p, T, 0 * POSITION, title='t'),
     'efforts': lambda p: efforts_figure(
@@ -104,13 +104,13 @@ def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
 
 def test_the_trail_is_the_last_20_s_each_tenth():
     t = np.arange(0, 60.0001, 0.005)
-    age, place = trail(t, np.stack([t, 2 * t, -t], axis=1))
+    age, place = trail_samples(t, np.stack([t, 2 * t, -t], axis=1))
     assert len(age) == 201
     assert age[0] == pytest.approx(20)
     assert age[-1] == 0
     assert place[:, 0] == pytest.approx(60 - age)
     assert place[:, 1] == pytest.approx(2 * (60 - age))
-    age, place = trail(t[:1001], np.stack([t, t, t], axis=1)[:1001])
+    age, place = trail_samples(t[:1001], np.stack([t, t, t], axis=1)[:1001])
     assert len(age) == 51
     assert place[0] == pytest.approx(0)
 

@@ -13,10 +13,8 @@ import pytest
 from bags import header, odometry
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.film.cameras import CHASE, camera_of, chase_camera
-from marine_sim_ros.analysis.film.film import film_times
-from marine_sim_ros.analysis.film.motion import Motion, read_motion
-from marine_sim_ros.analysis.film.overlay import overlay_text
+from marine_sim_ros.analysis.film import CHASE, camera_of, chase_camera, frame_stamps, overlay_text
+from marine_sim_ros.analysis.film_sources import RecordedMotion, read_motion
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
@@ -86,7 +84,7 @@ def test_a_film_shows_the_recorded_run(run, tmp_path, capsys):
     _, motions = read_motion(str(run), {})
     motion = motions['bluerov2']
     places = []
-    for image, time in zip(seen, film_times(motion, 4.0, 0.0, None), strict=True):
+    for image, time in zip(seen, frame_stamps(motion, 4.0, 0.0, None), strict=True):
         state = motion.state(time)
         turn = np.asarray(rotation_matrix(state.orientation))
         eye = state.position + turn @ sensor.position
@@ -203,7 +201,7 @@ def rows(motion, stamps, poses):
 
 
 def test_poses_are_between_the_recorded_ones():
-    motion = Motion()
+    motion = RecordedMotion()
     turns = [quaternion_from_rpy(0, 0, yaw) for yaw in (0.0, 0.4)]
     # The same attitude, with the other sign.
     rows(motion, [10**9, 2 * 10**9], [[0, 0, -1, *turns[0]], [1, 0, -2, *-turns[1]]])
@@ -214,9 +212,9 @@ def test_poses_are_between_the_recorded_ones():
     assert middle.orientation == pytest.approx(quaternion_from_rpy(0, 0, 0.2))
     assert motion.state(0.0).position == pytest.approx([0, 0, -1])
     assert motion.state(9.0).position == pytest.approx([1, 0, -2])
-    assert film_times(motion, 4.0, 0.25, None) == pytest.approx([1.25, 1.5, 1.75, 2.0])
+    assert frame_stamps(motion, 4.0, 0.25, None) == pytest.approx([1.25, 1.5, 1.75, 2.0])
     with pytest.raises(ParameterError, match='1 s'):
-        film_times(motion, 4.0, 2.0, None)
+        frame_stamps(motion, 4.0, 2.0, None)
 
 
 def test_the_overlay_tells_time_depth_and_heading():

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from conftest import marine_sim, vehicle_of
 
-from marine_sim_ros.analysis.film.motion import read_motion
-from marine_sim_ros.analysis.film.payloads import RecordedPayloads
+from marine_sim_ros.analysis.film_sources import RecordedPayloads, read_motion
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sim.scenario import load_scenario

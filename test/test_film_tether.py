@@ -9,17 +9,14 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.bags.reading import Bag
-from marine_sim_ros.analysis.film import tether as film_tether
-from marine_sim_ros.analysis.film.cameras import FilmCamera
-from marine_sim_ros.analysis.film.film import Cast, Film, frames
-from marine_sim_ros.analysis.film.motion import Motion
-from marine_sim_ros.analysis.film.tether import RecordedTether, recorded_tether
+from marine_sim_ros.analysis import film_sources as film_tether
+from marine_sim_ros.analysis.film import Cast, Film, FilmCamera, render_frames
+from marine_sim_ros.analysis.film_sources import RecordedMotion, RecordedTether, recorded_tether
+from marine_sim_ros.bags.reading import Bag
 from marine_sim_ros.core.errors import MissingPackageError
-from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.optics import WaterOptics
+from marine_sim_ros.environment.environment import Environment, WaterOptics
 from marine_sim_ros.model.vehicle import Frame, Sensor
-from marine_sim_ros.scene.tubes import tube
+from marine_sim_ros.scene.drawing import cable_tube
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors.camera.camera import Camera, lens_of
 
@@ -29,7 +26,7 @@ PLACES = np.array(
 
 
 def test_a_tube_goes_from_place_to_place():
-    parts = tube(PLACES, 0.02)
+    parts = cable_tube(PLACES, 0.02)
     assert len(parts) == 2  # what has no length is left out
     for part, a, b in zip(parts, PLACES[:-1], PLACES[1:], strict=False):
         assert part.kind == 'cylinder'
@@ -77,7 +74,7 @@ def test_a_bag_tells_the_shape(monkeypatch):
 def test_it_is_as_thick_as_the_cable_where_the_camera_sees_it():
     """A straight cable of 4 cm across the view, 3 m ahead, against the pinhole's formula."""
     diameter = 0.04
-    motion = Motion()
+    motion = RecordedMotion()
     motion.stamps, motion.poses = np.zeros(1), np.array([[0.0, 0, -300, 0, 0, 0, 1]])
     place = Frame('c', 'base_link', np.zeros(3), np.array([-0.5, 0.5, -0.5, 0.5]))
     spec = Camera(width=400.0, height=300.0, field_of_view=60.0)
@@ -94,11 +91,11 @@ def test_it_is_as_thick_as_the_cable_where_the_camera_sees_it():
         FilmCamera(lit, sensor, 1.0), Cast(motion, looks, vehicle.thrusters, tether), {}, around
     )
     try:
-        image = next(iter(frames(film, np.zeros(1)))).image
+        image = next(iter(render_frames(film, np.zeros(1)))).image
     except MissingPackageError as error:
         pytest.skip(str(error))
     without = next(
-        iter(frames(replace(film, main=replace(film.main, tether=None)), np.zeros(1)))
+        iter(render_frames(replace(film, main=replace(film.main, tether=None)), np.zeros(1)))
     ).image
     changed = np.any(image != without, axis=-1)
     expected = lens_of(spec).focal_length * diameter / 3.0

@@ -11,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle, simulate
-from marine_sim_ros.control.fin_shares import fin_shares, helped_by_fins, unreachable_axes
+from marine_sim_ros.control.fin_allocation import (
+    allocate_with_fins,
+    make_fin_allocation,
+    unreachable_axes,
+)
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.core.state import rest
@@ -20,7 +24,7 @@ from marine_sim_ros.physics.fins import fin_wrench
 from marine_sim_ros.sim.scenario import parse_scenario
 
 AUV = load_vehicle('torpedo_auv')
-FINS = fin_shares(AUV)
+FINS = make_fin_allocation(AUV)
 AT_CENTER = transport(-AUV.inertia.center_of_mass).T
 
 RUN = """
@@ -81,7 +85,7 @@ def test_fins_of_one_axis_leave_the_others_alone():
     boat = replace(AUV, fins=rudders)
     assert unreachable_axes(AUV) == ('sway', 'heave')
     assert unreachable_axes(boat) == ('sway', 'heave', 'pitch')
-    assert not fin_shares(boat).dives
+    assert not make_fin_allocation(boat).dives
 
 
 def test_thrusters_get_the_rest():
@@ -96,7 +100,7 @@ def test_thrusters_get_the_rest():
     none = np.zeros(6)
     NO_THRUST = Allocation(none[:1], none[:1], none, none[:1], none, False, none)
     wrench = np.array([5, 0, 0, 0, 0.5, 40.0])
-    found = helped_by_fins(FINS, allocate, wrench, np.float64(1.0))
+    found = allocate_with_fins(FINS, allocate, wrench, np.float64(1.0))
     np.testing.assert_allclose(asked[0] + found.achieved, wrench)
     assert np.abs(found.fins[:2]).max() == pytest.approx(0.35)
     np.testing.assert_array_equal(found.unachieved, [1, 0, 0, 0, 0, 1])

@@ -16,10 +16,9 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.fin_reader import lift_slope
+from marine_sim_ros.model.propulsion import lift_slope
 from marine_sim_ros.model.urdf import vehicle_from_urdf
-from marine_sim_ros.physics.fins import coefficients, fin_wrench
-from marine_sim_ros.physics.servos import servo_step
+from marine_sim_ros.physics.fins import fin_wrench, lift_drag_coefficients, servo_step
 from marine_sim_ros.sim.player import fin_targets
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import Simulation
@@ -55,7 +54,7 @@ def test_the_lift_slope_of_a_shape():
 
 def test_coefficients_before_and_after_the_stall():
     fins, angle = AUV.fins, np.linspace(-np.pi / 2, np.pi / 2, 181)[:, None]
-    lift, drag = (np.asarray(c)[:, 0] for c in coefficients(fins, angle))
+    lift, drag = (np.asarray(c)[:, 0] for c in lift_drag_coefficients(fins, angle))
     size, slope = np.abs(angle[:, 0]), lift_slope(2.0)
     below = size <= 0.4
     np.testing.assert_allclose(lift[below], slope * angle[below, 0])

@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from marine_sim_ros.identification.confidence import covariance
+from marine_sim_ros.identification.parameters import covariance
 
 STRETCHES, LENGTH, CHANNELS, TRIALS = 40, 16, 3, 400
 

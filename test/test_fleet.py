@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.ros.ticks.followers import Followers
-from marine_sim_ros.ros.ticks.gathering import WINDOW, Gathering
+from marine_sim_ros.ros.ticks import MAX_WAITING_TICKS, Followers, TickSynchronizer
 from marine_sim_ros.sim.fleet import FLEETS, describe_fleet, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
 
@@ -190,10 +189,10 @@ def test_who_has_never_spoken_may_still_be_starting():
 
 def test_a_neighbour_is_waited_for_however_many_ticks_wait_until_it_is_silent():
     answers = []
-    gathering = Gathering(
+    gathering = TickSynchronizer(
         lambda stamp, value, given: answers.append((stamp, given['n'])), {'n': None}, ['n']
     )
-    for stamp in range(2 * WINDOW):
+    for stamp in range(2 * MAX_WAITING_TICKS):
         gathering.main(stamp, 'own')
     assert answers == []
     gathering.other('n', 0, 'a')
@@ -201,10 +200,10 @@ def test_a_neighbour_is_waited_for_however_many_ticks_wait_until_it_is_silent():
     assert answers == [(0, 'a'), (1, 'b')]
     assert gathering.waiting == 2
     gathering.leave(['n'])
-    assert answers[2:] == [(stamp, 'b') for stamp in range(2, 2 * WINDOW)]
+    assert answers[2:] == [(stamp, 'b') for stamp in range(2, 2 * MAX_WAITING_TICKS)]
     assert gathering.waiting == -1
     gathering.absent.discard('n')  # it is back
-    gathering.main(2 * WINDOW, 'own')
-    assert len(answers) == 2 * WINDOW
-    gathering.other('n', 2 * WINDOW, 'c')
-    assert answers[-1] == (2 * WINDOW, 'c')
+    gathering.main(2 * MAX_WAITING_TICKS, 'own')
+    assert len(answers) == 2 * MAX_WAITING_TICKS
+    gathering.other('n', 2 * MAX_WAITING_TICKS, 'c')
+    assert answers[-1] == (2 * MAX_WAITING_TICKS, 'c')

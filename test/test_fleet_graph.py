@@ -12,17 +12,17 @@ import pytest
 from graph import STEP, Watcher, manifest, stamp_of, ticks
 
 from marine_sim_ros import load_scenario, load_vehicle
-from marine_sim_ros.analysis.bags.description import (
+from marine_sim_ros.analysis.sensor_errors import compare_sensors
+from marine_sim_ros.bags.description import (
     recorded_environment,
     recorded_neighbours,
     recorded_vehicle,
 )
-from marine_sim_ros.analysis.bags.reading import read
-from marine_sim_ros.analysis.bags.sensors import compare_sensors
+from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State
-from marine_sim_ros.model.library import xacro_arguments
-from marine_sim_ros.sim.fleet import FLEETS, fleet_runs, in_parts
+from marine_sim_ros.model.library import parse_xacro_arguments
+from marine_sim_ros.sim.fleet import FLEETS, fleet_runs, split_runs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.simulation import simulate
 
@@ -43,7 +43,7 @@ def alone(run, simulated=simulate):
     scenario = replace(
         scenario, position=run.initial_position, rpy=run.initial_rpy or scenario.rpy
     )
-    vehicle = load_vehicle(run.vehicle, **xacro_arguments(run.vehicle_arguments))
+    vehicle = load_vehicle(run.vehicle, **parse_xacro_arguments(run.vehicle_arguments))
     return simulated(vehicle, scenario, seed=run.seed, dt=run.dt, duration=run.duration).sha256
 
 
@@ -104,7 +104,7 @@ def test_processes_share_a_fleet_to_the_bit(processes, tmp_path, expected):
 @pytest.mark.parametrize('count', [0, 4])
 def test_more_processes_than_vehicles_are_told(runs, count):
     with pytest.raises(ParameterError, match=rf'processes is {count}; expected 1 to 3'):
-        in_parts(runs, count)
+        split_runs(runs, count)
 
 
 @pytest.mark.parametrize('ways', [(['--composed'], ['--composed']), (['--composed'], [])])
@@ -162,11 +162,11 @@ def computed(folder, run, runs):
 
     from marine_sim_ros.environment.environment import Environment
     from marine_sim_ros.sensors import SensorInputs
-    from marine_sim_ros.sensors.neighbours import body_of
+    from marine_sim_ros.sensors.seen_bodies import body_of
     from marine_sim_ros.sensors.series import SensorReader
 
     vehicles = {
-        f'/{r.namespace}': load_vehicle(r.vehicle, **xacro_arguments(r.vehicle_arguments))
+        f'/{r.namespace}': load_vehicle(r.vehicle, **parse_xacro_arguments(r.vehicle_arguments))
         for r in runs
     }
     places = {name: {} for name in vehicles}
@@ -207,7 +207,7 @@ def computed(folder, run, runs):
 
 def check_report(folder, run):
     """A report knows the vehicles that the rays of an altimeter met."""
-    bag = read(str(folder), maps={}, label='fleet')
+    bag = read_bag(str(folder), maps={}, label='fleet')
     found = compare_sensors(
         str(folder),
         run.namespace,
@@ -244,7 +244,7 @@ def check(folder, output, expected):
 def test_a_silent_vehicle_holds_the_others_up_for_a_moment_only(processes, tmp_path):
     from nav_msgs.msg import Odometry
 
-    from marine_sim_ros.ros.messages.convert import stamp_ns
+    from marine_sim_ros.core.state import stamp_ns
 
     path = tmp_path / 'fleet.yaml'
     path.write_text('vehicles: [{vehicle: simple_rov, count: 2}]')

@@ -10,8 +10,8 @@ from rosbags.rosbag1 import Writer as Writer1
 from rosbags.rosbag2 import Writer as Writer2
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from marine_sim_ros.analysis.bags.mapping import vehicles_of
-from marine_sim_ros.analysis.bags.reading import read
+from marine_sim_ros.bags.reading import read_bag
+from marine_sim_ros.bags.vehicle_record import vehicles_of
 from marine_sim_ros.core.errors import MarineSimError
 
 RC_OUT = 'std_msgs/Header header\nuint16[] channels\n'
@@ -70,7 +70,7 @@ def ros2(tmp_path):
 @pytest.mark.parametrize('kind', ['ros1', 'ros2'])
 def test_a_dive_with_mavros_is_read_without_maps(request, kind, tmp_path):
     path = request.getfixturevalue(kind)
-    found = read(str(path))
+    found = read_bag(str(path))
     assert list(found.vehicles) == ['mavros']
     channels = found.vehicles['mavros'].channels
     assert channels['odom'].topic == '/mavros/local_position/odom'
@@ -79,7 +79,7 @@ def test_a_dive_with_mavros_is_read_without_maps(request, kind, tmp_path):
 
 
 def test_a_channel_that_is_left_alone_is_no_pulse(ros2):
-    found = read(str(ros2), maps={'/sticks': 'thrusters/pwm'})
+    found = read_bag(str(ros2), maps={'/sticks': 'thrusters/pwm'})
     series = found.vehicles['mavros'].channels['thrusters/pwm'].series
     assert series.maximum[0] == 1550
     assert np.all(np.isnan(series.maximum[1:]))
@@ -129,7 +129,7 @@ def test_a_bag_of_unknown_names_lists_what_could_be_mapped(tmp_path):
                 message = store.types[kind]('hello')
                 bag.write(connection, 1, store.serialize_cdr(message, kind))
     with pytest.raises(MarineSimError) as found:
-        read(str(path))
+        read_bag(str(path))
     assert str(found.value).endswith(
         'of: --map odom:=/a/motion --map odom:=/b/pose --map thrusters/pwm:=/esc'
     )

@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 from hostile import SCRIPTS
 
-from marine_sim_ros.analysis.report.page import page
-from marine_sim_ros.core.columns import markdown_row, markdown_text
-from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.printable import printable
+from marine_sim_ros.analysis.report.page import report_page
+from marine_sim_ros.core.errors import ModelError, escape_controls
 from marine_sim_ros.core.terminal import Terminal
-from marine_sim_ros.sweep.metrics import METRICS
-from marine_sim_ros.sweep.report import write_report
+from marine_sim_ros.core.text import markdown_row, markdown_text
+from marine_sim_ros.sweep.plan import METRICS
+from marine_sim_ros.sweep.results import write_sweep_report
 
 TRACK = '![x](http://evil.example/x.png)\n\n[y](javascript:alert(1)) `</h1>` | # z'
 
@@ -43,7 +42,7 @@ def test_a_report_of_a_sweep_shows_its_description(tmp_path):
         'run': np.arange(2), 'seed': np.arange(2), 'finite': np.ones(2, bool),
         'as_expected': np.ones(2, bool),
     }  # fmt: skip
-    write_report(tmp_path, "a `b`' c.yaml", plan, columns)
+    write_sweep_report(tmp_path, "a `b`' c.yaml", plan, columns)
     text = (tmp_path / 'report.md').read_text()
     assert '<' not in text
     assert text.count('](') == 1  # our picture
@@ -54,9 +53,9 @@ def test_a_report_of_a_sweep_shows_its_description(tmp_path):
 def test_control_characters_are_written_out_in_messages():
     text = 'a\x1b]0;title\x07\x1b[2J\x9b\u202eb\r\x00c ü – ✓'
     expected = 'a\\x1b]0;title\\x07\\x1b[2J\\x9b\\u202eb\\r\\x00c ü – ✓'
-    assert printable(text) == expected
+    assert escape_controls(text) == expected
     assert str(ModelError(text)) == expected
-    assert printable('two\nlines\tand more') == 'two\nlines\tand more'
+    assert escape_controls('two\nlines\tand more') == 'two\nlines\tand more'
 
 
 @pytest.mark.parametrize(
@@ -87,8 +86,8 @@ def test_charts_of_a_report_show_names_as_they_are(monkeypatch):
     monkeypatch.setattr(module, '_charts', lambda *_: [chart])
     monkeypatch.setattr(module, 'sensor_charts', lambda *_: [])
     monkeypatch.setattr(module, 'plotly_script', lambda: 'let plotly;')
-    section = module.Section(names[0], [], [], [])
-    html = page(names[2], [], [section])
+    section = module.VehicleSection(names[0], [], [], [])
+    html = report_page(names[2], [], [section])
     data = re.search('<script id="charts" type="application/json">(.*?)</script>', html)[1]
     for trace, name in zip(json.loads(data)['charts'][0]['data'], names, strict=True):
         plain = name.replace('&', '&amp;').replace('<', '&lt;').replace('>', '&gt;')

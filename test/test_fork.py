@@ -72,7 +72,7 @@ def test_exit_codes_signals_and_waiting(ros_environment):
 
 EARLY = """
 from marine_sim_ros.model.library import known_vehicles, vehicle_of
-from marine_sim_ros.ros.launching.early import EarlyFork
+from marine_sim_ros.ros.launching.fork import EarlyFork
 import_shared()
 early = EarlyFork('drag', {})
 """
@@ -84,7 +84,7 @@ def test_a_process_that_is_in_the_graph_early_has_the_vehicles_that_were_read_si
 ):
     """A description that is gone when it starts is not asked for."""
     told, errors = printed(
-        EARLY + 'import tempfile; from marine_sim_ros.core.resources import resource_folder\n'
+        EARLY + 'import tempfile; from marine_sim_ros.core.files import resource_folder\n'
         "text = (resource_folder('urdf') / 'simple_rov.urdf').read_text()\n"
         "gone = Path(tempfile.mkdtemp(), 'own.urdf'); gone.write_text(text)\n"
         "vehicle_of({'vehicle': str(gone)}); gone.unlink()\n"

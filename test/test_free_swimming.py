@@ -8,12 +8,11 @@ import pytest
 from conftest import SETS
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.spatial import up_in_body
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import Simulation
-from marine_sim_ros.validation.balance import balance
-from marine_sim_ros.validation.held import reachable, stick
+from marine_sim_ros.validation.rest import axis_reachable, find_equilibrium, stick_pulses
 
 IDENTIFIED = {'bluerov2_heavy': 'tank2025', 'bluerov2': 'tank2025_body'}
 EFFORTS = (-1.0, -0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.0)
@@ -23,8 +22,8 @@ STEP = 0.04
 
 def ahead(vehicle, duration):
     """Velocities (n, 6) and tilts (n,) in degrees, full ahead from rest in NumPy."""
-    simulation = Simulation(vehicle, initial=balance(vehicle).state(), dt=STEP)
-    pwm, velocities, up = stick(vehicle, 'surge', 1.0), [], []
+    simulation = Simulation(vehicle, initial=find_equilibrium(vehicle).state(), dt=STEP)
+    pwm, velocities, up = stick_pulses(vehicle, 'surge', 1.0), [], []
     for _ in range(round(duration / STEP)):
         simulation.tick(pwm)
         velocities.append(simulation.state.velocity)
@@ -70,7 +69,7 @@ def test_every_stick_of_every_set_for_ten_minutes_compiled(name, identified):
     vehicles, scenarios, sets, turning = [], [], [], []
     for coefficients in [IDENTIFIED[name]] if identified else SETS:
         vehicle = load_vehicle(name, coefficients=coefficients)
-        for axis in (a for a in AXES if reachable(vehicle, a)):
+        for axis in (a for a in BODY_AXES if axis_reachable(vehicle, a)):
             for effort in EFFORTS:
                 text = (
                     'duration: 600.0\ninitial: {position: [0, 0, -2000]}\n'

@@ -14,22 +14,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from marine_sim_ros.analysis.experiments import EXPERIMENTS
+from marine_sim_ros.control.controller_model import CONTROLLER_FILES
 from marine_sim_ros.control.gamepad import GAMEPADS
-from marine_sim_ros.control.settings import CONTROLLER_FILES
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.yaml_file import YamlReader
-from marine_sim_ros.environment.reader import ENVIRONMENTS
+from marine_sim_ros.environment.reader import ENVIRONMENT_FILES
 from marine_sim_ros.identification.fit_file import FITS
-from marine_sim_ros.identification.mapping import COLUMNS
-from marine_sim_ros.model.tether.reel import REELS
-from marine_sim_ros.model.tether.tether import CABLES
+from marine_sim_ros.identification.table_recordings import COLUMN_MAPS
+from marine_sim_ros.model.tether import CABLES, REELS
 from marine_sim_ros.sim.fleet import FLEETS
 from marine_sim_ros.sim.scenario import SCENARIOS
 from marine_sim_ros.sweep.plan import SWEEPS
-from marine_sim_ros.validation.references import PUBLISHED
+from marine_sim_ros.validation.validation_report import PUBLISHED
 
 KINDS = (
-    CABLES, COLUMNS, CONTROLLER_FILES, ENVIRONMENTS, EXPERIMENTS, FITS, FLEETS, GAMEPADS,
+    CABLES, COLUMN_MAPS, CONTROLLER_FILES, ENVIRONMENT_FILES, EXPERIMENTS, FITS, FLEETS, GAMEPADS,
     PUBLISHED, REELS, SCENARIOS, SWEEPS,
 )  # fmt: skip
 ODD = (

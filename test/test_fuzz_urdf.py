@@ -19,7 +19,7 @@ from marine_sim_ros import Environment, MarineSimError, load_vehicle
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics import acting_forces
-from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.scene.obstacles import Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.series import SensorReader

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from graph import STEP, Watcher
 
-from marine_sim_ros.core.resources import resource_folder
+from marine_sim_ros.core.files import resource_folder
 
 pytestmark = pytest.mark.ros
 
@@ -133,7 +133,7 @@ def send_odd_messages(watcher):
     """Publish odd messages on every topic that the graph subscribes; return the topics."""
     from rclpy._rclpy_pybind11 import RCLError
 
-    from marine_sim_ros.ros.messages.topics import LOCKSTEP
+    from marine_sim_ros.ros.topics import LOCKSTEP
 
     heard = {}
     for name, space in nodes_of(watcher):

@@ -24,20 +24,24 @@ from sdf_reader import SdfReader
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.state import State
-from marine_sim_ros.gazebo import delivery, installed
-from marine_sim_ros.gazebo.bridge_file import bridge_text
-from marine_sim_ros.gazebo.effort import exerted_wrench
-from marine_sim_ros.gazebo.kinematics import reported_velocity, stepped_velocity, twist_between
-from marine_sim_ros.gazebo.run_files import write_run
+from marine_sim_ros.gazebo import delivery
+from marine_sim_ros.gazebo import delivery as installed
+from marine_sim_ros.gazebo.exchange import (
+    TickAccount,
+    TickArrival,
+    exerted_wrench,
+    reported_velocity,
+    stepped_velocity,
+    twist_between,
+)
+from marine_sim_ros.gazebo.run_files import PROBE, absolute_uris, bridge_text, run_world, write_run
 from marine_sim_ros.gazebo.system.marine_sim_lockstep import Exchange, LockstepSystem
-from marine_sim_ros.gazebo.ticks import Arrival, TickAccount
-from marine_sim_ros.gazebo.world import PROBE, absolute_uris, run_world
-from marine_sim_ros.physics.arm.manipulator import link_poses, posed
+from marine_sim_ros.model.kinematics import IDENTITY
+from marine_sim_ros.physics.arm.links import link_poses
+from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.physics.drag import drag
-from marine_sim_ros.physics.integration import advance_pose
-from marine_sim_ros.physics.rigid_body import step, weight
+from marine_sim_ros.physics.rigid_body import advance_pose, rigid_body_step, weight
 from marine_sim_ros.sdf.model import sdf_model
-from marine_sim_ros.sdf.poses import IDENTITY
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
@@ -102,16 +106,16 @@ def test_gazebo_s_body_makes_the_simulation_s_step(vehicle, implicit, current):
     vehicle = load_vehicle(vehicle)
     state, water = moving(1), Environment(current=np.array(current))
     total = weight(vehicle, state, water) + drag(vehicle, state, water)
-    wanted = step(vehicle, state, water, total, DT, implicit_drag=implicit)
+    wanted = rigid_body_step(vehicle, state, water, total, DT, implicit_drag=implicit)
     exerted = exerted_wrench(vehicle, state, water, total, DT, implicit_drag=implicit)
     assert_same_state(gazebo_step(vehicle, state, exerted, water), wanted)
 
 
 def test_a_body_with_its_arm_at_zero_moves_as_one_with_its_arm_out():
     home, water, state = load_vehicle('investigator90'), Environment(), moving(2)
-    out = posed(home, link_poses(home.manipulator, np.full(len(home.manipulator), 0.4)))
+    out = pose_vehicle(home, link_poses(home.manipulator, np.full(len(home.manipulator), 0.4)))
     total = weight(out, state, water) + np.arange(6.0)
-    wanted = step(out, state, water, total, DT)
+    wanted = rigid_body_step(out, state, water, total, DT)
     exerted = exerted_wrench(out, state, water, total, DT, carried=home)
     assert_same_state(gazebo_step(home, state, exerted, water), wanted)
 
@@ -120,7 +124,7 @@ def test_a_body_with_its_arm_at_zero_moves_as_one_with_its_arm_out():
 def test_with_another_integrator_gazebo_s_body_has_its_velocity(integrator):
     state, water = moving(4), Environment()
     total = weight(ROV, state, water) + np.arange(6.0)
-    wanted = step(ROV, state, water, total, DT, integrator=integrator)
+    wanted = rigid_body_step(ROV, state, water, total, DT, integrator=integrator)
     exerted = exerted_wrench(ROV, state, water, total, DT, integrator=integrator)
     after = gazebo_step(ROV, state, exerted, water)
     np.testing.assert_allclose(after.velocity, wanted.velocity, atol=1e-12)
@@ -132,7 +136,7 @@ def test_physics_steps_within_a_period_come_to_the_same_state_as_they_get_short(
     total = weight(ROV, state, water) + drag(ROV, state, water)
 
     def apart(dt):
-        wanted = step(ROV, state, water, total, dt)
+        wanted = rigid_body_step(ROV, state, water, total, dt)
         exerted = exerted_wrench(ROV, state, water, total, dt, physics_step=dt / 5)
         after = state
         for _ in range(5):
@@ -180,7 +184,7 @@ def test_every_stamp_is_told_for_what_it_is():
 @given(st.integers(1, 10**9), st.integers(0, 10**15))
 def test_a_run_without_gaps_loses_nothing(period, start):
     account = TickAccount(period)
-    assert {account.take(start + i * period) for i in range(5)} == {Arrival.NEXT}
+    assert {account.take(start + i * period) for i in range(5)} == {TickArrival.NEXT}
     assert account.lost == 0
 
 
@@ -359,14 +363,14 @@ def test_the_way_is_in_the_server_where_all_it_needs_is_there(monkeypatch, tmp_p
     monkeypatch.setattr(installed.shutil, 'which', lambda _: None)
     monkeypatch.setenv('AMENT_PREFIX_PATH', '')
     (tmp_path / 'libgz-sim-python-system-loader-system.so').touch()
-    way, why = delivery.chosen_delivery('auto')
+    way, why = delivery.choose_delivery('auto')
     assert (way, why) == ('stock', 'the Python module gz.sim: not found')
-    assert delivery.chosen_delivery('in_server')[0] == 'in_server'
+    assert delivery.choose_delivery('in_server')[0] == 'in_server'
     monkeypatch.setattr(delivery, 'has_binding', lambda stem: True)
-    assert delivery.chosen_delivery('auto')[0] == 'in_server'
-    assert delivery.chosen_delivery('stock')[0] == 'stock'
+    assert delivery.choose_delivery('auto')[0] == 'in_server'
+    assert delivery.choose_delivery('stock')[0] == 'stock'
     with pytest.raises(ParameterError, match='expected one of: auto, in_server, stock'):
-        delivery.chosen_delivery('post')
+        delivery.choose_delivery('post')
 
 
 # --- the lockstep system, in a world that only reports what it received

@@ -19,15 +19,15 @@ from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.model import xml
+from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import (
     JointMotion,
     arm_momentum,
     joints_at_rest,
-    link_poses,
     move_joints,
-    posed,
+    pose_vehicle,
 )
-from marine_sim_ros.sdf.drives import joint_inertia
+from marine_sim_ros.sdf.links import joint_inertia
 from marine_sim_ros.sdf.model import sdf_model
 
 ARMS = {'bluerov2_heavy': {'arm': 'true'}, 'investigator90': {}}
@@ -71,7 +71,7 @@ def reaction_error(vehicle, motion):
         motion.angle, motion.rate, motion.orientation, motion.linear, motion.angular, strict=True
     ):
         poses = link_poses(arm, angle)
-        mass = posed(vehicle, poses).mass_matrix
+        mass = pose_vehicle(vehicle, poses).mass_matrix
         expected = -np.linalg.solve(mass, arm_momentum(arm, rate, poses))
         body = rotation_matrix(turn).T
         found = np.concatenate([body @ linear, body @ angular])
@@ -134,7 +134,7 @@ class TestGazebo:
         motion = in_gazebo('bluerov2_heavy', tmp_path, 100, efforts=effort.tolist())
         poses = link_poses(arm, np.zeros(2))
         coupling = np.stack([arm_momentum(arm, one, poses) for one in np.eye(2)], axis=1)
-        mass = posed(vehicle, poses).mass_matrix
+        mass = pose_vehicle(vehicle, poses).mass_matrix
         # The joints' axes are at right angles through the hand's centre line: H is diagonal.
         free = np.diag(joint_inertia(arm)) - coupling.T @ np.linalg.solve(mass, coupling)
         time = DT * np.arange(1, 41)

@@ -12,11 +12,12 @@ import pytest
 
 from marine_sim_ros.bench import gazebo as bench
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.gazebo import delivery, installed
-from marine_sim_ros.gazebo.installed import has_binding, plugin_folders
-from marine_sim_ros.gazebo.server import Correspondent
+from marine_sim_ros.gazebo import delivery
+from marine_sim_ros.gazebo import delivery as installed
+from marine_sim_ros.gazebo.delivery import has_binding, plugin_folders
+from marine_sim_ros.gazebo.run_files import SYSTEM_FOLDER
+from marine_sim_ros.gazebo.server import ServerConnection
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, binding_name, message
-from marine_sim_ros.gazebo.world import SEAT_FOLDER
 
 pytestmark = pytest.mark.skipif(has_binding('gz.sim'), reason='Gazebo itself is here')
 
@@ -106,12 +107,12 @@ def test_every_module_is_found_by_its_name_of_the_release(release):
 
 def test_the_way_in_the_server_is_open(release, tmp_path):
     assert delivery.missing_for_in_server() == []
-    assert delivery.chosen_delivery('auto')[0] == 'in_server'
+    assert delivery.choose_delivery('auto')[0] == 'in_server'
     assert PLUGINS[release] in {folder.parent.name for folder in plugin_folders()}
 
 
 def test_the_lockstep_system_is_made_in_a_server_that_knows_no_package(release, monkeypatch):
-    monkeypatch.syspath_prepend(SEAT_FOLDER)
+    monkeypatch.syspath_prepend(SYSTEM_FOLDER)
     import marine_sim_lockstep
 
     system = marine_sim_lockstep.get_system()
@@ -120,7 +121,7 @@ def test_the_lockstep_system_is_made_in_a_server_that_knows_no_package(release, 
 
 
 def test_states_come_and_wrenches_go(release):
-    correspondent = Correspondent('rov')
+    correspondent = ServerConnection('rov')
     kind, hear = correspondent.node.topics['/model/rov/seat/state']
     assert kind is message('Odometry')
     axes = SimpleNamespace(x=1.0, y=2.0, z=3.0, w=1.0)
@@ -151,7 +152,7 @@ def test_the_benchmark_counts_steps(release):
 
 def test_the_compiled_bridge_connects(release):
     pytest.importorskip('rclpy')
-    from marine_sim_ros.ros.gazebo.compiled import CompiledTransport
+    from marine_sim_ros.ros.owners.compiled_gazebo import CompiledTransport
 
     transport = object.__new__(CompiledTransport)
     transport._place = SimpleNamespace(link='rov::base_link')

@@ -23,17 +23,21 @@ from marine_sim_ros import Environment, simulate
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.reading import parse_faults
-from marine_sim_ros.faults.tables import tables_of
+from marine_sim_ros.faults.tables import fault_tables
 from marine_sim_ros.gazebo import delivery
-from marine_sim_ros.gazebo.effort import exerted_wrench
-from marine_sim_ros.gazebo.kinematics import stepped_velocity
-from marine_sim_ros.gazebo.named_numbers import KIND, NumberReader, NumberWriter, named, rebuilt
-from marine_sim_ros.gazebo.run_files import start_of, write_run
-from marine_sim_ros.gazebo.world import SEAT_FOLDER
+from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
+from marine_sim_ros.gazebo.named_numbers import (
+    MESSAGE_TYPE,
+    NumberReader,
+    NumberWriter,
+    named_arrays,
+    rebuild_tree,
+)
+from marine_sim_ros.gazebo.run_files import SYSTEM_FOLDER, start_state, write_run
 from marine_sim_ros.model.xml import parse
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
-from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
+from marine_sim_ros.sim.step import StepCommands, Stepping, advance, begin
 
 pytest.importorskip('jax')
 
@@ -99,11 +103,11 @@ def test_a_message_of_somebody_else_is_told_in_one_line(raw):
 def test_a_tree_comes_through_names():
     state = State(np.arange(3.0), np.arange(4.0), np.arange(6.0))
     tree = {'b': state, 'a': np.eye(2)}
-    found = named(tree, 't')
+    found = named_arrays(tree, 't')
     assert list(found) == ['t.a', 't.b.position', 't.b.orientation', 't.b.velocity']
-    again = rebuilt(tree, found, 't')
+    again = rebuild_tree(tree, found, 't')
     np.testing.assert_array_equal(again['b'].velocity, state.velocity)
-    assert rebuilt(tree, {}, 't')['a'] is None
+    assert rebuild_tree(tree, {}, 't')['a'] is None
 
 
 # --- whether it can be had
@@ -111,10 +115,10 @@ def test_a_tree_comes_through_names():
 
 def test_without_jax_one_line_says_so(monkeypatch):
     monkeypatch.setattr(delivery, 'missing_for_in_server', list)
-    assert delivery.chosen_delivery('compiled') == ('compiled', 'as requested')
+    assert delivery.choose_delivery('compiled') == ('compiled', 'as requested')
     monkeypatch.setattr(delivery, 'has_module', lambda name: name != 'jax')
     with pytest.raises(ParameterError) as told:
-        delivery.chosen_delivery('compiled')
+        delivery.choose_delivery('compiled')
     assert str(told.value) == (
         "delivery:=compiled: the Python module jax (extra 'batch'): not found; expected them, or "
         'delivery:=auto'
@@ -124,7 +128,7 @@ def test_without_jax_one_line_says_so(monkeypatch):
 def test_in_a_server_without_this_package_one_line_says_what_is_missing(monkeypatch, capsys):
     sent = []
     monkeypatch.setattr(os, 'kill', lambda pid, number: sent.append(number))
-    monkeypatch.syspath_prepend(SEAT_FOLDER)
+    monkeypatch.syspath_prepend(SYSTEM_FOLDER)
     monkeypatch.setitem(sys.modules, 'marine_sim_ros.engine.gazebo_system', None)
     with pytest.raises(ImportError):
         importlib.import_module('marine_sim_compiled').get_system()
@@ -179,7 +183,7 @@ def test_wrenches_are_those_of_in_server_to_rounding(name, faulty):
     initial = State(np.array([0.0, 0.0, -3.0]), np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(6))
     names = vehicle.thrusters.names
     text = FAULTS.replace('thruster1', names[0]).replace('thruster2', names[1])
-    tables = tables_of(parse_faults(text), names) if faulty else None
+    tables = fault_tables(parse_faults(text), names) if faulty else None
     joints = None if vehicle.manipulator is None else np.zeros(len(vehicle.manipulator))
     with double_precision():
         engine = gazebo_ticks(vehicle, initial, faults=tables)
@@ -190,7 +194,7 @@ def test_wrenches_are_those_of_in_server_to_rounding(name, faulty):
                 Rotation.random(random_state=i).as_quat(),
                 0.5 * random.normal(size=6),
             )
-            commands = Commands(random.integers(1300, 1700, len(names)).astype(float), joints)
+            commands = StepCommands(random.integers(1300, 1700, len(names)).astype(float), joints)
             found = engine.exert(i * STEP, np.concatenate(told), commands).copy()
             state = told._replace(velocity=stepped_velocity(told.velocity, DT))
             acting = None
@@ -224,7 +228,7 @@ class World:
         self.options = options or RunOptions()
         self.options = replace(self.options, engine='jax', gazebo={'delivery': 'compiled'})
         (folder / 'run.json').write_text(self.options.to_json())
-        self.vehicle, self.state = vehicle_of('bluerov2'), start_of(self.options)
+        self.vehicle, self.state = vehicle_of('bluerov2'), start_state(self.options)
         self.stamp, self.listened, self.pwm = 0, True, np.full(6, 1600.0)
         self.published, self.reader, self.answers = [], NumberReader(), {}
         self.statuses, self.callback, self.answer = [], None, None
@@ -255,13 +259,13 @@ class World:
         return SimpleNamespace(publish_raw=self._take, has_connections=lambda: self.listened)
 
     def _take(self, raw, kind):
-        assert kind == KIND
+        assert kind == MESSAGE_TYPE
         self.published.append({n: x.copy() for n, x in self.reader.read(raw).items()})
         if self.answer is not None:
             threading.Thread(target=self.answer, args=(self.published[-1]['stamp'],)).start()
 
     def subscribe_raw(self, topic, callback, kind, options):
-        assert (topic, kind) == ('/model/rov/seat/commands', KIND)
+        assert (topic, kind) == ('/model/rov/seat/commands', MESSAGE_TYPE)
         self.callback = callback
 
     def send(self, stamp, pwm=None, **more):
@@ -383,7 +387,7 @@ def test_commands_bring_faults_and_who_listens_gets_messages(tmp_path, ends):
     assert np.delete(thrust, 2).min() > 1
     before = world.stamp
     world.system.reset(None, None)
-    world.stamp, world.state = 0, start_of(world.options)
+    world.stamp, world.state = 0, start_state(world.options)
     world.step()
     assert before > STEP
     assert world.published[-1]['ticked'] == -1

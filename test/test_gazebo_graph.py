@@ -15,7 +15,7 @@ from readings import check_recording, everything
 from stand_in_autopilot import free_instance, make_firmware
 
 from marine_sim_ros import load_vehicle, simulate
-from marine_sim_ros.gazebo.kinematics import stepped_velocity
+from marine_sim_ros.gazebo.exchange import stepped_velocity
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 

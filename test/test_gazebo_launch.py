@@ -23,10 +23,13 @@ from processor import PATIENCE
 
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.gazebo.bridge_file import bridge_command
-from marine_sim_ros.gazebo.installed import bridge_program
-from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
-from marine_sim_ros.gazebo.world import SEAT_FOLDER
+from marine_sim_ros.gazebo.delivery import bridge_program
+from marine_sim_ros.gazebo.run_files import (
+    SYSTEM_FOLDER,
+    bridge_command,
+    bridge_parameters,
+    write_run,
+)
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
@@ -295,7 +298,7 @@ class Parts:
         self.made = write_run(options, tmp_path, world='', delivery=way)
         own = bridge_parameters(self.made, options.dt, delivery=way) | {'gazebo_timeout': 1.0}
         self.options = replace(options, gazebo=own)
-        paths = [str(SEAT_FOLDER), os.environ.get('GZ_SIM_SYSTEM_PLUGIN_PATH', '')]
+        paths = [str(SYSTEM_FOLDER), os.environ.get('GZ_SIM_SYSTEM_PLUGIN_PATH', '')]
         processes.environment['GZ_SIM_SYSTEM_PLUGIN_PATH'] = os.pathsep.join(paths)
         self.start_server()
         self.start_bridge()

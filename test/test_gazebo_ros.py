@@ -15,10 +15,9 @@ from gazebo_server import CASES, imbalance, scenario_file
 from readings import check_recording, everything
 
 from marine_sim_ros import Environment, load_vehicle, simulate
-from marine_sim_ros.gazebo.bridge_file import bridge_command
-from marine_sim_ros.gazebo.installed import bridge_program
-from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
-from marine_sim_ros.gazebo.server import Correspondent, start_server, stop_server
+from marine_sim_ros.gazebo.delivery import bridge_program
+from marine_sim_ros.gazebo.run_files import bridge_command, bridge_parameters, write_run
+from marine_sim_ros.gazebo.server import ServerConnection, start_server, stop_server
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
@@ -34,7 +33,7 @@ pytestmark = [
 STEP = 5_000_000
 
 
-class Listener(Correspondent):
+class Listener(ServerConnection):
     """Hears what Gazebo tells and gets, and says nothing."""
 
     def __init__(self, model):

@@ -11,8 +11,7 @@ import pytest
 
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.core.state import rest
-from marine_sim_ros.gazebo.effort import exerted_wrench
-from marine_sim_ros.gazebo.kinematics import stepped_velocity
+from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
 from marine_sim_ros.sim import step as sim_step
 from marine_sim_ros.sim.scenario import load_scenario
 
@@ -34,15 +33,15 @@ class Run:
 
         for name, module in interfaces().items():
             monkeypatch.setitem(sys.modules, name, module)
-        from marine_sim_ros.ros.gazebo import stock_transport as gazebo_stock_transport
-        from marine_sim_ros.ros.gazebo import transport as gazebo_transport
+        from marine_sim_ros.ros.owners import gazebo as gazebo_stock_transport
+        from marine_sim_ros.ros.owners import gazebo as gazebo_transport
 
         self.seconds = 0.0
         clock = SimpleNamespace(monotonic=lambda: self.seconds)
         monkeypatch.setattr(gazebo_stock_transport, 'wall', clock)
         initial = rest(position)
         self.gazebo = StockGazebo(ROV, initial, step=step, period=PERIOD)
-        self.place = gazebo_transport.Place(
+        self.place = gazebo_transport.TransportSettings(
             'pool', 'rov::base_link', initial, PERIOD, lockstep, PERIOD / step
         )
         self.kind = gazebo_stock_transport.StockTransport
@@ -74,7 +73,7 @@ class Run:
         return self.next()
 
     def step(self, vehicle, state, environment, wrench, dt, *, inner, **options):
-        """Do in the mock what ``marine_sim_ros.physics.rigid_body.step`` does."""
+        """Do in the mock what ``marine_sim_ros.physics.rigid_body.rigid_body_step`` does."""
         assert inner is None  # no arm moves by efforts
         state = self.told[-1][1]
         return self.answer(exerted_wrench(vehicle, state, environment, wrench, dt, **options))[1]

@@ -16,7 +16,7 @@ jax = pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 
 from marine_sim_ros.engine.availability import precision  # noqa: E402
 from marine_sim_ros.engine.motion import motion  # noqa: E402
-from marine_sim_ros.engine.script import script  # noqa: E402
+from marine_sim_ros.engine.script import make_script  # noqa: E402
 
 DT = 0.01
 SCENARIO = parse_scenario(
@@ -40,7 +40,7 @@ def with_drag(vehicle, factors):
 @pytest.mark.long
 def test_slopes_are_those_of_finite_differences():
     vehicle = load_vehicle('bluerov2', coefficients='maker')
-    plan, start = script(SCENARIO, vehicle), SCENARIO.initial_state()
+    plan, start = make_script(SCENARIO, vehicle), SCENARIO.initial_state()
     with precision('float64'):
 
         def cost(x):
@@ -67,7 +67,7 @@ def test_the_motion_is_that_of_numpy():
     vehicle = load_vehicle('bluerov2')
     expected = simulate(vehicle, SCENARIO, dt=DT)
     with precision('float64'):
-        plan = script(SCENARIO, vehicle)
+        plan = make_script(SCENARIO, vehicle)
         found = motion(vehicle, plan, SCENARIO.initial_state(), ticks=201, dt=DT, every=5)
         np.testing.assert_allclose(found.position, expected.position[::5], rtol=0, atol=1e-9)
 
@@ -77,7 +77,7 @@ def test_drag_is_identified_from_a_trajectory():
     vehicle = load_vehicle('bluerov2', coefficients='maker')
     truth = np.array([1.3, 0.8, 1.2, 0.9, 1.1, 0.7])
     seen = simulate(with_drag(vehicle, truth), SCENARIO, dt=DT).velocity[::5]
-    plan, start = script(SCENARIO, vehicle), SCENARIO.initial_state()
+    plan, start = make_script(SCENARIO, vehicle), SCENARIO.initial_state()
     with precision('float64'):
 
         def residual(factors):

@@ -384,7 +384,7 @@ def test_who_comes_late_hears_what_is_new(processes, watcher, more):
     from nav_msgs.msg import Odometry
     from sensor_msgs.msg import FluidPressure
 
-    from marine_sim_ros.ros.messages.topics import LOCKSTEP
+    from marine_sim_ros.ros.topics import LOCKSTEP
 
     processes.marine_sim('run', 'bluerov2', *more)
     watcher.listen('odom', Odometry)

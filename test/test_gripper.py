@@ -14,9 +14,10 @@ from marine_sim_ros.core.spatial import rotation_matrix, skew
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment, parse_environment
-from marine_sim_ros.model.geometry.shapes import box, cylinder, sphere
-from marine_sim_ros.physics.arm.gripping import Gripping, settled, terminal_speed
-from marine_sim_ros.physics.arm.manipulator import JointMotion, link_poses, posed
+from marine_sim_ros.model.geometry.shapes import box_shape, cylinder_shape, sphere_shape
+from marine_sim_ros.physics.arm.gripping import Gripping, loose_payload_position, sinking_speed
+from marine_sim_ros.physics.arm.links import link_poses
+from marine_sim_ros.physics.arm.manipulator import JointMotion, pose_vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
@@ -65,9 +66,9 @@ def simulation(vehicle=VEHICLE, environment=None, **options):
 
 def test_the_inertia_is_that_of_the_shape():
     shapes = {
-        'shape: box, size: [0.2, 0.1, 0.06]': box(np.array([0.2, 0.1, 0.06])),
-        'shape: cylinder, radius: 0.1, length: 0.3': cylinder(0.1, 0.3),
-        'shape: sphere, radius: 0.1': sphere(0.1),
+        'shape: box, size: [0.2, 0.1, 0.06]': box_shape(np.array([0.2, 0.1, 0.06])),
+        'shape: cylinder, radius: 0.1, length: 0.3': cylinder_shape(0.1, 0.3),
+        'shape: sphere, radius: 0.1': sphere_shape(0.1),
     }
     for text, shape in shapes.items():
         found = parse_environment(f'payloads: [{{{text}, position: [0, 0, -1], mass: 3}}]', 'test')
@@ -158,12 +159,14 @@ def test_it_sinks_at_its_terminal_speed_onto_the_ground():
     sea = load_environment('brick_on_sand')
     (brick,) = sea.payloads
     speed = np.sqrt((2 - 1.2) * 9.8 / (0.5 * 1000 * 1.1 * 0.02))
-    assert terminal_speed(brick, 1000, 9.8) == pytest.approx(speed)
+    assert sinking_speed(brick, 1000, 9.8) == pytest.approx(speed)
     begin = np.array([1.0, 2.0, -2.0])
-    assert settled(brick, begin, 1.0, sea, 1000) == pytest.approx([1, 2, -2 - speed])
-    assert settled(brick, begin, 60.0, sea, 1000) == pytest.approx([1, 2, -4.97])
+    assert loose_payload_position(brick, begin, 1.0, sea, 1000) == pytest.approx(
+        [1, 2, -2 - speed]
+    )
+    assert loose_payload_position(brick, begin, 60.0, sea, 1000) == pytest.approx([1, 2, -4.97])
     light = replace(brick, mass=0.5)
-    assert settled(light, begin, 60.0, sea, 1000) == pytest.approx([1, 2, 0])
+    assert loose_payload_position(light, begin, 60.0, sea, 1000) == pytest.approx([1, 2, 0])
 
 
 @pytest.mark.parametrize(
@@ -246,7 +249,7 @@ def test_a_held_brick_rests_on_the_sand():
     load = run.gripping.load
     assert load is not None
     poses = link_poses(vehicle.manipulator, tick.joints.position)._replace(load=load)
-    body = posed(vehicle, poses)
+    body = pose_vehicle(vehicle, poses)
     turn = rotation_matrix(tick.state.orientation)
     lowest = (body.contact.position @ turn.T + tick.state.position)[-26:, 2].min()
     assert lowest == pytest.approx(-5.0, abs=1e-4)

@@ -11,8 +11,7 @@ import pytest
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import rpy_from_quaternion
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import Simulation, simulate
@@ -23,10 +22,9 @@ gymnasium = pytest.importorskip('gymnasium', reason='gymnasium: not installed (e
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.vector import AutoresetMode  # noqa: E402
 
-from marine_sim_ros.engine.stepper import Forces, Stepper, states_of  # noqa: E402
-from marine_sim_ros.gym import ENVIRONMENTS  # noqa: E402
-from marine_sim_ros.gym.episodes import Episodes  # noqa: E402
-from marine_sim_ros.gym.sensing import Sensing  # noqa: E402
+from marine_sim_ros.engine.stepper import LastForces, Stepper, states_in_memory  # noqa: E402
+from marine_sim_ros.gym import GYM_ENVIRONMENTS  # noqa: E402
+from marine_sim_ros.gym.episodes import Episodes, Sensing  # noqa: E402
 from marine_sim_ros.gym.tasks import (  # noqa: E402
     Episode,
     StationKeeping,
@@ -34,7 +32,7 @@ from marine_sim_ros.gym.tasks import (  # noqa: E402
     WaypointFollowing,
 )
 
-STATION, AFLOAT, WAYPOINTS = sorted(ENVIRONMENTS)
+STATION, AFLOAT, WAYPOINTS = sorted(GYM_ENVIRONMENTS)
 COUNT = 6
 
 
@@ -140,7 +138,7 @@ def test_the_vehicles_move_as_numpy_moves_them():
         memory = stepper.step(memory, np.stack([pwm] * 2), np.stack([current] * 2))
     for _ in range(50):
         simulation.tick(pwm)
-    for found, expected in zip(states_of(memory), simulation.state, strict=True):
+    for found, expected in zip(states_in_memory(memory), simulation.state, strict=True):
         np.testing.assert_allclose(found[1], expected, atol=1e-12)
 
 
@@ -417,7 +415,7 @@ def sensed(seeds, steps=1, begins=0):
     sensing = Sensing(vehicle, count, 0.1, Environment())
     turned = np.tile([0.0, 0.0, 0.0, 1.0], (count, 1))
     state = State(np.tile([0.0, 0.0, -5.0], (count, 1)), turned, np.zeros((count, 6)))
-    forces = Forces(np.zeros((count, 6)), np.zeros((count, 0)))
+    forces = LastForces(np.zeros((count, 6)), np.zeros((count, 0)))
     stamps = np.full(count, begins * NANOSECONDS)
     sensing.begin(np.arange(count), state, stamps, seeds)
     for i in range(1, steps + 1):

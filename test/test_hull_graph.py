@@ -66,7 +66,7 @@ def _check_components(topics):
 def test_markers_come_at_their_rate_of_simulated_time(processes):
     from visualization_msgs.msg import MarkerArray
 
-    from marine_sim_ros.ros.messages.topics import ODOM
+    from marine_sim_ros.ros.topics import ODOM
 
     watcher = Watcher('/simple_rov')
     watcher.listen('markers', MarkerArray)

@@ -13,7 +13,7 @@ from hulls import WATER, body, box
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.state import rest
-from marine_sim_ros.model.hull.settings import PARAMETERS
+from marine_sim_ros.model.hydrodynamics import HULL_PARAMETERS
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag
 
@@ -34,7 +34,7 @@ def test_defaults_are_the_guides():
     }  # fmt: skip
     for name, value in expected.items():
         assert np.all(getattr(c, name) == value), name
-    assert len(PARAMETERS) == len(expected) - 1
+    assert len(HULL_PARAMETERS) == len(expected) - 1
 
 
 def test_simple_rov_is_the_guides_first_example():
@@ -270,7 +270,7 @@ def test_the_documented_table_is_the_code():
     rows = [[c.strip() for c in r.split('|')[1:5]] for r in table.strip().splitlines()[2:]]
     assert rows == [
         [f'`{key}`', f'{p.default:g}', p.unit or '1', f'{p.low:g} to {p.high:g}']
-        for key, p in PARAMETERS.items()
+        for key, p in HULL_PARAMETERS.items()
     ]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.arrays import namespace
-from marine_sim_ros.physics import hydrodynamics as h
+from marine_sim_ros.physics import panels as h
 
 X = np.array([1.0, 0, 0])
 SLANT = np.array([1.0, 0, 1.0]) / np.sqrt(2)
@@ -24,7 +24,7 @@ unit = vector.filter(lambda v: np.linalg.norm(v) > 0.1).map(lambda v: v / np.lin
 def flow_at(normal, velocity):
     """Return the incidence of velocities (..., 3) on normals (..., 3)."""
     dot = namespace(velocity).vecdot
-    return h.incidence_of(dot(velocity, velocity), dot(normal, velocity))
+    return h.flow_incidence(dot(velocity, velocity), dot(normal, velocity))
 
 
 def pressure(area, normal, velocity, *, reference=1.0, linear=10.0, quadratic=10.0, exponent=0.5):
@@ -32,7 +32,7 @@ def pressure(area, normal, velocity, *, reference=1.0, linear=10.0, quadratic=10
     flow = flow_at(normal, velocity)
     xp = namespace(flow.cosine)
     facing = xp.maximum(flow.cosine, xp.zeros_like(flow.cosine))
-    push = h.normal_push(
+    push = h.normal_pressure_force(
         area,
         flow.speed,
         facing,
@@ -205,13 +205,13 @@ def test_the_array_api_standard_is_enough():
 def test_numbers_do_for_arrays():
     """A triangle of 0.03 m² in water at 2 m/s, by the formulas of the docstrings."""
     push = (10 * 2 + 10 * 2**2) * 0.03  # (C₁ s + C₂ s²) A
-    flow = h.incidence_of(4.0, 1.2)
+    flow = h.flow_incidence(4.0, 1.2)
     assert flow == six((2.0, 0.6))
-    assert h.incidence_of(0.0, 0.0) == (0.0, 0.0)
+    assert h.flow_incidence(0.0, 0.0) == (0.0, 0.0)
     assert h.viscous_damping_coefficient(
         0.03, h.Incidence(2.0, 0.6), friction_coefficient=0.004, water_density=1000.0
     ) == six(0.5 * 1000 * 2 * 0.03 * 0.004 / 0.8)
-    assert h.normal_push(
+    assert h.normal_pressure_force(
         0.03, 2.0, 0.25, reference=1.0, linear=10.0, quadratic=10.0, exponent=0.5
     ) == six(push / 2)
     assert h.slamming_damping_coefficient(

@@ -14,25 +14,22 @@ from bags import MAVROS, header, odometry
 from conftest import vehicle_of
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.bags.description import recorded_voltage
+from marine_sim_ros.bags.description import recorded_voltage
 from marine_sim_ros.bags.trajectory_writer import write_recording
-from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.identification.confidence import covariance
-from marine_sim_ros.identification.fit import identify
-from marine_sim_ros.identification.parameters import ParameterSet
+from marine_sim_ros.identification.fit import fitted_tags, fitted_urdf, identify_vehicle
+from marine_sim_ros.identification.parameters import ParameterSet, covariance
+from marine_sim_ros.identification.recording import OdometryNoise, noisy_odometry
 from marine_sim_ros.identification.samples import make_samples
-from marine_sim_ros.identification.sensors import Noise, noisy_odometry
-from marine_sim_ros.identification.shooting import Shooting, stretches
+from marine_sim_ros.identification.shooting import Shooting, first_guess, stretch_starts
 from marine_sim_ros.identification.thrust import (
-    Angles,
+    RecordedAngles,
     check_pulses,
     commands_of_pwm,
     commands_of_thrust,
 )
-from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
-from marine_sim_ros.identification.weak_form import first_guess
 from marine_sim_ros.model.vehicle import Damping
 from marine_sim_ros.physics.drag import coupled_drag, damping_matrix
 from marine_sim_ros.sim.options import RunOptions
@@ -77,7 +74,7 @@ def excited(request):
 def test_coefficients_are_found_again_within_five_percent(excited):
     vehicle, run, seed = excited
     speed = np.sqrt(np.mean(run.velocity**2, axis=0))
-    found = identify(vehicle, sampled(vehicle, run, seed))
+    found = identify_vehicle(vehicle, sampled(vehicle, run, seed))
     assert all(e.observable for e in found.estimates)
     values = np.array([e.value for e in found.estimates])
     true = np.array([e.parameter.described for e in found.estimates])
@@ -125,7 +122,7 @@ def test_axes_that_never_moved_are_not_observable():
     vehicle = load_vehicle('bluerov2', coefficients='bluerov2_gz')
     steps = [0.2, 0.5, -0.3, 0.1, -0.5, 0.4, -0.15, 0.0, 0.3, -0.4]
     run = scripted(vehicle, [(4 * i, f'{{surge: {s}}}') for i, s in enumerate(steps)])
-    found = identify(vehicle, sampled(vehicle, run))
+    found = identify_vehicle(vehicle, sampled(vehicle, run))
     reasons = told(found)
     for kind in ('added_mass', 'linear_damping', 'quadratic_damping'):
         assert reasons[f'{kind} surge'] == ''
@@ -136,7 +133,7 @@ def test_axes_that_never_moved_are_not_observable():
     sway = content['estimates'][1]
     assert (sway['observable'], sway['value'], sway['described']) == (False, None, 0.0)
     # And so they keep what the description says.
-    text = tags(vehicle, found)
+    text = fitted_tags(vehicle, found)
     quadratic = re.search('<quadratic_damping>(.*)</quadratic_damping>', text)[1].split()
     assert [float(v) for v in quadratic][1] == 54.16
     assert float(quadratic[0]) == pytest.approx(33.732, rel=0.05)
@@ -152,7 +149,9 @@ def test_drag_at_one_speed_alone_is_neither_linear_nor_quadratic():
     late = run.time > 10  # the start would tell them apart
     commands = commands_of_pwm(run.time, run.pwm, vehicle.thrusters)
     reasons = told(
-        identify(deep, make_samples(deep, run.time[late], noisy_odometry(run, 0)[late], commands))
+        identify_vehicle(
+            deep, make_samples(deep, run.time[late], noisy_odometry(run, 0)[late], commands)
+        )
     )
     assert reasons['linear_damping yaw'] == 'cannot be distinguished from quadratic_damping yaw'
     assert reasons['quadratic_damping yaw'] == 'cannot be distinguished from linear_damping yaw'
@@ -169,13 +168,13 @@ def test_a_run_in_a_current_needs_to_know_it():
         duration=20.0,
         environment=Environment(current=np.array(drift)),
     )
-    quiet = Noise(linear=1e-4, angular=1e-4, attitude=1e-5, position=1e-3)
+    quiet = OdometryNoise(linear=1e-4, angular=1e-4, attitude=1e-5, position=1e-3)
     commands = commands_of_pwm(run.time, run.pwm, vehicle.thrusters)
     rows = noisy_odometry(run, 0, quiet)
 
     def sway(current):
         samples = make_samples(vehicle, run.time, rows, commands, current)
-        residual = identify(vehicle, samples).to_dict()['axes']['sway']['rms_residual']
+        residual = identify_vehicle(vehicle, samples).to_dict()['axes']['sway']['rms_residual']
         return residual
 
     assert sway(drift) < 0.01
@@ -186,15 +185,15 @@ def test_a_run_in_a_current_needs_to_know_it():
 def test_what_the_model_does_not_explain_is_doubtful():
     vehicle = load_vehicle('bluerov2', coefficients='wu2018')
     run = simulate(vehicle, load_scenario('excitation'), dt=0.01, duration=20.0)
-    assert identify(vehicle, sampled(vehicle, run)).doubts == []
+    assert identify_vehicle(vehicle, sampled(vehicle, run)).doubts == []
     # A description that has the hull 3 % smaller contradicts the run; 0.3 % is within its trim.
     for factor, count in ((0.97, 1), (0.997, 0)):
         volume = factor * vehicle.buoyancy.volume
         other = replace(vehicle, buoyancy=replace(vehicle.buoyancy, volume=volume))
-        doubts = identify(other, sampled(other, run)).doubts
+        doubts = identify_vehicle(other, sampled(other, run)).doubts
         assert len([d for d in doubts if d.startswith('volume: ')]) == count, doubts
     shuffled = replace(run, pwm=np.roll(run.pwm, 400, axis=0))
-    doubts = identify(vehicle, sampled(vehicle, shuffled)).doubts
+    doubts = identify_vehicle(vehicle, sampled(vehicle, shuffled)).doubts
     assert any(re.match(r'surge: only -?\d+ % of the motion', d) for d in doubts)
 
 
@@ -207,12 +206,12 @@ def test_a_slow_run_in_water_that_moves_tells_no_mass():
     rows = noisy_odometry(run, 0)
     rows[:, 7] += 0.15 * np.sin(2 * np.pi * run.time / 20)
     commands = commands_of_pwm(run.time, run.pwm, vehicle.thrusters)
-    found = identify(vehicle, make_samples(vehicle, run.time, rows, commands))
+    found = identify_vehicle(vehicle, make_samples(vehicle, run.time, rows, commands))
     assert found.value('added_mass')[0].value > 100  # of 5.5 kg: what no reason would hide
     for kind in ('added_mass', 'linear_damping', 'quadratic_damping'):
         assert re.match(r'the model explains \d+ % of how surge', told(found)[f'{kind} surge'])
     assert any(doubt.startswith('surge: only') for doubt in found.doubts)
-    assert '<added_mass>5.5 12.7 14.57' in tags(vehicle, found)
+    assert '<added_mass>5.5 12.7 14.57' in fitted_tags(vehicle, found)
 
 
 SURFACE = """
@@ -232,7 +231,7 @@ def residual(vehicle):
     scenario = parse_scenario(SURFACE, 'steps') if afloat else load_scenario('excitation')
     run = simulate(vehicle, scenario, dt=0.01, duration=6.0)
     angles = {
-        name: Angles(run.time, values)
+        name: RecordedAngles(run.time, values)
         for name, values in (('fins', run.fins), ('azimuths', run.azimuths))
         if np.size(values)
     }
@@ -240,7 +239,7 @@ def residual(vehicle):
     rows = np.column_stack([run.position, run.orientation, run.velocity])
     samples = make_samples(vehicle, run.time, rows, commands)
     parameters = ParameterSet(vehicle, lag=True, volume=False)
-    shooting = Shooting(parameters, samples, stretches(samples, 1.0), 1.0)
+    shooting = Shooting(parameters, samples, stretch_starts(samples, 1.0), 1.0)
     error = shooting.simulated(parameters.described) - shooting.measured
     motion = np.sqrt(np.mean(shooting.measured**2, axis=(0, 1)))
     return np.sqrt(np.mean(error**2, axis=(0, 1))) / np.maximum(motion, 0.05)
@@ -308,7 +307,7 @@ def test_commands_that_are_no_pulse_widths_are_refused(size, text):
 def test_thrust_turns_with_recorded_azimuths():
     set_ = vehicle_of('wamv').thrusters
     commands = commands_of_thrust(np.array([0.0, 1.0]), np.full((2, 4), 80.0), set_)
-    turned = replace(commands, azimuths=Angles(np.array([0.0, 1.0]), np.full((2, 2), 0.5)))
+    turned = replace(commands, azimuths=RecordedAngles(np.array([0.0, 1.0]), np.full((2, 2), 0.5)))
     force = turned.wrenches(0.0, 0.1, 5, None)[:, :3]
     np.testing.assert_allclose(force[0], [160 * np.cos(0.5), 160 * np.sin(0.5), 0.0], atol=1e-9)
 
@@ -316,22 +315,22 @@ def test_thrust_turns_with_recorded_azimuths():
 def test_intervals_hold_errors_that_last():
     """The scatter of a line's slope under coloured noise, drawn many times."""
     rng = np.random.default_rng(0)
-    stretches, length, decay = 12, 200, 0.9
-    x = np.cos(np.linspace(0, 9, stretches * length)).reshape(stretches, length)
-    jacobian = np.zeros((stretches, length, 6, 1))
+    stretch_starts, length, decay = 12, 200, 0.9
+    x = np.cos(np.linspace(0, 9, stretch_starts * length)).reshape(stretch_starts, length)
+    jacobian = np.zeros((stretch_starts, length, 6, 1))
     jacobian[:, :, 0, 0] = x
     jacobian = jacobian.reshape(-1, 1)
     slopes, variances = [], []
     for _ in range(120):
-        noise = np.zeros((stretches, length, 6))
-        noise[:, 0, 0] = rng.normal(0, 1 / np.sqrt(1 - decay**2), stretches)
-        pushes = rng.normal(size=(stretches, length))
+        noise = np.zeros((stretch_starts, length, 6))
+        noise[:, 0, 0] = rng.normal(0, 1 / np.sqrt(1 - decay**2), stretch_starts)
+        pushes = rng.normal(size=(stretch_starts, length))
         for i in range(1, length):
             noise[:, i, 0] = decay * noise[:, i - 1, 0] + pushes[:, i]
         slope = np.linalg.lstsq(jacobian, noise.ravel(), rcond=None)[0]
         residuals = noise.ravel() - jacobian @ slope
         slopes.append(slope[0])
-        variances.append(covariance(jacobian, residuals, stretches, np.full(1, 1e-9))[0, 0])
+        variances.append(covariance(jacobian, residuals, stretch_starts, np.full(1, 1e-9))[0, 0])
     white = np.var(noise[..., 0]) / np.sum(x**2)
     assert np.mean(variances) == pytest.approx(np.var(slopes), rel=0.4)
     assert np.var(slopes) > 8 * white  # as if every sample were an error of its own
@@ -420,7 +419,7 @@ def test_what_is_not_on_a_diagonal_stays():
     full[0, 4] = 0.5
     coupled = replace(vehicle, damping=Damping(full, vehicle.damping.quadratic, np.zeros(3)))
     run = simulate(coupled, load_scenario('excitation'), dt=0.01, duration=24.0)
-    found = identify(coupled, sampled(coupled, run))
+    found = identify_vehicle(coupled, sampled(coupled, run))
     text = fitted_urdf(coupled, found)
     again = load_vehicle(text)
     assert again.damping.linear[0, 4] == 0.5
@@ -580,7 +579,7 @@ def test_a_vehicle_that_never_moved_tells_nothing(tmp_path, capsys):
     found = estimates(capsys.readouterr().out)
     # At rest it weighs what it displaces, and that is all.
     assert [k for (k, _), e in found.items() if e['observable']] == ['volume']
-    assert len(found) == 3 * len(AXES) + 2
+    assert len(found) == 3 * len(BODY_AXES) + 2
 
 
 @pytest.mark.parametrize('supply', ['option', 'scenario', 'curves'])

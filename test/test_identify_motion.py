@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.manual import manual_pwm, motor_factors
+from marine_sim_ros.control.controllability import manual_pwm, motor_factors
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_of_angles, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.identification.fit_file import FITS, value_at, with_values
-from marine_sim_ros.identification.mapping import COLUMNS, recording_of_table
-from marine_sim_ros.identification.recording import Recording
-from marine_sim_ros.identification.sensors import Noise, noisy_odometry
+from marine_sim_ros.identification.recording import MotionRecording, OdometryNoise, noisy_odometry
+from marine_sim_ros.identification.table_recordings import COLUMN_MAPS, recording_of_table
 from marine_sim_ros.physics.drag import damping
 from marine_sim_ros.physics.thrusters import bollard_wrench
 from marine_sim_ros.sim.scenario import load_scenario
@@ -50,10 +49,10 @@ def test_gradients_find_what_made_a_run(heavy):
     parameters = FITS.parse(FEW, 'few')
     run = simulate(heavy, load_scenario('excitation'), dt=0.01, duration=40.0)
     rows = slice(None, None, 20)
-    seen = noisy_odometry(run, 3, Noise(0.01, 0.01, 0.02, 0.03))[rows]
+    seen = noisy_odometry(run, 3, OdometryNoise(0.01, 0.01, 0.02, 0.03))[rows]
     # Commands are stamped one sample before they act.
     sent = np.concatenate([run.pwm[rows][1:], run.pwm[-1:]])
-    recording = Recording('run', run.time[rows], seen[:, 3:7], seen[:, 7:13], sent)
+    recording = MotionRecording('run', run.time[rows], seen[:, 3:7], seen[:, 7:13], sent)
     with precision('float64'):
         found = fit_motion(heavy, parameters, stretches_of([recording], 3.0))
     late = LATE - 0.005  # a tick takes the thrust at its end
@@ -187,7 +186,9 @@ def test_an_npz_is_read_as_its_mapping_says(heavy, tmp_path):
         v=np.tile(range(6), (n, 1)),
         stick=np.tile([-0.5, 0.25], (n, 1)),
     )
-    recording = recording_of_table(tmp_path / 'a.npz', COLUMNS.load(str(mapping)), heavy.thrusters)
+    recording = recording_of_table(
+        tmp_path / 'a.npz', COLUMN_MAPS.load(str(mapping)), heavy.thrusters
+    )
     assert len(recording) == n
     np.testing.assert_allclose(np.diff(recording.time), 0.2)
     np.testing.assert_allclose(recording.velocity[0], [0, -1, -2, 3, -4, -5])
@@ -198,7 +199,7 @@ def test_an_npz_is_read_as_its_mapping_says(heavy, tmp_path):
     expected = manual_pwm(heavy.thrusters, np.array([0.5, 0, -0.25, 0, 0, 0]))
     np.testing.assert_allclose(recording.pwm[0], expected)
     mapping.write_text(MAPPING.replace('time: t', 'time: q'))
-    columns = COLUMNS.load(str(mapping))
+    columns = COLUMN_MAPS.load(str(mapping))
     with pytest.raises(ParameterError, match="no column 'q'"):
         recording_of_table(tmp_path / 'a.npz', columns, heavy.thrusters)
 
@@ -238,7 +239,7 @@ def test_rows_between_stamps_commands_of_another_row_and_a_tilted_mount_are_put_
         MAPPING.replace('skip: {t: 2}', 'skip: {t: 2, stick: 1}')
         + f'stamp_to_sample: {share}\ntilt: [6.0, -3.0]\n'
     )
-    read = recording_of_table(tmp_path / 'a.npz', COLUMNS.load(str(mapping)), heavy.thrusters)
+    read = recording_of_table(tmp_path / 'a.npz', COLUMN_MAPS.load(str(mapping)), heavy.thrusters)
     flip = np.array([1.0, -1.0, -1.0])
     np.testing.assert_allclose(read.time, at - at[0], atol=1e-9)
     np.testing.assert_allclose(read.velocity, velocity * np.tile(flip, 2), atol=1e-12)
@@ -261,7 +262,7 @@ def test_means_of_stairs_tell_when_a_command_changed(heavy, tmp_path):
     )
     mapping = tmp_path / 'columns.yaml'
     mapping.write_text(MAPPING + 'stamp_to_sample: 0.5\ncommands: means\n')
-    read = recording_of_table(tmp_path / 'a.npz', COLUMNS.load(str(mapping)), heavy.thrusters)
+    read = recording_of_table(tmp_path / 'a.npz', COLUMN_MAPS.load(str(mapping)), heavy.thrusters)
     assert read.held
     stop, go = manual_pwm(heavy.thrusters, np.outer([0.0, 0.5], np.eye(6)[0]))
     sent, pwm = read.sent.ravel() + 0.1, read.pwm.reshape(-1, 8)
@@ -284,7 +285,9 @@ def test_the_place_of_the_markers_is_found_and_taken_off(heavy, tmp_path):
     rows = slice(None, None, 20)
     velocity = run.velocity[rows].copy()
     velocity[:, :3] += np.cross(velocity[:, 3:], place)
-    recording = Recording('run', run.time[rows], run.orientation[rows], velocity, run.pwm[rows])
+    recording = MotionRecording(
+        'run', run.time[rows], run.orientation[rows], velocity, run.pwm[rows]
+    )
     lines = ''.join(
         f'  - {{name: at {i}, path: "origin[{i}]", unit: m, prior: 0, deviation: 0.3}}\n'
         for i in range(3)
@@ -305,7 +308,7 @@ def test_the_place_of_the_markers_is_found_and_taken_off(heavy, tmp_path):
     )
     mapping = tmp_path / 'columns.yaml'
     mapping.write_text(MAPPING + f'origin: {(place * flip).tolist()}\n')
-    read = recording_of_table(tmp_path / 'a.npz', COLUMNS.load(str(mapping)), heavy.thrusters)
+    read = recording_of_table(tmp_path / 'a.npz', COLUMN_MAPS.load(str(mapping)), heavy.thrusters)
     np.testing.assert_allclose(read.velocity, run.velocity[rows], atol=1e-12)
 
 
@@ -320,7 +323,7 @@ def test_the_place_of_the_markers_is_found_and_taken_off(heavy, tmp_path):
 )
 def test_a_mount_or_a_time_that_cannot_be_is_told(line, message):
     with pytest.raises(ParameterError, match=message):
-        COLUMNS.parse(MAPPING + line, 'columns.yaml')
+        COLUMN_MAPS.parse(MAPPING + line, 'columns.yaml')
 
 
 def test_a_csv_is_read_and_what_is_missing_is_told(heavy, tmp_path, capsys):
@@ -334,7 +337,7 @@ def test_a_csv_is_read_and_what_is_missing_is_told(heavy, tmp_path, capsys):
         f'velocity: [{", ".join(names[5:11])}]\npwm: [{", ".join(names[11:])}]\n'
     )
     recording = recording_of_table(
-        tmp_path / 'a.csv', COLUMNS.load(str(tmp_path / 'm.yaml')), heavy.thrusters
+        tmp_path / 'a.csv', COLUMN_MAPS.load(str(tmp_path / 'm.yaml')), heavy.thrusters
     )
     assert len(recording) == 39
     common = [

@@ -18,14 +18,14 @@ import pytest
 from processor import PATIENCE
 
 from marine_sim_ros import simulate
-from marine_sim_ros.gazebo.installed import has_binding
+from marine_sim_ros.gazebo.delivery import has_binding
 from marine_sim_ros.gazebo.server import start_server, stop_server
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import urdf_text
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.urdf import vehicle_from_urdf
-from marine_sim_ros.sdf.elements import add, to_text
+from marine_sim_ros.sdf.elements import add_element, to_text
 from marine_sim_ros.sim.scenario import load_scenario
 
 pytestmark = [
@@ -66,7 +66,7 @@ def world_of(path, density):
     for link in model.findall('link'):
         for visual in [*link.findall('visual'), *link.findall('sensor')]:
             link.remove(visual)  # meshes that a server without a window does not need
-    add(model, 'pose', [0, 0, DEEP, 0, 0, 0])
+    add_element(model, 'pose', [0, 0, DEEP, 0, 0, 0])
     topics = {}
     for plugin in model.findall('plugin'):
         kind = plugin.get('name').split('::')[-1]

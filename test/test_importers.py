@@ -274,7 +274,7 @@ def test_models_by_shape(read):
 
 
 def test_a_spheroid_has_lambs_added_mass(read):
-    from marine_sim_ros.model.geometry.added_mass import ellipsoid_added_mass
+    from marine_sim_ros.model.added_mass import ellipsoid_added_mass
 
     text = shaped('<type>spheroid</type><radius>0.1</radius><length>1</length>')
     _, vehicle = read(text, '.urdf')

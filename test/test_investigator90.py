@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros import Environment
-from marine_sim_ros.control.allocation import controllability, thrust_matrix
 from marine_sim_ros.control.allocator import Allocator
+from marine_sim_ros.control.controllability import controllability, thrust_matrix
 from marine_sim_ros.core.spatial import (
     projected_yaw,
     quaternion_from_rpy,

@@ -11,13 +11,17 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle, simulate
-from marine_sim_ros.analysis.comparison import compare
-from marine_sim_ros.analysis.evaluation import draw, measure, report
-from marine_sim_ros.analysis.experiments import experiment_names, load_experiment
-from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
+from marine_sim_ros.analysis.evaluation import (
+    ExperimentRun,
+    draw_pictures,
+    evaluate_run,
+    report_markdown,
+    run_of_bag,
+    run_of_trajectory,
+)
+from marine_sim_ros.analysis.experiments import compare_metrics, experiment_names, load_experiment
 from marine_sim_ros.bags.trajectory_writer import write_recording
-from marine_sim_ros.control.attitude import level_frame
-from marine_sim_ros.control.setpoints import setpoints
+from marine_sim_ros.control.setpoints import level_frame, make_setpoints
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, to_body
 from marine_sim_ros.sim.options import RunOptions
@@ -32,8 +36,8 @@ def run_of(position, yaw, velocity, **targets):
     """Return a run with two levels of roll and pitch, 0.01 and -0.06 rad."""
     orientation = np.array([quaternion_from_rpy(0.01, -0.06, a) for a in yaw])
     k = len(ROV.thrusters)
-    goals = np.tile(setpoints(targets), (N, 1))
-    return Run(
+    goals = np.tile(make_setpoints(targets), (N, 1))
+    return ExperimentRun(
         T,
         position,
         orientation,
@@ -62,7 +66,7 @@ def turning(climb):
 
 
 def test_transit():
-    found = measure(load_experiment('transit'), ROV, transit())
+    found = evaluate_run(load_experiment('transit'), ROV, transit())
     assert found['track']['cross_track_m'] == pytest.approx(0.2, abs=1e-3)
     assert found['track']['vertical_track_m'] == pytest.approx(0.1, abs=1e-5)
     assert found['steady_state_error_m'] == pytest.approx({'x': 0, 'y': 0, 'z': 0.1}, abs=1e-4)
@@ -76,7 +80,7 @@ def test_transit():
 
 @pytest.mark.parametrize(('name', 'climb'), [('turning_circle', 0.0), ('helix', -0.1)])
 def test_turns(name, climb):
-    found = measure(load_experiment(name), ROV, turning(climb))['turn']
+    found = evaluate_run(load_experiment(name), ROV, turning(climb))['turn']
     assert found['radius_m'] == pytest.approx(2.0)
     assert found['kinematic_radius_m'] == pytest.approx(2.0)
     assert found['pitch_m'] == pytest.approx(2 * math.pi * climb / 0.25, abs=1e-9)
@@ -86,12 +90,12 @@ def test_turns(name, climb):
 def test_a_run_that_ends_before_the_turn_is_steady():
     experiment = replace(load_experiment('helix'), turn_from=60.0)
     with pytest.raises(ParameterError, match='expected more than turn_from'):
-        measure(experiment, ROV, turning(0.0))
+        evaluate_run(experiment, ROV, turning(0.0))
 
 
 def test_balance():
     experiment = replace(load_experiment('balance'), moments=())
-    found = measure(experiment, ROV, transit())['balance']
+    found = evaluate_run(experiment, ROV, transit())['balance']
     assert set(found) == {'without_arm', 'end'}
     assert found['without_arm']['mass_kg'] == pytest.approx(114.46)
     assert found['without_arm']['volume_m3'] == pytest.approx(0.133)
@@ -107,11 +111,11 @@ def test_the_arm_is_weighed_where_it_is_at_each_moment():
     stowed = np.array([0, -math.pi / 2, math.radians(170), 0, 0, 0])
     run = replace(transit(), joints=np.where(T[:, None] < 30, 0.0, stowed))
     experiment = replace(load_experiment('balance'), moments=(('a', 20.0), ('b', 60.0)))
-    found = measure(experiment, ROV, run)['balance']
+    found = evaluate_run(experiment, ROV, run)['balance']
     assert found['a']['trim_pitch_deg'] == pytest.approx(6.229, abs=0.001)
     assert found['b']['trim_pitch_deg'] == pytest.approx(1.928, abs=0.001)
     with pytest.raises(ParameterError, match=r'moments.b is 61 s; expected at most 60 s'):
-        measure(replace(experiment, moments=(('b', 61.0),)), ROV, run)
+        evaluate_run(replace(experiment, moments=(('b', 61.0),)), ROV, run)
 
 
 RUNS = {'turning_circle': lambda: turning(0.0), 'helix': lambda: turning(-0.1)}
@@ -125,15 +129,15 @@ def test_every_experiment_gets_its_metrics_pictures_and_report(name, tmp_path):
     moments = tuple((n, t * scale) for n, t in experiment.moments)
     experiment = replace(experiment, moments=moments)
     run = RUNS.get(name, transit)()
-    metrics = measure(experiment, ROV, run)
+    metrics = evaluate_run(experiment, ROV, run)
     assert json.loads(json.dumps(metrics, allow_nan=False)) == metrics
-    compared = compare(experiment.rows, metrics)
+    compared = compare_metrics(experiment.rows, metrics)
     assert any(c.ours is not None for c in compared)
     pictures = []
     if name in ('transit', 'helix', 'balance'):  # together they make every kind
-        pictures = draw(tmp_path, experiment, ROV, run, metrics)
+        pictures = draw_pictures(tmp_path, experiment, ROV, run, metrics)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(p.name for p in pictures)
-    text = report(experiment, metrics, compared, pictures, facts={'ticks': '3001'})
+    text = report_markdown(experiment, metrics, compared, pictures, facts={'ticks': '3001'})
     for picture in pictures:
         assert f']({picture.name})' in text
     for row in experiment.rows:
@@ -151,33 +155,33 @@ def test_a_bag_gives_back_the_run(name, scenario, tmp_path):
     vehicle = load_vehicle(name)
     trajectory = simulate(vehicle, load_scenario(scenario), duration=1.0)
     write_recording(tmp_path / 'run', vehicle, RunOptions(), trajectory)
-    direct = from_trajectory(trajectory)
-    read = read_bag(tmp_path / 'run' / 'bag', f'/{name}')
-    for field in fields(Run):
+    direct = run_of_trajectory(trajectory)
+    read = run_of_bag(tmp_path / 'run' / 'bag', f'/{name}')
+    for field in fields(ExperimentRun):
         one, two = getattr(read, field.name), getattr(direct, field.name)
         assert np.array_equal(one, two, equal_nan=True), field.name
     assert np.isnan(read.targets).all() == (scenario == 'dive')
     with pytest.raises(RecordingError, match='has no /other/odom'):
-        read_bag(tmp_path / 'run' / 'bag', '/other')
+        run_of_bag(tmp_path / 'run' / 'bag', '/other')
     with pytest.raises(RecordingError, match='cannot be read'):
-        read_bag(tmp_path / 'nowhere', f'/{name}')
+        run_of_bag(tmp_path / 'nowhere', f'/{name}')
 
 
 def test_a_vehicle_that_does_not_turn_is_noted():
     experiment = load_experiment('turning_circle')
-    metrics = measure(experiment, ROV, transit())
+    metrics = evaluate_run(experiment, ROV, transit())
     assert metrics['turn'] is None
     assert 'circle' in metrics['notes'][0] or 'turn' in metrics['notes'][0]
-    compared = compare(experiment.rows, metrics)
+    compared = compare_metrics(experiment.rows, metrics)
     assert any(c.within is False for c in compared)
-    assert metrics['notes'][0] in report(experiment, metrics, compared, [], facts={})
+    assert metrics['notes'][0] in report_markdown(experiment, metrics, compared, [], facts={})
 
 
 def test_speeds_are_judged_in_the_frame_they_are_wanted_in():
     run = turning(-0.1)  # level speeds 0.5, 0, -0.1 m/s with 3 degrees of pitch
     assert run.controlled_velocity[:, :3] == pytest.approx(np.tile([0.5, 0.0, -0.1], (N, 1)))
     assert abs(run.velocity[:, 2] + 0.1).min() > 0.02
-    found = measure(load_experiment('helix'), ROV, run)
+    found = evaluate_run(load_experiment('helix'), ROV, run)
     assert found['steady_state_error_m_s']['surge'] == pytest.approx(0, abs=1e-9)
     for yaw in (0.0, 2.0):
         speed = level_frame(yaw).T @ np.array([1.0, 2.0, 3.0])
@@ -189,6 +193,6 @@ def test_speeds_are_judged_in_the_frame_they_are_wanted_in():
 
 def test_map_velocity_is_the_slope_of_the_position():
     trajectory = simulate(load_vehicle('bluerov2'), load_scenario('dive'), duration=8.0)
-    run = from_trajectory(trajectory)
+    run = run_of_trajectory(trajectory)
     slope = np.gradient(run.position, run.time, axis=0)
     assert run.map_velocity[5:-5] == pytest.approx(slope[5:-5], abs=0.02)

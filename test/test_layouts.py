@@ -22,8 +22,8 @@ from marine_sim_ros.sensors import SENSORS
 
 qos = pytest.importorskip('rclpy.qos', reason='ros: not on this machine')
 
-from marine_sim_ros.ros.launching.layouts import LAYOUTS, SHIPPED_NAMESPACE, layout_for  # noqa: E402
-from marine_sim_ros.ros.messages import topics  # noqa: E402
+from marine_sim_ros.ros import topics  # noqa: E402
+from marine_sim_ros.ros.launching.arguments import SHIPPED_NAMESPACE, VIEWER_LAYOUTS, viewer_layout  # noqa: E402
 
 SHOWS = {
     'MarkerArray': 'visualization_msgs/msg/MarkerArray',
@@ -111,7 +111,7 @@ def known():
     named = [t for t in vars(topics).values() if isinstance(t, topics.Topic)]
     rov = load_vehicle('investigator90')
     sources = wrench_sources(rov, load_environment('pool'))
-    named += topics.recorded(rov, components=True, controller=True, sources=sources)
+    named += topics.topics_to_record(rov, components=True, controller=True, sources=sources)
     named += topics.sensor_topics(
         load_vehicle('bluerov2', **dict.fromkeys(OPTIONAL_SENSORS, 'true'))
     )
@@ -149,7 +149,9 @@ def topic_and_rest(text):
 
 
 def displays():
-    content = yaml.safe_load((ROOT / 'config' / LAYOUTS['rviz']).read_text(encoding='utf-8'))
+    content = yaml.safe_load(
+        (ROOT / 'config' / VIEWER_LAYOUTS['rviz']).read_text(encoding='utf-8')
+    )
     return content['Visualization Manager']
 
 
@@ -192,7 +194,9 @@ def test_rviz_is_fixed_in_the_map_and_shows_tf():
 
 
 def test_foxglove_shows_topics_and_fields_that_there_are():
-    content = json.loads((ROOT / 'config' / LAYOUTS['foxglove']).read_text(encoding='utf-8'))
+    content = json.loads(
+        (ROOT / 'config' / VIEWER_LAYOUTS['foxglove']).read_text(encoding='utf-8')
+    )
     panels = content['configById']
     plotted = 0
     for panel in panels.values():
@@ -224,7 +228,7 @@ def test_foxglove_shows_topics_and_fields_that_there_are():
 
 
 def test_plotjuggler_shows_topics_and_fields_that_there_are():
-    root = ET.parse(ROOT / 'config' / LAYOUTS['plotjuggler']).getroot()
+    root = ET.parse(ROOT / 'config' / VIEWER_LAYOUTS['plotjuggler']).getroot()
     curves = [curve.get('name') for curve in root.iter('curve')]
     assert len(curves) == len(set(curves)) > 20
     needed = set()
@@ -243,13 +247,13 @@ def test_plotjuggler_shows_topics_and_fields_that_there_are():
         assert int(splitter.get('count')) == len(splitter) == len(splitter.get('sizes').split(';'))
 
 
-@pytest.mark.parametrize('viewer', LAYOUTS)
+@pytest.mark.parametrize('viewer', VIEWER_LAYOUTS)
 def test_every_topic_of_a_sensor_is_shown_or_left_out_for_a_reason(viewer):
     carried = load_vehicle('bluerov2', **dict.fromkeys(OPTIONAL_SENSORS, 'true')).sensors
     names = {sensor.kind: sensor.name for sensor in carried}
     assert set(names) == set(SENSORS)
     wanted = {f'{names[k]}/{t.name}' for k, model in SENSORS.items() for t in model.topics}
-    text = (ROOT / 'config' / LAYOUTS[viewer]).read_text(encoding='utf-8')
+    text = (ROOT / 'config' / VIEWER_LAYOUTS[viewer]).read_text(encoding='utf-8')
     shown = {t for t in wanted if re.search(rf'{SHIPPED_NAMESPACE}/{t}(?![\w])', text)}
     left_out = LEFT_OUT[viewer]
     assert all(left_out.values())
@@ -257,10 +261,10 @@ def test_every_topic_of_a_sensor_is_shown_or_left_out_for_a_reason(viewer):
     assert shown & set(left_out) == set()
 
 
-@pytest.mark.parametrize('viewer', LAYOUTS)
+@pytest.mark.parametrize('viewer', VIEWER_LAYOUTS)
 @pytest.mark.parametrize('vehicle', vehicle_names())
 def test_a_layout_for_another_namespace_names_its_topics_only(viewer, vehicle):
-    shipped = layout_for(viewer, SHIPPED_NAMESPACE).read_text(encoding='utf-8')
-    text = layout_for(viewer, f'/{vehicle}').read_text(encoding='utf-8')
+    shipped = viewer_layout(viewer, SHIPPED_NAMESPACE).read_text(encoding='utf-8')
+    text = viewer_layout(viewer, f'/{vehicle}').read_text(encoding='utf-8')
     assert text.count(f'/{vehicle}/') == shipped.count(f'{SHIPPED_NAMESPACE}/') > 5
     assert vehicle == 'bluerov2' or '/bluerov2/' not in text

@@ -23,7 +23,7 @@ from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.model.library import xacro_arguments
+from marine_sim_ros.model.library import parse_xacro_arguments
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.options import RunOptions
@@ -165,10 +165,12 @@ OPTIONS = RunOptions(vehicle='bluerov2_heavy', scenario='survey', environment='t
 
 def localized_vehicle():
     """Return the vehicle of ``localization:=true``, and its options."""
-    from marine_sim_ros.ros.launching.localization import localized
+    from marine_sim_ros.ros.launching.localization import with_localization
 
-    options = localized(OPTIONS)
-    return load_vehicle(options.vehicle, **xacro_arguments(options.vehicle_arguments)), options
+    options = with_localization(OPTIONS)
+    return load_vehicle(
+        options.vehicle, **parse_xacro_arguments(options.vehicle_arguments)
+    ), options
 
 
 def test_a_barometer_tells_the_height_with_its_variance():
@@ -191,7 +193,7 @@ def test_a_barometer_tells_the_height_with_its_variance():
 
 @pytest.mark.ros
 def test_the_configuration_names_topics_that_the_vehicle_has():
-    from marine_sim_ros.ros.messages.topics import sensor_topics
+    from marine_sim_ros.ros.topics import sensor_topics
 
     vehicle, options = localized_vehicle()
     assert options.truth_frame == 'base_link_truth'
@@ -212,10 +214,10 @@ def test_what_cannot_be_localized_is_one_line(monkeypatch, tmp_path):
     from marine_sim_ros.ros.launching import localization
 
     with pytest.raises(ParameterError, match='investigator90 has no imu called imu with'):
-        localization.localized(replace(OPTIONS, vehicle='investigator90'))
+        localization.with_localization(replace(OPTIONS, vehicle='investigator90'))
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
     with pytest.raises(ParameterError, match='apt install ros-jazzy-robot-localization'):
-        localization.check_installed()
+        localization.check_robot_localization()
 
 
 @pytest.mark.ros
@@ -268,7 +270,7 @@ def estimated_survey(processes, tmp_path, duration):
     vehicle, options = localized_vehicle()
     given = tmp_path / 'run.yaml'
     given.write_text(
-        yaml.safe_dump({'/**': {'ros__parameters': localization.parameters(options)}})
+        yaml.safe_dump({'/**': {'ros__parameters': localization.ekf_parameters(options)}})
     )
     ekf = processes.start(
         ekf_node(), '--ros-args', '-r', '__ns:=/bluerov2_heavy', '--params-file', CONFIGURATION,
@@ -292,7 +294,7 @@ def poses(vehicle):
     """Return who hears truth and estimate, and tells where a vehicle's sensors sit."""
     from nav_msgs.msg import Odometry
 
-    from marine_sim_ros.ros.messages import topics
+    from marine_sim_ros.ros import topics
 
     watcher = Watcher('/bluerov2_heavy')
     static = topics.TF_STATIC

@@ -7,9 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros.ros.ticks.barrier import WrenchBarrier
-from marine_sim_ros.ros.ticks.pacing import Pacer
-from marine_sim_ros.ros.ticks.pairing import Pairing
+from marine_sim_ros.ros.ticks import Pacer, PairSynchronizer, WrenchBarrier
 
 ONE = np.ones(6)
 
@@ -74,7 +72,9 @@ def test_pacer_at_factor_zero_never_waits_and_forgives_debt():
 
 def paired():
     done = []
-    return Pairing(lambda stamp, first, second: done.append((stamp, first, second)), 'none'), done
+    return PairSynchronizer(
+        lambda stamp, first, second: done.append((stamp, first, second)), 'none'
+    ), done
 
 
 def test_inputs_pair_in_either_order():

@@ -16,14 +16,14 @@ from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import rest
+from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import (
     JointMotion,
     arm_inertia,
     arm_momentum,
     joints_at_rest,
-    link_poses,
     move_joints,
-    posed,
+    pose_vehicle,
 )
 from marine_sim_ros.sim.simulation import Simulation
 
@@ -78,7 +78,7 @@ def test_printed_data_of_the_arm():
 
 @pytest.mark.parametrize(('q', 'pitch'), [(np.zeros(6), 6.229), (STOWED, 1.928)])
 def test_trim_by_statics(q, pitch):
-    assert trim(posed(ROV, link_poses(ARM, q))) == pytest.approx(pitch, abs=5e-4)
+    assert trim(pose_vehicle(ROV, link_poses(ARM, q))) == pytest.approx(pitch, abs=5e-4)
 
 
 @pytest.mark.long
@@ -175,7 +175,7 @@ def test_momentum_and_centre_of_mass_stay_while_the_arm_swings():
         tick = simulation.tick(np.full(6, 1500.0), joints=target if k > 200 else np.zeros(6))
         state, joints = tick.state, tick.joints
         poses = link_poses(ARM, joints.position)
-        body = posed(ROV, poses)
+        body = pose_vehicle(ROV, poses)
         turn = rotation_matrix(state.orientation)
         centers.append(state.position + turn @ body.inertia.center_of_mass)
         h = body.rigid_body_mass @ state.velocity + arm_momentum(ARM, joints.rate, poses)
@@ -232,11 +232,11 @@ def test_on_massless_and_off():
     assert bare.manipulator is None
     assert bare.inertia.mass == massless.inertia.mass == 114.46
     assert massless.manipulator.mass.sum() == 0
-    moved = posed(massless, link_poses(massless.manipulator, STOWED))
+    moved = pose_vehicle(massless, link_poses(massless.manipulator, STOWED))
     assert moved.inertia.tensor == pytest.approx(bare.inertia.tensor)
     assert trim(moved) == pytest.approx(-6.52, abs=5e-3)
     plain = vehicle_of('bluerov2')
-    assert posed(plain, None) is plain
+    assert pose_vehicle(plain, None) is plain
 
 
 SLIDE = """<robot name="r">
@@ -257,7 +257,7 @@ def test_a_joint_that_slides():
     vehicle = load_vehicle(SLIDE.format(limit=LIMIT))
     arm = vehicle.manipulator
     assert arm.mass == pytest.approx([3.0])  # the lamp is bolted to the mast
-    moved = posed(vehicle, link_poses(arm, np.array([0.6]))).inertia
+    moved = pose_vehicle(vehicle, link_poses(arm, np.array([0.6]))).inertia
     assert moved.center_of_mass == pytest.approx([1.5 / 13, 3 * 0.6 / 13, 0.1 / 13])
     h = arm_momentum(arm, np.array([0.5]), link_poses(arm, np.array([0.6])))
     assert h == pytest.approx([0, 1.5, 0, -0.05, 0, 0.75])
@@ -300,7 +300,7 @@ FLOATS = '<buoyancy link="mast"><volume>0.01</volume><height>0.3</height></buoya
 def test_with_joints_at_zero_nothing_changes(text):
     vehicle = load_vehicle(text)
     arm = vehicle.manipulator
-    zero = posed(vehicle, link_poses(arm, np.zeros(len(arm))))
+    zero = pose_vehicle(vehicle, link_poses(arm, np.zeros(len(arm))))
     for name in ('volume', 'height', 'fluid_density'):
         assert getattr(zero.buoyancy, name) == pytest.approx(getattr(vehicle.buoyancy, name))
     if vehicle.buoyancy.volume:

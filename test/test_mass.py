@@ -25,15 +25,11 @@ from test_fuzz_urdf import NUMBER, STRANGE, UNITS, replaced
 from marine_sim_ros import MarineSimError, load_vehicle
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.model.mass import cache, grid, reader
-from marine_sim_ros.model.mass.mesh_rays import mesh_spans
-from marine_sim_ros.model.mass.part_list import Part, content_key, load_parts, parse_parts
-from marine_sim_ros.model.mass.properties import (
-    METHOD,
-    assemble,
-    grid_of_parts,
-    properties_of_grid,
-)
+from marine_sim_ros.model import mass as cache
+from marine_sim_ros.model import mass as grid
+from marine_sim_ros.model import mass as reader
+from marine_sim_ros.model.mass import GRID_METHOD, assemble, grid_of_parts, properties_of_grid
+from marine_sim_ros.model.parts import SolidPart, content_key, load_parts, mesh_spans, parse_parts
 from marine_sim_ros.tools import progress
 
 trimesh = pytest.importorskip('trimesh')
@@ -69,7 +65,7 @@ def investigator():
 
 
 def part(shape='box', dimensions=(0.2, 0.2, 0.2), xyz=ZERO, rpy=ZERO, density=1000.0, **more):
-    return Part('part', shape, dimensions, tuple(xyz), tuple(rpy), density, **more)
+    return SolidPart('part', shape, dimensions, tuple(xyz), tuple(rpy), density, **more)
 
 
 def closed_form(p):
@@ -560,20 +556,23 @@ def test_the_key_is_the_content(tmp_path):
     mesh = tmp_path / 'a.stl'
     mesh.write_bytes(b'one')
     parts = (part(), part('mesh', (1.0, 1.0, 1.0), file=mesh))
-    key = content_key(parts, 0.01, METHOD)
-    assert content_key(parts, 0.01, METHOD) == key
+    key = content_key(parts, 0.01, GRID_METHOD)
+    assert content_key(parts, 0.01, GRID_METHOD) == key
     renamed = (replace(parts[0], name='other', material='steel'), parts[1])
-    assert content_key(renamed, 0.01, METHOD) == key
+    assert content_key(renamed, 0.01, GRID_METHOD) == key
     mesh.rename(tmp_path / 'b.stl')
-    assert content_key((parts[0], replace(parts[1], file=tmp_path / 'b.stl')), 0.01, METHOD) == key
+    assert (
+        content_key((parts[0], replace(parts[1], file=tmp_path / 'b.stl')), 0.01, GRID_METHOD)
+        == key
+    )
     (tmp_path / 'a.stl').write_bytes(b'two')
     others = [
-        content_key(parts, 0.01, METHOD),
-        content_key(parts, 0.02, METHOD),
+        content_key(parts, 0.01, GRID_METHOD),
+        content_key(parts, 0.02, GRID_METHOD),
         content_key(parts, 0.01, 'another'),
-        content_key(parts[::-1], 0.01, METHOD),
+        content_key(parts[::-1], 0.01, GRID_METHOD),
         *(
-            content_key((replace(parts[0], **change), parts[1]), 0.01, METHOD)
+            content_key((replace(parts[0], **change), parts[1]), 0.01, GRID_METHOD)
             for change in (
                 {'density': 1000.5},
                 {'flooded': True},
@@ -640,10 +639,10 @@ def test_a_bar_on_a_terminal_and_none_in_a_pipe(monkeypatch, terminal):
     stream.isatty = lambda: terminal
     monkeypatch.setattr(sys, 'stderr', stream)
     monkeypatch.setenv('TERM', 'xterm')
-    with progress.bar('building'):
+    with progress.progress_bar('building'):
         pass
     assert stream.getvalue() == ''  # nothing to do, nothing to show
-    with progress.bar('building', quiet=0.0) as tell:
+    with progress.progress_bar('building', quiet=0.0) as tell:
         tell(0.5)
         tell(1.0)
     assert ('building' in stream.getvalue()) is terminal

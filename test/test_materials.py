@@ -14,12 +14,7 @@ from hypothesis import strategies as st
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MarineSimError, ModelError, ParameterError
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.model.contact.material import (
-    FRICTION_MODELS,
-    ContactMaterial,
-    Material,
-    derived,
-)
+from marine_sim_ros.model.contact import FRICTION_MODELS, ContactMaterial, Material, derive_contact
 from marine_sim_ros.model.materials import (
     MATERIAL_RANGES,
     Materials,
@@ -108,8 +103,8 @@ def test_derivation():
         surface_viscosity=1e-9, adhesion_force=3.0, adhesive_overlap=0.1,
     )  # fmt: skip
     b = Material(viscosity=0.2, roughness=0.8, adhesion_force=4.0, adhesive_overlap=0.3)
-    pair = derived(a, b)
-    assert pair == derived(b, a)
+    pair = derive_contact(a, b)
+    assert pair == derive_contact(b, a)
     assert pair.youngs_modulus == pytest.approx(3.99202e8, rel=2e-6)
     assert pair.restitution == pytest.approx(0.715542, abs=1e-6)
     assert pair.friction == pytest.approx(0.632456, abs=1e-6)
@@ -118,8 +113,8 @@ def test_derivation():
     assert pair.adhesion_force == 7.0
     assert pair.adhesive_overlap == 0.3
     half = Material(viscosity=0.5)
-    assert derived(half, half).restitution == pytest.approx(0.5)
-    assert derived(Material(viscosity=0.0), Material(viscosity=0.0)).restitution == 1.0
+    assert derive_contact(half, half).restitution == pytest.approx(0.5)
+    assert derive_contact(Material(viscosity=0.0), Material(viscosity=0.0)).restitution == 1.0
 
 
 def test_keys_a_pair_lacks_take_the_pairs_defaults_not_the_materials():

@@ -19,9 +19,15 @@ from processor import PATIENCE
 
 from marine_sim_ros.autopilot.channels import Device
 from marine_sim_ros.autopilot.mavlink.autopilot import Efforts, SetPoints
-from marine_sim_ros.autopilot.mavlink.coverage import COMMANDS, DONE, ITEMS, MESSAGES, REFUSED
+from marine_sim_ros.autopilot.mavlink.coverage import (
+    COMMANDS,
+    DONE,
+    MESSAGES,
+    MISSION_ITEMS,
+    REFUSED,
+)
 from marine_sim_ros.autopilot.mavlink.mission import MissionItem, item_fault
-from marine_sim_ros.autopilot.mavlink.parameters import PARAMETERS
+from marine_sim_ros.autopilot.mavlink.parameters import VEHICLE_PARAMETERS
 from marine_sim_ros.autopilot.mavlink.sticks import Overrides
 from marine_sim_ros.autopilot.mavlink.streams import STREAMS
 from marine_sim_ros.autopilot.mavlink.vehicle import MavlinkVehicle
@@ -333,7 +339,7 @@ def test_every_command_of_the_table_is_what_the_table_says(rig, number):
 
 
 def test_every_item_of_the_table_is_what_the_table_says():
-    for number, row in ITEMS.items():
+    for number, row in MISSION_ITEMS.items():
         assert M.enums['MAV_CMD'][number].name == f'MAV_CMD_{row.name}'
         result, text = item_fault(1, 3, MissionItem(number, params=(1.0, 1.0, 0.0, 0.0)))
         assert result == (0 if row.result == DONE else 3), (row, text)
@@ -582,7 +588,7 @@ def test_all_that_is_streamed_can_be_sent(rig):
 def test_parameters_are_read_and_set(rig):
     rig.mav.param_request_list_send(1, 1)
     names = [m.param_id for m in rig.exchange() if m.get_type() == 'PARAM_VALUE']
-    assert names == [p.name for p in PARAMETERS]
+    assert names == [p.name for p in VEHICLE_PARAMETERS]
 
     def value(name):
         return [m.param_value for m in rig.exchange() if m.get_type() == 'PARAM_VALUE']

@@ -11,7 +11,7 @@ from ardusub_rig import Rig
 from mavlink_rows import ANSWER_ROWS, MOTION_ROWS, SAME, WITHOUT_ROWS, Ground
 
 from marine_sim_ros.autopilot.mavlink.autopilot import SetPoints
-from marine_sim_ros.autopilot.mavlink.coverage import COMMANDS, DONE, ITEMS, MESSAGES
+from marine_sim_ros.autopilot.mavlink.coverage import COMMANDS, DONE, MESSAGES, MISSION_ITEMS
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
 from marine_sim_ros.core.state import State
 
@@ -167,7 +167,7 @@ def test_every_key_of_the_coverage_has_a_row_or_a_reason():
     rows = ' '.join(row.name for row in [*ANSWER_ROWS, *MOTION_ROWS])
     played = set(re.findall(r'[A-Z][A-Z0-9_]+', rows))
     known = {row.name for row in MESSAGES if row.result == DONE}
-    known |= {row.name for table in (COMMANDS, ITEMS) for row in table.values()}
+    known |= {row.name for table in (COMMANDS, MISSION_ITEMS) for row in table.values()}
     assert sorted(known - played - WITHOUT_ROWS.keys()) == []
     assert sorted(WITHOUT_ROWS.keys() & played) == []
     assert WITHOUT_ROWS.keys() <= known | {row.name for row in MESSAGES}

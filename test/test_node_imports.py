@@ -69,7 +69,7 @@ def test_no_node_imports_it_when_it_starts(options, ros_environment):
 import rclpy
 from marine_sim_ros.nodes.composed import _make
 from marine_sim_ros.ros.base.bus import Bus
-from marine_sim_ros.ros.messages.type_support import import_type_support
+from marine_sim_ros.ros.base.internals import import_type_support
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 import_type_support()

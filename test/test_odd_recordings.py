@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from marine_sim_ros.analysis.bags.vehicle import WIDEST, Channel
-from marine_sim_ros.analysis.film.film import film_times
+from marine_sim_ros.analysis.film import frame_stamps
+from marine_sim_ros.bags.vehicle_record import WIDEST, Channel
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.json_text import json_text
+from marine_sim_ros.core.text import json_text
 from marine_sim_ros.identification.samples import make_samples
 from marine_sim_ros.model.library import load_vehicle
 
@@ -71,8 +71,8 @@ def test_a_film_and_samples_over_a_jump_of_stamps_are_refused():
     time = np.append(np.arange(600) * 0.005, 2.0**31)
     motion = Message(stamps=time)
     with pytest.raises(ParameterError, match=r'6.44e\+10 pictures; expected fewer than 1e\+07'):
-        film_times(motion, 30.0, 0.0, None)
-    assert len(film_times(motion, 30.0, 0.0, 2.0)) == 61
+        frame_stamps(motion, 30.0, 0.0, None)
+    assert len(frame_stamps(motion, 30.0, 0.0, 2.0)) == 61
     rows = np.tile([0.0] * 6 + [1.0] + [0.0] * 6, (601, 1))
     with pytest.raises(ParameterError, match=r'601 messages over 2.15e\+09 s'):
         make_samples(load_vehicle('simple_rov'), time, rows, commands=None)

@@ -10,8 +10,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.identification.bag import Collector, odometry_of
-from marine_sim_ros.identification.odometry_frames import check_frames, check_stamps
+from marine_sim_ros.identification.recording import MotionCollector, odometry_of
+from marine_sim_ros.identification.samples import check_frames, check_stamps
 
 TIME = np.arange(0, 20, 0.05)
 TO_NED = Rotation.from_matrix([[0, 1, 0], [1, 0, 0], [0, 0, -1]])
@@ -105,7 +105,7 @@ def test_the_unit_of_stamps_is_named(factor, unit, rate):
 
 
 def test_odometry_of_a_bag_is_checked():
-    collector = Collector(SimpleNamespace(name=''))
+    collector = MotionCollector(SimpleNamespace(name=''))
     stamps = np.round(TIME * 1e9).astype(np.int64) + 10**18
     place, turns, velocity = motion()
     odom = SimpleNamespace(name='odom', role='odom')

@@ -18,11 +18,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.setting import shown_number, typed
+from marine_sim_ros.core.settings import typed_number, typed_text
 from marine_sim_ros.gazebo.delivery import DELIVERIES
 from marine_sim_ros.sim.options import OPTIONS, RunOptions
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
-from marine_sim_ros.tools.catalogue import KINDS
+from marine_sim_ros.tools.catalogue import CATALOGUE
 from marine_sim_ros.tools.main import main, parser
 from marine_sim_ros.tools.options import run_options
 
@@ -83,23 +83,25 @@ def test_the_command_line_tells_what_the_options_say(verb):
         if name == 'vehicle':
             continue
         assert '--' + name.replace('_', '-') in action.option_strings
-        assert typed(action.default) == option.default_text
+        assert typed_text(action.default) == option.default_text
         assert f'(default {option.default_text}' in action.help or not option.default_text
 
 
 def test_a_launch_argument_that_nothing_reads_gets_a_warning():
-    from marine_sim_ros.ros.launching.arguments import ARGUMENTS, ignored
+    from marine_sim_ros.ros.launching.arguments import ARGUMENTS, unknown_argument_warnings
 
     names = [*ARGUMENTS, 'scenaro', 'start_timeout', 'emulate_tty']
-    near, unlike = ignored(names, alone=True)
+    near, unlike = unknown_argument_warnings(names, alone=True)
     assert near.startswith('scenaro:=')
     assert near.endswith('did you mean scenario:=?')
     assert unlike.startswith('start_timeout:= is no argument of this launch file')
-    assert ignored(names, alone=False) == [near]  # another launch file may read the other one
+    assert unknown_argument_warnings(names, alone=False) == [
+        near
+    ]  # another launch file may read the other one
 
 
 def test_launch_arguments_tell_what_the_options_say():
-    from marine_sim_ros.ros.launching.arguments import ARGUMENTS, given_options
+    from marine_sim_ros.ros.launching.arguments import ARGUMENTS, read_options
 
     assert set(ARGUMENTS) == {name for name, option in OPTIONS.items() if option.launch}
     for name, (default, text) in ARGUMENTS.items():
@@ -107,7 +109,7 @@ def test_launch_arguments_tell_what_the_options_say():
         assert option.parse(default) == option.default
         assert text.startswith(option.text)
         assert option.range in text
-    run, _ = given_options({name: default for name, (default, _) in ARGUMENTS.items()})
+    run, _ = read_options({name: default for name, (default, _) in ARGUMENTS.items()})
     assert run == RunOptions()
 
 
@@ -161,7 +163,7 @@ def test_the_parameters_that_nodes_share_are_those_of_the_options(make):
             assert (parameter.low, parameter.high) == (option.low, option.high)
             assert parameter.choices == option.choices
             if (node, parameter.name) not in OTHERWISE:
-                assert typed(parameter.default) == option.default_text
+                assert typed_text(parameter.default) == option.default_text
             if parameter.name != 'gamepad':  # whose help names another option
                 assert parameter.help == option.help
     assert compared >= {'vehicle', 'vehicle_arguments', 'environment', 'current', 'seed', 'dt',
@@ -216,7 +218,7 @@ def test_real_nodes_describe_their_parameters_as_the_page_does(processes, tmp_pa
             assert found.description == text
             assert found.read_only == (live != 'live')
             numbers = [*found.floating_point_range, *found.integer_range]
-            shown = [f'{shown_number(r.from_value)} to {shown_number(r.to_value)}'
+            shown = [f'{typed_number(r.from_value)} to {typed_number(r.to_value)}'
                      for r in numbers]  # fmt: skip
             assert (shown or [found.additional_constraints]) == [bounds]
     watcher.close()
@@ -246,7 +248,7 @@ NAMES = [f.name for f in fields(RunOptions) if f.name in OPTIONS and f.name != '
 
 @given(values=st.fixed_dictionaries({}, optional={n: of_option(OPTIONS[n]) for n in NAMES}))
 def test_the_same_run_is_said_on_the_command_line_in_launch_and_in_json(values):
-    from marine_sim_ros.ros.launching.arguments import ARGUMENTS, given_options
+    from marine_sim_ros.ros.launching.arguments import ARGUMENTS, read_options
 
     assume(values.get('record') not in ('true', 'false'))
     wanted = RunOptions(**values)
@@ -264,7 +266,7 @@ def test_the_same_run_is_said_on_the_command_line_in_launch_and_in_json(values):
         else:
             words += [option.flag, *plain]
     assert run_options(RUN.parse_args(words)) == wanted
-    assert given_options(texts)[0] == wanted
+    assert read_options(texts)[0] == wanted
     assert RunOptions.from_json(wanted.to_json()) == wanted
 
 
@@ -349,7 +351,7 @@ def test_a_reader_that_has_read_enough_is_no_failure(arguments):
     assert (process.returncode, err) == (0, '')
 
 
-@pytest.mark.parametrize('kind', KINDS)
+@pytest.mark.parametrize('kind', CATALOGUE)
 def test_list_prints_a_name_and_what_it_is(kind, capsys):
     for words in (['list', kind], ['list', kind, '--json']):
         with pytest.raises(SystemExit) as ended:
@@ -357,7 +359,7 @@ def test_list_prints_a_name_and_what_it_is(kind, capsys):
         assert ended.value.code == 0
     lines, text = capsys.readouterr().out.split('{', 1)
     found = json.loads('{' + text)
-    assert found == KINDS[kind]()
+    assert found == CATALOGUE[kind]()
     assert [line.split(maxsplit=1) for line in lines.splitlines()] == list(
         map(list, found.items())
     )
@@ -366,8 +368,8 @@ def test_list_prints_a_name_and_what_it_is(kind, capsys):
 
 def test_what_list_names_can_be_loaded():
     from marine_sim_ros.analysis.experiments import load_experiment
+    from marine_sim_ros.control.controller_model import load_controller
     from marine_sim_ros.control.gamepad import load_gamepad
-    from marine_sim_ros.control.settings import load_controller
     from marine_sim_ros.environment.reader import load_environment
     from marine_sim_ros.model.library import vehicle_path
     from marine_sim_ros.sim.fleet import FLEETS
@@ -380,7 +382,7 @@ def test_what_list_names_can_be_loaded():
         'sweeps': load_plan, 'fleets': FLEETS.load,
     }  # fmt: skip
     for kind, load in loaders.items():
-        for name in KINDS[kind]():
+        for name in CATALOGUE[kind]():
             load(name)
 
 

@@ -18,18 +18,17 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import marine_sim_ros
-from marine_sim_ros.analysis.film.overlay import overlay_text
-from marine_sim_ros.autopilot.conventions import geographic, motion_of
-from marine_sim_ros.autopilot.mavlink.ned_frame import NedFrame
-from marine_sim_ros.console.scene_visuals import scene_visuals
-from marine_sim_ros.control.target import Target, here
+from marine_sim_ros.analysis.film import overlay_text
+from marine_sim_ros.autopilot.conventions import geographic_state, reported_motion
+from marine_sim_ros.autopilot.mavlink.guidance import NedFrame
+from marine_sim_ros.console.visuals import scene_visuals
+from marine_sim_ros.control.pilot import PoseTarget, target_at_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_product, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import parse_environment, run_environment
-from marine_sim_ros.faults.reading import parse_faults
-from marine_sim_ros.faults.water import with_gusts
+from marine_sim_ros.faults.reading import parse_faults, with_gusts
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.gps import geodetic
 from marine_sim_ros.sensors.sensor_model import SensorInputs
@@ -88,7 +87,9 @@ def sensed(kind):
 
 def told_to_ardusub(environment, state, heading):
     del heading
-    motion = motion_of(0, geographic(state, environment.origin), np.zeros(3), np.zeros(3))
+    motion = reported_motion(
+        0, geographic_state(state, environment.origin), np.zeros(3), np.zeros(3)
+    )
     sign = np.sign(motion.quaternion[0])
     return np.concatenate([motion.position, motion.velocity, sign * np.array(motion.quaternion)])
 
@@ -127,7 +128,7 @@ def gust(environment, state, heading):
 def shown_by_teleop(environment, state, heading):
     del heading
     node = SimpleNamespace(environment=environment, state=state)
-    target = Target(tuple(state.position.tolist()), here(state).yaw)
+    target = PoseTarget(tuple(state.position.tolist()), target_at_vehicle(state).yaw)
     node.pilot = SimpleNamespace(target=target)
     console = Console(width=200, file=io.StringIO())
     console.print(_target(node))
@@ -145,7 +146,7 @@ def shown_by_the_console(environment, state, heading):
     """A displayed heading; the page's script has the same formula (test_console_page.py)."""
     del heading
     origin = Origin(heading=scene_visuals(environment)['heading'])
-    yaw = here(state).yaw
+    yaw = target_at_vehicle(state).yaw
     assert origin.yaw(origin.compass(yaw)) == pytest.approx(yaw)
     return np.array([origin.compass(yaw)])
 
@@ -207,8 +208,8 @@ def test_nobody_else_reads_the_heading_of_the_origin():
     }
     assert readers == {
         'autopilot/conventions.py',  # ArduSub, MAVLink
-        'autopilot/mavlink/ned_frame.py',  # MAVLink
+        'autopilot/mavlink/guidance.py',  # MAVLink
         'console/page/panels.py',  # labels of axes of map
-        'console/scene_visuals.py',  # the console's page
+        'console/visuals.py',  # the console's page
         'environment/reader.py',  # waves, currents
     }

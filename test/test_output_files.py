@@ -10,7 +10,7 @@ import pytest
 
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.tools.main import main
-from marine_sim_ros.tools.reporting import check_file
+from marine_sim_ros.tools.reporting import check_writable
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_missing_folders_are_made_but_not_below_a_file(tmp_path, capsys, verb):
 def test_a_read_only_folder_is_told(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(RecordingError, match='Permission denied'):
-        check_file(tmp_path / 'file', '--html')
+        check_writable(tmp_path / 'file', '--html')
 
 
 def test_nothing_is_made_changed_or_opened_that_has_a_reader(tmp_path):
@@ -57,7 +57,7 @@ def test_nothing_is_made_changed_or_opened_that_has_a_reader(tmp_path):
     os.utime(old, (1, 1))
     os.mkfifo(pipe)
     for path in (old, pipe, tmp_path / 'new', Path('/dev/stdout')):
-        check_file(path, '--html')
+        check_writable(path, '--html')
     assert old.read_text() == 'kept'
     assert old.stat().st_mtime == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ['old', 'pipe']

@@ -17,9 +17,9 @@ from conftest import ROOT
 from missing import ROS, command_without
 
 import marine_sim_ros
-from marine_sim_ros.core import resources
+from marine_sim_ros.core import files
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.core.extras import SOURCES
+from marine_sim_ros.core.extras import PACKAGE_SOURCES
 from marine_sim_ros.tools.main import VERBS, main
 
 PACKAGE = ROOT / 'marine_sim_ros'
@@ -147,11 +147,11 @@ def test_folders_of_others_beside_an_installed_package_are_not_ours(
     package = tmp_path / 'site-packages' / 'marine_sim_ros'
     (package / 'share' / 'urdf').mkdir(parents=True)
     (tmp_path / 'site-packages' / 'config').mkdir()
-    monkeypatch.setattr(resources, '__file__', str(package / 'core' / 'resources.py'))
+    monkeypatch.setattr(files, '__file__', str(package / 'core' / 'resources.py'))
     monkeypatch.setenv('AMENT_PREFIX_PATH', prefixes)  # empty: the index raises an OSError
-    assert resources.resource_folder('urdf') == package / 'share' / 'urdf'
+    assert files.resource_folder('urdf') == package / 'share' / 'urdf'
     with pytest.raises(MarineSimError, match="the folder 'config'"):
-        resources.resource_folder('config')
+        files.resource_folder('config')
 
 
 def test_a_workspace_has_what_is_imported_at_once():
@@ -193,7 +193,7 @@ def test_locks_agree_and_hold_what_the_package_asks_for():
 
 
 def test_the_version_of_the_console_that_is_proposed_is_that_of_its_extra():
-    assert SOURCES['nicegui'].pip == settings()['options.extras_require']['console']
+    assert PACKAGE_SOURCES['nicegui'].pip == settings()['options.extras_require']['console']
 
 
 def test_ros_is_one_set_of_versions():

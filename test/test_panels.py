@@ -11,8 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.spatial import skew
-from marine_sim_ros.model.hull.hull import lever_mobility
-from marine_sim_ros.physics.panels import arms, cut_panels, interpolate, remainder, wrench_at
+from marine_sim_ros.model.hull import lever_mobility
+from marine_sim_ros.physics.panels import (
+    cut_panels,
+    dry_remainder,
+    interpolate_cut,
+    panel_wrenches,
+    total_wrench,
+)
 
 height = st.floats(-2, 2).map(lambda h: round(h, 3))
 three = st.tuples(height, height, height)
@@ -55,8 +61,8 @@ def test_parts_are_those_of_a_clipped_polygon(heights):
     h = np.array(heights)
     whole, middle = polygon_area_and_centroid(CORNERS)
     cut = cut_panels(h[:, None])
-    wet = cut.wet_share, interpolate(cut.wet, cut.wet_share, CORNERS[..., None])
-    dry = remainder(CORNERS.mean(axis=0)[:, None], *wet)
+    wet = cut.wet_share, interpolate_cut(cut.wet, cut.wet_share, CORNERS[..., None])
+    dry = dry_remainder(CORNERS.mean(axis=0)[:, None], *wet)
     assert wet[0] + dry[0] == pytest.approx(1)
     moment = 0
     for (share, centers), sign in ((wet, 1), (dry, -1)):
@@ -89,7 +95,7 @@ def test_a_corner_on_the_surface_is_wet():
 def test_arms():
     rng = np.random.default_rng(1)
     points, forces = rng.normal(size=(2, 5, 3)), rng.normal(size=(2, 5, 3))
-    found = arms(points.swapaxes(1, 2), forces.swapaxes(1, 2))
+    found = panel_wrenches(points.swapaxes(1, 2), forces.swapaxes(1, 2))
     assert found[:, :3].swapaxes(1, 2) == pytest.approx(forces)
     assert found[:, 3:].swapaxes(1, 2) == pytest.approx(np.cross(points, forces))
 
@@ -97,7 +103,9 @@ def test_arms():
 def test_wrench_is_that_of_arms():
     rng = np.random.default_rng(3)
     points, forces = rng.normal(size=(2, 4, 3, 50))
-    assert wrench_at(points, forces) == pytest.approx(arms(points, forces).sum(axis=-1))
+    assert total_wrench(points, forces) == pytest.approx(
+        panel_wrenches(points, forces).sum(axis=-1)
+    )
 
 
 def test_mobility_of_levers_bounds_every_decay():

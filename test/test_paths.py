@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.analysis.paths import (
     fit_circle,
+    fit_steady_turn,
     helix_pitch,
-    steady_turn,
-    track,
+    track_error,
     turning_radius,
 )
 from marine_sim_ros.core.errors import ParameterError
@@ -102,7 +102,7 @@ def helix(radius, rate, climb, drift=0.0, seconds=40.0, noise=0.0):
 @pytest.mark.parametrize('climb', [0.12, 0.0, -0.2])
 @pytest.mark.parametrize('drift', [0.0, 0.4])
 def test_helices(rate, climb, drift):
-    found = steady_turn(*helix(2.4, rate, climb, drift))
+    found = fit_steady_turn(*helix(2.4, rate, climb, drift))
     assert found.circle.radius == pytest.approx(2.4, rel=1e-6)
     assert found.circle.center == pytest.approx((5, -2), abs=1e-6)
     assert found.turn_rate == pytest.approx(rate)
@@ -121,7 +121,7 @@ def test_helices(rate, climb, drift):
 
 
 def test_a_noisy_helix():
-    found = steady_turn(*helix(2.4, 0.35, 0.12, noise=0.03))
+    found = fit_steady_turn(*helix(2.4, 0.35, 0.12, noise=0.03))
     assert found.circle.radius == pytest.approx(2.4, abs=0.01)
     assert found.pitch == pytest.approx(2 * math.pi * 0.12 / 0.35, abs=0.02)
     assert found.circle.residual == pytest.approx(0.03, rel=0.1)
@@ -129,7 +129,7 @@ def test_a_noisy_helix():
 
 def test_path_and_kinematics_are_independent():
     t, position, velocity, yaw = helix(2.4, 0.35, 0.12)
-    found = steady_turn(t, position, 1.1 * velocity, yaw)
+    found = fit_steady_turn(t, position, 1.1 * velocity, yaw)
     assert found.to_dict()['radius_difference_percent'] == pytest.approx(100 / 11, rel=1e-3)
     assert found.to_dict()['pitch_difference_percent'] == pytest.approx(100 / 11, rel=1e-3)
 
@@ -141,20 +141,20 @@ def test_kinematics():
 
 def test_less_than_a_quarter_of_a_turn_is_none():
     with pytest.raises(ParameterError, match='expected 90° or more'):
-        steady_turn(*helix(2.4, 0.35, 0.0, seconds=4.0))
+        fit_steady_turn(*helix(2.4, 0.35, 0.0, seconds=4.0))
     t, position, velocity, yaw = helix(2.4, 0.35, 0.0)
     with pytest.raises(ParameterError, match='the heading changes by 0°'):
-        steady_turn(t, position, velocity, np.zeros_like(yaw))
+        fit_steady_turn(t, position, velocity, np.zeros_like(yaw))
 
 
 def test_track():
     x = np.linspace(-4, 4, 50)
     path = np.stack([x, 0.3 * np.sin(x), -5 + 0.1 * np.cos(x)], axis=1)
-    found = track(path, np.array([-4, 0, -5]), np.array([4, 0, -5]))
+    found = track_error(path, np.array([-4, 0, -5]), np.array([4, 0, -5]))
     assert found['cross_track_m'] == pytest.approx(0.3, abs=1e-2)
     assert found['vertical_track_m'] == pytest.approx(0.1, abs=1e-2)
     turned = path @ np.array([[0.0, 1, 0], [-1, 0, 0], [0, 0, 1]])
-    again = track(turned, np.array([0, -4, -5.0]), np.array([0, 4, -5.0]))
+    again = track_error(turned, np.array([0, -4, -5.0]), np.array([0, 4, -5.0]))
     assert again == pytest.approx(found)
     with pytest.raises(ParameterError, match='above one another'):
-        track(path, np.zeros(3), np.array([0, 0, 5.0]))
+        track_error(path, np.zeros(3), np.array([0, 0, 5.0]))

@@ -10,14 +10,20 @@ import pytest
 from conftest import MODELS, model_name, vehicle_of
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.control.allocation import PilotMixer
+from marine_sim_ros.control.controllability import PilotMixer
 from marine_sim_ros.core.spatial import momentum_rate, quaternion_from_rpy, skew, transport
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.physics import FORCES, acting_forces
 from marine_sim_ros.physics.buoyancy import buoyancy, near_surface_fraction
 from marine_sim_ros.physics.drag import damping_matrix, drag
-from marine_sim_ros.physics.integration import implicit_change, rk4
-from marine_sim_ros.physics.rigid_body import kinetic_energy, net_wrench, step, weight
+from marine_sim_ros.physics.rigid_body import (
+    implicit_velocity_change,
+    kinetic_energy,
+    net_wrench,
+    rigid_body_step,
+    rk4,
+    weight,
+)
 from marine_sim_ros.sensors.barometer import absolute_pressure, barometer, water_temperature
 from marine_sim_ros.sim.scenario import Scenario, Segment
 from marine_sim_ros.sim.simulation import Simulation
@@ -164,7 +170,9 @@ def test_a_body_that_drifts_and_turns_with_the_water_feels_nothing():
 
 def test_implicit_and_explicit_step_of_heave():
     d = 5.18 + 36.99 * 1.5
-    change = implicit_change(np.array([[26.07]]), np.array([[d]]), np.array([-d * 1.5]), 0.01)
+    change = implicit_velocity_change(
+        np.array([[26.07]]), np.array([[d]]), np.array([-d * 1.5]), 0.01
+    )
     assert 1.5 + change[0] == pytest.approx(1.465889, abs=5e-7)
     assert 1.5 - 0.01 * d * 1.5 / 26.07 == pytest.approx(1.465095, abs=5e-7)
 
@@ -374,9 +382,9 @@ def test_a_batch_of_vehicles_is_one_call(vehicle):
             single = force(vehicle, State(*(x[i] for x in states)), moving)
             assert batch[i] == pytest.approx(single, abs=1e-9)
     wrench = rng.normal(0, 5, (7, 6))
-    batch = step(vehicle, states, moving, wrench, 0.005)
+    batch = rigid_body_step(vehicle, states, moving, wrench, 0.005)
     for i in range(7):
-        single = step(vehicle, State(*(x[i] for x in states)), moving, wrench[i], 0.005)
+        single = rigid_body_step(vehicle, State(*(x[i] for x in states)), moving, wrench[i], 0.005)
         for a, b in zip(batch, single, strict=True):
             assert a[i] == pytest.approx(b, abs=1e-9)
 
@@ -394,8 +402,12 @@ def test_the_core_runs_on_the_array_api_standard_alone():
             expected = force(vehicle, state, environment)
             assert np.asarray(force(vehicle, strict, environment)) == pytest.approx(expected)
         for integrator in ('semi_implicit', 'rk4', 'conserving'):
-            there = step(vehicle, strict, environment, xp.ones(6), 0.005, integrator=integrator)
-            here = step(vehicle, state, environment, np.ones(6), 0.005, integrator=integrator)
+            there = rigid_body_step(
+                vehicle, strict, environment, xp.ones(6), 0.005, integrator=integrator
+            )
+            here = rigid_body_step(
+                vehicle, state, environment, np.ones(6), 0.005, integrator=integrator
+            )
             for a, b in zip(there, here, strict=True):
                 assert np.asarray(a) == pytest.approx(b, abs=1e-12)
     there, _ = thrusters(

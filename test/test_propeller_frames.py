@@ -160,7 +160,7 @@ def test_nothing_is_published_where_the_description_keeps_them_fixed_or_nobody_l
     from sensor_msgs.msg import JointState
     from std_msgs.msg import String
 
-    from marine_sim_ros.ros.messages.topics import THRUSTER_STATE as TOPIC
+    from marine_sim_ros.ros.topics import THRUSTER_STATE as TOPIC
 
     vehicle = vehicle_of('bluerov2')
     watcher = Describing(vehicle.urdf)

@@ -23,9 +23,17 @@ from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors import SENSORS, SensorInputs, moving_parts, needs_of
 from marine_sim_ros.sensors.camera.camera import Camera
-from marine_sim_ros.sensors.camera.labels import OTHER_VEHICLE, OWN_VEHICLE, PAYLOAD, TETHER, label
-from marine_sim_ros.sensors.camera.own_looks import OwnLooks, moved_payloads
-from marine_sim_ros.sensors.neighbours import among, body_of
+from marine_sim_ros.sensors.seen_bodies import (
+    OTHER_VEHICLE,
+    OWN_VEHICLE,
+    PAYLOAD,
+    TETHER_LABEL,
+    OwnParts,
+    body_of,
+    label,
+    moved_payloads,
+    with_vehicles,
+)
 
 WHOLE = 2 * math.pi
 ONE_BLADE = """
@@ -112,10 +120,10 @@ def test_a_camera_sees_the_blade_at_its_angle(renderer, direction, other):
         if other:
             bodies = {'b': body_of(vehicle, 'b')}
             place = State(np.array([0.0, 0, -300]), np.array([0.0, 0, 0, 1]), np.zeros(6))
-            around = among(Environment(), bodies, {'b': place}, {'b': inputs})
+            around = with_vehicles(Environment(), bodies, {'b': place}, {'b': inputs})
             labels = taken(around, SensorInputs.none(time))
         else:
-            labels = taken(Environment(looks=OwnLooks(vehicle)), inputs)
+            labels = taken(Environment(looks=OwnParts(vehicle)), inputs)
         found = hand(labels, label(OTHER_VEHICLE, 0) if other else OWN_VEHICLE)
         expected = math.pi + sense * speed * time
         assert abs(np.angle(np.exp(1j * (found - expected)))) < math.radians(2)
@@ -126,13 +134,15 @@ def test_tethers_of_others_are_seen_too(renderer):
     places = np.array([[0.0, -0.3, -300.0], [0.0, 0.0, -300.1], [0.0, 0.3, -300.0]])
     state = State(np.array([4.0, 0, -300]), np.array([0.0, 0, 0, 1]), np.zeros(6))
     inputs = SensorInputs.none()._replace(tether=places)
-    around = among(Environment(), {'b': body_of(vehicle, 'b')}, {'b': state}, {'b': inputs})
-    seen = np.argwhere(taken(around, SensorInputs.none()) == label(TETHER, 1))
+    around = with_vehicles(
+        Environment(), {'b': body_of(vehicle, 'b')}, {'b': state}, {'b': inputs}
+    )
+    seen = np.argwhere(taken(around, SensorInputs.none()) == label(TETHER_LABEL, 1))
     # Pinhole of 60°, from 1 m behind the origin: f y/z.
     half = 200 / math.tan(math.radians(30)) * 0.3
     assert seen[:, 1].min() == pytest.approx(199.5 - half, abs=1)
     assert seen[:, 1].max() == pytest.approx(199.5 + half, abs=1)
-    assert np.sum(taken(Environment(), SensorInputs.none()) == label(TETHER, 1)) == 0
+    assert np.sum(taken(Environment(), SensorInputs.none()) == label(TETHER_LABEL, 1)) == 0
 
 
 def test_a_payload_is_where_the_first_vehicle_has_it_that_moved_it(tmp_path, renderer):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.allocator import Allocator, demands
-from marine_sim_ros.control.quadratic import least
-from marine_sim_ros.control.scaling import scale_groups
+from marine_sim_ros.control.allocator import Allocator, group_demands
+from marine_sim_ros.control.quadratic import solve_programme
+from marine_sim_ros.control.thrust_limits import scale_groups
 
 
 def programmes(rng, count, size, rows):
@@ -34,12 +34,12 @@ MANY = list(programmes(np.random.default_rng(1), 2000, 5, 9))
 @pytest.fixture(params=['numpy', 'jax'])
 def solved(request):
     if request.param == 'numpy':
-        return [least(*p, np.asarray(True)) for p in MANY]
+        return [solve_programme(*p, np.asarray(True)) for p in MANY]
     jax = pytest.importorskip('jax', reason='jax: not installed (extra batch)')
     from marine_sim_ros.engine.availability import precision
 
     with precision('float64'):
-        solve = jax.jit(jax.vmap(lambda *p: least(*p, jax.numpy.asarray(True))))
+        solve = jax.jit(jax.vmap(lambda *p: solve_programme(*p, jax.numpy.asarray(True))))
         found = solve(*(np.stack(x) for x in zip(*MANY, strict=True)))
         return list(zip(*map(np.asarray, found), strict=True))
 
@@ -78,7 +78,9 @@ def unfitting(allocator, plan, rng, count):
     while len(patterns) < count:
         wrench = rng.normal(size=6) * 10 ** rng.uniform(0, 3, 6) * [1, 1, 1, 0.2, 0.2, 0.2]
         wrench = wrench * (rng.random(6) < 0.8)  # some axes are not asked for
-        asked = (plan.gain @ demands(wrench, plan.groups)[0])[plan.working] / plan.unit[:, None]
+        asked = (plan.gain @ group_demands(wrench, plan.groups)[0])[plan.working] / plan.unit[
+            :, None
+        ]
         total = asked.sum(axis=1)
         if (total > plan.upper).any() or (total < plan.lower).any():
             patterns.append(asked)

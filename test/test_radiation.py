@@ -101,7 +101,7 @@ def test_both_engines_agree():
         'duration: 3.0\ninitial: {position: [0, 0, 1], rpy: [0, 0, 0]}\nsegments: [{at: 0.0}]\n',
         'decay',
     )
-    vehicle = floating.sphere('memory')
+    vehicle = floating.floating_sphere('memory')
     settings = {'environment': Environment(gravity=9.81), 'dt': 0.02}
     expected = simulate(vehicle, scenario, **settings)
     found, _ = simulate_compiled(vehicle, scenario, **settings)

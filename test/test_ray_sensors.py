@@ -16,15 +16,13 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.sensors import read_preset
 from marine_sim_ros.model.vehicle import Frame, Sensor
-from marine_sim_ros.scene.obstacles import Obstacle
-from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
 from marine_sim_ros.sensors import SENSORS, SensorInputs
+from marine_sim_ros.sensors.acoustics import absorption, add_speckle, reflectivity
 from marine_sim_ros.sensors.dvl import beam_directions
-from marine_sim_ros.sensors.sonar.acoustics import absorption, reflectivity
-from marine_sim_ros.sensors.sonar.echoes import speckled
-from marine_sim_ros.sensors.sonar.imaging_sonar import fan_picture
+from marine_sim_ros.sensors.imaging_sonar import fan_picture
 
 RAYS = ('dvl', 'altimeter', 'scanning_sonar', 'imaging_sonar')
 DOWN = quaternion_from_rpy(math.pi, 0.0, 0.0)
@@ -422,13 +420,13 @@ def test_absorption_is_the_published_one():
 
 def test_speckle_is_exponential_and_of_its_stamp():
     even = np.full((300, 400), 0.5)
-    drawn = speckled(even, 0.5, 3, 'sonar', 100_000_000)
+    drawn = add_speckle(even, 0.5, 3, 'sonar', 100_000_000)
     assert drawn.mean() == pytest.approx(1.0, rel=0.01)
     assert drawn.std() == pytest.approx(1.0, rel=0.02)
     assert np.mean(drawn > 1.0) == pytest.approx(math.exp(-1), abs=0.005)
-    assert np.all(speckled(even, 0.5, 3, 'sonar', 100_000_000) == drawn)
+    assert np.all(add_speckle(even, 0.5, 3, 'sonar', 100_000_000) == drawn)
     for other in ((4, 'sonar', 100_000_000), (3, 'bow', 100_000_000), (3, 'sonar', 200_000_000)):
-        apart = np.corrcoef(speckled(even, 0.5, *other).ravel(), drawn.ravel())[0, 1]
+        apart = np.corrcoef(add_speckle(even, 0.5, *other).ravel(), drawn.ravel())[0, 1]
         assert abs(apart) < 0.02
 
 

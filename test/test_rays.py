@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.environment.currents_and_waves import Waves, regular_waves
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.rays import first_hits, hit_materials
-from marine_sim_ros.environment.waves import Waves, regular_waves
-from marine_sim_ros.scene.generators import generate
-from marine_sim_ros.scene.obstacles import Obstacle
-from marine_sim_ros.scene.planes import Plane
-from marine_sim_ros.scene.rays import cast
+from marine_sim_ros.scene.obstacles import Obstacle, Plane
+from marine_sim_ros.scene.rays import cast_rays
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.scene.terrain import HeightMap
+from marine_sim_ros.scene.terrain import HeightMap, generate
 
 RNG = np.random.default_rng(17)
 TURN = quaternion_from_rpy(0.3, -0.5, 1.1)
@@ -41,7 +39,7 @@ ALL = Scene(
 def test_rays_from_beyond_all_numbers_meet_nothing_and_warn_of_nothing():
     with np.errstate(all='raise'):
         for far in (1e160, 1e308):
-            hits = cast(Scene((), None, ALL.obstacles), [far, far, far], directions(8), 50.0)
+            hits = cast_rays(Scene((), None, ALL.obstacles), [far, far, far], directions(8), 50.0)
             assert np.all(np.isinf(hits.distance) & (hits.surface == -1))
 
 
@@ -108,7 +106,7 @@ def test_rays_meet_what_embree_meets():
         nearer = distance < np.minimum(nearest[index], 30.0)
         nearest[index[nearer]] = distance[nearer]
         named[index[nearer]] = ALL.names.index(name)
-    hits = cast(ALL, origins, rays, 30.0)
+    hits = cast_rays(ALL, origins, rays, 30.0)
     ends = origins + np.minimum(hits.distance, 1e3)[:, None] * rays
     within = np.abs(ends[:, :2]).max(axis=1) < 9
     same = (hits.surface == named) & within
@@ -126,7 +124,7 @@ def test_rays_meet_what_embree_meets():
 def test_hits_are_on_the_surface_and_face_the_ray():
     origins = np.array([0.0, 0.0, -2.0])
     rays = directions(3000)
-    hits = cast(ALL, origins, rays, 40.0)
+    hits = cast_rays(ALL, origins, rays, 40.0)
     met = hits.surface >= 0
     assert set(np.unique(hits.surface)) == {-1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0}
     points = origins + hits.distance[met, None] * rays[met]
@@ -146,7 +144,7 @@ def test_a_wall_with_a_rim_is_a_block_that_goes_on_behind_it():
     d = directions(3000)
     for place in ([0.0, 0.0, -1.0], [0.0, 1.0, 2.0], [5.0, 0.0, 1.0], [4.0, 0.0, -1.0]):
         found, expected = (
-            cast(scene, np.array(place), d, 100.0)
+            cast_rays(scene, np.array(place), d, 100.0)
             for scene in (Scene((wall,)), Scene(obstacles=(block,)))
         )
         assert found.distance == pytest.approx(expected.distance, abs=1e-9)
@@ -155,7 +153,9 @@ def test_a_wall_with_a_rim_is_a_block_that_goes_on_behind_it():
         assert found.normal[met] == pytest.approx(expected.normal[met], abs=1e-9)
         over = np.isclose(found.normal[met][:, 2], 1.0)
         assert np.any(over) == (place[2] > 0.3)
-    assert np.any(np.isinf(cast(Scene((wall,)), np.zeros(3), d[d[:, 0] > 0.1], 100.0).distance))
+    assert np.any(
+        np.isinf(cast_rays(Scene((wall,)), np.zeros(3), d[d[:, 0] > 0.1], 100.0).distance)
+    )
 
 
 def test_no_ray_passes_a_rough_terrain():
@@ -164,7 +164,7 @@ def test_no_ray_passes_a_rough_terrain():
     origins = RNG.uniform([-45, -35, -9], [45, 35, -2], (400, 3))
     rays = directions(400) * [1, 1, 0.3]
     rays /= np.linalg.norm(rays, axis=-1, keepdims=True)
-    hits = cast(scene, origins, rays, 40.0)
+    hits = cast_rays(scene, origins, rays, 40.0)
     met = np.isfinite(hits.distance) & (hits.distance > 0)
     ends = (origins + hits.distance[:, None] * rays)[met]
     assert ROCK.height(ends[:, 0], ends[:, 1]) == pytest.approx(ends[:, 2], abs=1e-9)
@@ -182,40 +182,44 @@ def test_rays_along_the_lines_of_a_grid(axis):
     for across in (2.0, 2.5):
         origin = np.full(3, across)
         origin[axis], origin[2] = -7.0, -2.0
-        hits = cast(Scene((), step), origin, ray, 50.0)
+        hits = cast_rays(Scene((), step), origin, ray, 50.0)
         assert hits.distance == pytest.approx(7.0 + 4.5, abs=1e-12)
-        back = cast(Scene((), step), origin + 30 * ray + [0, 0, 1.5], -ray, 50.0)
+        back = cast_rays(Scene((), step), origin + 30 * ray + [0, 0, 1.5], -ray, 50.0)
         assert np.isinf(back.distance)
 
 
 def test_beyond_its_edges_a_terrain_goes_on_as_at_them():
     origins = np.array([[200.0, 1.0, -2.0], [-150.0, 400.0, -2.0], [3.0, -90.0, -2.0]])
-    hits = cast(Scene((), FOLDS), origins, np.array([0.0, 0.0, -1.0]), 50.0)
+    hits = cast_rays(Scene((), FOLDS), origins, np.array([0.0, 0.0, -1.0]), 50.0)
     assert origins[:, 2] - hits.distance == pytest.approx(FOLDS.height(*origins[:, :2].T))
-    slanted = cast(Scene((), FOLDS), np.array([60.0, 1.0, -2.0]), np.array([0.6, 0.0, -0.8]), 50.0)
+    slanted = cast_rays(
+        Scene((), FOLDS), np.array([60.0, 1.0, -2.0]), np.array([0.6, 0.0, -0.8]), 50.0
+    )
     height = float(FOLDS.height(np.array(60.0), np.array(1.0)))
     assert slanted.distance == pytest.approx((-2.0 - height) / 0.8, abs=1e-12)
 
 
 def test_a_ray_from_within_ends_at_once_and_none_goes_beyond_the_maximum():
-    assert cast(ALL, BOX.position, np.array([0.0, 0.0, 1.0]), 9.0).distance == 0
-    assert cast(ALL, np.array([0.0, 0.0, -20.0]), np.array([0.0, 0.0, 1.0]), 9.0).distance == 0
+    assert cast_rays(ALL, BOX.position, np.array([0.0, 0.0, 1.0]), 9.0).distance == 0
+    assert (
+        cast_rays(ALL, np.array([0.0, 0.0, -20.0]), np.array([0.0, 0.0, 1.0]), 9.0).distance == 0
+    )
     down = np.array([0.0, 0.0, -1.0])
-    depth = cast(ALL, np.array([0.0, 0.0, -2.0]), down, 50.0).distance
+    depth = cast_rays(ALL, np.array([0.0, 0.0, -2.0]), down, 50.0).distance
     for maximum, expected in ((depth + 1e-6, depth), (depth - 1e-6, np.inf)):
-        assert cast(ALL, np.array([0.0, 0.0, -2.0]), down, maximum).distance == expected
-    assert np.isinf(cast(Scene(), np.zeros(3), down, 9.0).distance)
+        assert cast_rays(ALL, np.array([0.0, 0.0, -2.0]), down, maximum).distance == expected
+    assert np.isinf(cast_rays(Scene(), np.zeros(3), down, 9.0).distance)
 
 
 def test_shapes_broadcast():
     origins = np.array([[0.0, 0.0, -2.0], [1.0, 1.0, -3.0]])[:, None, :]
     rays = directions(5)
-    together = cast(ALL, origins, rays, 30.0)
+    together = cast_rays(ALL, origins, rays, 30.0)
     assert together.distance.shape == (2, 5)
     assert together.normal.shape == (2, 5, 3)
     for i in range(2):
         for j in range(5):
-            one = cast(ALL, origins[i, 0], rays[j], 30.0)
+            one = cast_rays(ALL, origins[i, 0], rays[j], 30.0)
             assert one.distance == together.distance[i, j]
             assert one.surface == together.surface[i, j]
 

@@ -12,10 +12,10 @@ import pytest
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.bags.trajectory_writer import write_parts, write_recording
 from marine_sim_ros.core.errors import ParameterError, RunError
-from marine_sim_ros.sim import tick_record
+from marine_sim_ros.sim import step
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
-from marine_sim_ros.sim.simulation import simulate, simulated_blocks
+from marine_sim_ros.sim.simulation import simulate, simulate_blocks
 from marine_sim_ros.tools import simulate as tool
 
 FAULTY = """
@@ -45,8 +45,8 @@ def test_parts_make_the_bag_of_the_whole(vehicle, tmp_path, monkeypatch, block):
     options = RunOptions(vehicle='bluerov2', dt=0.02, seed=3)
     run = simulate(vehicle, scenario, dt=0.02, seed=3)
     write_recording(tmp_path / 'whole', vehicle, options, run)
-    monkeypatch.setattr(tick_record, '_BLOCK', block)
-    parts = list(simulated_blocks(vehicle, scenario, dt=0.02, seed=3))
+    monkeypatch.setattr(step, '_BLOCK', block)
+    parts = list(simulate_blocks(vehicle, scenario, dt=0.02, seed=3))
     assert len(parts) == -(-101 // block)
     assert parts[-1].sha256 == run.sha256
     write_parts(tmp_path / 'parts', vehicle, options, parts)
@@ -57,11 +57,11 @@ def test_parts_make_the_bag_of_the_whole(vehicle, tmp_path, monkeypatch, block):
 
 
 def test_no_part_of_a_recorded_run_outlives_its_writing(tmp_path, monkeypatch):
-    monkeypatch.setattr(tick_record, '_BLOCK', 10)
+    monkeypatch.setattr(step, '_BLOCK', 10)
     vehicle, scenario, alive = load_vehicle('simple_rov'), load_scenario('dive'), []
 
     def watched():
-        for part in simulated_blocks(vehicle, scenario, dt=0.02, duration=2.0):
+        for part in simulate_blocks(vehicle, scenario, dt=0.02, duration=2.0):
             alive.append(weakref.ref(part))
             alive.append(weakref.ref(part.sensors))
             yield part
@@ -77,7 +77,7 @@ def test_a_run_that_diverges_leaves_what_it_computed(vehicle, tmp_path):
     scenario = parse_scenario(FAULTY, 'faulty')
 
     def parts():
-        yield from simulated_blocks(vehicle, scenario, dt=0.02, duration=0.5)
+        yield from simulate_blocks(vehicle, scenario, dt=0.02, duration=0.5)
         raise RunError('the state is not physical')
 
     with pytest.raises(RunError, match='not physical'):
@@ -92,7 +92,7 @@ def test_ticks_before_an_error_are_in_the_last_part():
         yield 'b'
         raise RunError('it diverged')
 
-    parts = tick_record._parts(ticks())
+    parts = step._split_ticks(ticks())
     assert next(parts) == ['a', 'b']
     with pytest.raises(RunError, match='diverged'):
         next(parts)

@@ -21,20 +21,20 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics import wrench_sources
-from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.options import RunOptions
 
 qos = pytest.importorskip('rclpy.qos', reason='ros: not on this machine')
 
-from marine_sim_ros.ros.messages import topics  # noqa: E402
+from marine_sim_ros.ros import topics  # noqa: E402
 from marine_sim_ros.ros.recording.ros2_bag import (  # noqa: E402
     BACKLOG,
     bag_counts,
-    check_installed,
-    command,
-    lost,
+    check_ros2_bag,
+    missing_messages,
     qos_overrides,
+    ros2_bag_command,
 )
-from marine_sim_ros.ros.ticks.progress import LOST, Progress  # noqa: E402
+from marine_sim_ros.ros.ticks import TOPIC_TIMEOUT, TickProgress  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
@@ -75,7 +75,9 @@ def everything():
     rov = load_vehicle('investigator90')
     sources = wrench_sources(rov, load_environment('pool'))
     found = [
-        topics.recorded(rov, components=True, controller=True, pwm_per_tick=each, sources=sources)
+        topics.topics_to_record(
+            rov, components=True, controller=True, pwm_per_tick=each, sources=sources
+        )
         for each in (True, False)
     ]
     return {f'/rov/{t.name}': t for t in (*found[0], *found[1])}
@@ -133,7 +135,7 @@ def test_ros2_bag_reads_the_overrides_and_knows_every_option():
         assert found == profile(overrides[name])
     parser = argparse.ArgumentParser()
     RecordVerb().add_arguments(parser, 'ros2')
-    given = command(Path('out/bag'), Path('/dev/null'), list(overrides), 'recorder')
+    given = ros2_bag_command(Path('out/bag'), Path('/dev/null'), list(overrides), 'recorder')
     options = parser.parse_args(given[3:])
     assert options.topics == list(overrides)
     assert options.include_unpublished_topics
@@ -183,13 +185,13 @@ def test_what_is_missing_in_a_bag_is_counted(tmp_path):
     writer.close()
     counts = bag_counts(tmp_path / 'bag')
     assert counts == {'/a': 5, '/b': 3}
-    assert lost(counts, {'/a': 5, '/b': 5, '/c': 5}) == {'/b': 2, '/c': 5}
+    assert missing_messages(counts, {'/a': 5, '/b': 5, '/c': 5}) == {'/b': 2, '/c': 5}
     with pytest.raises(RecordingError, match=r'has no metadata\.yaml that can be read'):
         bag_counts(tmp_path)
 
 
 def test_progress_is_what_every_live_topic_has():
-    progress = Progress(['a', 'b', 'pwm'])
+    progress = TickProgress(['a', 'b', 'pwm'])
     progress.take('a', 0, now=0.0)
     progress.take('b', 0, now=0.0)
     assert progress.complete(0.0) is None
@@ -199,11 +201,11 @@ def test_progress_is_what_every_live_topic_has():
     progress.take('a', 20, now=0.1)
     progress.take('b', 10, now=0.1)
     assert progress.complete(0.2) == 10
-    assert progress.complete(0.1 + 1.1 * LOST) == 20  # b's node is lost
+    assert progress.complete(0.1 + 1.1 * TOPIC_TIMEOUT) == 20  # b's node is lost
 
 
 def test_progress_says_when_every_topic_has_come_up_to_a_stamp():
-    progress = Progress(['a', 'b'])
+    progress = TickProgress(['a', 'b'])
     assert not progress.reached
     progress.take('a', 0, now=0.0)
     progress.take('b', 0, now=0.0)
@@ -318,7 +320,7 @@ def test_a_recorder_that_dies_ends_with_one_line(processes, tmp_path):
 @pytest.mark.skipif(find_spec('ros2bag') is not None, reason='ros2 bag is on this machine')
 def test_without_ros2_bag_one_line_says_how_to_get_it(processes, tmp_path):
     with pytest.raises(ParameterError, match='apt install ros-jazzy-ros2bag'):
-        check_installed()
+        check_ros2_bag()
     process, output = record(
         processes, tmp_path / 'run', composed=True, vehicle='bluerov2', scenario='dive'
     )

@@ -12,10 +12,10 @@ from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State
-from marine_sim_ros.model.tether.tether import CABLES, Reel, Tether
-from marine_sim_ros.physics.tether.cable import cable_energy, cable_step, hung_between
-from marine_sim_ros.physics.tether.reel import divided, rearranged, turned
-from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.model.tether import CABLES, Reel, Tether
+from marine_sim_ros.physics.cable import cable_energy, cable_step, hang_cable
+from marine_sim_ros.physics.reel import divide_cable, redistribute_nodes, turn_drum
+from marine_sim_ros.scene.obstacles import Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import Simulation
@@ -40,14 +40,14 @@ def ends_of(spec):
 
 def to_slip(spec, state):
     """Return what the clutch will take of a cable that has been hauled beyond its limit, J."""
-    part, (_, apart) = divided(spec, state), lengths(spec, state)
+    part, (_, apart) = divide_cable(spec, state), lengths(spec, state)
     over = apart - part.span * (1 + spec.reel.tension / spec.cable.axial_stiffness)
     return spec.reel.tension * np.sum(part.at_drum * np.maximum(over, 0))
 
 
 def lengths(spec, state):
     """Return the unstretched lengths of a cable's segments, and how long they are, m."""
-    part = divided(spec, state)
+    part = divide_cable(spec, state)
     apart = np.linalg.norm(np.diff(state.position, axis=0), axis=1)
     return part.rest, apart
 
@@ -56,7 +56,7 @@ def test_the_division_follows_from_the_length():
     """Whole pieces from the vehicle, the rest of ½ to 1½ at the drum, and nothing on it."""
     spec = tether(20.0, 20, [15.0, 0, 0])
     for length in (1.5, 4.49, 4.51, 20.0, 59.9, 60.0):
-        state = hung_between(replace(spec, length=length), ends_of(spec))
+        state = hang_cable(replace(spec, length=length), ends_of(spec))
         rest, _ = lengths(spec, state)
         assert rest.sum() == pytest.approx(length, abs=1e-12)
         off = rest[rest > 0]
@@ -68,7 +68,7 @@ def test_the_division_follows_from_the_length():
 def test_length_follows_the_rate(rate):
     spec = tether(30.0, 20, [20.0, 0, 0])
     ends, dt = ends_of(spec), 0.02
-    state = hung_between(spec, ends)
+    state = hang_cable(spec, ends)
     _, apart = lengths(spec, state)
     for k in range(600):
         state = cable_step(spec, WATER, state, ends, dt, rate=np.array(rate))
@@ -82,17 +82,17 @@ def test_length_follows_the_rate(rate):
 
 def test_the_rate_and_the_length_have_their_limits():
     spec = tether(30.0, 20, [20.0, 0, 0], rate=0.4)
-    assert turned(spec, np.array(30.0), np.array(5.0), 0.5) == pytest.approx(30.2)
-    assert turned(spec, np.array(30.0), np.array(-5.0), 0.5) == pytest.approx(29.8)
-    assert turned(spec, np.array(59.9), np.array(5.0), 10.0) == 60.0
-    assert turned(spec, np.array(1.6), np.array(-5.0), 10.0) == 1.5
+    assert turn_drum(spec, np.array(30.0), np.array(5.0), 0.5) == pytest.approx(30.2)
+    assert turn_drum(spec, np.array(30.0), np.array(-5.0), 0.5) == pytest.approx(29.8)
+    assert turn_drum(spec, np.array(59.9), np.array(5.0), 10.0) == 60.0
+    assert turn_drum(spec, np.array(1.6), np.array(-5.0), 10.0) == 1.5
 
 
 def test_a_batch_of_reels_is_each_of_them():
     spec = tether(20.0, 8, [12.0, 0, 0], maximum=30.0, tension=40.0)
     starts = ends_of(spec) + np.array([[[0.0, 0, 0], [0, 0, 0]], [[-9.0, 2, 3], [0, 0, 0]]])
     rates = np.array([1.0, -0.8])
-    both, alone = hung_between(spec, starts), [hung_between(spec, ends) for ends in starts]
+    both, alone = hang_cable(spec, starts), [hang_cable(spec, ends) for ends in starts]
     for _ in range(60):
         both = cable_step(spec, WATER, both, starts, 0.1, rate=rates)
         alone = [
@@ -108,7 +108,7 @@ def test_the_clutch_holds_its_limit():
     """The vehicle's end is dragged away at 0.5 m/s, and the drum gives as much at 30 N."""
     spec = tether(20.0, 20, [20.0, 0, 0], tension=30.0)
     ends = ends_of(spec)
-    state = hung_between(spec, ends)
+    state = hang_cable(spec, ends)
     pulls = []
     for _ in range(4000):
         ends[0, 0] -= 0.005 * 0.5
@@ -121,7 +121,7 @@ def test_the_clutch_holds_its_limit():
 def test_the_clutch_slips_when_it_hauls_what_does_not_come():
     spec = tether(20.0, 20, [20.0, 0, 0], tension=30.0)
     ends = ends_of(spec)
-    state = hung_between(spec, ends)
+    state = hang_cable(spec, ends)
     for _ in range(2000):
         state = cable_step(spec, WATER, state, ends, 0.005, rate=np.array(-0.5))
     assert state.length == pytest.approx(20.0, abs=0.02)
@@ -132,7 +132,7 @@ def test_the_clutch_slips_when_it_hauls_what_does_not_come():
 def test_at_its_end_the_cable_holds_beyond_the_limit():
     spec = tether(29.0, 10, [29.0, 0, 0], tension=30.0, maximum=30.0)
     ends = ends_of(spec)
-    state = hung_between(spec, ends)
+    state = hang_cable(spec, ends)
     for _ in range(1200):
         ends[0, 0] -= 0.005 * 0.2
         state = cable_step(spec, WATER, state, ends, 0.005)
@@ -153,10 +153,10 @@ def test_energy_never_grows_while_the_drum_does_not_turn(seed):
     spec = replace(spec, anchor=spec.anchor - [0, 0, 500])
     environment = Environment(water_density=rng.choice([0.0, 1000.0]), gravity=0.0)
     ends = np.stack([spec.anchor - chord, spec.anchor])
-    state = hung_between(spec, ends)
+    state = hang_cable(spec, ends)
     velocity = rng.normal(size=state.velocity.shape) * 10 ** rng.uniform(-1, 0.5)
     velocity[[0, -1]] = 0
-    velocity[~divided(spec, state).free] = 0
+    velocity[~divide_cable(spec, state).free] = 0
     state = state._replace(velocity=velocity)
     first = energy = cable_energy(spec, environment, state)
     for _ in range(300):
@@ -174,13 +174,15 @@ def test_energy_grows_by_no_more_than_the_drum_gives(rate, seed):
     chord = np.array([28.0, 0, 0]) * rng.uniform(0.5, 1.0)
     spec = tether(28.0, 20, chord, tension=10 ** rng.uniform(1.0, 3.0))
     environment, ends = Environment(water_density=1000.0, gravity=0.0), ends_of(spec)
-    state = hung_between(spec, ends)
+    state = hang_cable(spec, ends)
     velocity = 0.3 * rng.normal(size=state.velocity.shape)
     velocity[[0, -1]] = 0
-    velocity[~divided(spec, state).free] = 0
+    velocity[~divide_cable(spec, state).free] = 0
     state = state._replace(velocity=velocity)
     for _ in range(1000):
-        there = rearranged(spec, state, turned(spec, state.length, np.array(rate), 0.005))
+        there = redistribute_nodes(
+            spec, state, turn_drum(spec, state.length, np.array(rate), 0.005)
+        )
         given = cable_energy(spec, environment, there) + to_slip(spec, there)
         state = cable_step(spec, environment, state, ends, 0.005, rate=np.array(rate))
         energy = cable_energy(spec, environment, state)
@@ -193,7 +195,7 @@ def test_the_work_of_the_drum_is_what_it_lifts():
     spec = tether(20.0, 20, [0, 0, 20.0], cable=cable, maximum=30.0)
     environment = Environment(water_density=0.0)
     ends = ends_of(spec)
-    state = hung_between(spec, ends)._replace(attached=np.array(0.0))  # its lower end is free
+    state = hang_cable(spec, ends)._replace(attached=np.array(0.0))  # its lower end is free
     ends[0, 2] -= 500.0  # which no node is at
     for _ in range(400):
         state = cable_step(spec, environment, state, ends, 0.005)
@@ -241,7 +243,7 @@ def test_what_lies_on_the_ground_stays_there_while_the_slack_comes_in():
     environment = Environment(water_density=1000.0, scene=Scene((floor,)))
     spec = tether(40.0, 20, [30.0, 0, 0], cable=cable)
     ends = ends_of(spec) + np.array([0, 0, cable.diameter / 2])
-    first = state = hung_between(spec, ends)
+    first = state = hang_cable(spec, ends)
     for _ in range(200):
         state = cable_step(spec, environment, state, ends, 0.005, rate=np.array(-0.3))
     moved = np.linalg.norm(state.position - first.position, axis=1)
@@ -273,7 +275,7 @@ def test_a_minute_of_every_kind_stays_bounded(kind):
     )
     spec = tether(length, 20, [chord, 0, 0], cable=replace(HEAVY, breaking_load=1e12), tension=200)
     start = ends_of(spec)
-    state = hung_between(spec, start)
+    state = hang_cable(spec, start)
     if kind == 'broken':
         state = state._replace(attached=np.array(0.0))
     dt, most = 0.04, 0.0

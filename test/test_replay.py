@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.identification.bag import Collector
-from marine_sim_ros.identification.replay import recorded_scenario
+from marine_sim_ros.identification.recording import MotionCollector, recorded_scenario
 
 pytest.importorskip('rosbags')
 
@@ -30,7 +29,7 @@ SECOND = 1_000_000_000
 
 def collected(odom=None, pwm=None):
     """Return a collector with rows of (stamp in s, numbers)."""
-    result = Collector(None)
+    result = MotionCollector(None)
     for name, rows in (('odom', odom), ('thrusters/pwm', pwm)):
         if rows is not None:
             stamps, values = zip(*rows, strict=True)

@@ -13,7 +13,7 @@ from bags import analyze, page_charts
 from conftest import ROOT, browser
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.report.panels import Line, Panel
+from marine_sim_ros.analysis.report.panels import ChartLine, ChartPanel
 from marine_sim_ros.analysis.report.panels import chart as chart_of
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.environment.reader import load_environment
@@ -163,11 +163,13 @@ def test_a_report_with_an_arm_and_set_points_opens_in_a_browser(tmp_path):
 )
 def test_an_axis_is_never_finer_than_what_somebody_measures(label, fine, span):
     time = np.arange(3.0)
-    still = Line('a', time, np.array([2.0, 2.0 - 1e-9, np.nan]), '@blue')
-    low, high = Panel(label, [still], fine=fine).limits()
+    still = ChartLine('a', time, np.array([2.0, 2.0 - 1e-9, np.nan]), '@blue')
+    low, high = ChartPanel(label, [still], fine=fine).limits()
     assert high - low == pytest.approx(max(span, 1e-9), rel=1e-6)
     assert (low + high) / 2 == pytest.approx(2.0, abs=1e-8)
-    moved = Line('b', time, np.array([-1.0, 4.0, 0.0]), '@blue')
-    assert Panel(label, [still, moved], fine=fine).limits() == (-1.0, 4.0)
-    ends = chart_of('k', 't', 'n', [Panel(label, [moved], down=True)])['layout']['yaxis']['range']
+    moved = ChartLine('b', time, np.array([-1.0, 4.0, 0.0]), '@blue')
+    assert ChartPanel(label, [still, moved], fine=fine).limits() == (-1.0, 4.0)
+    ends = chart_of('k', 't', 'n', [ChartPanel(label, [moved], down=True)])['layout']['yaxis'][
+        'range'
+    ]
     assert ends == [pytest.approx(4.3), pytest.approx(-1.3)]

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros.analysis.response import response
-from marine_sim_ros.control.attitude import wrapped
-from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.bags.response import response
+from marine_sim_ros.control.setpoints import QUANTITIES, wrap_angle
 from marine_sim_ros.core.errors import ParameterError
 
 T = np.arange(0, 60.0001, 0.01)
@@ -117,7 +116,7 @@ def test_mean_maximum_and_bias_of_a_wave():
 @pytest.mark.parametrize('goal', [math.pi, -math.pi, 3 * math.pi])
 def test_angles_wrap(goal):
     yaw = math.radians(170) + math.radians(10) * second_order(0.5, 2.0)
-    found = judge({'yaw': goal}, yaw=wrapped(yaw)).axes['yaw']
+    found = judge({'yaw': goal}, yaw=wrap_angle(yaw)).axes['yaw']
     assert found.step == pytest.approx(10)
     assert found.overshoot == pytest.approx(10 * 0.163, abs=0.01)
     assert found.steady_mean < 0.01
@@ -126,10 +125,10 @@ def test_angles_wrap(goal):
 
 def test_the_long_way_round_and_an_extra_turn():
     rise = second_order(0.9, 1.0)
-    long_way = judge({'yaw': math.radians(100)}, yaw=wrapped(-math.radians(260) * rise))
+    long_way = judge({'yaw': math.radians(100)}, yaw=wrap_angle(-math.radians(260) * rise))
     assert long_way.axes['yaw'].step == pytest.approx(-260)
     assert long_way.axes['yaw'].overshoot == pytest.approx(260 * 0.0015, abs=0.02)
-    extra = judge({'yaw': math.radians(100)}, yaw=wrapped(math.radians(460) * rise))
+    extra = judge({'yaw': math.radians(100)}, yaw=wrap_angle(math.radians(460) * rise))
     assert extra.axes['yaw'].step == pytest.approx(100)
     assert extra.axes['yaw'].overshoot > 359
     assert extra.axes['yaw'].steady_max < 0.01
@@ -265,12 +264,12 @@ def _same(a, b, abs_=1e-6):
 def test_shifts_of_time_place_and_heading_change_nothing(zeta, omega, step, shift, offset, turns):
     t = T[::10]
     rise = step * second_order(zeta, omega, t)
-    plain = judge({'x': step, 'yaw': step}, t, x=rise, yaw=wrapped(rise))
+    plain = judge({'x': step, 'yaw': step}, t, x=rise, yaw=wrap_angle(rise))
     moved = judge(
         {'x': step + offset, 'yaw': step + offset + 2 * math.pi * turns},
         t + shift,
         x=rise + offset,
-        yaw=wrapped(rise + offset),
+        yaw=wrap_angle(rise + offset),
     )
     _same(plain, moved, 1e-5)
 

@@ -57,7 +57,7 @@ def pulse_widths(vehicle):
 @pytest.mark.parametrize('lag', [0.0, 0.03, 0.15])
 @pytest.mark.usefixtures('exact')
 def test_means_between_edges_are_those_of_small_steps(lag):
-    from marine_sim_ros.identification.rotor_lag import mean_thrusts
+    from marine_sim_ros.identification.prediction import mean_thrusts
 
     vehicle = with_lag(vehicle_of('bluerov2_heavy'), lag)
     edges = np.array([0.1, 0.17, 0.24, 0.3, 0.45, 0.7])
@@ -74,11 +74,11 @@ def test_means_between_edges_are_those_of_small_steps(lag):
 @pytest.mark.long
 @pytest.mark.usefixtures('exact')
 def test_interpolated_commands_follow_their_lines():
-    from marine_sim_ros.identification.rotor_lag import mean_thrusts, stairs
+    from marine_sim_ros.identification.prediction import held_commands, mean_thrusts
 
     vehicle = with_lag(vehicle_of('bluerov2_heavy'), 0.15)
     edges = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
-    found = mean_thrusts(vehicle, *stairs(SENT, pulse_widths(vehicle)), edges[None])
+    found = mean_thrusts(vehicle, *held_commands(SENT, pulse_widths(vehicle)), edges[None])
     close = in_small_steps(vehicle, lambda at: np.interp(at, SENT[0], LEVELS), edges)
     # Steps of a fifth of the interval stand for the line, and the dead zone is no line.
     np.testing.assert_allclose(found[0], close, atol=0.3)
@@ -90,7 +90,7 @@ def test_interpolated_commands_follow_their_lines():
 def test_the_derivative_by_the_delay_has_no_kink_at_a_sample(delay):
     import jax
 
-    from marine_sim_ros.identification.rotor_lag import mean_thrusts
+    from marine_sim_ros.identification.prediction import mean_thrusts
 
     vehicle = with_lag(vehicle_of('bluerov2_heavy'), 0.15)
     pwm, edges = pulse_widths(vehicle), np.array([[0.13, 0.2, 0.27]])

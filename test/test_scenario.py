@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from marine_sim_ros import Environment, load_vehicle, simulate
-from marine_sim_ros.control.allocation import AXES, PilotMixer
+from marine_sim_ros.control.controllability import BODY_AXES, PilotMixer
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.random import gaussian
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
@@ -132,9 +132,9 @@ def test_wrong_number_of_pulse_widths_is_found_before_the_run():
 def test_each_axis_pushes_where_it_says(vehicle):
     model = load_vehicle(vehicle, rotor_time_constant='0', thrust='linear')
     mixer = PilotMixer(model.thrusters)
-    expected = {'bluerov2': set(AXES) - {'pitch'}, 'bluerov2_heavy': set(AXES)}[vehicle]
+    expected = {'bluerov2': set(BODY_AXES) - {'pitch'}, 'bluerov2_heavy': set(BODY_AXES)}[vehicle]
     assert set(mixer.reachable) == expected
-    for i, axis in enumerate(AXES):
+    for i, axis in enumerate(BODY_AXES):
         for sense in (1.0, -1.0):
             efforts = np.zeros(6)
             efforts[i] = sense

@@ -16,14 +16,12 @@ from hypothesis import strategies as st
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.environment.reader import load_environment, parse_environment
-from marine_sim_ros.scene.generators import GENERATORS, generate
-from marine_sim_ros.scene.grid_file import read_grid
-from marine_sim_ros.scene.obstacles import Obstacle
-from marine_sim_ros.scene.outline import coarse, plane_lines, plane_outline
-from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.scene.bathymetry import read_grid
+from marine_sim_ros.scene.drawing import coarsen_terrain, plane_lines, plane_outline
+from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.scene.terrain import HeightMap
-from marine_sim_ros.sim.start import start_warnings
+from marine_sim_ros.scene.terrain import GENERATORS, HeightMap, generate
+from marine_sim_ros.sim.preflight import start_warnings
 from marine_sim_ros.tools.main import main
 
 RNG = np.random.default_rng(11)
@@ -207,7 +205,7 @@ def test_a_terrains_distance_is_right_near_it():
     assert distance[0][same] == pytest.approx(1e-3, rel=0.02)
 
 
-HASH = 'import sys, hashlib; from marine_sim_ros.scene.generators import generate; ' \
+HASH = 'import sys, hashlib; from marine_sim_ros.scene.terrain import generate; ' \
        'sys.stdout.write(" ".join(hashlib.sha256(generate(g, depth=10.0, relief=2.0, ' \
        'size=(64.0, 48.0), spacing=0.5, seed=7, material="x").heights.tobytes()).hexdigest() ' \
        'for g in ("sand", "rock")))'  # fmt: skip
@@ -554,7 +552,7 @@ def test_a_pools_planes_are_drawn_as_its_floor_and_walls():
 
 def test_a_coarser_terrain_keeps_its_place():
     fine = load_environment('deep_rock').scene.terrain
-    seen = coarse(fine)
+    seen = coarsen_terrain(fine)
     assert max(seen.heights.shape) <= 130
     assert seen.extent == pytest.approx(fine.extent)
     assert seen.height(np.array(8.0), np.array(-6.0)) == fine.height(np.array(8.0), np.array(-6.0))

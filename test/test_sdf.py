@@ -20,7 +20,8 @@ from test_fuzz_urdf import mutated
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MarineSimError, ModelError, ParameterError
 from marine_sim_ros.model.materials import parse_materials
-from marine_sim_ros.physics.arm.manipulator import link_poses, posed
+from marine_sim_ros.physics.arm.links import link_poses
+from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.tools.main import main
 
@@ -70,7 +71,7 @@ def test_an_arm_moved_has_the_mass_matrix_of_the_simulation(seed):
     arm = I90.manipulator
     q = np.random.default_rng(seed).uniform(arm.lower, arm.upper)
     moved = reader.mass_matrix(dict(zip(arm.names, q, strict=True)))
-    wanted = posed(I90, link_poses(arm, q)).mass_matrix
+    wanted = pose_vehicle(I90, link_poses(arm, q)).mass_matrix
     np.testing.assert_allclose(moved, wanted, rtol=1e-9, atol=1e-8)
 
 

@@ -12,9 +12,8 @@ from hulls import WATER, box
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import State, rest
-from marine_sim_ros.environment.currents import CurrentProfile
+from marine_sim_ros.environment.currents_and_waves import CurrentProfile, regular_waves
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.environment.waves import regular_waves
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.sensors.barometer import barometer

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros.core.parent_process import RUN, as_parent
+from marine_sim_ros.core.processes import RUN, child_environment
 from marine_sim_ros.core.state import is_physical
-from marine_sim_ros.ros.owners.wrench_bounds import largest_wrench, wrench_fault
+from marine_sim_ros.ros.owners.summing import largest_wrench, wrench_fault
 
 OWN, OTHER, NONE = b'\0\1\x12\x34rest', b'\0\1\x12\x38rest', b'\0\1\0\0rest'
 
@@ -29,10 +29,10 @@ class Topic:
     """A check, and what the test says of its topic."""
 
     def __init__(self, monkeypatch):
-        from marine_sim_ros.ros.base import sender_check
+        from marine_sim_ros.ros.base import bus
 
         self.publishers, self.time, self.warnings = ['drag'], 0.0, []
-        monkeypatch.setattr(sender_check, 'monotonic', lambda: self.time)
+        monkeypatch.setattr(bus, 'monotonic', lambda: self.time)
         node = SimpleNamespace(
             resolve_topic_name=lambda name: f'/v/{name}',
             get_publishers_info_by_topic=lambda name: [
@@ -40,7 +40,7 @@ class Topic:
             ],
         )
         warn = lambda text, error=False: self.warnings.append(text)  # noqa: E731
-        self.check = sender_check.SenderCheck(node, 'wrench/drag', warn)
+        self.check = bus.SenderCheck(node, 'wrench/drag', warn)
         count = SimpleNamespace(get_publisher_count=lambda: len(self.publishers))
         self.check.attach(SimpleNamespace(handle=count))
 
@@ -95,20 +95,20 @@ def test_nodes_without_a_run_take_everything(monkeypatch):
 def test_a_tag_is_in_the_options_of_a_message_and_leaves_the_padding_bits(number):
     from geometry_msgs.msg import WrenchStamped
 
-    from marine_sim_ros.ros.messages.codecs import Template, read, tag_of, untagged
+    from marine_sim_ros.ros.codecs import MessageTemplate, read_numbers, remove_tag, tag_of
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(RUN, str(number))
-        data = Template(WrenchStamped()).write(7, [1.0] * 6)
+        data = MessageTemplate(WrenchStamped()).write(7, [1.0] * 6)
         patch.delenv(RUN)
-        plain = Template(WrenchStamped()).write(7, [1.0] * 6)
+        plain = MessageTemplate(WrenchStamped()).write(7, [1.0] * 6)
     assert struct.unpack('>H', tag_of(data)) == (number * 4,)
-    assert read(WrenchStamped, data) == (7, (1.0,) * 6)
-    assert untagged(data) == plain == untagged(plain)
+    assert read_numbers(WrenchStamped, data) == (7, (1.0,) * 6)
+    assert remove_tag(data) == plain == remove_tag(plain)
 
 
 def test_the_processes_of_one_run_have_one_number():
-    first, second = as_parent()[RUN], as_parent()[RUN]
+    first, second = child_environment()[RUN], child_environment()[RUN]
     assert first == second
     assert 1 <= int(first) < 2**14
 

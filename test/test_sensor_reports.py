@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.bags import sensors as bag_sensors
+from marine_sim_ros.analysis import sensor_errors as bag_sensors
 from marine_sim_ros.analysis.report import sensors as report_sensors
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.spatial import quaternion_from_rpy
@@ -24,7 +24,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.vehicle import Frame, Sensor
-from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.scene.obstacles import Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.series import SensorSeries
@@ -80,7 +80,7 @@ def normalised_hour(kind, seed, height=-3.0, turn=(0.0, 0.0, 0.0), **parameters)
         found = chart.compare(sensor, numbers, ideal, states)
         shape = (len(HOUR), len(chart.parts))
         values = [np.broadcast_to(value, shape) for value in found]
-        result[chart.label] = bag_sensors.normalised_error(chart, *values)[1]
+        result[chart.label] = bag_sensors.normalise_errors(chart, *values)[1]
     return result
 
 

@@ -14,15 +14,15 @@ from scipy.spatial.transform import Rotation
 
 from marine_sim_ros import Environment, MarineSimError, load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError, ParameterError
-from marine_sim_ros.core.numbers import numbers_of
+from marine_sim_ros.core.settings import numbers_of
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import parse_environment
-from marine_sim_ros.faults.kinds import SensorFreeze
+from marine_sim_ros.faults.fault_types import SensorFreeze
 from marine_sim_ros.faults.reading import parse_faults
 from marine_sim_ros.model.sensors import read_preset
 from marine_sim_ros.sensors import SENSORS, SensorInputs
-from marine_sim_ros.sensors.noise import drift, white
+from marine_sim_ros.sensors.noise import slow_noise, white_noise
 from marine_sim_ros.sensors.series import SensorReader, SensorRecord
 
 BODY = """<robot name="buoy">
@@ -264,15 +264,15 @@ def test_six_hours_of_readings_give_the_parameters_back():
 
 def test_slow_noise_is_the_same_whoever_asks():
     stamps = np.array([0, 3, 999_999_999, 10**9, 300_123_456_789, 86_400 * 10**9])
-    slow = drift(4, 'imu', stamps, instability=0.1, random_walk=0.02)
-    fast = white(4, 'imu', stamps, 0.5)
+    slow = slow_noise(4, 'imu', stamps, instability=0.1, random_walk=0.02)
+    fast = white_noise(4, 'imu', stamps, 0.5)
     for i in reversed(range(len(stamps))):
         stamp = int(stamps[i])
-        one = drift(4, 'imu', stamp, instability=0.1, random_walk=0.02)
+        one = slow_noise(4, 'imu', stamp, instability=0.1, random_walk=0.02)
         assert np.array_equal(one, slow[i])
-        assert np.array_equal(white(4, 'imu', stamp, 0.5), fast[i])
-    assert np.all(drift(4, 'imu', 0, random_walk=1.0) == 0.0)
-    assert not np.any(slow == drift(5, 'imu', stamps, instability=0.1, random_walk=0.02))
+        assert np.array_equal(white_noise(4, 'imu', stamp, 0.5), fast[i])
+    assert np.all(slow_noise(4, 'imu', 0, random_walk=1.0) == 0.0)
+    assert not np.any(slow == slow_noise(5, 'imu', stamps, instability=0.1, random_walk=0.02))
 
 
 def test_range_and_steps():
@@ -582,9 +582,11 @@ def test_faults_of_any_sensor():
 
 
 def test_a_fault_of_an_unknown_sensor_is_one_line():
-    from marine_sim_ros.faults.fitting import unfit
+    from marine_sim_ros.faults.reading import unsuited_fault
 
-    told = unfit(parse_faults('[{kind: sensor_freeze, sensor: sonar}]'), vehicle_of('bluerov2'))
+    told = unsuited_fault(
+        parse_faults('[{kind: sensor_freeze, sensor: sonar}]'), vehicle_of('bluerov2')
+    )
     assert told.startswith("sensor 'sonar' is unknown; expected one of those of bluerov2: baro")
 
 
@@ -689,10 +691,10 @@ def test_every_parameter_stands_in_the_documentation():
 
 
 def test_inputs_of_a_tick_are_brought_together_by_their_stamps():
-    from marine_sim_ros.ros.ticks.gathering import WINDOW, Gathering
+    from marine_sim_ros.ros.ticks import MAX_WAITING_TICKS, TickSynchronizer
 
     told = []
-    gathering = Gathering(lambda *found: told.append(found), {'a': 'none', 'b': 'none'})
+    gathering = TickSynchronizer(lambda *found: told.append(found), {'a': 'none', 'b': 'none'})
     gathering.other('b', 10, 'b10')  # before the main input
     gathering.main(10, 'm10')
     gathering.main(20, 'm20')
@@ -715,7 +717,7 @@ def test_inputs_of_a_tick_are_brought_together_by_their_stamps():
     gathering.other('b', 30, 'b30')
     assert told[1] == (30, 'new', {'a': 'a30', 'b': 'b30'})
     # A sender that has died is not waited for for ever: its last word holds.
-    for stamp in range(40, 40 + 10 * (WINDOW + 2), 10):
+    for stamp in range(40, 40 + 10 * (MAX_WAITING_TICKS + 2), 10):
         gathering.main(stamp, 'm')
         gathering.other('a', stamp, f'a{stamp}')
     assert told[2] == (40, 'm', {'a': 'a40', 'b': 'b30'})

@@ -15,14 +15,14 @@ from hypothesis import strategies as st  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import MultiArrayDimension, UInt16MultiArray  # noqa: E402
 
-from marine_sim_ros.ros.messages.convert import set_stamp  # noqa: E402
-from marine_sim_ros.ros.messages.sequences import (  # noqa: E402
-    STAMP,
+from marine_sim_ros.ros.codecs import (  # noqa: E402
+    STAMP_LABEL,
     JointTemplate,
     PwmTemplate,
     read_joints,
     read_pwm,
 )
+from marine_sim_ros.ros.conversion import set_stamp  # noqa: E402
 
 pytestmark = pytest.mark.ros
 serialize, deserialize = (
@@ -92,7 +92,7 @@ def test_pulse_widths_of_rclpy_are_read(dimensions, widths):
         for label, size, stride in dimensions
     ]
     data = serialize(message)
-    stamps = [size * 10**9 + stride for label, size, stride in dimensions if label == STAMP]
+    stamps = [size * 10**9 + stride for label, size, stride in dimensions if label == STAMP_LABEL]
     wanted = next(iter(stamps), None), tuple(widths)
     assert read_pwm(data) == wanted
     codes = ['I']
@@ -107,7 +107,10 @@ def test_rclpy_reads_pulse_widths_that_are_written(stamp, widths):
     written = PwmTemplate(len(widths)).write(stamp, widths)
     message = deserialize(written, UInt16MultiArray)
     (dimension,) = message.layout.dim
-    assert (dimension.label, dimension.size, dimension.stride) == (STAMP, *divmod(stamp, 10**9))
+    assert (dimension.label, dimension.size, dimension.stride) == (
+        STAMP_LABEL,
+        *divmod(stamp, 10**9),
+    )
     assert message.data.tolist() == widths
     assert read_pwm(written) == read_pwm(serialize(message)) == (stamp, tuple(widths))
 

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.model.geometry import mesh_cache, mesh_files, meshes
-from marine_sim_ros.model.geometry.meshes import load_mesh
+from marine_sim_ros.model.geometry import mesh_files, meshes
+from marine_sim_ros.model.geometry import mesh_files as mesh_cache
+from marine_sim_ros.model.geometry.meshes import MAX_VOXELS, default_size, load_mesh, voxelise
 from marine_sim_ros.model.geometry.shapes import (
     MAX_TRIANGLES,
-    box,
-    cylinder,
-    moved,
-    refined,
+    box_shape,
+    cylinder_shape,
+    move_shape,
+    refine_shape,
     shape_of,
-    sphere,
+    sphere_shape,
 )
-from marine_sim_ros.model.geometry.voxels import MAX_VOXELS, default_size, voxelise
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 
 trimesh = pytest.importorskip('trimesh')
@@ -31,9 +31,9 @@ trimesh = pytest.importorskip('trimesh')
 ONE = np.ones(3)
 HULL = 'package://marine_sim_ros/urdf/meshes/surface_vessel_hull.dae'
 PRIMITIVES = {
-    'box': box(np.array([0.6, 0.4, 0.2])),
-    'cylinder': cylinder(0.15, 0.8),
-    'sphere': sphere(0.3),
+    'box': box_shape(np.array([0.6, 0.4, 0.2])),
+    'cylinder': cylinder_shape(0.15, 0.8),
+    'sphere': sphere_shape(0.3),
 }
 SUFFIXES = ('stl', 'obj', 'dae')
 
@@ -82,7 +82,7 @@ def test_closed_forms_and_the_polyhedron(name, volume, spread):
 
 def test_second_moment_of_a_box_is_the_textbooks():
     size = np.array([0.6, 0.4, 0.2])
-    second = box(size).second_moment / np.prod(size)
+    second = box_shape(size).second_moment / np.prod(size)
     assert second == pytest.approx(np.diag([0.36 / 12, 0.16 / 12, 0.04 / 12]))
 
 
@@ -103,7 +103,7 @@ def test_faces_look_outwards(shape):
 
 @pytest.mark.parametrize('size', [0.3, 0.1, 0.05])
 def test_refining_keeps_the_surface(shape, size):
-    fine = refined(shape, size)
+    fine = refine_shape(shape, size)
     corners = fine.vertices[fine.faces]
     assert np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max() <= size
     assert fine.area == pytest.approx(shape.area, rel=1e-9)
@@ -117,12 +117,12 @@ def test_refining_keeps_the_surface(shape, size):
 )
 def test_refining_is_bounded(size, edge):
     with pytest.raises(ModelError, match=f'more than {MAX_TRIANGLES} triangles'):
-        refined(box(np.array(size, float)), edge)
+        refine_shape(box_shape(np.array(size, float)), edge)
 
 
 def test_moving(shape):
     rotation, shift = rotation_matrix(quaternion_from_rpy(0.3, -0.8, 2.0)), np.array([1, -2, 0.5])
-    there = moved(shape, rotation, shift)
+    there = move_shape(shape, rotation, shift)
     facets = shape_of(there.vertices, there.faces)
     assert facets.volume == pytest.approx(shape.volume, rel=1e-9)
     assert there.center == pytest.approx(rotation @ shape.center + shift)
@@ -151,7 +151,7 @@ def test_a_box_has_equal_cells_however_it_is_cut():
     cells = voxelise(shape, 0.1)
     assert cells.volume == pytest.approx(np.full(6 * 4 * 2, 0.001))
     assert cells.extent == pytest.approx(np.full((48, 3), 0.1))
-    cut = voxelise(moved(shape, np.eye(3), np.zeros(3)), 0.1)  # by planes, as any other shape
+    cut = voxelise(move_shape(shape, np.eye(3), np.zeros(3)), 0.1)  # by planes, as any other shape
     order, other = (np.lexsort(np.round(c.center, 6).T) for c in (cells, cut))
     assert cut.center[other] == pytest.approx(cells.center[order], abs=1e-12)
     assert cut.volume[other] == pytest.approx(cells.volume[order])
@@ -159,7 +159,7 @@ def test_a_box_has_equal_cells_however_it_is_cut():
 
 def test_default_size_gives_about_the_count():
     assert default_size(8.0) == pytest.approx(0.2)
-    assert len(voxelise(box(np.array([1.0, 2.0, 4.0])), default_size(8.0)).volume) == 1000
+    assert len(voxelise(box_shape(np.array([1.0, 2.0, 4.0])), default_size(8.0)).volume) == 1000
 
 
 def test_too_many_voxels():
@@ -502,7 +502,7 @@ def test_what_cannot_be_simplified_stays_and_is_told(load):
 def test_large_meshes_are_kept_between_runs(load, tmp_path, monkeypatch):
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
     data = content(dense(), 'stl')
-    assert len(data) > mesh_cache.LARGE
+    assert len(data) > mesh_cache.MIN_CACHED_BYTES
     first = load(data, most=2000)
     (kept,) = (tmp_path / 'cache').rglob('*.npz')
     with monkeypatch.context() as patch:

@@ -13,8 +13,8 @@ import pytest
 from graph import STEP, Watcher
 
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.ros.launching import shared_memory
-from marine_sim_ros.ros.launching.shared_memory import FOLDER, make_room, remove_stale
+from marine_sim_ros.ros.launching import installation
+from marine_sim_ros.ros.launching.installation import FOLDER, make_room, remove_stale
 
 SEGMENT, OTHER = 'fastrtps_0123456789abcdef', 'fastrtps_fedcba9876543210'
 PORT = 'fastrtps_port7412'
@@ -23,7 +23,7 @@ PORT = 'fastrtps_port7412'
 @pytest.fixture
 def old(monkeypatch):
     """Let every file count as old."""
-    monkeypatch.setattr(shared_memory, 'YOUNGEST', -1.0)
+    monkeypatch.setattr(installation, 'MIN_AGE', -1.0)
 
 
 def fill(folder, *names):
@@ -76,7 +76,7 @@ def test_what_a_process_has_mapped_stays(tmp_path, old):
 def test_what_is_new_or_of_another_user_stays(tmp_path, monkeypatch):
     fill(tmp_path, SEGMENT)
     assert remove_stale(tmp_path) == 0
-    monkeypatch.setattr(shared_memory, 'YOUNGEST', -1.0)
+    monkeypatch.setattr(installation, 'MIN_AGE', -1.0)
     monkeypatch.setattr(os, 'geteuid', lambda: os.getuid() + 1)
     assert remove_stale(tmp_path) == 0
     monkeypatch.undo()

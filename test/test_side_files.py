@@ -123,20 +123,22 @@ rotor_configuration:
 
 
 def test_water_and_rotors_of_marinegym(tmp_path, monkeypatch):
-    from marine_sim_ros.importers.description import Inertial, Joint, Link, Sourced
+    from marine_sim_ros.importers.description import ImportedJoint, ImportedLink, Inertial, Sourced
     from marine_sim_ros.importers.writer import urdf_text
+    from marine_sim_ros.model.kinematics import IDENTITY, Pose
     from marine_sim_ros.model.urdf import vehicle_from_urdf
-    from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
     def stage(path, options):  # what the reader of USD gives
         draft = Draft('rov', str(path), 'USD', path.parent, options)
         for name, mass in (('base_link', 11.2), ('rotor_0', 0.01), ('rotor_1', 0.01)):
             tensor = Sourced(mass * np.eye(3) / 50, '')
-            draft.links[name] = Link(name, Inertial(Sourced(mass, ''), IDENTITY, tensor))
+            draft.links[name] = ImportedLink(name, Inertial(Sourced(mass, ''), IDENTITY, tensor))
         quarter = np.array([0, 0, np.sqrt(0.5), np.sqrt(0.5)])
         for i, turn in enumerate((IDENTITY.quaternion, quarter)):
             at = Pose(np.array([0.1, 0.2 * i, 0.0]), turn)
-            draft.joints[f'j{i}'] = Joint(f'j{i}', 'continuous', 'base_link', f'rotor_{i}', at)
+            draft.joints[f'j{i}'] = ImportedJoint(
+                f'j{i}', 'continuous', 'base_link', f'rotor_{i}', at
+            )
         draft.base = 'base_link'
         return draft
 

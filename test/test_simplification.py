@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marine_sim_ros.analysis.simplification import simplified, visible_points
+from marine_sim_ros.analysis.report.panels import simplify_points, visible_points
 
 
 def distances(points, line):
@@ -28,7 +28,7 @@ def test_turns_of_a_lawn_mower_stay_within_half_a_pixel():
     x = np.where(lane % 2, 1.0, -1.0) * 50 * np.cos(np.pi * np.clip(along / 0.9, 0, 1))
     x += np.where(lane % 2, -1.0, 1.0) * np.sin(np.pi * turn)
     path = np.column_stack([x, 2.5 * (lane + turn), np.zeros_like(x)])
-    few = simplified(path, 2000)
+    few = simplify_points(path, 2000)
     assert len(few) <= 2000
     assert distances(path[::40], few).max() < 0.04
     strided = path[::40]
@@ -37,9 +37,9 @@ def test_turns_of_a_lawn_mower_stay_within_half_a_pixel():
 
 def test_short_lines_and_points_stay():
     line = np.random.default_rng(0).normal(size=(100, 3))
-    assert simplified(line, 100) is line
-    assert len(simplified(np.zeros((5000, 3)), 100)) == 2
-    assert len(simplified(np.random.default_rng(0).normal(size=(3000, 3)), 100)) <= 100
+    assert simplify_points(line, 100) is line
+    assert len(simplify_points(np.zeros((5000, 3)), 100)) == 2
+    assert len(simplify_points(np.random.default_rng(0).normal(size=(3000, 3)), 100)) <= 100
 
 
 @settings(deadline=None, max_examples=200)

@@ -17,12 +17,15 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, transport
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
-from marine_sim_ros.model.geometry import panel_mesh as meshes
-from marine_sim_ros.model.geometry.added_mass import ellipsoid_added_mass
-from marine_sim_ros.model.geometry.panel_mesh import panel_mesh
-from marine_sim_ros.model.geometry.shapes import box, moved, shape_of, sphere
-from marine_sim_ros.model.geometry.source_panels import _panel_integrals, solve_panels
-from marine_sim_ros.model.hull import panel_reader
+from marine_sim_ros.model import added_mass as meshes
+from marine_sim_ros.model import hull_reader
+from marine_sim_ros.model.added_mass import (
+    _panel_integrals,
+    ellipsoid_added_mass,
+    panel_mesh,
+    solve_panels,
+)
+from marine_sim_ros.model.geometry.shapes import box_shape, move_shape, shape_of, sphere_shape
 
 pytestmark = pytest.mark.long
 
@@ -100,7 +103,7 @@ def test_a_closed_surface_fills_the_sphere_from_inside_and_nothing_from_outside(
 
 def test_a_sphere_carries_half_its_water():
     radius = 0.3
-    found = added_mass(sphere(radius))
+    found = added_mass(sphere_shape(radius))
     expected = 2 / 3 * np.pi * radius**3
     assert np.diag(found)[:3] == pytest.approx([expected] * 3, rel=2e-3)
     assert np.abs(found - np.diag(np.diag(found))).max() < 1e-9
@@ -139,7 +142,7 @@ def test_a_cube():
     Its 1.638 with the cube's own water is the polarizability of a cube that no field enters:
     A. Sihvola et al., IEEE Transactions on Antennas and Propagation 52 (2004).
     """
-    found = added_mass(box(np.ones(3)))
+    found = added_mass(box_shape(np.ones(3)))
     assert np.diag(found)[:3] == pytest.approx([0.638] * 3, rel=0.02)
 
 
@@ -160,7 +163,7 @@ def axial_pair(distance, terms=12):
 def two_spheres(distance):
     apart = np.array([distance / 2, 0, 0])
     one = round_body(3, (1, 1, 1))
-    return added_mass(moved(one, np.eye(3), apart), moved(one, np.eye(3), -apart))
+    return added_mass(move_shape(one, np.eye(3), apart), move_shape(one, np.eye(3), -apart))
 
 
 def test_two_spheres_side_by_side():
@@ -191,7 +194,7 @@ def test_moving_and_turning_the_body():
     arm = np.array([0.3, -0.2, 0.5])
     turn = np.kron(np.eye(2), rotation)
     own = solve_panels(shape.vertices[shape.faces]).matrix
-    there = moved(shape, rotation, arm)
+    there = move_shape(shape, rotation, arm)
     found = solve_panels(there.vertices[there.faces]).matrix
     expected = transport(arm).T @ turn @ own @ turn.T @ transport(arm)
     assert found == pytest.approx(expected, abs=1e-6 * np.abs(expected).max())
@@ -224,7 +227,7 @@ def test_errors_fall_with_the_number_of_panels():
 @settings(max_examples=12, deadline=None)
 def test_random_ellipsoids(semi_axes, angles, arm):
     rotation = rotation_matrix(quaternion_from_rpy(*angles))
-    shape = moved(round_body(2, semi_axes), rotation, np.array(arm))
+    shape = move_shape(round_body(2, semi_axes), rotation, np.array(arm))
     found = solve_panels(shape.vertices[shape.faces])
     assert np.array_equal(found.matrix, found.matrix.T)
     assert found.asymmetry < 0.02
@@ -242,17 +245,17 @@ def test_random_ellipsoids(semi_axes, angles, arm):
 
 
 def test_shapes_that_touch_overlap_or_lie_within_are_one():
-    whole = added_mass(box(np.array([2.0, 1.0, 1.0])))
-    half = box(np.ones(3))
-    left, right = (moved(half, np.eye(3), np.array([x, 0, 0])) for x in (-0.5, 0.5))
-    over = moved(box(np.array([1.2, 1, 1])), np.eye(3), np.array([0.4, 0, 0]))
-    for shapes in ((left, right), (left, over), (left, right, box(np.full(3, 0.3)))):
+    whole = added_mass(box_shape(np.array([2.0, 1.0, 1.0])))
+    half = box_shape(np.ones(3))
+    left, right = (move_shape(half, np.eye(3), np.array([x, 0, 0])) for x in (-0.5, 0.5))
+    over = move_shape(box_shape(np.array([1.2, 1, 1])), np.eye(3), np.array([0.4, 0, 0]))
+    for shapes in ((left, right), (left, over), (left, right, box_shape(np.full(3, 0.3)))):
         found = added_mass(*shapes)
         assert found == pytest.approx(whole, abs=0.02 * np.max(whole))
 
 
 def test_a_cavity_is_left_out():
-    outer, inner = box(np.ones(3)), box(np.full(3, 0.4))
+    outer, inner = box_shape(np.ones(3)), box_shape(np.full(3, 0.4))
     faces = np.concatenate([outer.faces, inner.faces[:, ::-1] + len(outer.vertices)])
     hollow = shape_of(np.concatenate([outer.vertices, inner.vertices]), faces)
     assert added_mass(hollow) == pytest.approx(added_mass(outer), abs=5e-3)
@@ -271,7 +274,7 @@ def test_too_many_triangles_are_made_fewer():
 def test_what_cannot_be_made_fewer_is_refused(monkeypatch):
     monkeypatch.setattr(meshes, 'MAX_PANELS', 8)
     with pytest.raises(ModelError, match=r'has 12 triangles.* expected at most 8: simplify it'):
-        panel_mesh([box(np.ones(3))])
+        panel_mesh([box_shape(np.ones(3))])
 
 
 # The reader
@@ -293,7 +296,7 @@ ROBOT = """<robot name="body">
 @pytest.fixture(autouse=True)
 def cache_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
-    return tmp_path / 'cache' / 'marine_sim_ros' / panel_reader.KIND
+    return tmp_path / 'cache' / 'marine_sim_ros' / hull_reader.CACHE_KIND
 
 
 def test_a_vehicle_with_panels(cache_of_its_own, monkeypatch):
@@ -307,7 +310,7 @@ def test_a_vehicle_with_panels(cache_of_its_own, monkeypatch):
     assert vehicle.added_mass[0, 4] == pytest.approx(0.2 * water, rel=5e-3)
     assert vehicle.warnings == ()
     # Kept: by content, not by the density of the water.
-    monkeypatch.setattr(panel_reader.source_panels, 'solve_panels', None)
+    monkeypatch.setattr(hull_reader, 'solve_panels', None)
     assert np.array_equal(load_vehicle(ROBOT).added_mass, vehicle.added_mass)
     other = load_vehicle(ROBOT.replace('1010', '505')).added_mass
     assert 2 * other == pytest.approx(vehicle.added_mass, rel=1e-12)

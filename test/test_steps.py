@@ -10,21 +10,21 @@ from conftest import vehicle_of
 from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError, RunError
 from marine_sim_ros.core.state import rest
+from marine_sim_ros.environment.currents_and_waves import regular_waves
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.environment.waves import regular_waves
 from marine_sim_ros.model.library import vehicle_names
 from marine_sim_ros.physics.rigid_body import (
-    AUTO,
-    CHOICES,
+    AUTO_INTEGRATOR,
+    CONVERGENCE_TOLERANCE,
+    INTEGRATOR_CHOICES,
     INTEGRATORS,
-    SETTLED,
-    check_settled,
-    integrator_of,
-    unforced,
-    unsettled,
+    check_convergence,
+    iteration_residual,
+    resolve_integrator,
+    unforced_velocity,
 )
-from marine_sim_ros.sim.safe_step import safe_step, step_warnings, surface_stiffness
+from marine_sim_ros.sim.preflight import longest_safe_step, step_warnings, surface_stiffness
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 from marine_sim_ros.tools.main import main
 
@@ -41,7 +41,7 @@ def test_the_safe_step_ends_where_the_default_does(name, water, tmp_path):
     script = tmp_path / 'turn.yaml'
     script.write_text('duration: 2\nsegments: [{at: 0, axes: {surge: 0.5, yaw: 0.2}}]\n')
     turn, vehicle = load_scenario(str(script)), vehicle_of(name)
-    steps = safe_step(vehicle, water).seconds, DEFAULT_STEP
+    steps = longest_safe_step(vehicle, water).seconds, DEFAULT_STEP
     coarse, fine = (simulate(vehicle, turn, environment=water, dt=dt).position for dt in steps)
     path = np.sum(np.linalg.norm(np.diff(fine, axis=0), axis=1))
     assert np.linalg.norm(coarse[-1] - fine[-1]) < 0.03 * path  # first order in the step
@@ -50,8 +50,8 @@ def test_the_safe_step_ends_where_the_default_does(name, water, tmp_path):
 @pytest.mark.parametrize('name', vehicle_names())
 def test_shipped_vehicles_may_take_the_default_step(name):
     sea = run_environment('moderate_sea')
-    assert step_warnings(vehicle_of(name), sea, DEFAULT_STEP, AUTO) == []
-    (line,) = step_warnings(vehicle_of(name), sea, 0.1, AUTO)
+    assert step_warnings(vehicle_of(name), sea, DEFAULT_STEP, AUTO_INTEGRATOR) == []
+    (line,) = step_warnings(vehicle_of(name), sea, 0.1, AUTO_INTEGRATOR)
     assert line.startswith('dt is 0.1 s; expected at most 0.0')
 
 
@@ -63,19 +63,19 @@ def test_safe_steps_are_those_of_the_closed_forms():
     )
     moment = np.max(pushes, axis=0).sum()
     rate = (np.sqrt(linear**2 + 4 * squared * moment) - linear) / (2 * squared)
-    assert safe_step(rov).seconds == pytest.approx(0.1 / rate, rel=1e-6)
+    assert longest_safe_step(rov).seconds == pytest.approx(0.1 / rate, rel=1e-6)
     boat = vehicle_of('wamv')
     heave = np.sqrt(surface_stiffness(boat) / boat.mass_matrix[2, 2])
-    assert safe_step(boat).seconds == pytest.approx(0.3 / heave)
-    assert safe_step(boat, SHORT_WAVES).seconds == pytest.approx(1 / 60)
+    assert longest_safe_step(boat).seconds == pytest.approx(0.3 / heave)
+    assert longest_safe_step(boat, SHORT_WAVES).seconds == pytest.approx(1 / 60)
     gz = load_vehicle('bluerov2', coefficients='bluerov2_gz')
-    assert safe_step(gz, integrator='rk4').seconds == pytest.approx(4.13e-3, rel=1e-2)
+    assert longest_safe_step(gz, integrator='rk4').seconds == pytest.approx(4.13e-3, rel=1e-2)
 
 
 def test_hulls_with_panels_and_without_an_arm_get_the_conserving_integrator():
-    found = {name: integrator_of(vehicle_of(name)) for name in vehicle_names()}
+    found = {name: resolve_integrator(vehicle_of(name)) for name in vehicle_names()}
     assert {n for n, i in found.items() if i == 'conserving'} == {'simple_rov', 'surface_vessel'}
-    assert set(CHOICES) == {AUTO, *INTEGRATORS}
+    assert set(INTEGRATOR_CHOICES) == {AUTO_INTEGRATOR, *INTEGRATORS}
 
 
 @pytest.mark.parametrize(
@@ -106,13 +106,15 @@ def test_a_conserving_step_conserves_or_is_refused(name, dt):
     for nu in twist:
         mass, state = vehicle.mass_matrix, rest()._replace(velocity=nu)
         try:
-            free = unforced(vehicle, state, Environment(), dt)
+            free = unforced_velocity(vehicle, state, Environment(), dt)
         except RunError as error:
             ends.append(str(error))
         else:
             assert free @ mass @ free == pytest.approx(nu @ mass @ nu, rel=1e-3)
             ends.append('')
-        if unsettled(vehicle, nu, dt) <= SETTLED:  # ten iterations; twenty do it too
+        if (
+            iteration_residual(vehicle, nu, dt) <= CONVERGENCE_TOLERANCE
+        ):  # ten iterations; twenty do it too
             assert not ends[-1]
     assert not ends[0] or dt > 0.01
     assert f'with a step of {dt:g} s; expected a smaller step' in ends[-1]
@@ -122,10 +124,10 @@ def test_a_compiled_run_that_does_not_settle_is_an_error():
     velocity = np.zeros((3, 6))
     velocity[1:, 3:] = [[0.1, 0.2, 2.0], [20.0, 20.0, 90.0]]
     stamps, vehicle = np.array([0, 10, 20]) * 10**6, vehicle_of('surface_vessel')
-    check_settled(vehicle, velocity[:2], stamps[:2], 0.01, 'auto')
-    check_settled(vehicle, velocity, stamps, 0.01, 'semi_implicit')
+    check_convergence(vehicle, velocity[:2], stamps[:2], 0.01, 'auto')
+    check_convergence(vehicle, velocity, stamps, 0.01, 'semi_implicit')
     with pytest.raises(RunError, match=r'conserving does not converge at 0 m/s .* after 0.02 s'):
-        check_settled(vehicle, velocity, stamps, 0.01, 'auto')
+        check_convergence(vehicle, velocity, stamps, 0.01, 'auto')
 
 
 def test_an_integrator_that_adds_energy_to_a_hull_is_warned_of():

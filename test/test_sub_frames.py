@@ -12,14 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.autopilot.channels import channel_map, frame_fault
-from marine_sim_ros.autopilot.firmware import FirmwareSettings, command_by_hand, parameter_files
-from marine_sim_ros.autopilot.sub_frames import (
+from marine_sim_ros.autopilot.channels import (
     FRAME_CONFIG,
     MOTORS,
+    channel_map,
+    frame_fault,
     motor_mismatches,
     thruster_signs,
 )
+from marine_sim_ros.autopilot.firmware import FirmwareSettings, command_by_hand, parameter_files
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context

@@ -21,15 +21,18 @@ from processor import PATIENCE
 
 from marine_sim_ros.core.errors import MarineSimError, ModelError, ParameterError, RunError
 from marine_sim_ros.core.state import State
-from marine_sim_ros.faults.kinds import Stuck
+from marine_sim_ros.faults.fault_types import Stuck
 from marine_sim_ros.model.urdf_numbers import with_number
 from marine_sim_ros.sim.simulation import simulate
-from marine_sim_ros.sweep import pool, runs
-from marine_sim_ros.sweep.bags import chosen_runs, parse_choice, run_alone, write_bags
-from marine_sim_ros.sweep.dataset import Dataset
-from marine_sim_ros.sweep.design import design
-from marine_sim_ros.sweep.metrics import metrics
-from marine_sim_ros.sweep.plan import SWEEPS, load_plan, parse_plan
+from marine_sim_ros.sweep import runs, schedule
+from marine_sim_ros.sweep.plan import SWEEPS, design_runs, load_plan, parse_plan, state_metrics
+from marine_sim_ros.sweep.results import (
+    SweepDataset,
+    parse_choice,
+    run_alone,
+    select_runs,
+    write_run_bags,
+)
 
 pytestmark = pytest.mark.long
 
@@ -51,7 +54,7 @@ parameters:
 
 @pytest.mark.versions
 def test_a_latin_hypercube_has_one_run_in_each_slice():
-    rows = design(parse_plan(PLAN, 'plan.yaml'))
+    rows = design_runs(parse_plan(PLAN, 'plan.yaml'))
     assert rows.shape == (24, 5)
     slices = np.sort(np.floor((rows[:, 0] - 10.0) / 30.0 * 24))
     np.testing.assert_array_equal(slices, np.arange(24))
@@ -60,9 +63,9 @@ def test_a_latin_hypercube_has_one_run_in_each_slice():
 
 def test_monte_carlo_draws_each_run_by_itself():
     plan = replace(parse_plan(PLAN, 'plan.yaml'), method='monte_carlo')
-    rows = design(plan)
-    np.testing.assert_array_equal(rows, design(plan))
-    assert not np.array_equal(rows, design(replace(plan, seed=1)))
+    rows = design_runs(plan)
+    np.testing.assert_array_equal(rows, design_runs(plan))
+    assert not np.array_equal(rows, design_runs(replace(plan, seed=1)))
     assert np.all((rows[:, 2] >= -0.2) & (rows[:, 2] <= 0.2))
 
 
@@ -75,7 +78,7 @@ parameters:
   vehicle.inertia.mass: {values: [10, 11]}
   initial.rpy[2]: {values: [0, 1, 2]}
 """
-    rows = design(parse_plan(text, 'plan.yaml'))
+    rows = design_runs(parse_plan(text, 'plan.yaml'))
     np.testing.assert_array_equal(rows, [[m, y] for m in (10, 11) for y in (0, 1, 2)])
 
 
@@ -127,7 +130,7 @@ def test_parameters_that_point_nowhere_are_told(name, message):
 
 def test_numbers_are_where_they_belong():
     plan = parse_plan(PLAN, 'plan.yaml')
-    case, row = runs.case_of(plan, 7), design(plan)[7]
+    case, row = runs.case_of(plan, 7), design_runs(plan)[7]
     plain = runs.case_of(replace(plan, parameters=plan.parameters[:1]), 0).vehicle
     assert case.vehicle.damping.quadratic[0, 0] == row[0]
     assert case.vehicle.inertia.mass == pytest.approx(plain.inertia.mass * row[1], rel=1e-15)
@@ -220,13 +223,13 @@ def test_metrics_of_a_motion_in_closed_form():
     orientation = np.stack([turned, np.tile([0, 0, 0, 1.0], (101, 1))], axis=1)
     velocity = np.zeros((101, count, 6))
     velocity[:, :, 0] = 3.0
-    found = metrics(time_, State(position, orientation, velocity), load_plan_scenario())
+    found = state_metrics(time_, State(position, orientation, velocity), load_plan_scenario())
     np.testing.assert_allclose(found['path_length'], [3.0, 1.0])
     np.testing.assert_allclose(found['max_tilt'], [0.4, 0.0], atol=1e-12)
     np.testing.assert_allclose(found['max_depth'], [0.0, 3.0])
     assert found['finite'].all()
     position[50, 0, 0] = np.nan
-    broken = metrics(time_, State(position, orientation, velocity), load_plan_scenario())
+    broken = state_metrics(time_, State(position, orientation, velocity), load_plan_scenario())
     assert broken['finite'].tolist() == [False, True]
     assert np.isnan(broken['path_length'][0])
 
@@ -238,16 +241,16 @@ def test_the_worst_runs_are_written_as_bags(tmp_path):
         'finite': np.array([True, False, True]),
         'max_depth': np.array([1.0, np.nan, 2.0]),
     }
-    assert chosen_runs(columns, plan.worst, parse_choice('worst:2')) == [1, 2]
-    assert sorted(chosen_runs(columns, plan.worst, parse_choice('all'))) == [0, 1, 2]
-    assert write_bags(tmp_path, plan, [1, 2]) == 2
+    assert select_runs(columns, plan.worst, parse_choice('worst:2')) == [1, 2]
+    assert sorted(select_runs(columns, plan.worst, parse_choice('all'))) == [0, 1, 2]
+    assert write_run_bags(tmp_path, plan, [1, 2]) == 2
     for run in (1, 2):
         manifest = json.loads((tmp_path / f'run-{run:06d}' / 'manifest.json').read_text())
         assert manifest['trajectory_sha256'] == run_alone(plan, run)[1].sha256
         assert manifest['seed'] == run
         assert (tmp_path / f'run-{run:06d}' / 'bag' / 'metadata.yaml').is_file()
     (tmp_path / '.run-000000.tmp').mkdir()  # of one that was killed
-    assert write_bags(tmp_path, plan, [0, 1, 2]) == 1
+    assert write_run_bags(tmp_path, plan, [0, 1, 2]) == 1
     names = sorted(p.name for p in tmp_path.iterdir())
     assert names == ['run-000000', 'run-000001', 'run-000002']
 
@@ -281,9 +284,9 @@ def test_a_run_that_is_lost_is_one_of_the_sweep(engine, tmp_path):
     columns = runs.run_block(plan, 0)
     assert columns['finite'].tolist() == [True, False, True]
     assert np.isnan(columns['end_z']).tolist() == [False, True, False]
-    worst = chosen_runs(columns, plan.worst, 1)
+    worst = select_runs(columns, plan.worst, 1)
     assert worst == [1]
-    write_bags(tmp_path, plan, worst)
+    write_run_bags(tmp_path, plan, worst)
     manifest = json.loads((tmp_path / 'run-000001' / 'manifest.json').read_text())
     assert 1 < manifest['ticks'] < 61
     runs._program.cache_clear()
@@ -296,7 +299,7 @@ def load_plan_scenario():
 def test_engines_agree_and_a_run_alone_is_the_run_of_the_sweep():
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')
     plan = parse_plan(PLAN, 'plan.yaml')
-    assert runs.blocks(plan) == 3
+    assert runs.block_count(plan) == 3
     block = runs.run_block(plan, 1)
     np.testing.assert_array_equal(block['run'], np.arange(8, 16))
     other = runs.run_block(replace(plan, engine='numpy'), 1)
@@ -393,8 +396,8 @@ def expected(tmp_path_factory):
     """The files of the sweep of MANY, whose blocks one process computes in order."""
     pytest.importorskip('pyarrow', reason='pyarrow: not installed (extra sweep)')
     plan = parse_plan(MANY, 'plan.yaml')
-    whole = Dataset(tmp_path_factory.mktemp('whole'), plan)
-    for i in range(runs.blocks(plan)):
+    whole = SweepDataset(tmp_path_factory.mktemp('whole'), plan)
+    for i in range(runs.block_count(plan)):
         whole.add(i, runs.run_block(plan, i))
     found = {p.name: p.read_bytes() for p in parts(whole.folder)}
     assert len(found) == 8
@@ -484,7 +487,7 @@ def test_no_other_user_reaches_the_workers_of_a_sweep(expected, command):
 
 def test_a_block_that_ends_one_worker_after_the_other_ends_the_sweep(monkeypatch):
     plan = parse_plan(MANY, 'plan.yaml')
-    begin = pool._Worker.begin
+    begin = schedule._Worker.begin
     started = []
 
     def end_at_once(worker, number):
@@ -493,9 +496,9 @@ def test_a_block_that_ends_one_worker_after_the_other_ends_the_sweep(monkeypatch
         if number == 3:
             worker._process.kill()
 
-    monkeypatch.setattr(pool._Worker, 'begin', end_at_once)
+    monkeypatch.setattr(schedule._Worker, 'begin', end_at_once)
     with pytest.raises(RunError, match='block 3 ended 3 workers'):
-        list(pool.run_blocks(plan, [3], 1))
+        list(schedule.run_blocks(plan, [3], 1))
     assert started == [3, 3, 3]
 
 

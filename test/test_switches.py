@@ -57,7 +57,7 @@ def node():
 
 @pytest.fixture
 def switches(node):
-    from marine_sim_ros.ros.base.switches import Switches
+    from marine_sim_ros.ros.operators.commands import Switches
 
     return Switches(node, ['arm'], 'controller')
 

@@ -15,31 +15,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.control.gamepad import (
-    Grip,
+    StickMemory,
     gamepad_names,
     load_gamepad,
     parse_gamepad,
     read_sticks,
 )
-from marine_sim_ros.control.keys import AXIS_KEYS, FUNCTION_KEYS, HELP, QUIT, split_keys
 from marine_sim_ros.control.pilot import (
-    FUNCTIONS,
-    OUTPUTS,
+    AXIS_KEYS,
+    FUNCTION_KEYS,
+    KEY_HELP,
+    OUTPUT_MODES,
+    PILOT_FUNCTION_NAMES,
+    QUIT_KEY,
     SWITCHES,
     Pilot,
-    follow,
-    nudge,
-    perform,
-    stop,
+    PoseTarget,
+    follow_sticks,
+    moved_target,
+    perform_function,
+    press_axis_key,
+    remaining_motion,
+    split_keys,
+    stop_vehicle,
+    target_at_vehicle,
 )
-from marine_sim_ros.control.target import Target, here, moved, to_go
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.ros.launching import joy_package
+from marine_sim_ros.ros.launching import installation
 
 ANGLES = st.floats(-10.0, 10.0)
 METRES = st.floats(-50.0, 50.0)
@@ -54,23 +61,23 @@ def facing(yaw, position=(0.0, 0.0, -5.0), roll=0.0):
 
 def test_every_key_moves_its_axis_and_steps_add_up_to_full_effort():
     for key, (axis, sense) in AXIS_KEYS.items():
-        pilot = nudge(Pilot(gain=0.5), *AXIS_KEYS[key], None)
+        pilot = press_axis_key(Pilot(gain=0.5), *AXIS_KEYS[key], None)
         expected = np.zeros(6)
-        expected[AXES.index(axis)] = 0.125 * sense
+        expected[BODY_AXES.index(axis)] = 0.125 * sense
         assert list(pilot.efforts()) == list(expected)
         for _ in range(10):
-            pilot = nudge(pilot, axis, sense, None)
-        assert pilot.efforts()[AXES.index(axis)] == 0.5 * sense
-        assert not stop(pilot, None).efforts().any()
+            pilot = press_axis_key(pilot, axis, sense, None)
+        assert pilot.efforts()[BODY_AXES.index(axis)] == 0.5 * sense
+        assert not stop_vehicle(pilot, None).efforts().any()
 
 
 def test_every_function_has_a_key_and_no_key_does_two_things():
-    assert set(FUNCTION_KEYS.values()) == set(FUNCTIONS)
+    assert set(FUNCTION_KEYS.values()) == set(PILOT_FUNCTION_NAMES)
     assert not set(FUNCTION_KEYS) & set(AXIS_KEYS)
-    assert QUIT not in FUNCTION_KEYS
-    assert QUIT not in AXIS_KEYS
-    told = {k for keys, _ in HELP for k in ([' '] if keys == 'space' else keys.split())}
-    assert told >= (set(AXIS_KEYS) | set(FUNCTION_KEYS) | {QUIT}) - {'=', '_'}
+    assert QUIT_KEY not in FUNCTION_KEYS
+    assert QUIT_KEY not in AXIS_KEYS
+    told = {k for keys, _ in KEY_HELP for k in ([' '] if keys == 'space' else keys.split())}
+    assert told >= (set(AXIS_KEYS) | set(FUNCTION_KEYS) | {QUIT_KEY}) - {'=', '_'}
 
 
 @pytest.mark.parametrize(
@@ -109,28 +116,31 @@ def test_any_input_gives_keys_and_a_short_rest(text):
 
 
 def test_outputs_take_turns_and_let_go_of_what_was_held():
-    pilot, state = nudge(Pilot(), 'surge', 1.0, None), facing(1.0)
+    pilot, state = press_axis_key(Pilot(), 'surge', 1.0, None), facing(1.0)
     seen = []
     for _ in range(4):
-        pilot = perform(pilot, 'output', state)
+        pilot = perform_function(pilot, 'output', state)
         seen.append(pilot.output)
         assert not pilot.efforts().any()
-        assert (pilot.target == here(state)) == (pilot.output == 'pose')
+        assert (pilot.target == target_at_vehicle(state)) == (pilot.output == 'pose')
         pilot = replace(pilot, held=(1.0, 0, 0, 0, 0, 0))
     assert seen == ['velocity', 'pose', 'pwm', 'velocity']
 
 
-@given(st.lists(st.sampled_from(sorted(FUNCTIONS) + sorted(AXIS_KEYS)), max_size=40), ANGLES)
+@given(
+    st.lists(st.sampled_from(sorted(PILOT_FUNCTION_NAMES) + sorted(AXIS_KEYS)), max_size=40),
+    ANGLES,
+)
 def test_whatever_is_pressed_efforts_stay_within_the_gain(presses, yaw):
     pilot, state = Pilot(), facing(yaw)
     for press in presses:
         if press in AXIS_KEYS:
-            pilot = nudge(pilot, *AXIS_KEYS[press], state)
+            pilot = press_axis_key(pilot, *AXIS_KEYS[press], state)
         else:
-            pilot = perform(pilot, press, state)
+            pilot = perform_function(pilot, press, state)
         assert 0.1 <= pilot.gain <= 1.0
         assert np.all(np.abs(pilot.efforts()) <= pilot.gain)
-        assert pilot.output in OUTPUTS
+        assert pilot.output in OUTPUT_MODES
         assert (pilot.target is not None) == (pilot.output == 'pose')
 
 
@@ -138,9 +148,13 @@ def test_pitch_and_roll_move_a_pair_of_joints_instead_of_the_vehicle():
     """Three joints are two pairs; the third press gives the vehicle its axes back."""
     pilot, seen = Pilot(gain=0.5, pairs=2), []
     for _ in range(4):
-        pilot = perform(pilot, 'joints', None)
-        moved = nudge(nudge(pilot, 'pitch', 1.0, None), 'surge', 1.0, None)
-        seen.append((pilot.pair, moved.joint_efforts().tolist(), moved.efforts().tolist()))
+        pilot = perform_function(pilot, 'joints', None)
+        moved_target = press_axis_key(
+            press_axis_key(pilot, 'pitch', 1.0, None), 'surge', 1.0, None
+        )
+        seen.append(
+            (pilot.pair, moved_target.joint_efforts().tolist(), moved_target.efforts().tolist())
+        )
     to_arm, ahead = [0.125, 0.0], [0.125, 0.0, 0.0, 0.0, 0.0, 0.0]
     tilted = [0.125, 0.0, 0.0, 0.0, 0.125, 0.0]
     assert seen == [
@@ -149,24 +163,24 @@ def test_pitch_and_roll_move_a_pair_of_joints_instead_of_the_vehicle():
         (0, [0, 0], tilted),
         (1, to_arm, ahead),
     ]
-    assert perform(Pilot(), 'joints', None) == Pilot()  # without an arm
+    assert perform_function(Pilot(), 'joints', None) == Pilot()  # without an arm
 
 
 def test_switches_of_the_controller_change_nothing_in_the_pilot():
     for function in SWITCHES:
-        assert perform(Pilot(), function, None) == Pilot()
+        assert perform_function(Pilot(), function, None) == Pilot()
 
 
 def test_keys_move_the_target_by_a_quarter_metre_and_ten_degrees():
     # Facing north, ahead is +y and to port is -x in ENU.
     state = facing(math.pi / 2)
-    pilot = stop(Pilot('pose'), state)
+    pilot = stop_vehicle(Pilot('pose'), state)
     for key, (dx, dy, dz, turn) in {
         'w': (0, 0.25, 0, 0), 's': (0, -0.25, 0, 0), 'a': (-0.25, 0, 0, 0), 'd': (0.25, 0, 0, 0),
         'r': (0, 0, 0.25, 0), 'f': (0, 0, -0.25, 0), 'q': (0, 0, 0, 10), 'e': (0, 0, 0, -10),
         'l': (0, 0, 0, 0), 'i': (0, 0, 0, 0),
     }.items():  # fmt: skip
-        target = nudge(pilot, *AXIS_KEYS[key], state).target
+        target = press_axis_key(pilot, *AXIS_KEYS[key], state).target
         assert target.position == pytest.approx((dx, dy, -5.0 + dz), abs=1e-12)
         assert math.degrees(target.yaw) == pytest.approx(90 + turn)
 
@@ -175,17 +189,20 @@ def test_sticks_move_the_target_at_their_rate():
     state = facing(0.0)
     pilot = Pilot('pose', gain=0.5, sticks=(1.0, 0.0, -1.0, 0.0, 0.0, 1.0))
     for _ in range(20):
-        pilot = follow(pilot, [1.0, 0.5, 0.4, 0.5, 0.5, 0.8], 0.05, state)
+        pilot = follow_sticks(pilot, [1.0, 0.5, 0.4, 0.5, 0.5, 0.8], 0.05, state)
     assert pilot.target.position == pytest.approx((0.5, 0.0, -5.2))
     assert pilot.target.yaw == pytest.approx(0.4)
 
 
 def test_without_odometry_there_is_no_target_and_with_it_there_is():
     pilot = Pilot('pose', sticks=(1.0,) * 6)
-    assert nudge(follow(pilot, [1.0] * 6, 0.1, None), 'surge', 1.0, None).target is None
-    assert follow(replace(pilot, sticks=(0.0,) * 6), [1.0] * 6, 0.1, facing(0.3)).target == here(
-        facing(0.3)
+    assert (
+        press_axis_key(follow_sticks(pilot, [1.0] * 6, 0.1, None), 'surge', 1.0, None).target
+        is None
     )
+    assert follow_sticks(
+        replace(pilot, sticks=(0.0,) * 6), [1.0] * 6, 0.1, facing(0.3)
+    ).target == target_at_vehicle(facing(0.3))
 
 
 # Targets.
@@ -194,19 +211,19 @@ def test_without_odometry_there_is_no_target_and_with_it_there_is():
 @given(ANGLES, st.tuples(METRES, METRES), ANGLES)
 def test_a_move_and_its_opposite_cancel_and_keep_the_length(yaw, step, turn):
     state = facing(yaw)
-    start = here(state)
+    start = target_at_vehicle(state)
     u, v = step
-    there = moved(start, state, surge=u, sway=v, heave=-1.0, yaw=turn)
-    assert to_go(there, state)[0] == pytest.approx(math.sqrt(u * u + v * v + 1))
+    there = moved_target(start, state, surge=u, sway=v, heave=-1.0, yaw=turn)
+    assert remaining_motion(there, state)[0] == pytest.approx(math.sqrt(u * u + v * v + 1))
     assert abs(there.yaw) <= math.pi
-    back = moved(there, state, surge=-u, sway=-v, heave=1.0, yaw=-turn)
+    back = moved_target(there, state, surge=-u, sway=-v, heave=1.0, yaw=-turn)
     assert back.position == pytest.approx(start.position, abs=1e-9)
     assert math.cos(back.yaw - start.yaw) == pytest.approx(1.0)
 
 
 @given(ANGLES, st.floats(-1.5, 1.5))
 def test_a_target_is_level_and_faces_as_the_vehicle_does(yaw, roll):
-    target = here(facing(yaw, roll=roll))
+    target = target_at_vehicle(facing(yaw, roll=roll))
     roll, pitch, yaw_again = rpy_from_quaternion(target.orientation())
     assert (roll, pitch) == pytest.approx((0.0, 0.0), abs=1e-9)
     assert math.cos(yaw_again - yaw) == pytest.approx(1.0)
@@ -215,14 +232,16 @@ def test_a_target_is_level_and_faces_as_the_vehicle_does(yaw, roll):
 def test_a_target_stays_in_the_water():
     below, afloat = facing(0.0, (0.0, 0.0, -0.1)), facing(0.0, (0.0, 0.0, 0.08))
     up = {'surge': 0.0, 'sway': 0.0, 'yaw': 0.0}
-    assert moved(here(below), below, heave=0.25, **up).position[2] == 0.0
-    assert moved(here(afloat), afloat, heave=0.25, **up).position[2] == 0.08
-    assert moved(here(afloat), afloat, heave=-0.25, **up).depth == pytest.approx(0.17)
+    assert moved_target(target_at_vehicle(below), below, heave=0.25, **up).position[2] == 0.0
+    assert moved_target(target_at_vehicle(afloat), afloat, heave=0.25, **up).position[2] == 0.08
+    assert moved_target(
+        target_at_vehicle(afloat), afloat, heave=-0.25, **up
+    ).depth == pytest.approx(0.17)
 
 
 def test_to_go_turns_the_short_way():
     state = facing(math.radians(170))
-    distance, turn = to_go(Target((3.0, 4.0, -5.0), math.radians(-170)), state)
+    distance, turn = remaining_motion(PoseTarget((3.0, 4.0, -5.0), math.radians(-170)), state)
     assert distance == pytest.approx(5.0)
     assert math.degrees(turn) == pytest.approx(20.0)
 
@@ -237,12 +256,12 @@ def joy(gamepad, *, axes=(), buttons=()):
         values[number] = value
     for number in buttons:
         pressed[number] = 1
-    efforts, functions, _ = read_sticks(gamepad, Grip(frozenset()), values, pressed, 0.08)
-    return dict(zip(AXES, efforts.tolist(), strict=True)), functions
+    efforts, functions, _ = read_sticks(gamepad, StickMemory(frozenset()), values, pressed, 0.08)
+    return dict(zip(BODY_AXES, efforts.tolist(), strict=True)), functions
 
 
 def only(**wanted):
-    return {axis: wanted.get(axis, 0.0) for axis in AXES}
+    return {axis: wanted.get(axis, 0.0) for axis in BODY_AXES}
 
 
 @pytest.mark.parametrize('name', ['xbox', 'playstation'])
@@ -275,15 +294,15 @@ def test_the_flight_stick_does_as_its_driver_numbers_it():
 @pytest.mark.parametrize('name', gamepad_names())
 def test_every_shipped_gamepad_has_every_axis_and_function(name):
     pad = load_gamepad(name)
-    assert set(pad.axes) == set(AXES)
-    assert set(pad.buttons) == set(FUNCTIONS)
+    assert set(pad.axes) == set(BODY_AXES)
+    assert set(pad.buttons) == set(PILOT_FUNCTION_NAMES)
     if pad.driver == 'game_controller_node':
         assert max(pad.buttons.values()) <= 20
 
 
 def slide(values, grip=None):
     pad = load_gamepad('thrustmaster_t16000m')
-    grip, result = grip or Grip(), []
+    grip, result = grip or StickMemory(), []
     for value in values:
         efforts, _, grip = read_sticks(pad, grip, [0, 0, 0, value], [], 0.0)
         result.append(efforts[2])
@@ -296,7 +315,7 @@ def test_a_slider_counts_only_after_the_middle():
 
 
 def test_a_button_is_one_press_and_none_when_it_was_down_before():
-    pad, grip, seen = load_gamepad('xbox'), Grip(), []
+    pad, grip, seen = load_gamepad('xbox'), StickMemory(), []
     for down in (1, 1, 0, 1, 1, 0):
         _, functions, grip = read_sticks(pad, grip, [], [0, down], 0.1)
         seen.append(functions)
@@ -309,7 +328,9 @@ NUMBERS = st.floats(width=32)
 @given(st.lists(NUMBERS, max_size=9), st.lists(st.integers(0, 1), max_size=24),
        st.floats(0.0, 0.9), st.sampled_from(gamepad_names()))  # fmt: skip
 def test_any_joy_message_gives_efforts_within_one(axes, buttons, dead_band, name):
-    efforts, functions, grip = read_sticks(load_gamepad(name), Grip(), axes, buttons, dead_band)
+    efforts, functions, grip = read_sticks(
+        load_gamepad(name), StickMemory(), axes, buttons, dead_band
+    )
     assert np.all(np.abs(efforts) <= 1.0)
     assert functions == ()
     again, _, _ = read_sticks(load_gamepad(name), grip, axes, buttons, dead_band)
@@ -321,7 +342,7 @@ def test_the_dead_band_is_smooth_odd_and_keeps_full_stick(a, b, dead_band):
     pad = load_gamepad('xbox')
 
     def surge(value):
-        return read_sticks(pad, Grip(), [0.0, value], [], dead_band)[0][0]
+        return read_sticks(pad, StickMemory(), [0.0, value], [], dead_band)[0][0]
 
     assert surge(a) == -surge(-a)
     assert surge(dead_band) == 0.0
@@ -374,7 +395,7 @@ YAML = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 70) | st.floats() | st.text(max_size=5),
     lambda v: st.lists(v, max_size=3) | st.dictionaries(
         st.sampled_from(['driver', 'axes', 'buttons', 'axis', 'button', 'scale', 'slider', 'stop',
-                         *AXES]), v, max_size=4),
+                         *BODY_AXES]), v, max_size=4),
     max_leaves=12,
 )  # fmt: skip
 
@@ -419,26 +440,26 @@ def rendered(output='pwm', *, vehicle='bluerov2', state=None, notice='', pilot=N
 
 
 @pytest.mark.parametrize('vehicle', ['bluerov2', 'bluerov2_heavy', 'investigator90'])
-@pytest.mark.parametrize('output', OUTPUTS)
+@pytest.mark.parametrize('output', OUTPUT_MODES)
 def test_the_screen_fits_a_terminal_of_80_by_24(output, vehicle):
     for state in (None, facing(1.0)):
         for notice in ('', 'x' * 200):
             text = rendered(output, vehicle=vehicle, state=state, notice=notice)
             assert text.count('\n') <= 24 - 1
             assert max(map(len, text.splitlines())) <= 80
-            for keys, meaning in HELP:
+            for keys, meaning in KEY_HELP:
                 assert re.search(rf'{re.escape(keys)} +{meaning}', text), keys
 
 
 def test_without_the_package_joy_screen_and_launch_say_who_reads_a_gamepad(monkeypatch):
     monkeypatch.setenv('AMENT_PREFIX_PATH', '/nowhere')
-    joy_package.has_joy.cache_clear()
+    installation.has_joy.cache_clear()
     try:
         assert 'gamepad none: no package joy' in rendered()
         with pytest.raises(ParameterError, match=r'^joy:=true: .*PyPI.* browser reads it'):
-            joy_package.check_joy()
+            installation.check_joy()
     finally:
-        joy_package.has_joy.cache_clear()
+        installation.has_joy.cache_clear()
 
 
 def test_the_screen_shows_setpoints():
@@ -450,7 +471,7 @@ def test_the_screen_shows_setpoints():
     for part in ('velocity', 'depth 3.00 m', 'heading 090°', 'set-point +0.50', 'set-point -0.80'):
         assert part in text
     assert 'heading 000°' in rendered(state=facing(math.radians(90.4)))
-    target = Target((4.0, 6.0, -3.0), math.pi / 2)
+    target = PoseTarget((4.0, 6.0, -3.0), math.pi / 2)
     text = rendered('pose', state=rest((1.0, 2.0, -3.0)), pilot=Pilot('pose', target=target))
     for part in ('east 4.00 m, north 6.00 m', 'heading 000°', '5.00 m', '90° to port'):
         assert part in text

@@ -21,7 +21,7 @@ from graph import ONE_PROCESS, NotInTime, Watcher
 from processor import PATIENCE, slowed
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.allocation import PilotMixer
+from marine_sim_ros.control.controllability import PilotMixer
 from marine_sim_ros.sim.graph import NodeSpec
 
 pytestmark = pytest.mark.ros
@@ -108,7 +108,7 @@ class Vehicle(Watcher):
         from nav_msgs.msg import Odometry
         from std_msgs.msg import UInt16MultiArray
 
-        from marine_sim_ros.ros.messages import topics
+        from marine_sim_ros.ros import topics
 
         super().__init__()
         self.listen('thrusters/pwm', UInt16MultiArray)
@@ -314,7 +314,7 @@ def test_a_gamepad_drives_all_three_outputs_and_its_loss_stops_each(vehicle, pro
     from diagnostic_msgs.msg import DiagnosticArray
     from std_msgs.msg import UInt16MultiArray
 
-    from marine_sim_ros.ros.messages import topics
+    from marine_sim_ros.ros import topics
 
     vehicle.listen('/diagnostics', DiagnosticArray)
     vehicle.serve()

@@ -22,7 +22,7 @@ NODE = '''
 import sys, rclpy.logging
 rclpy.init()
 rclpy.logging.get_logger('odom').warning('silent for 1 s')
-from marine_sim_ros.core.terminal_line import on_own_line
+from marine_sim_ros.core.progress import on_own_line
 sys.stderr.write(on_own_line('ERROR: no more\\\\n', sys.stderr))
 '''
 with bar('running', transient=False) as tell:
@@ -86,7 +86,7 @@ def test_the_log_of_a_node_and_an_error_have_their_own_lines(ros_environment, mo
 
 def test_a_pipe_gets_no_escapes(ros_environment):
     code = (
-        'import sys; from marine_sim_ros.core.terminal_line import log_format, on_own_line; '
+        'import sys; from marine_sim_ros.core.progress import log_format, on_own_line; '
         'print(log_format({}, sys.stdout), on_own_line("x", sys.stdout))'
     )
     done = subprocess.run(

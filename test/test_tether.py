@@ -10,14 +10,14 @@ import pytest
 from scipy.optimize import brentq
 
 from marine_sim_ros import Environment, load_scenario, load_vehicle, simulate
-from marine_sim_ros.core.banded import solve_banded
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.numerics import solve_banded
 from marine_sim_ros.core.state import rest
-from marine_sim_ros.environment.waves import regular_waves
-from marine_sim_ros.model.tether.tether import CABLES, Tether
-from marine_sim_ros.physics.tether.cable import cable_energy, cable_step, hung_between
-from marine_sim_ros.physics.tether.tether import tether_ends
-from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.environment.currents_and_waves import regular_waves
+from marine_sim_ros.model.tether import CABLES, Tether
+from marine_sim_ros.physics.cable import cable_energy, cable_step, hang_cable
+from marine_sim_ros.physics.tether import tether_ends
+from marine_sim_ros.scene.obstacles import Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sim.simulation import Simulation
 
@@ -39,7 +39,7 @@ def ends_of(spec):
 def settled(spec, environment, *, ticks=1200, dt=0.4, attached=True):
     """Return a cable that has come to rest between its ends."""
     ends = ends_of(spec)
-    state = hung_between(spec, ends)
+    state = hang_cable(spec, ends)
     if not attached:
         state = state._replace(attached=np.array(0.0))
     for _ in range(ticks):
@@ -66,7 +66,7 @@ def test_a_batch_of_cables_is_each_of_them():
     starts = ends_of(spec) + np.array([[[0.0, 0, 0], [0, 0, 0]], [[1.0, 2, 3], [0, 0, 0]]])
     floor = Plane('floor', np.array([0.0, 0.0, -52.0]), np.array([0.0, 0.0, 1.0]), 'sand')
     environment = Environment(current=np.array([0.3, 0.1, 0]), scene=Scene((floor,)))
-    both, alone = hung_between(spec, starts), [hung_between(spec, ends) for ends in starts]
+    both, alone = hang_cable(spec, starts), [hang_cable(spec, ends) for ends in starts]
     for _ in range(50):
         both = cable_step(spec, environment, both, starts, 0.1)
         alone = [
@@ -141,7 +141,7 @@ def test_the_first_frequency_of_a_taut_string(density):
     spec = tether(cable, 20.0, 30, [20.05, 0, 0])
     environment = Environment(gravity=0.0, water_density=density)
     ends = ends_of(spec)
-    state = hung_between(spec, ends)
+    state = hang_cable(spec, ends)
     swing = 0.01 * np.sin(np.pi * np.linspace(0, 1, 31))
     state = state._replace(position=state.position + swing[:, None] * [0, 1, 0])
     middle = []
@@ -168,7 +168,7 @@ def test_energy_never_grows_without_current(seed):
     spec = replace(spec, anchor=spec.anchor - [0, 0, 500])  # far from the surface
     environment = Environment(water_density=rng.choice([0.0, 1025.0]))
     ends = np.stack([spec.anchor - chord, spec.anchor])
-    state = hung_between(spec, ends)
+    state = hang_cable(spec, ends)
     velocity = rng.normal(size=state.velocity.shape) * 10 ** rng.uniform(-1, 0.7)
     velocity[[0, -1]] = 0
     state = state._replace(velocity=velocity)
@@ -185,7 +185,7 @@ def test_energy_never_grows_without_current(seed):
 def test_a_shaken_cable_stays_bounded(length, reach):
     """Its end goes to and fro by 0.3 m in 2 s, so that the second one snaps taut each time."""
     spec = tether(UNBREAKABLE, length, 20, [reach, 0, 0])
-    state = hung_between(spec, ends_of(spec))
+    state = hang_cable(spec, ends_of(spec))
     most = 0.0
     for k in range(1600):
         shaken = ends_of(spec) - [[0.3 * np.sin(np.pi * k * 0.005), 0, 0], [0, 0, 0]]
@@ -206,7 +206,7 @@ def test_a_heavy_cable_is_dragged_along_the_seabed_by_its_friction():
     spec = tether(cable, 20.0, 20, [20.0, 0, 0])
     radius = np.array([0, 0, cable.diameter / 2])
     ends = ends_of(spec) + radius
-    state = hung_between(spec, ends)._replace(attached=np.array(0.0))
+    state = hang_cable(spec, ends)._replace(attached=np.array(0.0))
     pulls = []
     for _ in range(2000):
         ends[1, 0] += 0.001

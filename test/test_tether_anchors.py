@@ -15,14 +15,11 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
-from marine_sim_ros.environment.waves import Waves, regular_waves
-from marine_sim_ros.model.tether.reel import REELS
-from marine_sim_ros.model.tether.ship import Ship
-from marine_sim_ros.model.tether.tether import CABLES, Tether
-from marine_sim_ros.physics.tether.cable import cable_step, hung_between
-from marine_sim_ros.physics.tether.ship import on_ship, waterplane
-from marine_sim_ros.physics.tether.tether import tether_ends
-from marine_sim_ros.physics.tether.towing import towed, towing_wrench
+from marine_sim_ros.environment.currents_and_waves import Waves, regular_waves
+from marine_sim_ros.model.tether import CABLES, REELS, Ship, Tether
+from marine_sim_ros.physics.cable import cable_step, hang_cable
+from marine_sim_ros.physics.tether import fit_waterplane, ship_point, tether_ends
+from marine_sim_ros.physics.towing import towing_wrench, with_tow_tethers
 from marine_sim_ros.sim.fleet import FLEETS, describe_fleet, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
@@ -46,7 +43,7 @@ def test_a_ship_lies_in_the_plane_that_fits_the_surface_under_it(seed):
     rng = np.random.default_rng(seed)
     ship = Ship(*rng.uniform(5, 60, 2), rng.uniform(-9, 9, 2), *rng.uniform(-3, 3, 2))
     water = Environment(waves=sea(rng)).at(rng.uniform(0, 30))
-    centre, slopes = waterplane(ship, water)
+    centre, slopes = fit_waterplane(ship, water)
     points, weights = np.polynomial.legendre.leggauss(80)
     x, y = np.meshgrid(points * ship.length / 2, points * ship.beam / 2, indexing='ij')
     weight = np.outer(weights, weights) / 4
@@ -65,7 +62,7 @@ def test_a_ship_averages_waves_that_are_shorter_than_it(length, share):
     waves = regular_waves(2.0, 2 * np.pi / math.sqrt(9.8 * 0.1))  # k = 0.1 rad/m
     ship = Ship(length, 1.0, np.zeros(2))
     expected = np.sin(0.05 * length) / (0.05 * length) if share is None else share
-    centre, slopes = waterplane(ship, Environment(waves=waves))  # at a crest
+    centre, slopes = fit_waterplane(ship, Environment(waves=waves))  # at a crest
     assert centre[2] == pytest.approx(expected, abs=1e-4)
     np.testing.assert_allclose(slopes, 0, atol=1e-12)
 
@@ -76,24 +73,24 @@ def test_a_ship_meets_head_seas_more_often_than_a_buoy():
     ship = Ship(10.0, 3.0, np.array([5.0, 1.0]), 0.0, 4.0)
     times = np.arange(0, 60, 0.02)
     still = Environment(waves=waves)
-    heave = np.array([on_ship(ship, np.zeros(3), still.at(t))[2] for t in times])
+    heave = np.array([ship_point(ship, np.zeros(3), still.at(t))[2] for t in times])
     omega = 2 * np.pi / 6.0 + waves.wavenumber[0] * 4.0
     phase = np.stack([np.cos(omega * times), np.sin(omega * times)], axis=-1)
     fitted, rest_of, *_ = np.linalg.lstsq(phase, heave, rcond=None)
     assert rest_of[0] < 1e-20
     quarter = waves.wavenumber[0] * 5.0
     assert np.hypot(*fitted) == pytest.approx(np.sin(quarter) / quarter, rel=1e-6)
-    np.testing.assert_allclose(on_ship(ship, np.zeros(3), still.at(60.0))[:2], [245.0, 1.0])
+    np.testing.assert_allclose(ship_point(ship, np.zeros(3), still.at(60.0))[:2], [245.0, 1.0])
 
 
 def test_a_point_of_a_ship_turns_with_it_and_keeps_its_distance():
     rng = np.random.default_rng(1)
     ship = Ship(15.0, 5.0, np.array([3.0, -2.0]), 0.7, 1.0)
     water = Environment(waves=sea(rng)).at(7.0)
-    centre, (ahead, aport) = waterplane(ship, water)
-    bow = on_ship(ship, np.array([7.5, 0.0, 0.0]), water) - centre
-    port = on_ship(ship, np.array([0.0, 2.5, 0.0]), water) - centre
-    mast = on_ship(ship, np.array([0.0, 0.0, 4.0]), water) - centre
+    centre, (ahead, aport) = fit_waterplane(ship, water)
+    bow = ship_point(ship, np.array([7.5, 0.0, 0.0]), water) - centre
+    port = ship_point(ship, np.array([0.0, 2.5, 0.0]), water) - centre
+    mast = ship_point(ship, np.array([0.0, 0.0, 4.0]), water) - centre
     np.testing.assert_allclose(np.linalg.norm([bow, port, mast], axis=1), [7.5, 2.5, 4.0])
     assert bow[2] / np.hypot(*bow[:2]) == pytest.approx(ahead)
     assert np.arctan2(bow[1], bow[0]) == pytest.approx(0.7)
@@ -126,7 +123,7 @@ def test_heave_varies_the_tension_of_a_taut_cable_by_its_stiffness(point, shift)
     for tick in range(400):
         around = water.at(0.1 * tick)
         ends = tether_ends(spec, state, around)
-        cable = hung_between(spec, ends) if cable is None else cable
+        cable = hang_cable(spec, ends) if cable is None else cable
         cable = cable_step(spec, around, cable, ends, 0.1)
         tensions.append(np.linalg.norm(cable.pull[0]))
     period = np.array(tensions[-200:])  # one wave
@@ -197,7 +194,7 @@ def test_two_vehicles_and_their_cable_keep_their_momentum_in_empty_space(ends, s
     none = dict.fromkeys(('drag', 'square'), '0 0 0 0 0 0')
     bodies = [
         load_vehicle(body('a', tether=rope, **none)),
-        towed(load_vehicle(body('b', mass=30.0, **none)), ['/a']),
+        with_tow_tethers(load_vehicle(body('b', mass=30.0, **none)), ['/a']),
     ]
     empty = Environment(gravity=0.0, water_density=0.0)
     spec = bodies[0].extensions['tether']

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from graph import ONE_PROCESS, Watcher, by_stamp, numbers, recorded, run_everywhere, ticks
 
-from marine_sim_ros.analysis.bags.reading import read
-from marine_sim_ros.analysis.report.forces import tether_charts
-from marine_sim_ros.analysis.report.runs import Run
+from marine_sim_ros.analysis.report.motion import tether_charts
+from marine_sim_ros.analysis.report.panels import ChartRun
+from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.console.replay import Replay
 
 pytestmark = pytest.mark.ros
@@ -69,9 +69,9 @@ def test_the_graph_is_the_simulation_of_a_tethered_vehicle(processes, tmp_path, 
     assert np.allclose(shown['shape'], places, atol=5.1e-4)  # m; a page draws no finer
     assert shown['tension'] == list(tensions[last].effort)
     replay.close()
-    run = read(str(tmp_path / 'composed' / 'bag')).vehicles['bluerov2']
+    run = read_bag(str(tmp_path / 'composed' / 'bag')).vehicles['bluerov2']
     assert run.channels['tether/tension'].labels == ('vehicle_N', 'anchor_N')
-    (chart,) = tether_charts('a', [Run('a', run, 0, 0.0)])
+    (chart,) = tether_charts('a', [ChartRun('a', run, 0, 0.0)])
     assert [trace['name'] for trace in chart['data']] == ['vehicle', 'anchor']
 
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from marine_sim_ros import Environment, load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError, ParameterError, ScenarioError
-from marine_sim_ros.core.interpolation import make_table
+from marine_sim_ros.core.numerics import interpolation_table
 from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.model.library import parse_xacro_arguments
 from marine_sim_ros.model.library import vehicle_of as vehicle_from
-from marine_sim_ros.model.library import xacro_arguments
-from marine_sim_ros.model.propulsion import linear_curve
+from marine_sim_ros.model.propulsion import dead_zone_curve
 from marine_sim_ros.physics.thrusters import linear_thrust, thrusters, ventilation_factor
 from marine_sim_ros.sim.options import RunOptions
 
@@ -87,8 +87,8 @@ def test_linear_thrust_against_the_three_branches(pwm, dz, pos, neg):
 
 @given(st.floats(1000, 2000), st.integers(0, 300), st.floats(0.1, 200), st.floats(0.1, 200))
 def test_the_linear_map_as_a_table_is_the_same_function(pwm, dz, pos, neg):
-    curve = linear_curve(pos, neg, float(dz))
-    table = make_table([(curve[:, 0], curve[:, 1])])
+    curve = dead_zone_curve(pos, neg, float(dz))
+    table = interpolation_table([(curve[:, 0], curve[:, 1])])
     expected = linear_thrust(pwm, dead_zone=dz, pos_force=pos, neg_force=neg)
     assert table(np.array([pwm]))[0] == pytest.approx(expected, abs=1e-9)
 
@@ -239,7 +239,7 @@ def test_the_supply_of_a_run_comes_from_its_option_or_its_scenario(tmp_path):
     with pytest.raises(ScenarioError, match='held at 12 V'):
         load_scenario(str(battery)).check(low)
     with pytest.raises(ParameterError, match='option --voltage'):
-        xacro_arguments(['voltage:=12'])
+        parse_xacro_arguments(['voltage:=12'])
 
 
 def test_t200_table_against_the_published_fits():

@@ -8,10 +8,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from marine_sim_ros.scene.obstacles import Obstacle
-from marine_sim_ros.scene.rays import cast
+from marine_sim_ros.scene.rays import cast_rays
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors.camera.lenses import PLUMB_BOB, Lens
-from marine_sim_ros.sensors.camera.tiles import tiles_of
+from marine_sim_ros.sensors.camera.render_input import tiles_of
 
 SIDE = 8
 
@@ -28,7 +28,9 @@ def test_no_tile_misses_a_box_and_few_have_one_in_vain(size):
         place = turn.apply(rng.uniform([-3, -2, 2], [3, 2, 9]))
         box = Obstacle('box', 'box', size, place, own.as_quat())
         met = np.isfinite(
-            cast(Scene(obstacles=(box,)), np.zeros(3), turn.apply(rays.reshape(-1, 3)), 200.0)[0]
+            cast_rays(
+                Scene(obstacles=(box,)), np.zeros(3), turn.apply(rays.reshape(-1, 3)), 200.0
+            )[0]
         )
         met = met.reshape(15, SIDE, 20, SIDE).any(axis=(1, 3)).reshape(-1)
         axes, halves = own.as_matrix().T[None], np.array([size]) / 2

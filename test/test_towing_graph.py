@@ -10,7 +10,7 @@ from graph import STEP, by_stamp, manifest, numbers, recorded, run_everywhere, t
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.physics.tether.ship import on_ship
+from marine_sim_ros.physics.tether import ship_point
 
 pytestmark = pytest.mark.ros
 
@@ -131,7 +131,7 @@ def test_the_graph_has_the_ship_of_simulate(processes, tmp_path):
     water = load_environment('regular_waves')
     ends = []
     for stamp, shape in by_stamp(topics['tether/shape'].values()).items():
-        expected = on_ship(spec.ship, spec.anchor, water.at(stamp / 1e9))
+        expected = ship_point(spec.ship, spec.anchor, water.at(stamp / 1e9))
         np.testing.assert_allclose(points_of(shape)[-1], expected, atol=1e-12)
         ends.append(expected)
     assert np.ptp(ends, axis=0)[0] > 0.5

@@ -9,8 +9,12 @@ import pytest
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
-from marine_sim_ros.physics.integration import carried, displaced
-from marine_sim_ros.physics.rigid_body import kinetic_energy, step
+from marine_sim_ros.physics.rigid_body import (
+    displace_state,
+    kinetic_energy,
+    rigid_body_step,
+    transport_momentum,
+)
 
 pytestmark = pytest.mark.long
 
@@ -43,7 +47,7 @@ def tumbled(vehicle, seconds, dt, integrator='conserving', velocity=SPIN):
         yield state
         if seconds <= 0:
             return
-        state = step(
+        state = rigid_body_step(
             vehicle, state, STILL, np.zeros(6), dt, integrator=integrator, implicit_drag=False
         )
         seconds -= dt
@@ -85,24 +89,26 @@ def test_a_body_that_drifts_with_the_water_feels_nothing():
     moving = Environment(current=(0.3, -0.2, 0.1))
     velocity = np.array([0.3, -0.2, 0.1, 0.0, 0.0, 0.0])
     state = rest()._replace(velocity=velocity)
-    after = step(KIRCHHOFF, state, moving, np.zeros(6), 0.1, integrator='conserving')
+    after = rigid_body_step(KIRCHHOFF, state, moving, np.zeros(6), 0.1, integrator='conserving')
     assert after.velocity == pytest.approx(velocity, abs=1e-14)
 
 
 def test_carried_momentum_stays_in_space():
     twist, momentum = np.array([0.3, -0.2, 0.5, 0.4, 1.1, -0.7]), np.arange(1.0, 7.0)
-    there = displaced(rest(), twist, np.zeros(6))
+    there = displace_state(rest(), twist, np.zeros(6))
     turn = rotation_matrix(there.orientation)
-    p, h = np.split(carried(momentum, twist), 2)
+    p, h = np.split(transport_momentum(momentum, twist), 2)
     assert turn @ p == pytest.approx(momentum[:3], abs=1e-14)
     assert turn @ h + np.cross(there.position, turn @ p) == pytest.approx(momentum[3:], abs=1e-14)
-    assert twist @ (carried(momentum, twist) - momentum) == pytest.approx(0.0, abs=1e-14)
+    assert twist @ (transport_momentum(momentum, twist) - momentum) == pytest.approx(
+        0.0, abs=1e-14
+    )
     # A screw displaces as many small ones do, near the series' end as well.
     for size in (1e-9, 1e-3, 0.099, 0.101, 1.0, 6.0):
-        whole = displaced(rest(), size * twist, np.zeros(6))
+        whole = displace_state(rest(), size * twist, np.zeros(6))
         parts = rest()
         for _ in range(64):
-            parts = displaced(parts, size * twist / 64, np.zeros(6))
+            parts = displace_state(parts, size * twist / 64, np.zeros(6))
         assert parts.position == pytest.approx(whole.position, abs=1e-13 * max(size, 1.0))
 
 
@@ -111,7 +117,9 @@ def test_forces_and_drag_act_as_in_the_semi_implicit_step():
     wrench = np.array([30.0, 10.0, -20.0, 1.0, 2.0, -1.0])
     for implicit in (True, False):
         ends = [
-            step(vehicle, rest(), STILL, wrench, 0.005, integrator=i, implicit_drag=implicit)
+            rigid_body_step(
+                vehicle, rest(), STILL, wrench, 0.005, integrator=i, implicit_drag=implicit
+            )
             for i in ('semi_implicit', 'conserving')
         ]
         assert ends[1].velocity == pytest.approx(ends[0].velocity, rel=1e-12)

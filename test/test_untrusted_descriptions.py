@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MarineSimError, ModelError
-from marine_sim_ros.model import trust, xacro_expressions, xacro_rules
+from marine_sim_ros.model import packages, xacro_expressions, xacro_rules
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.model.xacro_expressions import MATH, PYTHON, Budget, evaluate
 
@@ -267,7 +267,7 @@ def test_an_argument_of_the_command_line_is_no_expression_of_its_own(tmp_path):
 
 
 def test_trust_runs_python(tmp_path, monkeypatch):
-    monkeypatch.setenv(trust.TRUST, '1')
+    monkeypatch.setenv(packages.TRUST, '1')
     expression = '[q.append(3) or len(q) for q in [[1, 2]]][0]'
     assert computed(tmp_path / 'r.xacro', expression) == 3
 

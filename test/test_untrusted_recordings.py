@@ -11,14 +11,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.bags import description
+from marine_sim_ros.bags import description
 from marine_sim_ros.bags.storage import QoS, storage
-from marine_sim_ros.core.errors import MarineSimError, ModelError, RecordingError
-from marine_sim_ros.core.printable import printable
+from marine_sim_ros.core.errors import MarineSimError, ModelError, RecordingError, escape_controls
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import without_xacro
-from marine_sim_ros.model import trust, xml
+from marine_sim_ros.model import packages, xml
 from marine_sim_ros.model.geometry.mesh_files import read_mesh
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.tools.main import main
@@ -52,7 +51,7 @@ def recorded(folder, text, **settings):
 @pytest.fixture(autouse=True)
 def _trusting(monkeypatch):
     """Trust changes nothing: a recording is never expanded."""
-    monkeypatch.setenv(trust.TRUST, '1')
+    monkeypatch.setenv(packages.TRUST, '1')
 
 
 def test_a_recorded_vehicle_is_that_of_its_description(tmp_path):
@@ -109,7 +108,7 @@ def test_meshes_outside_a_recording_are_not_read(tmp_path, monkeypatch, uri):
     inside = uri == 's.stl'  # of the recording's folder, not of the working folder
     with pytest.raises(ModelError, match='cannot be read' if inside else 'outside the recording'):
         description.described_vehicle(path, 'rov', {})
-    assert 's.stl' not in description._confined(with_mesh('visual', uri), path) or inside
+    assert 's.stl' not in description._confine_files(with_mesh('visual', uri), path) or inside
 
 
 def test_environments_of_a_recording_are_shipped_ones():
@@ -271,7 +270,7 @@ def test_a_bad_mesh_is_one_line(tmp_path, name, capsys):
 
 @given(st.text())
 def test_what_is_printed_cannot_steer_a_terminal(text):
-    shown = printable(text)
+    shown = escape_controls(text)
     assert all(c.isprintable() or c in '\n\t' for c in shown)
-    assert printable(shown) == shown
-    assert printable('wąż 鱼 №1') == 'wąż 鱼 №1'
+    assert escape_controls(shown) == shown
+    assert escape_controls('wąż 鱼 №1') == 'wąż 鱼 №1'

@@ -9,9 +9,8 @@ import sys
 
 import pytest
 
-from marine_sim_ros.core import user_cache
-from marine_sim_ros.core.files import expand_home
-from marine_sim_ros.core.user_cache import cache_folder, kept_programs
+from marine_sim_ros.core import files
+from marine_sim_ros.core.files import cache_folder, expand_home, program_folder
 
 
 @pytest.fixture
@@ -29,14 +28,14 @@ def test_folders_that_others_can_write_are_not_used(base, part):
     assert cache_folder('jax') == base / 'marine_sim_ros' / 'jax'
     folder.chmod(0o777)
     assert cache_folder('jax') is None
-    assert 'programs are not kept' in kept_programs()
+    assert 'programs are not kept' in program_folder()
     folder.chmod(0o1777)  # as /tmp: nobody else replaces what is there
     assert cache_folder('jax') is not None
 
 
 def test_folders_of_another_user_are_not_used(base, monkeypatch):
     owner = base.stat().st_uid
-    monkeypatch.setattr(user_cache.os, 'geteuid', lambda: owner + 1)
+    monkeypatch.setattr(files.os, 'geteuid', lambda: owner + 1)
     assert (cache_folder('jax') is None) is (owner != 0)  # root may write anywhere
 
 
@@ -66,7 +65,7 @@ def test_rcl_starts_without_a_folder_for_logs(home, tmp_path):
     environment = {k: v for k, v in os.environ.items() if k not in ('HOME', 'ROS_LOG_DIR')}
     environment |= {'HOME': home} if home else {}
     started = (
-        'import rclpy; from marine_sim_ros.ros.base.logs import log_words; '
+        'import rclpy; from marine_sim_ros.ros.base.internals import log_words; '
         'rclpy.init(args=log_words()); rclpy.shutdown()'
     )
     command = [sys.executable, '-c', started]

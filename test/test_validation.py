@@ -18,25 +18,33 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.trim import trim
+from marine_sim_ros.analysis.evaluation import trim_angles
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.xml import parse
 from marine_sim_ros.tools.main import main
 from marine_sim_ros.tools.validate import print_validation
-from marine_sim_ros.validation import balance, decay, free_run, speed
-from marine_sim_ros.validation.measurement import Measurement
-from marine_sim_ros.validation.references import Reference, load_published, parse_published
-from marine_sim_ros.validation.registry import MANOEUVRES, WHERE_MEASURED
-from marine_sim_ros.validation.table import conclusions, make_table, plain, sources
+from marine_sim_ros.validation import propulsion, rest
+from marine_sim_ros.validation.card_table import (
+    conclusion_lines,
+    make_card_table,
+    plain_cards,
+    source_lines,
+    web_page,
+)
+from marine_sim_ros.validation.rest import Measurement
 from marine_sim_ros.validation.validation_report import (
+    MANOEUVRES,
+    WHERE_MEASURED,
+    PublishedValue,
     Validation,
     findings,
+    load_published,
     make_validation_report,
-    to_dict,
+    parse_published,
     validate,
+    validation_dict,
     verdict,
 )
-from marine_sim_ros.validation.web_page import web_page
 
 G = 9.8
 AHEAD, ASTERN = 51.485, 39.913
@@ -109,8 +117,8 @@ def test_speeds_with_four_full_forward_thrusters(coefficients, expected):
         return AHEAD * (pwm - 1500.0) / 400.0
 
     alike = replace(vehicle, thrusters=replace(vehicle.thrusters, thrust_of_pwm=symmetric))
-    assert speed.held_speed(alike, 'surge', 1.0) == pytest.approx(expected, abs=0.005)
-    assert speed.held_speed(alike, 'surge', -1.0) == pytest.approx(-expected, abs=0.005)
+    assert propulsion.held_speed(alike, 'surge', 1.0) == pytest.approx(expected, abs=0.005)
+    assert propulsion.held_speed(alike, 'surge', -1.0) == pytest.approx(-expected, abs=0.005)
 
 
 @pytest.mark.long
@@ -137,7 +145,7 @@ def test_natural_period_is_that_of_a_metacentric_pendulum(axis):
     vehicle = vehicle_of('bluerov2_heavy', coefficients='von_benzon2022')
     inertia = {'roll': 0.26 + 0.189, 'pitch': 0.23 + 0.135}[axis]
     expected = 2 * math.pi * math.sqrt(inertia / (13.5 * G * 0.01))
-    assert decay.natural_period(vehicle, axis) == pytest.approx(expected, rel=1e-5)
+    assert rest.natural_period(vehicle, axis) == pytest.approx(expected, rel=1e-5)
 
 
 @both
@@ -146,20 +154,20 @@ def test_an_undamped_vehicle_swings_with_its_natural_period(name, coefficients):
     damping = replace(vehicle.damping, linear=np.zeros((6, 6)), quadratic=np.zeros((6, 6)))
     free = replace(vehicle, damping=damping)
     for axis in ('roll', 'pitch'):
-        found = decay.free_decay(free, axis)
+        found = rest.free_decay(free, axis)
         longer = 1 + math.radians(10) ** 2 / 16  # of a pendulum that swings by 10 degrees
-        assert found.period == pytest.approx(longer * decay.natural_period(free, axis), rel=2e-3)
+        assert found.period == pytest.approx(longer * rest.natural_period(free, axis), rel=2e-3)
         assert found.decrement == pytest.approx(0.0, abs=0.02)
 
 
 @pytest.mark.parametrize('ratio', [0.05, 0.2, 0.4])
 def test_decrement_and_period_of_linear_damping(ratio):
     vehicle = vehicle_of('bluerov2_heavy', coefficients='von_benzon2022')
-    natural, inertia = decay.natural_period(vehicle, 'roll'), 0.26 + 0.189
+    natural, inertia = rest.natural_period(vehicle, 'roll'), 0.26 + 0.189
     linear = np.zeros((6, 6))
     linear[3, 3] = 2 * ratio * inertia * 2 * math.pi / natural
     damping = replace(vehicle.damping, linear=linear, quadratic=np.zeros((6, 6)))
-    found = decay.free_decay(replace(vehicle, damping=damping), 'roll')
+    found = rest.free_decay(replace(vehicle, damping=damping), 'roll')
     root = math.sqrt(1 - ratio**2)
     assert found.decrement == pytest.approx(2 * math.pi * ratio / root, rel=0.03, abs=0.01)
     assert found.period == pytest.approx(natural / root, rel=5e-3)
@@ -170,13 +178,13 @@ def test_what_is_damped_enough_does_not_swing():
     vehicle = vehicle_of('bluerov2_heavy')
     damping = replace(vehicle.damping, linear=5.0 * np.eye(6))
     stiff = replace(vehicle, damping=damping)
-    assert decay.period(stiff, 'roll') == Measurement('period, roll', 's', None, 'does not swing')
+    assert rest.period(stiff, 'roll') == Measurement('period, roll', 's', None, 'does not swing')
 
 
 def test_what_has_its_weight_above_its_buoyancy_has_no_period():
     vehicle = vehicle_of('bluerov2', coefficients='bluerov2_gz')
     low = replace(vehicle.buoyancy, center_of_volume=np.zeros(3))
-    assert decay.natural_period(replace(vehicle, buoyancy=low), 'roll') is None
+    assert rest.natural_period(replace(vehicle, buoyancy=low), 'roll') is None
 
 
 @pytest.mark.long
@@ -195,7 +203,7 @@ def test_a_stick_gives_a_vehicle_that_stays_level_its_held_speed():
     vehicle = vehicle_of('bluerov2_heavy', coefficients='bluerov2_gz')
     for axis, name in (('surge', 'surge_ahead'), ('yaw', 'yaw_port')):
         measured = WHERE_MEASURED[f'stick_{name}_50_speed'](vehicle)
-        assert measured.value == pytest.approx(speed.held_speed(vehicle, axis, 0.5), rel=0.03)
+        assert measured.value == pytest.approx(propulsion.held_speed(vehicle, axis, 0.5), rel=0.03)
     turned = WHERE_MEASURED['stick_yaw_port_50_yaw_rate'](vehicle).value
     assert turned == WHERE_MEASURED['stick_yaw_port_50_speed'](vehicle).value
     ahead = WHERE_MEASURED['stick_surge_ahead_50_pitch'](vehicle)
@@ -206,11 +214,15 @@ def test_a_stick_gives_a_vehicle_that_stays_level_its_held_speed():
 
 def test_a_decay_from_further_out_starts_there():
     vehicle = vehicle_of('bluerov2_heavy', coefficients='von_benzon2022')
-    near, far = (decay.undershoot(vehicle, 'roll', degrees).value for degrees in (10.0, 40.0))
-    assert near == pytest.approx(10 * math.exp(-decay.free_decay(vehicle, 'roll').decrement / 2))
+    near, far = (
+        rest.undershoot_from_angle(vehicle, 'roll', degrees).value for degrees in (10.0, 40.0)
+    )
+    assert near == pytest.approx(10 * math.exp(-rest.free_decay(vehicle, 'roll').decrement / 2))
     # Quadratic damping takes a larger share of a larger swing.
     assert near < far < 4 * near
-    assert decay.period_from(vehicle, 'roll', 10.0).value == decay.period(vehicle, 'roll').value
+    assert (
+        rest.period_from_angle(vehicle, 'roll', 10.0).value == rest.period(vehicle, 'roll').value
+    )
 
 
 @pytest.mark.long
@@ -237,14 +249,14 @@ def test_with_equal_added_masses_nothing_turns_over(name):
     vehicle = vehicle_of(name, coefficients='wu2018')
     alike = vehicle.added_mass.copy()
     alike[2, 2] = alike[0, 0]  # no Munk moment
-    assert free_run.largest_tilt(replace(vehicle, added_mass=alike)).value < 45.0
+    assert propulsion.largest_tilt(replace(vehicle, added_mass=alike)).value < 45.0
 
 
 @pytest.mark.long
 def test_trim_of_the_investigator(validations):
     vehicle = vehicle_of('investigator90', arm='false')
     card = validations['investigator90'].cards[0].measured
-    expected = trim(vehicle.inertia.center_of_mass, vehicle.buoyancy.center_of_volume)
+    expected = trim_angles(vehicle.inertia.center_of_mass, vehicle.buoyancy.center_of_volume)
     found = [math.radians(card[f'trim_{a}'].value) for a in ('roll', 'pitch')]
     assert found == pytest.approx(expected, abs=1e-9)
     assert card['trim_pitch'].value == pytest.approx(-6.52, abs=0.005)
@@ -257,11 +269,11 @@ def test_trim_of_the_investigator(validations):
 @pytest.mark.parametrize('mass', [50.0, 100.0, 150.0])
 def test_a_box_floats_at_its_density(mass):
     vehicle = box(mass)
-    assert balance.floats(vehicle)
-    assert balance.draught(vehicle).value == pytest.approx(mass / 1000.0, abs=1e-6)
-    assert balance.trim_angle(vehicle, 'roll').value == pytest.approx(0.0, abs=1e-6)
-    assert speed.terminal_speed(vehicle).value is None
-    assert balance.draught(vehicle_of('bluerov2')).value is None
+    assert rest.floats_at_surface(vehicle)
+    assert rest.draught(vehicle).value == pytest.approx(mass / 1000.0, abs=1e-6)
+    assert rest.trim_angle(vehicle, 'roll').value == pytest.approx(0.0, abs=1e-6)
+    assert propulsion.vertical_terminal_speed(vehicle).value is None
+    assert rest.draught(vehicle_of('bluerov2')).value is None
 
 
 def test_period_of_a_floating_box():
@@ -269,7 +281,7 @@ def test_period_of_a_floating_box():
     vehicle = box(100.0)
     metacentre = (1.0 / 12) / 0.1 + 0.05 - 0.1
     expected = 2 * math.pi * math.sqrt(9.0 / (100.0 * G * metacentre))
-    found = decay.natural_period(vehicle, 'roll')
+    found = rest.natural_period(vehicle, 'roll')
     assert found == pytest.approx(expected, rel=3e-3)  # voxels are not quite a waterplane
 
 
@@ -293,9 +305,9 @@ def test_a_vehicle_without_thrusters_has_a_card():
     assert card.measured['speed_surge_ahead'].value is None
     assert card.measured['thruster_forward'].note == 'has no thrusters'
     validation = Validation('box', (card,), ())
-    assert conclusions(validation) == ('Nothing is published of this vehicle.',)
+    assert conclusion_lines(validation) == ('Nothing is published of this vehicle.',)
     assert validation.good
-    assert 'draught' in plain(validation)
+    assert 'draught' in plain_cards(validation)
 
 
 def test_the_sets_that_are_compared_are_all_sets_and_the_first_is_the_default():
@@ -320,7 +332,7 @@ def test_which_set_has_the_published_top_speed(validations):
     assert found[1.0, False].errors['bluerov2_gz'] == pytest.approx(0.957, abs=0.002)
     assert found[1.5, True].reproduced == ()
     assert found[1.5, True].nearest == 'tank2025_body'
-    text = '\n'.join(conclusions(validations['bluerov2']))
+    text = '\n'.join(conclusion_lines(validations['bluerov2']))
     assert 'reproduced by maker, von_benzon2022; the default tank2025_body is off' in text
     assert 'the default tank2025_body is off by -19%' in text
 
@@ -382,7 +394,7 @@ def test_what_the_sources_print_passes_where_it_was_put_in(validations):
 
 def reference(**changes):
     keys = {'quantity': 'mass', 'low': 10.0, 'high': 12.0, 'tolerance': 0.1, 'margin': 0.0}
-    return Reference(**{**keys, 'source': 'somewhere', **changes})
+    return PublishedValue(**{**keys, 'source': 'somewhere', **changes})
 
 
 def test_verdicts():
@@ -404,9 +416,9 @@ def test_a_doubtful_value_decides_nothing():
     assert not Validation('box', (card,), (wrong,)).good
     doubted = Validation('box', (card,), (replace(wrong, doubt='a rumour'),))
     assert doubted.good
-    assert '100 fail?' in plain(doubted)
-    assert 'In doubt: a rumour.' in plain(doubted)
-    assert to_dict(doubted)['cards'][0]['rows'][0]['verdict'] == 'no published value'
+    assert '100 fail?' in plain_cards(doubted)
+    assert 'In doubt: a rumour.' in plain_cards(doubted)
+    assert validation_dict(doubted)['cards'][0]['rows'][0]['verdict'] == 'no published value'
 
 
 GOOD = {'quantity': 'mass', 'value': 1.0, 'source': 'somewhere'}
@@ -460,7 +472,7 @@ def test_no_file_brings_anything_but_a_complaint(content, changes):
 @pytest.mark.long
 def test_the_table_has_every_value_once(validations):
     validation = validations['bluerov2']
-    table = make_table(validation)
+    table = make_card_table(validation)
     assert table.header == (
         'quantity',
         'unit',
@@ -473,12 +485,12 @@ def test_the_table_has_every_value_once(validations):
     assert kinds.count('fail') == 3 + 3 + 1 + 1
     assert kinds.count('fail?') == 6
     told = {(r.source, r.doubt) for r in validation.references}
-    assert len(sources(validation)) == len(told)
+    assert len(source_lines(validation)) == len(told)
     for reference in validation.references:
         low, high = reference.limits
         passes = f'{low:.4g} to {high:.4g}'
         assert any(row[3].text == passes for row in table.rows), passes
-    single = make_table(validations['investigator90'])
+    single = make_card_table(validations['investigator90'])
     assert single.header[-1] == 'note'
     assert [row[-1].text for row in single.rows if row[0].text == 'net buoyancy'] == ['rises']
 
@@ -488,7 +500,7 @@ def test_the_page_stands_alone_and_knows_the_dark(validations):
     page = web_page(validations['bluerov2_heavy'])
     assert not re.search(r'(src|href|url)\s*[=(]', page)
     assert 'prefers-color-scheme: dark' in page
-    assert page.count('<td') == 10 * len(make_table(validations['bluerov2_heavy']).rows)
+    assert page.count('<td') == 10 * len(make_card_table(validations['bluerov2_heavy']).rows)
     assert 'class="fail doubt"' in page
     card = make_validation_report(box(), '<box> & co', {})
     assert '&lt;box&gt; &amp; co' in web_page(Validation('<box>', (card,), ()))
@@ -503,7 +515,7 @@ def test_a_terminal_gets_colours_and_a_pipe_does_not(validations):
         return console.file.getvalue()
 
     assert '\x1b[' in printed(force_terminal=True, color_system='standard')
-    assert printed() == plain(validations['bluerov2']) + '\n'
+    assert printed() == plain_cards(validations['bluerov2']) + '\n'
 
 
 def run(capsys, *arguments):

@@ -21,7 +21,7 @@ import sys
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.progress import no_progress
 from marine_sim_ros.model.library import known_vehicles, vehicle_of
-from marine_sim_ros.ros.launching.reading import read_vehicles
+from marine_sim_ros.ros.launching.fork import read_vehicles
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from processor import PATIENCE
 
-from marine_sim_ros.core.child_process import module_command
+from marine_sim_ros.core.processes import module_command
 
 ROOT = Path(__file__).parents[1]
 COMMAND = Path(sys.executable).with_name('marine_sim')

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.file_names import file_name
+from marine_sim_ros.core.text import file_name
 from marine_sim_ros.tools.main import main
 from marine_sim_ros.tools.options import free_folder
 

@@ -23,13 +23,13 @@ import jax
 import numpy as np
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.bags.reading import read
+from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.motion import motion
-from marine_sim_ros.engine.script import Script, script
-from marine_sim_ros.identification.bag import Collector
-from marine_sim_ros.model.library import xacro_arguments
+from marine_sim_ros.engine.script import Script, make_script
+from marine_sim_ros.identification.recording import MotionCollector
+from marine_sim_ros.model.library import parse_xacro_arguments
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.scenario import Scenario, Segment
 
@@ -51,13 +51,13 @@ class Seen(NamedTuple):
 
 def seen_in(bag: str, vehicle: Vehicle) -> Seen:
     """Return what the first vehicle of a bag did."""
-    collectors: list[Collector] = []
+    collectors: list[MotionCollector] = []
 
-    def rows(record: Any) -> Collector:
-        collectors.append(Collector(record))
+    def rows(record: Any) -> MotionCollector:
+        collectors.append(MotionCollector(record))
         return collectors[-1]
 
-    read(bag, rows=rows)
+    read_bag(bag, rows=rows)
     moved, sent = (collectors[0].get(name) for name in ('odom', 'thrusters/pwm'))
     if moved is None or sent is None:
         sys.exit(f'{bag}: expected odom and thrusters/pwm')
@@ -69,7 +69,7 @@ def seen_in(bag: str, vehicle: Vehicle) -> Seen:
     state = moved[1]
     start = State(state[0, :3], state[0, 3:7], state[0, 7:13])
     dt = float(np.median(np.diff(moved[0]))) / 1e9
-    return Seen(script(scenario, vehicle), start, dt, state[:, 7:13])
+    return Seen(make_script(scenario, vehicle), start, dt, state[:, 7:13])
 
 
 def with_drag(vehicle: Vehicle, factors: Any) -> Vehicle:
@@ -106,7 +106,7 @@ def main() -> None:
     """Print what the bag tells."""
     if len(sys.argv) < 3:
         sys.exit('expected: identify_drag.py BAG VEHICLE [NAME:=VALUE ...]')
-    vehicle = load_vehicle(sys.argv[2], **xacro_arguments(sys.argv[3:]))
+    vehicle = load_vehicle(sys.argv[2], **parse_xacro_arguments(sys.argv[3:]))
     with precision('float64'):
         factors, errors = identified(vehicle, seen_in(sys.argv[1], vehicle))
     print('rms error:', ' '.join(f'{e:.2g}' for e in errors))

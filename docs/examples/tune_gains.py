@@ -23,13 +23,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.control.modern import ModernLaw
-from marine_sim_ros.control.modern_settings import ModernSettings
-from marine_sim_ros.control.settings import load_controller
+from marine_sim_ros.control.cascade import CascadeLaw, CascadeSettings
+from marine_sim_ros.control.controller_model import load_controller
 from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.motion import motion
-from marine_sim_ros.engine.script import Script, script
+from marine_sim_ros.engine.script import Script, make_script
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
 
@@ -50,13 +49,13 @@ def with_gains(plan: Script, gains: jax.Array) -> Script:
     """Return a script whose controller has gains (3,)."""
     assert plan.control is not None
     law = plan.control.law
-    assert isinstance(law, ModernLaw)
+    assert isinstance(law, CascadeLaw)
     bandwidth = jnp.stack([gains[0] * jnp.ones(2), *jnp.asarray(law.bandwidth)[1:]])
     law = replace(law, bandwidth=bandwidth, damping=gains[1], integral=gains[2])
     return replace(plan, control=replace(plan.control, law=law))
 
 
-def settings_with(gains: np.ndarray) -> ModernSettings:
+def settings_with(gains: np.ndarray) -> CascadeSettings:
     """Return the shipped controller with gains (3,)."""
     settings = load_controller('modern')
     bandwidth = {**settings.bandwidth, 'station': (float(gains[0]),) * 2}
@@ -69,7 +68,7 @@ def costs() -> tuple[Callable[[jax.Array], jax.Array], Callable[[np.ndarray], fl
     """Return the cost of gains (3,) to differentiate, and with NumPy and whole pulse widths."""
     vehicle, scenario = load_vehicle('bluerov2_heavy'), load_scenario('position_hold')
     target = np.array(scenario.position)
-    plan = script(scenario, vehicle, whole=False)
+    plan = make_script(scenario, vehicle, whole=False)
 
     def smooth(gains: jax.Array) -> jax.Array:
         moved = motion(

@@ -25,26 +25,27 @@ from marine_sim_ros.identification.fit_file import (
     value_at,
 )
 from marine_sim_ros.identification.motion_fit import MotionFit, Problem
-from marine_sim_ros.identification.prediction import parts_of, stretches_of
-from marine_sim_ros.identification.recording import Recording
-from marine_sim_ros.identification.sensors import Noise, noisy_odometry
+from marine_sim_ros.identification.prediction import integration_steps, stretches_of
+from marine_sim_ros.identification.recording import MotionRecording, OdometryNoise, noisy_odometry
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.sim.trajectory import Trajectory
 
-TANK = Noise(position=0.01, attitude=0.02, linear=0.03, angular=0.08)
+TANK = OdometryNoise(position=0.01, attitude=0.02, linear=0.03, angular=0.08)
 """As large as what a fit of the tank's recordings leaves, model error included."""
 RATE = 5.0
 STEP = 0.001
 """s, of the truth. A tick takes the thrust at its end, so commands come early by half of it."""
 
 
-def measured(run: Trajectory, seed: int) -> Recording:
+def measured(run: Trajectory, seed: int) -> MotionRecording:
     """Return a run as a tank tells it."""
     rows = slice(None, None, round(1 / RATE / STEP))
     seen = noisy_odometry(run, seed, TANK)[rows]
-    return Recording(f'seed {seed}', run.time[rows], seen[:, 3:7], seen[:, 7:13], run.pwm[rows])
+    return MotionRecording(
+        f'seed {seed}', run.time[rows], seen[:, 3:7], seen[:, 7:13], run.pwm[rows]
+    )
 
 
 def truth(vehicle: Vehicle, parameters: tuple[FitParameter, ...]) -> np.ndarray:
@@ -70,7 +71,7 @@ def fits(seeds: range) -> tuple[np.ndarray, list[MotionFit]]:
         problem = Problem(vehicle, parameters, 3, True)
         for seed in seeds:
             stretches = stretches_of([measured(run, seed)], 3.0)
-            assert parts_of(stretches) == 3
+            assert integration_steps(stretches) == 3
             found.append(problem.fit(stretches))
             print(f'seed {seed}', file=sys.stderr, flush=True)
     return truth(vehicle, parameters), found

@@ -34,18 +34,18 @@ from judge_tank import (
 )
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.manual import manual_pwm
+from marine_sim_ros.control.controllability import manual_pwm
 from marine_sim_ros.core.spatial import quaternion_from_rpy, up_in_body
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.thrust import Propulsion
+from marine_sim_ros.faults.thrusters import Propulsion
 from marine_sim_ros.identification.prediction import BEFORE, Stretches, stretches_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import damping
 from marine_sim_ros.physics.rigid_body import weight
-from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
-from marine_sim_ros.validation.balance import balance
+from marine_sim_ros.sim.step import StepCommands, Stepping, advance, begin
+from marine_sim_ros.validation.rest import find_equilibrium
 
 HEAVES = (('50 % up', 66.9, 2.6), ('75 % up', 18.5, 3.0), ('75 % down', 21.5, 2.3))
 """In the second fitted recording: name, beginning and seconds."""
@@ -108,7 +108,7 @@ def variant(vehicle: Vehicle, drag: float, lift: float) -> Vehicle:
 def heaves(vehicle: Vehicle) -> tuple[np.ndarray, np.ndarray]:
     """Return, by effort, the mean bow up in the tank's second and the largest tilt, degrees."""
     environment, count = Environment(), len(EFFORTS)
-    attitude = balance(vehicle).state().orientation
+    attitude = find_equilibrium(vehicle).state().orientation
     start = State(
         np.tile([0.0, 0.0, -2000.0], (count, 1)),
         np.tile(attitude, (count, 1)),
@@ -120,7 +120,7 @@ def heaves(vehicle: Vehicle) -> tuple[np.ndarray, np.ndarray]:
     pitch, up = [], []
     for _ in range(round(LONG / STEP)):
         _, memory = advance(
-            vehicle, environment, memory, Commands(pwm), Stepping(STEP), since=STEP
+            vehicle, environment, memory, StepCommands(pwm), Stepping(STEP), since=STEP
         )
         pitch.append(-angles(memory.state.orientation)[:, 1])
         up.append(up_in_body(memory.state.orientation)[:, 2])

@@ -35,25 +35,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.control.manual import manual_pwm
+from marine_sim_ros.control.controllability import BODY_AXES, manual_pwm
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.thrust import Propulsion
+from marine_sim_ros.faults.thrusters import Propulsion
 from marine_sim_ros.identification.fit_file import DELAY, FITS, ORIGIN, value_at
-from marine_sim_ros.identification.mapping import COLUMNS, recording_of_table
 from marine_sim_ros.identification.motion_fit import fit_motion
 from marine_sim_ros.identification.prediction import BEFORE, Stretches, stretches_of
-from marine_sim_ros.identification.recording import Recording
+from marine_sim_ros.identification.recording import MotionRecording
+from marine_sim_ros.identification.table_recordings import COLUMN_MAPS, recording_of_table
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.thrusters import thrusters
-from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
+from marine_sim_ros.sim.step import StepCommands, Stepping, advance, begin
 from marine_sim_ros.tools.identify_motion import print_motion_fit
-from marine_sim_ros.validation.measurement import DIRECTIONS
-from marine_sim_ros.validation.references import load_published
-from marine_sim_ros.validation.sticks import EFFORTS
+from marine_sim_ros.validation.propulsion import EFFORTS
+from marine_sim_ros.validation.rest import DIRECTIONS
+from marine_sim_ros.validation.validation_report import load_published
 
 FITTED = ('11_40_38', '11_57_50', '12_04_31')
 HELD = ('11_10_52', '11_46_03', '12_09_45')
@@ -121,9 +120,9 @@ HORIZONS = (1.0, 5.0)
 SHOWN = ('u', 'v', 'w', 'p', 'q', 'r', 'roll', 'pitch')
 
 
-def recordings(folder: Path, names: Sequence[str], vehicle: Vehicle) -> list[Recording]:
+def recordings(folder: Path, names: Sequence[str], vehicle: Vehicle) -> list[MotionRecording]:
     """Return the recordings of some files."""
-    columns = COLUMNS.load('saabmarine2025')
+    columns = COLUMN_MAPS.load('saabmarine2025')
     found = sorted(folder.glob('rosbag2_2025_05_27-*_data_all.npz'))
     chosen = [path for path in found if any(name in path.name for name in names)]
     if len(chosen) != len(names):
@@ -165,7 +164,7 @@ def followed(vehicle: Vehicle, stretches: Stretches, late: float) -> State:
             vehicle,
             environment,
             memory,
-            Commands(sent((i + 0.5) * STEP - late)),
+            StepCommands(sent((i + 0.5) * STEP - late)),
             stepping,
             since=STEP,
         )
@@ -186,7 +185,7 @@ def angles(orientation: np.ndarray) -> np.ndarray:
 
 
 def every_error(
-    vehicle: Vehicle, held: Sequence[Recording], seconds: float, late: float
+    vehicle: Vehicle, held: Sequence[MotionRecording], seconds: float, late: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return errors (n, 8) at the end of predictions from every start, and their recordings (n,).
 
@@ -212,7 +211,7 @@ def row(name: str, values: np.ndarray) -> str:
     return f'| {name} | ' + ' | '.join(shown) + ' |'
 
 
-def by_recording(vehicles: dict[str, Vehicle], held: Sequence[Recording]) -> str:
+def by_recording(vehicles: dict[str, Vehicle], held: Sequence[MotionRecording]) -> str:
     """Return which recordings the errors after five seconds come from, and their medians."""
     lines = ['| after 5 s | ' + ' | '.join(SHOWN) + ' |', '|---|' + '--:|' * 8]
     for name, vehicle in vehicles.items():
@@ -274,7 +273,7 @@ def from_rest(stretches: Stretches, vehicle: Vehicle, in_time: bool) -> Stretche
     up, velocity, weight = np.zeros((*shape, 3)), np.zeros((*shape, 6)), np.zeros((*shape, 9))
     up[..., 2], weight[:, 0] = 1.0, 10.0
     for i, ((axis, effort), values) in enumerate(steps.items()):
-        number, last = AXES.index(axis), ended(axis, effort) if in_time else 4.0
+        number, last = BODY_AXES.index(axis), ended(axis, effort) if in_time else 4.0
         late = np.abs(time[BEFORE:] - last + 0.5) < 0.5 + 1e-9
         pwm[i, sent >= -1e-9] = manual_pwm(vehicle.thrusters, effort * (np.arange(6) == number))
         for quantity, value in values.items():
@@ -351,7 +350,7 @@ def fitted(folder: Path, case: Case) -> tuple[Vehicle, float, Any]:
     return found.vehicle(vehicle), own[DELAY], place
 
 
-def seen_from(known: Sequence[Recording], place: np.ndarray) -> list[Recording]:
+def seen_from(known: Sequence[MotionRecording], place: np.ndarray) -> list[MotionRecording]:
     """Return recordings whose velocities are of base_link, if the tracked point is at a place."""
     result = []
     for r in known:

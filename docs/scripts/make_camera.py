@@ -22,10 +22,10 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State
-from marine_sim_ros.environment.optics import WaterOptics
+from marine_sim_ros.environment.environment import WaterOptics
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sensors import SENSORS, SensorInputs
-from marine_sim_ros.sensors.neighbours import among, body_of
+from marine_sim_ros.sensors.seen_bodies import body_of, with_vehicles
 
 PICTURES = Path(__file__).parents[1] / 'pictures'
 DOCK = str(Path(__file__).parents[2] / 'examples/docking/dock.yaml')
@@ -78,7 +78,7 @@ def main() -> None:
         picture.save(PICTURES / f'{name}.png', optimize=True)
     around = replace(load_environment('pool'), optics=SUNNY)
     inputs = SensorInputs.none(12.34)._replace(rotors=ROTORS)
-    around = among(around, {'b': body_of(vehicle, 'b')}, {'b': OTHER}, {'b': inputs})
+    around = with_vehicles(around, {'b': body_of(vehicle, 'b')}, {'b': OTHER}, {'b': inputs})
     state = State(np.array([-8.0, 2.0, -1.8]), quaternion_from_rpy(0.0, 0.1, -0.25), np.zeros(6))
     readings = SENSORS['camera'].measure(sensor, state, around, SensorInputs.none(12.34))
     picture = pillow.fromarray(readings['image']).quantize(256)

@@ -14,11 +14,14 @@ from pathlib import Path
 from marks import between
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.comparison import Comparison, compare
-from marine_sim_ros.analysis.evaluation import draw, measure
-from marine_sim_ros.analysis.experiments import experiment_names, load_experiment
-from marine_sim_ros.analysis.run import from_trajectory
-from marine_sim_ros.model.library import xacro_arguments
+from marine_sim_ros.analysis.evaluation import draw_pictures, evaluate_run, run_of_trajectory
+from marine_sim_ros.analysis.experiments import (
+    ComparedQuantity,
+    compare_metrics,
+    experiment_names,
+    load_experiment,
+)
+from marine_sim_ros.model.library import parse_xacro_arguments
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
 
@@ -27,16 +30,16 @@ PAGE = DOCS / 'reference' / 'control.md'
 SHOWN = 'heading_step'
 
 
-def results(name: str, folder: Path | None = None) -> list[Comparison]:
+def results(name: str, folder: Path | None = None) -> list[ComparedQuantity]:
     """Run an experiment; return its rows, and draw it where a folder is given."""
     experiment = load_experiment(name)
-    arguments = xacro_arguments(experiment.arguments)
+    arguments = parse_xacro_arguments(experiment.arguments)
     vehicle = load_vehicle(experiment.vehicle, **arguments)
-    run = from_trajectory(simulate(vehicle, load_scenario(experiment.scenario)))
-    metrics = measure(experiment, vehicle, run)
+    run = run_of_trajectory(simulate(vehicle, load_scenario(experiment.scenario)))
+    metrics = evaluate_run(experiment, vehicle, run)
     if folder is not None:
-        draw(folder, experiment, vehicle, run, metrics)
-    return compare(experiment.rows, metrics)
+        draw_pictures(folder, experiment, vehicle, run, metrics)
+    return compare_metrics(experiment.rows, metrics)
 
 
 def table() -> str:

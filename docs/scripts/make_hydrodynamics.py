@@ -25,17 +25,16 @@ from scipy.integrate import trapezoid
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.environment.currents_and_waves import Waves, jonswap, regular_waves
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.environment.sea_states import jonswap
-from marine_sim_ros.environment.waves import Waves, regular_waves
-from marine_sim_ros.model.geometry.shapes import cylinder
-from marine_sim_ros.model.geometry.voxels import voxelise
-from marine_sim_ros.model.hull.settings import PARAMETERS
+from marine_sim_ros.model.geometry.meshes import voxelise
+from marine_sim_ros.model.geometry.shapes import cylinder_shape
+from marine_sim_ros.model.hydrodynamics import HULL_PARAMETERS
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.buoyancy import buoyancy, submerged_shares
+from marine_sim_ros.physics.buoyancy import buoyancy, submerged_fractions
 from marine_sim_ros.physics.drag import drag_components
 from marine_sim_ros.physics.hull_drag import wet_hull
-from marine_sim_ros.physics.hydrodynamics import friction_coefficient
+from marine_sim_ros.physics.panels import friction_coefficient
 from marine_sim_ros.sim.simulation import Simulation
 
 HERE = Path(__file__).resolve().parent.parent / 'pictures'
@@ -83,7 +82,7 @@ def hull_in_waves(path: Path) -> None:
                 Poly3DCollection(corners, facecolors=colours, edgecolors='#00000030', lw=0.3)
             )
         else:
-            shares = submerged_shares(voxels, state, sea)
+            shares = submerged_fractions(voxels, state, sea)
             centers = voxels.center @ rotation.T
             axes.scatter(
                 *centers.T, c=shares, cmap='YlGnBu', vmin=-0.2, vmax=1.2, s=9, depthshade=False
@@ -186,7 +185,7 @@ def parameter_table() -> str:
         '| element | default | unit | usual | possible | meaning |',
         '|---|---|---|---|---|---|',
     ]
-    for key, p in PARAMETERS.items():
+    for key, p in HULL_PARAMETERS.items():
         least = 'more than 0' if p.minimum <= 1e-6 and p.minimum > 0 else f'{p.minimum:g} or more'
         rows.append(
             f'| `{key}` | {p.default:g} | {p.unit or "1"} | {p.low:g} to {p.high:g} '
@@ -208,7 +207,7 @@ def voxel_table() -> str:
         geometry = f'<cylinder radius="{radius}" length="{length}"/>'
         vehicle = body(geometry, 30.0, f'<voxel_size>{size}</voxel_size>')
         start = time.perf_counter()
-        count = len(voxelise(cylinder(radius, length), size).volume)
+        count = len(voxelise(cylinder_shape(radius, length), size).volume)
         cut = time.perf_counter() - start
         errors = []
         for level in np.linspace(-0.15, 0.15, 31):

@@ -14,9 +14,9 @@ from marks import between
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.figures import fit_figure
-from marine_sim_ros.identification.fit import Identification, identify
+from marine_sim_ros.identification.fit import Identification, identify_vehicle
+from marine_sim_ros.identification.recording import noisy_odometry
 from marine_sim_ros.identification.samples import make_samples
-from marine_sim_ros.identification.sensors import noisy_odometry
 from marine_sim_ros.identification.thrust import commands_of_pwm
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
@@ -35,7 +35,7 @@ def fits(name: str, coefficients: str) -> list[Identification]:
     commands = commands_of_pwm(run.time, run.pwm, vehicle.thrusters)
     few = slice(None, None, 5)
     return [
-        identify(
+        identify_vehicle(
             vehicle, make_samples(vehicle, run.time[few], noisy_odometry(run, seed)[few], commands)
         )
         for seed in SEEDS

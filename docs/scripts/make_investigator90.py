@@ -19,15 +19,15 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.core.resources import resource_folder
-from marine_sim_ros.model.mass.grid import LabelGrid
-from marine_sim_ros.model.mass.part_list import Part, load_parts
-from marine_sim_ros.model.mass.properties import (
+from marine_sim_ros.core.files import resource_folder
+from marine_sim_ros.model.mass import (
+    LabelGrid,
     MassProperties,
     assemble,
     grid_of_parts,
     properties_of_grid,
 )
+from marine_sim_ros.model.parts import SolidPart, load_parts
 
 DOCS = Path(__file__).resolve().parent.parent
 PAGE = DOCS / 'explanation' / 'investigator90.md'
@@ -79,7 +79,9 @@ def _section(
     return image
 
 
-def sections(path: Path, grid: LabelGrid, parts: tuple[Part, ...], found: MassProperties) -> None:
+def sections(
+    path: Path, grid: LabelGrid, parts: tuple[SolidPart, ...], found: MassProperties
+) -> None:
     """Draw four sections of the voxels, coloured by density."""
     density = np.array([0.0, *(p.density for p in parts)])
     figure = plt.figure(figsize=(11, 7.0), layout='constrained')
@@ -161,7 +163,7 @@ def totals_table(found: MassProperties) -> str:
     return '\n'.join(rows)
 
 
-def parts_table(parts: tuple[Part, ...], found: MassProperties) -> str:
+def parts_table(parts: tuple[SolidPart, ...], found: MassProperties) -> str:
     """Return mass, volume and share of every part; openings have none."""
     rows = ['| part | of | kg/m³ | litres | kg | of the mass |', '|---|---|---|---|---|---|']
     rows += [
@@ -174,7 +176,7 @@ def parts_table(parts: tuple[Part, ...], found: MassProperties) -> str:
 
 
 def sizes_table(
-    parts: tuple[Part, ...], sizes: tuple[float, ...] = (0.01, 0.005, 0.002, 0.001)
+    parts: tuple[SolidPart, ...], sizes: tuple[float, ...] = (0.01, 0.005, 0.002, 0.001)
 ) -> str:
     """Return the totals over the size of the voxels."""
     rows = [

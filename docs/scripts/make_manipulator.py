@@ -18,11 +18,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from marine_sim_ros.analysis.bags.description import recorded_vehicle
-from marine_sim_ros.analysis.film.cameras import FilmCamera, chase_camera
-from marine_sim_ros.analysis.film.film import Cast, Film, frames
-from marine_sim_ros.analysis.film.motion import read_motion
-from marine_sim_ros.analysis.film.payloads import RecordedPayloads
+from marine_sim_ros.analysis.film import Cast, Film, FilmCamera, chase_camera, render_frames
+from marine_sim_ros.analysis.film_sources import RecordedPayloads, read_motion
+from marine_sim_ros.bags.description import recorded_vehicle
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
@@ -82,7 +80,7 @@ def main(recorded: str = '') -> None:
             environment,
             payloads=RecordedPayloads(vehicle, environment, motion),
         )
-        pictures = list(frames(film, motion.stamps[0] + np.array(TIMES)))
+        pictures = list(render_frames(film, motion.stamps[0] + np.array(TIMES)))
     pillow = require('PIL.Image', 'the picture of the arm')
     pillow.fromarray(np.concatenate(pictures, axis=1)).quantize(256).save(PICTURE, optimize=True)
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from marine_sim_ros.autopilot.mavlink.coverage import COMMANDS, ITEMS, MESSAGES, Row
-from marine_sim_ros.autopilot.mavlink.parameters import PARAMETERS
+from marine_sim_ros.autopilot.mavlink.coverage import COMMANDS, MESSAGES, MISSION_ITEMS, Row
+from marine_sim_ros.autopilot.mavlink.parameters import VEHICLE_PARAMETERS
 from marine_sim_ros.autopilot.mavlink.sticks import BUTTONS
-from marine_sim_ros.autopilot.mavlink.streams import FAST, GROUPS, ON_REQUEST
+from marine_sim_ros.autopilot.mavlink.streams import FAST, ON_REQUEST, STREAM_GROUPS
 
 PAGE = Path(__file__).resolve().parent.parent / 'reference' / 'mavlink.md'
 HEAD = """\
@@ -62,9 +62,9 @@ def page() -> str:
     lines += [_row(n, f'`{r.name}`', r.result, r.note) for n, r in sorted(COMMANDS.items())]
     lines += ['', '## Mission items', '', 'Others are refused, which ends the upload.', '']
     lines += _table('number', 'item', 'what happens', 'note')
-    lines += [_row(n, f'`{r.name}`', r.result, r.note) for n, r in sorted(ITEMS.items())]
+    lines += [_row(n, f'`{r.name}`', r.result, r.note) for n, r in sorted(MISSION_ITEMS.items())]
     lines += ['', '## Parameters', '', *_table('parameter', 'default', 'range', 'effect')]
-    for p in PARAMETERS:
+    for p in VEHICLE_PARAMETERS:
         span = 'fixed' if p.fixed else f'{p.low:g} to {p.high:g}'
         lines.append(_row(f'`{p.name}`', f'{p.default:g}', span, p.text))
     lines += ['', '## Buttons', '', 'Of MANUAL_CONTROL, as ArduSub assigns them at first.', '']
@@ -72,7 +72,7 @@ def page() -> str:
     lines += [_row(k, a or '-', b or '-') for k, (a, b) in enumerate(BUTTONS)]
     lines += ['', '## Messages that are sent', '']
     lines += _table('stream', 'messages')
-    lines += [_row(k, ', '.join(f'`{n}`' for n in names)) for k, names in GROUPS.items()]
+    lines += [_row(k, ', '.join(f'`{n}`' for n in names)) for k, names in STREAM_GROUPS.items()]
     lines += [_row('on request', ', '.join(f'`{n}`' for n in ON_REQUEST))]
     fast = ', '.join(f'`{n}`' for n in FAST)
     lines += ['', f'{fast} come at the rate of the node `mavlink`, 20 Hz; the others of a stream']

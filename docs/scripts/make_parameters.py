@@ -18,9 +18,9 @@ import yaml
 
 import marine_sim_ros.nodes
 from marine_sim_ros.ros.base.node import COMMON
-from marine_sim_ros.ros.base.parameters import Parameter
+from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.launching.arguments import ARGUMENTS
-from marine_sim_ros.ros.owners.state_owner import PARAMETERS as OF_OWNERS
+from marine_sim_ros.ros.owners.state_owner import OWNER_PARAMETERS as OF_OWNERS
 from marine_sim_ros.ros.owners.state_owner import StateOwner
 from marine_sim_ros.sim.options import OPTIONS
 
@@ -123,7 +123,7 @@ def other_names() -> str:
     return '\n' + '\n'.join(told) + '\n'
 
 
-def parameter_row(parameter: Parameter) -> Sequence[str]:
+def parameter_row(parameter: NodeParameter) -> Sequence[str]:
     """Return the row of a parameter, its default as YAML."""
     default = yaml.safe_dump(parameter.default, default_flow_style=True, width=1000)
     return (
@@ -135,13 +135,13 @@ def parameter_row(parameter: Parameter) -> Sequence[str]:
     )
 
 
-def node_parameters() -> dict[str, Sequence[Parameter]]:
+def node_parameters() -> dict[str, Sequence[NodeParameter]]:
     """Return the parameters of every executable besides the common ones; of owners together."""
-    result: dict[str, Sequence[Parameter]] = {}
+    result: dict[str, Sequence[NodeParameter]] = {}
     owners = []
     for found in pkgutil.iter_modules(marine_sim_ros.nodes.__path__):
         module = import_module(f'marine_sim_ros.nodes.{found.name}')
-        own: Sequence[Parameter] = getattr(module, 'PARAMETERS', ())
+        own: Sequence[NodeParameter] = getattr(module, 'PARAMETERS', ())
         if any(issubclass(k, StateOwner) for _, k in inspect.getmembers(module, inspect.isclass)):
             owners.append(found.name)
             if not own:

@@ -18,11 +18,11 @@ import numpy as np
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.scene.generators import generate
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.scene.terrain import generate
 from marine_sim_ros.sensors import SENSORS, Readings, SensorInputs
-from marine_sim_ros.sensors.sonar.imaging_sonar import fan_picture
+from marine_sim_ros.sensors.imaging_sonar import fan_picture
 
 PICTURE = Path(__file__).resolve().parent.parent / 'pictures' / 'sonar_fan.png'
 THINGS = (

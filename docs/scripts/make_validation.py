@@ -14,8 +14,8 @@ from pathlib import Path
 from marks import between
 
 from marine_sim_ros.model.library import vehicle_names
+from marine_sim_ros.validation.card_table import markdown_cards
 from marine_sim_ros.validation.floating import floating_rows, floating_table
-from marine_sim_ros.validation.table import markdown
 from marine_sim_ros.validation.validation_report import Validation, validate
 
 PAGE = Path(__file__).resolve().parent.parent / 'reference' / 'validation.md'
@@ -48,7 +48,7 @@ def drag_table(validation: Validation) -> str:
 def filled(page: str, validations: Mapping[str, Validation]) -> str:
     """Return the page with all its tables made of these validations."""
     for name, validation in validations.items():
-        page = between(page, name, markdown(validation))
+        page = between(page, name, markdown_cards(validation))
     return between(page, 'drag', drag_table(validations['bluerov2']))
 
 

@@ -1,31 +1,230 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Evaluates the run of an experiment: metrics, pictures and a report."""
+"""Evaluation of an experiment: its run, trim, metrics, pictures and report."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.analysis.comparison import Comparison, markdown
-from marine_sim_ros.analysis.experiments import WITHOUT_ARM, Experiment
-from marine_sim_ros.analysis.paths import Turn, steady_turn, track
-from marine_sim_ros.analysis.response import response
-from marine_sim_ros.analysis.run import Run
-from marine_sim_ros.analysis.trim import balance_metrics, trim
-from marine_sim_ros.control.allocation import controllability
-from marine_sim_ros.core.columns import markdown_text
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.analysis.experiments import (
+    WITHOUT_ARM,
+    ComparedQuantity,
+    Experiment,
+    markdown_comparison,
+)
+from marine_sim_ros.analysis.paths import SteadyTurn, fit_steady_turn, track_error
+from marine_sim_ros.bags.reading import open_bag
+from marine_sim_ros.bags.response import response
+from marine_sim_ros.bags.roles import row_converter
+from marine_sim_ros.control.controllability import controllability
+from marine_sim_ros.control.setpoints import QUANTITIES, level_velocity
+from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.core.text import markdown_text
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import parse
-from marine_sim_ros.physics.arm.manipulator import link_poses, posed
+from marine_sim_ros.physics.arm.links import link_poses
+from marine_sim_ros.physics.arm.manipulator import pose_vehicle
+from marine_sim_ros.sim.trajectory import Trajectory
 
-__all__ = ['PICTURES', 'draw', 'measure', 'report']
+__all__ = [
+    'ExperimentRun',
+    'PICTURES',
+    'balance_metrics',
+    'draw_pictures',
+    'evaluate_run',
+    'report_markdown',
+    'run_of_bag',
+    'run_of_trajectory',
+    'trim_angles',
+]
+
+
+# A run as its analysis takes it: from a trajectory, or from a recorded bag.
+
+
+@dataclass(frozen=True, eq=False)
+class ExperimentRun:
+    """Arrays over n ticks, of a vehicle with k thrusters.
+
+    Attributes:
+        time: (n,) s.
+        position: (n, 3) m, map.
+        orientation: (n, 4) x, y, z, w.
+        velocity: (n, 6) body, m/s and rad/s.
+        pwm: (n, k) µs.
+        thrust: (n, k) N; NaN where it was not recorded.
+        targets: (n, 12) set-points, NaN: free.
+        joints: (n, j) positions of the arm's joints, rad or m; j is 0 where none was recorded.
+    """
+
+    time: np.ndarray
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    pwm: np.ndarray
+    thrust: np.ndarray
+    targets: np.ndarray
+    joints: np.ndarray
+
+    @property
+    def rpy(self) -> np.ndarray:
+        """(n, 3) roll, pitch, yaw, rad."""
+        return np.asarray(rpy_from_quaternion(self.orientation))
+
+    @property
+    def map_velocity(self) -> np.ndarray:
+        """(n, 3) over ground, m/s, map."""
+        rotation = rotation_matrix(self.orientation)
+        return np.asarray((rotation @ self.velocity[:, :3, None])[..., 0])
+
+    @property
+    def controlled_velocity(self) -> np.ndarray:
+        """(n, 6) as set-points have it: ahead, to port, up in the level frame; body turn rates."""
+        level = level_velocity(self.orientation, self.velocity)
+        return np.column_stack([level, self.velocity[:, 3:]])
+
+
+def run_of_trajectory(trajectory: Trajectory) -> ExperimentRun:
+    """Return a run of ``simulate``."""
+    targets = trajectory.targets
+    if targets is None:
+        targets = np.full((len(trajectory.stamp), len(QUANTITIES)), np.nan)
+    return ExperimentRun(
+        trajectory.time,
+        trajectory.position,
+        trajectory.orientation,
+        trajectory.velocity,
+        trajectory.pwm,
+        trajectory.thrust,
+        targets,
+        trajectory.joints,
+    )
+
+
+def run_of_bag(folder: Path, namespace: str) -> ExperimentRun:
+    """Return a recorded run.
+
+    Commands, thrusts, set-points and joints are those that hold at the stamp of each odom.
+
+    Raises:
+        RecordingError: not a bag, or a bag without the topics of a run.
+    """
+    wanted = {f'{namespace}/{t}': t for t in _NUMBERS}
+    rows: dict[str, list[tuple[int, tuple[float, ...]]]] = {t: [] for t in wanted.values()}
+    with open_bag(folder, str(folder)) as reader:
+        connections = [c for c in reader.connections if c.topic in wanted]
+        # No connections at all would mean every one.
+        for connection, stamp, data in reader.messages(connections) if connections else ():
+            message = reader.deserialize(data, connection.msgtype)
+            topic = wanted[connection.topic]
+            rows[topic].append((stamp, _NUMBERS[topic](message)))
+    for topic in ('odom', 'thrusters/pwm'):
+        if not rows[topic]:
+            raise RecordingError(f'{folder}: has no {namespace}/{topic}; expected a recorded run')
+    stamps, odom = _columns(rows['odom'])
+    stamps, first = np.unique(stamps, return_index=True)
+    odom = odom[first]
+    commands = rows['thrusters/pwm']
+    if len(commands) == len(stamps):
+        # One for every odom, without a stamp of their own: the recorder may have heard one late.
+        commands = [(int(s), c) for s, (_, c) in zip(stamps, commands, strict=True)]
+    pwm = _newest_rows(commands, stamps)
+
+    def known(topic: str, otherwise: np.ndarray) -> np.ndarray:
+        return _newest_rows(rows[topic], stamps) if rows[topic] else otherwise
+
+    n = len(stamps)
+    return ExperimentRun(
+        time=stamps / NANOSECONDS,
+        position=odom[:, :3],
+        orientation=odom[:, 3:7],
+        velocity=odom[:, 7:],
+        pwm=pwm,
+        thrust=known('thrusters/state', np.full_like(pwm, np.nan)),
+        targets=known('controller/setpoints', np.full((n, len(QUANTITIES)), np.nan)),
+        joints=known('joint_states', np.zeros((n, 0))),
+    )
+
+
+_NUMBERS: dict[str, Callable[[Any], tuple[float, ...]]] = {
+    'odom': row_converter('odom', 'nav_msgs/msg/Odometry'),
+    'thrusters/pwm': lambda m: tuple(map(float, m.data)),
+    'thrusters/state': lambda m: tuple(map(float, m.effort)),
+    'controller/setpoints': lambda m: tuple(map(float, m.position)),
+    'joint_states': lambda m: tuple(map(float, m.position)),
+}
+
+
+def _columns(rows: list[tuple[int, tuple[float, ...]]]) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([s for s, _ in rows]), np.array([v for _, v in rows], float)
+
+
+def _newest_rows(rows: list[tuple[int, tuple[float, ...]]], stamp: np.ndarray) -> np.ndarray:
+    """Return the newest row (k,) at each stamp; before the first, the first."""
+    width = len(rows[0][1])
+    at, values = _columns([r for r in rows if len(r[1]) == width])
+    order = np.argsort(at, kind='stable')
+    newest = np.searchsorted(at[order], stamp, side='right') - 1
+    return np.asarray(values[order][np.maximum(newest, 0)])
+
+
+# Trim of a submerged vehicle: its attitude under weight and buoyancy alone.
+
+
+def trim_angles(
+    center_of_gravity: np.ndarray, center_of_buoyancy: np.ndarray
+) -> tuple[float, float]:
+    """Return roll and pitch in rad at which buoyancy acts straight above weight.
+
+    With b = B − G (3,) in the body frame (FLU) and Rᵀ ẑ along b: roll = atan2(b_y, b_z) and
+    pitch = atan2(−b_x, √(b_y² + b_z²)) (Fossen 2011, eq. 4.5, with no moment left).
+    """
+    x, y, z = np.subtract(center_of_buoyancy, center_of_gravity).tolist()
+    return math.atan2(y, z), math.atan2(-x, math.hypot(y, z))
+
+
+def balance_metrics(
+    center_of_gravity: np.ndarray,
+    center_of_buoyancy: np.ndarray,
+    roll: float,
+    pitch: float,
+    *,
+    mass: float,
+    volume: float,
+) -> dict[str, float]:
+    """Return what metrics.json holds of a vehicle that has come to rest at roll and pitch (rad).
+
+    Centres (3,) in the body frame, m; ``horizontal_m`` is the arm of the moment that is left, and
+    ``trim_*_deg`` the attitude that leaves none.
+    """
+    lever = np.subtract(center_of_buoyancy, center_of_gravity)
+    turned = rotation_matrix(quaternion_from_rpy(roll, pitch, 0.0)) @ lever
+    free_roll, free_pitch = trim_angles(center_of_gravity, center_of_buoyancy)
+    return {
+        'mass_kg': float(mass),
+        'volume_m3': float(volume),
+        'upright_vertical_m': float(lever[2]),
+        'upright_horizontal_m': float(np.hypot(lever[0], lever[1])),
+        'vertical_m': float(turned[2]),
+        'horizontal_m': float(np.hypot(turned[0], turned[1])),
+        'roll_deg': math.degrees(roll),
+        'pitch_deg': math.degrees(pitch),
+        'trim_roll_deg': math.degrees(free_roll),
+        'trim_pitch_deg': math.degrees(free_pitch),
+    }
+
+
+# Evaluates the run of an experiment: metrics, pictures and a report.
 
 PICTURES = ('pose.png', 'efforts.png', 'plan.png', 'speed.png', 'path.png', 'balance.png')
 """All that ``draw`` may make."""
@@ -40,7 +239,7 @@ class _Resting(NamedTuple):
     pitch: float
 
 
-def measure(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, Any]:
+def evaluate_run(experiment: Experiment, vehicle: Vehicle, run: ExperimentRun) -> dict[str, Any]:
     """Return the metrics of a run: nested, with numbers, None, texts and lists of them.
 
     ``track`` is None when no position was held or the set-point did not move, ``turn`` when there
@@ -71,24 +270,24 @@ def measure(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, Any
     }
 
 
-def _track(run: Run) -> dict[str, float] | None:
+def _track(run: ExperimentRun) -> dict[str, float] | None:
     goals = run.targets[:, :3]
     if np.isnan(goals[-1]).any():
         return None
-    first = _commanded(run)
+    first = _last_command_tick(run)
     if np.hypot(*(goals[-1, :2] - run.position[first, :2])) < 0.5:
         return None
-    return track(run.position[first:], run.position[first], goals[-1])
+    return track_error(run.position[first:], run.position[first], goals[-1])
 
 
-def _commanded(run: Run) -> int:
+def _last_command_tick(run: ExperimentRun) -> int:
     """Return the number of the tick at which the last position was commanded."""
     goals = run.targets[:, :3]
     others = np.flatnonzero(~np.all(np.abs(goals - goals[-1]) < 1e-9, axis=1))
     return int(others[-1]) + 1 if len(others) else 0
 
 
-def _turn(experiment: Experiment, run: Run) -> tuple[Turn | None, str]:
+def _turn(experiment: Experiment, run: ExperimentRun) -> tuple[SteadyTurn | None, str]:
     """Return the steady turn, or why there is none."""
     if experiment.analysis != 'turn':
         return None, ''
@@ -99,7 +298,7 @@ def _turn(experiment: Experiment, run: Run) -> tuple[Turn | None, str]:
             f'turn_from, {experiment.turn_from:g} s'
         )
     try:
-        return steady_turn(
+        return fit_steady_turn(
             run.time[late], run.position[late], run.map_velocity[late], run.rpy[late, 2]
         ), ''
     except ParameterError as error:  # no fault of the input: the vehicle did not turn
@@ -114,14 +313,14 @@ def _hull(vehicle: Vehicle) -> tuple[Inertia, Buoyancy]:
     return arm.body, arm.body_buoyancy
 
 
-def _balances(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, _Resting]:
+def _balances(experiment: Experiment, vehicle: Vehicle, run: ExperimentRun) -> dict[str, _Resting]:
     """Return the hull alone as it would lie, and the vehicle at the moments of an experiment.
 
     Raises:
         ParameterError: a moment after the end of the run.
     """
     inertia, buoyancy = _hull(vehicle)
-    level = trim(inertia.center_of_mass, buoyancy.center_of_volume)
+    level = trim_angles(inertia.center_of_mass, buoyancy.center_of_volume)
     result = {WITHOUT_ARM: _Resting(inertia, buoyancy, *level)}
     for name, time in experiment.moments or (('end', float(run.time[-1])),):
         i = int(np.searchsorted(run.time, time - 1e-9))
@@ -132,7 +331,7 @@ def _balances(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, _
             )
         then = vehicle
         if vehicle.manipulator is not None and run.joints.shape[1]:
-            then = posed(
+            then = pose_vehicle(
                 vehicle, link_poses(vehicle.manipulator, run.joints[i][: len(vehicle.manipulator)])
             )
         roll, pitch, _ = run.rpy[i].tolist()
@@ -141,7 +340,7 @@ def _balances(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, _
 
 
 def _balance(
-    experiment: Experiment, vehicle: Vehicle, run: Run
+    experiment: Experiment, vehicle: Vehicle, run: ExperimentRun
 ) -> dict[str, dict[str, float]] | None:
     if experiment.analysis != 'balance':
         return None
@@ -158,15 +357,19 @@ def _balance(
     }
 
 
-def draw(
-    folder: Path, experiment: Experiment, vehicle: Vehicle, run: Run, metrics: Mapping[str, Any]
+def draw_pictures(
+    folder: Path,
+    experiment: Experiment,
+    vehicle: Vehicle,
+    run: ExperimentRun,
+    metrics: Mapping[str, Any],
 ) -> list[Path]:
     """Draw the pictures that suit an experiment; return their files.
 
     Raises:
         RecordingError: a file cannot be written.
     """
-    from marine_sim_ros.analysis import figures
+    from marine_sim_ros.analysis import figures, path_figures
 
     title, window = f'{experiment.title}: {vehicle.name}', experiment.window
     size = _size(vehicle)
@@ -185,8 +388,8 @@ def draw(
     turn, _ = _turn(experiment, run)
     until = None
     if metrics['track'] is not None:  # the way there, not the stay
-        until = min(float(run.time[_commanded(run)]) + 20.0, float(run.time[-1]))
-    figures.plan_figure(
+        until = min(float(run.time[_last_command_tick(run)]) + 20.0, float(run.time[-1]))
+    path_figures.plan_figure(
         made[2],
         run.time,
         run.position,
@@ -209,7 +412,7 @@ def draw(
         )
     if turn is not None:
         made.append(folder / 'path.png')
-        figures.helix_figure(made[-1], run.time, run.position, turn, title=f'{title}, path')
+        path_figures.helix_figure(made[-1], run.time, run.position, turn, title=f'{title}, path')
     if experiment.analysis == 'balance':
         made.append(folder / 'balance.png')
         figures.balance_figure(made[-1], _cases(experiment, vehicle, run), title=title)
@@ -230,7 +433,7 @@ def _size(vehicle: Vehicle) -> tuple[float, float, float]:
     return 1.5 * side, side, side / 1.5
 
 
-def _cases(experiment: Experiment, vehicle: Vehicle, run: Run) -> list[Any]:
+def _cases(experiment: Experiment, vehicle: Vehicle, run: ExperimentRun) -> list[Any]:
     from marine_sim_ros.analysis.figures import Balance
 
     result = []
@@ -242,10 +445,10 @@ def _cases(experiment: Experiment, vehicle: Vehicle, run: Run) -> list[Any]:
     return result
 
 
-def report(
+def report_markdown(
     experiment: Experiment,
     metrics: Mapping[str, Any],
-    comparisons: Sequence[Comparison],
+    comparisons: Sequence[ComparedQuantity],
     pictures: Sequence[Path],
     *,
     facts: Mapping[str, str],
@@ -266,7 +469,7 @@ def report(
     if experiment.source:
         lines += [f'Source: {markdown_text(experiment.source)}.', '']
     lines += [
-        markdown(comparisons),
+        markdown_comparison(comparisons),
         '',
         f'Steady state: mean of the absolute error in the last {experiment.window:g} s. Settling '
         'and overshoot: towards the last set-point; see metrics.json for every axis.',

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Circles, helices and straight lines in what a vehicle swam, and what kinematics says of them."""
+"""Circles, helices and straight lines fitted to a path, and turn kinematics."""
 
 from __future__ import annotations
 
@@ -11,18 +11,26 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.series import checked_rows, checked_time
+from marine_sim_ros.bags.streams import check_rows, check_time
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 
-__all__ = ['Circle', 'Turn', 'fit_circle', 'helix_pitch', 'steady_turn', 'track', 'turning_radius']
+__all__ = [
+    'FittedCircle',
+    'SteadyTurn',
+    'fit_circle',
+    'fit_steady_turn',
+    'helix_pitch',
+    'track_error',
+    'turning_radius',
+]
 
 LEAST_ARC = math.pi / 2
 """rad; of less than a quarter of a turn, noise and drift decide the radius."""
 
 
 @dataclass(frozen=True)
-class Circle:
+class FittedCircle:
     """A circle in a plane; m.
 
     Attributes:
@@ -36,7 +44,7 @@ class Circle:
     residual: float
 
 
-def fit_circle(points: np.ndarray) -> Circle:
+def fit_circle(points: np.ndarray) -> FittedCircle:
     """Return the circle with the least sum of squared distances to points (n, 2), in m.
 
     The algebraic fit of Taubin (1991), as the singular vector of the centred, scaled points
@@ -51,7 +59,7 @@ def fit_circle(points: np.ndarray) -> Circle:
     points = np.asarray(points, float)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) < 3:
         raise ParameterError(f'circle: points of shape {points.shape}; expected (n, 2), n >= 3')
-    points = checked_rows('points', points, len(points), 2)
+    points = check_rows('points', points, len(points), 2)
     middle = points.mean(axis=0)
     scale = float(np.sqrt(np.mean(np.sum((points - middle) ** 2, axis=1))))
     if scale == 0:
@@ -68,7 +76,7 @@ def fit_circle(points: np.ndarray) -> Circle:
         raise ParameterError('circle: the points are on one line; expected some of a circle')
     residual = float(np.sqrt(np.mean(misses(found) ** 2)))
     x, y = (float(v) for v in middle + scale * np.array([a, b]))
-    return Circle((x, y), r * scale, residual * scale)
+    return FittedCircle((x, y), r * scale, residual * scale)
 
 
 def _taubin(q: np.ndarray) -> np.ndarray:
@@ -96,7 +104,7 @@ def helix_pitch(climb_rate: float, turn_rate: float) -> float:
 
 
 @dataclass(frozen=True)
-class Turn:
+class SteadyTurn:
     """A steady turn: what the path shows, and what its speeds say it should be.
 
     Attributes:
@@ -111,7 +119,7 @@ class Turn:
         kinematic_pitch: 2 π w / |r| of the mean climb and yaw rates, m.
     """
 
-    circle: Circle
+    circle: FittedCircle
     turn_rate: float
     turns: float
     pitch: float
@@ -148,9 +156,9 @@ def _per_cent(found: float, expected: float) -> float | None:
     return 100 * abs(found - expected) / abs(expected) if abs(expected) > 1e-6 else None
 
 
-def steady_turn(
+def fit_steady_turn(
     time: np.ndarray, position: np.ndarray, velocity: np.ndarray, yaw: np.ndarray
-) -> Turn:
+) -> SteadyTurn:
     """Return the steady turn in a stretch of a run; cut off how it began before.
 
     The path gives radius, turn rate and pitch (the slopes of polar angle over time, and of height
@@ -166,11 +174,11 @@ def steady_turn(
     Raises:
         ParameterError: wrong shapes, not finite, no circle, or less than a quarter of a turn.
     """
-    t = checked_time(time)
+    t = check_time(time)
     n = len(t)
-    p = checked_rows('position', position, n, 3)
-    v = checked_rows('velocity', velocity, n, 3)
-    heading = np.unwrap(checked_rows('yaw', np.reshape(yaw, (-1, 1)), n, 1)[:, 0])
+    p = check_rows('position', position, n, 3)
+    v = check_rows('velocity', velocity, n, 3)
+    heading = np.unwrap(check_rows('yaw', np.reshape(yaw, (-1, 1)), n, 1)[:, 0])
     circle = fit_circle(p[:, :2])
     angle = np.unwrap(np.arctan2(p[:, 1] - circle.center[1], p[:, 0] - circle.center[0]))
     arc = abs(float(angle[-1] - angle[0]))
@@ -182,7 +190,7 @@ def steady_turn(
         )
     speed = float(np.hypot(v[:, 0], v[:, 1]).mean())
     climb_rate = float(v[:, 2].mean())
-    return Turn(
+    return SteadyTurn(
         circle=circle,
         turn_rate=_slope(t, angle),
         turns=arc / (2 * math.pi),
@@ -201,7 +209,7 @@ def _slope(x: np.ndarray, y: np.ndarray) -> float:
     return float(dx @ (y - y.mean()) / (dx @ dx))
 
 
-def track(position: np.ndarray, start: np.ndarray, end: np.ndarray) -> dict[str, float]:
+def track_error(position: np.ndarray, start: np.ndarray, end: np.ndarray) -> dict[str, float]:
     """Return how far from the straight line from start to end (3,) a path (n, 3) went, m.
 
     The keys are ``cross_track_m``, the largest horizontal distance from the line's vertical
@@ -211,7 +219,7 @@ def track(position: np.ndarray, start: np.ndarray, end: np.ndarray) -> dict[str,
         ParameterError: start and end are above one another.
     """
     a, b = np.asarray(start, float), np.asarray(end, float)
-    p = checked_rows('position', position, len(position), 3)
+    p = check_rows('position', position, len(position), 3)
     along = b[:2] - a[:2]
     length = float(np.hypot(*along))
     if length < 1e-9:

@@ -1,7 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A companion computer beside ArduSub: what it says of itself, arming, external navigation.
+"""Companion computer beside ArduSub: status, external positions, DVL odometry.
+
+Under water they are those of a USBL; at the surface those of the vehicle's GPS receiver, if it
+has one. The autopilot wants five a second, so that a slower sensor's last position is repeated, as
+long as it is known.
 
 It also sets the parameters with which the firmware's own simulation makes what no JSON reply of
 ArduSub 4.5 can tell: the battery's voltage, and water in the enclosure.
@@ -9,17 +13,210 @@ ArduSub 4.5 can tell: the battery's voltage, and water in the enclosure.
 
 from __future__ import annotations
 
+import math
 import socket
 from dataclasses import dataclass, replace
 from math import cos, radians
 from typing import Any
 
-from marine_sim_ros.autopilot.fixes import Fix
-from marine_sim_ros.autopilot.odometry import Delta
-from marine_sim_ros.autopilot.packets import AHEAD
-from marine_sim_ros.core.extras import require
+import numpy as np
 
-__all__ = ['Companion', 'Status']
+from marine_sim_ros.autopilot.conventions import AHEAD, frd
+from marine_sim_ros.autopilot.instruments import Instruments
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.spatial import quaternion_product, rotation_matrix, rotation_vector
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.sensors.gps import geodetic
+from marine_sim_ros.sensors.partners import partner_of
+from marine_sim_ros.sensors.series import is_due
+
+__all__ = ['Companion', 'Delta', 'DeltaOdometry', 'Fix', 'Fixes', 'Status']
+
+
+# Positions that others tell an autopilot in a GPS receiver's place (GPS_INPUT).
+
+FIX_PERIOD = 200_000_000
+"""ns between two messages: an autopilot takes a receiver that is slower for an unhealthy one."""
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A position.
+
+    Attributes:
+        stamp: time at which it is told, ns.
+        latitude: degrees.
+        longitude: degrees.
+        altitude: m.
+        accuracy: horizontal standard deviation, m.
+    """
+
+    stamp: int
+    latitude: float
+    longitude: float
+    altitude: float
+    accuracy: float
+
+
+class Fixes:
+    """The positions of a vehicle's USBL and GPS receiver."""
+
+    def __init__(self, vehicle: Vehicle, instruments: Instruments) -> None:
+        """Find them among the instruments.
+
+        Raises:
+            ParameterError: the vehicle has no USBL.
+        """
+        if instruments.usbl is None:
+            raise ParameterError(
+                f'navigation is usbl, and {vehicle.name} has none; expected a <sensor '
+                'type="usbl">, as of a BlueROV2 with --set usbl:=true'
+            )
+        if carrier := partner_of(instruments.usbl.sensor):
+            raise ParameterError(
+                f'navigation is usbl, and the transceiver is on vehicle {carrier!r}; expected one '
+                'that is fixed in map, or another navigation'
+            )
+        self._usbl, self._receiver = instruments.usbl, instruments.receiver
+        self._before = -1
+
+    def at(self, stamp: int, state: State, environment: Environment) -> Fix | None:
+        """Return the position that is due at a stamp (ns); None: none is, or none is known.
+
+        Args:
+            stamp: time of the tick, ns, which the instruments have sensed.
+            state: state of the vehicle; of it, the transponder's lever arm takes the attitude.
+            environment: around it.
+        """
+        before, self._before = self._before, stamp
+        if not is_due(FIX_PERIOD, stamp, before):
+            return None
+        fix = self._received() or self._tracked(state, environment)
+        return None if fix is None else Fix(stamp, *fix)
+
+    def _received(self) -> tuple[float, float, float, float] | None:
+        """Return latitude, longitude, altitude and accuracy of the GPS receiver."""
+        if self._receiver is None or (readings := self._receiver.readings) is None:
+            return None
+        return _finite(readings['geodetic'], self._receiver.sensor.spec.horizontal_noise)
+
+    def _tracked(
+        self, state: State, environment: Environment
+    ) -> tuple[float, float, float, float] | None:
+        """Return the same of the USBL, moved to ``base_link``."""
+        if (readings := self._usbl.readings) is None:
+            return None
+        sensor = self._usbl.sensor
+        arm = rotation_matrix(state.orientation) @ sensor.position
+        away = float(readings['polar'][0]) * sensor.spec.bearing_noise
+        place = geodetic(environment.origin, readings['position'] - arm)
+        return _finite(place, math.hypot(sensor.spec.range_noise, away))
+
+
+def _finite(place: np.ndarray, accuracy: float) -> tuple[float, float, float, float] | None:
+    """Return the place and its accuracy; None: it is not known."""
+    if not np.all(np.isfinite(place)):
+        return None
+    latitude, longitude, altitude = np.asarray(place).tolist()
+    return latitude, longitude, altitude, accuracy
+
+
+# Dead reckoning between two messages, as a DVL tells an autopilot (VISION_POSITION_DELTA).
+
+ODOMETRY_PERIOD = 100_000_000
+"""ns between two messages of a velocity that is known at all times."""
+
+
+@dataclass(frozen=True)
+class Delta:
+    """How the vehicle moved.
+
+    Attributes:
+        stamp: end of the motion, ns.
+        duration: ns.
+        angle: rotation vector in FRD, rad.
+        position: in the body axes (FRD) at the start, m.
+    """
+
+    stamp: int
+    duration: int
+    angle: tuple[float, float, float]
+    position: tuple[float, float, float]
+
+
+class DeltaOdometry:
+    """Makes messages of velocities.
+
+    Of a DVL, one as each reading comes, as its driver sends it: the autopilot takes the way over
+    the duration for the velocity at the stamp, and to repeat a reading until the next one comes
+    would make that later by half a period. Of a velocity that is known at all times, the sum of
+    it over a period, in the body axes at its start.
+    """
+
+    def __init__(self) -> None:
+        """Start without a motion."""
+        self._start: tuple[int, np.ndarray] | None = None
+        self._last = 0
+        self._moved = np.zeros(3)
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._start = None
+
+    def add(
+        self, stamp: int, state: State, velocity: np.ndarray | None, came: int | None = None
+    ) -> Delta | None:
+        """Take the velocity of a tick; return the motion when it is due.
+
+        Args:
+            stamp: time of the tick, ns.
+            state: state of the vehicle; of it, only the attitude is used.
+            velocity: that was measured (3,), FLU, m/s; None: it was not, and what was summed is
+                forgotten.
+            came: stamp at which the reading of the velocity came, ns; None: it is known at all
+                times, and was this one since the tick before.
+        """
+        if came is not None:
+            return self._between(stamp, state, velocity, came)
+        if velocity is None or self._start is None or stamp <= self._last:
+            self._begin(stamp, state)
+            return None
+        start, attitude = self._start
+        dt, self._last = (stamp - self._last) * 1e-9, stamp
+        turned = quaternion_product(attitude * np.array([-1, -1, -1, 1]), state.orientation)
+        self._moved = self._moved + rotation_matrix(turned) @ velocity * dt
+        if stamp - start < ODOMETRY_PERIOD:
+            return None
+        angle = np.asarray(rotation_vector(attitude, state.orientation))
+        delta = Delta(stamp, stamp - start, frd(angle), frd(self._moved))
+        self._begin(stamp, state)
+        return delta
+
+    def _between(
+        self, stamp: int, state: State, velocity: np.ndarray | None, came: int
+    ) -> Delta | None:
+        """Return the motion since the reading before, by the velocity of a new one."""
+        if velocity is None:
+            self.forget()
+            return None
+        start = self._start
+        if start is not None and start[0] == came:
+            return None
+        self._begin(came, state)
+        if start is None or came < start[0]:  # no reading before, or the run was reset
+            return None
+        duration = came - start[0]
+        angle = np.asarray(rotation_vector(start[1], state.orientation))
+        return Delta(stamp, duration, frd(angle), frd(velocity * (duration * 1e-9)))
+
+    def _begin(self, stamp: int, state: State) -> None:
+        self._start, self._last, self._moved = (stamp, state.orientation), stamp, np.zeros(3)
+
+
+# A companion computer beside ArduSub: what it says of itself, arming, external navigation.
 
 COMPONENT = 197
 """MAV_COMP_ID_VISUAL_INERTIAL_ODOMETRY."""

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from marine_sim_ros.core.child_process import end_child
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.resources import resource_folder
+from marine_sim_ros.core.files import resource_folder
+from marine_sim_ros.core.processes import end_child
 
 __all__ = ['Firmware', 'FirmwareSettings', 'command_by_hand', 'find_firmware', 'parameter_files']
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an autopilot's own sensors read: the simulated IMU at its frames, the others at ticks.
+"""Instruments of an autopilot: readings of the simulated sensors, and of the battery.
 
 The IMU is a function of state, stamp and seed, so that its readings between two ticks need no
 messages. Every other sensor reads at its own rate, and is known when its message would have come.
@@ -9,22 +9,26 @@ messages. Every other sensor reads at its own rate, and is known when its messag
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
 
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.kinds import Fault
-from marine_sim_ros.faults.sensors import dropped, frozen, with_errors
+from marine_sim_ros.faults.fault_types import Fault
+from marine_sim_ros.faults.sensors import add_errors, dropout_mask, freeze_mask
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, Readings
 from marine_sim_ros.sensors.imu import specific_force
 from marine_sim_ros.sensors.sensor_model import SensorInputs
-from marine_sim_ros.sensors.series import SensorReader, disturbed
+from marine_sim_ros.sensors.series import SensorReader, disturb_readings, is_due
 
-__all__ = ['Instruments', 'LatestReading']
+__all__ = ['Instruments', 'LatestReading', 'SlowSupply']
+
+
+# What an autopilot's own sensors read: the simulated IMU at its frames, the others at ticks.
 
 MOST_RANGES = 6
 """Rangefinders of the interface."""
@@ -129,7 +133,7 @@ class Instruments:
         if self._inertial is None or not self._held(imu, stamp):
             inputs = SensorInputs.none(stamp * 1e-9)._replace(acceleration=acceleration)
             ideal: Readings = SENSORS['imu'].measure(imu, state, environment, inputs)
-            errors = disturbed if self._noise else _without_noise
+            errors = disturb_readings if self._noise else _without_noise
             self._inertial = errors(imu, ideal, stamp, self._seed, self.faults)
         force, rates = (self._inertial['linear_acceleration'], self._inertial['angular_velocity'])
         return imu.rotation @ np.asarray(force), imu.rotation @ np.asarray(rates)
@@ -137,7 +141,8 @@ class Instruments:
     def _held(self, imu: Sensor, stamp: int) -> bool:
         faults = self.faults
         return bool(faults) and bool(
-            frozen(faults, imu.name, stamp) or dropped(faults, imu.name, stamp, self._seed)
+            freeze_mask(faults, imu.name, stamp)
+            or dropout_mask(faults, imu.name, stamp, self._seed)
         )
 
     def ranges(self) -> tuple[float, ...]:
@@ -176,7 +181,7 @@ class Instruments:
 def _without_noise(
     sensor: Sensor, ideal: Readings, stamp: int, seed: int, faults: Sequence[Fault]
 ) -> Readings:
-    return with_errors(faults, sensor.name, ideal, stamp, seed)
+    return add_errors(faults, sensor.name, ideal, stamp, seed)
 
 
 def _distance(readings: Readings | None) -> float:
@@ -184,3 +189,38 @@ def _distance(readings: Readings | None) -> float:
     if readings is None:
         return NOTHING_TOLD
     return float(np.clip(readings['range'], 0.0, NOTHING_NEAR))
+
+
+# The battery, as often as an autopilot is told of it.
+
+STEP = 0.05
+"""V; a smaller change is not told."""
+
+
+class SlowSupply:
+    """Takes voltage and current of ticks; tells them once a second, half a second later.
+
+    By then the message has come on any machine, so that a run does not depend on how busy it is.
+    """
+
+    def __init__(self) -> None:
+        """Know none."""
+        self._before = -1
+        self._taken: tuple[int, float, float] | None = None
+        self._told = math.nan
+
+    def take(self, stamp: int, power: float, voltage: float) -> None:
+        """Take power (W) and voltage (V) of a tick (ns); NaN: nothing is wrong with the supply."""
+        before, self._before = self._before, stamp
+        if is_due(NANOSECONDS, stamp, before) and voltage > 0:
+            self._taken = stamp, voltage, power / voltage
+
+    def due(self, stamp: int) -> tuple[float, float] | None:
+        """Return voltage (V) and current (A) told at a tick (ns); None: they are as before."""
+        if self._taken is None or stamp < self._taken[0] + NANOSECONDS // 2:
+            return None
+        (_, voltage, current), self._taken = self._taken, None
+        if abs(voltage - self._told) < STEP:
+            return None
+        self._told = voltage
+        return voltage, current

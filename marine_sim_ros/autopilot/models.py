@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from marine_sim_ros.autopilot.channels import ELEMENT, read_element
+from marine_sim_ros.autopilot.channels import ARDUSUB_ELEMENT, read_element
 from marine_sim_ros.control.controller_model import ControllerModel
 
 __all__ = ['ARDUSUB']
@@ -14,7 +14,7 @@ ARDUSUB = ControllerModel(
     'ardusub',
     label='ArduSub',
     executable='ardusub',
-    element=ELEMENT,
+    element=ARDUSUB_ELEMENT,
     read_element=read_element,
     options=('ardusub', 'autopilot_instance', 'autopilot_address', 'ground_station', 'navigation'),
 )

@@ -26,7 +26,7 @@ from rosbags.interfaces import (
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from marine_sim_ros.bags.storage import BagReader, QoS, unwritable
+from marine_sim_ros.bags.storage import BagReader, QoS, write_error
 
 __all__ = ['STORAGE', 'RosbagsStorage']
 
@@ -35,13 +35,13 @@ METADATA_VERSION: Final = 9
 
 
 @lru_cache(maxsize=1)
-def _jazzy() -> Any:
+def _type_store() -> Any:
     return get_typestore(Stores.ROS2_JAZZY)
 
 
-def _known(message_type: str) -> bool:
+def _is_defined(message_type: str) -> bool:
     """Return whether a type is defined: by the library, or by a package that is installed."""
-    store = _jazzy()
+    store = _type_store()
     if message_type in store.fielddefs:
         return True
     package, _, name = message_type.split('/')
@@ -50,7 +50,7 @@ def _known(message_type: str) -> bool:
         if prefix and file.is_file():
             found = get_types_from_msg(file.read_text(encoding='utf-8'), message_type)
             within = (_names(kind) for _, kind in found[message_type][1])
-            if all(_known(other) for others in within for other in others):
+            if all(_is_defined(other) for others in within for other in others):
                 store.register(found)
                 return True
     return False
@@ -78,13 +78,13 @@ class RosbagsWriter:
             )
             self._writer.open()
         except Exception as error:
-            raise unwritable(path, error) from None
+            raise write_error(path, error) from None
 
     def add(self, topic: str, message_type: str, qos: QoS) -> None:
         """Announce a topic."""
-        _known(message_type)
+        _is_defined(message_type)
         self._connections[topic] = self._writer.add_connection(
-            topic, message_type, typestore=_jazzy(), offered_qos_profiles=[_profile(qos)]
+            topic, message_type, typestore=_type_store(), offered_qos_profiles=[_profile(qos)]
         )
 
     def write(self, topic: str, stamp: int, data: bytes) -> None:
@@ -95,14 +95,14 @@ class RosbagsWriter:
             self._writer.write(self._connections[topic], stamp, bytes(data))
         except OSError as error:
             self._broken = True
-            raise unwritable(self.path, error) from None
+            raise write_error(self.path, error) from None
 
     def close(self) -> None:
         """Finish the bag."""
         try:
             self._writer.close()
         except OSError as error:
-            raise unwritable(self.path, error) from None
+            raise write_error(self.path, error) from None
 
 
 def _profile(qos: QoS) -> Qos:
@@ -137,16 +137,16 @@ class RosbagsStorage:
 
     def knows(self, message_type: str) -> bool:
         """Return whether there are messages of a type."""
-        return _known(message_type)
+        return _is_defined(message_type)
 
     def message(self, message_type: str, /, **fields: Any) -> Any:
         """Return a new message."""
-        return _jazzy().types[message_type](**fields)
+        return _type_store().types[message_type](**fields)
 
     def fill(self, message_type: str, values: Mapping[str, Any]) -> Any:
         """Return a new message of values by name."""
         made = {}
-        for name, (node, kind) in _jazzy().fielddefs[message_type][1]:
+        for name, (node, kind) in _type_store().fielddefs[message_type][1]:
             value = values.get(name)
             if node is Nodetype.NAME and (value is None or isinstance(value, Mapping)):
                 value = self.fill(kind, value or {})
@@ -163,7 +163,7 @@ class RosbagsStorage:
 
     def serialize(self, message: Any, message_type: str) -> bytes:
         """Return a message as CDR."""
-        return bytes(_jazzy().serialize_cdr(message, message_type))
+        return bytes(_type_store().serialize_cdr(message, message_type))
 
 
 STORAGE = RosbagsStorage()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from marine_sim_ros.core.errors import RecordingError
-from marine_sim_ros.core.ros_distribution import ros_packages
+from marine_sim_ros.core.extras import ros_packages
 
 __all__ = [
     'STORAGES',
@@ -23,7 +23,7 @@ __all__ = [
     'Connection',
     'QoS',
     'storage',
-    'unwritable',
+    'write_error',
 ]
 
 STORAGES = {
@@ -159,7 +159,7 @@ def storage(purpose: str) -> BagStorage:
     )
 
 
-def unwritable(path: Path, error: Exception) -> RecordingError:
+def write_error(path: Path, error: Exception) -> RecordingError:
     """Return what to raise where a file of a recording cannot be written."""
     reason = getattr(error, 'strerror', None) or str(error)
     return RecordingError(f'{path}: cannot be written: {reason}; the recording ends here')

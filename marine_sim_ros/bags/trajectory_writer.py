@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.bags.manifest import Manifest
 from marine_sim_ros.bags.storage import BagStorage, BagWriter, QoS, storage
-from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.errors import RunError
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.model.arm.gripper import GRIPPER
-from marine_sim_ros.model.tether.tether import REEL
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.model.arm import GRIPPER
+from marine_sim_ros.model.tether import REEL
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, Readings, SensorTopic, needs_of
 from marine_sim_ros.sim.options import RunOptions
@@ -209,7 +209,7 @@ def write_parts(
         folder: a folder, made where it is missing.
         vehicle: the vehicle.
         settings: of the run.
-        parts: of :func:`marine_sim_ros.sim.simulation.simulated_blocks`.
+        parts: of :func:`marine_sim_ros.sim.simulation.simulate_blocks`.
         **more: joins the settings in the manifest.
 
     Raises:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Speed of runs that ArduSub steers, in lockstep at 400 frames a second, where it is installed."""
+"""Speed of runs that ArduSub steers in lockstep at 400 Hz."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from collections.abc import Callable
 import numpy as np
 
 from marine_sim_ros.autopilot.channels import channel_map
-from marine_sim_ros.autopilot.exchange import Exchange
 from marine_sim_ros.autopilot.firmware import Firmware, FirmwareSettings, find_firmware
 from marine_sim_ros.autopilot.instruments import Instruments
-from marine_sim_ros.autopilot.link import AutopilotLink
+from marine_sim_ros.autopilot.lockstep import AutopilotExchange, AutopilotLink
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
@@ -53,7 +52,7 @@ def times_real_time(program: str, vehicle: Vehicle, tick: Tick, seconds: float) 
     channels, environment, step = channel_map(vehicle), Environment(), round(DEFAULT_STEP * 1e9)
     link = AutopilotLink('127.0.0.1', 0, lambda text: None)
     instruments = Instruments(vehicle)
-    exchange = Exchange(link, instruments, RATE)
+    exchange = AutopilotExchange(link, instruments, RATE)
     home = (ORIGIN.latitude, ORIGIN.longitude)
     firmware = Firmware(
         program,
@@ -75,7 +74,7 @@ def times_real_time(program: str, vehicle: Vehicle, tick: Tick, seconds: float) 
         link.close()
 
 
-def _interpreted(vehicle: Vehicle) -> Tick:
+def _numpy_tick(vehicle: Vehicle) -> Tick:
     simulation = Simulation(vehicle, initial=START)
 
     def tick(pwm: np.ndarray) -> State:
@@ -85,15 +84,15 @@ def _interpreted(vehicle: Vehicle) -> Tick:
     return tick
 
 
-def _compiled(vehicle: Vehicle) -> Tick:
-    from marine_sim_ros.engine.stepper import Stepper, states_of
+def _compiled_tick(vehicle: Vehicle) -> Tick:
+    from marine_sim_ros.engine.stepper import Stepper, states_in_memory
 
     stepper = Stepper(vehicle, size=1, ticks=1, dt=DEFAULT_STEP)
     memory = [stepper.at_rest(START.position[None], START.orientation[None])]
 
     def tick(pwm: np.ndarray) -> State:
         memory[0] = stepper.step(memory[0], pwm[None])
-        return State(*(x[0] for x in states_of(memory[0])))
+        return State(*(x[0] for x in states_in_memory(memory[0])))
 
     return tick
 
@@ -115,10 +114,10 @@ def autopilot_rows(
         return
     vehicle = load_vehicle(VEHICLE)
     told = 'ArduSub at 400 Hz, {}: times real time{}'
-    loop = times_real_time(program, vehicle, _interpreted(vehicle), seconds)
+    loop = times_real_time(program, vehicle, _numpy_tick(vehicle), seconds)
     add(told.format('one process without ROS', ''), '.1f', loop)
     if importlib.util.find_spec('jax') is not None:
-        loop = times_real_time(program, vehicle, _compiled(vehicle), seconds)
+        loop = times_real_time(program, vehicle, _compiled_tick(vehicle), seconds)
         add(told.format('the same, compiled tick', ' (goal 5)'), '.1f', loop)
     for name, composed, goal in (('composed nodes', True, ' (goal 2)'), ('separate', False, '')):
         rate, _ = ticks_per_second(seconds, composed=composed, scenario='', autopilot='ardusub')

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What watching costs a run that goes as fast as it can: ticks/s, and who takes the processor."""
+"""Cost of watching a run: ticks per second, processor time and memory."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from statistics import median
 
 from rich.table import Table
 
-from marine_sim_ros.bench.odometer import Odometer
-from marine_sim_ros.bench.processes import cpu_seconds, resident
-from marine_sim_ros.console.page.client import cookie_of, opening_file
-from marine_sim_ros.console.page.tokens import write_token
-from marine_sim_ros.core.child_process import end_child
+from marine_sim_ros.bench.graph import Odometer
+from marine_sim_ros.bench.processes import cpu_seconds, resident_memory
+from marine_sim_ros.console.page.access import cookie_of, opening_file
+from marine_sim_ros.console.page.links import write_token
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.processes import end_child
 from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.sim.graph import describe
@@ -137,7 +137,7 @@ def _start_console(supervisor: Supervisor, options: RunOptions, folder: Path) ->
 
 
 @contextmanager
-def _watched(
+def _watch_graph(
     supervisor: Supervisor, odometer: Odometer, options: RunOptions, watcher: str
 ) -> Iterator[_Run]:
     """Have somebody watch a graph that runs."""
@@ -160,7 +160,7 @@ def _watched(
         yield run
 
 
-def _measured(run: _Run, seconds: float) -> dict[str, float]:
+def _measure_run(run: _Run, seconds: float) -> dict[str, float]:
     """Return what so many seconds of a run measure."""
     ticks, since = run.odometer.ticks(), time.monotonic()
     before, sent = run.of_each(cpu_seconds), run.frames[0]
@@ -191,8 +191,8 @@ def _round(order: Sequence[str], seconds: float, *, composed: bool) -> dict[str,
     found = {}
     with _graph(options, composed=composed) as (supervisor, odometer):
         for watcher in order:
-            with _watched(supervisor, odometer, options, watcher) as run:
-                found[watcher] = _measured(run, seconds)
+            with _watch_graph(supervisor, odometer, options, watcher) as run:
+                found[watcher] = _measure_run(run, seconds)
     return found
 
 
@@ -248,14 +248,14 @@ def print_console_memory(hours: float) -> None:
     )
     with (
         _graph(options, composed=True) as (supervisor, odometer),
-        _watched(supervisor, odometer, options, WATCHERS[3]) as run,
+        _watch_graph(supervisor, odometer, options, WATCHERS[3]) as run,
     ):
         print('simulated, min   wall, s   console, MB   browser, MB', flush=True)
         start, due = time.monotonic(), 0.0
         while due <= 3600.0 * hours:
             if (simulated := run.odometer.ticks() * step) < due:
                 continue
-            memory, wall = run.of_each(resident), time.monotonic() - start
+            memory, wall = run.of_each(resident_memory), time.monotonic() - start
             print(
                 f'{simulated / 60:14.1f} {wall:9.0f} {memory["console"]:13.1f} '
                 f'{memory["browser"]:13.1f}',

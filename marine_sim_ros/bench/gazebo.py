@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Speed of one vehicle in Gazebo: its own underwater plugins against forces from outside."""
+"""Speed of one vehicle in Gazebo: its own underwater plugins against external forces."""
 
 from __future__ import annotations
 
@@ -22,32 +22,123 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from marine_sim_ros.bench.plugins import command_topics, plugin_world
+from marine_sim_ros.bench.numpy_steps import BENCH_PWM
 from marine_sim_ros.bench.processes import cpu_seconds
-from marine_sim_ros.bench.steps import PWM
-from marine_sim_ros.core.child_process import end_child
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.core.ros_distribution import ros_packages
+from marine_sim_ros.core.extras import ros_packages
+from marine_sim_ros.core.processes import end_child
+from marine_sim_ros.core.state import step_nanoseconds
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.gazebo.bridge_file import bridge_command
-from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER
-from marine_sim_ros.gazebo.effort import exerted_wrench
-from marine_sim_ros.gazebo.installed import bridge_program, has_binding
-from marine_sim_ros.gazebo.kinematics import stepped_velocity
-from marine_sim_ros.gazebo.named_numbers import KIND, NumberWriter
-from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
-from marine_sim_ros.gazebo.server import GRACE, Correspondent, start_server, stop_server
+from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER, bridge_program, has_binding
+from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
+from marine_sim_ros.gazebo.named_numbers import MESSAGE_TYPE, NumberWriter
+from marine_sim_ros.gazebo.run_files import (
+    GazeboWorld,
+    bridge_command,
+    bridge_parameters,
+    write_run,
+)
+from marine_sim_ros.gazebo.server import GRACE, ServerConnection, start_server, stop_server
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
-from marine_sim_ros.gazebo.world import GazeboWorld
+from marine_sim_ros.model import xml
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.xml import Element
 from marine_sim_ros.ros.launching.supervisor import Supervisor
+from marine_sim_ros.sdf.elements import add_element, to_text
+from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
+from marine_sim_ros.sim.step import StepCommands, Stepping, advance, begin
 
-__all__ = ['Case', 'Speed', 'check_gazebo', 'gazebo_table', 'measure']
+__all__ = [
+    'GazeboCase',
+    'GazeboSpeed',
+    'check_gazebo',
+    'command_topics',
+    'gazebo_table',
+    'measure_case',
+    'plugin_world',
+]
+
+
+# A world in which Gazebo's own underwater plugins move a vehicle, to compare with.
+
+_WATER = 1000.0
+"""kg/m³."""
+_PROPELLER = 0.01
+"""kg; Gazebo's Thruster turns a link by a joint."""
+
+
+def _plugin(parent: Element, system: str) -> Element:
+    library = f'gz-sim-{system.lower()}-system'
+    return add_element(parent, 'plugin', filename=library, name=f'gz::sim::systems::{system}')
+
+
+def _add_thruster(model: Element, place: np.ndarray, axis: np.ndarray, joint: str) -> None:
+    name = f'{joint}_propeller'
+    link = add_element(model, 'link', name=name)
+    add_element(link, 'pose', [*place, 0, 0, 0])
+    inertial = add_element(link, 'inertial')
+    add_element(inertial, 'mass', _PROPELLER)
+    inertia = add_element(inertial, 'inertia')
+    for tag in ('ixx', 'iyy', 'izz'):
+        add_element(inertia, tag, 1e-5)
+    element = add_element(model, 'joint', name=joint, type='revolute')
+    add_element(element, 'parent', 'base_link')
+    add_element(element, 'child', name)
+    add_element(add_element(element, 'axis'), 'xyz', axis)
+    plugin = _plugin(model, 'Thruster')
+    add_element(plugin, 'namespace', model.get('name', ''))
+    add_element(plugin, 'joint_name', joint)
+    add_element(plugin, 'thrust_coefficient', 0.445)
+    add_element(plugin, 'propeller_diameter', 0.076)
+    add_element(plugin, 'fluid_density', _WATER)
+
+
+def _joints(vehicle: Vehicle) -> list[str]:
+    return [f'turn_{i}' for i in range(len(vehicle.thrusters))]
+
+
+def command_topics(made: GazeboWorld, vehicle: Vehicle) -> list[str]:
+    """Return the topics that each thruster's force (gz.msgs.Double, N) is asked for on."""
+    return [f'/model/{made.model}/joint/{joint}/cmd_thrust' for joint in _joints(vehicle)]
+
+
+def plugin_world(world: str, vehicle: Vehicle, *, step: float) -> GazeboWorld:
+    """Return a world with a vehicle under Buoyancy, Hydrodynamics and a Thruster for each.
+
+    Mass, added mass, shapes and the diagonals of both drag matrices are the vehicle's; a propeller
+    is 10 g.
+
+    Args:
+        world: text of an SDF world.
+        vehicle: vehicle to spawn, at 10 m depth.
+        step: physics step of the world, s.
+    """
+    root = xml.parse(world, 'the world')
+    model = xml.parse(sdf_model(vehicle).text, 'the vehicle').find('model')
+    place = root.find('world')
+    assert model is not None
+    assert place is not None
+    add_element(model, 'pose', [0, 0, -10, 0, 0, 0])
+    add_element(_plugin(place, 'Buoyancy'), 'uniform_fluid_density', _WATER)
+    drag = _plugin(model, 'Hydrodynamics')
+    add_element(drag, 'link_name', 'base_link')
+    for i, (force, velocity) in enumerate(zip('xyzkmn', 'UVWPQR', strict=True)):
+        add_element(drag, f'{force}{velocity}', -vehicle.damping.linear[i, i])
+        add_element(drag, f'{force}{velocity}abs{velocity}', -vehicle.damping.quadratic[i, i])
+    thrusters = vehicle.thrusters
+    rows = zip(thrusters.position, thrusters.axis, _joints(vehicle), strict=True)
+    for position, axis, joint in rows:
+        _add_thruster(model, position, axis, joint)
+    place.append(model)
+    name, label = place.get('name', ''), model.get('name', '')
+    return GazeboWorld(to_text(root), name, label, 'base_link', step_nanoseconds(step))
+
+
+# Speed of one vehicle in Gazebo: its own underwater plugins against forces from outside.
 
 VEHICLE = 'bluerov2'
 COEFFICIENTS = 'maker'
@@ -63,7 +154,7 @@ TRIES = 3
 
 
 @dataclass(frozen=True)
-class Case:
+class GazeboCase:
     """A way to give one vehicle its forces.
 
     Attributes:
@@ -96,19 +187,19 @@ _NAMES = {
 }
 CASES = (
     *(
-        Case(name, forces, step, step)
+        GazeboCase(name, forces, step, step)
         for step in (0.005, 0.001)
         for forces, name in _NAMES.items()
     ),
     *(
-        Case(_NAMES[forces], forces, 0.005, 0.001)
+        GazeboCase(_NAMES[forces], forces, 0.005, 0.001)
         for forces in ('compiled', 'process', 'composed')
     ),
 )
 
 
 @dataclass(frozen=True)
-class Speed:
+class GazeboSpeed:
     """What was measured.
 
     Attributes:
@@ -169,10 +260,12 @@ class _Steps:
             return self._count, self._at
 
 
-def _answer(correspondent: Correspondent, dt: float, step: float, stop: threading.Event) -> None:
+def _answer(
+    correspondent: ServerConnection, dt: float, step: float, stop: threading.Event
+) -> None:
     """Answer every state with the wrench of all forces, as gazebo_bridge and the nodes do."""
     vehicle, water = _vehicle(), Environment()
-    commands = Commands(np.full(len(vehicle.thrusters), PWM))
+    commands = StepCommands(np.full(len(vehicle.thrusters), BENCH_PWM))
     memory, stamp = None, -1
     while not stop.is_set():
         try:
@@ -190,10 +283,10 @@ def _answer(correspondent: Correspondent, dt: float, step: float, stop: threadin
 
 
 @contextmanager
-def _process(made: GazeboWorld, case: Case) -> Iterator[list[int]]:
+def _process(made: GazeboWorld, case: GazeboCase) -> Iterator[list[int]]:
     """Answer from a thread of this process, which has nothing else to do."""
     stop = threading.Event()
-    correspondent = Correspondent(made.model)
+    correspondent = ServerConnection(made.model)
     worker = threading.Thread(target=_answer, args=(correspondent, case.period, case.step, stop))
     worker.start()
     try:
@@ -206,7 +299,7 @@ def _process(made: GazeboWorld, case: Case) -> Iterator[list[int]]:
 
 @contextmanager
 def _nodes(
-    made: GazeboWorld, case: Case, options: RunOptions, folder: Path
+    made: GazeboWorld, case: GazeboCase, options: RunOptions, folder: Path
 ) -> Iterator[list[int]]:
     """Start ros_gz_bridge and the nodes."""
     program = bridge_program()
@@ -225,7 +318,7 @@ def _nodes(
         end_child(bridge, GRACE)
 
 
-def _world(case: Case, options: RunOptions, folder: Path) -> GazeboWorld:
+def _world(case: GazeboCase, options: RunOptions, folder: Path) -> GazeboWorld:
     """Write world.sdf and what belongs to it."""
     bare = sdf_world('bench', Environment(), step=case.step).text
     if case.forces == 'plugins':
@@ -236,14 +329,14 @@ def _world(case: Case, options: RunOptions, folder: Path) -> GazeboWorld:
     return write_run(options, folder, world=str(folder / 'bare.sdf'), delivery=_delivery(case))
 
 
-def _delivery(case: Case) -> str:
+def _delivery(case: GazeboCase) -> str:
     return COMPILED if case.forces.startswith(COMPILED) else IN_SERVER
 
 
 @contextmanager
-def _commands(made: GazeboWorld, case: Case) -> Iterator[list[int]]:
+def _commands(made: GazeboWorld, case: GazeboCase) -> Iterator[list[int]]:
     """Command the thrusters five times a second; the system waits for the first commands."""
-    pwm = np.full(len(load_vehicle(case.vehicle).thrusters), float(PWM))
+    pwm = np.full(len(load_vehicle(case.vehicle).thrusters), float(BENCH_PWM))
     writer = NumberWriter([('stamp', ()), ('pwm', pwm.shape)])
     node = binding('gz.transport').Node()
     publisher = node.advertise(f'/model/{made.model}/seat/commands', message('Bytes'))
@@ -251,7 +344,7 @@ def _commands(made: GazeboWorld, case: Case) -> Iterator[list[int]]:
 
     def send() -> None:
         while not stop.wait(0.2):
-            publisher.publish_raw(writer.write(np.zeros(1), pwm), KIND)
+            publisher.publish_raw(writer.write(np.zeros(1), pwm), MESSAGE_TYPE)
 
     worker = threading.Thread(target=send)
     worker.start()
@@ -277,7 +370,7 @@ def _plugins(made: GazeboWorld) -> Iterator[list[int]]:
     yield []
 
 
-def measure(case: Case, seconds: float) -> Speed:
+def measure_case(case: GazeboCase, seconds: float) -> GazeboSpeed:
     """Return the speed of one way over so many seconds of wall time.
 
     Raises:
@@ -315,15 +408,15 @@ def measure(case: Case, seconds: float) -> Speed:
         (before, since), used = steps.next(), cpu_seconds(pids)
         time.sleep(seconds)
         (after, until), spent = steps.next(), cpu_seconds(pids)
-        return Speed((after - before) / (until - since), (spent - used) / (after - before))
+        return GazeboSpeed((after - before) / (until - since), (spent - used) / (after - before))
 
 
-def _measured(case: Case, seconds: float) -> Speed:
+def _measure_with_retries(case: GazeboCase, seconds: float) -> GazeboSpeed:
     """Return the speed of one way, of the first of some starts that lives."""
     for _ in range(TRIES - 1):
         with suppress(MarineSimError):
-            return measure(case, seconds)
-    return measure(case, seconds)
+            return measure_case(case, seconds)
+    return measure_case(case, seconds)
 
 
 def gazebo_table(rounds: int, seconds: float) -> Table:
@@ -332,10 +425,10 @@ def gazebo_table(rounds: int, seconds: float) -> Table:
     Raises:
         MarineSimError: Gazebo makes no steps.
     """
-    found: dict[Case, list[Speed]] = {case: [] for case in CASES}
+    found: dict[GazeboCase, list[GazeboSpeed]] = {case: [] for case in CASES}
     for _ in range(rounds):
         for case in CASES:
-            found[case].append(_measured(case, seconds))
+            found[case].append(_measure_with_retries(case, seconds))
     table = Table(title=f'{VEHICLE} in Gazebo: median (minimum to maximum) of {rounds} rounds')
     for column in (
         'forces',

@@ -1,33 +1,242 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ticks a second of running graphs, and what each of their processes takes."""
+"""Speed, memory and start-up of running graphs, fleets and nodes."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import TracebackType
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray
+from nav_msgs.msg import Odometry
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+
 from marine_sim_ros.bench.autopilot import autopilot_rows
-from marine_sim_ros.bench.odometer import Odometer
-from marine_sim_ros.bench.processes import cpu_seconds, resident
-from marine_sim_ros.bench.sensors import EVERYTHING, IMAGE, NOTHING
+from marine_sim_ros.bench.numpy_steps import ALL_SENSORS, IMAGE_SENSOR, NO_SENSORS
+from marine_sim_ros.bench.processes import cpu_seconds, memory_of_each, resident_memory
+from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.processes import module_command
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.launching.installation import dds_profile
 from marine_sim_ros.ros.launching.supervisor import Supervisor
+from marine_sim_ros.sim.fleet import Fleet, FleetVehicle, fleet_runs
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
-__all__ = ['graph_rows', 'node_costs', 'sensor_graph_rows', 'ticks_per_second']
+__all__ = [
+    'Odometer',
+    'fleet_rows',
+    'graph_rows',
+    'node_costs',
+    'sensor_graph_rows',
+    'start_rows',
+    'ticks_per_second',
+]
 
-CLOSED = {'vehicle': 'investigator90', 'scenario': 'position_hold'}
+
+# Watches a run from outside: how many ticks have passed.
+
+BURST = 1000
+"""Reports that wait: those of a fleet's nodes come at once, nine for each vehicle."""
+
+
+class Odometer:
+    """Waits for the first odom, then counts through the state owner's reports.
+
+    The reports come once a second, so that watching costs the run nothing.
+    """
+
+    def __init__(self, namespace: str) -> None:
+        """Join the graph."""
+        import rclpy
+        from rclpy.signals import SignalHandlerOptions
+
+        from marine_sim_ros.ros.base.internals import log_words
+        from marine_sim_ros.ros.base.process import executor
+
+        os.environ.update(dds_profile())  # or it would hear of a run up to 3 s late
+        rclpy.init(args=log_words(), signal_handler_options=SignalHandlerOptions.NO)
+        self._name = f'{namespace}/dynamics'
+        self._odom_topic = f'{namespace}/odom'
+        self._node = rclpy.create_node('odometer')
+        self._reports: list[tuple[float, int]] = []
+        self._node.create_subscription(DiagnosticArray, '/diagnostics', self._take, BURST)
+        self._engine = executor()
+        self._engine.add_node(self._node)
+
+    def _take(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            values = {v.key: v.value for v in status.values}
+            if status.name == self._name and int(values.get('ticks', 0)):
+                self._reports.append((time.monotonic(), int(values['ticks'])))
+
+    def spin(self, seconds: float) -> None:
+        """Take reports for a while."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self._engine.spin_once(timeout_sec=0.02)
+
+    def wait(self, timeout: float) -> None:
+        """Wait for the first odom.
+
+        Raises:
+            MarineSimError: there is none in time.
+        """
+        first: list[Odometry] = []
+        subscription = self._node.create_subscription(
+            Odometry, self._odom_topic, first.append, topics.ODOM.qos
+        )
+        deadline = time.monotonic() + timeout
+        while not first:
+            self.spin(0.01)
+            if time.monotonic() > deadline:
+                raise MarineSimError(f'{self._odom_topic}: no message within {timeout:g} s')
+        self._node.destroy_subscription(subscription)
+
+    def hear(self, topic: str, kind: type) -> list[float]:
+        """Return a list that grows by the time (s) of each message of a topic, best effort."""
+        times: list[float] = []
+        quality = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+        self._node.create_subscription(
+            kind, topic, lambda _: times.append(time.monotonic()), quality
+        )
+        return times
+
+    def ticks(self) -> int:
+        """Wait for the next report and return its count."""
+        seen = len(self._reports)
+        deadline = time.monotonic() + 10
+        while len(self._reports) == seen and time.monotonic() < deadline:
+            self.spin(0.01)
+        if len(self._reports) == seen:
+            raise MarineSimError(f'{self._name}: no report of ticks within 10 s')
+        return self._reports[-1][1]
+
+    def __enter__(self) -> Odometer:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave the graph."""
+        import rclpy
+
+        self._engine.shutdown()  # else it keeps the node, and its place among 32 on this machine
+        self._node.destroy_node()
+        rclpy.try_shutdown()
+
+
+# What the command ``marine_sim run`` takes until its first odom.
+
+COMMAND = ('run', 'bluerov2', '--scenario', 'dive', '--duration', '100000', '--namespace', 'bench')
+SETTLED = 1.0
+"""s after the first odom, when memory is looked at."""
+_STARTED_TWICE = '_ROS_WHEELS_BOOTSTRAP_COMPLETE'
+"""Set where Python has found the libraries of wheels and started anew, as it does for a user."""
+
+
+def start_rows(add: Callable[[str, str, float], None]) -> None:
+    """Measure a start in separate processes and a composed one.
+
+    Args:
+        add: takes name, format and value of a measurement.
+    """
+    environment = {name: text for name, text in os.environ.items() if name != _STARTED_TWICE}
+    for kind, words, goal in (('separate processes', (), 1.5), ('composed', ('--composed',), 0.4)):
+        with Odometer('/bench') as odometer:
+            start = time.monotonic()
+            process = subprocess.Popen(
+                module_command('marine_sim_ros.tools.main', *COMMAND, *words),
+                env=environment,
+                stdout=subprocess.DEVNULL,
+            )
+            try:
+                odometer.wait(60.0)
+                clock, used = time.monotonic() - start, cpu_seconds([process.pid])
+                time.sleep(SETTLED)
+                memory = memory_of_each(process.pid)
+            finally:
+                process.terminate()
+                process.wait()
+        add(f'start, {kind}: to the first odom, s (goal {goal})', '.2f', clock)
+        add(f'start, {kind}: CPU of all processes until then, s', '.2f', used)
+        add(f'start, {kind}: memory of a node, MB', '.0f', max(held for held, _ in memory))
+        add(f'start, {kind}: the same, shared pages divided', '.0f', max(own for _, own in memory))
+
+
+# What a vehicle of a composed fleet costs, against the number of vehicles.
+
+NUMBERS = (1, 5, 20)
+SPACING = 3.0
+"""m."""
+FLEET_SCENARIO = 'survey'
+"""Ten minutes in which the controller always has something to do."""
+REAL_TIME = 200.0
+"""ticks/s."""
+
+
+def _cost(seconds: float, count: int, engine: str) -> tuple[float, float]:
+    """Return the processor time of a tick of one vehicle (s) and the memory of the fleet (MB)."""
+    vehicles = tuple(
+        FleetVehicle(
+            f'bench_{i}', 'bluerov2', scenario=FLEET_SCENARIO, position=(i * SPACING, 0, -5)
+        )
+        for i in range(count)
+    )
+    common = RunOptions(real_time_factor=0.0, duration=1e5, engine=engine)
+    first, *followers = fleet_runs(Fleet(vehicles), common)
+    supervisor = Supervisor()
+    supervisor.start_run(first, [], composed=True, followers=followers)
+    try:
+        with Odometer('/bench_0') as odometer:
+            odometer.wait(120.0)
+            pids = [process.pid for process in supervisor.processes.values()]
+            time.sleep(1.0)
+            before, used = odometer.ticks(), cpu_seconds(pids)
+            odometer.spin(seconds)
+            ticks = max(odometer.ticks() - before, 1)  # of all, as they share one time
+            return (cpu_seconds(pids) - used) / ticks / count, resident_memory(pids)
+    finally:
+        supervisor.stop()
+
+
+def fleet_rows(
+    add: Callable[[str, str, float], None], seconds: float, numbers: Sequence[int] = NUMBERS
+) -> None:
+    """Measure composed fleets of BlueROV2s in closed loop, with their sensors, at full speed.
+
+    Args:
+        add: takes name, format and value of a measurement.
+        seconds: time of each measurement, s.
+        numbers: numbers of vehicles.
+    """
+    for engine in ('numpy', 'jax') if find_spec('jax') else ('numpy',):
+        for count in numbers:
+            name = f'composed fleet of {count}, {engine}'
+            cost, memory = _cost(seconds, count, engine)
+            add(f'{name}: CPU of a tick of a vehicle, ms', '.3f', 1e3 * cost)
+            add(f'{name}: vehicles in real time on a core', '.1f', 1 / (cost * REAL_TIME))
+            add(f'{name}: memory, MB', '.0f', memory)
+
+
+# Ticks a second of running graphs, and what each of their processes takes.
+
+CLOSED_LOOP_RUN = {'vehicle': 'investigator90', 'scenario': 'position_hold'}
 SEA = 'moderate_sea'
 CAMERA_WARM_UP = 8.0
 """s, in which shaders are compiled."""
-REAL_TIME = 200.0
-"""ticks/s."""
 
 
 def ticks_per_second(
@@ -71,7 +280,7 @@ def node_costs(seconds: float) -> dict[str, tuple[float, float]]:
         before = {name: cpu_seconds([pid]) for name, pid in pids.items()}
         time.sleep(seconds)
         return {
-            name: ((cpu_seconds([pid]) - before[name]) / seconds, resident([pid]))
+            name: ((cpu_seconds([pid]) - before[name]) / seconds, resident_memory([pid]))
             for name, pid in pids.items()
         }
     finally:
@@ -82,7 +291,7 @@ def _arguments(values: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f'{name}:={value}' for name, value in values.items())
 
 
-def _share(without: float, beside: float) -> float:
+def _core_percent(without: float, beside: float) -> float:
     """Return what more takes at real time, % of a core, of CPU seconds per tick."""
     return 100 * REAL_TIME * (beside - without)
 
@@ -107,16 +316,20 @@ def sensor_graph_rows(add: Add, seconds: float) -> None:
     """
     used = []
     for name, arguments in (
-        ('composed, bluerov2 over sand without sensors', NOTHING),
-        ('the same with all sensors but imaging sonar and camera', EVERYTHING),
-        ('the same with the imaging sonar', {**EVERYTHING, IMAGE: 'true'}),
+        ('composed, bluerov2 over sand without sensors', NO_SENSORS),
+        ('the same with all sensors but imaging sonar and camera', ALL_SENSORS),
+        ('the same with the imaging sonar', {**ALL_SENSORS, IMAGE_SENSOR: 'true'}),
     ):
         kind = {'environment': 'shallow_sand', 'vehicle_arguments': _arguments(arguments)}
         used.append(_row(add, seconds, name, composed=True, synchronous=True, **kind)[1])
     bare, seen, image = used
-    add('sensors at 200 ticks/s, composed: CPU, % of a core (goal 33)', '.1f', _share(bare, seen))
-    add('imaging sonar beside them: CPU, % of a core', '.1f', _share(seen, image))
-    add('the whole run with them: CPU, % of a core (goal 100)', '.1f', _share(0.0, image))
+    add(
+        'sensors at 200 ticks/s, composed: CPU, % of a core (goal 33)',
+        '.1f',
+        _core_percent(bare, seen),
+    )
+    add('imaging sonar beside them: CPU, % of a core', '.1f', _core_percent(seen, image))
+    add('the whole run with them: CPU, % of a core (goal 100)', '.1f', _core_percent(0.0, image))
 
 
 def camera_graph_rows(add: Add, seconds: float) -> None:
@@ -189,10 +402,10 @@ def graph_rows(add: Add, seconds: float, *, hull: str) -> None:
         graph('separate, bluerov2 with 2,112 triangles', vehicle=str(path))
     graph('separate, surface_vessel in a sea', vehicle='surface_vessel', environment=SEA)
     graph('separate, bluerov2 in a pool', environment='pool')
-    graph('separate, investigator90 in closed loop', **CLOSED)
-    graph('composed, investigator90 in closed loop', composed=True, **CLOSED)
+    graph('separate, investigator90 in closed loop', **CLOSED_LOOP_RUN)
+    graph('composed, investigator90 in closed loop', composed=True, **CLOSED_LOOP_RUN)
     if find_spec('jax'):
-        graph('the same, compiled', composed=True, engine='jax', **CLOSED)
+        graph('the same, compiled', composed=True, engine='jax', **CLOSED_LOOP_RUN)
     sensor_graph_rows(add, seconds)
     autopilot_rows(add, seconds, ticks_per_second)
     add('ratio graph / null graph (goal 0.75)', '.2f', full / null)

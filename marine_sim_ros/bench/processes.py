@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What processes take of a machine, those that they have started included."""
+"""Processor time and memory of processes and their descendants."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from marine_sim_ros.core.extras import require
 
-__all__ = ['cpu_seconds', 'memory_of_each', 'resident']
+__all__ = ['cpu_seconds', 'memory_of_each', 'resident_memory']
 
 
 def _sum(pids: Iterable[int], number: Callable[[Any], float]) -> float:
@@ -39,7 +39,7 @@ def cpu_seconds(pids: Iterable[int]) -> float:
     return _sum(pids, used)
 
 
-def resident(pids: Iterable[int]) -> float:
+def resident_memory(pids: Iterable[int]) -> float:
     """Return the memory that processes hold, MB."""
     return _sum(pids, lambda process: process.memory_info().rss / 1e6)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A bag at any time, without reading it whole: what a page shows while its slider moves."""
+"""Contents of a bag at any time, sensors included, for a page with a time slider."""
 
 from __future__ import annotations
 
@@ -13,26 +13,111 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.bags.description import described_environment, described_vehicle
-from marine_sim_ros.analysis.bags.manifest import recorded_parameters
-from marine_sim_ros.analysis.bags.mapping import check_maps, vehicles_of
-from marine_sim_ros.analysis.bags.metrics import bag_metrics, vehicle_metrics
-from marine_sim_ros.analysis.bags.reading import Bag, bag_path, damage_in_one_line, opened, read
-from marine_sim_ros.analysis.bags.roles import SHOWN, accepted, numbers_of
-from marine_sim_ros.analysis.bags.streams import HOLD
-from marine_sim_ros.analysis.bags.vehicle import ODOM, Channel, VehicleRecord
-from marine_sim_ros.console.palette import force_colours
-from marine_sim_ros.console.replay_sensors import ReplayedSensors
-from marine_sim_ros.console.scene_visuals import scene_visuals
-from marine_sim_ros.console.telemetry import telemetry_frame, wrench_names
-from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
+from marine_sim_ros.bags.description import described_environment, described_vehicle
+from marine_sim_ros.bags.manifest import recorded_parameters
+from marine_sim_ros.bags.metrics import bag_metrics, vehicle_metrics
+from marine_sim_ros.bags.reading import Bag, bag_path, damage_as_error, open_bag, read_bag
+from marine_sim_ros.bags.roles import DISPLAY_TOPICS, accepted_types, row_converter
+from marine_sim_ros.bags.streams import HOLD
+from marine_sim_ros.bags.vehicle_record import (
+    ODOM_QUANTITIES,
+    Channel,
+    VehicleRecord,
+    check_maps,
+    vehicles_of,
+)
+from marine_sim_ros.console.sensor_rows import SensorRow, SensorRows
+from marine_sim_ros.console.telemetry import force_colours, telemetry_frame, wrench_names
+from marine_sim_ros.console.visuals import scene_visuals, vehicle_visuals
 from marine_sim_ros.core.errors import MarineSimError, RecordingError
-from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import NANOSECONDS, header_stamp
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.library import load_vehicle, vehicle_names, vehicle_path
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.sensors import SENSORS, SensorTopic
 
-__all__ = ['Replay']
+__all__ = ['Replay', 'ReplayedSensors']
+
+
+# The sensors of a bag at any time: what a page of a running graph would show of them then.
+
+WINDOW = (4.0, 7.0)
+"""s, and periods of the sensor, before a time in which its messages count: whichever is longer.
+Older ones are those of a silent sensor."""
+
+
+class ReplayedSensors:
+    """The sensors of a vehicle of which a bag has a topic."""
+
+    def __init__(self, reader: Any, vehicle: Vehicle, namespace: str) -> None:
+        """Find the topics.
+
+        Args:
+            reader: opened bag (rosbags AnyReader); who calls sees to it that one thread reads.
+            vehicle: the vehicle.
+            namespace: of its topics, without slashes around it.
+        """
+        self._reader = reader
+        types = {c.topic: c.msgtype for c in reader.connections}
+        self._known: list[tuple[Sensor, dict[str, SensorTopic]]] = []
+        for sensor in vehicle.sensors:
+            told = {
+                f'/{namespace}/{sensor.name}/{topic.name}': topic
+                for topic in SENSORS[sensor.kind].topics_of(sensor)
+            }
+            here = {full: topic for full, topic in told.items() if types.get(full) == topic.type}
+            if here:
+                self._known.append((sensor, here))
+
+    def _fresh(self) -> SensorRows:
+        return SensorRows((sensor, topics.values()) for sensor, topics in self._known)
+
+    def scenery(self) -> list[dict[str, Any]]:
+        """Return what stays the same of each sensor; JSON."""
+        return self._fresh().scenery()
+
+    def look(self, stop: int, now: float) -> tuple[list[dict[str, Any]], Mapping[str, bytes]]:
+        """Return rows (JSON) and pictures of the sensors at a time.
+
+        Args:
+            stop: receipt of the last message that counts, ns.
+            now: stamp of the run then, s.
+        """
+        rows = self._fresh()
+        for row, (sensor, topics) in zip(rows.rows, self._known, strict=True):
+            window = max(WINDOW[0], WINDOW[1] * sensor.period / NANOSECONDS)
+            window += sensor.latency / NANOSECONDS
+            self._take(row, topics, stop, round(window * NANOSECONDS), now)
+        frame = rows.frame(now, since=now - 2 * WINDOW[0])
+        for drawing in (told['drawing'] for told in frame):
+            if drawing and 'serial' in drawing:  # of a picture at no other time
+                drawing['serial'] *= stop // 1_000_000
+        return frame, rows.pictures()
+
+    def _take(
+        self, row: SensorRow, topics: Mapping[str, SensorTopic], stop: int, window: int, now: float
+    ) -> None:
+        wanted = {full: t.name for full, t in topics.items() if t.name in row.wanted}
+        connections = [c for c in self._reader.connections if c.topic in wanted]
+        found: dict[str, list[tuple[Any, int, bytes]]] = {}
+        for connection, receipt, data in self._reader.messages(
+            connections, start=stop - window, stop=stop + 1
+        ):
+            found.setdefault(connection.topic, []).append((connection, receipt, data))
+        for full, messages in found.items():
+            stamped = not topics[full].type.startswith('std_msgs/')
+            stamps = [
+                header_stamp(data) / NANOSECONDS
+                if stamped
+                else now - (stop - receipt) / NANOSECONDS
+                for _, receipt, data in messages
+            ]
+            name = wanted[full]
+            shown = messages if row.wanted[name] else messages[-1:]
+            row.take(name, stamps, [self._reader.deserialize(d, c.msgtype) for c, _, d in shown])
+
+
+# A bag at any time, without reading it whole: what a page shows while its slider moves.
 
 REACH = (0.1, 1.0, 10.0)
 """s; so far back the newest message of a topic is looked for, one after the other."""
@@ -116,9 +201,9 @@ class Replay:
         self._text, self._maps = text, maps or {}
         path = bag_path(text)
         self._stack = ExitStack()
-        self._reader = self._stack.enter_context(opened(path, text))
+        self._reader = self._stack.enter_context(open_bag(path, text))
         self._lock = threading.Lock()
-        with damage_in_one_line(text):
+        with damage_as_error(text):
             self._open(text, path, vehicle, environment, namespace)
 
     def _open(self, text: str, path: Path, vehicle: str, environment: str, namespace: str) -> None:
@@ -132,7 +217,7 @@ class Replay:
         around = described_environment(settings, environment)
         self._weight = self.vehicle.inertia.mass * (around.gravity or STANDARD_GRAVITY)
         self._topics = {
-            c.topic: (c.name, numbers_of(c.role, c.type)) for c in record.channels.values()
+            c.topic: (c.name, row_converter(c.role, c.type)) for c in record.channels.values()
         } | self._shown()
         self._connections = [c for c in self._reader.connections if c.topic in self._topics]
         self._zero = self._first_stamp()
@@ -165,11 +250,12 @@ class Replay:
 
     def _shown(self) -> dict[str, tuple[str, Callable[[Any], Any]]]:
         """Return name and reader by topic of what a page shows beside the channels."""
-        ours = {f'{self.name}/{name}': name for name in SHOWN}
+        ours = {f'{self.name}/{name}': name for name in DISPLAY_TOPICS}
         return {
-            c.topic: (name, numbers_of(SHOWN[name], c.msgtype))
+            c.topic: (name, row_converter(DISPLAY_TOPICS[name], c.msgtype))
             for c in self._reader.connections
-            if (name := ours.get(c.topic.lstrip('/'))) and c.msgtype in accepted(SHOWN[name])
+            if (name := ours.get(c.topic.lstrip('/')))
+            and c.msgtype in accepted_types(DISPLAY_TOPICS[name])
         }
 
     def _first_stamp(self) -> float:
@@ -197,7 +283,7 @@ class Replay:
             self.progress = share
 
         try:
-            self.bag = read(self._text, maps=self._maps, rows=self._sink, progress=told)
+            self.bag = read_bag(self._text, maps=self._maps, rows=self._sink, progress=told)
         except MarineSimError as error:
             self.failed = str(error)
         self.progress = 1.0
@@ -216,7 +302,7 @@ class Replay:
             RecordingError: the bag is damaged there.
         """
         now = self.telemetry_frame(time)['time'] + self._zero
-        with self._lock, damage_in_one_line(self._text):
+        with self._lock, damage_as_error(self._text):
             rows, pictures = self._sensors.look(self._receipt(time), now)
         self._pictures = (time, pictures)
         return rows
@@ -235,7 +321,7 @@ class Replay:
         Raises:
             RecordingError: the bag is damaged there.
         """
-        with damage_in_one_line(self._text):
+        with damage_as_error(self._text):
             return self._frame(time)
 
     def _frame(self, time: float) -> dict[str, Any]:
@@ -331,7 +417,9 @@ def _newest(series: Any, time: float) -> list[float | None]:
 
 
 def _past(time: float, row: np.ndarray, goals: list[float | None]) -> dict[str, Any]:
-    values = {n: float(v) if np.isfinite(v) else None for n, v in zip(ODOM, row, strict=True)}
+    values = {
+        n: float(v) if np.isfinite(v) else None for n, v in zip(ODOM_QUANTITIES, row, strict=True)
+    }
 
     def some(*names: str) -> list[float | None]:
         return [values[n] for n in names]

@@ -1,33 +1,105 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a page may ask for; nothing it sends is believed before it is checked here."""
+"""Requests of a page, checked; control lease; session between node and pages."""
 
 from __future__ import annotations
 
 import math
+import threading
+from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.control.pilot import OUTPUTS, SWITCHES
+from marine_sim_ros.control.controllability import BODY_AXES
+from marine_sim_ros.control.pilot import OUTPUT_MODES, SWITCHES
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.yaml_file import YamlReader
-from marine_sim_ros.faults.kinds import KINDS, Fault
+from marine_sim_ros.faults.fault_types import FAULT_TYPES, Fault
 from marine_sim_ros.faults.reading import read_fault
 
 __all__ = [
+    'ControlLease',
     'FREE_FOR_ALL',
+    'LEASE_TIMEOUT',
+    'LOST',
     'OF_WATCHERS',
+    'OPERATOR_TIMEOUT',
+    'OperatorInput',
     'REQUESTS',
+    'Request',
     'STEERING',
     'STOPS',
-    'OperatorInput',
-    'Request',
+    'Session',
+    'is_expired',
+    'is_silent',
+    'leave_lease',
     'parse_request',
+    'renew_lease',
+    'take_lease',
 ]
+
+
+# Control lease: one page steers, the others watch.
+
+OPERATOR_TIMEOUT = 0.7
+"""s of wall time that the operator's page may be silent until the thrusters are neutral."""
+LEASE_TIMEOUT = 10.0
+"""s of wall time that the operator's page may be silent until it loses control."""
+
+
+@dataclass(frozen=True)
+class ControlLease:
+    """The page that steers.
+
+    Attributes:
+        page: page of the operator; empty: none.
+        name: name of the operator, as other pages show it.
+        heard: wall time of the page's last message, s.
+    """
+
+    page: str = ''
+    name: str = ''
+    heard: float = 0.0
+
+
+def take_lease(
+    lease: ControlLease, page: str, name: str, now: float, *, over: bool = False
+) -> ControlLease:
+    """Return the lease after a page requested it; ``over`` takes it from another one."""
+    if lease.page in ('', page) or over:
+        return ControlLease(page, name, now)
+    return lease
+
+
+def leave_lease(lease: ControlLease, page: str) -> ControlLease:
+    """Return the lease after a page gave it up, which only its holder can."""
+    return ControlLease() if page == lease.page else lease
+
+
+def renew_lease(lease: ControlLease, page: str, now: float) -> ControlLease:
+    """Return the lease after a message of a page."""
+    return replace(lease, heard=now) if page and page == lease.page else lease
+
+
+def is_silent(lease: ControlLease, now: float, timeout: float = OPERATOR_TIMEOUT) -> bool:
+    """Return whether the operator's page has been silent for more than a timeout (s)."""
+    return bool(lease.page) and now - lease.heard > timeout
+
+
+def is_expired(
+    lease: ControlLease,
+    now: float,
+    timeout: float = LEASE_TIMEOUT,
+    operator_timeout: float = OPERATOR_TIMEOUT,
+) -> bool:
+    """Return whether the operator's page has lost control: never before it counts as silent."""
+    return is_silent(lease, now, max(timeout, operator_timeout))
+
+
+# What a page may ask for; nothing it sends is believed before it is checked here.
 
 FARTHEST = 1e5
 """m; nothing that is wanted is farther away."""
@@ -133,9 +205,9 @@ def _one_of(*names: str) -> Callable[[Any], str]:
 
 def _hands(value: Any) -> OperatorInput:
     held = _object(value)
-    sticks = _list(held.get('sticks', []), len(AXES))
-    if len(sticks) != len(AXES):
-        raise ParameterError(f'has {len(sticks)} efforts; expected {len(AXES)}')
+    sticks = _list(held.get('sticks', []), len(BODY_AXES))
+    if len(sticks) != len(BODY_AXES):
+        raise ParameterError(f'has {len(sticks)} efforts; expected {len(BODY_AXES)}')
     return OperatorInput(
         tuple(_number(x, -1.0, 1.0) for x in sticks),
         _one_of('', 'xbox', 'thrustmaster_t16000m')(held.get('gamepad', '')),
@@ -199,7 +271,7 @@ def _mend(value: Any) -> tuple[str, str]:
     """Return kind, and thruster or sensor, of a fault that is to end; empty ones: all."""
     wanted = {} if value is None else _object(value)
     whose = wanted.get('thruster', wanted.get('sensor', ''))
-    return _one_of('', *KINDS)(wanted.get('kind', '')), _text(whose)
+    return _one_of('', *FAULT_TYPES)(wanted.get('kind', '')), _text(whose)
 
 
 REQUESTS: dict[str, Callable[[Any], Any]] = {
@@ -210,7 +282,7 @@ REQUESTS: dict[str, Callable[[Any], Any]] = {
     'alive': lambda value: _number(value, 0.0, math.inf),  # s that its script had no turn
     'hands': _hands,
     'stop': _nothing,
-    'output': _one_of(*OUTPUTS),
+    'output': _one_of(*OUTPUT_MODES),
     'gain': lambda value: _number(value, 0.0, 1.0),
     'switch': _switch,
     'target': _target,
@@ -250,3 +322,87 @@ def parse_request(data: Any) -> Request:
         return Request(kind, REQUESTS[kind](data.get('value')))
     except ParameterError as error:
         raise ParameterError(f'{kind}: {error}') from None
+
+
+# Meeting point of a node and the pages of its console: neither waits for the other.
+
+HISTORY = 3000
+"""Moments that a page that comes late is given: five minutes at ten a second."""
+WAITING, OF_PAGE = 1000, 200
+"""Requests that may wait, of all pages and of one; more are refused, but never STOP."""
+LOST = 'lost'
+"""Kind of the request that stands for a page that went away."""
+
+
+@dataclass
+class Session:
+    """A running graph as its pages see it.
+
+    Every attribute is replaced as a whole, so that either side may read at any time.
+
+    Attributes:
+        scenery: constant data: vehicle visuals, scene visuals, limits.
+        frame: newest telemetry frame, with the state of the controls.
+        lease: lease of the page that has control.
+        history: recent telemetry frames, for curves and path.
+        pictures: newest pictures of sonars, by the sensor's name, for who looks at sensors.
+        videos: number and JPEG of the newest pictures of cameras that are watched, by name.
+        watched: names of the cameras that pages show, one for each page.
+        ended: what pages tell of a run that ends; empty: it goes on.
+    """
+
+    scenery: dict[str, Any]
+    frame: dict[str, Any] = field(default_factory=dict)
+    lease: ControlLease = field(default_factory=ControlLease)
+    history: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=HISTORY))
+    pictures: dict[str, bytes] = field(default_factory=dict)
+    videos: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    watched: tuple[str, ...] = ()
+    ended: str = ''
+    _inbox: list[tuple[str, Request]] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def refuse(self, data: Any, page: str, *, steers: bool = True) -> str:
+        """Take a request of a page for the node; return why not, or nothing.
+
+        STOP is never refused: it passes all that waits, and voids what its page steered before.
+
+        Args:
+            data: what the page sent.
+            page: its name.
+            steers: whether the page has the right to steer, or only watches.
+
+        Raises:
+            ParameterError: it is no request.
+        """
+        request = parse_request(data)
+        if not steers and request.kind not in OF_WATCHERS:
+            return f'{request.kind}: this page only watches; open the link that steers'
+        with self._lock:
+            if request in STOPS:
+                rest = [(p, r) for p, r in self._inbox if p != page or not _void(r)]
+                self._inbox = [(page, request), *rest]
+            elif len(self._inbox) >= WAITING or self._waiting(page) >= OF_PAGE:
+                return 'too many requests; ignored'
+            elif request.kind not in OF_WATCHERS or (page, request) not in self._inbox:
+                self._inbox.append((page, request))
+        return ''
+
+    def _waiting(self, page: str) -> int:
+        return sum(p == page for p, _ in self._inbox)
+
+    def lose(self, page: str) -> None:
+        """Note that a page went away."""
+        with self._lock:
+            self._inbox.append((page, Request(LOST)))
+
+    def requests(self) -> list[tuple[str, Request]]:
+        """Return the requests that came since the last call, with their pages; STOP first."""
+        with self._lock:
+            result, self._inbox = self._inbox, []
+        return result
+
+
+def _void(request: Request) -> bool:
+    """Return whether a STOP of its page voids a request that waits."""
+    return request in STOPS or request.kind in STEERING

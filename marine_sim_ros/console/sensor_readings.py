@@ -1,15 +1,27 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Readings of sensors in plain words and units, by the type of the message."""
+"""Readings of sensors as text with units, and as drawings: DVL beams, sonar pictures.
+
+Pictures are seen from above with the bow up, one byte for each pixel.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
-__all__ = ['NAMED', 'READINGS', 'number_text', 'plain']
+import numpy as np
+
+from marine_sim_ros.core.state import stamp_ns
+from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.sensors.dvl import beam_directions
+
+__all__ = ['DRAWINGS', 'Drawing', 'NAMED', 'READINGS', 'number_text', 'plain_reading']
+
+
+# Readings of sensors in plain words and units, by the type of the message.
 
 MOST = 4
 """Numbers of a message of a type that has no words here."""
@@ -106,7 +118,7 @@ NAMED = (
 """Types that do not tell what they are of: the topic's name does."""
 
 
-def plain(message: Any) -> str:
+def plain_reading(message: Any) -> str:
     """Return the first numbers of a message of any type, with the names of their fields."""
     return ', '.join(_numbers(message, ''))
 
@@ -121,3 +133,232 @@ def _numbers(message: Any, name: str) -> list[str]:
     for field in (f for f in fields if f != 'header'):
         found += _numbers(getattr(message, field), field)
     return found[:MOST]
+
+
+# Drawings of sensors of which a line of text says too little: beams of a DVL, sonar pictures.
+
+SIDE = 320
+"""Pixels of the side of the picture of a sweep."""
+COARSE = 240
+"""Most rows of the picture of a fan; a larger one is thinned out."""
+SHARE = 200
+"""Range bins of a sweep, at most."""
+RETURN = 160
+"""Pixel from which on an echo is one of a thing, 0 to 255."""
+
+
+class Drawing:
+    """What is drawn of one sensor.
+
+    Attributes:
+        shape: name of the page's function that draws it.
+        topics: names of the topics that it takes; true: every message, else the newest.
+        picture: newest picture, or None.
+        serial: number of that picture.
+    """
+
+    shape: ClassVar[str] = ''
+    topics: ClassVar[Mapping[str, bool]] = {}
+
+    def __init__(self, sensor: Sensor) -> None:
+        """Draw a sensor."""
+        self.sensor = sensor
+        self.picture: bytes | None = None
+        self.serial = 0
+
+    def scenery(self) -> dict[str, Any]:
+        """Return what stays the same; JSON."""
+        return {'shape': self.shape}
+
+    def take(self, topic: str, message: Any) -> None:
+        """Take a message of a topic."""
+        raise NotImplementedError
+
+    def frame(self) -> dict[str, Any]:
+        """Return what is drawn now; JSON."""
+        raise NotImplementedError
+
+    def reading(self) -> str:
+        """Return what it has to say in words, or nothing."""
+        return ''
+
+    def _show(self, picture: np.ndarray) -> None:
+        self.picture = np.ascontiguousarray(picture, np.uint8).tobytes()
+        self.serial += 1
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+class _Beams(Drawing):
+    """Ranges of the beams of a DVL, altitude, and velocity in the instrument's axes."""
+
+    shape = 'beams'
+    topics: ClassVar[Mapping[str, bool]] = {'beams': False, 'altitude': False, 'twist': False}
+
+    def __init__(self, sensor: Sensor) -> None:
+        super().__init__(sensor)
+        self._ranges: list[float | None] = []
+        self._altitude: float | None = None
+        self._velocity: tuple[int, list[float]] = (-1, [])
+        self._stamp = 0
+
+    def scenery(self) -> dict[str, Any]:
+        spec = self.sensor.spec
+        directions = beam_directions(spec.beam_angle) @ self.sensor.rotation.T
+        names = [
+            f'{"fore" if x >= 0 else "aft"} {"port" if y >= 0 else "stbd"}'
+            for x, y, _ in directions.tolist()
+        ]
+        return {**super().scenery(), 'beams': names, 'most': spec.max_altitude}
+
+    def take(self, topic: str, message: Any) -> None:
+        stamp = stamp_ns(message.header.stamp)
+        if topic == 'beams':
+            self._ranges = [float(r) if r >= 0 else None for r in message.range]
+        elif topic == 'altitude':
+            self._stamp = stamp
+            self._altitude = _finite(message.range)
+        else:
+            v = message.twist.twist.linear
+            self._velocity = stamp, [v.x, v.y, v.z]
+
+    def frame(self) -> dict[str, Any]:
+        """Return them; the velocity is unknown where the newest report has none."""
+        stamp, velocity = self._velocity
+        known = velocity if stamp >= self._stamp else None
+        heard = bool(self._stamp)
+        found = {'ranges': self._ranges, 'altitude': self._altitude, 'velocity': known}
+        return {'heard': heard, **found}
+
+
+def _strongest(picture: np.ndarray, apex: tuple[float, float], scale: float) -> str:
+    row, column = np.unravel_index(int(np.argmax(picture)), picture.shape)
+    if picture[row, column] < RETURN:
+        return 'no echo'
+    distance = math.hypot(column + 0.5 - apex[0], row + 0.5 - apex[1]) / scale
+    return f'strongest echo at {distance:.1f} m'
+
+
+class _Fan(Drawing):
+    """Picture of an imaging sonar, whose apex is at the middle of its lower edge."""
+
+    shape = 'fan'
+    topics: ClassVar[Mapping[str, bool]] = {'fan': False}
+
+    def __init__(self, sensor: Sensor) -> None:
+        super().__init__(sensor)
+        self._said = ''
+        self._size = (0, 0)
+
+    def scenery(self) -> dict[str, Any]:
+        spec = self.sensor.spec
+        return {**super().scenery(), 'reach': spec.max_range, 'aperture': spec.aperture}
+
+    def take(self, topic: str, message: Any) -> None:
+        del topic
+        rows, columns = int(message.height), int(message.width)
+        whole = np.frombuffer(bytes(message.data), np.uint8)
+        if message.encoding != 'mono8' or whole.size != rows * columns:
+            return
+        each = math.ceil(rows / COARSE)
+        rows, columns = rows - rows % each, columns - columns % (2 * each)
+        picture = whole.reshape(int(message.height), -1)[-rows:]
+        left = (picture.shape[1] - columns) // 2
+        blocks = picture[:, left : left + columns].reshape(rows // each, each, -1, each)
+        coarse = blocks.max(axis=(1, 3))
+        self._size = coarse.shape
+        scale = rows / each / self.sensor.spec.max_range
+        self._said = _strongest(coarse, (coarse.shape[1] / 2, coarse.shape[0]), scale)
+        self._show(coarse)
+
+    def frame(self) -> dict[str, Any]:
+        rows, columns = self._size
+        return {'serial': self.serial, 'height': rows, 'width': columns}
+
+    def reading(self) -> str:
+        return self._said
+
+
+def _forget(known: dict[int, Any], stamp: int) -> None:
+    """Drop what is no younger than a stamp."""
+    for old in [s for s in known if s <= stamp]:
+        del known[old]
+
+
+class _Sweep(Drawing):
+    """Echoes of a scanning sonar by bearing: each stays until the beam is there again."""
+
+    shape = 'sweep'
+    topics: ClassVar[Mapping[str, bool]] = {'scan': True, 'echo': True}
+
+    def __init__(self, sensor: Sensor) -> None:
+        super().__init__(sensor)
+        spec = sensor.spec
+        self._step = math.radians(spec.step)
+        self._count = max(round(2 * math.pi / self._step), 1)
+        bins = min(int(spec.samples), SHARE)
+        self._echoes = np.zeros((self._count, bins), np.uint8)
+        self._angles: dict[int, float] = {}
+        self._waiting: dict[int, np.ndarray] = {}
+        self._bearing: float | None = None
+        upright = abs(sensor.rotation[2, 2]) > 0.5
+        self._turn = sensor.rotation if upright else np.eye(3)
+        self._pixels, self._inside = self._lookup()
+
+    def _lookup(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return which number of the echoes each pixel (SIDE, SIDE) is, and if it is."""
+        place = (np.arange(SIDE) + 0.5 - SIDE / 2) / (SIDE / 2)
+        ahead, port = -place[:, None] + 0 * place, -place + 0 * place[:, None]
+        distance = np.hypot(ahead, port)
+        along = np.stack([ahead, port, 0 * ahead], axis=-1) @ self._turn
+        angle = np.arctan2(along[..., 1], along[..., 0])
+        sector = np.round(angle / self._step).astype(int) % self._count
+        bins = self._echoes.shape[1]
+        number = np.floor(distance * bins).astype(int)
+        return np.where(distance < 1, sector * bins + number, 0), distance < 1
+
+    def scenery(self) -> dict[str, Any]:
+        return {**super().scenery(), 'reach': self.sensor.spec.max_range}
+
+    def take(self, topic: str, message: Any) -> None:
+        """Put an echo where the scan of the same stamp says that the beam was."""
+        stamp = stamp_ns(message.header.stamp)
+        if topic == 'scan':
+            self._angles[stamp] = float(message.angle_min)
+        else:
+            self._waiting[stamp] = np.frombuffer(bytes(message.data), np.uint8)
+        if min(len(self._angles), len(self._waiting)) == 0:
+            other = self._angles or self._waiting
+            if len(other) > 2 * self._count:  # the other topic does not come
+                other.clear()
+        if stamp in self._angles and stamp in self._waiting:
+            self._put(self._angles[stamp], self._waiting[stamp])
+            _forget(self._angles, stamp)
+            _forget(self._waiting, stamp)
+
+    def _put(self, angle: float, echo: np.ndarray) -> None:
+        bins = self._echoes.shape[1]
+        edges = np.arange(bins) * len(echo) // bins
+        if len(echo) < bins:
+            return
+        self._echoes[round(angle / self._step) % self._count] = np.maximum.reduceat(echo, edges)
+        x, y, _ = self._turn @ np.array([math.cos(angle), math.sin(angle), 0.0])
+        self._bearing = math.atan2(y, x)
+
+    def frame(self) -> dict[str, Any]:
+        """Return the size, and the bearing of the beam in rad, anticlockwise from the bow."""
+        if self._bearing is not None:
+            picture = self._echoes.reshape(-1)[self._pixels]
+            self._show(np.where(self._inside, picture, 0))
+        size = {'height': SIDE, 'width': SIDE}
+        return {'serial': self.serial, 'bearing': self._bearing, **size}
+
+
+DRAWINGS: Mapping[str, type[Drawing]] = {
+    'dvl': _Beams,
+    'imaging_sonar': _Fan,
+    'scanning_sonar': _Sweep,
+}
+"""Drawings by kind of sensor; the others have none."""

@@ -9,10 +9,15 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from marine_sim_ros.console.sensor_drawings import DRAWINGS, Drawing
-from marine_sim_ros.console.sensor_readings import NAMED, READINGS, plain
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.faults.kinds import Fault, SensorFault, kind_of
+from marine_sim_ros.console.sensor_readings import (
+    DRAWINGS,
+    NAMED,
+    READINGS,
+    Drawing,
+    plain_reading,
+)
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.faults.fault_types import Fault, SensorFault, fault_type_name
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors import SENSORS, SensorTopic
 
@@ -166,7 +171,7 @@ class SensorRow:
         mine = (
             fault.sensor == self.sensor.name
             if isinstance(fault, SensorFault)
-            else kind_of(fault).startswith(f'{self.sensor.kind}_')
+            else fault_type_name(fault).startswith(f'{self.sensor.kind}_')
         )
         return mine and fault.acts(now)
 
@@ -186,7 +191,7 @@ class SensorRow:
                 colon = ':' if topic.type == 'std_msgs/msg/Bool' else ''
                 texts[key] = f'{topic.name}{colon} {text}{unit}' if named else text
             elif self.drawing is None:
-                texts[topic.type] = plain(feed.message)
+                texts[topic.type] = plain_reading(feed.message)
         drawn = '' if self.drawing is None else self.drawing.reading()
         return ', '.join(text for text in (*texts.values(), drawn) if text)
 

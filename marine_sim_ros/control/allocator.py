@@ -9,36 +9,38 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import AXES, PRIORITY, WEAK, held_axes, thrust_matrix
-from marine_sim_ros.control.extended import (
+from marine_sim_ros.control.controllability import (
+    AXIS_PRIORITY,
+    BODY_AXES,
+    WEAK_AUTHORITY,
+    effector_limits,
+    effector_mask,
     effectors,
-    extended_limits,
     extended_thrust,
-    with_effectors,
+    independent_axes,
+    thrust_matrix,
 )
-from marine_sim_ros.control.scaling import scale_groups, scale_together
-from marine_sim_ros.control.thrust_limits import PulseWidths
+from marine_sim_ros.control.thrust_limits import PulseWidths, scale_groups, scale_together
 from marine_sim_ros.core.arrays import Array, namespace
-from marine_sim_ros.core.choices import expected_one_of
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 
 __all__ = [
-    'METHODS',
+    'ALLOCATION_METHODS',
     'Allocation',
     'Allocator',
     'Distribution',
-    'Plan',
-    'demands',
-    'with_residual',
-    'shortfall',
+    'AllocationPlan',
+    'group_demands',
+    'add_residual',
+    'unachieved_axes',
 ]
 
-METHODS = ('bounded', 'pseudo_inverse')
+ALLOCATION_METHODS = ('bounded', 'pseudo_inverse')
 CONCESSION = 0.05
 FAR_BEYOND = 1e9
-PLANS_KEPT = 64
+MAX_PLANS = 64
 SHORT_SHARE, SHORT_LEAST = 0.01, 1e-6
 
 
@@ -48,7 +50,7 @@ class Distribution:
 
     Attributes:
         thrust: (n,) N, within the limits; (n + k) with azimuths, see
-            :mod:`~marine_sim_ros.control.extended`.
+            :mod:`~marine_sim_ros.control.controllability`.
         scale: (g,) of each priority group, 1 where achieved in full; (1,) of all together with
             'pseudo_inverse'.
     """
@@ -88,15 +90,15 @@ class Allocation:
     def shortfall(self) -> tuple[str, ...]:
         """Names of the axes whose commanded wrench is not achieved."""
         return tuple(
-            axis for axis, less in zip(AXES, self.unachieved.tolist(), strict=True) if less
+            axis for axis, less in zip(BODY_AXES, self.unachieved.tolist(), strict=True) if less
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class AllocationPlan:
     """All that does not depend on the wrench, for one set of working thrusters.
 
-    With k azimuths n counts the effectors of :mod:`~marine_sim_ros.control.extended`.
+    With k azimuths n counts the effectors of :mod:`~marine_sim_ros.control.controllability`.
 
     Attributes:
         matrix: (6, n) of the working thrusters.
@@ -123,11 +125,11 @@ def _group_table(priority: tuple[tuple[str, ...], ...]) -> np.ndarray:
     """Return (6, g) with 1 where an axis is in a group."""
     named = [axis for group in priority for axis in group]
     for axis in named:
-        if axis not in AXES:
-            raise ParameterError(f'priority: no axis {axis!r}; expected {", ".join(AXES)}')
+        if axis not in BODY_AXES:
+            raise ParameterError(f'priority: no axis {axis!r}; expected {", ".join(BODY_AXES)}')
         if named.count(axis) > 1:
             raise ParameterError(f'priority: {axis} is named twice; expected each axis once')
-    rows = [[float(axis in group) for group in priority] for axis in AXES]
+    rows = [[float(axis in group) for group in priority] for axis in BODY_AXES]
     return np.array(rows).reshape(6, len(priority))
 
 
@@ -138,18 +140,18 @@ class Allocator:
     limits. Where not, groups of axes are scaled back, the lowest priority first, each keeping its
     direction: B f = Σ_g s_g τ_g with lower ≤ f ≤ upper, s₁ as large as there is but for a small
     concession, then s₂, and so on (see
-    :func:`~marine_sim_ros.control.scaling.scale_groups`). Limits are those of each
+    :func:`~marine_sim_ros.control.thrust_limits.scale_groups`). Limits are those of each
     thruster at 1100 and 1900 µs, forward and reverse. B has the rows of the axes that can be held
-    (see :func:`~marine_sim_ros.control.allocation.held_axes`): the command of another axis is
-    ignored, and what it gets is whatever the thrusts for the rest bring along. So an axis out of
-    reach neither takes thrust nor spoils another one, at the price of an unasked moment (an
+    (see :func:`~marine_sim_ros.control.controllability.independent_axes`): the command of another
+    axis is ignored, and what it gets is whatever the thrusts for the rest bring along. So an axis
+    out of reach neither takes thrust nor spoils another one, at the price of an unasked moment (an
     Investigator-90 pitches by 0.035 N·m per N of heave).
 
     'pseudo_inverse': damped least squares, f = Bᵀ(B Bᵀ + λ²E)⁻¹ τ with all six axes, N and N·m
     alike; where a thrust is beyond its limit, all are scaled back together. For λ → 0 that is
     the Moore-Penrose inverse, which spreads what is out of reach over the axes that it depends on.
 
-    Thrusters that turn are two each, see :mod:`~marine_sim_ros.control.extended`.
+    Thrusters that turn are two each, see :mod:`~marine_sim_ros.control.controllability`.
 
     Priorities act in 'bounded' only. An axis that no group names is left to itself.
     Source: Fossen (2011), section 12.3, for the unbounded forms.
@@ -161,8 +163,8 @@ class Allocator:
         about: np.ndarray,
         *,
         method: str = 'bounded',
-        damping: float = WEAK,
-        priority: tuple[tuple[str, ...], ...] = PRIORITY,
+        damping: float = WEAK_AUTHORITY,
+        priority: tuple[tuple[str, ...], ...] = AXIS_PRIORITY,
         concession: float = CONCESSION,
     ) -> None:
         """Prepare for thrusters in order of the URDF.
@@ -180,8 +182,10 @@ class Allocator:
         Raises:
             ParameterError: any of these is not what is expected.
         """
-        if method not in METHODS:
-            raise ParameterError(f'method is {method!r}; {expected_one_of(method, METHODS)}')
+        if method not in ALLOCATION_METHODS:
+            raise ParameterError(
+                f'method is {method!r}; {expected_one_of(method, ALLOCATION_METHODS)}'
+            )
         if not (np.isfinite(damping) and damping >= 0):
             raise ParameterError(f'damping is {damping!r}; expected a number from 0')
         if not 0.01 <= concession <= 1:
@@ -197,10 +201,10 @@ class Allocator:
         self._priority = priority
         self.pulses = PulseWidths(thrusters)
         self._effectors = effectors(thrusters)
-        self.lower, self.upper = extended_limits(thrusters, self.pulses.lower, self.pulses.upper)
+        self.lower, self.upper = effector_limits(thrusters, self.pulses.lower, self.pulses.upper)
         self.extended = extended_thrust(thrusters, self.pulses.lower, self.pulses.upper)
         self._limit = np.maximum(self.upper, -self.lower)
-        self._plans: dict[bytes, Plan] = {}
+        self._plans: dict[bytes, AllocationPlan] = {}
 
     def allocate(
         self,
@@ -225,7 +229,7 @@ class Allocator:
         Raises:
             ParameterError: the wrench is not six finite numbers, or the mask is not (n,).
         """
-        wrench = _checked(wrench)
+        wrench = _check_method(wrench)
         mask = self._mask(failed)
         plan = self._plan(mask)
         found = self._distribution(wrench, plan)
@@ -234,7 +238,7 @@ class Allocator:
             before = np.zeros(len(self.extended.least)) if azimuths is None else azimuths
             thrust, angles = self.extended.resolved(shares, before, dt)
             shares = self.extended.spread(thrust, angles)
-        commanded = thrust if residual is None else with_residual(thrust, residual)
+        commanded = thrust if residual is None else add_residual(thrust, residual)
         pwm, thrust = self.pulses.nearest(commanded)
         if failed is not None:
             pwm, thrust = np.where(mask, PWM_NEUTRAL, pwm), np.where(mask, 0.0, thrust)
@@ -246,7 +250,7 @@ class Allocator:
             pwm=pwm,
             achieved=plan.matrix @ made,
             residual=np.where(mask, 0.0, commanded - thrust),
-            unachieved=shortfall(wrench, reached),
+            unachieved=unachieved_axes(wrench, reached),
             saturated=bool((found.scale < 1.0).any()),
             reached=reached,
             azimuths=angles,
@@ -257,15 +261,15 @@ class Allocator:
 
         Arguments and errors are those of :meth:`allocate`.
         """
-        return self._distribution(_checked(wrench), self._plan(self._mask(failed)))
+        return self._distribution(_check_method(wrench), self._plan(self._mask(failed)))
 
-    def _distribution(self, wrench: np.ndarray, plan: Plan) -> Distribution:
+    def _distribution(self, wrench: np.ndarray, plan: AllocationPlan) -> Distribution:
         lower, upper = self.lower, self.upper
         with np.errstate(over='ignore', invalid='ignore'):
             thrust = plan.gain @ wrench
         if (lower <= thrust).all() and (thrust <= upper).all():
             return Distribution(thrust, np.ones(plan.groups.shape[1]))
-        demand, cut = demands(wrench, plan.groups)
+        demand, cut = group_demands(wrench, plan.groups)
         i = plan.working
         patterns = (plan.gain @ demand)[i] / plan.unit[:, None]
         if self._method == 'bounded':
@@ -288,20 +292,20 @@ class Allocator:
             raise ParameterError(f'failed has shape {mask.shape}; expected ({count},)')
         return mask
 
-    def plan(self, failed: np.ndarray | None = None) -> Plan:
+    def plan(self, failed: np.ndarray | None = None) -> AllocationPlan:
         """Return what does not depend on the wrench, without failed (n,) thrusters."""
         return self._plan(self._mask(failed))
 
-    def _plan(self, mask: np.ndarray) -> Plan:
+    def _plan(self, mask: np.ndarray) -> AllocationPlan:
         key = mask.tobytes()
         if key not in self._plans:
-            if len(self._plans) >= PLANS_KEPT:
+            if len(self._plans) >= MAX_PLANS:
                 self._plans.clear()
             self._plans[key] = self._new_plan(mask)
         return self._plans[key]
 
-    def _new_plan(self, mask: np.ndarray) -> Plan:
-        mask = np.asarray(with_effectors(self._thrusters, mask))
+    def _new_plan(self, mask: np.ndarray) -> AllocationPlan:
+        mask = np.asarray(effector_mask(self._thrusters, mask))
         dead = mask | (self._limit <= 0)
         i = np.flatnonzero(~dead)
         unit = self._limit[i]
@@ -311,7 +315,7 @@ class Allocator:
         if self._method == 'pseudo_inverse':
             gain[i] = _damped_inverse(matrix[:, i], self._damping)
         else:
-            held = held_axes(
+            held = independent_axes(
                 self._effectors, self._about, dead, priority=self._priority, weakest=self._damping
             )
             groups = groups * held[:, None]
@@ -321,10 +325,10 @@ class Allocator:
                 gain[np.ix_(i, held)] = unit[:, None] * np.linalg.pinv(of_shares)
                 free = np.linalg.svd(of_shares)[2][len(of_shares) :].T.copy()
         lower, upper = self.lower[i] / unit, self.upper[i] / unit
-        return Plan(matrix, gain, groups, i, unit, lower, upper, free)
+        return AllocationPlan(matrix, gain, groups, i, unit, lower, upper, free)
 
 
-def demands(wrench: Array, groups: Array) -> tuple[Array, Array]:
+def group_demands(wrench: Array, groups: Array) -> tuple[Array, Array]:
     """Return the share (6, g) of a wrench (6,) that each group asks for, and by what it was cut.
 
     What is far beyond any limit is cut, in its direction, to what can be computed with.
@@ -336,13 +340,13 @@ def demands(wrench: Array, groups: Array) -> tuple[Array, Array]:
     return demand * cut, cut
 
 
-def with_residual(thrust: Array, residual: Array) -> Array:
+def add_residual(thrust: Array, residual: Array) -> Array:
     """Return thrusts (n,) with what is owed (n,) added to those that are wanted at all."""
     xp = namespace(thrust)
     return thrust + xp.where(thrust == 0, xp.zeros_like(residual), residual)
 
 
-def shortfall(wrench: Array, achieved: Array) -> Array:
+def unachieved_axes(wrench: Array, achieved: Array) -> Array:
     """Return 1.0 for the axes (6,) of a wrench that are clearly not achieved, else 0.0."""
     xp = namespace(wrench)
     least = (1 - SHORT_SHARE) * xp.abs(wrench) - SHORT_LEAST
@@ -359,7 +363,7 @@ def _damped_inverse(matrix: np.ndarray, damping: float) -> np.ndarray:
     return np.asarray(right.T @ (inverse[:, None] * left.T))
 
 
-def _checked(wrench: np.ndarray) -> np.ndarray:
+def _check_method(wrench: np.ndarray) -> np.ndarray:
     values = np.asarray(wrench, float)
     if values.shape != (6,) or not np.isfinite(values).all():
         raise ParameterError(f'wrench is {values.tolist()}; expected six finite numbers')

@@ -11,15 +11,18 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from marine_sim_ros.control.allocator import Allocation, Allocator
-from marine_sim_ros.control.controller_model import ControllerSettings, Law
-from marine_sim_ros.control.fin_shares import FinShares, fin_shares, helped_by_fins
-from marine_sim_ros.control.settings import law_of
+from marine_sim_ros.control.controller_model import ControllerSettings, Law, make_law
+from marine_sim_ros.control.fin_allocation import (
+    FinAllocation,
+    allocate_with_fins,
+    make_fin_allocation,
+)
 from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['FIRST_STEP', 'ClosedLoop', 'LoopMemory', 'Output', 'Sharing', 'loop_step']
+__all__ = ['FIRST_STEP', 'ClosedLoop', 'LoopMemory', 'LoopOutput', 'WrenchAllocation', 'loop_step']
 
 FIRST_STEP = 0.005
 """s, taken for the time since the step before where there was none."""
@@ -41,7 +44,7 @@ class LoopMemory(NamedTuple):
     azimuths: Array | None = None
 
 
-class Sharing(Protocol):
+class WrenchAllocation(Protocol):
     """How a wrench becomes pulse widths."""
 
     def share(self, wrench: Array, residual: Array, azimuths: Array | None, dt: Any) -> Allocation:
@@ -55,7 +58,7 @@ class Sharing(Protocol):
         """
 
 
-class Output(NamedTuple):
+class LoopOutput(NamedTuple):
     """What the loop answers a state with.
 
     Attributes:
@@ -75,7 +78,7 @@ def begin_loop(
     """Return the memory of a start without a jump, with so many thrusters.
 
     Args:
-        law: control law, from :func:`~marine_sim_ros.control.settings.law_of`.
+        law: control law, from :func:`~marine_sim_ros.control.controller_model.make_law`.
         count: number of thrusters.
         state: state of the vehicle.
         dt: step for which the memory keeps its shapes, s; None where it may grow.
@@ -89,18 +92,18 @@ def begin_loop(
 
 def loop_step(
     law: Law,
-    sharing: Sharing,
+    sharing: WrenchAllocation,
     wanted: Array,
     state: State,
     memory: LoopMemory,
     *,
     dt: Any,
-    fins: FinShares | None,
-) -> tuple[Output, LoopMemory]:
+    fins: FinAllocation | None,
+) -> tuple[LoopOutput, LoopMemory]:
     """Return the command for a state, and the memory: what every engine runs.
 
     Args:
-        law: control law, from :func:`~marine_sim_ros.control.settings.law_of`.
+        law: control law, from :func:`~marine_sim_ros.control.controller_model.make_law`.
         sharing: allocation of the wrench among the thrusters.
         wanted: set-points (12,), NaN where free.
         state: state of the vehicle.
@@ -115,13 +118,13 @@ def loop_step(
     def allocate(rest: Array) -> Allocation:
         return sharing.share(rest, memory.residual, memory.azimuths, dt)
 
-    found = helped_by_fins(fins, allocate, wrench, state.velocity[0])
+    found = allocate_with_fins(fins, allocate, wrench, state.velocity[0])
     residual = found.residual if law.error_diffusion else memory.residual
     kept = LoopMemory(following, found.unachieved, residual, found.azimuths)
-    return Output(found.pwm, wrench, found), kept
+    return LoopOutput(found.pwm, wrench, found), kept
 
 
-class _Working:
+class _DegradedAllocator:
     """An allocator with some thrusters left out."""
 
     def __init__(self, allocator: Allocator, failed: np.ndarray | None) -> None:
@@ -144,12 +147,12 @@ class ClosedLoop:
         Args:
             vehicle: the vehicle to control.
             settings: controller settings, from
-                :func:`marine_sim_ros.control.settings.load_controller`.
+                :func:`marine_sim_ros.control.controller_model.load_controller`.
             method: allocation method, ``bounded`` or ``pseudo_inverse``.
         """
-        self.law = law_of(settings, vehicle)
+        self.law = make_law(settings, vehicle)
         self._to_center = transport(-vehicle.inertia.center_of_mass).T
-        self._fins = fin_shares(vehicle)
+        self._fins = make_fin_allocation(vehicle)
         self._count = len(vehicle.thrusters)
         self._azimuths = len(vehicle.thrusters.azimuths or ())
         self._allocator = Allocator(
@@ -158,12 +161,12 @@ class ClosedLoop:
 
     def push(
         self, wrench: np.ndarray, state: State, *, failed: np.ndarray | None = None
-    ) -> Output:
+    ) -> LoopOutput:
         """Return the command for a wrench (6,) about base_link at a state, without any loop."""
         at_center = self._to_center @ wrench
         allocate = partial(self._allocator.allocate, failed=failed)
-        allocation = helped_by_fins(self._fins, allocate, at_center, state.velocity[0])
-        return Output(allocation.pwm, at_center, allocation)
+        allocation = allocate_with_fins(self._fins, allocate, at_center, state.velocity[0])
+        return LoopOutput(allocation.pwm, at_center, allocation)
 
     def step(
         self,
@@ -173,7 +176,7 @@ class ClosedLoop:
         memory: tuple[float, Any] | None,
         *,
         failed: np.ndarray | None = None,
-    ) -> tuple[Output, tuple[float, Any]]:
+    ) -> tuple[LoopOutput, tuple[float, Any]]:
         """Return the command for a state.
 
         Args:
@@ -196,7 +199,7 @@ class ClosedLoop:
 
     def _answer(
         self, wanted: np.ndarray, state: State, memory: Any, dt: float, failed: np.ndarray | None
-    ) -> tuple[Output, Any]:
+    ) -> tuple[LoopOutput, Any]:
         """Return the command for a state dt (s) after the one before, and the memory."""
-        sharing = _Working(self._allocator, failed)
+        sharing = _DegradedAllocator(self._allocator, failed)
         return loop_step(self.law, sharing, wanted, state, memory, dt=dt, fins=self._fins)

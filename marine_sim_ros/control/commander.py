@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from marine_sim_ros.control.setpoints import ATTITUDE, POSITION, QUANTITIES, all_free
+from marine_sim_ros.control.setpoints import ATTITUDE, POSITION, QUANTITIES, free_setpoints
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import State
@@ -36,7 +36,7 @@ HOLDS = {
 """Name -> what is held, while which speeds are zero. Source: thesis, section 4-1-1 and 6-3-2."""
 
 
-def _places(names: Collection[str]) -> list[int]:
+def _quantity_indices(names: Collection[str]) -> list[int]:
     return [QUANTITIES.index(name) for name in names]
 
 
@@ -67,8 +67,8 @@ class Commander:
             raise ParameterError(f'holds: {sorted(wrong)}; expected some of: {", ".join(HOLDS)}')
         self.free: tuple[str, ...] = ()
         self._wrench = np.zeros(6)
-        self._level = _places(level)
-        self._pose = all_free()
+        self._level = _quantity_indices(level)
+        self._pose = free_setpoints()
         self._speeds = np.zeros(6)
         self._until = -np.inf
         self._held: dict[str, np.ndarray] = {}
@@ -100,7 +100,7 @@ class Commander:
     def go(self, pose: np.ndarray) -> None:
         """Command a pose (6,): x, y, z, roll, pitch, yaw; NaN leaves one free."""
         self._take_over('pose')
-        self._pose = all_free()
+        self._pose = free_setpoints()
         self._pose[:6] = pose
 
     def follow(self, poses: Sequence[np.ndarray]) -> None:
@@ -140,20 +140,20 @@ class Commander:
     def wanted(self, time: float, state: State) -> np.ndarray:
         """Return the set-points (12,) of a time (s), NaN where free."""
         if not self.armed or (self.mode == 'wrench' and not self.stale(time)):
-            return all_free()
+            return free_setpoints()
         if self.mode == 'path':
             result = self._next_waypoint(state)
         elif self.mode == 'pose' or (self.mode == 'setpoints' and not self.stale(time)):
             result = self._pose.copy()
         else:
             result = self._driven(time, state)
-        result[_places(self.free)] = np.nan
+        result[_quantity_indices(self.free)] = np.nan
         return result
 
     def _next_waypoint(self, state: State) -> np.ndarray:
         while len(self._path) > 1 and self._distance(self._path[0], state) < ARRIVED:
             self._path.popleft()
-        result = all_free()
+        result = free_setpoints()
         result[:6] = self._path[0]
         return result
 
@@ -164,20 +164,20 @@ class Commander:
 
     def _driven(self, time: float, state: State) -> np.ndarray:
         speeds = np.zeros(6) if self.stale(time) else self._speeds
-        result = all_free()
+        result = free_setpoints()
         result[6:] = speeds
         for place in self._level:
             if speeds[place] == 0:
                 result[place], result[place + 6] = 0.0, np.nan
         for name, (held, driven) in HOLDS.items():
-            free = name in self.holds and not np.any(result[_places(driven)])
+            free = name in self.holds and not np.any(result[_quantity_indices(driven)])
             if not free:
                 self._held.pop(name, None)
                 continue
             if name not in self._held:
-                self._held[name] = self._stop_at(state)[_places(held)]
-            result[_places(held)] = self._held[name]
-            result[_places(driven)] = np.nan
+                self._held[name] = self._stop_at(state)[_quantity_indices(held)]
+            result[_quantity_indices(held)] = self._held[name]
+            result[_quantity_indices(driven)] = np.nan
         return result
 
     @staticmethod

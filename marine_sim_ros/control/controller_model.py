@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a controller is: a law with its settings, or a program that sends pulse widths itself."""
+"""Model of a controller, and the files of controllers' settings."""
 
 from __future__ import annotations
 
@@ -10,11 +10,26 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Protocol
 
 from marine_sim_ros.core.arrays import Array
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.state import State
-from marine_sim_ros.core.yaml_file import YamlReader
+from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['ControllerModel', 'ControllerSettings', 'Law']
+__all__ = [
+    'CONTROLLER_FILES',
+    'ControllerModel',
+    'ControllerSettings',
+    'Law',
+    'find_autopilot',
+    'find_controller_model',
+    'load_controller',
+    'make_law',
+    'parse_controller',
+]
+
+
+# What a controller is: a law with its settings, or a program that sends pulse widths itself.
 
 ControllerSettings = Any
 """Settings of one kind of controller: an instance of its ``ControllerModel.settings``."""
@@ -74,3 +89,38 @@ class ControllerModel:
     element: str = ''
     read_element: Callable[[Any], Any] | None = None
     options: tuple[str, ...] = ()
+
+
+# Controllers as files: config/controllers/*.yaml.
+
+
+def find_autopilot(name: str) -> ControllerModel | None:
+    """Return the controller of a name where it is a program of its own, or None."""
+    model: ControllerModel | None = CONTROLLERS.get(name)
+    return model if model is not None and model.law is None else None
+
+
+def find_controller_model(settings: ControllerSettings) -> ControllerModel:
+    """Return the kind of controller that has settings of this class."""
+    for model in CONTROLLERS.values():
+        if model.settings is not None and isinstance(settings, model.settings):
+            return model  # type: ignore[no-any-return]
+    raise ParameterError(f'no controller has settings of the class {type(settings).__name__}')
+
+
+def make_law(settings: ControllerSettings, vehicle: Vehicle) -> Law:
+    """Return the law of some settings for a vehicle."""
+    law = find_controller_model(settings).law
+    assert law is not None
+    return law(settings, vehicle)
+
+
+def _read_controller(root: YamlReader) -> ControllerSettings:
+    laws = {name: model.read for name, model in CONTROLLERS.items() if model.read is not None}
+    if not isinstance(root.value, dict):
+        raise root.error(f': expected a mapping with law: {" or ".join(laws)}')
+    return laws[root.child('law').choice(tuple(laws))](root)
+
+
+CONTROLLER_FILES = ConfigFiles('controllers', _read_controller)
+load_controller, parse_controller = CONTROLLER_FILES.load, CONTROLLER_FILES.parse

@@ -11,29 +11,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.control.pilot import FUNCTIONS
-from marine_sim_ros.core.config_files import ConfigFiles
-from marine_sim_ros.core.yaml_file import YamlReader
+from marine_sim_ros.control.controllability import BODY_AXES
+from marine_sim_ros.control.pilot import PILOT_FUNCTION_NAMES
+from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 
 __all__ = [
-    'DRIVERS',
-    'Control',
+    'JOY_DRIVERS',
+    'StickControl',
     'Gamepad',
-    'Grip',
+    'StickMemory',
     'gamepad_names',
     'load_gamepad',
     'parse_gamepad',
     'read_sticks',
 ]
 
-DRIVERS = ('game_controller_node', 'joy_node')
+JOY_DRIVERS = ('game_controller_node', 'joy_node')
 """Nodes of the ROS 2 package joy; they number axes and buttons differently."""
-HIGHEST = 63
+MAX_INDEX = 63
 
 
 @dataclass(frozen=True)
-class Control:
+class StickControl:
     """A stick, slider or button that moves an axis.
 
     Attributes:
@@ -63,12 +62,12 @@ class Gamepad:
 
     name: str
     driver: str
-    axes: dict[str, tuple[Control, ...]]
+    axes: dict[str, tuple[StickControl, ...]]
     buttons: dict[str, int]
 
 
 @dataclass(frozen=True)
-class Grip:
+class StickMemory:
     """What is remembered from one message to the next.
 
     Attributes:
@@ -82,7 +81,7 @@ class Grip:
     centred: frozenset[int] = frozenset()
 
 
-def _stick(value: float, dead_band: float) -> float:
+def _apply_dead_band(value: float, dead_band: float) -> float:
     """Return a stick's value without its dead band: 0 in it, from 0 to ±1 beyond."""
     if not math.isfinite(value) or abs(value) <= dead_band:
         return 0.0
@@ -90,8 +89,12 @@ def _stick(value: float, dead_band: float) -> float:
 
 
 def read_sticks(
-    gamepad: Gamepad, grip: Grip, axes: Sequence[float], buttons: Sequence[int], dead_band: float
-) -> tuple[np.ndarray, tuple[str, ...], Grip]:
+    gamepad: Gamepad,
+    grip: StickMemory,
+    axes: Sequence[float],
+    buttons: Sequence[int],
+    dead_band: float,
+) -> tuple[np.ndarray, tuple[str, ...], StickMemory]:
     """Return the six efforts of a sensor_msgs/Joy, the functions just pressed, and the grip.
 
     What the message does not have is at rest. Buttons that are down in the first message after
@@ -105,11 +108,11 @@ def read_sticks(
         dead_band: dead band of a stick around its middle, below 1.
     """
     pressed = frozenset(i for i, down in enumerate(buttons) if down)
-    values = tuple(_stick(float(value), dead_band) for value in axes)
+    values = tuple(_apply_dead_band(float(value), dead_band) for value in axes)
     crossed = {i for i, (a, b) in enumerate(zip(values, grip.values, strict=False)) if a * b < 0}
     centred = grip.centred | crossed | {i for i, value in enumerate(values) if value == 0.0}
     efforts = np.zeros(6)
-    for i, axis in enumerate(AXES):
+    for i, axis in enumerate(BODY_AXES):
         for control in gamepad.axes.get(axis, ()):
             if control.button:
                 efforts[i] += control.scale * (control.number in pressed)
@@ -119,18 +122,22 @@ def read_sticks(
                 efforts[i] += control.scale * values[control.number]
     new = frozenset() if grip.pressed is None else pressed - grip.pressed
     functions = tuple(f for f, number in gamepad.buttons.items() if number in new)
-    return np.clip(efforts, -1.0, 1.0), functions, Grip(pressed, values, centred)
+    return np.clip(efforts, -1.0, 1.0), functions, StickMemory(pressed, values, centred)
 
 
-def _gamepad(root: YamlReader) -> Gamepad:
+def _read_gamepad(root: YamlReader) -> Gamepad:
     root.mapping({'description', 'driver', 'axes', 'buttons'}, {'driver', 'axes'})
-    driver = root.child('driver').choice(DRIVERS)
+    driver = root.child('driver').choice(JOY_DRIVERS)
     sticks, presses = root.child('axes', {}), root.child('buttons', {})
-    axes = {a: _controls(sticks.child(a)) for a in AXES if a in sticks.mapping(set(AXES))}
+    axes = {
+        a: _read_controls(sticks.child(a))
+        for a in BODY_AXES
+        if a in sticks.mapping(set(BODY_AXES))
+    }
     buttons = {
-        f: presses.child(f).whole(0, HIGHEST)
-        for f in FUNCTIONS
-        if f in presses.mapping(set(FUNCTIONS))
+        f: presses.child(f).whole(0, MAX_INDEX)
+        for f in PILOT_FUNCTION_NAMES
+        if f in presses.mapping(set(PILOT_FUNCTION_NAMES))
     }
     taken: dict[int, str] = {}
     pushed = [(a, c.number) for a, cs in axes.items() for c in cs if c.button]
@@ -141,11 +148,13 @@ def _gamepad(root: YamlReader) -> Gamepad:
     return Gamepad(root.stem, driver, axes, buttons)
 
 
-def _controls(reader: YamlReader) -> tuple[Control, ...]:
-    return tuple(map(_control, reader.items() if isinstance(reader.value, list) else [reader]))
+def _read_controls(reader: YamlReader) -> tuple[StickControl, ...]:
+    return tuple(
+        map(_read_control, reader.items() if isinstance(reader.value, list) else [reader])
+    )
 
 
-def _control(reader: YamlReader) -> Control:
+def _read_control(reader: YamlReader) -> StickControl:
     reader.mapping({'axis', 'button', 'scale', 'slider'})
     if ('axis' in reader.value) == ('button' in reader.value):
         raise reader.error(': expected either axis or button')
@@ -153,13 +162,13 @@ def _control(reader: YamlReader) -> Control:
     button = 'button' in reader.value
     if slider.truth() and button:
         raise slider.error(' is true; a button is no slider')
-    return Control(
-        reader.child('button' if button else 'axis').whole(0, HIGHEST),
+    return StickControl(
+        reader.child('button' if button else 'axis').whole(0, MAX_INDEX),
         reader.child('scale', 1.0).number(-1.0, 1.0),
         button,
         slider.value,
     )
 
 
-GAMEPADS = ConfigFiles('gamepads', _gamepad)
+GAMEPADS = ConfigFiles('gamepads', _read_gamepad)
 gamepad_names, load_gamepad, parse_gamepad = GAMEPADS.names, GAMEPADS.load, GAMEPADS.parse

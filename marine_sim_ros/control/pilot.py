@@ -1,33 +1,190 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a pilot holds and wants, and what keys and sticks do to it. Knows no terminal, no ROS."""
+"""State of a pilot: keys, sticks, output mode, and the pose that the vehicle shall hold."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.control.target import Target, here, moved
+from marine_sim_ros.control.controllability import BODY_AXES
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
 from marine_sim_ros.core.state import State
 
 __all__ = [
-    'FUNCTIONS',
-    'GRIP',
-    'OUTPUTS',
-    'SWITCHES',
+    'AXIS_KEYS',
+    'FUNCTION_KEYS',
+    'GRIPPER_FUNCTION',
+    'KEY_HELP',
+    'OUTPUT_MODES',
+    'PILOT_FUNCTION_NAMES',
     'Pilot',
-    'follow',
-    'nudge',
-    'perform',
-    'stop',
+    'PoseTarget',
+    'QUIT_KEY',
+    'SWITCHES',
+    'follow_sticks',
+    'moved_target',
+    'perform_function',
+    'press_axis_key',
+    'remaining_motion',
+    'split_keys',
+    'stop_vehicle',
+    'target_at_vehicle',
 ]
 
-OUTPUTS = ('pwm', 'velocity', 'pose')
+
+# The pose an operator wants the vehicle to hold, and how it is moved.
+
+
+@dataclass(frozen=True)
+class PoseTarget:
+    """A level pose.
+
+    Attributes:
+        position: position of ``base_link`` in ``map`` (ENU), m.
+        yaw: about map's z axis from east, −π to π rad.
+    """
+
+    position: tuple[float, float, float]
+    yaw: float
+
+    @property
+    def depth(self) -> float:
+        """Return the depth below the mean surface, m."""
+        return -self.position[2]
+
+    def orientation(self) -> np.ndarray:
+        """Return the quaternion (4,) x, y, z, w."""
+        return quaternion_from_rpy(0.0, 0.0, self.yaw)
+
+
+def _wrap_angle(angle: float) -> float:
+    """Return an angle (rad) in −π to π."""
+    return math.remainder(angle, 2 * math.pi)
+
+
+def _yaw_angle(state: State) -> float:
+    return float(rpy_from_quaternion(state.orientation)[2])
+
+
+def target_at_vehicle(state: State) -> PoseTarget:
+    """Return where a vehicle is, level."""
+    x, y, z = map(float, state.position)
+    return PoseTarget((x, y, z), _yaw_angle(state))
+
+
+def moved_target(
+    target: PoseTarget, state: State, *, surge: float, sway: float, heave: float, yaw: float
+) -> PoseTarget:
+    """Return a target moved by metres ahead, to port and up of the vehicle's heading, and turned.
+
+    The target is never moved out of the water: up to z = 0, or where it is when that is higher.
+
+    Args:
+        target: the target to move.
+        state: state of the vehicle; ahead and to port are level and turn with its yaw.
+        surge: m ahead.
+        sway: m to port.
+        heave: m up.
+        yaw: rad to port (counterclockwise from above).
+    """
+    heading = _yaw_angle(state)
+    c, s = math.cos(heading), math.sin(heading)
+    x, y, z = target.position
+    z = min(z + heave, max(z, 0.0))
+    return PoseTarget(
+        (x + c * surge - s * sway, y + s * surge + c * sway, z), _wrap_angle(target.yaw + yaw)
+    )
+
+
+def remaining_motion(target: PoseTarget, state: State) -> tuple[float, float]:
+    """Return the distance (m) from a vehicle to a target, and the turn to port (rad, −π to π)."""
+    distance = math.dist(target.position, map(float, state.position))
+    return distance, _wrap_angle(target.yaw - _yaw_angle(state))
+
+
+# A pilot's keyboard: what the keys mean, and how the bytes of a terminal become keys.
+
+AXIS_KEYS: dict[str, tuple[str, float]] = {
+    'w': ('surge', 1.0),
+    's': ('surge', -1.0),
+    'a': ('sway', 1.0),
+    'd': ('sway', -1.0),
+    'r': ('heave', 1.0),
+    'f': ('heave', -1.0),
+    'q': ('yaw', 1.0),
+    'e': ('yaw', -1.0),
+    'l': ('roll', 1.0),
+    'j': ('roll', -1.0),
+    'k': ('pitch', 1.0),
+    'i': ('pitch', -1.0),
+}
+"""Key -> axis and sense (FLU: sway to port, heave up, yaw to port, pitch bow down)."""
+
+FUNCTION_KEYS = {
+    ' ': 'stop',
+    'm': 'output',
+    '+': 'gain_up',
+    '=': 'gain_up',
+    '-': 'gain_down',
+    '_': 'gain_down',
+    '1': 'arm',
+    '0': 'disarm',
+    '2': 'auto_depth',
+    '3': 'auto_heading',
+    '4': 'station_keeping',
+    'n': 'joints',
+    'g': 'gripper',
+}
+"""Key -> function of a pilot."""
+
+QUIT_KEY = 'x'
+
+KEY_HELP = (
+    ('w s', 'ahead, astern'),
+    ('a d', 'to port, starboard'),
+    ('r f', 'up, down'),
+    ('q e', 'turn to port, starboard'),
+    ('j l', 'roll to port, starboard'),
+    ('i k', 'bow up, bow down'),
+    ('space', 'stop'),
+    ('m', 'next output'),
+    ('+ -', 'more, less gain'),
+    ('1 0', 'arm, disarm'),
+    ('2 3', 'auto depth, auto heading'),
+    ('4', 'station keeping'),
+    ('n g', 'next joints: ik jl, gripper'),
+    (QUIT_KEY, 'stop and quit'),
+)
+
+# ECMA-48 control sequences and SS3: what arrow and function keys send; or alt with a key, except
+# the space bar, for escape and space in a hurry are to stop.
+_ESCAPE_SEQUENCE = re.compile(r'\x1b(\[[0-?]*[ -/]*[@-~]|O.|[^\[O ])', re.DOTALL)
+_PARTIAL_SEQUENCE = re.compile(r'\x1b(\[[0-?]*[ -/]*|O)?\Z')
+_MAX_SEQUENCE = 32
+
+
+def split_keys(text: str) -> tuple[list[str], str]:
+    """Return the keys of a terminal's input, and the rest that waits for more to come at once.
+
+    Arrow and function keys send several characters (ECMA-48, 5.4); they are no keys of the pilot,
+    and the letters in them must not be taken for some.
+    """
+    text = _ESCAPE_SEQUENCE.sub('', text)
+    unfinished = _PARTIAL_SEQUENCE.search(text)
+    rest = '' if unfinished is None else unfinished.group()
+    keys = list(text[: len(text) - len(rest)].lower())
+    return keys, rest if len(rest) < _MAX_SEQUENCE else ''
+
+
+# What a pilot holds and wants, and what keys and sticks do to it. Knows no terminal, no ROS.
+
+OUTPUT_MODES = ('pwm', 'velocity', 'pose')
 """Pulse widths for the thrusters; velocities, or a pose to hold, for a controller."""
 
 SWITCHES: dict[str, tuple[str, bool | None]] = {
@@ -42,8 +199,8 @@ SWITCHES: dict[str, tuple[str, bool | None]] = {
 EFFORT_STEP = 0.25
 DISTANCE_STEP = 0.25
 TURN_STEP = math.radians(10.0)
-NOTHING = (0.0,) * 6
-_BUT_ARM = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 1.0])
+NO_EFFORT = (0.0,) * 6
+_VEHICLE_AXES_WITH_ARM = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
@@ -62,9 +219,9 @@ class Pilot:
 
     output: str = 'pwm'
     gain: float = 0.5
-    held: tuple[float, ...] = NOTHING
-    sticks: tuple[float, ...] = NOTHING
-    target: Target | None = None
+    held: tuple[float, ...] = NO_EFFORT
+    sticks: tuple[float, ...] = NO_EFFORT
+    target: PoseTarget | None = None
     pairs: int = 0
     pair: int = 0
 
@@ -73,30 +230,30 @@ class Pilot:
 
     def efforts(self) -> np.ndarray:
         """Return the six efforts, −1 to 1: keyboard and gamepad added, times the gain."""
-        return self._all() * (_BUT_ARM if self.pair else 1.0)
+        return self._all() * (_VEHICLE_AXES_WITH_ARM if self.pair else 1.0)
 
     def joint_efforts(self) -> np.ndarray:
         """Return the efforts (2,) of the pair of joints that is moved, −1 to 1."""
         return self._all()[[4, 3]] * float(self.pair > 0)
 
 
-def nudge(pilot: Pilot, axis: str, sense: float, state: State | None) -> Pilot:
+def press_axis_key(pilot: Pilot, axis: str, sense: float, state: State | None) -> Pilot:
     """Return the pilot after one press of an axis's key.
 
     Where a pose is wanted, it moves by 0.25 m or 10 degrees; else the effort grows by 0.25.
     """
     if pilot.output != 'pose' or (pilot.pair and axis in ('roll', 'pitch')):
-        i = AXES.index(axis)
+        i = BODY_AXES.index(axis)
         effort = min(1.0, max(-1.0, pilot.held[i] + EFFORT_STEP * sense))
         return replace(pilot, held=(*pilot.held[:i], effort, *pilot.held[i + 1 :]))
     if pilot.target is None or state is None or axis in ('roll', 'pitch'):
         return pilot
     step = dict.fromkeys(('surge', 'sway', 'heave', 'yaw'), 0.0)
     step[axis] = sense * (TURN_STEP if axis == 'yaw' else DISTANCE_STEP)
-    return replace(pilot, target=moved(pilot.target, state, **step))
+    return replace(pilot, target=moved_target(pilot.target, state, **step))
 
 
-def follow(pilot: Pilot, top: Sequence[float], dt: float, state: State | None) -> Pilot:
+def follow_sticks(pilot: Pilot, top: Sequence[float], dt: float, state: State | None) -> Pilot:
     """Return the pilot after a time with the sticks as they are.
 
     Where a pose is wanted, it starts where the vehicle is and moves with the sticks.
@@ -109,30 +266,30 @@ def follow(pilot: Pilot, top: Sequence[float], dt: float, state: State | None) -
     """
     if pilot.output != 'pose' or state is None:
         return pilot
-    target = here(state) if pilot.target is None else pilot.target
+    target = target_at_vehicle(state) if pilot.target is None else pilot.target
     u, v, w, _, _, r = (float(x) * dt for x in pilot.efforts() * np.asarray(top))
     if u or v or w or r:
-        target = moved(target, state, surge=u, sway=v, heave=w, yaw=r)
+        target = moved_target(target, state, surge=u, sway=v, heave=w, yaw=r)
     return replace(pilot, target=target)
 
 
-def stop(pilot: Pilot, state: State | None) -> Pilot:
+def stop_vehicle(pilot: Pilot, state: State | None) -> Pilot:
     """Return the pilot with nothing held, who wants to stay where the vehicle is."""
-    target = None if state is None or pilot.output != 'pose' else here(state)
-    return replace(pilot, held=NOTHING, sticks=NOTHING, target=target)
+    target = None if state is None or pilot.output != 'pose' else target_at_vehicle(state)
+    return replace(pilot, held=NO_EFFORT, sticks=NO_EFFORT, target=target)
 
 
 def _next_output(pilot: Pilot, state: State | None) -> Pilot:
-    output = OUTPUTS[(OUTPUTS.index(pilot.output) + 1) % len(OUTPUTS)]
-    return stop(replace(pilot, output=output), state)
+    output = OUTPUT_MODES[(OUTPUT_MODES.index(pilot.output) + 1) % len(OUTPUT_MODES)]
+    return stop_vehicle(replace(pilot, output=output), state)
 
 
-def _more(pilot: Pilot, state: State | None) -> Pilot:
+def _raise_gain(pilot: Pilot, state: State | None) -> Pilot:
     del state
     return replace(pilot, gain=min(1.0, round(pilot.gain + 0.1, 1)))
 
 
-def _less(pilot: Pilot, state: State | None) -> Pilot:
+def _lower_gain(pilot: Pilot, state: State | None) -> Pilot:
     del state
     return replace(pilot, gain=max(0.1, round(pilot.gain - 0.1, 1)))
 
@@ -144,19 +301,19 @@ def _next_joints(pilot: Pilot, state: State | None) -> Pilot:
     return replace(pilot, held=held, pair=(pilot.pair + 1) % (pilot.pairs + 1))
 
 
-_OWN: dict[str, Callable[[Pilot, State | None], Pilot]] = {
-    'stop': stop,
+_PILOT_FUNCTIONS: dict[str, Callable[[Pilot, State | None], Pilot]] = {
+    'stop': stop_vehicle,
     'output': _next_output,
-    'gain_up': _more,
-    'gain_down': _less,
+    'gain_up': _raise_gain,
+    'gain_down': _lower_gain,
     'joints': _next_joints,
 }
-GRIP = 'gripper'
+GRIPPER_FUNCTION = 'gripper'
 """Function that closes and opens the gripper."""
-FUNCTIONS = (*_OWN, *SWITCHES, GRIP)
+PILOT_FUNCTION_NAMES = (*_PILOT_FUNCTIONS, *SWITCHES, GRIPPER_FUNCTION)
 """What a key or a button can do beside moving an axis."""
 
 
-def perform(pilot: Pilot, function: str, state: State | None) -> Pilot:
+def perform_function(pilot: Pilot, function: str, state: State | None) -> Pilot:
     """Return the pilot after a function; those of controller and gripper change nothing here."""
-    return _OWN[function](pilot, state) if function in _OWN else pilot
+    return _PILOT_FUNCTIONS[function](pilot, state) if function in _PILOT_FUNCTIONS else pilot

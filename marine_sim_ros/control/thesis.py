@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The thesis's controller: a PID per axis whose integral forgets what is older than a second."""
+"""Controller of the thesis: a PID per axis whose integral forgets what is older than a second."""
 
 from __future__ import annotations
 
@@ -10,16 +10,78 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.control.attitude import attitude_error, level_frame
 from marine_sim_ros.control.controller_model import ControllerModel
-from marine_sim_ros.control.setpoints import ATTITUDE, POSITION, RATES, SPEEDS
-from marine_sim_ros.control.thesis_settings import ThesisSettings, read_thesis
+from marine_sim_ros.control.setpoints import (
+    ATTITUDE,
+    POSITION,
+    RATES,
+    SPEEDS,
+    attitude_error,
+    level_frame,
+)
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import State
+from marine_sim_ros.core.yaml_file import YamlReader, short_text
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['THESIS', 'ThesisLaw', 'ThesisMemory', 'WindowMemory', 'thesis_law', 'windowed_pid']
+__all__ = [
+    'THESIS',
+    'ThesisLaw',
+    'ThesisMemory',
+    'ThesisSettings',
+    'WindowMemory',
+    'read_thesis',
+    'thesis_law',
+    'windowed_pid',
+]
+
+
+# Settings of the thesis's controller, and how a file gives them.
+
+
+@dataclass(frozen=True, eq=False)
+class ThesisSettings:
+    """Settings of the thesis's controller: gains (6,) of force and moment per error.
+
+    Attributes:
+        pose: K_p, K_i, K_d, each (6,).
+        velocity: K_p, K_i, K_d, each (6,).
+        window: over which the error is summed, s.
+    """
+
+    pose: tuple[np.ndarray, np.ndarray, np.ndarray]
+    velocity: tuple[np.ndarray, np.ndarray, np.ndarray]
+    window: float
+    error_diffusion: bool = False
+
+
+def _read_gains(reader: YamlReader) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    reader.mapping({'kp', 'ki', 'kd'}, {'kp', 'ki', 'kd'})
+    result = []
+    for name in ('kp', 'ki', 'kd'):
+        gains = reader.child(name)
+        if not isinstance(gains.value, list) or len(gains.value) != 6:
+            raise gains.error(f' is {short_text(gains.value)}; expected six numbers, surge to yaw')
+        result.append(np.array([g.number(0.0, 1e9) for g in gains.items()]))
+    return result[0], result[1], result[2]
+
+
+def read_thesis(root: YamlReader) -> ThesisSettings:
+    """Return the settings of a controller file.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    root.mapping({'law', 'pose', 'velocity', 'window'}, {'pose', 'velocity', 'window'})
+    return ThesisSettings(
+        pose=_read_gains(root.child('pose')),
+        velocity=_read_gains(root.child('velocity')),
+        window=root.child('window').number(1e-3, 100.0),
+    )
+
+
+# The thesis's controller: a PID per axis whose integral forgets what is older than a second.
 
 
 class WindowMemory(NamedTuple):

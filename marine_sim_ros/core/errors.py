@@ -1,13 +1,15 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Every error the package raises on purpose, so that one ``except`` catches them all."""
+"""Errors of the package, and hints in their messages: the name that was meant, plain text."""
 
 from __future__ import annotations
 
 import errno
-
-from marine_sim_ros.core.printable import printable
+import os
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
 
 __all__ = [
     'MarineSimError',
@@ -17,8 +19,101 @@ __all__ = [
     'RecordingError',
     'RunError',
     'ScenarioError',
+    'did_you_mean',
+    'escape_controls',
     'exit_code',
+    'expected_one_of',
+    'nearest_name',
+    'no_file',
 ]
+
+
+# Texts of others on a terminal and in a log: control characters are shown, and do nothing.
+
+
+def escape_controls(text: str) -> str:
+    r"""Return a text with its control characters, but line ends and tabs, written as ``\x1b``.
+
+    Those would colour or clear a terminal, set its title, or reverse the reading direction.
+    """
+    if text.isprintable():
+        return text
+    return ''.join(c if c.isprintable() or c in '\n\t' else ascii(c)[1:-1] for c in text)
+
+
+# Hints at the name that was meant, for messages about a name that does not exist.
+
+
+def nearest_name(word: str, names: Iterable[str], likeness: float = 0.6) -> str:
+    """Return the name that is most like a word; empty where none is.
+
+    Args:
+        word: the word.
+        names: the names.
+        likeness: ratio of difflib, 0 to 1, that a name has at least.
+    """
+    from difflib import get_close_matches  # only a mistake needs it
+
+    by_lower = {name.lower(): name for name in names}
+    near = get_close_matches(word.lower(), list(by_lower), 1, likeness)
+    return by_lower[near[0]] if near else ''
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Return "did you mean NAME? " of the nearest name; empty where none is like the word."""
+    near = nearest_name(word, names)
+    return f'did you mean {near!r}? ' if near else ''
+
+
+def expected_one_of(word: object, names: Iterable[str]) -> str:
+    """Return "did you mean NAME? expected one of: NAMES", in the order of the names."""
+    known = list(names)
+    hint = did_you_mean(word, known) if isinstance(word, str) else ''
+    return f'{hint}expected one of: {", ".join(known) or "none"}'
+
+
+# What to say of a path that is no file: a folder and the files in it, or the nearest name.
+
+_MOST = 10_000
+"""Names of a folder that are compared."""
+_FIRST = ('model.sdf', 'model.urdf', 'robot.urdf', 'robot.urdf.xacro')
+
+
+def no_file(path: Path, suffixes: tuple[str, ...]) -> str:
+    """Return why a path is no file of some suffixes, and what may have been meant.
+
+    Args:
+        path: path of no regular file.
+        suffixes: suffixes of the files that are looked for in a folder, such as ``.urdf``.
+    """
+    if path.is_dir():
+        found = [n for n in _names(path) if n.endswith(suffixes) and (path / n).is_file()]
+        found.sort(key=lambda n: (_FIRST.index(n) if n in _FIRST else len(_FIRST), n))
+        if not found:
+            return f'is a folder without a description ({", ".join(suffixes)})'
+        more = f' ({len(found)} files)' if len(found) > 1 else ''
+        return f'is a folder; did you mean {path / found[0]}?{more}'
+    parts = path.parts
+    for count in range(1, len(parts) + 1):
+        here = Path(*parts[:count])
+        if here.exists():
+            continue
+        folder = here.parent
+        near = nearest_name(here.name, _names(folder))
+        hint = f'; did you mean {folder / near}?' if near else ''
+        what = 'is no file' if here == path else f'is no file: there is no folder {here}'
+        return what + hint
+    return 'is no file'
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(islice((entry.name for entry in os.scandir(folder)), _MOST))
+    except OSError:
+        return []
+
+
+# Every error the package raises on purpose, so that one ``except`` catches them all.
 
 
 class MarineSimError(Exception):
@@ -26,7 +121,7 @@ class MarineSimError(Exception):
 
     def __str__(self) -> str:
         """Return the line; names in it may be of others."""
-        return printable(super().__str__())
+        return escape_controls(super().__str__())
 
 
 class MissingPackageError(MarineSimError):

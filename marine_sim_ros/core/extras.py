@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Imports packages that only some features need; where one is missing, says how to get it.
+"""Packages of features: optional ones, and the ROS 2 distribution of this environment.
 
 The core runs with NumPy, PyYAML, lxml, rich, xacro and urdf_parser_py.
 """
@@ -9,16 +9,28 @@ The core runs with NumPy, PyYAML, lxml, rich, xacro and urdf_parser_py.
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import shlex
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from marine_sim_ros.core.errors import MissingPackageError
+from marine_sim_ros.core.errors import MissingPackageError, ParameterError
 
-__all__ = ['SOURCES', 'Source', 'missing', 'require']
+__all__ = [
+    'PACKAGE_SOURCES',
+    'PackageSource',
+    'check_middleware',
+    'missing_package',
+    'require',
+    'ros_packages',
+]
 
 
-class Source(NamedTuple):
+# Imports packages that only some features need; where one is missing, says how to get it.
+
+
+class PackageSource(NamedTuple):
     """Where a package comes from; empty where it is not there.
 
     Attributes:
@@ -36,34 +48,34 @@ class Source(NamedTuple):
     below: tuple[int, ...] = ()
 
 
-def _everywhere(name: str, pip: str = '', extra: str = '') -> Source:
-    return Source(pip or name, f'python3-{name}', f'python3-{name}', extra)
+def _same_source(name: str, pip: str = '', extra: str = '') -> PackageSource:
+    return PackageSource(pip or name, f'python3-{name}', f'python3-{name}', extra)
 
 
-SOURCES = {
-    'av': Source('av', 'python3-av', extra='video'),
-    'collada': _everywhere('collada', 'pycollada', 'hulls'),
-    'cv2': Source('opencv-python-headless', 'python3-opencv', 'python3-opencv'),
-    'distributed': Source('distributed', 'python3-distributed', extra='sweep'),
-    'gymnasium': Source('gymnasium', extra='rl'),
-    'jax': Source('jax>=0.6.2,<0.7', extra='batch', below=(0, 7)),
-    'manifold3d': Source('manifold3d', extra='hulls'),
-    'matplotlib': _everywhere('matplotlib'),
-    'moderngl': Source('moderngl', 'python3-moderngl', extra='camera'),
-    'mujoco': Source('mujoco', extra='mjcf'),
-    'networkx': _everywhere('networkx', extra='hulls'),
-    'nicegui': Source('nicegui==3.18.0', extra='console'),
-    'PIL': Source('pillow', 'python3-pil', 'python3-pil'),
-    'plotly': Source('plotly', 'python3-plotly'),
-    'psutil': _everywhere('psutil'),
-    'pxr': Source('usd-core', extra='usd'),
-    'pyarrow': Source('pyarrow'),
-    'pygeomag': Source('pygeomag', extra='sensors'),
-    'pymap3d': Source('pymap3d', extra='sensors'),
-    'pymavlink': Source('pymavlink', extra='ardusub'),
-    'rosbags': Source('rosbags', rosdep='python3-rosbags-pip'),
-    'scipy': _everywhere('scipy'),
-    'trimesh': Source('trimesh', rosdep='python3-trimesh-pip', extra='hulls'),
+PACKAGE_SOURCES = {
+    'av': PackageSource('av', 'python3-av', extra='video'),
+    'collada': _same_source('collada', 'pycollada', 'hulls'),
+    'cv2': PackageSource('opencv-python-headless', 'python3-opencv', 'python3-opencv'),
+    'distributed': PackageSource('distributed', 'python3-distributed', extra='sweep'),
+    'gymnasium': PackageSource('gymnasium', extra='rl'),
+    'jax': PackageSource('jax>=0.6.2,<0.7', extra='batch', below=(0, 7)),
+    'manifold3d': PackageSource('manifold3d', extra='hulls'),
+    'matplotlib': _same_source('matplotlib'),
+    'moderngl': PackageSource('moderngl', 'python3-moderngl', extra='camera'),
+    'mujoco': PackageSource('mujoco', extra='mjcf'),
+    'networkx': _same_source('networkx', extra='hulls'),
+    'nicegui': PackageSource('nicegui==3.18.0', extra='console'),
+    'PIL': PackageSource('pillow', 'python3-pil', 'python3-pil'),
+    'plotly': PackageSource('plotly', 'python3-plotly'),
+    'psutil': _same_source('psutil'),
+    'pxr': PackageSource('usd-core', extra='usd'),
+    'pyarrow': PackageSource('pyarrow'),
+    'pygeomag': PackageSource('pygeomag', extra='sensors'),
+    'pymap3d': PackageSource('pymap3d', extra='sensors'),
+    'pymavlink': PackageSource('pymavlink', extra='ardusub'),
+    'rosbags': PackageSource('rosbags', rosdep='python3-rosbags-pip'),
+    'scipy': _same_source('scipy'),
+    'trimesh': PackageSource('trimesh', rosdep='python3-trimesh-pip', extra='hulls'),
 }
 """By the name that is imported."""
 
@@ -82,9 +94,9 @@ def require(module: str, feature: str) -> Any:
     try:
         found = importlib.import_module(module)
     except ModuleNotFoundError as error:  # any other ImportError: it is there, and broken
-        raise missing((error.name or module).split('.')[0], feature) from None
+        raise missing_package((error.name or module).split('.')[0], feature) from None
     name = module.split('.')[0]
-    source = SOURCES.get(name)
+    source = PACKAGE_SOURCES.get(name)
     if source and source.below:
         version = importlib.import_module(name).__version__
         if tuple(map(int, version.split('.')[:2])) >= source.below:
@@ -95,9 +107,9 @@ def require(module: str, feature: str) -> Any:
     return found
 
 
-def missing(name: str, feature: str) -> MissingPackageError:
+def missing_package(name: str, feature: str) -> MissingPackageError:
     """Return what to raise where a feature lacks a package, which is known by its import name."""
-    source = SOURCES.get(name, Source(name))
+    source = PACKAGE_SOURCES.get(name, PackageSource(name))
     ways = [
         f'apt install {source.apt}' if source.apt else '',
         f'rosdep key {source.rosdep}' if source.rosdep else '',
@@ -109,3 +121,40 @@ def missing(name: str, feature: str) -> MissingPackageError:
         f'expected: {", or ".join(way for way in ways if way)}'
         + (f'; the extra [{source.extra}] brings all of it' if source.extra else '')
     )
+
+
+# The ROS 2 distribution of this environment: names of its packages, and its middleware.
+
+_DEFAULT = 'jazzy'
+"""Where no workspace is sourced."""
+
+
+def ros_packages(*names: str) -> str:
+    """Return the names that apt has for packages of ROS, such as ros-jazzy-ros2bag."""
+    distribution = os.environ.get('ROS_DISTRO', '')
+    if not re.fullmatch('[a-z]+', distribution):
+        distribution = _DEFAULT
+    return ' '.join(f'ros-{distribution}-{name.replace("_", "-")}' for name in names)
+
+
+def check_middleware(what: str) -> None:
+    """Raise ParameterError where RMW_IMPLEMENTATION names a middleware that is not installed.
+
+    Args:
+        what: verb or option that needs ROS.
+    """
+    wanted = os.environ.get('RMW_IMPLEMENTATION', '')
+    installed = sorted(_installed_middleware())
+    if wanted and installed and wanted not in installed:
+        raise ParameterError(
+            f'{what}: RMW_IMPLEMENTATION is {wanted}, which is not installed; expected one of: '
+            f'{", ".join(installed)}; or apt install {ros_packages(wanted)}'
+        )
+
+
+def _installed_middleware() -> set[str]:
+    """Return the names that packages of middleware leave in the ament index."""
+    prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+    folders = (Path(p, 'share/ament_index/resource_index/rmw_typesupport') for p in prefixes if p)
+    found = {path.name for folder in folders if folder.is_dir() for path in folder.iterdir()}
+    return found - {'rmw_implementation'}  # which loads one of the others

@@ -1,24 +1,76 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads files that others wrote: regular files only, and no more than a bound of bytes."""
+"""Files: bounded reading, the package's own resources, the user's cache, POSIX differences.
+
+Modules such as fcntl, termios, tty, resource and pwd are imported in the function that needs them.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
+import os
+import signal
 import stat
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO, Any
 
-from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
 
 __all__ = [
     'MAX_TEXT_BYTES',
+    'SIGPROF',
+    'cache_folder',
     'check_archive',
     'check_file',
+    'effective_user',
     'expand_home',
+    'open_flags',
+    'program_folder',
     'read_file',
     'read_text_file',
+    'require_posix',
+    'resource_folder',
+    'write_atomically',
 ]
+
+
+# What POSIX systems have and Windows has not, for code that runs on both.
+
+SIGPROF: int = getattr(signal, 'SIGPROF', 27)
+"""Number of the signal; on Windows no process ends with it."""
+
+
+def require_posix(what: str) -> None:
+    """Raise ParameterError where the system is no POSIX system.
+
+    Args:
+        what: verb or option that needs it.
+    """
+    if importlib.util.find_spec('fcntl') is None:
+        raise ParameterError(
+            f'{what} needs Linux or another POSIX system, and this Python has no fcntl; '
+            'simulate, validate, doctor and analyze work here'
+        )
+
+
+def effective_user() -> int:
+    """Return the number of the user of this process; 0 on Windows, as all its files have."""
+    return os.geteuid() if hasattr(os, 'geteuid') else 0
+
+
+def open_flags(*names: str) -> int:
+    """Return flags of ``os.open``, without those that this system does not have."""
+    result = 0
+    for name in names:
+        result |= getattr(os, name, 0)
+    return result
+
+
+# Reads files that others wrote: regular files only, and no more than a bound of bytes.
 
 MAX_TEXT_BYTES = 2_000_000
 """Largest configuration file: the 100,000 values that a YAML file may have take less."""
@@ -116,3 +168,106 @@ def _too_large(path: Path, size: int, limit: int, error: type[MarineSimError]) -
 
 def _name(path: Path) -> str:
     return str(path)[:300]
+
+
+# Finds the files that come with the package: from the source, or installed by pip or colcon.
+
+
+def resource_folder(name: str) -> Path:
+    """Return the folder ``urdf``, ``config``, ``worlds`` or ``launch``.
+
+    It lies beside the package in the source (a checkout, an editable installation, colcon with
+    ``--symlink-install``), in the package where pip installed it, and in the ament index where
+    colcon did.
+
+    Raises:
+        MarineSimError: it is in none of these places.
+    """
+    package = Path(__file__).resolve().parents[1]
+    beside, within = package.parent, package / 'share'
+    # Beside an installed package lie the packages of others, which may have such a name.
+    checkout = (beside / 'package.xml').is_file()
+    for folder in (within / name, *([beside / name] if checkout else [])):
+        if folder.is_dir():
+            return folder
+    try:
+        from ament_index_python.packages import get_package_share_directory
+
+        share = Path(get_package_share_directory('marine_sim_ros')) / name
+        if share.is_dir():
+            return share
+    except (ImportError, LookupError, ValueError, OSError):  # OSError: no AMENT_PREFIX_PATH
+        pass
+    raise MarineSimError(
+        f'the folder {name!r} of marine_sim_ros is not installed; expected it in {within}, in '
+        f'{beside} (a checkout), or in the ament index (source the workspace)'
+    )
+
+
+# Results that are kept between the runs of one user.
+
+
+def cache_folder(kind: str) -> Path | None:
+    """Return the folder of this user's results, which may not exist yet; None: there is none.
+
+    ``$XDG_CACHE_HOME/marine_sim_ros/KIND``, else below ``~/.cache`` (XDG Base Directory
+    Specification 0.8; relative values are ignored, as it demands). A folder in which another
+    user can write is not used: a kept program would run as this user.
+    """
+    given = os.environ.get('XDG_CACHE_HOME', '')
+    try:
+        base = Path(given) if os.path.isabs(given) else Path.home() / '.cache'
+    except RuntimeError:
+        return None
+    ours = base / 'marine_sim_ros'
+    folders = (base, ours, ours / kind)
+    return folders[-1] if base.is_absolute() and all(map(_is_safe, folders)) else None
+
+
+def _is_safe(folder: Path) -> bool:
+    """Return whether only this user and root can put files of theirs in the place of ours."""
+    try:
+        status = folder.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    open_to_all = status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX
+    return (
+        stat.S_ISDIR(status.st_mode) and status.st_uid in (0, effective_user()) and not open_to_all
+    )
+
+
+def program_folder() -> str:
+    """Say where the compiled programs are kept."""
+    folder = cache_folder('jax')
+    if folder is None or not _is_writable(folder):
+        return 'programs are not kept: no cache folder that only this user can write'
+    return f'programs are kept in {folder}'
+
+
+def _is_writable(folder: Path) -> bool:
+    return os.access(next(p for p in (folder, *folder.parents) if p.exists()), os.W_OK)
+
+
+def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
+    """Write a file in one step, so that no other process ever reads half of it.
+
+    Where nothing can be kept, nothing is: that is no error.
+
+    Args:
+        path: the file.
+        write: writes its content.
+    """
+    import tempfile  # not for every start
+
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix='.', suffix=path.suffix)
+        try:
+            with os.fdopen(handle, 'wb') as file:
+                write(file)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise

@@ -18,12 +18,13 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import Array
 
+__all__ = ['draw_ahead', 'gaussian', 'key_bits', 'stamp_words', 'threefry', 'uniform']
+
 try:  # as Python's own random does: hashlib loads OpenSSL for it, 4 MB of every node
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
 
-__all__ = ['gaussian', 'in_blocks', 'key_bits', 'stamp_words', 'threefry', 'uniform']
 
 _TURNS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
@@ -88,7 +89,7 @@ _MOST = 8192
 """Blocks that are kept."""
 
 
-def in_blocks(draw: Draw) -> Draw:
+def draw_ahead(draw: Draw) -> Draw:
     """Return a function of seed, name and stamps (ns) that draws the next ones of a series ahead.
 
     The numbers are those of ``draw``, which depend on nothing else. A node that asks for one stamp
@@ -122,7 +123,7 @@ def in_blocks(draw: Draw) -> Draw:
     return drawn
 
 
-@in_blocks
+@draw_ahead
 def gaussian(seed: int, name: str, stamps: int | np.ndarray) -> np.ndarray:
     """Return standard normal numbers (...) for stamps (...) in ns.
 

@@ -23,11 +23,11 @@ from typing import Any
 
 from marine_sim_ros.core.errors import MarineSimError
 
-__all__ = ['CONTROLLERS', 'FORCES', 'SENSORS', 'VEHICLES', 'Registry']
+__all__ = ['CONTROLLERS', 'FORCES', 'Registry', 'SENSORS', 'VEHICLES']
 
 
 @cache
-def _anybody_extends() -> bool:
+def _has_entry_points() -> bool:
     """Return whether a package on ``sys.path`` has an entry point of ours, which few have.
 
     To import ``importlib.metadata`` and to read all entry points takes six times as long.
@@ -54,7 +54,7 @@ def _entry_points() -> Any:
         ) from None
 
 
-def _imported(name: str) -> Any:
+def _import_attribute(name: str) -> Any:
     """Return what ``module:attribute`` names."""
     module, _, attribute = name.partition(':')
     return getattr(import_module(module), attribute)
@@ -87,7 +87,7 @@ class Registry(Mapping[str, Any]):
     def _others(self) -> dict[str, Any]:
         """Entries of other packages."""
         found: dict[str, Any] = {}
-        points = _entry_points().select(group=self.group) if _anybody_extends() else ()
+        points = _entry_points().select(group=self.group) if _has_entry_points() else ()
         for point in sorted(points, key=lambda p: p.name):
             if point.name in self._built_in or point.name in found:
                 self._leave_out(point, f'the name {point.name!r} is taken')
@@ -102,7 +102,7 @@ class Registry(Mapping[str, Any]):
             except BaseException as error:  # a broken package must not take the others with it
                 self._leave_out(point, f'{type(error).__name__}: {error}')
             else:
-                if isinstance(entry, kinds := tuple(map(_imported, self._kinds))):
+                if isinstance(entry, kinds := tuple(map(_import_attribute, self._kinds))):
                     found[point.name] = self._guarded(entry, point)
                 else:
                     expected = ' or '.join(kind.__name__ for kind in kinds)
@@ -112,7 +112,7 @@ class Registry(Mapping[str, Any]):
 
     def _guarded(self, entry: Any, point: Any) -> Any:
         owner = f'{self.group}: entry {point.name!r}{_package(point)}'
-        return _imported(self._guard)(entry, owner) if self._guard else entry
+        return _import_attribute(self._guard)(entry, owner) if self._guard else entry
 
     @cached_property
     def entries(self) -> tuple[Any, ...]:
@@ -129,7 +129,7 @@ class Registry(Mapping[str, Any]):
         if name not in self._built_in:
             return self._others[name]
         if name not in self._imported:
-            self._imported[name] = _imported(self._built_in[name])
+            self._imported[name] = _import_attribute(self._built_in[name])
         return self._imported[name]
 
     def __contains__(self, name: object) -> bool:
@@ -148,7 +148,7 @@ class Registry(Mapping[str, Any]):
 FORCES = Registry(
     'forces',
     ('marine_sim_ros.physics.force:ForceModel',),
-    guard='marine_sim_ros.physics.guard:guarded_force',
+    guard='marine_sim_ros.physics.force:guarded_force',
     thrusters='marine_sim_ros.physics.thrusters:THRUSTERS',
     fins='marine_sim_ros.physics.fins:FINS',
     buoyancy='marine_sim_ros.physics.buoyancy:BUOYANCY',
@@ -156,8 +156,8 @@ FORCES = Registry(
     radiation='marine_sim_ros.physics.radiation:RADIATION',
     manipulator='marine_sim_ros.physics.arm.manipulator:MANIPULATOR',
     boundary='marine_sim_ros.physics.boundary:BOUNDARY',
-    tether='marine_sim_ros.physics.tether.tether:TETHER',
-    towing='marine_sim_ros.physics.tether.towing:TOWING',
+    tether='marine_sim_ros.physics.tether:TETHER',
+    towing='marine_sim_ros.physics.towing:TOWING',
     contact='marine_sim_ros.physics.contact.contact:CONTACT',
 )
 """Every :class:`marine_sim_ros.physics.ForceModel`, in the order in which wrenches are summed."""
@@ -176,8 +176,8 @@ SENSORS = Registry(
     thermometer='marine_sim_ros.sensors.thermometer:THERMOMETER',
     dvl='marine_sim_ros.sensors.dvl:DVL',
     altimeter='marine_sim_ros.sensors.altimeter:ALTIMETER',
-    scanning_sonar='marine_sim_ros.sensors.sonar.scanning_sonar:SCANNING_SONAR',
-    imaging_sonar='marine_sim_ros.sensors.sonar.imaging_sonar:IMAGING_SONAR',
+    scanning_sonar='marine_sim_ros.sensors.scanning_sonar:SCANNING_SONAR',
+    imaging_sonar='marine_sim_ros.sensors.imaging_sonar:IMAGING_SONAR',
     camera='marine_sim_ros.sensors.camera.camera:CAMERA',
 )
 """Every :class:`marine_sim_ros.sensors.SensorModel`."""
@@ -185,7 +185,7 @@ SENSORS = Registry(
 CONTROLLERS = Registry(
     'controllers',
     ('marine_sim_ros.control.controller_model:ControllerModel',),
-    modern='marine_sim_ros.control.modern:MODERN',
+    modern='marine_sim_ros.control.cascade:CASCADE',
     thesis='marine_sim_ros.control.thesis:THESIS',
     ardusub='marine_sim_ros.autopilot.models:ARDUSUB',
 )

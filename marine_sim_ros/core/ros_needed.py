@@ -13,10 +13,10 @@ import sys
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
-from marine_sim_ros.core.child_process import module_command
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.posix import require_posix
-from marine_sim_ros.core.ros_distribution import check_middleware
+from marine_sim_ros.core.extras import check_middleware
+from marine_sim_ros.core.files import require_posix
+from marine_sim_ros.core.processes import module_command
 
 __all__ = ['check_packages', 'require_ros']
 

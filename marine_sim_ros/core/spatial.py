@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.core.control_flow import traced
+from marine_sim_ros.core.arrays import Array, constant, is_traced, namespace
 
 __all__ = [
     'bilinear',
@@ -109,13 +108,13 @@ _FORCE_CROSS = _bilinear_form(
 def bilinear(form: np.ndarray, a: Array, b: Array) -> Array:
     """Apply a constant bilinear form (n·n, m) to vectors (..., n); returns (..., m)."""
     xp = namespace(a)
-    if traced(xp):
-        return _written_out(xp, form, a, b)
+    if is_traced(xp):
+        return _unrolled_form(xp, form, a, b)
     outer = a[..., :, None] * b[..., None, :]
     return xp.reshape(outer, (*outer.shape[:-2], -1)) @ constant(xp, form)
 
 
-def _written_out(xp: Any, form: np.ndarray, a: Array, b: Array) -> Array:
+def _unrolled_form(xp: Any, form: np.ndarray, a: Array, b: Array) -> Array:
     """Return the form without its zeros: a compiler fuses it with what is around."""
     terms: list[Any] = [0.0] * form.shape[1]
     for row, column in np.argwhere(form):

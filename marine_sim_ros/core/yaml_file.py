@@ -1,25 +1,33 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads the YAML files of the package; every complaint says where, what, and what was expected."""
+"""YAML files of the package: reader with error locations, and the kinds in config."""
 
 from __future__ import annotations
 
 import math
+import os
 import re
 import reprlib
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import yaml
 
-from marine_sim_ros.core.choices import expected_one_of
-from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.errors import (
+    MarineSimError,
+    ParameterError,
+    did_you_mean,
+    expected_one_of,
+)
+from marine_sim_ros.core.files import expand_home, read_text_file, resource_folder
 
-__all__ = ['YamlReader', 'parse_yaml', 'shown']
+__all__ = ['ConfigFiles', 'YamlReader', 'parse_yaml', 'short_text']
 
+
+# Reads the YAML files of the package; every complaint says where, what, and what was expected.
 
 _WORD = re.compile('[A-Za-z0-9_.-]{1,64}')
 
@@ -33,7 +41,7 @@ _BRIEF = reprlib.Repr()
 _BRIEF.maxother = _BRIEF.maxstring = _BRIEF.maxlong = 80
 
 
-def shown(value: Any) -> str:
+def short_text(value: Any) -> str:
     """Return a value as a person would want to see it in a line: short, however large it is."""
     try:
         return _BRIEF.repr(value)
@@ -73,13 +81,13 @@ class YamlReader:
     def names(self) -> list[str]:
         """Return the keys of a mapping whose keys are names of the user's choice."""
         if not isinstance(self.value, dict) or not all(isinstance(k, str) for k in self.value):
-            raise self.error(f' is {shown(self.value)}; expected a mapping of names')
+            raise self.error(f' is {short_text(self.value)}; expected a mapping of names')
         return list(self.value)
 
     def items(self) -> list[YamlReader]:
         """Return the elements of a list."""
         if not isinstance(self.value, list):
-            raise self.error(f' is {shown(self.value)}; expected a list')
+            raise self.error(f' is {short_text(self.value)}; expected a list')
         return [YamlReader(f'{self.where}[{i}]', v, self._error) for i, v in enumerate(self.value)]
 
     def child(self, key: str, default: Any = None) -> YamlReader:
@@ -97,7 +105,7 @@ class YamlReader:
         good = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         if not good or not low <= self.value <= high:
             raise self.error(
-                f' is {shown(self.value)}; expected a number from {low:g} to {high:g}'
+                f' is {short_text(self.value)}; expected a number from {low:g} to {high:g}'
             )
         return float(self.value)
 
@@ -105,13 +113,13 @@ class YamlReader:
         """Return a whole number within closed limits."""
         value = self.number(low, high)
         if value != int(value):
-            raise self.error(f' is {shown(self.value)}; expected a whole number')
+            raise self.error(f' is {short_text(self.value)}; expected a whole number')
         return int(value)
 
     def vector(self, low: float = -1e9, high: float = 1e9) -> np.ndarray:
         """Return a list of three numbers within closed limits."""
         if not isinstance(self.value, list) or len(self.value) != 3:
-            raise self.error(f' is {shown(self.value)}; expected a list of three numbers')
+            raise self.error(f' is {short_text(self.value)}; expected a list of three numbers')
         return np.array([r.number(low, high) for r in self.items()])
 
     def angle(self) -> float:
@@ -132,15 +140,15 @@ class YamlReader:
                 else ''
             )
             raise self.error(
-                f' is {shown(self.value)}{many}; expected rad from -6.283 to 6.283, or degrees '
-                "with their unit, such as '90 deg'"
+                f' is {short_text(self.value)}{many}; expected rad from -6.283 to 6.283, or '
+                "degrees with their unit, such as '90 deg'"
             )
         return float(self.value)
 
     def angles(self) -> tuple[float, float, float]:
         """Return roll, pitch and yaw in rad, of a list of three angles."""
         if not isinstance(self.value, list) or len(self.value) != 3:
-            raise self.error(f' is {shown(self.value)}; expected a list of roll, pitch, yaw')
+            raise self.error(f' is {short_text(self.value)}; expected a list of roll, pitch, yaw')
         roll, pitch, yaw = (item.angle() for item in self.items())
         return roll, pitch, yaw
 
@@ -159,25 +167,27 @@ class YamlReader:
     def truth(self) -> bool:
         """Return true or false."""
         if not isinstance(self.value, bool):
-            raise self.error(f' is {shown(self.value)}; expected true or false')
+            raise self.error(f' is {short_text(self.value)}; expected true or false')
         return self.value
 
     def text(self) -> str:
         """Return a text."""
         if not isinstance(self.value, str):
-            raise self.error(f' is {shown(self.value)}; expected a text')
+            raise self.error(f' is {short_text(self.value)}; expected a text')
         return self.value
 
     def word(self) -> str:
         """Return a name of letters, digits, dots, hyphens and underscores."""
         if not isinstance(self.value, str) or not _WORD.fullmatch(self.value):
-            raise self.error(f' is {shown(self.value)}; expected a word such as hard_sand')
+            raise self.error(f' is {short_text(self.value)}; expected a word such as hard_sand')
         return self.value
 
     def choice(self, choices: tuple[str, ...]) -> str:
         """Return one of some words."""
         if self.value not in choices:
-            raise self.error(f' is {shown(self.value)}; {expected_one_of(self.value, choices)}')
+            raise self.error(
+                f' is {short_text(self.value)}; {expected_one_of(self.value, choices)}'
+            )
         return str(self.value)
 
 
@@ -245,6 +255,60 @@ def _no_key_twice(node: yaml.MappingNode, name: str, error: type[MarineSimError]
         line, what = key.start_mark.line + 1, (key.tag, key.value)
         if what in seen:
             raise error(
-                f'{name}:{line}: {shown(key.value)} is in line {seen[what]} too; expected it once'
+                f'{name}:{line}: {short_text(key.value)} is in line {seen[what]} too; '
+                'expected it once'
             )
         seen[what] = line
+
+
+# The kinds of YAML files in ``config``: each is found, parsed and read in the same way.
+
+Content = TypeVar('Content')
+
+
+class ConfigFiles(Generic[Content]):
+    """The files of one kind: those shipped in a folder of ``config``, and the user's own."""
+
+    def __init__(
+        self,
+        folder: str,
+        read: Callable[[YamlReader], Content],
+        error: type[MarineSimError] = ParameterError,
+    ) -> None:
+        """Name the folder below ``config``, the reader of a file's content and its error."""
+        self.folder, self.kind = folder, folder.removesuffix('s')
+        self._read, self._error = read, error
+
+    def names(self) -> list[str]:
+        """Return the names of the files that are shipped."""
+        return sorted(p.stem for p in (resource_folder('config') / self.folder).glob('*.yaml'))
+
+    def path(self, name_or_path: str | Path) -> Path:
+        """Return the path of a shipped file by its name, or the path itself."""
+        path = resource_folder('config') / self.folder / f'{name_or_path}.yaml'
+        if '/' in str(name_or_path) or not path.is_file():
+            path = expand_home(name_or_path)
+        return path
+
+    def load(self, name_or_path: str | Path) -> Content:
+        """Return the content of a file, by its shipped name or by its path.
+
+        Raises:
+            MarineSimError: of this kind of file: it cannot be found, read or used.
+        """
+        path = self.path(name_or_path)
+        if path.is_dir() or not os.path.exists(path):
+            word, names = str(name_or_path), self.names()
+            raise self._error(
+                f'{self.kind} {word!r} is neither a file nor a shipped {self.kind}; '
+                f'{did_you_mean(word, names)}expected a path or one of: {", ".join(names)}'
+            )
+        return self.parse(read_text_file(path, self._error), str(path))
+
+    def parse(self, text: str, name: str) -> Content:
+        """Return the content of a YAML text; the name stands in the messages.
+
+        Raises:
+            MarineSimError: of this kind of file: one line with what, where, and what was expected.
+        """
+        return self._read(YamlReader(name, parse_yaml(text, name, self._error), self._error))

@@ -13,25 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from marine_sim_ros.doctor import (
-    ardusub,
-    balance,
-    duplicates,
-    frames,
-    hydrodynamics,
-    inertia,
-    meshes,
-    signs,
-    steps,
-    tags,
-    tethers,
-    thrusters,
-    units,
-    verdict,
-    views,
-)
-from marine_sim_ros.doctor.context import DescriptionContext
-from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
+from marine_sim_ros.doctor import frames, hydrodynamics, mass, tags, thrusters, units, verdict
+from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic, Severity
 
 __all__ = ['CHECKS_OF_TEXT', 'CHECKS_OF_VEHICLE', 'Check', 'examine']
 
@@ -39,61 +22,61 @@ Check = Callable[[DescriptionContext], Iterator[Diagnostic]]
 
 CHECKS_OF_TEXT: Mapping[str, Check] = MappingProxyType(
     {
-        'loads': tags.loaded,
+        'loads': tags.loading,
         'one-tree': frames.one_tree,
         'frame-names': frames.frame_names,
         'moving-hull': frames.moving_hull,
         'unread-attributes': tags.unread_attributes,
-        'misspelt': tags.misspelt,
+        'misspelt': tags.misspelt_elements,
         'unused-materials': tags.unused_materials,
         'unused-curves': tags.unused_curves,
         'density-unit': tags.density_unit,
         'angle-unit': units.angle_unit,
-        'negative-damping': signs.negative_damping,
-        'possible-inertia': inertia.possible_inertia,
-        'meshes': meshes.readable_meshes,
-        'millimetres': meshes.millimetres,
-        'inside-out': meshes.inside_out,
+        'negative-damping': units.negative_damping,
+        'possible-inertia': mass.possible_inertia,
+        'meshes': units.readable_meshes,
+        'millimetres': units.millimetres,
+        'inside-out': units.inside_out,
         'ignored-plugins': tags.ignored_plugins,
-        'plugins': duplicates.plugins_beside_tags,
+        'plugins': tags.plugins_beside_tags,
     }
 )
 """Checks of the description, also of one that does not load."""
 
 CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType(
     {
-        'reading': tags.told_while_loading,
-        'computed': tags.computed,
-        'drag-twice': duplicates.drag_twice,
+        'reading': tags.loading_messages,
+        'computed': tags.computed_numbers,
+        'drag-twice': tags.drag_twice,
         'far-links': frames.sensor_links,
-        'looks-down': signs.looks_down,
-        'sensor-view': views.sensor_view,
+        'looks-down': units.looks_down,
+        'sensor-view': frames.sensor_view,
         'reachable-axes': thrusters.reachable_axes,
-        'pulse': thrusters.pulse,
-        'thruster-names': thrusters.names,
-        'thruster-links': thrusters.links,
-        'mirrored-thrusters': thrusters.mirror,
+        'pulse': thrusters.pulse_response,
+        'thruster-names': thrusters.thruster_names,
+        'thruster-links': thrusters.thruster_links,
+        'mirrored-thrusters': thrusters.mirrored_thrusters,
         'handedness': thrusters.handedness,
-        'ardusub-order': ardusub.motor_order,
+        'ardusub-order': thrusters.motor_order,
         'thrust-unit': units.thrust_unit,
         'mass-unit': units.mass_unit,
         'link-mass': units.link_mass,
         'inertia-unit': units.inertia_unit,
-        'displaced-mass': balance.displaced_mass,
-        'forgotten-mass': balance.forgotten_mass,
-        'righting': balance.righting,
-        'metacentric-height': balance.metacentric_height,
-        'plausible-inertia': inertia.plausible_inertia,
-        'products-of-inertia': inertia.products_of_inertia,
+        'displaced-mass': mass.displaced_mass,
+        'forgotten-mass': mass.forgotten_mass,
+        'righting': mass.righting,
+        'metacentric-height': mass.metacentric_height,
+        'plausible-inertia': mass.plausible_inertia,
+        'products-of-inertia': mass.products_of_inertia,
         'added-mass': hydrodynamics.added_mass,
         'undamped': hydrodynamics.undamped_axes,
         'top-speed': hydrodynamics.top_speed,
         'unbounded-speed': verdict.unbounded_speed,
-        'tether-anchor': tethers.anchor,
+        'tether-anchor': frames.tether_anchor,
         'munk-pitch': hydrodynamics.munk_pitch,
         'munk-yaw': hydrodynamics.munk_yaw,
-        'drag-step': steps.drag_step,
-        'safe-step': steps.step,
+        'drag-step': hydrodynamics.drag_step,
+        'safe-step': hydrodynamics.default_step,
     }
 )
 """Checks of the vehicle that the description makes."""

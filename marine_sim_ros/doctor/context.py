@@ -1,29 +1,207 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The vehicle under examination: its text, its XML with lines, and the vehicle that it makes."""
+"""Description under examination: XML with lines, boxes of geometry, vehicle, findings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.doctor.diagnostic import Diagnostic, Edit, Place, Severity
-from marine_sim_ros.doctor.extents import Extent, geometry_extents
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.model import xml
-from marine_sim_ros.model.base import BASE_LINK, base_link_of, fix_locked_joints, reroot
+from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
+from marine_sim_ros.model.kinematics import BASE_LINK, base_link_of, fix_locked_joints, reroot
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.model.xacro_expansion import expand_description
-from marine_sim_ros.model.xml import Element, Reader, Source
+from marine_sim_ros.model.xml import DescriptionSource, Element, Reader
 
-__all__ = ['DescriptionContext', 'load_context']
+__all__ = [
+    'DescriptionContext',
+    'Diagnostic',
+    'Edit',
+    'Extent',
+    'FindingPlace',
+    'Severity',
+    'finite_numbers',
+    'geometry_extents',
+    'load_context',
+]
+
+
+# What an examination says: how bad, what, where, and what to do.
+
+
+class Severity(str, Enum):
+    """How bad it is."""
+
+    ERROR = 'error'
+    WARNING = 'warning'
+    HINT = 'hint'
+
+
+@dataclass(frozen=True)
+class FindingPlace:
+    """Where it stands; line 0 is the whole file, ``element`` as a person would point at it."""
+
+    file: str
+    line: int = 0
+    element: str = ''
+
+    def __str__(self) -> str:
+        """Return ``file:line: <element>``, as far as each is known."""
+        start = f'{self.file}:{self.line}' if self.line else self.file
+        return f'{start}: {self.element}' if self.element else start
+
+
+@dataclass(frozen=True, eq=False)
+class Edit:
+    """A change of one element that has one right answer.
+
+    Attributes:
+        element: element of the description.
+        tells: description of the change.
+        attributes: new values by name; None removes one.
+        text: new text, or None to leave it.
+        children: elements to add, by name, with their texts.
+        tag: new name of the element, or '' to leave it.
+    """
+
+    element: Element
+    tells: str
+    attributes: Mapping[str, str | None] = field(default_factory=dict)
+    text: str | None = None
+    children: Mapping[str, str] = field(default_factory=dict)
+    tag: str = ''
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostic:
+    """One thing that an examination found.
+
+    Attributes:
+        severity: error: it will not do what was meant; warning: hardly meant so; hint: know it.
+        message: the finding, with its numbers.
+        place: where.
+        advice: advice on how to fix it.
+        check: name of the check that found it.
+        edit: the change that ``--fix`` makes, or None.
+    """
+
+    severity: Severity
+    message: str
+    place: FindingPlace
+    advice: str
+    check: str = ''
+    edit: Edit | None = None
+
+
+# Boxes around the geometry of a description, without building a hull.
+
+_CORNERS = np.array(list(product((0.0, 1.0), repeat=3)))
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """The box around one geometry: corners ``low`` and ``high`` (3,), m, in the body frame."""
+
+    element: Element
+    link: str
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def center(self) -> np.ndarray:
+        """(3,) m."""
+        return (self.low + self.high) / 2
+
+    @property
+    @np.errstate(over='ignore')  # infinite is what it is then
+    def volume(self) -> float:
+        """Of the box, m³."""
+        return float(np.prod(self.high - self.low))
+
+
+def finite_numbers(text: str | None, count: int) -> np.ndarray | None:
+    """Return the finite numbers in a text, or None where there are not that many."""
+    try:
+        values = np.array((text or '').split(), float)
+    except ValueError:
+        return None
+    return values if len(values) == count and np.all(np.isfinite(values)) else None
+
+
+def _pose(origin: Element | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return translation (3,) and rotation (3, 3) of an <origin>; what cannot be read is zero."""
+    if origin is None:
+        return np.zeros(3), np.eye(3)
+    xyz = finite_numbers(origin.get('xyz'), 3)
+    rpy = finite_numbers(origin.get('rpy'), 3)
+    turn = np.eye(3) if rpy is None else rotation_matrix(quaternion_from_rpy(*rpy))
+    return np.zeros(3) if xyz is None else xyz, turn
+
+
+def _own_box(geometry: Element, base: Path) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the corners of the box around a <geometry> in its own frame."""
+    box, mesh = geometry.find('box'), geometry.find('mesh')
+    half: np.ndarray | None = None
+    if box is not None:
+        size = finite_numbers(box.get('size'), 3)
+        half = None if size is None else size / 2
+    for kind in ('cylinder', 'sphere'):
+        round_ = geometry.find(kind)
+        if round_ is not None:
+            radius = finite_numbers(round_.get('radius'), 1)
+            length = finite_numbers(round_.get('length'), 1)
+            if radius is not None:
+                tall = radius if length is None else length / 2
+                half = np.concatenate([radius, radius, tall])
+    if mesh is not None:
+        try:
+            bounds = read_mesh(mesh_path(mesh.get('filename') or '', base)).bounds
+        except ModelError:
+            return None
+        scale = finite_numbers(mesh.get('scale'), 3)
+        ends = np.asarray(bounds) * (np.ones(3) if scale is None else scale)
+        return ends.min(axis=0), ends.max(axis=0)
+    return None if half is None else (-half, half)
+
+
+@np.errstate(over='ignore', invalid='ignore')  # sizes are a user's; checks see what is absurd
+def geometry_extents(root: Element, frames: Mapping[str, Frame], base: Path) -> tuple[Extent, ...]:
+    """Return the boxes around all collisions and visuals whose geometry can be read.
+
+    Args:
+        root: the <robot> element.
+        frames: frames of the links; links without one are left out.
+        base: folder that relative mesh names start from.
+    """
+    result = []
+    for link in root.findall('link'):
+        frame = frames.get(link.get('name') or '')
+        for element in (*link.findall('collision'), *link.findall('visual')):
+            geometry = element.find('geometry')
+            corners = None if geometry is None else _own_box(geometry, base)
+            if corners is None or frame is None:
+                continue
+            low, high = corners
+            translation, turn = _pose(element.find('origin'))
+            points = (low + _CORNERS * (high - low)) @ turn.T + translation
+            points = points @ rotation_matrix(frame.quaternion).T + frame.translation
+            result.append(Extent(element, frame.name, points.min(axis=0), points.max(axis=0)))
+    return tuple(result)
+
+
+# The vehicle under examination: its text, its XML with lines, and the vehicle that it makes.
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +220,7 @@ class DescriptionContext:
 
     path: Path
     root: Element
-    source: Source
+    source: DescriptionSource
     expanded: bool
     loaded: Vehicle | None
     refusal: str = ''
@@ -82,16 +260,16 @@ class DescriptionContext:
                 return list(plugin.findall('thruster'))
         return list(self.root.findall('thrusters/thruster'))
 
-    def place(self, element: Element | None) -> Place:
+    def place(self, element: Element | None) -> FindingPlace:
         """Return where an element stands.
 
         In a file with xacro it is where the element was written, in it or in an include.
         """
         if element is None:
-            return Place(str(self.path))
+            return FindingPlace(str(self.path))
         reader = Reader(element, self.source)
         file, line = self.source.origin(reader.line)
-        return Place(file, line, reader.name)
+        return FindingPlace(file, line, reader.name)
 
     def error(
         self, element: Element | None, message: str, advice: str, edit: Edit | None = None

@@ -1,19 +1,33 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Links and joints: one tree, names that tf takes, and hulls that do not move."""
+"""Checks of frames: tree of links, names, views of sensors, anchor of the tether."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
-from marine_sim_ros.doctor.context import DescriptionContext
-from marine_sim_ros.doctor.diagnostic import Diagnostic
-from marine_sim_ros.model.arm.joints import MOVING
+import numpy as np
+
+from marine_sim_ros.core.registry import SENSORS
+from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic
+from marine_sim_ros.model.arm_reader import MOVING_JOINT_TYPES
+from marine_sim_ros.model.tether import Tether
 from marine_sim_ros.model.xml import Element
 
-__all__ = ['frame_names', 'moving_hull', 'one_tree', 'sensor_links']
+__all__ = [
+    'frame_names',
+    'moving_hull',
+    'one_tree',
+    'sensor_links',
+    'sensor_view',
+    'tether_anchor',
+]
+
+
+# Links and joints: one tree, names that tf takes, and hulls that do not move.
 
 _WORLD = {'map', 'odom', 'earth', 'world'}
 _FAR = 10.0
@@ -82,7 +96,7 @@ def moving_hull(context: DescriptionContext) -> Iterator[Diagnostic]:
     moving = {
         str(child.get('link'))
         for joint in root.findall('joint')
-        if joint.get('type') in MOVING
+        if joint.get('type') in MOVING_JOINT_TYPES
         for child in joint.findall('child')
     }
     for link in root.findall('link'):
@@ -125,3 +139,61 @@ def sensor_links(context: DescriptionContext) -> Iterator[Diagnostic]:
                 f'is at ({at[0]:.4g}, {at[1]:.4g}, {at[2]:.4g}) m, far from the vehicle',
                 'check the unit of <origin xyz>: m',
             )
+
+
+# Where sensors look: each kind has its axis, that of its message or instrument.
+
+_DOWN = math.cos(math.radians(60))
+"""Of the angle between down and where a sensor for the ground looks at most."""
+_UP = math.cos(math.radians(30))
+_TURNED_DOWN = {'x': '0 1.570796 0', 'z': '3.141593 0 0'}
+"""rpy that turns an axis down, with the frame's x or z axis ahead."""
+_WORDS = (('ahead', 'astern'), ('to port', 'to starboard'), ('up', 'down'))
+
+
+def sensor_view(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """A DVL and an altimeter look down; no sonar looks straight up."""
+    for sensor in context.vehicle.sensors:
+        model = SENSORS[sensor.kind]
+        if not model.looks:
+            continue
+        direction = sensor.rotation @ np.eye(3)['xyz'.index(model.looks)]
+        misses = direction[2] > -_DOWN if model.down else direction[2] > _UP
+        if misses:
+            elements = context.root.iter('sensor')
+            ground = ', and measures the ground only below it' if model.down else ''
+            yield context.warning(
+                next((e for e in elements if e.get('name') == sensor.name), None),
+                f'looks {_where(direction)}: along the {model.looks} axis of its frame{ground}',
+                f'for down, give it rpy="{_TURNED_DOWN[model.looks]}"; leave it where it is meant',
+            )
+
+
+def _where(direction: np.ndarray) -> str:
+    axis = int(np.argmax(np.abs(direction)))
+    return _WORDS[axis][0 if direction[axis] > 0 else 1]
+
+
+# Where a tether ends.
+
+
+def tether_anchor(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """A tether ends at a point, a ship, or another vehicle of a fleet, never at its own."""
+    vehicle = context.vehicle
+    tether: Tether | None = vehicle.extensions.get('tether')
+    if tether is None or not tether.vehicle:
+        return
+    element = context.root.find('tether')
+    if tether.vehicle == vehicle.name:
+        yield context.error(
+            element,
+            f'its anchor is vehicle {tether.vehicle!r}: this one, unless a fleet names it '
+            'otherwise',
+            'name another vehicle of the fleet',
+        )
+        return
+    yield context.hint(
+        element,
+        f'its anchor is vehicle {tether.vehicle!r}, which only a fleet can have',
+        f'run it with --fleet, and with a vehicle of the name {tether.vehicle} in it',
+    )

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Added mass and damping: physical, plausible, and what they do to a fast vehicle."""
+"""Checks of added mass and damping, and of the steps that a simulation can take."""
 
 from __future__ import annotations
 
@@ -9,18 +9,31 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.state import State, rest
-from marine_sim_ros.doctor.context import DescriptionContext
-from marine_sim_ros.doctor.diagnostic import Diagnostic
-from marine_sim_ros.doctor.thrust import full_thrust
-from marine_sim_ros.doctor.verdict import steady_speed_under
+from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic
+from marine_sim_ros.doctor.verdict import full_thrust, steady_speed_under
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.drag import damping_matrix, drag
 from marine_sim_ros.physics.fins import fin_wrench
+from marine_sim_ros.sim.preflight import drag_rates, drag_step_limit, longest_safe_step
+from marine_sim_ros.sim.simulation import DEFAULT_STEP
 
-__all__ = ['added_mass', 'munk_pitch', 'munk_speeds', 'munk_yaw', 'top_speed', 'undamped_axes']
+__all__ = [
+    'added_mass',
+    'default_step',
+    'drag_step',
+    'munk_pitch',
+    'munk_speeds',
+    'munk_yaw',
+    'step_line',
+    'top_speed',
+    'undamped_axes',
+]
+
+
+# Added mass and damping: physical, plausible, and what they do to a fast vehicle.
 
 AHEAD = np.array([1.0, 0.0, 0.0])
 FAST = 5.0
@@ -50,7 +63,7 @@ def added_mass(context: DescriptionContext) -> Iterator[Diagnostic]:
     own = np.diag(vehicle.rigid_body_mass)
     ratio = np.diag(vehicle.added_mass) / own
     worst = int(np.argmax(ratio))
-    text = f"in {AXES[worst]} it is {ratio[worst]:#.3g} times the vehicle's own"
+    text = f"in {BODY_AXES[worst]} it is {ratio[worst]:#.3g} times the vehicle's own"
     if ratio[worst] > MUCH_ADDED:
         yield context.warning(element, text, 'check its unit: kg and kg·m²')
         return
@@ -70,7 +83,7 @@ def undamped_axes(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Every motion is opposed by some drag."""
     vehicle = context.vehicle
     free = []
-    for i, axis in enumerate(AXES):
+    for i, axis in enumerate(BODY_AXES):
         state = State(np.array([0, 0, -100.0]), np.array([0, 0, 0, 1.0]), np.eye(6)[i])
         if not np.asarray(drag(vehicle, state, Environment()))[i] < 0:
             free.append(axis)
@@ -197,3 +210,52 @@ def _munk(context: DescriptionContext, axis: str, speed: float) -> Iterator[Diag
         f'{start} ahead it is unstable in {axis}: the Munk moment of its added mass',
         'a controller must hold it, or lift (not in this model) does',
     )
+
+
+# Steps that a simulation of the vehicle can take, by the rules of ``sim/safe_step.py``.
+
+
+def drag_step(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """λ T < 1 at the default step; this package's own integrator treats the drag as implicit."""
+    rates = drag_rates(context.vehicle)
+    limit = drag_step_limit(context.vehicle)
+    axis = BODY_AXES[int(np.argmax(rates))]
+    element = context.root.find('hydrodynamics')
+    if limit < DEFAULT_STEP / 20:
+        yield context.warning(
+            element,
+            f'its drag in {axis} is so large that a step of {limit * 1e3:.2g} ms would '
+            'be needed to see it act',
+            f'check the damping and the inertia in {axis}',
+        )
+    elif limit < DEFAULT_STEP:
+        yield context.hint(
+            element,
+            f'explicit drag that is one sample old is stable below {limit * 1e3:.3g} ms '
+            f'only ({axis} at 3 rad/s or 1.5 m/s); the default step is {DEFAULT_STEP * 1e3:g} ms',
+            'keep implicit_drag on and lockstep on, as they are by default',
+        )
+
+
+def default_step(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """The default step is safe in calm water."""
+    limit, reason = longest_safe_step(context.vehicle)
+    if limit < DEFAULT_STEP:
+        yield context.warning(
+            context.root,
+            f'steps above {limit * 1e3:.2g} ms are not safe: {reason}; the default is '
+            f'{DEFAULT_STEP * 1e3:g} ms',
+            'check the <height> of <buoyancy>, the damping in yaw and the thrust, or take a '
+            'shorter --dt',
+        )
+
+
+def step_line(vehicle: Vehicle, environment: Environment) -> str:
+    """Return which steps are safe, in calm water and in an environment with waves."""
+    calm, reason = longest_safe_step(vehicle)
+    text = f'steps: safe up to {calm * 1e3:.3g} ms in calm water: {reason}'
+    if environment.waves is None:
+        return text
+    rough, reason = longest_safe_step(vehicle, environment)
+    where = environment.name or 'these waves'
+    return f'{text}; up to {rough * 1e3:.3g} ms in {where}: {reason}'

@@ -1,32 +1,55 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Elements and attributes of ours that say nothing where they stand."""
+"""Checks of elements: unknown, misplaced, unused, or described twice."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from marine_sim_ros.core.choices import nearest
-from marine_sim_ros.doctor.context import DescriptionContext
-from marine_sim_ros.doctor.diagnostic import Diagnostic, Edit, Place, Severity
-from marine_sim_ros.doctor.extents import numbers
-from marine_sim_ros.doctor.repairs import as_elements, relative_density, renamed
-from marine_sim_ros.model.contact.tags import CONTACT_MATERIAL
-from marine_sim_ros.model.extensions import EXTENSIONS, LUMPED_TAGS, robot_elements
-from marine_sim_ros.model.fin_reader import FIN_NUMBERS
-from marine_sim_ros.model.foreign_plugins import ignored
-from marine_sim_ros.model.hull.settings import GROUPS, PARAMETERS, TAGS
+from marine_sim_ros.core.errors import nearest_name
+from marine_sim_ros.doctor.context import (
+    DescriptionContext,
+    Diagnostic,
+    Edit,
+    FindingPlace,
+    Severity,
+    finite_numbers,
+)
+from marine_sim_ros.doctor.repairs import attributes_to_elements, relative_density, rename_element
+from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
+from marine_sim_ros.model.foreign import plugin_warnings
+from marine_sim_ros.model.hydrodynamics import (
+    EXTENSIONS,
+    HULL_PARAMETER_GROUPS,
+    HULL_PARAMETERS,
+    HULL_TAGS,
+    LUMPED_TAGS,
+    robot_elements,
+)
+from marine_sim_ros.model.propulsion import FIN_NUMBERS
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = [
-    'computed', 'density_unit', 'ignored_plugins', 'loaded', 'misspelt', 'told_while_loading',
-    'unread_attributes', 'unused_curves', 'unused_materials',
-]  # fmt: skip
+    'computed_numbers',
+    'density_unit',
+    'drag_twice',
+    'ignored_plugins',
+    'loading',
+    'loading_messages',
+    'misspelt_elements',
+    'plugins_beside_tags',
+    'unread_attributes',
+    'unused_curves',
+    'unused_materials',
+]
+
+
+# Elements and attributes of ours that say nothing where they stand.
 
 _CHILDREN: dict[str, set[str]] = {
-    'hydrodynamics': TAGS | LUMPED_TAGS,
+    'hydrodynamics': HULL_TAGS | LUMPED_TAGS,
     'buoyancy': {'volume', 'center_of_volume', 'height'},
     'barometer': {'atmospheric_pressure', 'variance', 'fluid_density', 'origin'},
     'thruster': {'origin', 'linear', 'diameter', 'time_constant', 'reaction_torque',
@@ -35,7 +58,10 @@ _CHILDREN: dict[str, set[str]] = {
     'thrusters': {'curve', 'thruster'},
     'fins': {'fin'},
     'fin': {'origin', 'limit', 'wash', 'time_constant', *FIN_NUMBERS},
-    **{group: {p.name for p in PARAMETERS.values() if p.group == group} for group in GROUPS},
+    **{
+        group: {p.name for p in HULL_PARAMETERS.values() if p.group == group}
+        for group in HULL_PARAMETER_GROUPS
+    },
 }  # fmt: skip
 _ATTRIBUTES: dict[str, set[str]] = {
     'hydrodynamics': {'added_mass'}, 'buoyancy': {'link'},
@@ -54,37 +80,37 @@ _READABLE = 0.75
 """Likeness of two words from which one is taken for the other misspelt."""
 
 
-def _told(context: DescriptionContext, text: str) -> tuple[Place, str]:
+def _located_message(context: DescriptionContext, text: str) -> tuple[FindingPlace, str]:
     """Return place and message of ``file:line: <element>: message``, as far as it is so."""
     found = re.fullmatch(r'(.*?):(\d+): (?:(<.*?>)(?: in <.*?>)?:? )?(.*)', text, re.DOTALL)
     files = {str(context.path), *(file for file, _ in context.source.origins.values())}
     if found is None or found[1] not in files:
-        return Place(str(context.path)), text.removeprefix(f'{context.path}: ')
-    return Place(found[1], int(found[2]), found[3] or ''), found[4]
+        return FindingPlace(str(context.path)), text.removeprefix(f'{context.path}: ')
+    return FindingPlace(found[1], int(found[2]), found[3] or ''), found[4]
 
 
-def loaded(context: DescriptionContext) -> Iterator[Diagnostic]:
+def loading(context: DescriptionContext) -> Iterator[Diagnostic]:
     """The description becomes a vehicle."""
     if context.loaded is not None:
         return
-    place, text = _told(context, context.refusal)
+    place, text = _located_message(context, context.refusal)
     yield Diagnostic(Severity.ERROR, f'cannot be simulated: {text}', place, 'fix this first')
 
 
-def told_while_loading(context: DescriptionContext) -> Iterator[Diagnostic]:
+def loading_messages(context: DescriptionContext) -> Iterator[Diagnostic]:
     """What was repaired or looked unusual when the description was read."""
-    plugins = ignored(context.root, context.source)
+    plugins = plugin_warnings(context.root, context.source)
     for warning in (w for w in context.vehicle.warnings if w not in plugins):
-        place, text = _told(context, warning)
+        place, text = _located_message(context, warning)
         edit = _stray_underscore(context, place, text)
         advice = 'fix it if it is not intended'
         yield Diagnostic(Severity.WARNING, text, place, advice, edit=edit)
 
 
-def computed(context: DescriptionContext) -> Iterator[Diagnostic]:
+def computed_numbers(context: DescriptionContext) -> Iterator[Diagnostic]:
     """What was computed when the description was read, with its numbers."""
     advice = 'compare it with what is known of the vehicle'
-    told = (_told(context, note) for note in context.vehicle.notes)
+    told = (_located_message(context, note) for note in context.vehicle.notes)
     for place, text in told:
         yield Diagnostic(Severity.HINT, text, place, advice)
 
@@ -95,18 +121,20 @@ def ignored_plugins(context: DescriptionContext) -> Iterator[Diagnostic]:
         'describe its effect with elements of this package, or leave it if it does not affect the '
         'motion'
     )
-    for place, text in (_told(context, t) for t in ignored(context.root, context.source)):
+    for place, text in (
+        _located_message(context, t) for t in plugin_warnings(context.root, context.source)
+    ):
         yield Diagnostic(Severity.WARNING, text, place, advice)
 
 
-def _stray_underscore(context: DescriptionContext, place: Place, text: str) -> Edit | None:
+def _stray_underscore(context: DescriptionContext, place: FindingPlace, text: str) -> Edit | None:
     """Return the fix of a plugin's tag whose right name is known."""
     meant = re.search(r'did you mean <(\w+)>', text)
     if meant is None or context.expanded:
         return None
     for element in context.root.iterfind('gazebo//*'):
         if Reader(element, '').line == place.line and str(element.tag).strip('_') == meant[1]:
-            return renamed(element, meant[1])
+            return rename_element(element, meant[1])
     return None
 
 
@@ -132,7 +160,7 @@ def unread_attributes(context: DescriptionContext) -> Iterator[Diagnostic]:
                 element,
                 f'has {", ".join(children)} as attributes, which nobody reads',
                 f'make elements of them: <{first}>{element.get(first)}</{first}>',
-                as_elements(element, children),
+                attributes_to_elements(element, children),
             )
         others = [name for name in unread if name not in children]
         if others:
@@ -143,7 +171,7 @@ def unread_attributes(context: DescriptionContext) -> Iterator[Diagnostic]:
             )
 
 
-def misspelt(context: DescriptionContext) -> Iterator[Diagnostic]:
+def misspelt_elements(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Elements below <robot> or <collision> that nobody reads, though they look like ours."""
     in_collision = {'buoyancy_material', 'hydrodynamics', CONTACT_MATERIAL}
     known = {'robot': robot_elements(), 'collision': in_collision}
@@ -153,13 +181,13 @@ def misspelt(context: DescriptionContext) -> Iterator[Diagnostic]:
         choices = known.get(parent.tag, set()) if parent is not None else set()
         if element.tag in choices | _STANDARD:
             continue
-        near = nearest(element.tag, sorted(choices), _READABLE)
+        near = nearest_name(element.tag, sorted(choices), _READABLE)
         if near:
             yield context.error(
                 element,
                 'is unknown, so nobody reads it',
                 f'did you mean <{near}>?',
-                renamed(element, near),
+                rename_element(element, near),
             )
 
 
@@ -186,7 +214,7 @@ def unused_curves(context: DescriptionContext) -> Iterator[Diagnostic]:
 def density_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Densities of materials are relative to water, not in kg/m³."""
     for element in context.root.findall('buoyancy_material/density'):
-        value = numbers(element.get('value'), 1)
+        value = finite_numbers(element.get('value'), 1)
         if value is not None and 25 < float(value[0]) <= 25000:
             density = float(value[0])
             yield context.error(
@@ -195,3 +223,50 @@ def density_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
                 f'{density:g} kg/m³ is {density / 1000:g}',
                 relative_density(element, density),
             )
+
+
+# What is described twice: by Orca3's plugins and by our elements, or by two kinds of ours.
+
+_LUMPED = ('linear_damping', 'quadratic_damping', 'modulus_damping')
+
+
+def plugins_beside_tags(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """Nothing is described by an Orca3 plugin and by elements of ours at once."""
+    root = context.root
+    lumped = [e for tag in _LUMPED for e in root.findall(f'hydrodynamics/{tag}')]
+    hulls = [
+        e
+        for tag in ('buoyancy_material', 'hydrodynamics')
+        for e in root.findall(f'link/collision/{tag}')
+    ]
+    materials = [e for e in hulls if e.tag == 'buoyancy_material']
+    rivals = {
+        'Thruster': (root.findall('thrusters'), 'the plugin replaces it'),
+        'Buoyancy': ([*root.findall('buoyancy'), *materials], 'only one of them floats it'),
+        'Drag': (
+            [*lumped, *(e for e in hulls if e.tag == 'hydrodynamics')],
+            'damping is replaced by the plugin, and the drag of a hull is added to it',
+        ),
+        'Barometer': (root.findall('barometer'), 'the plugin replaces it'),
+    }
+    for plugin in root.iter('plugin'):
+        for kind, (elements, outcome) in rivals.items():
+            if f'libOrca{kind}Plugin' in (plugin.get('filename') or '') and elements:
+                yield context.error(
+                    elements[0],
+                    f"stands beside Orca3's {kind} plugin: {outcome}",
+                    'keep one of them',
+                )
+
+
+def drag_twice(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """Lumped damping and panels that drag both act."""
+    vehicle = context.vehicle
+    lumped = any(context.root.find(f'hydrodynamics/{tag}') is not None for tag in _LUMPED)
+    if not lumped or vehicle.hull is None or vehicle.hull.panels is None:
+        return
+    yield context.warning(
+        context.root.find('hydrodynamics'),
+        'gives damping for the vehicle and parameters of its hull: both act, so drag counts twice',
+        "keep the damping, or the hull's parameters",
+    )

@@ -1,23 +1,39 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Units: numbers that physics does not allow as they are, but in another usual unit."""
+"""Checks of units, signs and meshes: numbers of another unit or another frame."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.doctor.context import DescriptionContext
-from marine_sim_ros.doctor.diagnostic import Diagnostic
-from marine_sim_ros.doctor.extents import numbers
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic, finite_numbers
+from marine_sim_ros.doctor.repairs import flip_signs, scale_mesh
+from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.propulsion import T200_DIAMETER
 from marine_sim_ros.model.xml import Element
 
-__all__ = ['angle_unit', 'inertia_unit', 'link_mass', 'mass_unit', 'thrust_unit']
+__all__ = [
+    'angle_unit',
+    'inertia_unit',
+    'inside_out',
+    'link_mass',
+    'looks_down',
+    'mass_unit',
+    'millimetres',
+    'negative_damping',
+    'readable_meshes',
+    'thrust_unit',
+]
+
+
+# Units: numbers that physics does not allow as they are, but in another usual unit.
 
 _MERIT = (0.05, 0.9)
 """Figures of merit that a propeller at the bollard can have."""
@@ -57,7 +73,7 @@ def thrust_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
     density = context.vehicle.buoyancy.fluid_density
     for curve in context.root.findall('thrusters/curve'):
         words = (curve.text or '').split()
-        table = numbers(curve.text, len(words))
+        table = finite_numbers(curve.text, len(words))
         if table is None or len(words) % 4 or not len(words):
             continue
         _, force, power, speed = table.reshape(-1, 4).T
@@ -93,7 +109,7 @@ def _diameter(context: DescriptionContext, curve: Element) -> float:
     """Return the diameter of the first thruster with a curve, m."""
     for thruster in context.root.findall('thrusters/thruster'):
         if thruster.get('curve') == curve.get('name'):
-            found = numbers(thruster.findtext('diameter'), 1)
+            found = finite_numbers(thruster.findtext('diameter'), 1)
             if found is not None and found[0] > 0:
                 return float(found[0])
     return T200_DIAMETER
@@ -114,7 +130,7 @@ def mass_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
 
 def _mass(link: Element) -> float:
     element = link.find('inertial/mass')
-    value = None if element is None else numbers(element.get('value'), 1)
+    value = None if element is None else finite_numbers(element.get('value'), 1)
     return 0.0 if value is None else float(value[0])
 
 
@@ -145,7 +161,7 @@ def inertia_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
         element, mass = link.find('inertial/inertia'), _mass(link)
         if element is None or mass <= 0:
             continue
-        own = [numbers(element.get(n), 1) for n in ('ixx', 'iyy', 'izz')]
+        own = [finite_numbers(element.get(n), 1) for n in ('ixx', 'iyy', 'izz')]
         largest = max((float(v[0]) for v in own if v is not None), default=0.0)
         boxes = [e for e in context.extents if e.element.getparent() is link]
         size = max((math.hypot(*(e.high - e.low)) for e in boxes), default=0.0)
@@ -173,7 +189,7 @@ def angle_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
             continue
         for name in ('rpy', 'lower', 'upper'):
             words = (element.get(name) or '').split()
-            values = numbers(element.get(name), len(words))
+            values = finite_numbers(element.get(name), len(words))
             if values is not None and len(values) and np.abs(values).max() > _TURN:
                 turns = ' '.join(f'{math.radians(v):.6g}' for v in values)
                 yield context.warning(
@@ -182,3 +198,187 @@ def angle_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
                     'degrees',
                     f'write {name}="{turns}"',
                 )
+
+
+# Signs of a frame that looks down (NED, FRD) where ours look up (ENU, FLU; REP 103).
+
+_HIGH = ('float', 'foam', 'buoy', 'top', 'antenna', 'mast')
+_LOW = ('ballast', 'skid', 'keel', 'lead', 'bottom', 'leg')
+_PORT = ('port', 'left')
+_STARBOARD = ('starboard', 'right')
+
+
+def _evidence(context: DescriptionContext) -> list[str]:
+    vehicle = context.vehicle
+    com = vehicle.inertia.center_of_mass
+    told = []
+    if vehicle.buoyancy.volume > 0 and vehicle.buoyancy.center_of_volume[2] < com[2]:
+        told.append('the centre of buoyancy is below that of gravity')
+    places = {frame.name: frame.translation for frame in context.frames.values()}
+    thrusters = vehicle.thrusters
+    places |= dict(zip(thrusters.names, thrusters.position, strict=True))
+    for name, at in places.items():
+        lower = name.lower()
+        if any(word in lower for word in _HIGH) and at[2] < com[2] - 0.01:
+            told.append(f'{name!r} is below the centre of gravity')
+        if any(word in lower for word in _LOW) and at[2] > com[2] + 0.01:
+            told.append(f'{name!r} is above the centre of gravity')
+        side = _side(lower)
+        if side * at[1] < -1e-3:
+            told.append(f'{name!r} is at y = {at[1]:.3g} m')
+    return told
+
+
+def _side(name: str) -> int:
+    words = name.replace('-', '_').split('_')
+    return int(any(w in words for w in _PORT)) - int(any(w in words for w in _STARBOARD))
+
+
+def looks_down(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """Two or more signs together: what belongs on top is below, what is to port has y < 0."""
+    links = {link.get('name'): link for link in context.root.findall('link')}
+    for frame in context.frames.values():
+        named = {'ned', 'frd'} & set(frame.name.lower().split('_'))
+        if named and np.allclose(frame.quaternion, [0, 0, 0, 1]):
+            yield context.hint(
+                links.get(frame.name),
+                'is named for a frame with z down',
+                'make sure that its joint turns it by pi about x; nothing here converts it',
+            )
+    told = _evidence(context)
+    if len(told) >= 2:
+        yield context.warning(
+            None,
+            f'it looks as if its z pointed down (NED): {"; ".join(told[:4])}',
+            'turn the signs of all y and z, and of the products I_xy and I_xz: x forward, y to '
+            'port, z up',
+        )
+
+
+def _takes_energy(text: str) -> bool:
+    """Return whether the symmetric part of a matrix in a text is positive semi-definite."""
+    try:
+        numbers = np.array([float(word) for word in text.split()])
+    except ValueError:
+        return False
+    if len(numbers) != 36 or not np.all(np.isfinite(numbers)):
+        return False
+    matrix = numbers.reshape(6, 6)
+    moments = np.linalg.eigvalsh(matrix + matrix.T)
+    return bool(moments[0] >= -1e-9 * max(1.0, abs(moments[-1])))
+
+
+def negative_damping(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """Coefficients with the sign of the literature, X_u < 0, instead of positive ones.
+
+    Only the symmetric part of a matrix gains or takes energy, νᵀ D ν; negative numbers off the
+    diagonal are right as long as it is positive semi-definite.
+    """
+    for tag in ('linear_damping', 'quadratic_damping', 'modulus_damping', 'added_mass'):
+        for element in context.root.findall(f'hydrodynamics/{tag}'):
+            text = element.text or ''
+            values = [w for w in text.split() if w.startswith('-') and w.strip('-0.')]
+            if values and not _takes_energy(text):
+                yield context.error(
+                    element,
+                    f'has negative numbers ({" ".join(values[:3])}), as the literature writes X_u',
+                    'give positive coefficients: a force against the motion, a mass',
+                    flip_signs(element),
+                )
+
+
+# Meshes: there, in metres, and with their outside outwards.
+
+FAR = 30.0
+"""Times all else; a mesh that much larger is in another unit."""
+AIRY = 10.0
+"""Times the edge of a cube of the vehicle's mass and of 100 kg/m³; a WAM-V has 4."""
+LONG = 20.0
+"""m; of a mesh where no other size is known."""
+
+
+def _meshes(context: DescriptionContext) -> list[tuple[Element, Any]]:
+    result: list[tuple[Element, Any]] = []
+    for element in context.root.iter('mesh'):
+        if element.get('filename'):
+            try:
+                path = mesh_path(str(element.get('filename')), context.path.parent)
+                result.append((element, read_mesh(path)))
+            except ModelError as error:
+                result.append((element, str(error)))
+    return result
+
+
+def readable_meshes(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """Every mesh, also of visuals, is a file that can be read."""
+    for element, mesh in _meshes(context):
+        if isinstance(mesh, str):
+            yield context.error(
+                element, str(mesh), 'check the file name, and that the package is built'
+            )
+
+
+def _other_sizes(context: DescriptionContext) -> float:
+    """Return the largest distance (m) that thrusters, joints and plain shapes tell of."""
+    found = [
+        np.abs(values).max()
+        for tag, name, count in (
+            ('origin', 'xyz', 3),
+            ('box', 'size', 3),
+            ('cylinder', 'length', 1),
+        )
+        for element in context.root.iter(tag)
+        if (values := finite_numbers(element.get(name), count)) is not None
+    ]
+    return float(max(found, default=0.0))
+
+
+def _largest(context: DescriptionContext) -> float:
+    """Return the length (m) that a vehicle of its mass hardly has."""
+    if context.loaded is None:
+        return np.inf
+    return AIRY * float(np.cbrt(context.vehicle.inertia.mass / 100))
+
+
+def millimetres(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """A mesh is about as large as the thrusters, joints and boxes around it."""
+    other = _other_sizes(context)
+    for element, mesh in _meshes(context):
+        if isinstance(mesh, str):
+            continue
+        scale = finite_numbers(element.get('scale'), 3)
+        extents = mesh.extents * (np.ones(3) if scale is None else np.abs(scale))
+        longest = float(np.max(extents))
+        if longest < max(LONG, FAR * other):
+            if longest > _largest(context):
+                yield context.warning(
+                    element,
+                    f'is {longest:.4g} m long, of a vehicle of {context.vehicle.inertia.mass:.3g} '
+                    'kg: it is likely in millimetres',
+                    'add scale="0.001 0.001 0.001"',
+                )
+            continue
+        against = f', all else within {other:.3g} m' if other else ''
+        fits = scale is None and 0.1 * other < longest / 1000 < 10 * other
+        yield context.error(
+            element,
+            f'is {longest:.4g} m long{against}: it is rather in millimetres',
+            'add scale="0.001 0.001 0.001"',
+            scale_mesh(element) if fits else None,
+        )
+
+
+def inside_out(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """Triangles are counter-clockwise seen from outside: the volume is positive."""
+    for element, mesh in _meshes(context):
+        if isinstance(mesh, str):
+            continue
+        scale = finite_numbers(element.get('scale'), 3)
+        mesh.merge_vertices(merge_tex=True, merge_norm=True)
+        mirrored = scale is not None and np.prod(scale) < 0
+        if mesh.is_watertight and mesh.volume * (-1 if mirrored else 1) < 0:
+            yield context.warning(
+                element,
+                'is inside out; for the hull it is turned, other programs may not',
+                'flip the normals in the program that made it',
+            )

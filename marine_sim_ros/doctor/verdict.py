@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Verdict on a vehicle in three lines: what moves it, what damps it, what floats it."""
+"""Verdict on a vehicle: full thrust, steady speed, drag and buoyancy in three lines."""
 
 from __future__ import annotations
 
@@ -11,19 +11,55 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.state import State
-from marine_sim_ros.doctor.context import DescriptionContext
-from marine_sim_ros.doctor.diagnostic import Diagnostic
-from marine_sim_ros.doctor.thrust import best_pulses, full_thrust
+from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
 from marine_sim_ros.physics.drag import drag
-from marine_sim_ros.physics.thrusters import thrusters
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, thrusters
 
-__all__ = ['FASTEST', 'Verdict', 'judge_motion', 'steady_speed_under', 'unbounded_speed']
+__all__ = [
+    'MAX_PLAUSIBLE_SPEED',
+    'Verdict',
+    'best_pulses',
+    'full_thrust',
+    'judge_motion',
+    'steady_speed_under',
+    'unbounded_speed',
+]
 
-FASTEST = 40.0
+
+# What all thrusters together can push.
+
+_ENDS = (1100.0, 1900.0)
+
+
+def best_pulses(thrusters: ThrusterSet, direction: np.ndarray) -> np.ndarray:
+    """Return the pulse widths (n,) in µs with which each thruster pushes most along a vector (3,).
+
+    A thruster across the direction, or with no thrust along it, stays neutral.
+    """
+    count = len(thrusters)
+    along = thrusters.axis @ direction
+    ends = [np.asarray(thrusters.thrust_of_pwm(np.full(count, pwm))) * along for pwm in _ENDS]
+    pulses = np.where(ends[0] > ends[1], *_ENDS)
+    used = (np.abs(along) > 0.1) & (np.maximum(ends[0], ends[1]) > 0)
+    return np.where(used, pulses, PWM_NEUTRAL)
+
+
+def full_thrust(thrusters: ThrusterSet, direction: np.ndarray) -> float:
+    """Return the largest force (N) along a unit vector (3,), each thruster at its best."""
+    if len(thrusters) == 0:
+        return 0.0
+    thrust = np.asarray(thrusters.thrust_of_pwm(best_pulses(thrusters, direction)))
+    neutral = np.asarray(thrusters.thrust_of_pwm(np.full(len(thrusters), PWM_NEUTRAL)))
+    return float((thrust - neutral) @ (thrusters.axis @ direction))
+
+
+# Verdict on a vehicle in three lines: what moves it, what damps it, what floats it.
+
+MAX_PLAUSIBLE_SPEED = 40.0
 """m/s; the fastest torpedoes with propellers reach about 36 m/s."""
 _DEEP = np.array([0.0, 0.0, -100.0])
 _LEVEL = np.array([0.0, 0.0, 0.0, 1.0])
@@ -108,8 +144,8 @@ def steady_speed_under(
 def judge_motion(vehicle: Vehicle) -> Verdict:
     """Return the verdict on a vehicle: forces, drag, net weight and steady speeds.
 
-    A steady speed above :data:`FASTEST` under its own thrust or net weight is a flaw, and so is
-    a vehicle that displaces no water.
+    A steady speed above :data:`MAX_PLAUSIBLE_SPEED` under its own thrust or net weight is a flaw,
+    and so is a vehicle that displaces no water.
     """
     flaws: list[Flaw] = []
     thrust, pushes = _thrust(vehicle, flaws)
@@ -128,9 +164,9 @@ def _speed(
     """Return a steady speed as text; one that is not physical becomes a flaw."""
     speed = steady_speed_under(vehicle, axis, force, pulses)
     text = 'without end' if np.isinf(speed) else f'{speed:.2g} m/s'
-    if speed > FASTEST:
+    if speed > MAX_PLAUSIBLE_SPEED:
         sentence = (
-            f'{abs(force):.3g} N {how} give {text}: its drag in {AXES[axis]} is missing or '
+            f'{abs(force):.3g} N {how} give {text}: its drag in {BODY_AXES[axis]} is missing or '
             'hundreds of times too small'
         )
         flaws.append(Flaw('speed', sentence))
@@ -168,7 +204,7 @@ def _drag(vehicle: Vehicle) -> str:
         pulls.append(-float(np.asarray(drag(vehicle, state, Environment()))[i]))
     straight = ', '.join(f'{p:.3g}' for p in pulls[:3])
     turning = ', '.join(f'{p:.3g}' for p in pulls[3:])
-    free = [axis for axis, pull in zip(AXES, pulls, strict=True) if pull <= 0]
+    free = [axis for axis, pull in zip(BODY_AXES, pulls, strict=True) if pull <= 0]
     text = f'damps: {straight} N at 1 m/s, {turning} N·m at 1 rad/s'
     return f'{text}; nothing damps {", ".join(free)}' if free else text
 

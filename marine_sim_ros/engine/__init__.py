@@ -4,5 +4,5 @@
 """The compiled engine: the core's own functions, traced by JAX, for one vehicle or thousands.
 
 It needs the extra ``batch`` (JAX). Nothing outside this package imports JAX but
-:mod:`marine_sim_ros.core.control_flow`, for arrays that are JAX's already.
+:mod:`marine_sim_ros.core.arrays`, for arrays that are JAX's already.
 """

@@ -8,10 +8,9 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
-from marine_sim_ros.core.choices import expected_one_of
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.user_cache import cache_folder
+from marine_sim_ros.core.files import cache_folder
 
 __all__ = ['PRECISIONS', 'double_precision', 'precision', 'require_jax', 'wait_for_programs']
 

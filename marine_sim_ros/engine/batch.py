@@ -15,25 +15,24 @@ from typing import TypeVar
 import numpy as np
 
 from marine_sim_ros.bags.trajectory_writer import write_recording
-from marine_sim_ros.control.settings import ControllerSettings
+from marine_sim_ros.control.controller_model import ControllerSettings
 from marine_sim_ros.core.errors import ParameterError, RecordingError
-from marine_sim_ros.core.stamps import NANOSECONDS, ticks_of
-from marine_sim_ros.core.state import State
-from marine_sim_ros.engine.compiled import Program, setting_of, trajectory_of
-from marine_sim_ros.engine.loop import Setting, everything, states
-from marine_sim_ros.engine.records import derived
-from marine_sim_ros.engine.script import as_long
+from marine_sim_ros.core.state import NANOSECONDS, State, ticks_of
+from marine_sim_ros.engine.compiled import ScenarioProgram, make_setting, make_trajectory
+from marine_sim_ros.engine.loop import LoopSetting, record_everything, states
+from marine_sim_ros.engine.script import extend_script
+from marine_sim_ros.engine.trees import compute_cached_properties
+from marine_sim_ros.environment.currents_and_waves import pad_gusts
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.gusts import as_many
-from marine_sim_ros.faults.kinds import LostCommands
-from marine_sim_ros.faults.tables import alike
+from marine_sim_ros.faults.fault_types import LostCommands
+from marine_sim_ros.faults.tables import equalise_tables
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 from marine_sim_ros.sim.trajectory import Trajectory
 
-__all__ = ['BLOCK', 'Batch', 'first_states', 'run_in_blocks', 'settings_of', 'simulate_batch']
+__all__ = ['BLOCK', 'Batch', 'first_states', 'run_in_blocks', 'make_settings', 'simulate_batch']
 
 Item = TypeVar('Item')
 BLOCK = 1024
@@ -77,7 +76,7 @@ class Batch:
         return np.asarray(np.isfinite(self.state).all(axis=(0, 2)))
 
 
-def _each(items: Item | Sequence[Item], count: int, what: str) -> list[Item]:
+def _per_vehicle(items: Item | Sequence[Item], count: int, what: str) -> list[Item]:
     """Return one item for each vehicle: all of a list, or the same for all.
 
     Raises:
@@ -90,43 +89,45 @@ def _each(items: Item | Sequence[Item], count: int, what: str) -> list[Item]:
     return list(items)
 
 
-def settings_of(
+def make_settings(
     vehicles: Sequence[Vehicle],
     scenarios: Sequence[Scenario],
     environments: Sequence[Environment | None],
     seeds: Sequence[int],
     controllers: Sequence[ControllerSettings | None] | None,
-) -> list[Setting]:
+) -> list[LoopSetting]:
     """Return what programs are made of, with tables of one length; same parts are read once.
 
     Raises:
         MarineSimError: a scenario that does not fit its vehicle.
     """
-    made: dict[tuple[int, ...], Setting] = {}
+    made: dict[tuple[int, ...], LoopSetting] = {}
     keys = []
     laws = [None] * len(vehicles) if controllers is None else controllers
     for parts in zip(vehicles, scenarios, environments, seeds, laws, strict=True):
         random = any(isinstance(fault, LostCommands) for fault in parts[1].faults)
         keys.append((*map(id, (*parts[:3], parts[4])), parts[3] if random else 0))
         if keys[-1] not in made:
-            made[keys[-1]] = setting_of(*parts)
-    same = dict(zip(made, _alike(list(made.values())), strict=True))
+            made[keys[-1]] = make_setting(*parts)
+    same = dict(zip(made, _pad_settings(list(made.values())), strict=True))
     return [same[key] for key in keys]
 
 
-def _alike(settings: list[Setting]) -> list[Setting]:
+def _pad_settings(settings: list[LoopSetting]) -> list[LoopSetting]:
     """Return settings with as many segments, faults and gusts in each."""
     longest = max(len(s.script.start) for s in settings)
-    faults = alike([s.faults for s in settings])
-    gusts = as_many([s.environment.gusts for s in settings])
+    faults = equalise_tables([s.faults for s in settings])
+    gusts = pad_gusts([s.environment.gusts for s in settings])
     return [
         replace(
             s,
-            script=s.script if len(s.script.start) == longest else as_long(s.script, longest),
+            script=s.script
+            if len(s.script.start) == longest
+            else extend_script(s.script, longest),
             faults=f,
             environment=s.environment
             if g is s.environment.gusts
-            else derived(replace(s.environment, gusts=g)),
+            else compute_cached_properties(replace(s.environment, gusts=g)),
         )
         for s, f, g in zip(settings, faults, gusts, strict=True)
     ]
@@ -184,18 +185,18 @@ def simulate_batch(
     count = lengths[0] if lengths else 1 if initial is None else len(initial.position)
     if count < 1:
         raise ParameterError('batch: no vehicles; expected at least one')
-    scenario = _each(scenarios, count, 'scenarios')
-    noise = _each(seeds, count, 'seeds')
-    settings = settings_of(
-        _each(vehicles, count, 'vehicles'),
+    scenario = _per_vehicle(scenarios, count, 'scenarios')
+    noise = _per_vehicle(seeds, count, 'seeds')
+    settings = make_settings(
+        _per_vehicle(vehicles, count, 'vehicles'),
         scenario,
-        _each(environments, count, 'environments'),
+        _per_vehicle(environments, count, 'environments'),
         noise,
-        _each(controllers, count, 'controllers'),
+        _per_vehicle(controllers, count, 'controllers'),
     )
     longest = max(s.duration for s in scenario) if duration is None else duration
     ticks = (ticks_of(longest, dt) - 1) // every * every + 1
-    program = Program(
+    program = ScenarioProgram(
         settings,
         ticks=ticks,
         dt=dt,
@@ -203,7 +204,7 @@ def simulate_batch(
         implicit_drag=implicit_drag,
         dtype=dtype,
         every=every,
-        keep=everything if all_quantities else states,
+        keep=record_everything if all_quantities else states,
         size=min(count, BLOCK),
     )
     kept = run_in_blocks(program, first_states(initial, scenario), count)
@@ -212,7 +213,7 @@ def simulate_batch(
         if not all_quantities:
             raise ParameterError('batch: only states were kept; expected all_quantities=True')
         one = {name: values[..., i] for name, values in kept.items()}
-        return trajectory_of(settings[i], one, program.kept, noise[i])
+        return make_trajectory(settings[i], one, program.kept, noise[i])
 
     state = State(*(np.moveaxis(kept[name], -1, 1) for name in State._fields))
     batch = Batch(
@@ -255,7 +256,7 @@ def first_states(initial: State | None, scenarios: Sequence[Scenario]) -> State:
 
 
 def run_in_blocks(
-    program: Program,
+    program: ScenarioProgram,
     initial: State,
     count: int,
     *,

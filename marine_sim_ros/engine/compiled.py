@@ -15,49 +15,53 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from marine_sim_ros.control.settings import ControllerSettings
+from marine_sim_ros.control.controller_model import ControllerSettings
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.random import stamp_words
-from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds, ticks_of
-from marine_sim_ros.core.state import State, is_physical
+from marine_sim_ros.core.state import NANOSECONDS, State, is_physical, step_nanoseconds, ticks_of
 from marine_sim_ros.engine.availability import precision
-from marine_sim_ros.engine.curves import with_curves
-from marine_sim_ros.engine.loop import Recorder, Setting, everything, rollout
-from marine_sim_ros.engine.records import arguments_for, derived, stacked
-from marine_sim_ros.engine.script import script
-from marine_sim_ros.engine.solid import with_one_scene
+from marine_sim_ros.engine.loop import (
+    LoopSetting,
+    Recorder,
+    record_everything,
+    rollout,
+    share_scene,
+)
+from marine_sim_ros.engine.script import make_script
+from marine_sim_ros.engine.thrust_tables import with_thruster_curves
+from marine_sim_ros.engine.trees import compute_cached_properties, slot_arguments, stack_records
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.tables import Tables, tables_of
-from marine_sim_ros.faults.water import with_gusts
+from marine_sim_ros.faults.reading import with_gusts
+from marine_sim_ros.faults.tables import FaultTables, fault_tables
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
-from marine_sim_ros.physics.arm.manipulator import by_efforts
-from marine_sim_ros.physics.rigid_body import CHOICES, check_settled
+from marine_sim_ros.physics.arm.manipulator import has_articulated_arm
+from marine_sim_ros.physics.rigid_body import INTEGRATOR_CHOICES, check_convergence
 from marine_sim_ros.sensors import SensorInputs
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.scenario import Scenario
-from marine_sim_ros.sim.simulation import DEFAULT_STEP, diverged
-from marine_sim_ros.sim.step import Stepping, supply_of
-from marine_sim_ros.sim.trajectory import Trajectory, hash_of
+from marine_sim_ros.sim.simulation import DEFAULT_STEP, divergence_error
+from marine_sim_ros.sim.step import Stepping, supply_readings
+from marine_sim_ros.sim.trajectory import Trajectory, trajectory_hash
 
 __all__ = [
-    'Program',
-    'compiled',
-    'scalarisable',
-    'setting_of',
+    'ScenarioProgram',
+    'compile_scenario',
+    'is_scalarisable',
+    'make_setting',
     'simulate_compiled',
-    'trajectory_of',
+    'make_trajectory',
 ]
 
 
-def setting_of(
+def make_setting(
     vehicle: Vehicle,
     scenario: Scenario,
     environment: Environment | None,
     seed: int = 0,
     controller: ControllerSettings | None = None,
-) -> Setting:
+) -> LoopSetting:
     """Return what a program is made of.
 
     Args:
@@ -71,28 +75,30 @@ def setting_of(
         MarineSimError: a scenario that does not fit.
     """
     faults = scenario.faults
-    return derived(
-        Setting(
-            with_curves(vehicle),
+    return compute_cached_properties(
+        LoopSetting(
+            with_thruster_curves(vehicle),
             with_gusts(environment or Environment(), faults),
-            script(scenario, vehicle, controller),
-            tables_of(faults, vehicle.thrusters.names, seed),
+            make_script(scenario, vehicle, controller),
+            fault_tables(faults, vehicle.thrusters.names, seed),
             faults,
         )
     )
 
 
-def scalarisable(vehicle: Vehicle, environment: Environment, faults: Tables | None) -> bool:
+def is_scalarisable(
+    vehicle: Vehicle, environment: Environment, faults: FaultTables | None
+) -> bool:
     """Return whether the physics is small enough to be written out number by number."""
     plain = environment.waves is None and environment.fluctuation is None
-    plain = plain and not by_efforts(vehicle)
+    plain = plain and not has_articulated_arm(vehicle)
     plain = plain and all(f.scalar for f in acting_forces(vehicle, environment))
     if vehicle.hull is not None:
         plain = plain and environment.profile is None  # it differs from corner to corner
     return plain and (faults is None or faults.scalarisable)
 
 
-_ONE_FUNCTION = {
+_ONE_FUNCTION_OPTIONS = {
     'xla_cpu_use_thunk_runtime': False,
     'xla_disable_hlo_passes': 'cpu-parallel-task-assigner',
     'xla_cpu_multi_thread_eigen': False,
@@ -100,14 +106,16 @@ _ONE_FUNCTION = {
 """A tick is hundreds of small operations, written out a thousand. XLA's newer CPU runtime makes a
 call for each; its older one, as long as JAX has it, compiles them all into one function. Threads
 that share a row wait for one another longer than they work; blocks of a batch have their own."""
-_ROUND_EACH = (
+_ROUNDING_OPTIONS = (
     {'xla_cpu_max_isa': 'AVX'} if platform.machine().lower() in ('x86_64', 'amd64') else {}
 )
 """The newest instructions of x86-64 without fused multiply-add. LLVM fuses a product and a sum
 where it meets them together: the same step would have other last bits in another program."""
 
 
-def compiled(lowered: jax.stages.Lowered, *, round_each: bool = False) -> jax.stages.Compiled:
+def compile_scenario(
+    lowered: jax.stages.Lowered, *, round_each: bool = False
+) -> jax.stages.Compiled:
     """Return the compiled program.
 
     Args:
@@ -115,8 +123,13 @@ def compiled(lowered: jax.stages.Lowered, *, round_each: bool = False) -> jax.st
         round_each: round every product and every sum, so that a step has the same bits in every
             program (on x86-64).
     """
-    exact: dict[str, Any] = _ROUND_EACH if round_each else {}
-    for options in (_ONE_FUNCTION | exact, _ONE_FUNCTION, exact, {}):  # a JAX may lack one
+    exact: dict[str, Any] = _ROUNDING_OPTIONS if round_each else {}
+    for options in (
+        _ONE_FUNCTION_OPTIONS | exact,
+        _ONE_FUNCTION_OPTIONS,
+        exact,
+        {},
+    ):  # a JAX may lack one
         try:
             return lowered.compile(compiler_options=options or None)
         except (jax.errors.JaxRuntimeError, ValueError):
@@ -125,7 +138,7 @@ def compiled(lowered: jax.stages.Lowered, *, round_each: bool = False) -> jax.st
     raise AssertionError
 
 
-def _one_by_one(run: Callable[..., Any]) -> Callable[..., Any]:
+def _map_rollout(run: Callable[..., Any]) -> Callable[..., Any]:
     """Return the rollout of a batch of hulls: a hull fills a core's cache and vectors alone."""
 
     def many(arguments: Any, initial: Any, times: jax.Array, stamps: jax.Array) -> Any:
@@ -136,7 +149,7 @@ def _one_by_one(run: Callable[..., Any]) -> Callable[..., Any]:
     return many
 
 
-class Program:
+class ScenarioProgram:
     """One compiled closed loop, to be run with any numbers of the same structure.
 
     Attributes:
@@ -148,7 +161,7 @@ class Program:
 
     def __init__(
         self,
-        settings: Sequence[Setting],
+        settings: Sequence[LoopSetting],
         *,
         ticks: int,
         dt: float = DEFAULT_STEP,
@@ -156,7 +169,7 @@ class Program:
         implicit_drag: bool = True,
         dtype: str = 'float64',
         every: int = 1,
-        keep: Recorder = everything,
+        keep: Recorder = record_everything,
         size: int | None = None,
     ) -> None:
         """Compile for vehicles of one structure.
@@ -176,17 +189,17 @@ class Program:
         Raises:
             ParameterError: an argument out of its range, or vehicles that differ in structure.
         """
-        if integrator not in CHOICES:
+        if integrator not in INTEGRATOR_CHOICES:
             raise ParameterError(
-                f'integrator is {integrator!r}; expected one of: {", ".join(CHOICES)}'
+                f'integrator is {integrator!r}; expected one of: {", ".join(INTEGRATOR_CHOICES)}'
             )
         self.stamps = np.arange(ticks, dtype=np.int64) * step_nanoseconds(dt)
         self._dtype = dtype
-        settings = with_one_scene(settings)
+        settings = share_scene(settings)
         self._first = settings[0]
-        self._template, self.arguments = stacked(settings)
+        self._template, self.arguments = stack_records(settings)
         one, control = settings[0], settings[0].script.control
-        few = scalarisable(one.vehicle, one.environment, one.faults)
+        few = is_scalarisable(one.vehicle, one.environment, one.faults)
         few = few and (control is None or control.scalarisable)
         hull = one.vehicle.hull is not None
         stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS, integrator, implicit_drag)
@@ -194,7 +207,7 @@ class Program:
             rollout, self._template, stepping=stepping, every=every, keep=keep, written_out=few
         )
         if size is not None and hull and few:
-            run = _one_by_one(run)
+            run = _map_rollout(run)
         elif size is not None and not few:
             run = jax.vmap(run, in_axes=(-1, -1, None, None), out_axes=-1)
         batch = () if size is None else (size,)
@@ -203,7 +216,7 @@ class Program:
         with precision(dtype):
             before = time.perf_counter()
             lowered = jax.jit(run).lower(*self._inputs(shapes, start))
-            self._compiled = compiled(lowered, round_each=size is None)
+            self._compiled = compile_scenario(lowered, round_each=size is None)
             self.compile_time = time.perf_counter() - before
         self.kept = self.stamps[::every]
 
@@ -214,13 +227,13 @@ class Program:
         )
         return (*numbers, jnp.asarray(stamp_words(self.stamps)))
 
-    def arguments_of(self, settings: Sequence[Setting]) -> list[np.ndarray]:
+    def arguments_of(self, settings: Sequence[LoopSetting]) -> list[np.ndarray]:
         """Return the arguments of other vehicles of the same structure.
 
         Raises:
             ParameterError: they differ where the program has constants.
         """
-        return arguments_for(self._template, with_one_scene([self._first, *settings])[1:])
+        return slot_arguments(self._template, share_scene([self._first, *settings])[1:])
 
     def run(self, initial: State, arguments: Sequence[np.ndarray] = ()) -> dict[str, np.ndarray]:
         """Return what was kept, (ticks, ..., *batch) by name.
@@ -239,20 +252,20 @@ def _check_physical(vehicle: Vehicle, kept: dict[str, np.ndarray], stamps: np.nd
     sound = is_physical(kept['position'], kept['velocity'])
     if not sound.all():
         after = stamps[max(int(np.argmin(sound)) - 1, 0)] / NANOSECONDS
-        raise diverged(vehicle, float(after))
+        raise divergence_error(vehicle, float(after))
 
 
-def _inputs(kept: dict[str, np.ndarray], stamps: np.ndarray) -> SensorInputs:
+def _sensor_inputs(kept: dict[str, np.ndarray], stamps: np.ndarray) -> SensorInputs:
     """Return what only some sensors need of every tick."""
     acceleration = kept.get('acceleration', np.zeros((len(stamps), 6)))
     power = kept.get('power', np.zeros((len(stamps), 0)))
-    supply = supply_of(power, kept.get('voltage'), kept.get('used'))
+    supply = supply_readings(power, kept.get('voltage'), kept.get('used'))
     seen = kept.get('joints'), None, kept.get('cable'), kept.get('rotors')
     return SensorInputs(stamps / NANOSECONDS, acceleration, supply, *seen)
 
 
-def trajectory_of(
-    setting: Setting, kept: dict[str, np.ndarray], stamps: np.ndarray, seed: int
+def make_trajectory(
+    setting: LoopSetting, kept: dict[str, np.ndarray], stamps: np.ndarray, seed: int
 ) -> Trajectory:
     """Return the trajectory of one vehicle of which everything was kept, with noise of a seed."""
     states = State(*(kept[name] for name in State._fields))
@@ -273,12 +286,12 @@ def trajectory_of(
             setting.environment,
             stamps,
             states,
-            _inputs(kept, stamps),
+            _sensor_inputs(kept, stamps),
             seed=seed,
             faults=setting.readings,
             at_once=True,
         ),
-        sha256=hash_of(stamps, states),
+        sha256=trajectory_hash(stamps, states),
         joints=kept.get('joints', np.zeros((len(stamps), 0))),
         fins=kept.get('fins', np.zeros((len(stamps), 0))),
         azimuths=kept.get('azimuths', np.zeros((len(stamps), 0))),
@@ -309,9 +322,9 @@ def simulate_compiled(
         MarineSimError: an argument out of range, or a state that is no longer finite.
     """
     check_partners(vehicle.sensors, '', {})
-    setting = setting_of(vehicle, scenario, environment, seed, controller)
+    setting = make_setting(vehicle, scenario, environment, seed, controller)
     wanted = scenario.duration if duration is None else duration
-    program = Program(
+    program = ScenarioProgram(
         [setting],
         ticks=ticks_of(wanted, dt),
         dt=dt,
@@ -321,5 +334,5 @@ def simulate_compiled(
     )
     kept = program.run(scenario.initial_state())
     _check_physical(vehicle, kept, program.kept)
-    check_settled(vehicle, kept['velocity'], program.kept, dt, integrator)
-    return trajectory_of(setting, kept, program.kept, seed), program.compile_time
+    check_convergence(vehicle, kept['velocity'], program.kept, dt, integrator)
+    return make_trajectory(setting, kept, program.kept, seed), program.compile_time

@@ -11,7 +11,7 @@ vehicle, (N,) for a batch. The shape of the Components is that of one vehicle, s
 on them as it is, and does not see the batch. What is known to be 0 or 1 costs nothing.
 
 What there are many of, the panels and voxels of a hull, is not written out: the last axis of such
-Components is inside their elements, which are rows (:mod:`marine_sim_ros.engine.rows`). It has
+Components is inside their elements, which are rows (:mod:`marine_sim_ros.engine.xla`). It has
 length 1 in ``data``, so that operators know no difference, and stays the last.
 
 It follows the Python array API standard as far as the core uses it: ``namespace(array)`` of
@@ -27,37 +27,44 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from marine_sim_ros.engine import rows
+from marine_sim_ros.engine import xla
 
-__all__ = ['Components', 'Namespace', 'components', 'joined', 'mixture', 'on_arrays']
+__all__ = [
+    'Components',
+    'Namespace',
+    'components',
+    'join_components',
+    'mix_components',
+    'accept_arrays',
+]
 
 Element = Any
 """A number, or a JAX array: of the batch's shape, or a row."""
 
 
-def _known(x: Element) -> bool:
+def _is_known(x: Element) -> bool:
     return isinstance(x, float | int | bool)
 
 
 def _add(a: Element, b: Element) -> Element:
-    if _known(a) and a == 0:
+    if _is_known(a) and a == 0:
         return b
-    if _known(b) and b == 0:
+    if _is_known(b) and b == 0:
         return a
     return a + b
 
 
 def _subtract(a: Element, b: Element) -> Element:
-    if _known(b) and b == 0:
+    if _is_known(b) and b == 0:
         return a
-    if _known(a) and a == 0:
+    if _is_known(a) and a == 0:
         return -b
     return a - b
 
 
 def _multiply(a: Element, b: Element) -> Element:
     for x, y in ((a, b), (b, a)):
-        if _known(x):
+        if _is_known(x):
             if x == 0:
                 return 0.0
             if x == 1:
@@ -68,9 +75,9 @@ def _multiply(a: Element, b: Element) -> Element:
 
 
 def _divide(a: Element, b: Element) -> Element:
-    if _known(a) and _known(b):
+    if _is_known(a) and _is_known(b):
         return float(np.float64(a) / np.float64(b))
-    if _known(a) and a == 0:
+    if _is_known(a) and a == 0:
         return 0.0
     if isinstance(b, np.ndarray):
         return a * (1 / b)  # a row that is known
@@ -78,23 +85,23 @@ def _divide(a: Element, b: Element) -> Element:
 
 
 def _power(a: Element, b: Element) -> Element:
-    if not _known(a) and jnp.ndim(b):
-        return rows.power(a, b)
-    if _known(b) and b == 2:
+    if not _is_known(a) and jnp.ndim(b):
+        return xla.row_power(a, b)
+    if _is_known(b) and b == 2:
         return a * a
-    if _known(b) and b == 0.5 and not _known(a):
+    if _is_known(b) and b == 0.5 and not _is_known(a):
         return jnp.sqrt(a)
     return a**b
 
 
 def _invert(a: Element) -> Element:
-    return (not a) if _known(a) else ~a
+    return (not a) if _is_known(a) else ~a
 
 
 def _where(condition: Element, a: Element, b: Element) -> Element:
-    if _known(condition):
+    if _is_known(condition):
         return a if condition else b
-    if a is b or (_known(a) and _known(b) and (a == b or (a != a and b != b))):
+    if a is b or (_is_known(a) and _is_known(b) and (a == b or (a != a and b != b))):
         return a
     return jnp.where(condition, a, b)
 
@@ -103,14 +110,14 @@ def _unary(known: Callable[..., Any], traced: Callable[..., Any]) -> Any:
     """Return a function of one argument, of numbers by NumPy and of JAX arrays by JAX."""
 
     def apply(a: Element) -> Element:
-        return known(a).item() if _known(a) else traced(a)
+        return known(a).item() if _is_known(a) else traced(a)
 
     return np.frompyfunc(apply, 1, 1)
 
 
 def _binary(known: Callable[..., Any], traced: Callable[..., Any]) -> Any:
     def apply(a: Element, b: Element) -> Element:
-        return known(a, b).item() if _known(a) and _known(b) else traced(a, b)
+        return known(a, b).item() if _is_known(a) and _is_known(b) else traced(a, b)
 
     return np.frompyfunc(apply, 2, 1)
 
@@ -129,7 +136,7 @@ _AND = _binary(np.logical_and, jnp.logical_and)
 _OR = _binary(np.logical_or, jnp.logical_or)
 
 
-def _numbers(values: Any) -> np.ndarray:
+def _number_array(values: Any) -> np.ndarray:
     """Return an object array of Python's numbers."""
     plain = np.asarray(values)
     out = np.empty(plain.shape, object)
@@ -137,49 +144,49 @@ def _numbers(values: Any) -> np.ndarray:
     return out
 
 
-def _taken(x: Any) -> Components:
+def _as_components(x: Any) -> Components:
     """Return Components of Components, of a NumPy array, or of one element."""
     if isinstance(x, Components):
         return x
     if isinstance(x, np.ndarray | np.generic | float | int):
-        return Components(_numbers(x))
-    return Components(_cell(x))
+        return Components(_number_array(x))
+    return Components(_element_cell(x))
 
 
-def _data(x: Any) -> np.ndarray:
+def _elements_of(x: Any) -> np.ndarray:
     """Return the elements of Components, of a NumPy array, or of one element."""
-    return _taken(x).data
+    return _as_components(x).data
 
 
-def _length(arrays: Sequence[Components]) -> int | None:
+def _row_length(arrays: Sequence[Components]) -> int | None:
     """Return the length of the rows of arrays that are worked on together."""
     return next((a.length for a in arrays if a.length is not None), None)
 
 
-def _cell(x: Element) -> np.ndarray:
+def _element_cell(x: Element) -> np.ndarray:
     """Return an object array () of one element, which NumPy is kept from looking into."""
     out = np.empty(1, object)
     out[0] = x
     return out.reshape(())
 
 
-def _wrapped(x: Any, length: int | None = None) -> Components:
+def _wrap_elements(x: Any, length: int | None = None) -> Components:
     """Return Components of an object array, or of one element that NumPy has unpacked."""
-    return Components(x if isinstance(x, np.ndarray) else _cell(x), length)
+    return Components(x if isinstance(x, np.ndarray) else _element_cell(x), length)
 
 
-def _together(function: Any, *arguments: Any) -> Components:
+def _elementwise(function: Any, *arguments: Any) -> Components:
     """Return a function of the elements of all arguments."""
-    arrays = [_taken(a) for a in arguments]
-    return _wrapped(function(*(a.data for a in arrays)), _length(arrays))
+    arrays = [_as_components(a) for a in arguments]
+    return _wrap_elements(function(*(a.data for a in arrays)), _row_length(arrays))
 
 
 def _operator(function: Any) -> Callable[[Components, Any], Components]:
-    return lambda self, other: _together(function, self, other)
+    return lambda self, other: _elementwise(function, self, other)
 
 
-def _reflected(function: Any) -> Callable[[Components, Any], Components]:
-    return lambda self, other: _together(function, other, self)
+def _reflected_operator(function: Any) -> Callable[[Components, Any], Components]:
+    return lambda self, other: _elementwise(function, other, self)
 
 
 def _compare(known: Callable[..., Any], traced: Callable[..., Any]) -> Any:
@@ -223,7 +230,7 @@ class Components:
 
     def __getitem__(self, key: Any) -> Components:
         """Return a part; always Components."""
-        return _wrapped(self.data[key], self.length)
+        return _wrap_elements(self.data[key], self.length)
 
     def __len__(self) -> int:
         """Return the length of the first axis."""
@@ -233,14 +240,14 @@ class Components:
         """Return the elements."""
         return f'Components({self.data!r})'
 
-    __add__, __radd__ = _operator(_ADD), _reflected(_ADD)
-    __sub__, __rsub__ = _operator(_SUBTRACT), _reflected(_SUBTRACT)
-    __mul__, __rmul__ = _operator(_MULTIPLY), _reflected(_MULTIPLY)
-    __truediv__, __rtruediv__ = _operator(_DIVIDE), _reflected(_DIVIDE)
+    __add__, __radd__ = _operator(_ADD), _reflected_operator(_ADD)
+    __sub__, __rsub__ = _operator(_SUBTRACT), _reflected_operator(_SUBTRACT)
+    __mul__, __rmul__ = _operator(_MULTIPLY), _reflected_operator(_MULTIPLY)
+    __truediv__, __rtruediv__ = _operator(_DIVIDE), _reflected_operator(_DIVIDE)
     __pow__ = _operator(_POWER)
     __mod__ = _operator(_MODULO)
-    __and__, __rand__ = _operator(_AND), _reflected(_AND)
-    __or__, __ror__ = _operator(_OR), _reflected(_OR)
+    __and__, __rand__ = _operator(_AND), _reflected_operator(_AND)
+    __or__, __ror__ = _operator(_OR), _reflected_operator(_OR)
     __lt__ = _compare(np.less, jnp.less)
     __le__ = _compare(np.less_equal, jnp.less_equal)
     __gt__ = _compare(np.greater, jnp.greater)
@@ -257,22 +264,22 @@ class Components:
 
     def __neg__(self) -> Components:
         """Return −x."""
-        return _wrapped(np.negative(self.data), self.length)
+        return _wrap_elements(np.negative(self.data), self.length)
 
     def __invert__(self) -> Components:
         """Return not x."""
-        return _wrapped(_INVERT(self.data), self.length)
+        return _wrap_elements(_INVERT(self.data), self.length)
 
     def __matmul__(self, other: Any) -> Components:
         """Return the matrix product."""
-        return _matmul(self, _taken(other))
+        return _matmul(self, _as_components(other))
 
     def __rmatmul__(self, other: Any) -> Components:
         """Return the matrix product."""
-        return _matmul(_taken(other), self)
+        return _matmul(_as_components(other), self)
 
 
-def _reduced(
+def _reduction(
     function: Any, along: Any, x: Components, axis: int | None, *, keepdims: bool, empty: float
 ) -> Components:
     """Return a function of two, of all elements along an axis.
@@ -291,30 +298,30 @@ def _reduced(
         last = Components(within if keepdims or axis is None else within[..., 0])
         if axis is not None:
             return last
-        return _reduced(function, along, last, None, keepdims=keepdims, empty=empty)
+        return _reduction(function, along, last, None, keepdims=keepdims, empty=empty)
     if axis is None:
         data, axis = data.reshape(-1), 0
     if data.shape[axis] == 0:
-        out = _numbers(np.full(np.delete(data.shape, axis), empty))
-        return _wrapped(np.expand_dims(out, axis) if keepdims else out)
-    return _wrapped(function.reduce(data, axis=axis, keepdims=keepdims), x.length)
+        out = _number_array(np.full(np.delete(data.shape, axis), empty))
+        return _wrap_elements(np.expand_dims(out, axis) if keepdims else out)
+    return _wrap_elements(function.reduce(data, axis=axis, keepdims=keepdims), x.length)
 
 
 def _sum(x: Components, axis: int | None = None, *, keepdims: bool = False) -> Components:
-    return _reduced(_ADD, rows.total, x, axis, keepdims=keepdims, empty=0.0)
+    return _reduction(_ADD, xla.row_sum, x, axis, keepdims=keepdims, empty=0.0)
 
 
 def _matmul(a: Components, b: Components) -> Components:
     """Return a @ b; of rows only b may be made."""
     assert a.length is None
     if b.ndim == 1:
-        return _sum(_together(_MULTIPLY, a, b), -1)
+        return _sum(_elementwise(_MULTIPLY, a, b), -1)
     if a.ndim == 1:
-        return _sum(_together(_MULTIPLY, a[..., :, None], b), -2)
-    return _sum(_together(_MULTIPLY, a[..., :, :, None], b[..., None, :, :]), -2)
+        return _sum(_elementwise(_MULTIPLY, a[..., :, None], b), -2)
+    return _sum(_elementwise(_MULTIPLY, a[..., :, :, None], b[..., None, :, :]), -2)
 
 
-def _eliminated(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _solve_by_elimination(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return X of A X = B by elimination without exchanges of rows.
 
     That is stable for what the core solves: mass matrices with damping, whose symmetric part is
@@ -325,7 +332,7 @@ def _eliminated(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
         inverse = _divide(1.0, a[i, i])
         a[i, i] = inverse
         for j in range(i + 1, n):
-            factor = _cell(_multiply(a[j, i], inverse))
+            factor = _element_cell(_multiply(a[j, i], inverse))
             a[j, i + 1 :] = _SUBTRACT(a[j, i + 1 :], _MULTIPLY(factor, a[i, i + 1 :]))
             x[j] = _SUBTRACT(x[j], _MULTIPLY(factor, x[i]))
     for i in reversed(range(n)):
@@ -339,19 +346,19 @@ class _Linalg:
     @staticmethod
     def solve(a: Any, b: Any) -> Components:
         """Return A⁻¹ B of one matrix with a positive definite symmetric part."""
-        return Components(_eliminated(_data(a), _data(b)))
+        return Components(_solve_by_elimination(_elements_of(a), _elements_of(b)))
 
     @staticmethod
     def inv(a: Any) -> Components:
         """Return A⁻¹ of one matrix with a positive definite symmetric part."""
-        matrix = _data(a)
-        return Components(_eliminated(matrix, _numbers(np.eye(len(matrix)))))
+        matrix = _elements_of(a)
+        return Components(_solve_by_elimination(matrix, _number_array(np.eye(len(matrix)))))
 
 
 def _function(ufunc: Any) -> Any:
     def apply(*arguments: Any) -> Components:
         with np.errstate(all='ignore'):  # of numbers that a condition leaves out
-            return _together(ufunc, *arguments)
+            return _elementwise(ufunc, *arguments)
 
     return staticmethod(apply)
 
@@ -382,14 +389,14 @@ class Namespace:
     @staticmethod
     def asarray(x: Any, **_: Any) -> Components:
         """Return Components of an array or of one element."""
-        return _taken(x)
+        return _as_components(x)
 
     @staticmethod
     def rows(x: Any) -> Components:
         """Return Components of a NumPy or JAX array with its last axis inside the elements."""
         out = np.empty((*x.shape[:-1], 1), object)
         for index in np.ndindex(x.shape[:-1]):
-            out[(*index, 0)] = rows.row(x[index])
+            out[(*index, 0)] = xla.make_row(x[index])
         return Components(out, x.shape[-1])
 
     @staticmethod
@@ -400,7 +407,7 @@ class Namespace:
     @staticmethod
     def full_like(x: Components, value: float) -> Components:
         """Return one number in the shape of an array."""
-        return Components(_numbers(np.full(x.data.shape, value)), x.length)
+        return Components(_number_array(np.full(x.data.shape, value)), x.length)
 
     @staticmethod
     def zeros_like(x: Components) -> Components:
@@ -415,24 +422,26 @@ class Namespace:
     @staticmethod
     def concat(arrays: Sequence[Any], axis: int = 0) -> Components:
         """Join arrays along an axis."""
-        given = [_taken(a) for a in arrays]
-        return Components(np.concatenate([a.data for a in given], axis=axis), _length(given))
+        given = [_as_components(a) for a in arrays]
+        return Components(np.concatenate([a.data for a in given], axis=axis), _row_length(given))
 
     @staticmethod
     def stack(arrays: Sequence[Any], axis: int = 0) -> Components:
         """Join arrays along a new axis."""
-        given = [_taken(a) for a in arrays]
-        return Components(np.stack([a.data for a in given], axis=axis), _length(given))
+        given = [_as_components(a) for a in arrays]
+        return Components(np.stack([a.data for a in given], axis=axis), _row_length(given))
 
     @staticmethod
     def shortcut(condition: Any, short: Callable[[], Any], full: Callable[[], Any]) -> Any:
         """Return what one of two functions does, and call only that one."""
-        holds = _data(condition).item()
-        if _known(holds):
+        holds = _elements_of(condition).item()
+        if _is_known(holds):
             return short() if holds else full()
         if np.ndim(holds):  # of a column each: what is short must hold for all of them
             holds = jnp.all(holds)
-        return jax.lax.cond(holds, lambda: _traced(short()), lambda: _traced(full()))
+        return jax.lax.cond(
+            holds, lambda: _as_jax_components(short()), lambda: _as_jax_components(full())
+        )
 
     @staticmethod
     def reshape(x: Components, shape: tuple[int, ...]) -> Components:
@@ -442,45 +451,51 @@ class Namespace:
     @staticmethod
     def matrix_transpose(x: Any) -> Components:
         """Exchange the last two axes."""
-        return Components(np.swapaxes(_data(x), -1, -2))
+        return Components(np.swapaxes(_elements_of(x), -1, -2))
 
     @staticmethod
     def take(x: Any, indices: np.ndarray, axis: int = 0) -> Components:
         """Return elements by index."""
-        return Components(np.take(_data(x), np.asarray(_data(indices), int), axis=axis))
+        return Components(
+            np.take(_elements_of(x), np.asarray(_elements_of(indices), int), axis=axis)
+        )
 
     @staticmethod
     def sum(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
         """Add up along an axis."""
-        return _sum(_taken(x), axis, keepdims=keepdims)
+        return _sum(_as_components(x), axis, keepdims=keepdims)
 
     @staticmethod
     def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
         """Return the largest along an axis."""
-        return _reduced(_MAXIMUM, rows.largest, _taken(x), axis, keepdims=keepdims, empty=-np.inf)
+        return _reduction(
+            _MAXIMUM, xla.row_max, _as_components(x), axis, keepdims=keepdims, empty=-np.inf
+        )
 
     @staticmethod
     def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
         """Return the least along an axis."""
-        return _reduced(_MINIMUM, rows.smallest, _taken(x), axis, keepdims=keepdims, empty=np.inf)
+        return _reduction(
+            _MINIMUM, xla.row_min, _as_components(x), axis, keepdims=keepdims, empty=np.inf
+        )
 
     @staticmethod
     def any(x: Any, axis: Any = None) -> Components:
         """Return whether any is true."""
-        return _reduced(_OR, rows.largest, _taken(x), axis, keepdims=False, empty=False)
+        return _reduction(_OR, xla.row_max, _as_components(x), axis, keepdims=False, empty=False)
 
     @staticmethod
     def all(x: Any, axis: Any = None) -> Components:
         """Return whether all are true."""
-        return _reduced(_AND, rows.smallest, _taken(x), axis, keepdims=False, empty=True)
+        return _reduction(_AND, xla.row_min, _as_components(x), axis, keepdims=False, empty=True)
 
     @staticmethod
     def vecdot(a: Any, b: Any) -> Components:
         """Return Σ a b over the last axis."""
-        return _sum(_together(_MULTIPLY, a, b), -1)
+        return _sum(_elementwise(_MULTIPLY, a, b), -1)
 
 
-def _traced(tree: Any) -> Any:
+def _as_jax_components(tree: Any) -> Any:
     """Return Components of JAX arrays only, as the two ways of a condition must agree."""
     dtype = jnp.result_type(float)
 
@@ -490,7 +505,7 @@ def _traced(tree: Any) -> Any:
             if x.length is None:
                 out[index] = jnp.asarray(element, dtype)
             else:
-                out[index] = rows.filled_up(element, x.length, dtype)
+                out[index] = xla.fill_row(element, x.length, dtype)
         return Components(out, x.length)
 
     return jax.tree.map(one, tree, is_leaf=lambda x: isinstance(x, Components))
@@ -508,15 +523,15 @@ def components(array: Any, axes: int) -> Components:
     return Components(out)
 
 
-def mixture(base: np.ndarray, varying: np.ndarray, given: Sequence[Element]) -> Components:
+def mix_components(base: np.ndarray, varying: np.ndarray, given: Sequence[Element]) -> Components:
     """Return Components of the numbers of an array, but of given elements where they vary."""
-    out = _numbers(base)
+    out = _number_array(base)
     for place, element in zip(np.argwhere(varying), given, strict=True):
         out[tuple(place)] = element
     return Components(out)
 
 
-def joined(value: Components, batch: tuple[int, ...], dtype: Any) -> jax.Array:
+def join_components(value: Components, batch: tuple[int, ...], dtype: Any) -> jax.Array:
     """Return Components as a JAX array with the batch last: one vehicle's axes, then N."""
     flat = [jnp.broadcast_to(jnp.asarray(x, dtype), batch) for x in value.data.reshape(-1)]
     if not flat:
@@ -524,14 +539,14 @@ def joined(value: Components, batch: tuple[int, ...], dtype: Any) -> jax.Array:
     return jnp.stack(flat).reshape((*value.shape, *batch))
 
 
-def _plain(value: Any) -> Any:
+def _as_numpy(value: Any) -> Any:
     """Return a NumPy array in place of Components all of whose elements are known."""
-    if isinstance(value, Components) and all(map(_known, value.data.flat)):
+    if isinstance(value, Components) and all(map(_is_known, value.data.flat)):
         return value.data.astype(float)
     return value
 
 
-def on_arrays(function: Callable[..., Any], *arguments: Any, needed: Any = True) -> Any:
+def accept_arrays(function: Callable[..., Any], *arguments: Any, needed: Any = True) -> Any:
     """Return a function of one vehicle's arrays, of arrays or of Components alike.
 
     Of Components the function gets JAX arrays, for each vehicle of a batch in turn, and what it
@@ -544,26 +559,26 @@ def on_arrays(function: Callable[..., Any], *arguments: Any, needed: Any = True)
         needed: () whether the result matters.
     """
     if not any(isinstance(a, Components) for a in arguments):
-        return _if_any(needed, function, arguments)
+        return _or_zeros(needed, function, arguments)
     elements = [x for a in arguments if isinstance(a, Components) for x in a.data.flat]
-    traced = [x for x in elements if not _known(x)]
+    traced = [x for x in elements if not _is_known(x)]
     batch = jnp.broadcast_shapes(*(jnp.shape(x) for x in traced))
     dtype = jnp.result_type(*traced) if traced else jnp.result_type(float)
     given, axes = [], []
-    for a in map(_plain, arguments):
+    for a in map(_as_numpy, arguments):
         varies = isinstance(a, Components)
-        given.append(joined(a, batch, dtype) if varies else jnp.asarray(a, dtype))
+        given.append(join_components(a, batch, dtype) if varies else jnp.asarray(a, dtype))
         axes.append(-1 if varies and batch else None)
     mapped = jax.vmap(function, tuple(axes), -1) if batch else function
     wanted = needed.data.item() if isinstance(needed, Components) else needed
-    result = _if_any(wanted, mapped, given)
+    result = _or_zeros(wanted, mapped, given)
     back = [components(x, x.ndim - len(batch)) for x in jax.tree.leaves(result)]
     return tuple(back) if isinstance(result, tuple) else back[0]
 
 
-def _if_any(needed: Any, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+def _or_zeros(needed: Any, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """Return a function's value, or zeros where nobody needs it."""
-    if _known(needed):
+    if _is_known(needed):
         return function(*arguments)
     shapes = jax.eval_shape(function, *arguments)
 

@@ -31,28 +31,32 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
-from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.engine.availability import require_jax
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.faults.reading import fault_text, parse_faults
-from marine_sim_ros.faults.tables import tables_of
-from marine_sim_ros.faults.water import with_gusts
-from marine_sim_ros.gazebo.named_numbers import KIND, NumberReader, NumberWriter, named
-from marine_sim_ros.gazebo.run_files import start_of
+from marine_sim_ros.faults.reading import fault_text, parse_faults, with_gusts
+from marine_sim_ros.faults.tables import fault_tables
+from marine_sim_ros.gazebo.named_numbers import (
+    MESSAGE_TYPE,
+    NumberReader,
+    NumberWriter,
+    named_arrays,
+)
+from marine_sim_ros.gazebo.run_files import start_state
 from marine_sim_ros.gazebo.system.marine_sim_lockstep import LockstepSystem
-from marine_sim_ros.model.contact.contact import no_contact
+from marine_sim_ros.model.contact import no_contact
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
-from marine_sim_ros.sim.step import Commands, Stepping
+from marine_sim_ros.sim.step import StepCommands, Stepping
 
 __all__ = ['CompiledSystem', 'ServedVehicle']
 
-FIELDS = ('joints', 'fins', 'azimuths', 'reel', 'joint_efforts', 'external')
+INPUT_FIELDS = ('joints', 'fins', 'azimuths', 'reel', 'joint_efforts', 'external')
 """Of Commands, beside pulse widths."""
 
-LOOK = 0.05
+POLL_INTERVAL = 0.05
 """s of wall time from one look whether somebody listens to the next."""
 
 
@@ -80,15 +84,15 @@ class ServedVehicle:
         self.engine = GazeboTicks(
             self.vehicle,
             with_gusts(self._water, faults),
-            start_of(options),
+            start_state(options),
             Stepping(
                 options.dt, options.integrator, 'drag' in wrench_sources(self.vehicle, self._water)
             ),
-            faults=tables_of(faults, self.vehicle.thrusters.names, self._seed),
+            faults=fault_tables(faults, self.vehicle.thrusters.names, self._seed),
             physics_step=physics_step,
         )
 
-    def take(self, numbers: Mapping[str, np.ndarray], more: Mapping[str, Any]) -> Commands:
+    def take(self, numbers: Mapping[str, np.ndarray], more: Mapping[str, Any]) -> StepCommands:
         """Return commands of a message, and let happen what it says of faults and water.
 
         Raises:
@@ -109,12 +113,12 @@ class ServedVehicle:
         if known != self._known:
             self._known = known
             self._change(*known)
-        given: dict[str, Any] = {name: numbers.get(name) for name in FIELDS}
-        return Commands(pwm, **given)
+        given: dict[str, Any] = {name: numbers.get(name) for name in INPUT_FIELDS}
+        return StepCommands(pwm, **given)
 
     def _change(self, text: str, lost: bool) -> None:
         faults = parse_faults(text)
-        tables = tables_of(faults, self.vehicle.thrusters.names, self._seed)
+        tables = fault_tables(faults, self.vehicle.thrusters.names, self._seed)
         if tables is not None and not lost:
             tables = replace(tables, lost=None)
         self.engine.change(with_gusts(self._water, faults), tables)
@@ -148,7 +152,7 @@ class CompiledSystem(LockstepSystem):
     def _connect(self, node: Any, topic: str) -> None:
         self._state = node.advertise(f'{topic}/tick', self._gz.Bytes)
         options = self._gz.SubscribeOptions()
-        node.subscribe_raw(f'{topic}/commands', self._on_commands, KIND, options)
+        node.subscribe_raw(f'{topic}/commands', self._on_commands, MESSAGE_TYPE, options)
 
     def _fail(self, error: Exception) -> None:
         if isinstance(error, MarineSimError):
@@ -173,7 +177,7 @@ class CompiledSystem(LockstepSystem):
             self._tell(f'commands: {error}')
 
     def _publish(self, message: Any) -> None:
-        self._state.publish_raw(message, KIND)
+        self._state.publish_raw(message, MESSAGE_TYPE)
 
     def _decide(self, stamp: int, pose: Any, ecm: Any) -> Any:
         """Compute the wrench of a tick by the state that Gazebo reports."""
@@ -197,7 +201,7 @@ class CompiledSystem(LockstepSystem):
             return True
         now = time.monotonic()
         if now >= self._look:  # the question costs as much as half a wrench
-            self._look, self._listeners = now + LOOK, self._state.has_connections()
+            self._look, self._listeners = now + POLL_INTERVAL, self._state.has_connections()
         return self._listeners
 
     def _answer(self, stamp: int, message: Any) -> Any:
@@ -240,10 +244,10 @@ class CompiledSystem(LockstepSystem):
         rows.append(row)
         memory: dict[str, np.ndarray] = {}
         for force in self._remembered:
-            memory |= named(self._engine.remembered(force)[1], f'memory.{force}')
+            memory |= named_arrays(self._engine.remembered(force)[1], f'memory.{force}')
         rows += memory.values()
         key = layout.key, self._remembered
         if key not in self._writers:
-            found = {**named(layout.unpacked(row)), **memory}
+            found = {**named_arrays(layout.unpacked(row)), **memory}
             self._writers[key] = NumberWriter([*names, *((n, x.shape) for n, x in found.items())])
         return self._writers[key].write(*rows)

@@ -9,27 +9,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import Wrench
-from marine_sim_ros.engine.layout import Layout
-from marine_sim_ros.engine.ticks import NO_WRENCH, TickedVehicle, actuated
+from marine_sim_ros.core.state import NANOSECONDS, Wrench
+from marine_sim_ros.engine.ticks import ZERO_WRENCH, TickedVehicle, actuator_commands
+from marine_sim_ros.engine.trees import TreeLayout
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.gazebo.effort import exerted_wrench
-from marine_sim_ros.gazebo.kinematics import stepped_velocity
+from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sim.step import Commands, Memory, StepOutput, advance
+from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, advance
 
-__all__ = ['GazeboTicks', 'Told']
+__all__ = ['GazeboTicks', 'TickReport']
 
-STATE = 13
+STATE_SIZE = 13
 """Numbers of a state, with which a memory begins."""
 
 
-class Told(NamedTuple):
+class TickReport(NamedTuple):
     """What a program tells of a tick.
 
     Attributes:
-        exerted: (6,) see :func:`~marine_sim_ros.gazebo.effort.exerted_wrench`; first, so that it
+        exerted: (6,) see :func:`~marine_sim_ros.gazebo.exchange.exerted_wrench`; first, so that it
             lies in one place whatever else there is.
         output: all that acted on the vehicle.
     """
@@ -50,7 +48,7 @@ class GazeboTicks(TickedVehicle):
     def __init__(self, *arguments: Any, physics_step: float, **options: Any) -> None:
         """Compile; ``physics_step`` is Gazebo's own, s, the rest as for TickedVehicle."""
         self._physics_step = self._form = physics_step
-        self._given: Commands | None = None
+        self._given: StepCommands | None = None
         super().__init__(*arguments, **options)
 
     def restart(self) -> None:
@@ -59,8 +57,13 @@ class GazeboTicks(TickedVehicle):
         self._given = None
 
     def _advance(
-        self, vehicle: Vehicle, around: Environment, memory: Memory, commands: Commands, since: Any
-    ) -> tuple[Told, Memory]:
+        self,
+        vehicle: Vehicle,
+        around: Environment,
+        memory: Memory,
+        commands: StepCommands,
+        since: Any,
+    ) -> tuple[TickReport, Memory]:
         """Return the wrench and what acted, of a memory with the velocity that Gazebo reports."""
         step, dt = self._physics_step, self._stepping.dt
         velocity = stepped_velocity(memory.state.velocity, step)
@@ -70,9 +73,9 @@ class GazeboTicks(TickedVehicle):
         exerted = exerted_wrench(
             vehicle, state, around, output.total, dt, physics_step=step, after=after.state
         )
-        return Told(exerted, output), after
+        return TickReport(exerted, output), after
 
-    def exert(self, stamp: int, state: np.ndarray, commands: Commands) -> np.ndarray:
+    def exert(self, stamp: int, state: np.ndarray, commands: StepCommands) -> np.ndarray:
         """Return the wrench (6,) that Gazebo is to exert, body frame about ``base_link``.
 
         Args:
@@ -87,8 +90,8 @@ class GazeboTicks(TickedVehicle):
         if commands is not self._given or len(self._inputs) != size + self._width:
             self._take(commands)
         row, inputs, since = self._row, self._inputs, 0.0 if self._first else self._stepping.dt
-        inputs[:STATE] = state
-        inputs[STATE:size] = row[STATE:]
+        inputs[:STATE_SIZE] = state
+        inputs[STATE_SIZE:size] = row[STATE_SIZE:]
         at = size + self._moment
         inputs[at : at + 4] = (stamp / NANOSECONDS, since, stamp >> 32, stamp & 0xFFFFFFFF)
         inputs[-3:] = self._environment.current
@@ -101,16 +104,16 @@ class GazeboTicks(TickedVehicle):
         self._first = False
         return out[size : size + 6]
 
-    def _take(self, commands: Commands) -> None:
+    def _take(self, commands: StepCommands) -> None:
         """Put commands where a program finds them."""
         self._given, self._pwm = commands, commands.pwm
-        given = np.concatenate(actuated(commands))
-        external = NO_WRENCH if commands.external is None else commands.external
+        given = np.concatenate(actuator_commands(commands))
+        external = ZERO_WRENCH if commands.external is None else commands.external
         self._moment, self._width = len(given), len(given) + 4 + 6 + 3
         blank = np.zeros(self._layout.size)
         self._inputs = np.concatenate([blank, given, np.zeros(4), external, np.zeros(3)])
 
     @property
-    def told(self) -> tuple[Layout, np.ndarray]:
-        """How and where what the last tick told lies: a layout of :class:`Told`, and its row."""
+    def told(self) -> tuple[TreeLayout, np.ndarray]:
+        """Layout of the :class:`TickReport` of the last tick, and its row."""
         return self._told

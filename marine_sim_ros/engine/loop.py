@@ -1,54 +1,74 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The closed loop over time, traced: the core's functions in one ``lax.scan``."""
+"""Closed loop over time in one traced scan, and what its vehicles share of the scene."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from marine_sim_ros.core.arrays import Array, namespace
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State
-from marine_sim_ros.engine.components import Components, components, joined, mixture
-from marine_sim_ros.engine.control import Remembered, command, waiting
-from marine_sim_ros.engine.records import Slot, filled
-from marine_sim_ros.engine.reuse import computed_once
-from marine_sim_ros.engine.script import Script, open_loop
-from marine_sim_ros.engine.tables import held
+from marine_sim_ros.engine.components import (
+    Components,
+    components,
+    join_components,
+    mix_components,
+)
+from marine_sim_ros.engine.script import (
+    ControllerMemory,
+    Script,
+    control_command,
+    initial_controller_memory,
+    open_loop_pulses,
+    row_at_time,
+)
+from marine_sim_ros.engine.trees import (
+    Slot,
+    compute_cached_properties,
+    fill_slots,
+    have_same_values,
+)
+from marine_sim_ros.engine.xla import reuse_common_values
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.kinds import Fault
-from marine_sim_ros.faults.tables import Tables
-from marine_sim_ros.faults.thrust import unharmed
-from marine_sim_ros.model.tether.tether import reel_of
+from marine_sim_ros.faults.fault_types import Fault
+from marine_sim_ros.faults.tables import FaultTables
+from marine_sim_ros.faults.thrusters import fault_free_memory
+from marine_sim_ros.model.tether import reel_of
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.arm.manipulator import arm_step, by_efforts
+from marine_sim_ros.physics.arm.manipulator import arm_step, has_articulated_arm
 from marine_sim_ros.sensors import needs_of
-from marine_sim_ros.sim.step import Commands, Memory, StepOutput, Stepping, advance, begin
+from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, Stepping, advance, begin
 
 __all__ = [
+    'LoopSetting',
     'Recorder',
-    'Setting',
-    'everything',
-    'memory_before',
+    'broadcast_carry',
+    'initial_loop_memory',
+    'record_everything',
+    'report_arrays',
     'rollout',
-    'settled',
-    'told',
-    'starts_alike',
+    'share_scene',
+    'starts_without_memory',
     'states',
 ]
 
-Recorder = Callable[['Setting', Array, StepOutput], dict[str, Array]]
+
+# The closed loop over time, traced: the core's functions in one ``lax.scan``.
+
+Recorder = Callable[['LoopSetting', Array, StepOutput], dict[str, Array]]
 """(setting, time, output of the step) -> what to keep of a tick, by name."""
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class LoopSetting:
     """Who moves where, what is commanded, and what goes wrong.
 
     Attributes:
@@ -62,16 +82,16 @@ class Setting:
     vehicle: Vehicle
     environment: Environment
     script: Script
-    faults: Tables | None = None
+    faults: FaultTables | None = None
     readings: tuple[Fault, ...] = ()
 
 
 class _Carry(NamedTuple):
     memory: Memory
-    control: Remembered | None = None
+    control: ControllerMemory | None = None
 
 
-class _Moment(NamedTuple):
+class _TickTime(NamedTuple):
     """A time () in s, the words (2,) of its stamp, or None, and the s () since the tick before."""
 
     time: Array
@@ -79,13 +99,13 @@ class _Moment(NamedTuple):
     since: Any = None
 
 
-def states(setting: Setting, time: Array, happened: StepOutput) -> dict[str, Array]:
+def states(setting: LoopSetting, time: Array, happened: StepOutput) -> dict[str, Array]:
     """Keep the state."""
     del setting, time
     return {**happened.state._asdict()}
 
 
-def everything(setting: Setting, time: Array, happened: StepOutput) -> dict[str, Array]:
+def record_everything(setting: LoopSetting, time: Array, happened: StepOutput) -> dict[str, Array]:
     """Keep what a :class:`~marine_sim_ros.sim.trajectory.Trajectory` has, and sensors need."""
     del time
     state = happened.state
@@ -119,19 +139,19 @@ def everything(setting: Setting, time: Array, happened: StepOutput) -> dict[str,
 
 
 def _tick(
-    setting: Setting, carry: _Carry, moment: _Moment, stepping: Stepping, keep: Recorder
+    setting: LoopSetting, carry: _Carry, moment: _TickTime, stepping: Stepping, keep: Recorder
 ) -> tuple[_Carry, dict[str, Array]]:
     """Return the next carry, and what is kept of this tick."""
     time = moment.time
     vehicle, plan, state = setting.vehicle, setting.script, carry.memory.state
-    pwm, control = open_loop(plan, time, state), None
+    pwm, control = open_loop_pulses(plan, time, state), None
     azimuths = None
-    fins = None if vehicle.fins is None else held(plan.start, plan.fins, time)
+    fins = None if vehicle.fins is None else row_at_time(plan.start, plan.fins, time)
     if vehicle.thrusters.azimuths is not None:
-        azimuths = held(plan.start, plan.azimuths, time)
+        azimuths = row_at_time(plan.start, plan.azimuths, time)
     if plan.control is not None:
-        wanted = held(plan.start, plan.setpoints, time)
-        pwm, azimuths, fins, control = command(
+        wanted = row_at_time(plan.start, plan.setpoints, time)
+        pwm, azimuths, fins, control = control_command(
             plan.control,
             plan.start,
             wanted,
@@ -143,9 +163,11 @@ def _tick(
             azimuths=azimuths,
             fins=fins,
         )
-    joints = None if vehicle.manipulator is None else held(plan.start, plan.joints, time)
-    reel = None if reel_of(vehicle) is None else held(plan.start, plan.reel, time)
-    efforts = held(plan.start, plan.joint_efforts, time) if by_efforts(vehicle) else None
+    joints = None if vehicle.manipulator is None else row_at_time(plan.start, plan.joints, time)
+    reel = None if reel_of(vehicle) is None else row_at_time(plan.start, plan.reel, time)
+    efforts = (
+        row_at_time(plan.start, plan.joint_efforts, time) if has_articulated_arm(vehicle) else None
+    )
     xp, faults = namespace(state.position), setting.faults
     acting = None if faults is None else faults.at(xp, time, moment.stamp)
     environment = setting.environment.at(time)
@@ -153,7 +175,7 @@ def _tick(
         vehicle,
         environment,
         carry.memory,
-        Commands(pwm, joints, acting, fins, azimuths, reel=reel, joint_efforts=efforts),
+        StepCommands(pwm, joints, acting, fins, azimuths, reel=reel, joint_efforts=efforts),
         stepping,
         since=moment.since,
     )
@@ -162,7 +184,7 @@ def _tick(
     return _Carry(memory, control), keep(setting, time, happened)
 
 
-def _like(value: Any, batch: tuple[int, ...], dtype: Any) -> jax.Array:
+def _as_batch(value: Any, batch: tuple[int, ...], dtype: Any) -> jax.Array:
     """Return a number of a carry as an array of the batch's shape and one type."""
     array = jnp.asarray(value)
     array = array if array.dtype == bool else array.astype(dtype)
@@ -170,7 +192,7 @@ def _like(value: Any, batch: tuple[int, ...], dtype: Any) -> jax.Array:
 
 
 def rollout(
-    setting: Setting,
+    setting: LoopSetting,
     arguments: list[jax.Array],
     initial: State,
     times: jax.Array,
@@ -178,7 +200,7 @@ def rollout(
     *,
     stepping: Stepping,
     every: int = 1,
-    keep: Recorder = everything,
+    keep: Recorder = record_everything,
     written_out: bool = True,
 ) -> dict[str, jax.Array]:
     """Return what is kept of every so many ticks: (ticks, ..., *batch) by name.
@@ -203,65 +225,65 @@ def rollout(
         given = arguments[value.index]
         if value.many or not written_out:
             return jnp.asarray(value.base).at[value.varying].set(given)
-        return mixture(value.base, value.varying, given)
+        return mix_components(value.base, value.varying, given)
 
-    setting = filled(setting, inside)
+    setting = fill_slots(setting, inside)
     start = State(*(components(x, 1) for x in initial)) if written_out else initial
 
-    def tick(carry: _Carry, moment: _Moment) -> tuple[_Carry, dict[str, Any]]:
+    def tick(carry: _Carry, moment: _TickTime) -> tuple[_Carry, dict[str, Any]]:
         if written_out:
             moment = moment._replace(time=components(moment.time, 0))
             if isinstance(moment.since, jax.Array):
                 moment = moment._replace(since=components(moment.since, 0))
-        return settled(_tick(setting, carry, moment, stepping, keep), batch, dtype)
+        return broadcast_carry(_tick(setting, carry, moment, stepping, keep), batch, dtype)
 
-    tick = computed_once(tick, 1.0 + 0.0 * times[0], batch)
+    tick = reuse_common_values(tick, 1.0 + 0.0 * times[0], batch)
 
     def packed(kept: Mapping[str, Any]) -> jax.Array:
-        return _packed(kept, batch, dtype)
+        return _pack_outputs(kept, batch, dtype)
 
-    moments = _Moment(times, stamps)
-    if written_out and starts_alike(setting.vehicle):
-        carry = settled(_before(setting, start, stepping.dt), batch, dtype)
-        return _all_alike(tick, packed, carry, moments, stepping.dt, every)
+    moments = _TickTime(times, stamps)
+    if written_out and starts_without_memory(setting.vehicle):
+        carry = broadcast_carry(_previous_tick(setting, start, stepping.dt), batch, dtype)
+        return _scan_all_ticks(tick, packed, carry, moments, stepping.dt, every)
     carry = _Carry(begin(setting.vehicle, setting.environment, start))
-    return _first_apart(tick, packed, carry, moments, stepping.dt, every)
+    return _scan_after_first(tick, packed, carry, moments, stepping.dt, every)
 
 
-def settled(tree: Any, batch: tuple[int, ...], dtype: Any) -> Any:
+def broadcast_carry(tree: Any, batch: tuple[int, ...], dtype: Any) -> Any:
     """Return a carry with arrays of the batch's shape and one type in place of numbers."""
-    return jax.tree.map(lambda x: _like(x, batch, dtype), tree)
+    return jax.tree.map(lambda x: _as_batch(x, batch, dtype), tree)
 
 
-def told(tree: Any, dtype: Any) -> Any:
+def report_arrays(tree: Any, dtype: Any) -> Any:
     """Return what a program tells of one vehicle: arrays in place of Components and numbers."""
     return jax.tree.map(
-        lambda x: joined(x, (), dtype) if isinstance(x, Components) else x,
-        settled(tree, (), dtype),
+        lambda x: join_components(x, (), dtype) if isinstance(x, Components) else x,
+        broadcast_carry(tree, (), dtype),
         is_leaf=lambda x: isinstance(x, Components),
     )
 
 
-def starts_alike(vehicle: Vehicle) -> bool:
+def starts_without_memory(vehicle: Vehicle) -> bool:
     """Return whether the first tick is one like the others: what forces remember is nothing."""
     return vehicle.hull is None or vehicle.hull.panels is None
 
 
-def _before(setting: Setting, start: State, dt: float) -> _Carry:
+def _previous_tick(setting: LoopSetting, start: State, dt: float) -> _Carry:
     """Return what a tick before the first would have left behind."""
     plan = setting.script
-    memory = memory_before(setting.vehicle, setting.environment, start, setting.faults)
-    control = None if plan.control is None else waiting(plan.control, start, dt)
+    memory = initial_loop_memory(setting.vehicle, setting.environment, start, setting.faults)
+    control = None if plan.control is None else initial_controller_memory(plan.control, start, dt)
     return _Carry(memory, control)
 
 
-def memory_before(
-    vehicle: Vehicle, environment: Environment, start: State, faults: Tables | None
+def initial_loop_memory(
+    vehicle: Vehicle, environment: Environment, start: State, faults: FaultTables | None
 ) -> Memory:
     """Return what a vehicle carries into the first tick, of the structure of all others."""
     memory = begin(vehicle, environment, start)
     if faults is not None:
-        calm = memory.propulsion._replace(faults=unharmed(memory.propulsion.rotors))
+        calm = memory.propulsion._replace(faults=fault_free_memory(memory.propulsion.rotors))
         memory = memory._replace(propulsion=calm)
     if vehicle.manipulator is not None and memory.joints is not None:
         *_, arm = arm_step(
@@ -277,60 +299,60 @@ def memory_before(
     return memory
 
 
-Tick = Callable[[_Carry, _Moment], tuple[_Carry, dict[str, Any]]]
+Tick = Callable[[_Carry, _TickTime], tuple[_Carry, dict[str, Any]]]
 Pack = Callable[[Mapping[str, Any]], jax.Array]
 
 
-def _at(moments: _Moment, i: Any) -> _Moment:
+def _tick_time(moments: _TickTime, i: Any) -> _TickTime:
     return jax.tree.map(lambda x: x[i], moments)  # type: ignore[no-any-return]
 
 
-def _all_alike(
-    tick: Tick, packed: Pack, carry: _Carry, moments: _Moment, dt: float, every: int
+def _scan_all_ticks(
+    tick: Tick, packed: Pack, carry: _Carry, moments: _TickTime, dt: float, every: int
 ) -> dict[str, jax.Array]:
     """Run all ticks by one loop, so that a tick is compiled once."""
     moments = moments._replace(since=jnp.full_like(moments.time, dt).at[0].set(0.0))
     once = jax.jit(tick)  # traced once
-    _, shapes = jax.eval_shape(once, carry, _at(moments, 0))
+    _, shapes = jax.eval_shape(once, carry, _tick_time(moments, 0))
     kept = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
 
     def block(carry: Any, last: jax.Array) -> tuple[Any, jax.Array]:
         first = jnp.maximum(last - every + 1, 0)
         carry = jax.lax.fori_loop(
-            first, last + 1, lambda i, before: once(before[0], _at(moments, i)), carry
+            first, last + 1, lambda i, before: once(before[0], _tick_time(moments, i)), carry
         )
         return carry, packed(carry[1])
 
     _, rows = jax.lax.scan(block, (carry, kept), jnp.arange(0, len(moments.time), every))
-    return _unpacked(kept, rows)
+    return _unpack_outputs(kept, rows)
 
 
-def _first_apart(
-    tick: Tick, packed: Pack, carry: _Carry, moments: _Moment, dt: float, every: int
+def _scan_after_first(
+    tick: Tick, packed: Pack, carry: _Carry, moments: _TickTime, dt: float, every: int
 ) -> dict[str, jax.Array]:
     """Run the first tick, in which nothing is remembered, and the others by a loop."""
-    first = tick(carry, _at(moments, 0)._replace(since=0.0))
+    first = tick(carry, _tick_time(moments, 0)._replace(since=0.0))
     blocks = (len(moments.time) - 1) // every
     later = jax.tree.map(lambda x: x[1:].reshape(blocks, every, *x.shape[1:]), moments)
 
-    def one(before: Any, moment: _Moment) -> tuple[Any, None]:
+    def one(before: Any, moment: _TickTime) -> tuple[Any, None]:
         return tick(before[0], moment._replace(since=dt)), None
 
-    def block(carry: Any, some: _Moment) -> tuple[Any, jax.Array]:
+    def block(carry: Any, some: _TickTime) -> tuple[Any, jax.Array]:
         if every == 1:
-            carry, _ = one(carry, _at(some, 0))
+            carry, _ = one(carry, _tick_time(some, 0))
         else:
             carry, _ = jax.lax.scan(one, carry, some)
         return carry, packed(carry[1])
 
     _, rest = jax.lax.scan(block, first, later)
-    return _unpacked(first[1], jnp.concatenate([packed(first[1])[None], rest]))
+    return _unpack_outputs(first[1], jnp.concatenate([packed(first[1])[None], rest]))
 
 
-def _packed(kept: Mapping[str, Any], batch: tuple[int, ...], dtype: Any) -> Any:
+def _pack_outputs(kept: Mapping[str, Any], batch: tuple[int, ...], dtype: Any) -> Any:
     """Return all that is kept as one array (k, *batch): one copy instead of many."""
     flat = [
-        joined(v, batch, dtype).reshape(-1, *batch)
+        join_components(v, batch, dtype).reshape(-1, *batch)
         if isinstance(v, Components)
         else v.reshape(-1, *batch)
         for v in kept.values()
@@ -338,7 +360,7 @@ def _packed(kept: Mapping[str, Any], batch: tuple[int, ...], dtype: Any) -> Any:
     return jnp.concatenate(flat)
 
 
-def _unpacked(kept: Mapping[str, Any], rows: jax.Array) -> dict[str, jax.Array]:
+def _unpack_outputs(kept: Mapping[str, Any], rows: jax.Array) -> dict[str, jax.Array]:
     """Return arrays (ticks, ..., *batch) by name of rows (ticks, k, *batch)."""
     result, at = {}, 0
     for name, value in kept.items():
@@ -346,4 +368,53 @@ def _unpacked(kept: Mapping[str, Any], rows: jax.Array) -> dict[str, jax.Array]:
         size = math.prod(shape)
         result[name] = rows[:, at : at + size].reshape(len(rows), *shape, *rows.shape[2:])
         at += size
+    return result
+
+
+# What is solid around the vehicles of a batch, and what they touch it with: one for all.
+
+
+def _with_contact_points(vehicle: Vehicle, first: Vehicle) -> None:
+    """Have a vehicle touch with the points of the first one, which must be its own.
+
+    Raises:
+        ParameterError: they are not.
+        ModelError: a collision mesh that cannot be used.
+    """
+    own = first.contact
+    if vehicle.find_contact is not first.find_contact and not have_same_values(
+        vehicle.contact, own
+    ):
+        raise ParameterError(
+            'batch: the collisions of its vehicles differ; expected the same in all, where there '
+            'is something to touch'
+        )
+    vars(vehicle)['contact'] = own
+
+
+def share_scene(settings: Sequence[LoopSetting]) -> list[LoopSetting]:
+    """Return the settings of a batch with one scene, one table of materials, one set of points.
+
+    A program is made for these; equal ones become one.
+
+    Raises:
+        ParameterError: they differ.
+        ModelError: a collision mesh that cannot be used.
+    """
+    first = settings[0]
+    solid = first.environment.scene, first.environment.materials
+    result = []
+    for setting in settings:
+        around = setting.environment
+        if not have_same_values((around.scene, around.materials), solid):
+            raise ParameterError(
+                f'batch: what is solid in {first.environment.name or "the first environment"} and '
+                f'in {around.name or "another"} differs; expected one scene for all'
+            )
+        if solid[0] is not None and len(solid[0]):
+            _with_contact_points(setting.vehicle, first.vehicle)
+        if around.scene is not solid[0] or around.materials is not solid[1]:
+            around = compute_cached_properties(replace(around, scene=solid[0], materials=solid[1]))
+            setting = replace(setting, environment=around)
+        result.append(setting)
     return result

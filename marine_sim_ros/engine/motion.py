@@ -10,13 +10,13 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State
-from marine_sim_ros.engine.curves import with_curves
-from marine_sim_ros.engine.loop import Setting, rollout, states
-from marine_sim_ros.engine.records import derived
+from marine_sim_ros.engine.loop import LoopSetting, rollout, states
 from marine_sim_ros.engine.script import Script
+from marine_sim_ros.engine.thrust_tables import with_thruster_curves
+from marine_sim_ros.engine.trees import compute_cached_properties
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.arm.manipulator import by_efforts
+from marine_sim_ros.physics.arm.manipulator import has_articulated_arm
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 from marine_sim_ros.sim.step import Stepping
 
@@ -42,7 +42,7 @@ def motion(
 
     Args:
         vehicle: the vehicle to simulate.
-        plan: scenario tables, from :func:`~marine_sim_ros.engine.script.script`.
+        plan: scenario tables, from :func:`~marine_sim_ros.engine.script.make_script`.
         initial: state at the first tick.
         ticks: number of ticks; one more than a multiple of ``every``.
         environment: None for still water.
@@ -53,12 +53,14 @@ def motion(
         ParameterError: a vehicle with an articulated arm, whose search for what its drives do has
             no gradient.
     """
-    if by_efforts(vehicle):
+    if has_articulated_arm(vehicle):
         raise ParameterError(
             f'{vehicle.name} has an articulated arm, whose motion has no gradient; expected '
             '<manipulator dynamics="kinematic">'
         )
-    setting = derived(Setting(with_curves(vehicle), environment or Environment(), plan))
+    setting = compute_cached_properties(
+        LoopSetting(with_thruster_curves(vehicle), environment or Environment(), plan)
+    )
     start = State(*(jnp.asarray(x) for x in initial))
     times = jnp.asarray(np.arange(ticks) * dt)
     # As arrays: written out, the way back through a tick takes minutes to compile.

@@ -1,26 +1,39 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A scenario as tables of numbers, read with the time of a tick: no branches, so it compiles."""
+"""Scenario as tables that are read with the time of a tick: commands, and the controller."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import PilotMixer, mixed
-from marine_sim_ros.control.depth import depth_effort
-from marine_sim_ros.control.setpoints import all_free
-from marine_sim_ros.control.settings import ControllerSettings, load_controller
-from marine_sim_ros.core.arrays import Array, namespace
+from marine_sim_ros.control.allocator import Allocator
+from marine_sim_ros.control.closed_loop import FIRST_STEP, LoopMemory, begin_loop, loop_step
+from marine_sim_ros.control.controllability import PilotMixer, mix_patterns
+from marine_sim_ros.control.controller_model import (
+    ControllerSettings,
+    Law,
+    find_controller_model,
+    load_controller,
+    make_law,
+)
+from marine_sim_ros.control.fin_allocation import FinAllocation, make_fin_allocation
+from marine_sim_ros.control.setpoints import depth_effort, free_setpoints
+from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
-from marine_sim_ros.engine.control import Control, control_of, extended
-from marine_sim_ros.engine.tables import held
-from marine_sim_ros.faults.kinds import Dead
+from marine_sim_ros.engine.thrust_tables import (
+    AllocationTables,
+    allocation_tables,
+    extend_allocation_tables,
+)
+from marine_sim_ros.faults.fault_types import Dead
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.player import (
     azimuth_targets,
@@ -32,7 +45,187 @@ from marine_sim_ros.sim.player import (
 )
 from marine_sim_ros.sim.scenario import Scenario
 
-__all__ = ['Script', 'as_long', 'open_loop', 'script']
+__all__ = [
+    'ControllerMemory',
+    'LoopControl',
+    'Script',
+    'control_command',
+    'extend_control',
+    'extend_script',
+    'initial_controller_memory',
+    'make_control',
+    'make_script',
+    'open_loop_pulses',
+    'row_at_time',
+]
+
+
+# Tables of which one row holds at a time, read without branches.
+
+
+def row_at_time(start: Array, table: Array, time: Array) -> Array:
+    """Return the row (...) of a table (s, ...) that holds at a time in s."""
+    xp = namespace(time)
+    rows, starts = constant(xp, table), constant(xp, start)
+    result = rows[0]
+    for i in range(1, len(start)):
+        result = xp.where(starts[i] <= time, rows[i], result)
+    return result
+
+
+# The controller of a scenario, traced: the same laws, with plans by segments of the script.
+
+
+@dataclass(frozen=True, eq=False)
+class LoopControl:
+    """What closes the loop.
+
+    Attributes:
+        law: control law, from set-points to a wrench.
+        allocation: allocation tables, from the wrench to pulse widths, by segment.
+        closed: (s,) 1.0 in the segments that have set-points.
+        scalarisable: whether the law may be written out number by number.
+        fins: of the vehicle, or None.
+    """
+
+    law: Law
+    allocation: AllocationTables
+    closed: np.ndarray
+    scalarisable: bool = False
+    fins: FinAllocation | None = None
+
+    @property
+    def always(self) -> bool:
+        """Whether every segment has set-points."""
+        return isinstance(self.closed, np.ndarray) and bool(self.closed.all())
+
+
+class ControllerMemory(NamedTuple):
+    """Whether the controller was active in the previous tick (1.0), and its memory if so."""
+
+    running: Array
+    loop: LoopMemory
+
+
+def make_control(
+    vehicle: Vehicle,
+    settings: ControllerSettings,
+    closed: Sequence[bool],
+    failed: Sequence[np.ndarray],
+    *,
+    whole: bool,
+) -> LoopControl:
+    """Return the controller of a vehicle.
+
+    Args:
+        vehicle: the vehicle to control.
+        settings: controller settings, from
+            :func:`~marine_sim_ros.control.controller_model.load_controller`.
+        closed: whether a segment has set-points, by segment.
+        failed: thrusters (n,) to leave out, by segment.
+        whole: whether pulse widths are whole µs, which have no gradient.
+    """
+    allocator = Allocator(vehicle.thrusters, vehicle.inertia.center_of_mass)
+    return LoopControl(
+        make_law(settings, vehicle),
+        allocation_tables(allocator, failed, whole=whole),
+        np.asarray(closed, float),
+        find_controller_model(settings).scalar,
+        make_fin_allocation(vehicle),
+    )
+
+
+def extend_control(control: LoopControl, segments: int) -> LoopControl:
+    """Return a controller with more segments at its end, all as the last one."""
+    closed = np.append(control.closed, np.repeat(control.closed[-1:], segments))
+    return replace(
+        control, allocation=extend_allocation_tables(control.allocation, segments), closed=closed
+    )
+
+
+def initial_controller_memory(control: LoopControl, state: State, dt: float) -> ControllerMemory:
+    """Return what a controller remembers that is about to have a vehicle with steps of dt (s)."""
+    none = state.velocity[0] * 0.0
+    return ControllerMemory(none, _begin_memory(control, state, dt))
+
+
+def _begin_memory(control: LoopControl, state: State, dt: float) -> LoopMemory:
+    tables = control.allocation
+    turning = 0 if tables.extended is None else tables.extended.turns.shape[1]
+    count = tables.left_out.shape[-1]
+    return begin_loop(control.law, count, state, dt=dt, azimuths=turning)
+
+
+def control_command(
+    control: LoopControl,
+    start: Array,
+    wanted: Array,
+    time: Array,
+    state: State,
+    memory: ControllerMemory | None,
+    *,
+    dt: float,
+    pwm: Array,
+    azimuths: Array | None = None,
+    fins: Array | None = None,
+) -> tuple[Array, Array | None, Array | None, ControllerMemory]:
+    """Return pulse widths (n,) of a tick, angles of azimuths and fins, and what to remember.
+
+    Args:
+        control: the controller to evaluate.
+        start: (s,) of the segments, s.
+        wanted: set-points (12,) of this tick, NaN where free.
+        time: time of the tick, s.
+        state: state of the vehicle.
+        memory: memory of the previous tick; None in the first.
+        dt: step, s.
+        pwm: (n,) of a segment without set-points, µs.
+        azimuths: (k,) angles of such a segment, rad, or None.
+        fins: (m,) deflections of such a segment, rad, or None.
+    """
+    xp = namespace(state.velocity)
+    since: Any = xp.asarray(FIRST_STEP)
+    if memory is not None:
+        running = memory.running > 0.5
+        since = dt if dt == FIRST_STEP else xp.where(running, dt, FIRST_STEP)
+    if memory is not None and control.always:
+        begun = memory.loop
+    else:
+        begun = _begin_memory(control, state, dt)
+        begun = begun if memory is None else _select_memory(running, memory.loop, begun)
+    rows = {
+        name: row_at_time(start, table, time) for name, table in control.allocation.tables.items()
+    }
+    output, following = loop_step(
+        control.law,
+        replace(control.allocation, **rows),
+        wanted,
+        state,
+        begun,
+        dt=since,
+        fins=control.fins,
+    )
+    closed = row_at_time(start, control.closed, time)
+    if azimuths is not None:
+        azimuths = xp.where(closed > 0.5, output.allocation.azimuths, azimuths)
+    if fins is not None:
+        fins = xp.where(closed > 0.5, output.allocation.fins, fins)
+    pwm = xp.where(closed > 0.5, output.pwm, pwm)
+    return pwm, azimuths, fins, ControllerMemory(closed, following)
+
+
+def _select_memory(condition: Array, one: Any, other: Any) -> Any:
+    """Return one memory or another of the same shape."""
+    if one is None:
+        return None
+    if isinstance(one, tuple):
+        return type(one)(
+            *(_select_memory(condition, a, b) for a, b in zip(one, other, strict=True))
+        )
+    return namespace(other).where(condition, one, other)
+
+
+# A scenario as tables of numbers, read with the time of a tick: no branches, so it compiles.
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +258,10 @@ class Script:
     azimuths: np.ndarray
     reel: np.ndarray
     patterns: np.ndarray
-    control: Control | None = None
+    control: LoopControl | None = None
 
 
-def script(
+def make_script(
     scenario: Scenario,
     vehicle: Vehicle,
     controller: ControllerSettings | None = None,
@@ -108,7 +301,7 @@ def script(
     if scenario.closed_loop:
         settings = controller or load_controller(scenario.controller)
         closed = [s.control is not None for s in segments]
-        control = control_of(vehicle, settings, closed, failed, whole=whole)
+        control = make_control(vehicle, settings, closed, failed, whole=whole)
     return Script(
         start=np.array([-np.inf, *starts[1:]]),
         efforts=np.array([s.efforts for s in segments], float),
@@ -116,7 +309,9 @@ def script(
         pwm=np.stack(
             [np.full(count, np.nan) if s.pwm is None else np.array(s.pwm, float) for s in segments]
         ),
-        setpoints=np.stack([all_free() if s.control is None else s.control for s in segments]),
+        setpoints=np.stack(
+            [free_setpoints() if s.control is None else s.control for s in segments]
+        ),
         joints=np.stack([np.zeros(0) if j is None else j for j in joints]),
         joint_efforts=np.stack([np.zeros(0) if e is None else e for e in efforts]),
         fins=np.stack([np.zeros(0) if f is None else f for f in fins]),
@@ -127,20 +322,20 @@ def script(
     )
 
 
-def open_loop(plan: Script, time: Array, state: State) -> Array:
+def open_loop_pulses(plan: Script, time: Array, state: State) -> Array:
     """Return the pulse widths (n,) in µs that a script sends at a time to a state."""
     xp = namespace(time)
-    efforts = held(plan.start, plan.efforts, time)
-    depth = held(plan.start, plan.depth, time)
+    efforts = row_at_time(plan.start, plan.efforts, time)
+    depth = row_at_time(plan.start, plan.depth, time)
     climb_rate = (rotation_matrix(state.orientation)[2] @ state.velocity[:3])[None]
     heave = depth_effort(-state.position[2:3], climb_rate, depth)
     heave = xp.where(xp.isnan(depth), efforts[2:3], heave)
-    pwm = held(plan.start, plan.pwm, time)
-    mixed_pwm = mixed(plan.patterns, xp.concat([efforts[:2], heave, efforts[3:]]))
+    pwm = row_at_time(plan.start, plan.pwm, time)
+    mixed_pwm = mix_patterns(plan.patterns, xp.concat([efforts[:2], heave, efforts[3:]]))
     return xp.where(xp.isnan(pwm), mixed_pwm, pwm)
 
 
-def as_long(plan: Script, segments: int) -> Script:
+def extend_script(plan: Script, segments: int) -> Script:
     """Return a script with more segments, which never start."""
     more = segments - len(plan.start)
     tables = {
@@ -148,6 +343,6 @@ def as_long(plan: Script, segments: int) -> Script:
         for name, table in vars(plan).items()
         if name not in ('start', 'patterns', 'control')
     }
-    control = None if plan.control is None else extended(plan.control, more)
+    control = None if plan.control is None else extend_control(plan.control, more)
     start = np.append(plan.start, np.full(more, np.inf))
     return replace(plan, start=start, control=control, **tables)

@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import copy
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
@@ -13,28 +16,107 @@ import jax.numpy as jnp
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array
-from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
-from marine_sim_ros.core.state import State
-from marine_sim_ros.engine.columns import Columns
-from marine_sim_ros.engine.compiled import scalarisable
-from marine_sim_ros.engine.components import Components, components, joined
-from marine_sim_ros.engine.curves import with_curves
-from marine_sim_ros.engine.layout import Layout, packed
-from marine_sim_ros.engine.loop import memory_before, settled
-from marine_sim_ros.engine.records import derived
-from marine_sim_ros.engine.reuse import computed_once
+from marine_sim_ros.core.state import NANOSECONDS, State, step_nanoseconds
+from marine_sim_ros.engine.availability import precision, wait_for_programs
+from marine_sim_ros.engine.batch import BLOCK
+from marine_sim_ros.engine.compiled import compile_scenario, is_scalarisable
+from marine_sim_ros.engine.components import Components, components, join_components
+from marine_sim_ros.engine.loop import broadcast_carry, initial_loop_memory
+from marine_sim_ros.engine.thrust_tables import with_thruster_curves
+from marine_sim_ros.engine.trees import TreeLayout, compute_cached_properties, pack_tree
+from marine_sim_ros.engine.xla import reuse_common_values
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
-from marine_sim_ros.sim.step import Commands, Memory, Stepping, advance, begin
+from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, begin
 
-__all__ = ['Forces', 'Motion', 'Stepper', 'states_of']
+__all__ = ['ColumnFunction', 'LastForces', 'Stepper', 'VehicleMotion', 'states_in_memory']
 
-WORTH = 32
+
+# A compiled function of many vehicles, a column of numbers for each, in blocks by threads.
+
+MIN_THREAD_COLUMNS = 128
+"""Vehicles that are worth a thread of their own."""
+COLUMN_GROUP = 32
+"""Vehicles whose arrays go together: where none of them is near the ground, contact costs none."""
+
+
+class ColumnFunction:
+    """A function of columns (k, N), compiled."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        widths: Sequence[int],
+        size: int,
+        *,
+        written_out: bool,
+        together: bool,
+    ) -> None:
+        """Compile.
+
+        Args:
+            function: ``function(one, *columns)`` of a 1.0 that no compiler knows and columns
+                (k, *batch); returns a tuple of columns.
+            widths: numbers k of each column.
+            size: N that are worked on at a time as a rule; others are possible.
+            written_out: whether it computes with
+                :class:`~marine_sim_ros.engine.components.Components`.
+            together: whether it is traced for a batch at once.
+        """
+        wait_for_programs()
+        cores = max(os.cpu_count() or 1, 1)
+        threads = min(cores, max(size // MIN_THREAD_COLUMNS, 1))
+        self._block = min(BLOCK, -(-size // threads))
+        self._map = ThreadPoolExecutor(threads).map if threads > 1 else map
+        run = (
+            function if together else _map_columns(function, None if written_out else COLUMN_GROUP)
+        )
+        shapes = [np.zeros((k, self._block)) for k in widths]
+        with precision('float64'):
+            lowered = jax.jit(run).lower(1.0, *shapes)
+            self._compiled = compile_scenario(lowered)
+
+    def __call__(self, *columns: np.ndarray) -> list[np.ndarray]:
+        """Return what the function makes of columns (k, N), each (m, N)."""
+        count, size = columns[0].shape[1], self._block
+
+        def block(start: int) -> list[np.ndarray]:
+            if start + size <= count:
+                given = [x[:, start : start + size] for x in columns]
+            else:  # filled up with the last one
+                rows = np.minimum(np.arange(start, start + size), count - 1)
+                given = [x[:, rows] for x in columns]
+            with precision('float64'):
+                return [np.asarray(x) for x in self._compiled(1.0, *given)]
+
+        parts = list(self._map(block, range(0, count, size)))
+        return [np.concatenate(p, axis=1)[:, :count] for p in zip(*parts, strict=True)]
+
+
+def _map_columns(function: Callable[..., Any], group: int | None) -> Callable[..., Any]:
+    """Return a function of columns (k, N) of one of columns (k,), for some vehicles at a time.
+
+    Args:
+        function: function of a 1.0 and columns.
+        group: how many at a time; None: one after the other, each through its own conditions.
+    """
+
+    def run(one: jax.Array, *columns: jax.Array) -> Any:
+        rows = tuple(jnp.moveaxis(x, -1, 0) for x in columns)
+        found = jax.lax.map(lambda own: function(one, *own), rows, batch_size=group)
+        return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), found)
+
+    return run
+
+
+# Vehicles moved on by some ticks at a time, for whoever decides between the steps.
+
+MIN_SAVED_OPERATIONS = 32
 """Operations saved by which a value is kept: in loops of few ticks, fewer values are worth it."""
 
 
-class Forces(NamedTuple):
+class LastForces(NamedTuple):
     """What sensors need beside the state, of the last tick of a step.
 
     Attributes:
@@ -46,12 +128,12 @@ class Forces(NamedTuple):
     power: Array
 
 
-def states_of(memory: np.ndarray) -> State:
+def states_in_memory(memory: np.ndarray) -> State:
     """Return the states (N, 3), (N, 4), (N, 6) within memories (k, N), which begin with them."""
     return State(memory[:3].T, memory[3:7].T, memory[7:13].T)
 
 
-class Motion:
+class VehicleMotion:
     """A kind of vehicle in its water and scene, as functions that JAX traces.
 
     A vehicle's memory is a column (k, *batch) of numbers that begins with its state: position,
@@ -82,16 +164,16 @@ class Motion:
         Raises:
             MarineSimError: a vehicle of which no program can be made.
         """
-        self.vehicle = derived(with_curves(vehicle))
-        self.environment = derived(environment)
+        self.vehicle = compute_cached_properties(with_thruster_curves(vehicle))
+        self.environment = compute_cached_properties(environment)
         if environment.scene is not None and len(environment.scene):
             _ = self.vehicle.contact  # a cached property that only a scene has a use for
-        self.written_out = scalarisable(self.vehicle, self.environment, None)
+        self.written_out = is_scalarisable(self.vehicle, self.environment, None)
         self.together = self.written_out and vehicle.hull is None
         self._ticks = ticks
         self._stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS)
         shapes = [np.zeros(k) for k in (3, 4, 3, 1)]
-        self._layout = Layout(jax.eval_shape(self._begun, *shapes))
+        self._layout = TreeLayout(jax.eval_shape(self._begun, *shapes))
         self.size = self._layout.size
 
     @property
@@ -106,7 +188,7 @@ class Motion:
     def outside(self, value: Any, batch: tuple[int, ...]) -> jax.Array:
         """Return what a step computed with, (...), as numbers (..., *batch)."""
         if isinstance(value, Components):
-            return joined(value, batch, float)
+            return join_components(value, batch, float)
         return jnp.asarray(value, float)
 
     def _around(self, current: Any, time: Any) -> Environment:
@@ -118,17 +200,17 @@ class Motion:
         batch = position.shape[1:]
         start = State(*map(self.inside, (position, orientation, jnp.zeros((6, *batch)))))
         if self.together:
-            memory = memory_before(self.vehicle, self.environment, start, None)
+            memory = initial_loop_memory(self.vehicle, self.environment, start, None)
         else:
             memory = begin(self.vehicle, self.environment, start)
             # What forces remember of a tick before is what they make of the start.
             pwm = self.inside(jnp.full((len(self.vehicle.thrusters), *batch), PWM_NEUTRAL))
             around = self._around(self.inside(current), self.inside(time)[0])
             _, after = advance(
-                self.vehicle, around, memory, Commands(pwm), self._stepping, since=0.0
+                self.vehicle, around, memory, StepCommands(pwm), self._stepping, since=0.0
             )
             memory = memory._replace(forces=after.forces, arm=after.arm)
-        return settled(memory, batch, float)  # type: ignore[no-any-return]
+        return broadcast_carry(memory, batch, float)  # type: ignore[no-any-return]
 
     def begun(self, position: Any, orientation: Any, current: Any, time: Any) -> jax.Array:
         """Return the memory (k, *batch) of a vehicle that was at rest in the tick before.
@@ -140,11 +222,11 @@ class Motion:
             time: (1, *batch) s.
         """
         memory = self._begun(position, orientation, current, time)
-        return packed(memory, position.shape[1:])
+        return pack_tree(memory, position.shape[1:])
 
     def moved(
         self, memory: Any, pwm: Any, current: Any, time: Any, one: Any
-    ) -> tuple[jax.Array, Forces, State]:
+    ) -> tuple[jax.Array, LastForces, State]:
         """Return the memory (k, *batch) a step later, what acted in its last tick, and the state.
 
         Args:
@@ -160,25 +242,25 @@ class Motion:
         def tick(carry: Any, number: Any) -> Any:
             around = self._around(given, begun + number * dt)
             happened, after = advance(
-                self.vehicle, around, carry[0], Commands(pwm), self._stepping, since=dt
+                self.vehicle, around, carry[0], StepCommands(pwm), self._stepping, since=dt
             )
-            forces = Forces(happened.acceleration, happened.thrusters.power)
-            return settled((after, forces), batch, dtype)
+            forces = LastForces(happened.acceleration, happened.thrusters.power)
+            return broadcast_carry((after, forces), batch, dtype)
 
         first = self._layout.unpacked(memory)
         _, shapes = jax.eval_shape(tick, (first, None), jnp.zeros(()))
         none = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-        once = computed_once(tick, one, batch, WORTH)
+        once = reuse_common_values(tick, one, batch, MIN_SAVED_OPERATIONS)
         (after, forces), _ = jax.lax.scan(
             lambda now, i: (once(now, i), None),
             (first, none),
             jnp.arange(self._ticks, dtype=dtype),
         )
-        return packed(after, batch), forces, after.state
+        return pack_tree(after, batch), forces, after.state
 
-    def columns(self, function: Any, widths: list[int], size: int) -> Columns:
-        """Return a compiled function of columns of N vehicles, see :class:`Columns`."""
-        return Columns(
+    def columns(self, function: Any, widths: list[int], size: int) -> ColumnFunction:
+        """Return a compiled function of columns of N vehicles, see :class:`ColumnFunction`."""
+        return ColumnFunction(
             function, widths, size, written_out=self.written_out, together=self.together
         )
 
@@ -207,7 +289,7 @@ class Stepper:
         Raises:
             MarineSimError: a vehicle of which no program can be made.
         """
-        motion = Motion(vehicle, environment or Environment(), ticks=ticks, dt=dt)
+        motion = VehicleMotion(vehicle, environment or Environment(), ticks=ticks, dt=dt)
         thrusters = len(vehicle.thrusters)
 
         def step(one: Any, memory: Any, pwm: Any, current: Any, time: Any) -> tuple[Any]:
@@ -226,7 +308,7 @@ class Stepper:
         current: np.ndarray | None = None,
         time: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return the memories (k, N) of vehicles at rest, see :func:`states_of`.
+        """Return the memories (k, N) of vehicles at rest, see :func:`states_in_memory`.
 
         Args:
             position: (N, 3) m, map.
@@ -234,7 +316,9 @@ class Stepper:
             current: (N, 3) m/s, map; None: none.
             time: (N,) s; None: 0.
         """
-        return self._begin(position.T, orientation.T, *_around(len(position), current, time))[0]
+        return self._begin(
+            position.T, orientation.T, *_wrap_function(len(position), current, time)
+        )[0]
 
     def step(
         self,
@@ -251,10 +335,10 @@ class Stepper:
             current: (N, 3) velocity of the water in map, m/s; None: none.
             time: (N,) at the start, s; None: 0.
         """
-        return self._step(memory, pwm.T, *_around(len(pwm), current, time))[0]
+        return self._step(memory, pwm.T, *_wrap_function(len(pwm), current, time))[0]
 
 
-def _around(
+def _wrap_function(
     count: int, current: np.ndarray | None, time: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     flow = np.zeros((3, count)) if current is None else current.T

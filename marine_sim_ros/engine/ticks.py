@@ -1,7 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One vehicle, tick by tick: each tick is one call of a compiled program.
+"""Vehicle and controller tick by tick: each tick is one call of a compiled program.
+
+The program is the loop that ``simulate --engine jax`` has within its steps. Which thrusters have
+failed is an argument of it, so that nothing is compiled anew where one fails.
 
 It is the step of ``simulate --engine jax``, with commands from outside. Programs are made for what
 is there at the start, and anew where that changes: faults, gusts, or a current on a topic.
@@ -12,40 +15,189 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from marine_sim_ros.control.allocator import Allocation, Allocator
+from marine_sim_ros.control.closed_loop import ClosedLoop, LoopOutput, begin_loop, loop_step
+from marine_sim_ros.control.controller_model import ControllerSettings, find_controller_model
 from marine_sim_ros.core.arrays import namespace
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import NANOSECONDS, State, rest
 from marine_sim_ros.engine.availability import double_precision, precision, wait_for_programs
-from marine_sim_ros.engine.compiled import compiled, scalarisable
+from marine_sim_ros.engine.compiled import compile_scenario, is_scalarisable
 from marine_sim_ros.engine.components import Components, components
-from marine_sim_ros.engine.curves import with_curves
-from marine_sim_ros.engine.kinds import Kinds, same
-from marine_sim_ros.engine.layout import Layout, packed, row_of
-from marine_sim_ros.engine.loop import memory_before, settled, starts_alike, told
-from marine_sim_ros.engine.records import derived
+from marine_sim_ros.engine.loop import (
+    broadcast_carry,
+    initial_loop_memory,
+    report_arrays,
+    starts_without_memory,
+)
+from marine_sim_ros.engine.script import make_control
+from marine_sim_ros.engine.thrust_tables import allocation_tables, with_thruster_curves
+from marine_sim_ros.engine.trees import (
+    ProgramCache,
+    TreeLayout,
+    compute_cached_properties,
+    have_same_values,
+    pack_tree,
+    tree_row,
+)
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.tables import Tables
-from marine_sim_ros.faults.thrust import FaultMemory
-from marine_sim_ros.model.tether.tether import reel_of
+from marine_sim_ros.faults.tables import FaultTables
+from marine_sim_ros.faults.thrusters import FaultMemory
+from marine_sim_ros.model.tether import reel_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
-from marine_sim_ros.physics.arm.manipulator import by_efforts
-from marine_sim_ros.sim.step import Commands, Memory, StepOutput, Stepping, advance, begin
+from marine_sim_ros.physics.arm.manipulator import has_articulated_arm
+from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, Stepping, advance, begin
 
-__all__ = ['TickedVehicle', 'actuated']
+__all__ = ['CompiledLoop', 'TickedVehicle', 'actuator_commands', 'fastest_loop']
 
-NO_WRENCH = np.full(6, -0.0)
+
+# A controller that answers a state with one call of a compiled program, for the compiled graph.
+
+TIME_TOLERANCE = 1e-9
+"""s; two times whose difference is this near to a step are a step apart."""
+
+
+class _ControllerProgram(NamedTuple):
+    """A compiled loop, the memory that it takes and leaves, and what it tells."""
+
+    call: Any
+    memory: TreeLayout
+    told: TreeLayout
+
+
+_CONTROLLER_PROGRAMS: ProgramCache[_ControllerProgram] = ProgramCache()
+
+
+def _allocation_row(allocator: Allocator, failed: np.ndarray) -> np.ndarray:
+    """Return the numbers of an allocation without thrusters (n,), as many as with all."""
+    none = np.zeros(len(failed), bool)
+    both = allocation_tables(allocator, [none, failed], whole=True).tables
+    return np.concatenate([table[1].reshape(-1) for table in both.values()])
+
+
+def _compile_controller(
+    vehicle: Vehicle, settings: ControllerSettings, dt: float
+) -> _ControllerProgram:
+    none = np.zeros(len(vehicle.thrusters), bool)
+    control = compute_cached_properties(
+        make_control(vehicle, settings, [True], [none], whole=True)
+    )
+    azimuths = len(vehicle.thrusters.azimuths or ())
+    shapes = {name: table.shape[1:] for name, table in control.allocation.tables.items()}
+
+    def inside(x: Any) -> Any:
+        array = jnp.asarray(x, float)
+        return components(array, array.ndim) if control.scalarisable else array
+
+    def begun(state: State) -> Any:
+        start = State(*map(inside, state))
+        memory = begin_loop(control.law, len(none), start, dt=dt, azimuths=azimuths)
+        return broadcast_carry(memory, (), jnp.float64)
+
+    with precision('float64'):
+        memory = TreeLayout(jax.eval_shape(begun, rest()))
+        sizes = [memory.size, 12, 3, 4, 6, 1, *(int(np.prod(s)) for s in shapes.values())]
+        ends = np.cumsum(sizes)[:-1]
+        found: dict[str, TreeLayout] = {}
+
+        def answered(row: jax.Array) -> jax.Array:
+            kept, wanted, *state, since, rest_ = jnp.split(row, ends[:6])[:7]
+            parts = jnp.split(rest_, ends[6:] - ends[5])
+            tables = {
+                name: inside(part.reshape(shape))
+                for (name, shape), part in zip(shapes.items(), parts, strict=True)
+            }
+            output, after = loop_step(
+                control.law,
+                replace(control.allocation, **tables),
+                inside(wanted),
+                State(*map(inside, state)),
+                memory.unpacked(kept),
+                dt=inside(since[0]),
+                fins=control.fins,
+            )
+            answer = report_arrays({**vars(output.allocation), 'wrench': output.wrench}, row.dtype)
+            found['told'] = TreeLayout(answer)
+            return jnp.concatenate(
+                [pack_tree(broadcast_carry(after, (), row.dtype)), pack_tree(answer)]
+            )
+
+        lowered = jax.jit(answered).lower(np.zeros(sum(sizes)))
+    return _ControllerProgram(compile_scenario(lowered, round_each=True), memory, found['told'])
+
+
+class CompiledLoop(ClosedLoop):
+    """A closed loop whose memory is a time and a row of numbers."""
+
+    def __init__(self, vehicle: Vehicle, settings: ControllerSettings, *, dt: float) -> None:
+        """Compile for states that are dt (s) apart.
+
+        Raises:
+            MarineSimError: JAX is missing, or settings that do not fit the vehicle.
+        """
+        super().__init__(vehicle, settings)
+        wait_for_programs()
+        make = partial(_compile_controller, vehicle, settings, dt)
+        self._program, self._dt = _CONTROLLER_PROGRAMS.shared(vehicle, (settings, dt), make), dt
+        self._plans: dict[bytes, np.ndarray] = {}
+
+    def _without(self, failed: np.ndarray | None) -> np.ndarray:
+        """Return the numbers of the allocation with some thrusters (n,) left out."""
+        mask = np.zeros(self._count, bool) if failed is None else failed
+        key = mask.tobytes()
+        if key not in self._plans:
+            self._plans[key] = _allocation_row(self._allocator, mask)
+        return self._plans[key]
+
+    def _begin(self, state: State) -> np.ndarray:
+        begun = begin_loop(self.law, self._count, state, dt=self._dt, azimuths=self._azimuths)
+        return tree_row(begun)
+
+    def _answer(
+        self,
+        wanted: np.ndarray,
+        state: State,
+        memory: np.ndarray,
+        dt: float,
+        failed: np.ndarray | None,
+    ) -> tuple[LoopOutput, np.ndarray]:
+        since = self._dt if abs(dt - self._dt) < TIME_TOLERANCE else dt
+        given = [memory, wanted, *state, (since,), self._without(failed)]
+        with double_precision():
+            out = np.asarray(self._program.call(np.concatenate(given)))
+        size = self._program.memory.size
+        answer = self._program.told.unpacked(out[size:])
+        wrench = answer.pop('wrench')
+        found = Allocation(**answer | {'saturated': bool(answer['saturated'])})
+        return LoopOutput(found.pwm, wrench, found), out[:size]
+
+
+def fastest_loop(vehicle: Vehicle, settings: ControllerSettings, *, dt: float) -> ClosedLoop:
+    """Return the loop that takes the least time for states that are dt (s) apart.
+
+    A law that keeps its arrays, for it remembers a window of the past, takes NumPy less.
+    """
+    if find_controller_model(settings).scalar:
+        return CompiledLoop(vehicle, settings, dt=dt)
+    return ClosedLoop(vehicle, settings)
+
+
+# One vehicle, tick by tick: each tick is one call of a compiled program.
+
+ZERO_WRENCH = np.full(6, -0.0)
 """Added to a sum it changes no bit of it, not even the sign of a zero."""
 
 
-def _plain(tree: Any) -> Any:
+def _as_numpy_tree(tree: Any) -> Any:
     """Return a tree of NumPy arrays in place of Components of them."""
 
     def one(x: Any) -> np.ndarray:
@@ -60,19 +212,19 @@ def _plain(tree: Any) -> Any:
     return jax.tree.map(one, tree, is_leaf=lambda x: isinstance(x, Components))
 
 
-class _Program(NamedTuple):
+class _TickProgram(NamedTuple):
     """A compiled tick, the memory that it leaves behind, and what it tells."""
 
     call: Any
-    after: Layout
-    told: Layout
+    after: TreeLayout
+    told: TreeLayout
 
 
-_PROGRAMS: Kinds[dict[Any, _Program]] = Kinds()
+_TICK_PROGRAMS: ProgramCache[dict[Any, _TickProgram]] = ProgramCache()
 """Of the same vehicle in the same water."""
 
 
-def actuated(commands: Commands) -> list[np.ndarray]:
+def actuator_commands(commands: StepCommands) -> list[np.ndarray]:
     """Return what is commanded of actuators, in the order that programs take it in."""
     return [
         x
@@ -107,7 +259,7 @@ class TickedVehicle:
         initial: State,
         stepping: Stepping,
         *,
-        faults: Tables | None = None,
+        faults: FaultTables | None = None,
     ) -> None:
         """Compile.
 
@@ -126,17 +278,20 @@ class TickedVehicle:
         for force in forces:
             if force.check is not None:
                 force.check(vehicle, initial, environment)
-        self._vehicle = derived(with_curves(vehicle))
+        self._vehicle = compute_cached_properties(with_thruster_curves(vehicle))
         if environment.scene is not None and len(environment.scene):
             _ = self._vehicle.contact  # a cached property that only a scene has a use for
         self._stepping = stepping
         self._initial = initial
-        self._environment, self._faults = derived(environment), derived(faults)
+        self._environment, self._faults = (
+            compute_cached_properties(environment),
+            compute_cached_properties(faults),
+        )
         self._given_current = False
         self._written_out = self._scalarisable
         self._asked = faults
         kind = self._form, environment, faults, stepping, forces
-        self._programs = _PROGRAMS.shared(vehicle, kind, dict)
+        self._programs = _TICK_PROGRAMS.shared(vehicle, kind, dict)
         self._pwm = np.zeros(0)
         self.compile_time = 0.0
         self.restart()
@@ -147,29 +302,31 @@ class TickedVehicle:
 
         def memory(start: State) -> Memory:
             if self._alike:
-                return memory_before(self._vehicle, self._environment, start, self._faults)
+                return initial_loop_memory(self._vehicle, self._environment, start, self._faults)
             return begin(self._vehicle, self._environment, start)
 
         def traced(start: State) -> Memory:
-            begun: Memory = settled(memory(State(*map(self._inside, start))), (), jnp.float64)
+            begun: Memory = broadcast_carry(
+                memory(State(*map(self._inside, start))), (), jnp.float64
+            )
             return begun
 
         with precision('float64'):
-            self._layout = Layout(jax.eval_shape(traced, self._initial))
-        self._row = row_of(memory(self._initial))
+            self._layout = TreeLayout(jax.eval_shape(traced, self._initial))
+        self._row = tree_row(memory(self._initial))
         self._prepare()
 
     @property
     def _alike(self) -> bool:
         """Whether the first tick has the program of the others."""
-        return self._written_out and starts_alike(self._vehicle)
+        return self._written_out and starts_without_memory(self._vehicle)
 
     def _inside(self, x: Any) -> Any:
         """Return an array as the program computes with it."""
         array = jnp.asarray(x, float)
         return components(array, array.ndim) if self._written_out else array
 
-    def change(self, environment: Environment, faults: Tables | None) -> None:
+    def change(self, environment: Environment, faults: FaultTables | None) -> None:
         """Go on with other currents, gusts and faults; the next tick has them."""
         before = self._environment
         if environment is before and faults is self._asked:
@@ -177,36 +334,39 @@ class TickedVehicle:
         if not np.array_equal(environment.current, before.current) and not self._given_current:
             self._given_current = True
             self._programs = {}
-        if not same(environment.gusts, before.gusts):
+        if not have_same_values(environment.gusts, before.gusts):
             self._programs = {}
-        self._environment = derived(environment)
+        self._environment = compute_cached_properties(environment)
         asked, self._asked = self._asked, faults
-        if not same(faults, asked):
+        if not have_same_values(faults, asked):
             self._programs = {}
             self._change_faults(faults)
 
-    def _change_faults(self, faults: Tables | None) -> None:
+    def _change_faults(self, faults: FaultTables | None) -> None:
         """Let other faults happen; what is to be remembered of the past is."""
         # Never None again: past commands are kept for a later fault.
-        before, self._faults = self._faults, derived(faults or Tables(np.zeros(4)))
+        before, self._faults = (
+            self._faults,
+            compute_cached_properties(faults or FaultTables(np.zeros(4))),
+        )
         if self._first:
             self._written_out = self._written_out and self._scalarisable
             self.restart()
             return
         memory: Memory = self._layout.unpacked(self._row)
         if self._written_out and not self._scalarisable:
-            memory, self._written_out = _plain(memory), False
+            memory, self._written_out = _as_numpy_tree(memory), False
         if before is None:
             none = np.zeros(())
             known = FaultMemory(self._pwm, none, None, self._pwm, none, none, none)
             if self._written_out:
                 known = jax.tree.map(lambda x: components(x, x.ndim), known)
             memory = memory._replace(propulsion=memory.propulsion._replace(faults=known))
-        self._layout, self._row = Layout(memory), row_of(memory)
+        self._layout, self._row = TreeLayout(memory), tree_row(memory)
 
     @property
     def _scalarisable(self) -> bool:
-        return scalarisable(self._vehicle, self._environment, self._faults)
+        return is_scalarisable(self._vehicle, self._environment, self._faults)
 
     def _widths(self) -> list[int]:
         """Return how many numbers each input of a tick has, in their order in a row."""
@@ -216,7 +376,7 @@ class TickedVehicle:
         azimuths = vehicle.thrusters.azimuths
         turning = 0 if azimuths is None else len(azimuths)
         reel = int(reel_of(vehicle) is not None)
-        efforts = arm if by_efforts(vehicle) else 0
+        efforts = arm if has_articulated_arm(vehicle) else 0
         return [len(vehicle.thrusters), arm, fins, turning, reel, efforts, 1, 1, 2, 6, 3]
 
     def _since(self, given: Any, *, first: bool) -> Any:
@@ -225,9 +385,9 @@ class TickedVehicle:
             return self._inside(given)
         return 0.0 if first else self._stepping.dt
 
-    def _compile(self, layout: Layout, *, first: bool) -> _Program:
+    def _compile(self, layout: TreeLayout, *, first: bool) -> _TickProgram:
         """Return the program that goes on from a memory of a layout."""
-        found: dict[str, Layout] = {}
+        found: dict[str, TreeLayout] = {}
         vehicle, ends = self._vehicle, np.cumsum(self._widths())[:-1]
 
         def ticked(row: jax.Array) -> jax.Array:
@@ -244,7 +404,7 @@ class TickedVehicle:
             if self._faults is not None:
                 words = stamp.astype(jnp.uint32)
                 acting = self._faults.at(namespace(time_), time_, words)
-            commands = Commands(
+            commands = StepCommands(
                 self._inside(pwm),
                 None if vehicle.manipulator is None else self._inside(joints),
                 acting,
@@ -252,14 +412,14 @@ class TickedVehicle:
                 None if vehicle.thrusters.azimuths is None else self._inside(azimuths),
                 external=self._inside(external),
                 reel=None if reel_of(vehicle) is None else self._inside(reel),
-                joint_efforts=self._inside(efforts) if by_efforts(vehicle) else None,
+                joint_efforts=self._inside(efforts) if has_articulated_arm(vehicle) else None,
             )
             since = self._since(given, first=first)
             happened, after = self._advance(vehicle, around, memory, commands, since)
-            after = settled(after, (), row.dtype)
-            output = told(happened, row.dtype)
-            found.update(after=Layout(after), told=Layout(output))
-            return jnp.concatenate([packed(after), packed(output)])
+            after = broadcast_carry(after, (), row.dtype)
+            output = report_arrays(happened, row.dtype)
+            found.update(after=TreeLayout(after), told=TreeLayout(output))
+            return jnp.concatenate([pack_tree(after), pack_tree(output)])
 
         inputs = np.zeros(layout.size + sum(self._widths()))
         try:
@@ -271,11 +431,16 @@ class TickedVehicle:
             raise ParameterError(
                 f'engine jax: {vehicle.name} cannot be compiled: {reason}; expected --engine numpy'
             ) from None
-        call = compiled(lowered, round_each=self.round_each)
-        return _Program(call, found['after'], found['told'])
+        call = compile_scenario(lowered, round_each=self.round_each)
+        return _TickProgram(call, found['after'], found['told'])
 
     def _advance(
-        self, vehicle: Vehicle, around: Environment, memory: Memory, commands: Commands, since: Any
+        self,
+        vehicle: Vehicle,
+        around: Environment,
+        memory: Memory,
+        commands: StepCommands,
+        since: Any,
     ) -> tuple[Any, Memory]:
         """Return what a program tells of a tick, and the memory after it."""
         return advance(vehicle, around, memory, commands, self._stepping, since=since)
@@ -290,13 +455,13 @@ class TickedVehicle:
                 layout, first = program.after, False
         self.compile_time += time.perf_counter() - begun
 
-    def _program(self, layout: Layout, *, first: bool) -> _Program:
+    def _program(self, layout: TreeLayout, *, first: bool) -> _TickProgram:
         key = layout.key, first and not self._alike
         if key not in self._programs:
             self._programs[key] = self._compile(layout, first=first)
         return self._programs[key]
 
-    def tick(self, stamp: int, commands: Commands) -> tuple[StepOutput, State]:
+    def tick(self, stamp: int, commands: StepCommands) -> tuple[StepOutput, State]:
         """Apply commands at a stamp, and return what happened and the state one step later.
 
         Args:
@@ -306,10 +471,10 @@ class TickedVehicle:
         if not self._programs:
             self._prepare()
         since = 0.0 if self._first else self._stepping.dt
-        external = NO_WRENCH if commands.external is None else commands.external
+        external = ZERO_WRENCH if commands.external is None else commands.external
         inputs: Sequence[Any] = [
             self._row,
-            *actuated(commands),
+            *actuator_commands(commands),
             # The words are those of random.stamp_words.
             (stamp / NANOSECONDS, since, stamp >> 32, stamp & 0xFFFFFFFF),
             external,
@@ -333,7 +498,7 @@ class TickedVehicle:
     def remembered(self, force: str) -> tuple[Any, Any]:
         """Return what a force remembered before and after the last tick, NumPy."""
         before, after = (
-            _plain(layout.unpacked(row).forces[force])
+            _as_numpy_tree(layout.unpacked(row).forces[force])
             for layout, row in (self.before, (self._layout, self._row))
         )
         return before, after

@@ -1,31 +1,180 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The water, the solid and the gravity around a vehicle, the same for every node of a run."""
+"""The environment of a run: water, light, currents, waves, what is solid, gravity."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.environment.currents import CurrentProfile, GaussMarkov
-from marine_sim_ros.environment.gusts import Gusts
-from marine_sim_ros.environment.optics import WaterOptics
+from marine_sim_ros.core.errors import ParameterError, expected_one_of
+from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussMarkov, Gusts, Waves
 from marine_sim_ros.environment.origin import Origin
-from marine_sim_ros.environment.waves import Waves
 from marine_sim_ros.model.materials import Materials
-from marine_sim_ros.scene.bodies import Body
-from marine_sim_ros.scene.parts import Part
-from marine_sim_ros.scene.payloads import Payload
+from marine_sim_ros.scene.bodies import Body, Payload, VisiblePart
 from marine_sim_ros.scene.scene import Scene
 
-__all__ = ['STANDARD_GRAVITY', 'Environment']
+__all__ = [
+    'Environment',
+    'OCEAN_SALINITY',
+    'PURE',
+    'STANDARD_GRAVITY',
+    'WATER_TYPES',
+    'WaterOptics',
+    'WaterProperties',
+    'water_properties',
+]
+
+
+# Density and viscosity of fresh and sea water over temperature, at atmospheric pressure.
+
+OCEAN_SALINITY = 35.0
+"""g/kg, of the standard ocean."""
+
+
+class WaterProperties(NamedTuple):
+    """Density in kg/m³ and kinematic viscosity in m²/s."""
+
+    density: float
+    kinematic_viscosity: float
+
+
+def _polynomial(x: float, *coefficients: float) -> float:
+    result = 0.0
+    for c in reversed(coefficients):
+        result = result * x + c
+    return result
+
+
+def density(temperature: float, salinity: float) -> float:
+    """Return ρ in kg/m³ at °C and g/kg: the equation of state EOS-80 at one atmosphere.
+
+    Source: Millero and Poisson (1981), Deep-Sea Research 28A, 625-629.
+    """
+    t = temperature
+    pure = _polynomial(
+        t, 999.842594, 6.793952e-2, -9.095290e-3, 1.001685e-4, -1.120083e-6, 6.536332e-9
+    )
+    a = _polynomial(t, 8.24493e-1, -4.0899e-3, 7.6438e-5, -8.2467e-7, 5.3875e-9)
+    b = _polynomial(t, -5.72466e-3, 1.0227e-4, -1.6546e-6)
+    return pure + a * salinity + b * salinity**1.5 + 4.8314e-4 * salinity**2
+
+
+def viscosity(temperature: float, salinity: float) -> float:
+    """Return μ in Pa·s at °C and g/kg.
+
+    Source: Sharqawy, Lienhard and Zubair (2010), Desalination and Water Treatment 16, 354-380,
+    equations 22 and 23.
+    """
+    t, s = temperature, salinity / 1000
+    pure = 4.2844e-5 + 1 / (0.157 * (t + 64.993) ** 2 - 91.296)
+    a = _polynomial(t, 1.541, 1.998e-2, -9.52e-5)
+    b = _polynomial(t, 7.974, -7.561e-2, 4.724e-4)
+    return pure * (1 + a * s + b * s**2)
+
+
+def water_properties(temperature: float, salinity: float) -> WaterProperties:
+    """Return density and kinematic viscosity ν = μ/ρ of water at °C and g/kg.
+
+    Raises:
+        ParameterError: outside 0 to 40 °C or 0 to 42 g/kg.
+    """
+    if not 0 <= temperature <= 40:
+        raise ParameterError(f'water temperature is {temperature}; expected 0 to 40 °C')
+    if not 0 <= salinity <= 42:
+        raise ParameterError(f'salinity is {salinity}; expected 0 to 42 g/kg')
+    rho = density(temperature, salinity)
+    return WaterProperties(rho, viscosity(temperature, salinity) / rho)
+
+
+# Light in water: attenuation of red, green and blue by water type, veiling light, daylight.
+
+PURE = 'pure'
+WATER_TYPES: dict[str, tuple[float, float, float]] = {
+    PURE: (0.2224, 0.0417, 0.0114),
+    'I': (0.235, 0.043, 0.018),
+    'IA': (0.24, 0.048, 0.025),
+    'IB': (0.245, 0.054, 0.033),
+    'II': (0.26, 0.076, 0.062),
+    'III': (0.295, 0.116, 0.116),
+    '1C': (0.30, 0.13, 0.17),
+    '3C': (0.33, 0.20, 0.29),
+    '5C': (0.40, 0.31, 0.43),
+    '7C': (0.48, 0.49, 0.71),
+    '9C': (0.60, 0.78, 1.23),
+}
+"""Diffuse attenuation K of downward irradiance at 600, 525 and 475 nm (red, green, blue), 1/m.
+
+Jerlov (1976), Marine Optics, table XXVII; of pure water its absorption, Pope and Fry (1997),
+Applied Optics 36, 8710-8723, table 3. The wavelengths are those of Berman, Treibitz and Avidan
+(2017), "Diving into haze-lines", section 3.
+"""
+_SCATTERED = 0.2
+"""Scattering b over K at 525 nm, without turbidity: an assumption."""
+
+
+@dataclass(frozen=True)
+class WaterOptics:
+    """How water colours what is seen through it.
+
+    An image is I = J exp(−c z) + B (1 − exp(−c z)) over the range z, for each of red, green and
+    blue, with c = K + turbidity. J is the light that a surface sends off, B = E b/(K + b) the
+    veiling light, E = exp(−K d) the daylight at the depth d, relative to that below the surface,
+    and b = 0.2 K(525 nm) + turbidity.
+
+    Attributes:
+        water_type: one of :data:`WATER_TYPES`.
+        turbidity: attenuation that particles add, the same for all colours, 1/m.
+        sun: share of daylight that comes straight from the sun, through ripples: caustics.
+        particles: suspended ones that a camera sees one by one, 1/m³.
+    """
+
+    water_type: str = 'II'
+    turbidity: float = 0.0
+    sun: float = 0.0
+    particles: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError for values no water has."""
+        if self.water_type not in WATER_TYPES:
+            raise ParameterError(
+                f'water_type is {self.water_type!r}; '
+                f'{expected_one_of(self.water_type, WATER_TYPES)}'
+            )
+        if not 0.0 <= self.turbidity <= 100.0:
+            raise ParameterError(f'turbidity is {self.turbidity}; expected 0 to 100 1/m')
+        if not 0.0 <= self.sun <= 1.0:
+            raise ParameterError(f'sun is {self.sun}; expected 0 to 1')
+        if not 0.0 <= self.particles <= 1e4:
+            raise ParameterError(f'particles is {self.particles}; expected 0 to 10000 1/m³')
+
+    @property
+    def diffuse(self) -> np.ndarray:
+        """(3,) K, 1/m: the attenuation of daylight with depth."""
+        return np.array(WATER_TYPES[self.water_type])
+
+    @property
+    def attenuation(self) -> np.ndarray:
+        """(3,) c, 1/m: the attenuation along a ray of sight."""
+        return self.diffuse + self.turbidity
+
+    def daylight(self, depth: float) -> np.ndarray:
+        """Return E (3,) at a depth in m, relative to that below the surface; above it 1."""
+        return np.exp(-self.diffuse * max(depth, 0.0))
+
+    def veil(self, depth: float) -> np.ndarray:
+        """Return B (3,): what is seen at a depth in m where there is nothing but water."""
+        scattering = _SCATTERED * self.diffuse[1] + self.turbidity
+        return np.asarray(self.daylight(depth) * scattering / (self.diffuse + scattering))
+
+
+# The water, the solid and the gravity around a vehicle, the same for every node of a run.
 
 STANDARD_GRAVITY = 9.8
 """m/s²; Gazebo's default, so that the embedded and the Gazebo body weigh the same."""
@@ -74,7 +223,7 @@ class Environment:
     optics: WaterOptics = field(default_factory=WaterOptics)
     payloads: tuple[Payload, ...] = ()
     bodies: tuple[Body, ...] = ()
-    looks: Callable[[], tuple[Part, ...]] = tuple
+    looks: Callable[[], tuple[VisiblePart, ...]] = tuple
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""

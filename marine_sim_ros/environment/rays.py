@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.core.control_flow import while_loop
+from marine_sim_ros.core.arrays import Array, constant, namespace, while_loop
+from marine_sim_ros.environment.currents_and_waves import Waves
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.waves import Waves
 from marine_sim_ros.scene.bodies import body_hits
-from marine_sim_ros.scene.rays import Hits, cast, nearest
+from marine_sim_ros.scene.rays import Hits, cast_rays, nearest_hits
 from marine_sim_ros.scene.scene import Scene
 
 __all__ = ['WATER_SURFACE', 'first_hits', 'hit_materials']
@@ -42,19 +41,19 @@ def first_hits(
         maximum: how far the rays go, m; finite.
     """
     scene = environment.scene or _NOTHING
-    solid = cast(scene, origins, directions, maximum)
+    solid = cast_rays(scene, origins, directions, maximum)
     xp = namespace(solid.distance)
     o, d = origins + xp.zeros_like(directions), directions + xp.zeros_like(origins)
     reach = xp.minimum(solid.distance, xp.full_like(solid.distance, maximum))
     if environment.waves is None:
-        distance, normal = _still(o, d)
+        distance, normal = _still_surface_hits(o, d)
     else:
-        distance, normal = _waves(environment.waves, environment.time, o, d, reach)
+        distance, normal = _wave_hits(environment.waves, environment.time, o, d, reach)
     number = xp.full_like(distance, float(len(scene)))
-    hits = nearest(solid, Hits(distance, normal, number), reach)
+    hits = nearest_hits(solid, Hits(distance, normal, number), reach)
     for index, body in enumerate(environment.bodies, len(scene) + 1):
         own = body_hits(body, o, d)
-        hits = nearest(hits, Hits(*own, xp.full_like(distance, float(index))), reach)
+        hits = nearest_hits(hits, Hits(*own, xp.full_like(distance, float(index))), reach)
     return hits
 
 
@@ -65,7 +64,7 @@ def hit_materials(environment: Environment) -> tuple[str, ...]:
     return (*scene.materials, WATER_SURFACE, *bodies, '')
 
 
-def _still(o: Array, d: Array) -> tuple[Array, Array]:
+def _still_surface_hits(o: Array, d: Array) -> tuple[Array, Array]:
     """Return distances (...) and normals (..., 3) of the plane z = 0 from below."""
     xp = namespace(d)
     height, rise = o[..., 2], d[..., 2]
@@ -76,7 +75,7 @@ def _still(o: Array, d: Array) -> tuple[Array, Array]:
     return xp.where(height >= 0, xp.zeros_like(height), distance), normal
 
 
-def _waves(waves: Waves, time: Array, o: Array, d: Array, reach: Array) -> tuple[Array, Array]:
+def _wave_hits(waves: Waves, time: Array, o: Array, d: Array, reach: Array) -> tuple[Array, Array]:
     """Return distances (...) and normals (..., 3) of waves from below.
 
     The ray goes on by what is left to the surface over the most that this falls per m, with

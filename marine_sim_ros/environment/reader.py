@@ -14,22 +14,32 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.files import expand_home
-from marine_sim_ros.core.yaml_file import YamlReader, shown
-from marine_sim_ros.environment.currents import CurrentProfile, GaussMarkov
-from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
-from marine_sim_ros.environment.optics import PURE, WATER_TYPES, WaterOptics
+from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader, short_text
+from marine_sim_ros.environment.currents_and_waves import (
+    CurrentProfile,
+    GaussMarkov,
+    Waves,
+    dispersion,
+    irregular_waves,
+    regular_waves,
+)
+from marine_sim_ros.environment.environment import (
+    OCEAN_SALINITY,
+    PURE,
+    STANDARD_GRAVITY,
+    WATER_TYPES,
+    Environment,
+    WaterOptics,
+    water_properties,
+)
 from marine_sim_ros.environment.origin import Origin, read_origin
-from marine_sim_ros.environment.sea_states import irregular_waves
-from marine_sim_ros.environment.water import OCEAN_SALINITY, water_properties
-from marine_sim_ros.environment.waves import Waves, dispersion, regular_waves
 from marine_sim_ros.model.materials import Materials, load_materials
-from marine_sim_ros.scene.geographic import MapPlace
-from marine_sim_ros.scene.payloads import read_payloads
+from marine_sim_ros.scene.bathymetry import MapPlace
+from marine_sim_ros.scene.bodies import read_payloads
 from marine_sim_ros.scene.reader import SCENE_KEYS, read_scene, water_depth
 
-__all__ = ['ENVIRONMENTS', 'load_environment', 'parse_environment', 'run_environment']
+__all__ = ['ENVIRONMENT_FILES', 'load_environment', 'parse_environment', 'run_environment']
 
 _KEYS = {
     'description',
@@ -129,7 +139,7 @@ def _materials(reader: YamlReader, folder: Path) -> Materials | None:
     if reader.value is None:
         return None
     if not isinstance(reader.value, str):
-        raise reader.error(f' is {shown(reader.value)}; expected the name of a material file')
+        raise reader.error(f' is {short_text(reader.value)}; expected the name of a material file')
     return load_materials(folder / expand_home(reader.value))
 
 
@@ -163,7 +173,7 @@ def _waves(reader: YamlReader, gravity: float, depth: float, origin: Origin) -> 
         reader.child('direction', 0.0).number(-360.0, 360.0) + origin.heading
     )  # from the x axis of map, of one from east
     if kind == 'regular':
-        return _regular(reader, direction, gravity, depth)
+        return _read_regular_waves(reader, direction, gravity, depth)
     reader.mapping(_SEA, {'type', 'significant_height', 'peak_period'})
     if kind == 'pierson_moskowitz' and 'gamma' in reader.value:
         raise reader.error(': gamma is of jonswap; pierson_moskowitz has none')
@@ -181,7 +191,9 @@ def _waves(reader: YamlReader, gravity: float, depth: float, origin: Origin) -> 
     )
 
 
-def _regular(reader: YamlReader, direction: float, gravity: float, depth: float) -> Waves:
+def _read_regular_waves(
+    reader: YamlReader, direction: float, gravity: float, depth: float
+) -> Waves:
     reader.mapping(_REGULAR, {'type', 'height'})
     if ('period' in reader.value) == ('wavelength' in reader.value):
         raise reader.error(': expected either period or wavelength')
@@ -239,5 +251,5 @@ def _profile(reader: YamlReader, origin: Origin) -> CurrentProfile:
     return CurrentProfile(np.array(depths), origin.in_map(np.array(velocities)))
 
 
-ENVIRONMENTS = ConfigFiles('environments', _environment)
-load_environment, parse_environment = ENVIRONMENTS.load, ENVIRONMENTS.parse
+ENVIRONMENT_FILES = ConfigFiles('environments', _environment)
+load_environment, parse_environment = ENVIRONMENT_FILES.load, ENVIRONMENT_FILES.parse

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What faults of any sensor do to its readings."""
+"""Faults of sensors: errors, dropouts, freezes and delays of their readings."""
 
 from __future__ import annotations
 
@@ -10,37 +10,77 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from marine_sim_ros.core.random import gaussian, stamp_words
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.faults.draws import key_of, share_of
-from marine_sim_ros.faults.kinds import (
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.faults.fault_types import (
+    BarometerDrift,
+    BarometerDropout,
+    BarometerSpikes,
     Fault,
     SensorBias,
     SensorDelay,
     SensorDropout,
     SensorFreeze,
     SensorSpikes,
+    fault_key,
+    uniform_draws,
 )
 
-__all__ = ['added_latency', 'dropped', 'frozen', 'with_errors']
-
-Stamps = int | np.ndarray
+__all__ = ['add_errors', 'added_latency', 'dropout_mask', 'freeze_mask', 'pressure_error']
 
 
-def _acting(fault: Fault, stamps: Stamps) -> np.ndarray:
+# What faults add to a barometer's reading.
+
+
+def _draw_spikes(seed: int, name: str, stamps: np.ndarray) -> np.ndarray:
+    return np.asarray(uniform_draws(np, np.array(fault_key(seed, name)), stamp_words(stamps)))
+
+
+def _fault_error(fault: Fault, name: str, seed: int, stamps: np.ndarray) -> np.ndarray:
+    if isinstance(fault, BarometerDrift):
+        return fault.rate * (stamps / NANOSECONDS - fault.start)
+    if not isinstance(fault, BarometerSpikes | BarometerDropout):
+        return np.zeros(stamps.shape)
+    hit = _draw_spikes(seed, name, stamps) < fault.share
+    if isinstance(fault, BarometerDropout):
+        return np.where(hit, np.nan, 0.0)
+    return np.where(hit, fault.size * gaussian(seed, name, stamps), 0.0)
+
+
+def pressure_error(faults: Sequence[Fault], seed: int, stamps: int | np.ndarray) -> np.ndarray:
+    """Return what is added to readings of stamps (...) in ns, Pa; NaN: there is none.
+
+    Drift is rate (t − t₀); spikes are Bernoulli-Gaussian noise, size N(0, 1) in a share of the
+    readings. What is drawn depends on the seed, the stamp, and the place in the list.
+    """
+    given = np.asarray(stamps)
+    result, time = np.zeros(given.shape), given / NANOSECONDS
+    for i, fault in enumerate(faults):
+        acts = (time >= fault.start) & (time < fault.end)
+        error = _fault_error(fault, f'barometer fault {i}', seed, given)
+        result = result + np.where(acts, error, 0.0)
+    return result
+
+
+# What faults of any sensor do to its readings.
+
+StampArray = int | np.ndarray
+
+
+def _acting_faults(fault: Fault, stamps: StampArray) -> np.ndarray:
     time = np.asarray(stamps) / NANOSECONDS
     return np.asarray((time >= fault.start) & (time < fault.end))
 
 
-def _hit(share: float, seed: int, name: str, stamps: Stamps) -> np.ndarray:
-    drawn = share_of(np, np.array(key_of(seed, name)), stamp_words(np.asarray(stamps)))
+def _is_hit(share: float, seed: int, name: str, stamps: StampArray) -> np.ndarray:
+    drawn = uniform_draws(np, np.array(fault_key(seed, name)), stamp_words(np.asarray(stamps)))
     return np.asarray(drawn < share)
 
 
-def with_errors(
+def add_errors(
     faults: Sequence[Fault],
     name: str,
     readings: Mapping[str, np.ndarray],
-    stamps: Stamps,
+    stamps: StampArray,
     seed: int,
 ) -> Mapping[str, np.ndarray]:
     """Return the readings of a sensor of a name with biases and spikes.
@@ -62,38 +102,38 @@ def with_errors(
         quantity = fault.quantity or next(iter(result))
         if quantity not in result:
             continue
-        error = np.asarray(fault.size * _acting(fault, stamps))
+        error = np.asarray(fault.size * _acting_faults(fault, stamps))
         if isinstance(fault, SensorSpikes):
             own = f'{name} fault {i}'
-            error = error * gaussian(seed, own, stamps) * _hit(fault.share, seed, own, stamps)
+            error = error * gaussian(seed, own, stamps) * _is_hit(fault.share, seed, own, stamps)
         value = np.asarray(result[quantity])
         result[quantity] = value + error.reshape(error.shape + (1,) * (value.ndim - error.ndim))
     return result
 
 
-def dropped(faults: Sequence[Fault], name: str, stamps: Stamps, seed: int) -> np.ndarray:
+def dropout_mask(faults: Sequence[Fault], name: str, stamps: StampArray, seed: int) -> np.ndarray:
     """Return which readings (...) of a sensor are not sent."""
     result = np.zeros(np.shape(stamps), bool)
     for i, fault in enumerate(faults):
         if isinstance(fault, SensorDropout) and fault.sensor == name:
-            hit = _hit(fault.share, seed, f'{name} fault {i}', stamps)
-            result = result | (_acting(fault, stamps) & hit)
+            hit = _is_hit(fault.share, seed, f'{name} fault {i}', stamps)
+            result = result | (_acting_faults(fault, stamps) & hit)
     return result
 
 
-def frozen(faults: Sequence[Fault], name: str, stamps: Stamps) -> np.ndarray:
+def freeze_mask(faults: Sequence[Fault], name: str, stamps: StampArray) -> np.ndarray:
     """Return which readings (...) of a sensor are the one before."""
     result = np.zeros(np.shape(stamps), bool)
     for fault in faults:
         if isinstance(fault, SensorFreeze) and fault.sensor == name:
-            result = result | _acting(fault, stamps)
+            result = result | _acting_faults(fault, stamps)
     return result
 
 
-def added_latency(faults: Sequence[Fault], name: str, stamps: Stamps) -> np.ndarray:
+def added_latency(faults: Sequence[Fault], name: str, stamps: StampArray) -> np.ndarray:
     """Return what is added to the latency of readings (...), ns."""
     result = np.zeros(np.shape(stamps), np.int64)
     for fault in faults:
         if isinstance(fault, SensorDelay) and fault.sensor == name:
-            result = result + round(fault.delay * NANOSECONDS) * _acting(fault, stamps)
+            result = result + round(fault.delay * NANOSECONDS) * _acting_faults(fault, stamps)
     return result

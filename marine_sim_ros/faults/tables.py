@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Faults as tables of numbers, read with the time of a tick: no branches, so they compile."""
+"""Faults of thrusters and battery as tables of numbers, read with the time of a tick."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.faults.battery import Supply
-from marine_sim_ros.faults.draws import key_of, share_of
-from marine_sim_ros.faults.kinds import (
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.settings import numbers_of
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.faults.fault_types import (
     Battery,
     Dead,
     Delayed,
@@ -26,10 +25,79 @@ from marine_sim_ros.faults.kinds import (
     Stuck,
     ThrusterFault,
     Weak,
-    numbers_of,
+    fault_key,
+    uniform_draws,
 )
+from marine_sim_ros.model.propellers import POWER_EXPONENT
 
-__all__ = ['ActiveFaults', 'Rows', 'Tables', 'alike', 'tables_of']
+__all__ = [
+    'ActiveFaults',
+    'BatteryNumbers',
+    'FaultRows',
+    'FaultTables',
+    'battery_voltage',
+    'equalise_tables',
+    'fault_tables',
+]
+
+
+# A battery that sags: an open-circuit voltage behind a resistance.
+
+_NEWTON_STEPS = 5
+"""Of Newton's method; what is left is rounding, from no load to one that takes all."""
+
+
+class BatteryNumbers(NamedTuple):
+    """A battery's numbers at a tick, () each.
+
+    Attributes:
+        on: whether it is there; else the supply has its nominal voltage.
+        voltage: open-circuit, full, V.
+        empty: open-circuit, empty, V.
+        capacity: A h; 0: it is never empty.
+        charge: share of the capacity at the start.
+        resistance: inside, ohm.
+        nominal: nominal voltage, that of the thrust curves, V.
+    """
+
+    on: Array
+    voltage: Array
+    empty: Array
+    capacity: Array
+    charge: Array
+    resistance: Array
+    nominal: Array
+
+
+def battery_voltage(battery: BatteryNumbers, load: Array, used: Array) -> Array:
+    """Return the voltage U (...) at the terminals, V: U = E(q) − R I with I = P₀ (U/U₀)^b / U.
+
+    Newton's method starts from what a resistor would get that draws I at U = E. E falls in a
+    straight line from full to empty with the charge used; that it does is a simplification.
+    Source of the circuit: He, Xiong and Fan (2011), "Evaluation of lithium-ion battery equivalent
+    circuit models", section 2.1 (Rint model).
+
+    Args:
+        battery: numbers of the battery.
+        load: P₀ (...), the power that would be drawn at the nominal voltage U₀, W.
+        used: charge (...) since the start, A h.
+    """
+    xp = namespace(load)
+    none = xp.zeros_like(load)
+    endless = battery.capacity == 0
+    spent = used / xp.where(endless, none + 1.0, none + battery.capacity)
+    left = xp.clip(battery.charge - xp.where(endless, none, spent), 0.0, 1.0)
+    source = (battery.empty + (battery.voltage - battery.empty) * left) / battery.nominal
+    drop = battery.resistance * load / (battery.nominal * battery.nominal)
+    power = POWER_EXPONENT - 1
+    share = source / (1 + drop * source ** (power - 1))
+    for _ in range(_NEWTON_STEPS):
+        excess = share + drop * share**power - source
+        share = share - excess / (1 + power * drop * share ** (power - 1))
+    return xp.where(battery.on, share, none + 1.0) * battery.nominal
+
+
+# Faults as tables of numbers, read with the time of a tick: no branches, so they compile.
 
 NEVER = np.inf
 
@@ -56,12 +124,12 @@ class ActiveFaults(NamedTuple):
     delay: Array | None = None
     reverse: Array | None = None
     lost: Array | None = None
-    battery: Supply | None = None
+    battery: BatteryNumbers | None = None
     longest: int = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class FaultRows:
     """The faults of one kind, r of them, in the order they are given.
 
     Attributes:
@@ -112,24 +180,24 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class FaultTables:
     """The faults of a run that thrusters and their supply feel, by kind; None: none of it.
 
     Attributes:
-        key: (4,) of what is drawn, see :func:`~marine_sim_ros.faults.draws.key_of`.
+        key: (4,) of what is drawn, see :func:`~marine_sim_ros.faults.fault_types.fault_key`.
         longest: longest delay, whole ns.
         dead, weak, stuck, delayed, reverse, lost, battery: rows of each kind.
     """
 
     key: np.ndarray
     longest: int = 0
-    dead: Rows | None = None
-    weak: Rows | None = None
-    stuck: Rows | None = None
-    delayed: Rows | None = None
-    reverse: Rows | None = None
-    lost: Rows | None = None
-    battery: Rows | None = None
+    dead: FaultRows | None = None
+    weak: FaultRows | None = None
+    stuck: FaultRows | None = None
+    delayed: FaultRows | None = None
+    reverse: FaultRows | None = None
+    lost: FaultRows | None = None
+    battery: FaultRows | None = None
 
     @property
     def scalarisable(self) -> bool:
@@ -159,18 +227,20 @@ class Tables:
         if self.lost is not None:
             arrives = self.lost.numbers * -1.0 + 1.0
             share = replace(self.lost, numbers=arrives).product(xp, time)[0]
-            acting['lost'] = share_of(xp, self.key, stamp) >= share
+            acting['lost'] = uniform_draws(xp, self.key, stamp) >= share
         if self.battery is not None:
-            acting['battery'] = _supply(xp, self.battery, time)
+            acting['battery'] = _battery_numbers(xp, self.battery, time)
         return ActiveFaults(**acting)
 
 
-def _supply(xp: ModuleType, rows: Rows, time: Array) -> Supply:
+def _battery_numbers(xp: ModuleType, rows: FaultRows, time: Array) -> BatteryNumbers:
     numbers = constant(xp, rows.numbers)
-    return Supply(rows.any(xp, time)[0], *(numbers[0, i] for i in range(rows.numbers.shape[1])))
+    return BatteryNumbers(
+        rows.any(xp, time)[0], *(numbers[0, i] for i in range(rows.numbers.shape[1]))
+    )
 
 
-_KINDS: dict[str, type[Fault]] = {
+_TABLE_TYPES: dict[str, type[Fault]] = {
     'dead': Dead,
     'weak': Weak,
     'stuck': Stuck,
@@ -181,26 +251,28 @@ _KINDS: dict[str, type[Fault]] = {
 }
 
 
-def _numbers(fault: Fault) -> list[float]:
+def _fault_numbers(fault: Fault) -> list[float]:
     return [getattr(fault, name) for name in numbers_of(type(fault))]
 
 
-def _rows(faults: Sequence[Fault], names: Sequence[str]) -> Rows:
+def _fault_rows(faults: Sequence[Fault], names: Sequence[str]) -> FaultRows:
     where = [
         [float(fault.thruster == name) for name in names]
         if isinstance(fault, ThrusterFault)
         else [1.0]
         for fault in faults
     ]
-    return Rows(
+    return FaultRows(
         np.array([f.start for f in faults]),
         np.array([f.end for f in faults]),
         np.array(where),
-        np.array([_numbers(f) for f in faults], float),
+        np.array([_fault_numbers(f) for f in faults], float),
     )
 
 
-def tables_of(faults: Sequence[Fault], names: Sequence[str], seed: int = 0) -> Tables | None:
+def fault_tables(
+    faults: Sequence[Fault], names: Sequence[str], seed: int = 0
+) -> FaultTables | None:
     """Return the tables of some faults, or None where thrusters feel none of them.
 
     Args:
@@ -208,17 +280,17 @@ def tables_of(faults: Sequence[Fault], names: Sequence[str], seed: int = 0) -> T
         names: names of the vehicle's thrusters, in order.
         seed: random seed of the faults.
     """
-    found: dict[str, Rows] = {}
-    for name, kind in _KINDS.items():
+    found: dict[str, FaultRows] = {}
+    for name, kind in _TABLE_TYPES.items():
         if some := [fault for fault in faults if type(fault) is kind]:
-            found[name] = _rows(some, names)
+            found[name] = _fault_rows(some, names)
     if not found:
         return None
     delays = [round(f.delay * NANOSECONDS) for f in faults if isinstance(f, Delayed)]
-    return Tables(np.array(key_of(seed, 'lost commands')), max(delays, default=0), **found)
+    return FaultTables(np.array(fault_key(seed, 'lost commands')), max(delays, default=0), **found)
 
 
-def alike(tables: Sequence[Tables | None]) -> list[Tables | None]:
+def equalise_tables(tables: Sequence[FaultTables | None]) -> list[FaultTables | None]:
     """Return tables of the same structure for all runs of a batch; what is added never starts."""
     some = [t for t in tables if t is not None]
     if not some:
@@ -230,29 +302,29 @@ def alike(tables: Sequence[Tables | None]) -> list[Tables | None]:
             key=lambda rows: len(rows.start),
             default=None,
         )
-        for name in _KINDS
+        for name in _TABLE_TYPES
     }
 
-    def filled(table: Tables | None) -> Tables:
-        table = Tables(some[0].key) if table is None else table
+    def filled(table: FaultTables | None) -> FaultTables:
+        table = FaultTables(some[0].key) if table is None else table
         rows: dict[str, Any] = {
-            name: _as_many(getattr(table, name), wanted) for name, wanted in most.items()
+            name: _pad_rows(getattr(table, name), wanted) for name, wanted in most.items()
         }
         return replace(table, longest=longest, **rows)
 
     return [filled(table) for table in tables]
 
 
-def _as_many(rows: Rows | None, wanted: Rows | None) -> Rows | None:
+def _pad_rows(rows: FaultRows | None, wanted: FaultRows | None) -> FaultRows | None:
     """Return as many rows as others are; those that are added are theirs, and never start."""
     if wanted is None:
         return None
     have = 0 if rows is None else len(rows.start)
-    more = Rows(*(table[have:] for table in vars(wanted).values()))
+    more = FaultRows(*(table[have:] for table in vars(wanted).values()))
     more = replace(more, start=np.full(len(more.start), NEVER))
     if rows is None:
         return more
-    return Rows(
+    return FaultRows(
         *(
             np.concatenate(pair)
             for pair in zip(vars(rows).values(), vars(more).values(), strict=True)

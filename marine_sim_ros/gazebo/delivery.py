@@ -1,21 +1,82 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The ways a wrench gets to Gazebo, and which of them a machine can go."""
+"""Paths of wrenches to Gazebo, and which of them the installation allows."""
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.gazebo.installed import has_binding, has_module, plugin_folders
+from marine_sim_ros.gazebo.system.marine_sim_bindings import binding_name
 
 __all__ = [
     'COMPILED',
     'DELIVERIES',
     'IN_SERVER',
     'STOCK',
-    'chosen_delivery',
+    'bridge_program',
+    'choose_delivery',
+    'has_binding',
+    'has_module',
     'missing_for_in_server',
+    'plugin_folders',
 ]
+
+
+# Where a machine has the parts of Gazebo and of ros_gz_bridge.
+
+
+def _paths(variable: str) -> list[Path]:
+    return [Path(p) for p in os.environ.get(variable, '').split(os.pathsep) if p]
+
+
+def _prefixes() -> Iterator[Path]:
+    """Yield where gz-sim may be installed."""
+    yield Path('/usr')
+    if program := shutil.which('gz'):
+        yield Path(program).resolve().parent.parent
+    for prefix in _paths('AMENT_PREFIX_PATH'):
+        yield prefix / 'opt' / 'gz_sim_vendor'
+
+
+def plugin_folders() -> list[Path]:
+    """Return where gz-sim, of any release, may have its systems."""
+    patterns = ('lib/gz-sim*/plugins', 'lib/*/gz-sim*/plugins')
+    found = [folder for prefix in _prefixes() for p in patterns for folder in prefix.glob(p)]
+    return [*_paths('GZ_SIM_SYSTEM_PLUGIN_PATH'), *found]
+
+
+def has_binding(stem: str) -> bool:
+    """Return whether a Python module of Gazebo is installed, named without its number."""
+    try:
+        return bool(binding_name(stem))
+    except ImportError:
+        return False
+
+
+def has_module(name: str) -> bool:
+    """Return whether a Python module can be imported."""
+    try:
+        return find_spec(name) is not None
+    except ImportError:
+        return False
+
+
+def bridge_program() -> Path | None:
+    """Return ros_gz_bridge's program in the workspaces that are sourced, or None."""
+    for prefix in _paths('AMENT_PREFIX_PATH'):
+        path = prefix / 'lib' / 'ros_gz_bridge' / 'parameter_bridge'
+        if path.is_file():
+            return path
+    return None
+
+
+# The ways a wrench gets to Gazebo, and which of them a machine can go.
 
 IN_SERVER, STOCK, COMPILED = 'in_server', 'stock', 'compiled'
 DELIVERIES = ('auto', IN_SERVER, STOCK, COMPILED)
@@ -32,7 +93,7 @@ def missing_for_in_server() -> list[str]:
     return missing + [f'the Python module {m}' for m in _MODULES if not has_binding(m)]
 
 
-def chosen_delivery(asked: str) -> tuple[str, str]:
+def choose_delivery(asked: str) -> tuple[str, str]:
     """Return ``in_server``, ``stock`` or ``compiled``, and why, in words for the user.
 
     Args:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Numbers with names in one message of gz-transport, gz.msgs.Bytes, and back.
+"""Named arrays in one gz.msgs.Bytes message, written and read.
 
 ``data`` of the message is a row of little-endian doubles; ``data`` of its header has one entry,
 ``marine_sim``, a JSON text: ``numbers``, a list of name and shape in the order of the row, and
@@ -20,9 +20,9 @@ import numpy as np
 
 from marine_sim_ros.core.errors import MarineSimError
 
-__all__ = ['KIND', 'NumberReader', 'NumberWriter', 'named', 'rebuilt']
+__all__ = ['MESSAGE_TYPE', 'NumberReader', 'NumberWriter', 'named_arrays', 'rebuild_tree']
 
-KIND = 'gz.msgs.Bytes'
+MESSAGE_TYPE = 'gz.msgs.Bytes'
 _KEY = b'marine_sim'
 _BYTES = 2
 """Protobuf's wire type of what has a length; all fields here have one."""
@@ -114,7 +114,7 @@ class NumberReader:
                 self._take_names(raw)
             except (ValueError, KeyError, TypeError) as error:
                 raise MarineSimError(
-                    f'a message that is no {KIND} with the names of its numbers '
+                    f'a message that is no {MESSAGE_TYPE} with the names of its numbers '
                     f'({type(error).__name__}: {error}); is one of another version there?'
                 ) from None
         row = np.frombuffer(raw, '<f8', self._size, len(self._prefix))
@@ -135,7 +135,7 @@ class NumberReader:
         self.more = told
 
 
-def named(tree: Any, prefix: str = '') -> dict[str, np.ndarray]:
+def named_arrays(tree: Any, prefix: str = '') -> dict[str, np.ndarray]:
     """Return the arrays of tuples with names and of dictionaries, by names such as ``a.b``.
 
     What is None has no name; keys of dictionaries come in their order, as in a tree of JAX.
@@ -150,18 +150,18 @@ def named(tree: Any, prefix: str = '') -> dict[str, np.ndarray]:
         return {prefix: np.asarray(tree, float)}
     found: dict[str, np.ndarray] = {}
     for name, member in members:
-        found |= named(member, f'{prefix}.{name}' if prefix else name)
+        found |= named_arrays(member, f'{prefix}.{name}' if prefix else name)
     return found
 
 
-def rebuilt(like: Any, numbers: Mapping[str, np.ndarray], prefix: str) -> Any:
-    """Return a tree of the same tuples and dictionaries with the arrays of :func:`named`.
+def rebuild_tree(like: Any, numbers: Mapping[str, np.ndarray], prefix: str) -> Any:
+    """Return a tree of the same tuples and dictionaries with the arrays of :func:`named_arrays`.
 
     What has no numbers is None, also where the other tree has some.
     """
     if isinstance(like, dict):
-        return {key: rebuilt(like[key], numbers, f'{prefix}.{key}') for key in like}
+        return {key: rebuild_tree(like[key], numbers, f'{prefix}.{key}') for key in like}
     if hasattr(like, '_fields'):
         members = zip(like._fields, like, strict=True)
-        return type(like)(*(rebuilt(x, numbers, f'{prefix}.{name}') for name, x in members))
+        return type(like)(*(rebuild_tree(x, numbers, f'{prefix}.{name}') for name, x in members))
     return numbers.get(prefix)

@@ -1,40 +1,313 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The files of a run in Gazebo: its world with the vehicle, and what ros_gz_bridge reads."""
+"""Files of a run in Gazebo: world with vehicle and systems, and ros_gz_bridge's configuration."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.files import expand_home
+from marine_sim_ros.core.errors import ModelError, ParameterError
+from marine_sim_ros.core.files import expand_home, resource_folder
 from marine_sim_ros.core.spatial import quaternion_from_rpy
-from marine_sim_ros.core.stamps import step_nanoseconds
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import NANOSECONDS, State, step_nanoseconds
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.gazebo.bridge_file import bridge_text
-from marine_sim_ros.gazebo.delivery import COMPILED
-from marine_sim_ros.gazebo.world import GazeboWorld, absolute_uris, run_world
+from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER, STOCK
+from marine_sim_ros.model import xml
+from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.library import vehicle_of, vehicle_path
+from marine_sim_ros.model.xml import Element
+from marine_sim_ros.sdf.elements import GZ, add_element, add_pose, to_text
 from marine_sim_ros.sdf.model import sdf_model
-from marine_sim_ros.sdf.poses import Pose
 from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
-__all__ = ['bridge_parameters', 'start_of', 'write_run']
+__all__ = [
+    'GazeboWorld',
+    'PROBE',
+    'SYSTEM_FOLDER',
+    'absolute_uris',
+    'bridge_command',
+    'bridge_parameters',
+    'bridge_text',
+    'control_service',
+    'run_world',
+    'start_state',
+    'write_run',
+]
 
-START = {'initial_position': [0.0, 0.0, -0.5], 'initial_rpy': [0.0, 0.0, 0.0]}
+
+# ros_gz_bridge: its command line, and config/gazebo/<delivery>.yaml with names filled in.
+
+
+def bridge_text(delivery: str, *, namespace: str, model: str, world: str) -> str:
+    """Return the YAML text that ros_gz_bridge is to read.
+
+    Args:
+        delivery: ``in_server`` or ``stock``.
+        namespace: namespace of the vehicle's topics in ROS, such as ``/bluerov2``.
+        model: name of the vehicle in Gazebo.
+        world: name of the world.
+
+    Raises:
+        ParameterError: the file cannot be read.
+    """
+    path = resource_folder('config') / 'gazebo' / f'{delivery}.yaml'
+    try:
+        template = Template(path.read_text(encoding='utf-8'))
+    except OSError as error:
+        raise ParameterError(f'{path}: cannot be read: {error.strerror}') from None
+    return template.substitute(namespace=namespace, model=model, world=world)
+
+
+def control_service(world: str) -> str:
+    """Return the argument with which ros_gz_bridge offers a world's control service.
+
+    Its configuration file knows topics only.
+    """
+    return f'/world/{world}/control@ros_gz_interfaces/srv/ControlWorld'
+
+
+def bridge_command(program: Path, world: str, file: Path) -> list[str]:
+    """Return the command line that bridges what a file names, and a world's control service."""
+    return [str(program), control_service(world), '--ros-args', '-p', f'config_file:={file}']
+
+
+# A world and a vehicle put together for a run: step, systems, and the lockstep system.
+
+SYSTEM_FOLDER = Path(__file__).resolve().parent / 'system'
+"""Entry of GZ_SIM_SYSTEM_PLUGIN_PATH by which the server finds the lockstep system."""
+_LOCKSTEP_SYSTEMS = {IN_SERVER: 'marine_sim_lockstep', COMPILED: 'marine_sim_compiled'}
+PROBE = 'marine_sim_probe'
+"""Name of the sensor at the link's origin by which the lockstep system reads the state."""
+_NEEDED = {
+    'Physics': 'gz-sim-physics-system',
+    'UserCommands': 'gz-sim-user-commands-system',
+    'SceneBroadcaster': 'gz-sim-scene-broadcaster-system',
+}
+_APPLY = {'ApplyLinkWrench': 'gz-sim-apply-link-wrench-system'}
+_MIN_STEP = 1000
+"""ns; gz-sim's Python bindings tell time in whole µs."""
+
+
+@dataclass(frozen=True)
+class GazeboWorld:
+    """What a run gives to ``gz sim``.
+
+    Attributes:
+        text: text of the SDF file.
+        name: name of the world.
+        model: name of the vehicle in it.
+        link: name of its link that takes the wrench.
+        physics_step: ns.
+        warnings: changes made to the world.
+    """
+
+    text: str
+    name: str
+    model: str
+    link: str
+    physics_step: int
+    warnings: tuple[str, ...] = ()
+
+
+def absolute_uris(text: str, path: Path) -> str:
+    """Return the text of an SDF file in which names of files beside it are absolute."""
+    root = xml.parse(text, str(path))
+    for element in root.iter('uri'):
+        name = (element.text or '').strip()
+        if name and '://' not in name and (path.parent / name).exists():
+            element.text = (path.parent / name).resolve().as_uri()
+    return to_text(root)
+
+
+def run_world(
+    world: str,
+    model: str,
+    *,
+    source: str,
+    pose: Pose,
+    step: int,
+    gravity: float,
+    delivery: str,
+    lockstep: bool = True,
+    real_time_factor: float = 1.0,
+    run: Path | None = None,
+) -> GazeboWorld:
+    """Return a world with a vehicle in it, ready for a run.
+
+    Args:
+        world: text of an SDF file with one <world>.
+        model: text of an SDF file with the vehicle.
+        source: source of the world, for messages.
+        pose: initial pose of the vehicle.
+        step: control period, ns: from one wrench to the next.
+        gravity: gravity of the environment of the forces, m/s².
+        delivery: ``in_server``, ``stock`` or ``compiled``.
+        lockstep: whether a step waits for its wrench, or for its commands.
+        real_time_factor: real-time factor of Gazebo where it does not wait; 0: unlimited.
+        run: file with the options of the run, which the system of ``compiled`` reads.
+
+    Raises:
+        ModelError: no <world>, a vehicle of that name in it already, or a physics step that does
+            not fit the control period.
+    """
+    root = xml.parse(world, source)
+    found = root.findall('world')
+    if root.tag != 'sdf' or len(found) != 1:
+        raise ModelError(f'{source}: {len(found)} <world> in <{root.tag}>; expected one in <sdf>')
+    vehicle = xml.parse(model, 'the vehicle').find('model')
+    assert vehicle is not None
+    name, label = found[0].get('name', 'default'), vehicle.get('name', '')
+    if any(m.get('name') == label for m in found[0].findall('model')):
+        raise ModelError(f'{source}: has a model {label!r} already; expected a world without it')
+    warnings: list[str] = []
+    _set_gravity(found[0], gravity, warnings)
+    physics = _physics(found[0])
+    own = _physics_step(physics, step, source, delivery if lockstep else IN_SERVER, warnings)
+    _set_text(physics, 'real_time_factor', 0 if lockstep else real_time_factor)
+    _add_systems(found[0], {**_NEEDED, **(_APPLY if delivery == STOCK else {})})
+    for element in vehicle.findall('pose'):
+        vehicle.remove(element)
+    add_pose(vehicle, pose)
+    link = vehicle.get('canonical_link', 'base_link')
+    if delivery in _LOCKSTEP_SYSTEMS:
+        seat = _add_lockstep_system(
+            found[0], _LOCKSTEP_SYSTEMS[delivery], label, link, step, lockstep=lockstep
+        )
+        _add_probe(vehicle, link)
+        if run is not None:
+            add_element(seat, 'run', str(run))
+            add_element(seat, 'physics_step', str(own))
+    else:
+        _add_pose_publisher(vehicle, label, 0.0 if lockstep else NANOSECONDS / step)
+    found[0].append(vehicle)
+    return GazeboWorld(to_text(root), name, label, link, own, tuple(warnings))
+
+
+def _set_text(parent: Element, tag: str, value: float) -> None:
+    for old in parent.findall(tag):
+        parent.remove(old)
+    add_element(parent, tag, value)
+
+
+def _set_gravity(world: Element, gravity: float, warnings: list[str]) -> None:
+    """Let both halves of the simulation have one gravity; else a neutral vehicle would drift."""
+    given = world.find('gravity')
+    wanted = [0.0, 0.0, -gravity]
+    if given is not None:
+        words = (given.text or '').split()
+        if len(words) == 3 and np.allclose([float(w) for w in words], wanted, atol=1e-9):
+            return
+        warnings.append(
+            f'<gravity> is {" ".join(words)} in the world and {gravity:g} m/s² in the '
+            'environment; the latter holds'
+        )
+        world.remove(given)
+    add_element(world, 'gravity', wanted)
+
+
+def _physics(world: Element) -> Element:
+    physics = world.find('physics')
+    if physics is None:
+        physics = add_element(world, 'physics', name='lockstep', type='dart')
+    if world.find(f'{{{GZ}}}policies') is None:
+        policies = add_element(world, f'{{{GZ}}}policies')
+        add_element(policies, 'parallel_postupdates', False)
+    return physics
+
+
+def _physics_step(
+    physics: Element, step: int, source: str, delivery: str, warnings: list[str]
+) -> int:
+    """Return the physics step in ns; it stays the world's where the period is a multiple of it."""
+    given = physics.findtext('max_step_size')
+    own = step if given is None else round(float(given) * NANOSECONDS)
+    if delivery == STOCK and own != step:
+        warnings.append(
+            f'<max_step_size> is {own * 1e-9:g} s; a wrench that acts for one step needs '
+            f'{step * 1e-9:g} s, the control period'
+        )
+        own = step
+    if own <= 0 or step % own or own % _MIN_STEP:
+        raise ModelError(
+            f'{source}: <max_step_size> is {given} s; expected whole µs, of which the control '
+            f'period, {step * 1e-9:g} s, is a multiple'
+        )
+    _set_text(physics, 'max_step_size', own / NANOSECONDS)
+    return own
+
+
+def _add_systems(world: Element, systems: dict[str, str]) -> None:
+    """Add what is missing; gz-sim brings its default systems only to a world without any."""
+    present = {(p.get('name') or '').split('::')[-1] for p in world.findall('plugin')}
+    for system, library in systems.items():
+        if system not in present:
+            add_element(world, 'plugin', filename=library, name=f'gz::sim::systems::{system}')
+
+
+def _add_lockstep_system(
+    world: Element, module: str, model: str, link: str, step: int, *, lockstep: bool
+) -> Element:
+    plugin = add_element(
+        world,
+        'plugin',
+        filename='gz-sim-python-system-loader-system',
+        name='gz::sim::systems::PythonSystemLoader',
+    )
+    add_element(plugin, 'module_name', module)
+    add_element(plugin, 'model', model)
+    add_element(plugin, 'link', link)
+    add_element(plugin, 'probe', PROBE)
+    add_element(plugin, 'period', str(step))
+    add_element(plugin, 'lockstep', lockstep)
+    return plugin
+
+
+def _add_probe(vehicle: Element, link: str) -> None:
+    """Add a sensor that senses nothing, at the link's origin.
+
+    gz-physics reports a link's state only when it has moved by 1e-6 m or turned as much, so that a
+    vehicle at its turning point has the velocity of the tick before; what hangs on a link, such
+    as a sensor, is reported at every step.
+    """
+    for element in vehicle.findall('link'):
+        if element.get('name') == link:
+            probe = add_element(element, 'sensor', name=PROBE, type='custom')
+            probe.set(f'{{{GZ}}}type', _LOCKSTEP_SYSTEMS[IN_SERVER])
+
+
+def _add_pose_publisher(vehicle: Element, model: str, frequency: float) -> None:
+    """Add the publisher of the pose; OdometryPublisher omits the first pose and smooths."""
+    plugin = add_element(
+        vehicle,
+        'plugin',
+        filename='gz-sim-pose-publisher-system',
+        name='gz::sim::systems::PosePublisher',
+    )
+    add_element(plugin, 'topic', f'/model/{model}/pose')
+    add_element(plugin, 'publish_link_pose', False)
+    add_element(plugin, 'publish_nested_model_pose', True)
+    add_element(plugin, 'publish_model_pose', True)
+    if frequency:
+        add_element(plugin, 'update_frequency', frequency)
+
+
+# The files of a run in Gazebo: its world with the vehicle, and what ros_gz_bridge reads.
+
+DEFAULT_START = {'initial_position': [0.0, 0.0, -0.5], 'initial_rpy': [0.0, 0.0, 0.0]}
 """Where gazebo_bridge takes a vehicle to begin that nobody placed."""
 
 
-def start_of(options: RunOptions) -> State:
+def start_state(options: RunOptions) -> State:
     """Return the state in which the vehicle of a run begins, at rest."""
-    start = {**START, **describe(options)[-1].parameters}
+    start = {**DEFAULT_START, **describe(options)[-1].parameters}
     turn = quaternion_from_rpy(*start['initial_rpy'])
     return State(np.array(start['initial_position'], float), turn, np.zeros(6))
 
@@ -72,7 +345,7 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
     model = sdf_model(vehicle, source=str(path), base=path.parent, meshes='copy', fixed=True)
     model.meshes.copy_to(folder)
     text, source = _world_text(options, world, folder)
-    place = start_of(options)
+    place = start_state(options)
     run = folder / 'run.json' if delivery == COMPILED else None
     if run is not None:
         run.write_text(options.to_json(), encoding='utf-8')

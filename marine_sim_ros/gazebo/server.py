@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A ``gz sim`` server without a window, heard and answered over gz-transport, without ROS."""
+"""Headless ``gz sim`` server as a child process, and its topics without ROS."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.child_process import end_child
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.core.processes import end_child
+from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
+from marine_sim_ros.gazebo.run_files import SYSTEM_FOLDER
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
-from marine_sim_ros.gazebo.world import SEAT_FOLDER
 
 __all__ = [
     'GRACE',
+    'ServerConnection',
     'WORKING_FOLDER',
-    'Correspondent',
     'server_command',
     'server_paths',
     'start_server',
@@ -49,7 +48,7 @@ def server_paths(*, compiled: bool = False) -> dict[str, str]:
     The compiled one imports this package and JAX, which a virtual environment may have that the
     server's Python knows nothing of.
     """
-    folders = {'GZ_SIM_SYSTEM_PLUGIN_PATH': [str(SEAT_FOLDER)]}
+    folders = {'GZ_SIM_SYSTEM_PLUGIN_PATH': [str(SYSTEM_FOLDER)]}
     if compiled:
         folders['PYTHONPATH'] = _package_folders()
     return {
@@ -85,7 +84,7 @@ def stop_server(server: subprocess.Popen[bytes]) -> int:
     return end_child(server, GRACE, ask=signal.SIGINT)
 
 
-class Correspondent:
+class ServerConnection:
     """Receives the states of the lockstep system, and sends their wrenches.
 
     The lockstep system repeats a state whose wrench was lost, as happens before the two have

@@ -17,20 +17,20 @@ gymnasium = require('gymnasium', 'marine_sim_ros.gym')
 
 from marine_sim_ros.gym.tasks import TASKS  # noqa: E402
 
-__all__ = ['ENVIRONMENTS', 'register']
+__all__ = ['GYM_ENVIRONMENTS', 'register']
 
-ENVIRONMENTS = {f'marine_sim_ros/{name}-v0': name for name in TASKS}
+GYM_ENVIRONMENTS = {f'marine_sim_ros/{name}-v0': name for name in TASKS}
 """Name that Gymnasium knows -> task."""
 
 
 def register() -> None:
     """Tell Gymnasium the environments; those that it knows already are left alone."""
-    for identifier, task in ENVIRONMENTS.items():
+    for identifier, task in GYM_ENVIRONMENTS.items():
         if identifier not in gymnasium.registry:
             gymnasium.register(
                 id=identifier,
-                entry_point='marine_sim_ros.gym.single:OneVehicle',
-                vector_entry_point='marine_sim_ros.gym.vector:ManyVehicles',
+                entry_point='marine_sim_ros.gym.environments:OneVehicle',
+                vector_entry_point='marine_sim_ros.gym.environments:ManyVehicles',
                 kwargs={'task': task},
             )
 

@@ -1,10 +1,12 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Vehicles with a task: what a single environment and a vector of them have in common."""
+"""Episodes of vehicles with a task: compiled step, observations, sensor readings."""
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -14,32 +16,160 @@ import numpy as np
 from marine_sim_ros.core.arrays import namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_of_angles
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State
-from marine_sim_ros.engine.stepper import Forces, Motion, states_of
+from marine_sim_ros.core.state import NANOSECONDS, State
+from marine_sim_ros.engine.stepper import LastForces, VehicleMotion, states_in_memory
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.gym.sensing import Sensing
 from marine_sim_ros.gym.tasks import TASKS, Episode, Task, next_goals
 from marine_sim_ros.model.library import load_vehicle
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
-from marine_sim_ros.sensors import Readings
+from marine_sim_ros.sensors import SENSORS, Readings, SensorInputs
+from marine_sim_ros.sensors.partners import check_partners
+from marine_sim_ros.sensors.series import ideal_readings
 
-__all__ = ['Episodes', 'Stepped']
+__all__ = ['Episodes', 'Sensing', 'StepResult']
 
-SPAN = 400.0
+
+# What sensors tell a policy: each sensor's newest reading, which holds until the next one.
+
+
+class _SensorHistory:
+    """A sensor of N vehicles: its reading now, and those on their way."""
+
+    def __init__(self, sensor: Sensor, period: int, readings: Readings) -> None:
+        self.sensor = sensor
+        self.shapes = {name: np.shape(value)[1:] for name, value in readings.items()}
+        late = math.ceil(sensor.latency / period)
+        rows = np.zeros_like(_flatten_readings(readings))
+        self.line = deque([rows] * (late + 1), maxlen=late + 1)
+
+    def told(self) -> Readings:
+        """Return the quantities (N, ...) of the reading that has come by now."""
+        ends = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
+        parts = np.split(self.line[0], ends[:-1], axis=1)
+        named = zip(self.shapes.items(), parts, strict=True)
+        return {name: part.reshape(len(part), *shape) for (name, shape), part in named}
+
+
+class Sensing:
+    """The sensors of N vehicles with a stamp each.
+
+    Attributes:
+        size: numbers that the sensors of a vehicle tell, in the order of its sensors.
+    """
+
+    def __init__(
+        self, vehicle: Vehicle, count: int, period: float, environment: Environment
+    ) -> None:
+        """Begin with readings of 0.
+
+        Args:
+            vehicle: whose sensors.
+            count: N.
+            period: s between observations.
+            environment: what the sensors see; not the current of an episode.
+
+        Raises:
+            ParameterError: the vehicle has no sensors.
+        """
+        if not vehicle.sensors:
+            raise ParameterError(f'{vehicle.name} has no sensors; expected observe: state')
+        check_partners(vehicle.sensors, '', {})
+        self._environment = environment
+        self._period = round(period * NANOSECONDS)
+        self._seeds, self._began = np.zeros((2, count), np.int64)
+        self._none = LastForces(np.zeros((count, 6)), np.zeros((count, len(vehicle.thrusters))))
+        turned = np.tile([0.0, 0.0, 0.0, 1.0], (count, 1))
+        still = State(np.zeros((count, 3)), turned, np.zeros((count, 6)))
+        stamps = np.zeros(count, np.int64)
+        self._sensors = [
+            _SensorHistory(s, self._period, self._read(s, still, self._none, stamps))
+            for s in vehicle.sensors
+        ]
+        self.size = sum(held.line[0].shape[1] for held in self._sensors)
+
+    def begin(
+        self, rows: np.ndarray, state: State, stamps: np.ndarray, seeds: Sequence[int]
+    ) -> None:
+        """Begin the episodes of some vehicles (indices) at rest, at stamps (N,) in ns.
+
+        The noise of each, its constant bias and drift included, is that of its episode's seed.
+        """
+        self._seeds[rows] = seeds
+        self._began[rows] = stamps[rows]
+        for held in self._sensors:
+            values = _flatten_readings(self._read(held.sensor, state, self._none, stamps))
+            values = np.where(np.isnan(values), 0.0, values)
+            held.line = deque(
+                (_with_rows(old, rows, values) for old in held.line), maxlen=held.line.maxlen
+            )
+
+    def step(self, state: State, forces: LastForces, stamps: np.ndarray) -> None:
+        """Let a period pass, at whose end the vehicles are there, at stamps (N,) in ns."""
+        before = stamps - self._period
+        for held in self._sensors:
+            sensor, last = held.sensor, held.line[-1]
+            readings = self._read(sensor, state, forces, stamps)
+            first = np.reshape(next(iter(readings.values())), (len(last), -1))
+            new = ~np.isnan(first).any(axis=1)  # only the first quantity tells
+            if sensor.period:
+                new &= stamps // sensor.period != before // sensor.period
+            values = _flatten_readings(readings)
+            held.line.append(np.where(new[:, None] & ~np.isnan(values), values, last))
+
+    def observed(self) -> np.ndarray:
+        """Return what the sensors have told by now (N, size); a range without an echo is 0."""
+        told = np.concatenate([held.line[0] for held in self._sensors], axis=1)
+        return np.where(np.isfinite(told), told, 0.0)
+
+    def readings(self) -> dict[str, Readings]:
+        """Return the quantities (N, ...) by sensor that have come by now; ±∞ without an echo."""
+        return {held.sensor.name: held.told() for held in self._sensors}
+
+    def _read(
+        self, sensor: Sensor, state: State, forces: LastForces, stamps: np.ndarray
+    ) -> Readings:
+        """Return a sensor's readings (N, ...)."""
+        unknown = np.full(len(stamps), np.nan)
+        supply = np.stack([forces.power.sum(axis=1), unknown, unknown], axis=1)
+        inputs = SensorInputs(stamps / NANOSECONDS, forces.acceleration, supply)
+        ideal = ideal_readings(sensor, self._environment, stamps, state, inputs, at_once=True)
+        disturb = SENSORS[sensor.kind].disturb
+        since = (stamps - self._began).tolist()  # a random walk begins with its episode
+        each = [
+            disturb(sensor, {name: value[i] for name, value in ideal.items()}, at, seed, ())
+            for i, (at, seed) in enumerate(zip(since, self._seeds.tolist(), strict=True))
+        ]
+        return {name: np.stack([one[name] for one in each]) for name in each[0]}
+
+
+def _flatten_readings(readings: Readings) -> np.ndarray:
+    """Return readings (N, k), all quantities one after the other."""
+    parts = [np.reshape(value, (len(value), -1)) for value in readings.values()]
+    return np.concatenate(parts, axis=1)
+
+
+def _with_rows(values: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.ndarray:
+    result = values.copy()
+    result[rows] = new[rows]
+    return result
+
+
+# Vehicles with a task: what a single environment and a vector of them have in common.
+
+PULSE_WIDTH_SPAN = 400.0
 """µs from neutral to full."""
 PERIOD, TICK, HULL_TICK = 0.1, 0.01, 0.005
 """s of a step, and of a tick; hulls need a shorter one."""
-OBSERVED = ('state', 'sensors')
+OBSERVATIONS = ('state', 'sensors')
 LATEST = 10**6
 """s; episodes begin at a time before it, so that each has noise, and a sea, of its own."""
-BEGINNING = 16
+MAX_STARTS = 16
 """Vehicles whose episodes begin at a time."""
 
 
-class Stepped(NamedTuple):
+class StepResult(NamedTuple):
     """What comes of a step: observation (N, m), reward (N,), and whether it ended, either way."""
 
     observation: np.ndarray
@@ -84,8 +214,10 @@ class Episodes:
             MarineSimError: no such task, vehicle or environment, or a task that is not possible
                 in the environment.
         """
-        if observe not in OBSERVED:
-            raise ParameterError(f'observe is {observe!r}; expected one of: {", ".join(OBSERVED)}')
+        if observe not in OBSERVATIONS:
+            raise ParameterError(
+                f'observe is {observe!r}; expected one of: {", ".join(OBSERVATIONS)}'
+            )
         if task not in TASKS:
             raise ParameterError(f'task is {task!r}; expected one of: {", ".join(TASKS)}')
         body = load_vehicle(vehicle) if isinstance(vehicle, str) else vehicle
@@ -102,14 +234,14 @@ class Episodes:
             self._sensing = Sensing(body, size, PERIOD, around)
         tick = TICK if body.hull is None else HULL_TICK
         water = around if contact else replace(around, scene=None)
-        self._motion = Motion(body, water, ticks=round(PERIOD / tick), dt=tick)
+        self._motion = VehicleMotion(body, water, ticks=round(PERIOD / tick), dt=tick)
         goals = self.task.begin(np.random.default_rng(0))[2].goals
         self._goals = goals.shape
         self._of_episode = 3 + goals.size + 1
         widths = [self._motion.size, self._of_episode, 1, self.thrusters]
         self._step = self._motion.columns(self._traced, widths, size)
         self._begin = self._motion.columns(
-            lambda one, *start: (self._motion.begun(*start),), [3, 4, 3, 1], min(size, BEGINNING)
+            lambda one, *start: (self._motion.begun(*start),), [3, 4, 3, 1], min(size, MAX_STARTS)
         )
         self._rest: np.ndarray | None = None
         self.memory = np.zeros((self._motion.size, size))
@@ -120,7 +252,7 @@ class Episodes:
     @property
     def state(self) -> State:
         """(N, 3), (N, 4), (N, 6) of the vehicles."""
-        return states_of(self.memory)
+        return states_in_memory(self.memory)
 
     @property
     def episode(self) -> Episode:
@@ -191,7 +323,7 @@ class Episodes:
         if self._sensing is not None:
             told = self._sensing.observed()[rows]
             return np.concatenate([told, next_goals(episode)], axis=1).astype(np.float32)
-        seen = self.task.observe(states_of(self.memory[:, rows]), episode)
+        seen = self.task.observe(states_in_memory(self.memory[:, rows]), episode)
         return np.clip(seen, -self.task.limits, self.task.limits).astype(np.float32)
 
     @property
@@ -214,7 +346,7 @@ class Episodes:
         before = State(*(motion.inside(memory[a:b]) for a, b in ((0, 3), (3, 7), (7, 13))))
         given = motion.inside(xp.clip(actions, -1.0, 1.0))
         after, forces, state = motion.moved(
-            memory, PWM_NEUTRAL + SPAN * given, numbers[:3], time, one
+            memory, PWM_NEUTRAL + PULSE_WIDTH_SPAN * given, numbers[:3], time, one
         )
         judged = self.task.judge(before, state, given, episode)
         seen = motion.outside(judged.observation, batch)
@@ -229,7 +361,7 @@ class Episodes:
             told += [motion.outside(x, batch) for x in forces]
         return (after, *told)
 
-    def step(self, actions: np.ndarray) -> Stepped:
+    def step(self, actions: np.ndarray) -> StepResult:
         """Move all on by a step with actions (N, n).
 
         A vehicle whose motion is no longer finite ends its episode with a reward of 0.
@@ -247,6 +379,6 @@ class Episodes:
             terminated = terminated | np.any(away < 0, axis=0)
         observation = seen.T
         if self._sensing is not None:
-            self._sensing.step(self.state, Forces(*(x.T for x in forces)), self.stamps)
+            self._sensing.step(self.state, LastForces(*(x.T for x in forces)), self.stamps)
             observation = self.observed()
-        return Stepped(observation, told[0], terminated, self.steps >= self.task.steps)
+        return StepResult(observation, told[0], terminated, self.steps >= self.task.steps)

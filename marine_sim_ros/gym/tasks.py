@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is to be done: how an episode starts, what is seen, what is good, and when it ends.
+"""Tasks: start of an episode, observations, rewards and end.
 
 An action has a number from −1 to 1 for each thruster: 1500 + 400 a µs for a tenth of a second.
 Each episode has a steady horizontal current of its own, up to 0.3 m/s, which is not observed.
@@ -22,21 +22,21 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 
 __all__ = [
-    'TASKS',
     'Episode',
-    'Judged',
     'StationKeeping',
+    'StepJudgement',
     'SurfaceStationKeeping',
+    'TASKS',
     'Task',
     'WaypointFollowing',
     'next_goals',
 ]
 
-FASTEST = 0.3
+MAX_CURRENT = 0.3
 """m/s, of the current."""
-FASTEST_MOVE, FASTEST_TURN = 10.0, 20.0
+MAX_OBSERVED_SPEED, MAX_OBSERVED_RATE = 10.0, 20.0
 """m/s and rad/s that are observed at most."""
-EFFORT = 0.05
+EFFORT_COST = 0.05
 """Reward that all thrusters at their limits cost per step."""
 
 
@@ -54,7 +54,7 @@ class Episode(NamedTuple):
     next: Array
 
 
-class Judged(NamedTuple):
+class StepJudgement(NamedTuple):
     """What comes of a step: observation (..., m), reward, end (...), and the episode then."""
 
     observation: Array
@@ -79,12 +79,14 @@ class Task(Protocol):
     def observe(self, state: State, episode: Episode) -> Array:
         """Return observations (..., m)."""
 
-    def judge(self, before: State, after: State, actions: Array, episode: Episode) -> Judged:
+    def judge(
+        self, before: State, after: State, actions: Array, episode: Episode
+    ) -> StepJudgement:
         """Return what comes of a step with actions (..., n)."""
 
 
 def _current(rng: np.random.Generator) -> np.ndarray:
-    speed, way = rng.uniform(0.0, FASTEST), rng.uniform(-np.pi, np.pi)
+    speed, way = rng.uniform(0.0, MAX_CURRENT), rng.uniform(-np.pi, np.pi)
     return np.array([speed * np.cos(way), speed * np.sin(way), 0.0])
 
 
@@ -99,7 +101,7 @@ def next_goals(episode: Episode, later: int = 0) -> Array:
 
 def _effort(actions: Array) -> Array:
     xp = namespace(actions)
-    return EFFORT * xp.sum(actions * actions, axis=-1) / actions.shape[-1]
+    return EFFORT_COST * xp.sum(actions * actions, axis=-1) / actions.shape[-1]
 
 
 def _length(vector: Array) -> Array:
@@ -125,7 +127,7 @@ class StationKeeping:
     End: farther than 5 m from it. Cut off after 300 steps.
     """
 
-    limits = np.repeat([6.0, 1.0, 1.0, FASTEST_MOVE, FASTEST_TURN], 3)
+    limits = np.repeat([6.0, 1.0, 1.0, MAX_OBSERVED_SPEED, MAX_OBSERVED_RATE], 3)
     steps = 300
     depth, room = 5.0, 3.0
     farthest = 5.0
@@ -158,7 +160,9 @@ class StationKeeping:
         east, up = rotation[..., 0, :], rotation[..., 2, :]
         return xp.concat([away, east, up, state.velocity], axis=-1)
 
-    def judge(self, before: State, after: State, actions: Array, episode: Episode) -> Judged:
+    def judge(
+        self, before: State, after: State, actions: Array, episode: Episode
+    ) -> StepJudgement:
         """Return what comes of a step with actions (..., n)."""
         del before
         seen = self.observe(after, episode)
@@ -166,7 +170,7 @@ class StationKeeping:
         distance, level = _length(seen[..., :3]), _length(seen[..., 3:5])
         ahead = seen[..., 3] / xp.maximum(level, 1e-9 + xp.zeros_like(level))
         reward = xp.exp(-distance * distance) * (2 + ahead) / 3 - _effort(actions)
-        return Judged(seen, reward, distance > self.farthest, episode)
+        return StepJudgement(seen, reward, distance > self.farthest, episode)
 
 
 class SurfaceStationKeeping:
@@ -182,7 +186,7 @@ class SurfaceStationKeeping:
     End: farther than 15 m from it, or capsized (the z axis points down). Cut off after 600 steps.
     """
 
-    limits = np.repeat([20.0, 1.0, 1.0, FASTEST_MOVE, FASTEST_TURN], 3)
+    limits = np.repeat([20.0, 1.0, 1.0, MAX_OBSERVED_SPEED, MAX_OBSERVED_RATE], 3)
     steps = 600
     near, farthest = 2.0, 15.0
     afloat = True
@@ -211,14 +215,16 @@ class SurfaceStationKeeping:
         parts = [to_body(state.orientation, away), rotation[..., 0, :], rotation[..., 2, :]]
         return xp.concat([*parts, state.velocity], axis=-1)
 
-    def judge(self, before: State, after: State, actions: Array, episode: Episode) -> Judged:
+    def judge(
+        self, before: State, after: State, actions: Array, episode: Episode
+    ) -> StepJudgement:
         """Return what comes of a step with actions (..., n)."""
         del before
         seen = self.observe(after, episode)
         distance = _length(seen[..., :3])
         reward = namespace(seen).exp(-((distance / self.near) ** 2)) - _effort(actions)
         ended = (distance > self.farthest) | (seen[..., 8] < 0.0)
-        return Judged(seen, reward, ended, episode)
+        return StepJudgement(seen, reward, ended, episode)
 
 
 class WaypointFollowing:
@@ -235,7 +241,7 @@ class WaypointFollowing:
     steps.
     """
 
-    limits = np.repeat([12.0, 20.0, 1.0, FASTEST_MOVE, FASTEST_TURN], 3)
+    limits = np.repeat([12.0, 20.0, 1.0, MAX_OBSERVED_SPEED, MAX_OBSERVED_RATE], 3)
     steps = 600
     count = 5
     near = 0.5
@@ -275,7 +281,9 @@ class WaypointFollowing:
         up = rotation_matrix(state.orientation)[..., 2, :]
         return xp.concat([*away, up, state.velocity], axis=-1)
 
-    def judge(self, before: State, after: State, actions: Array, episode: Episode) -> Judged:
+    def judge(
+        self, before: State, after: State, actions: Array, episode: Episode
+    ) -> StepJudgement:
         """Return what comes of a step with actions (..., n)."""
         goal = next_goals(episode)
         xp = namespace(goal)
@@ -286,7 +294,7 @@ class WaypointFollowing:
         done = following >= self.count
         following = xp.minimum(following, (self.count - 1) * xp.ones_like(following))
         then = episode._replace(next=following)
-        return Judged(
+        return StepJudgement(
             self.observe(after, then),
             nearer + passed - _effort(actions),
             done | (distance > self.farthest),

@@ -1,29 +1,48 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finds the coefficients with which a simulated vehicle moves as the recorded one did."""
+"""Fit of added mass, drag, rotor lag and volume to a run, and its URDF elements."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from lxml import etree
 
-from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.identification.confidence import DOUBTFUL, NORMAL_95, covariance, reasons
-from marine_sim_ros.identification.kept import kept_terms, omitted_terms
-from marine_sim_ros.identification.parameters import Parameter, ParameterSet
+from marine_sim_ros.identification.parameters import (
+    DOUBTFUL,
+    NORMAL_95,
+    PARAMETER_KINDS,
+    HydrodynamicParameter,
+    ParameterSet,
+    covariance,
+    unobservable_reasons,
+)
 from marine_sim_ros.identification.samples import Samples
-from marine_sim_ros.identification.shooting import Shooting, stretches
-from marine_sim_ros.identification.weak_form import first_guess
+from marine_sim_ros.identification.shooting import Shooting, first_guess, stretch_starts
+from marine_sim_ros.identification.thrust import kept_terms, omitted_terms
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.xml import Element, parse
 
-__all__ = ['LENGTH', 'Estimate', 'Identification', 'identify']
+__all__ = [
+    'Estimate',
+    'Identification',
+    'LENGTH',
+    'fitted_tags',
+    'fitted_urdf',
+    'identify_vehicle',
+]
+
+
+# Finds the coefficients with which a simulated vehicle moves as the recorded one did.
 
 LENGTH = 4.0
 """Of a stretch, s."""
@@ -50,7 +69,7 @@ class Estimate:
         reason: reason why it is not observable; empty where it is.
     """
 
-    parameter: Parameter
+    parameter: HydrodynamicParameter
     value: float
     half: float
     reason: str
@@ -103,8 +122,8 @@ class Identification:
 
     @property
     def explained(self) -> np.ndarray:
-        """(6,) see :func:`_explained`."""
-        return _explained(self.measured, self.fitted, self.noise)
+        """(6,) see :func:`_explained_variance`."""
+        return _explained_variance(self.measured, self.fitted, self.noise)
 
     @property
     def doubts(self) -> list[str]:
@@ -127,7 +146,7 @@ class Identification:
             f'{axis}: only {100 * share:.0f} % of the motion are explained; expected masses, '
             'thrust, current and water of the run, nothing else that pushed, and a --stretch '
             'that is shorter where the vehicle tumbles'
-            for axis, share in zip(AXES, self.explained.tolist(), strict=True)
+            for axis, share in zip(BODY_AXES, self.explained.tolist(), strict=True)
             if share < DOUBTFUL
         ]
 
@@ -153,13 +172,13 @@ class Identification:
                     'noise': float(self.noise[i]),
                     'explained': None if math.isnan(explained[i]) else explained[i],
                 }
-                for i, axis in enumerate(AXES)
+                for i, axis in enumerate(BODY_AXES)
             },
             'doubts': self.doubts,
         }
 
 
-def _explained(measured: np.ndarray, fitted: np.ndarray, noise: np.ndarray) -> np.ndarray:
+def _explained_variance(measured: np.ndarray, fitted: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """Return the share (6,) of each axis's variance that a fit explains; NaN where it is still.
 
     The variance is that within stretches, (s, l + 1, 6): each has an initial velocity of its own,
@@ -170,16 +189,16 @@ def _explained(measured: np.ndarray, fitted: np.ndarray, noise: np.ndarray) -> n
     return 1 - error / np.where(spread < _STILL * noise, np.nan, spread) ** 2
 
 
-def _silent(share: float) -> None:
+def _ignore_progress(share: float) -> None:
     del share
 
 
-def identify(
+def identify_vehicle(
     vehicle: Vehicle,
     samples: Samples,
     *,
     length: float = LENGTH,
-    progress: Callable[[float], None] = _silent,
+    progress: Callable[[float], None] = _ignore_progress,
 ) -> Identification:
     """Fit added mass, drag, rotor lag and volume to a run.
 
@@ -199,7 +218,7 @@ def identify(
     Raises:
         ParameterError: a run that is too short or has too many holes.
     """
-    starts = stretches(samples, length)
+    starts = stretch_starts(samples, length)
     if len(starts) < _FEWEST:
         raise ParameterError(
             f'the run has {len(starts)} stretches of {length:g} s with odometry and thrust '
@@ -213,7 +232,7 @@ def identify(
     theta = first_guess(parameters, samples)
     prior = _Prior(parameters)
     for fit in range(_ROUNDS):
-        theta = _solve(shooting, prior, theta, _share(progress, fit))
+        theta = _solve(shooting, prior, theta, _fit_progress(progress, fit))
         if fit < _ROUNDS - 1:
             shooting.weigh(shooting.residuals(theta))
     jacobian = shooting.jacobian(theta)
@@ -221,8 +240,8 @@ def identify(
     found = covariance(jacobian, residuals, len(starts), prior.weight**2)
     measured = shooting.measured
     fitted = shooting.simulated(theta)
-    explained = _explained(measured, fitted, samples.noise)
-    told = reasons(
+    explained = _explained_variance(measured, fitted, samples.noise)
+    told = unobservable_reasons(
         parameters, theta, found, measured, samples.noise, explained, samples.kept.damping
     )
     half = NORMAL_95 * np.sqrt(np.diag(found))
@@ -241,7 +260,7 @@ def identify(
     )
 
 
-def _share(progress: Callable[[float], None], fit: int) -> Callable[[int], None]:
+def _fit_progress(progress: Callable[[float], None], fit: int) -> Callable[[int], None]:
     """Return a function that estimates the progress of a fit from its number of evaluations."""
 
     def tell(evaluations: int) -> None:
@@ -293,3 +312,86 @@ def _solve(
         )
         .x
     )
+
+
+# Puts what was found into a description, in the elements that the URDF reader takes.
+
+
+def fitted_urdf(vehicle: Vehicle, found: Identification) -> str:
+    """Return the vehicle's URDF, xacro expanded, with the values that were found.
+
+    Parameters that are not observable in the run keep their values.
+
+    Raises:
+        ParameterError: a description whose drag is that of an Orca3 plugin.
+    """
+    root = parse(vehicle.urdf, vehicle.name)
+    if any('libOrcaDrag' in p.get('filename', '') for p in root.iter('plugin')):
+        raise ParameterError(
+            f'{vehicle.name}: its drag is that of an Orca3 plugin; '
+            'expected <hydrodynamics>, where the values that were found can stand'
+        )
+    if found.kept:
+        root.insert(0, etree.Comment(f' identify kept as described: {", ".join(found.kept)} '))
+    _put_hydrodynamics(root, vehicle, found)
+    for lag in _observable_estimates(found, 'time_constant'):
+        for thruster in root.findall('thrusters/thruster'):
+            _put(thruster, 'time_constant', lag.texts()[0])
+    floats = root.findall('buoyancy')
+    if len(floats) == 1:
+        for volume in _observable_estimates(found, 'volume'):
+            _put(floats[0], 'volume', volume.texts()[0])
+    return etree.tostring(root, encoding='unicode') + '\n'
+
+
+def fitted_tags(vehicle: Vehicle, found: Identification) -> str:
+    """Return the elements that hold the values, to be put into a description by hand."""
+    robot = etree.Element('robot')
+    old = parse(vehicle.urdf, vehicle.name).find('hydrodynamics')
+    if old is not None:
+        robot.append(deepcopy(old))
+    _put_hydrodynamics(robot, vehicle, found)
+    element = robot.find('hydrodynamics')
+    assert element is not None
+    etree.indent(element)
+    element.tail = None
+    lines = [etree.tostring(element, encoding='unicode')]
+    for lag in _observable_estimates(found, 'time_constant'):
+        lines.append(f'<time_constant>{lag.texts()[0]}</time_constant>   in each <thruster>')
+    for volume in _observable_estimates(found, 'volume'):
+        lines.append(f'<volume>{volume.texts()[0]}</volume>   in <buoyancy>')
+    return '\n'.join(lines)
+
+
+def _put_hydrodynamics(root: Element, vehicle: Vehicle, found: Identification) -> None:
+    element = root.find('hydrodynamics')
+    if element is None:
+        element = etree.SubElement(root, 'hydrodynamics')
+    element.attrib.pop('added_mass', '')  # added_mass="estimate"
+    damping = vehicle.damping
+    described = (vehicle.added_mass, damping.linear, damping.quadratic)
+    for kind, matrix in zip(PARAMETER_KINDS, described, strict=True):
+        _put(element, kind, _matrix(matrix, found.value(kind)))
+
+
+def _matrix(described: np.ndarray, estimates: list[Estimate]) -> str:
+    """Return six numbers, or 36 where anything stands beside the diagonal."""
+    own = np.diag(described)
+    diagonal = [e.texts()[0] if e.observable else repr(e.parameter.described) for e in estimates]
+    if np.array_equal(described, np.diag(own)):
+        return ' '.join(diagonal)
+    rows = [list(map(repr, row)) for row in described.tolist()]
+    for i, text in enumerate(diagonal):
+        rows[i][i] = text
+    return '  '.join(' '.join(row) for row in rows)
+
+
+def _observable_estimates(found: Identification, kind: str) -> list[Estimate]:
+    return [e for e in found.value(kind) if e.observable]
+
+
+def _put(parent: Element, name: str, text: str) -> None:
+    child = parent.find(name)
+    if child is None:
+        child = etree.SubElement(parent, name)
+    child.text = text

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a fit of whole motions may change: numbers of a vehicle, with what is known beforehand."""
+"""Parameters of a motion fit with their priors, from config/identification."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.choices import expected_one_of
-from marine_sim_ros.core.config_files import ConfigFiles
-from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.yaml_file import YamlReader
+from marine_sim_ros.core.errors import ParameterError, expected_one_of
+from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = [
     'DELAY',
     'FITS',
+    'FitParameter',
     'OF_RECORDINGS',
     'ORIGIN',
-    'FitParameter',
-    'text_of',
+    'required_text',
     'value_at',
     'with_values',
 ]
@@ -74,7 +72,7 @@ def _parameters(root: YamlReader) -> tuple[FitParameter, ...]:
     return found
 
 
-def text_of(reader: YamlReader) -> str:
+def required_text(reader: YamlReader) -> str:
     """Return a value that must be a text."""
     if not isinstance(reader.value, str) or not reader.value.strip():
         raise reader.error(f' is {reader.value!r}; expected a text')
@@ -87,7 +85,7 @@ def _parameter(item: YamlReader) -> FitParameter:
     paths = (
         (path.value,)
         if isinstance(path.value, str)
-        else tuple(text_of(each) for each in path.items())
+        else tuple(required_text(each) for each in path.items())
     )
     low, high = -np.inf, np.inf
     if 'limits' in given:
@@ -99,7 +97,7 @@ def _parameter(item: YamlReader) -> FitParameter:
     if not low <= prior <= high:
         raise item.child('prior').error(f' is {prior:g}; expected a number within its limits')
     return FitParameter(
-        text_of(item.child('name')),
+        required_text(item.child('name')),
         paths,
         str(item.child('unit', '').value),
         prior,
@@ -158,11 +156,11 @@ def value_at(vehicle: Vehicle, path: str) -> float:
     return float(record)
 
 
-def _replaced(record: Any, path: Sequence[str], value: Any, xp: Any, whole: str) -> Any:
+def _replace_value(record: Any, path: Sequence[str], value: Any, xp: Any, whole: str) -> Any:
     name, index = _walk(record, path, whole)
     old = getattr(record, name)
     if len(path) > 1:
-        return replace(record, **{name: _replaced(old, path[1:], value, xp, whole)})
+        return replace(record, **{name: _replace_value(old, path[1:], value, xp, whole)})
     if index is None:
         return replace(record, **{name: value})
     if xp is np:
@@ -187,5 +185,5 @@ def with_values(
     for i, parameter in enumerate(parameters):
         for path in parameter.paths:
             if path not in OF_RECORDINGS:
-                vehicle = _replaced(vehicle, path.split('.'), theta[i], xp, path)
+                vehicle = _replace_value(vehicle, path.split('.'), theta[i], xp, path)
     return vehicle

@@ -25,9 +25,14 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import cross, up_in_body
-from marine_sim_ros.identification.confidence import NORMAL_95, covariance
 from marine_sim_ros.identification.fit_file import DELAY, ORIGIN, FitParameter, with_values
-from marine_sim_ros.identification.prediction import Stretches, parts_of, predicted, turned
+from marine_sim_ros.identification.parameters import NORMAL_95, covariance
+from marine_sim_ros.identification.prediction import (
+    Stretches,
+    integration_steps,
+    predict_motion,
+    tilt_attitudes,
+)
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['CHANNELS', 'MotionFit', 'fit_motion']
@@ -163,9 +168,9 @@ class Problem:
             body = with_values(vehicle, self.parameters, theta, jnp)
             delay = sum((theta[i] for i in delays), 0.0)
             origin = jnp.stack([sum((theta[i] for i in rows), jnp.zeros(())) for rows in places])
-            state = predicted(
+            state = predict_motion(
                 body,
-                turned(orientation, first[:, :2]),
+                tilt_attitudes(orientation, first[:, :2]),
                 first[:, 2:],
                 time,
                 sent,
@@ -388,5 +393,5 @@ def fit_motion(
             f'the recordings have {len(stretches.source)} stretches without a gap; expected '
             f'{_FEWEST} or more: longer recordings, or a shorter --stretch'
         )
-    problem = Problem(vehicle, parameters, parts_of(stretches), stretches.held)
+    problem = Problem(vehicle, parameters, integration_steps(stretches), stretches.held)
     return problem.fit(stretches, start, progress=progress)

@@ -1,20 +1,189 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A recorded motion with its pulse widths, from whatever file it came."""
+"""Recorded motion and commands of a bag, for a fit or as a scenario."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from marine_sim_ros.bags.vehicle_record import Channel, VehicleRecord
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.spatial import to_body, up_in_body
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.identification.bag import Collector, odometry_of
+from marine_sim_ros.core.spatial import (
+    quaternion_product,
+    rotation_vector_quaternion,
+    rpy_from_quaternion,
+    to_body,
+    up_in_body,
+)
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.identification.samples import Samples, check_frames, check_stamps, make_samples
+from marine_sim_ros.identification.thrust import (
+    RecordedAngles,
+    ThrustCommands,
+    commands_of_pwm,
+    commands_of_thrust,
+    thruster_pulses,
+)
+from marine_sim_ros.model.servos import AzimuthSet, FinSet
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
+from marine_sim_ros.sim.scenario import Scenario, Segment
+from marine_sim_ros.sim.trajectory import Trajectory
 
-__all__ = ['Recording', 'checked', 'recording_of_bag']
+__all__ = [
+    'MotionCollector',
+    'MotionRecording',
+    'OdometryNoise',
+    'noisy_odometry',
+    'odometry_of',
+    'recorded_scenario',
+    'recording_of_bag',
+    'samples_of',
+    'usable_recording',
+]
+
+
+# Takes what a fit needs from a bag: every odometry and every command.
+
+_WANTED = ('odom', 'thrusters/pwm', 'thrusters/state', 'fins/state', 'azimuths/state')
+_PRESSURE = 'pressure'
+"""Role of the topics of pressure, one for each barometer."""
+
+
+class MotionCollector:
+    """Keeps every row of a vehicle's motion and thrust; it is a ``Rows``."""
+
+    def __init__(self, record: VehicleRecord) -> None:
+        """Start with nothing.
+
+        Args:
+            record: record of the vehicle, the source of the rows.
+        """
+        self.record = record
+        self._parts: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+
+    def __call__(
+        self, channel: Channel, stamps: np.ndarray, receipts: np.ndarray, rows: np.ndarray
+    ) -> None:
+        """Take rows (n, k) of a channel with their stamps (n,) in ns."""
+        if channel.name in _WANTED or channel.role == _PRESSURE:
+            self._parts.setdefault(channel.name, []).append((stamps, rows))
+
+    def get(self, name: str) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return stamps (n,) in ns and rows (n, k) of a topic; None where there are none."""
+        parts = self._parts.get(name)
+        if not parts:
+            return None
+        return np.concatenate([s for s, _ in parts]), np.concatenate([r for _, r in parts])
+
+    def pressure(self, first: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return times (k,), s after a stamp (ns), and pressures (k,), Pa; None: not recorded."""
+        name = next((n for n in self._parts if n not in _WANTED), None)
+        found = None if name is None else self.get(name)
+        if found is None:
+            return None
+        stamps, rows = found
+        return (stamps - first) / NANOSECONDS, rows[:, 0]
+
+
+def odometry_of(collector: MotionCollector) -> tuple[int, np.ndarray, np.ndarray] | None:
+    """Return the first stamp, ns, and times (m,), s since then, and rows (m, 13) of ``odom``.
+
+    Raises:
+        ParameterError: stamps in another unit, or axes that are not those of REP 103.
+    """
+    odom = collector.get('odom')
+    if odom is None:
+        return None
+    stamps, rows = odom
+    first = int(stamps.min())
+    time = (stamps - first) / NANOSECONDS
+    check_stamps(time)
+    check_frames(time, rows, collector.pressure(first))
+    return first, time, rows
+
+
+def samples_of(
+    collector: MotionCollector,
+    vehicle: Vehicle,
+    *,
+    current: tuple[float, float, float],
+    span: Sequence[float | None],
+) -> Samples:
+    """Return a run on an even grid, its first odometry at time 0.
+
+    Thrust is that of the pulse widths; of a bag without them, that of ``thrusters/state``.
+
+    Args:
+        collector: collector of the bag.
+        vehicle: the vehicle that made the bag.
+        current: velocity of the water in ``map``, m/s.
+        span: begin and end of the used part, s since the first odometry; None: the whole run.
+
+    Raises:
+        ParameterError: no odometry, no thrust, or nothing within the span.
+    """
+    odom = odometry_of(collector)
+    if odom is None:
+        raise ParameterError('the bag has no odom; expected nav_msgs/Odometry, or --map odom:=...')
+    first, time, rows = odom
+    low, high = span
+    inside = (time >= (-np.inf if low is None else low)) & (
+        time <= (np.inf if high is None else high)
+    )
+    if not inside.any():
+        raise ParameterError(
+            f'no odometry between {low or 0:g} and {high or np.inf:g} s; '
+            f'expected times within the {time.max():g} s of the bag'
+        )
+    return make_samples(
+        vehicle, time[inside], rows[inside], _commands(collector, vehicle, first), current
+    )
+
+
+def _commands(collector: MotionCollector, vehicle: Vehicle, first: int) -> ThrustCommands:
+    pwm, state = collector.get('thrusters/pwm'), collector.get('thrusters/state')
+    if pwm is not None:
+        stamps, rows = pwm
+        made = commands_of_pwm((stamps - first) / NANOSECONDS, rows, vehicle.thrusters)
+    elif state is not None:
+        stamps, rows = state
+        made = commands_of_thrust((stamps - first) / NANOSECONDS, rows, vehicle.thrusters)
+    else:
+        raise ParameterError(
+            'the bag has neither thrusters/pwm nor thrusters/state; expected one of them, '
+            'or --map thrusters/pwm:=...'
+        )
+    return replace(
+        made,
+        azimuths=_angles(collector, 'azimuths/state', vehicle.thrusters.azimuths, first),
+        fins=_angles(collector, 'fins/state', vehicle.fins, first),
+    )
+
+
+def _angles(
+    collector: MotionCollector, name: str, described: AzimuthSet | FinSet | None, first: int
+) -> RecordedAngles | None:
+    """Return recorded angles; None where there are none.
+
+    Raises:
+        ParameterError: of another number of joints.
+    """
+    found = collector.get(name)
+    if found is None or described is None:
+        return None
+    stamps, rows = found
+    if rows.shape[1] != len(described):
+        raise ParameterError(f'{name} has {rows.shape[1]} angles; expected {len(described)}')
+    order = np.argsort(stamps, kind='stable')
+    return RecordedAngles((stamps[order] - first) / NANOSECONDS, rows[order])
+
+
+# A recorded motion with its pulse widths, from whatever file it came.
 
 _TICK = 0.05
 """s; a recording with more samples is thinned to this."""
@@ -24,7 +193,7 @@ _LEAST = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Recording:
+class MotionRecording:
     """n samples of a motion.
 
     Attributes:
@@ -67,7 +236,7 @@ class Recording:
         return np.asarray(np.abs(rate - expected).max(axis=1) < _OFF)
 
 
-def checked(recording: Recording) -> Recording:
+def usable_recording(recording: MotionRecording) -> MotionRecording:
     """Return a recording without samples that cannot be used, thinned where it is dense.
 
     Raises:
@@ -87,12 +256,12 @@ def checked(recording: Recording) -> Recording:
     rows = rows[:: max(1, round(_TICK / tick))]
     time, orientation, velocity, pwm = (p[rows] for p in parts)
     edges = None if recording.edges is None else recording.edges[rows]
-    return Recording(recording.name, time, orientation, velocity, pwm, recording.held, edges)
+    return MotionRecording(recording.name, time, orientation, velocity, pwm, recording.held, edges)
 
 
 def recording_of_bag(
-    collector: Collector, name: str, current: tuple[float, float, float]
-) -> Recording:
+    collector: MotionCollector, name: str, current: tuple[float, float, float]
+) -> MotionRecording:
     """Return what a bag has in ``odom`` and ``thrusters/pwm``.
 
     Args:
@@ -116,4 +285,130 @@ def recording_of_bag(
     orientation = moved[order, 3:7]
     drift = np.asarray(to_body(orientation, np.broadcast_to(current, (len(orientation), 3))))
     velocity = np.column_stack([moved[order, 7:10] - drift, moved[order, 10:13]])
-    return checked(Recording(name, time[order], orientation, velocity, pwm[held]))
+    return usable_recording(MotionRecording(name, time[order], orientation, velocity, pwm[held]))
+
+
+# The pulse widths of a bag or log as a scenario: the model does what the vehicle was told.
+
+_STICKS = (0.0,) * 6
+_UNUSED = ('fins/state', 'azimuths/state')
+
+
+def recorded_scenario(
+    collector: MotionCollector, name: str, vehicle: Vehicle, suggestion: str = ''
+) -> tuple[Scenario, list[str]]:
+    """Return a scenario that sends a recording's pulse widths, and notes on what it leaves out.
+
+    It begins at the first odometry, with its position, attitude and velocity; what is not known
+    of them is 0. A pulse width holds until the next one.
+
+    Args:
+        collector: collector of the bag, already filled.
+        name: display name of the bag.
+        vehicle: the vehicle that shall do the same.
+        suggestion: topics of the bag that may be meant, where one is missing.
+
+    Raises:
+        ParameterError: no pulse widths, or fewer than the vehicle has thrusters.
+    """
+    sent, odom = collector.get('thrusters/pwm'), odometry_of(collector)
+    if sent is None:
+        raise ParameterError(
+            f'{name}: has no thrusters/pwm to replay; expected it, or a topic that means it, of: '
+            f'{suggestion or "none here"}'
+        )
+    stamps, rows = sent
+    order = np.argsort(stamps, kind='stable')
+    pulses = thruster_pulses(rows[order], vehicle.thrusters)
+    first = int(stamps.min()) if odom is None else odom[0]
+    time = (stamps[order] - first) / NANOSECONDS
+    end = float(time[-1] if odom is None else max(time[-1], odom[1].max()))
+    notes = [f'{topic} is not replayed' for topic in _UNUSED if collector.get(topic) is not None]
+    start = _start(None if odom is None else odom[2][int(odom[1].argmin())], notes)
+    if odom is None and suggestion:
+        notes.append(f'its motion may be among: {suggestion}')
+    position, rpy, velocity = start
+    return (
+        Scenario(
+            name=name,
+            description=f'pulse widths of {name}',
+            duration=end,
+            position=position,
+            rpy=rpy,
+            velocity=velocity,
+            segments=_segments(time, pulses),
+            expectations=(),
+        ),
+        notes,
+    )
+
+
+def _segments(time: np.ndarray, pulses: np.ndarray) -> tuple[Segment, ...]:
+    """Return a segment for each change; before the first, or from 0 on, the thrusters rest."""
+    begun = np.searchsorted(time, 0.0, side='right') - 1
+    if begun >= 0:  # what was sent last before the start holds there
+        time, pulses = time[begun:].copy(), pulses[begun:]
+        time[0] = 0.0
+    changed = np.concatenate([[True], np.any(pulses[1:] != pulses[:-1], axis=1)])
+    found = [
+        Segment(float(at), _STICKS, None, tuple(map(float, row)))
+        for at, row in zip(time[changed], pulses[changed], strict=True)
+    ]
+    if found[0].start > 0.0:
+        found.insert(0, Segment(0.0, _STICKS, None, (float(PWM_NEUTRAL),) * pulses.shape[1]))
+    return tuple(found)
+
+
+def _start(
+    row: np.ndarray | None, notes: list[str]
+) -> tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, ...]]:
+    """Return position, roll, pitch and yaw, and velocity of an odometry; 0 where unknown."""
+    if row is None:
+        notes.append('there is no odom: the model begins at rest at the surface')
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0,) * 6
+    known = np.isfinite(row)
+    parts = {'position': slice(0, 3), 'attitude': slice(3, 7), 'velocity': slice(7, 13)}
+    missing = [name for name, part in parts.items() if not known[part].all()]
+    if missing:
+        notes.append(f'odom does not tell all of {", ".join(missing)}: 0 where it does not')
+    filled = np.where(known, row, 0.0)
+    turned = known[3:7].all() and abs(float(np.linalg.norm(row[3:7])) - 1) < 0.1
+    rpy = rpy_from_quaternion(row[3:7]) if turned else np.zeros(3)
+    x, y, z = map(float, filled[:3])
+    roll, pitch, yaw = map(float, rpy)
+    return (x, y, z), (roll, pitch, yaw), tuple(map(float, filled[7:13]))
+
+
+# A simulated run as imperfect sensors tell it: what a fit could find of it.
+
+
+@dataclass(frozen=True)
+class OdometryNoise:
+    """Standard deviations of white noise on every sample.
+
+    Attributes:
+        position: m.
+        attitude: rad.
+        linear: m/s, as of a Doppler log.
+        angular: rad/s, as of cheap gyros.
+    """
+
+    position: float = 0.02
+    attitude: float = 0.003
+    linear: float = 0.02
+    angular: float = 0.01
+
+
+def noisy_odometry(run: Trajectory, seed: int, noise: OdometryNoise | None = None) -> np.ndarray:
+    """Return odometry (n, 13): position, quaternion x y z w, body velocity, each with noise."""
+    noise = noise or OdometryNoise()
+    rng, n = np.random.default_rng(seed), len(run.stamp)
+    turn = rotation_vector_quaternion(rng.normal(0, noise.attitude, (n, 3)))
+    return np.column_stack(
+        [
+            run.position + rng.normal(0, noise.position, (n, 3)),
+            quaternion_product(run.orientation, turn),
+            run.velocity[:, :3] + rng.normal(0, noise.linear, (n, 3)),
+            run.velocity[:, 3:] + rng.normal(0, noise.angular, (n, 3)),
+        ]
+    )

@@ -1,7 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Simulated beside measured velocity over many short stretches: multiple shooting.
+"""Residuals of the velocity fit: weak-form first guess and multiple shooting.
+
+Multiplied by a bell φ(t) that is zero at both ends of a window and integrated by parts,
+M ν̇ becomes −∫ φ̇ M ν dt: noise is never differentiated (Shinbrot 1957, "On the analysis of linear
+and nonlinear systems", the method of modulating functions).
 
 M ν̇ = τ(t) + g(t) + w(t) + G(t) (ν − ν₀(t)) − C(ν) ν − D(ν) ν with attitude and thrust as they
 were and the kept forces w with their gradient G about the measured ν₀, from an initial velocity
@@ -17,11 +21,118 @@ import math
 import numpy as np
 
 from marine_sim_ros.core.arrays import matvec
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import momentum_rate
 from marine_sim_ros.identification.parameters import ParameterSet
 from marine_sim_ros.identification.samples import Samples
 
-__all__ = ['Shooting', 'stretches']
+__all__ = ['Shooting', 'first_guess', 'stretch_starts']
+
+
+# A first guess: the equations of motion, linear in their coefficients, in their weak form.
+
+_HALF = 0.25
+"""Of a window, s."""
+_LAGS = (0.0, 0.03, 0.06, 0.1, 0.15, 0.25, 0.4, 0.7)
+"""Time constants to try, s."""
+_RIDGE = 1e-4
+"""Keeps at 0 what the run does not show; small against whatever it shows."""
+
+
+class _Windows:
+    """Bells over a run, half a window apart; those with holes in them are left out."""
+
+    def __init__(self, samples: Samples) -> None:
+        self._half = max(4, round(_HALF / samples.step))
+        x = np.arange(-self._half, self._half + 1) / self._half
+        self._bell = (1 - x**2) ** 2
+        area = float(self._bell.sum())
+        self._bell /= area
+        self._slope = -4 * x * (1 - x**2) / (self._half * samples.step * area)
+        self._convolve = require('scipy.signal', 'identify').fftconvolve
+        holes = self._convolve((~samples.known).astype(float), np.ones(len(x)), mode='valid')
+        self._used = np.flatnonzero(holes < 0.5)[:: max(1, self._half // 2)]
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """Return ∫ φ x dt (w, ...) of values (n, ...)."""
+        return self._with(values, self._bell)
+
+    def rate(self, values: np.ndarray) -> np.ndarray:
+        """Return ∫ φ ẋ dt (w, ...), as −∫ φ̇ x dt."""
+        return -self._with(values, self._slope)
+
+    def _with(self, values: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+        shape = (len(kernel),) + (1,) * (values.ndim - 1)
+        # A convolution turns its kernel round.
+        folded = self._convolve(values, kernel[::-1].reshape(shape), mode='valid', axes=0)
+        return np.asarray(folded[self._used])
+
+
+def first_guess(parameters: ParameterSet, samples: Samples) -> np.ndarray:
+    """Return θ (k,) that fits the weak equations best, with the best of a few time constants."""
+    windows = _Windows(samples)
+    # The noise of a window's momentum: axes weigh as much as is known of them.
+    scale = np.diag(parameters.vehicle.rigid_body_mass) * samples.noise
+    linear = [i for i, p in enumerate(parameters.parameters) if p.kind != 'time_constant']
+    size = parameters.size[linear]
+    centre = np.where(np.arange(len(parameters)) < 18, 0.0, parameters.described)[linear]
+    columns = _columns(parameters, samples, windows) / scale[:, None]
+    matrix = columns.reshape(-1, len(linear)) * size
+    ridge = _RIDGE * np.sqrt(len(matrix)) * np.eye(len(linear))
+    bounds = [(b[linear] - centre) / size for b in (parameters.low, parameters.high)]
+    own = _unfitted_terms(parameters, samples, windows)
+    best, result = np.inf, parameters.described.copy()
+    for lag in _LAGS if parameters.lag else (None,):
+        wrench = samples.commands.wrenches(samples.start, samples.step, len(samples), lag)
+        left = (windows.mean(wrench[::2]) - own) / scale
+        found = require('scipy.optimize', 'identify').lsq_linear(
+            np.concatenate([matrix, ridge]),
+            np.concatenate([left.ravel(), np.zeros(len(linear))]),
+            bounds=bounds,
+        )
+        if found.cost < best:
+            best = found.cost
+            result[linear] = centre + found.x * size
+            if lag is not None:
+                result[18] = lag
+    return result
+
+
+def _unfitted_terms(parameters: ParameterSet, samples: Samples, windows: _Windows) -> np.ndarray:
+    """Return the weak M_0 ν̇ + C_0 ν − g (w, 6) of all that is not fitted."""
+    nu = samples.velocity
+    zero = np.zeros(len(parameters))
+    momentum = nu @ parameters.mass(zero).T
+    speed = nu @ parameters.vehicle.damping.lever_arm.T
+    drag = speed @ parameters.linear(zero).T
+    drag = drag + (np.abs(speed) * speed) @ parameters.quadratic(zero).T
+    drag = drag + parameters.kept_drag(speed)
+    rest = (
+        momentum_rate(nu, momentum)
+        + drag @ parameters.vehicle.damping.lever_arm
+        - samples.restoring
+        - samples.kept.wrench
+    )
+    return windows.rate(momentum) + windows.mean(rest)
+
+
+def _columns(parameters: ParameterSet, samples: Samples, windows: _Windows) -> np.ndarray:
+    """Return (w, 6, k) weak wrench per unit of each parameter but the time constant."""
+    nu = samples.velocity
+    arm = parameters.vehicle.damping.lever_arm
+    speed = nu @ arm.T
+    columns = []
+    for i in range(6):
+        momentum = nu * (np.arange(6) == i)
+        columns.append(windows.rate(momentum) + windows.mean(momentum_rate(nu, momentum)))
+    for values in (speed, np.abs(speed) * speed):
+        columns += [windows.mean(values[:, i, None] * arm[i]) for i in range(6)]
+    if parameters.volume:
+        columns.append(-windows.mean(samples.lift))
+    return np.stack(columns, axis=-1)
+
+
+# Simulated beside measured velocity over many short stretches: multiple shooting.
 
 _MOST = 400
 """Stretches; of a longer run evenly spread ones count."""
@@ -36,7 +147,7 @@ _Known = tuple[np.ndarray, np.ndarray | None]
 """A wrench that does not depend on the velocity, and the transposed gradient of one that does."""
 
 
-def stretches(samples: Samples, length: float) -> np.ndarray:
+def stretch_starts(samples: Samples, length: float) -> np.ndarray:
     """Return where stretches of a length (s) begin (s,): they touch and have no holes."""
     count = max(2, round(length / samples.step))
     edges = np.flatnonzero(np.diff(np.concatenate([[0], samples.known.astype(int), [0]])))
@@ -61,7 +172,7 @@ class Shooting:
         Args:
             parameters: parameters to fit.
             samples: the run.
-            starts: (s,) of :func:`stretches`.
+            starts: (s,) of :func:`stretch_starts`.
             length: s, as there.
         """
         self.parameters, self.samples = parameters, samples
@@ -100,7 +211,7 @@ class Shooting:
         run = self._run(theta, derivatives=False)
         basis, _ = self._initial(run)
         error = self._weighted(run[0] - self.measured)
-        return (error - _onto(basis, error)).ravel()
+        return (error - _project(basis, error)).ravel()
 
     def jacobian(self, theta: np.ndarray) -> np.ndarray:
         """Return the derivative (s · (l + 1) · 6, k); better initial velocities are kept."""
@@ -227,7 +338,7 @@ class _Integrator:
             a, b, c = start, middle, end
             if self._parts > 1:
                 a, b, c = (
-                    _between(start, middle, end, (part + share) / self._parts)
+                    _interpolate(start, middle, end, (part + share) / self._parts)
                     for share in (0.0, 0.5, 1.0)
                 )
             k1 = self._rate(nu, a)
@@ -239,7 +350,7 @@ class _Integrator:
         return nu
 
 
-def _between(start: _Known, middle: _Known, end: _Known, share: float) -> _Known:
+def _interpolate(start: _Known, middle: _Known, end: _Known, share: float) -> _Known:
     """Return what is at a share of the way, by straight lines; the gradient of the middle."""
     if share <= 0.5:
         return start[0] + 2 * share * (middle[0] - start[0]), middle[1]
@@ -253,5 +364,5 @@ def _line_start(values: np.ndarray) -> np.ndarray:
     return np.asarray(values.mean(axis=1) + slope * x[0])
 
 
-def _onto(basis: np.ndarray, error: np.ndarray) -> np.ndarray:
+def _project(basis: np.ndarray, error: np.ndarray) -> np.ndarray:
     return np.asarray((basis @ (np.swapaxes(basis, 1, 2) @ error[..., None]))[..., 0])

@@ -1,22 +1,103 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where a source leaves the buoyancy to the collisions: lumped volumes, or a hull that floats."""
+"""Buoyancy of imported vehicles: lumped volumes, floating hulls, buoyancy engines.
+
+Source: gz-sim, src/systems/buoyancy_engine: the force is ρ g (V − V_neutral), upwards.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.importers.bladders import fill_bladders
-from marine_sim_ros.importers.description import GRAVITY, Link, Sourced, Volume
-from marine_sim_ros.importers.draft import Draft
-from marine_sim_ros.importers.estimates import estimate_missing
-from marine_sim_ros.importers.geometry import box_around, gazebo_volume, solid, usable_collisions
+from marine_sim_ros.importers.description import GRAVITY, ImportedLink, Sourced, Volume
+from marine_sim_ros.importers.draft import Draft, Plugin, origin_of, read_number, read_text
+from marine_sim_ros.importers.geometry import (
+    box_around,
+    estimate_missing,
+    gazebo_volume,
+    solid,
+    usable_collisions,
+)
 
-__all__ = ['add_weight_share', 'complete']
+__all__ = [
+    'add_bladder',
+    'add_missing_water',
+    'add_weight_share',
+    'fill_bladders',
+    'read_buoyancy_engine',
+]
+
+
+# Buoyancy engines: bladders that stay at the volume that they start with.
+
+
+def read_buoyancy_engine(plugin: Plugin, draft: Draft) -> None:
+    """Take gz::sim::systems::BuoyancyEngine at its <default_volume>, else its <min_volume>."""
+    reader = plugin.reader
+    link = draft.known_link(reader, read_text(reader, 'link_name').replace('::', '/'))
+    low = read_number(reader, 'min_volume', 3e-5, 0.0, 1e3)
+    high = read_number(reader, 'max_volume', 9.9e-4, 0.0, 1e3)
+    start = read_number(reader, 'default_volume', low.value, 0.0, 1e3)
+    neutral = read_number(reader, 'neutral_volume', 3e-4, 0.0, 1e3)
+    density = read_number(reader, 'fluid_density', 1000.0, 1.0, 2e4)
+    if draft.mentioned_density is None and reader.first('fluid_density') is not None:
+        draft.mentioned_density = density
+    ends = ' to '.join(
+        f'{density.value * GRAVITY * (v.value - neutral.value):+.3g}' for v in (low, high)
+    )
+    add_bladder(
+        draft, link, density.value * (start.value - neutral.value), origin_of(reader), ends
+    )
+
+
+def add_bladder(
+    draft: Draft, link: str, mass: float, where: str, ends: str, center: np.ndarray | None = None
+) -> None:
+    """Note a bladder.
+
+    Args:
+        draft: the vehicle.
+        link: link that carries it.
+        mass: mass of water that it displaces beyond its own, kg; negative where it is heavy.
+        where: its place in the source.
+        ends: its least and greatest force, N, as text.
+        center: (3,) in the link, m; default: its origin.
+    """
+    draft.drop(
+        f'{where}: the buoyancy engine stays at {mass * GRAVITY:+.3g} N; its range of {ends} N '
+        'is not simulated'
+    )
+    place = np.zeros(3) if center is None else center
+    draft.notes.setdefault('bladders', []).append((link, mass, where, place))
+
+
+def fill_bladders(draft: Draft) -> None:
+    """Add what bladders displace to the volumes of their links; what they lack is negative.
+
+    A link that displaces too little leaves it to the one that displaces most.
+    """
+    assert draft.water_density is not None
+    for link, mass, where, center in draft.notes.get('bladders', []):
+        volume = mass / draft.water_density.value
+        own: defaultdict[str, float] = defaultdict(float)
+        for known in draft.volumes:
+            own[known.link] += known.volume.value
+        most = max(own, key=lambda name: own[name], default=link)
+        at = link if volume + own[link] > 0 else most
+        if volume + own[at] <= 0:
+            draft.drop(f'{where}: the weight of the buoyancy engine, {-mass:.3g} kg')
+            continue
+        edge = Sourced(abs(volume) ** (1 / 3), 'edge of a cube of the volume', True)
+        place = Sourced(center if at == link else np.zeros(3), where)
+        draft.volumes.append(Volume(at, Sourced(volume, where), place, edge))
+
+
+# Where a source leaves the buoyancy to the collisions: lumped volumes, or a hull that floats.
 
 _FLOATS = 1.15
 """A vehicle that could displace more than this times its mass floats at the surface."""
@@ -55,7 +136,7 @@ def add_weight_share(
     draft.volumes.append(Volume(link, Sourced(volume, origin), center, height))
 
 
-def complete(draft: Draft) -> None:
+def add_missing_water(draft: Draft) -> None:
     """Add what the source does not say: density, volumes, drag and added mass."""
     if draft.mass <= 0:
         raise ModelError(
@@ -78,7 +159,7 @@ def complete(draft: Draft) -> None:
     elif draft.notes.get('hull'):
         _hull(draft)
     elif not draft.volumes and draft.format != 'Stonefish':
-        _by_collisions(draft)
+        _take_collision_volumes(draft)
     fill_bladders(draft)
     if draft.panel_drag is None:
         estimate_missing(draft)
@@ -97,7 +178,7 @@ def _too_large(draft: Draft) -> bool:
     return True
 
 
-def _displacing(draft: Draft) -> dict[str, float]:
+def _collision_volumes(draft: Draft) -> dict[str, float]:
     """Return the volume (m³) of the collisions of every link that has any."""
     result = {}
     for name, link in list(draft.links.items()):
@@ -112,9 +193,9 @@ def _displacing(draft: Draft) -> dict[str, float]:
     return result
 
 
-def _by_collisions(draft: Draft) -> None:
+def _take_collision_volumes(draft: Draft) -> None:
     """Take the volumes of the collisions, as gz::sim::systems::Buoyancy does."""
-    volumes = {n: _counted(draft, draft.links[n]) for n in _displacing(draft)}
+    volumes = {n: _gazebo_link_volume(draft, draft.links[n]) for n in _collision_volumes(draft)}
     enabled = draft.notes.get('enabled')
     if enabled is not None:
         whole = {draft.name, ''} & set(enabled)
@@ -126,7 +207,7 @@ def _by_collisions(draft: Draft) -> None:
     assert draft.water_density is not None
     total = sum(volumes.values()) * draft.water_density.value
     if not volumes:
-        _neutral(draft)
+        _assume_neutral(draft)
         return
     if draft.notes.get('float_by_collisions') or total > _FLOATS * draft.mass:
         draft.assume(
@@ -137,10 +218,10 @@ def _by_collisions(draft: Draft) -> None:
         return
     draft.assume('buoyancy: of the collisions, as the Buoyancy system of Gazebo counts them')
     for name in volumes:
-        _lumped(draft, draft.links[name])
+        _lump_volume(draft, draft.links[name])
 
 
-def _counted(draft: Draft, link: Link) -> float:
+def _gazebo_link_volume(draft: Draft, link: ImportedLink) -> float:
     """Return the volume (m³) of a link's collisions as Gazebo counts them."""
     scaled = [s for s in link.collisions if s.kind == 'mesh' and set(s.size) != {1.0}]
     if scaled:
@@ -151,7 +232,7 @@ def _counted(draft: Draft, link: Link) -> float:
     return sum(gazebo_volume(s, draft.folder, [])[0] for s in link.collisions)
 
 
-def _lumped(draft: Draft, link: Link) -> None:
+def _lump_volume(draft: Draft, link: ImportedLink) -> None:
     parts = [gazebo_volume(s, draft.folder, []) for s in link.collisions]
     volume = sum(v for v, _ in parts)
     center = sum(v * c for v, c in parts) / volume
@@ -167,7 +248,7 @@ def _lumped(draft: Draft, link: Link) -> None:
     )
 
 
-def _neutral(draft: Draft) -> None:
+def _assume_neutral(draft: Draft) -> None:
     """Assume that a vehicle without any volume is neutral, with its centres at one height."""
     assert draft.water_density is not None
     total = draft.mass
@@ -188,7 +269,7 @@ def _neutral(draft: Draft) -> None:
 def _hull(draft: Draft) -> None:
     """Let the collisions float: each link has a material as dense as its mass in their volume."""
     assert draft.water_density is not None
-    for name, volume in _displacing(draft).items():
+    for name, volume in _collision_volumes(draft).items():
         link = draft.links[name]
         density = link.mass / (draft.water_density.value * volume)
         if not _LIGHTEST <= density <= _HEAVIEST:

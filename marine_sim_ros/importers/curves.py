@@ -14,13 +14,13 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_vector_quaternion
 from marine_sim_ros.importers.description import GRAVITY, Sourced, Thruster
 from marine_sim_ros.importers.draft import Draft
-from marine_sim_ros.sdf.poses import Pose
+from marine_sim_ros.model.kinematics import Pose
 
 __all__ = [
     'add_column',
-    'along',
-    'linear_curve',
-    'over_pulse_widths',
+    'are_pulse_widths',
+    'linear_thrust_curve',
+    'pose_along',
     'pulse_curve',
     'sampled_curve',
     'thrust_limit',
@@ -56,7 +56,7 @@ def thrust_limit(draft: Draft, name: str) -> Sourced[float]:
     return Sourced(most, rule, True)
 
 
-def linear_curve(low: float, high: float) -> np.ndarray:
+def linear_thrust_curve(low: float, high: float) -> np.ndarray:
     """Return the rows of a thrust that is linear in the pulse width on each side of zero."""
     rows = [[LOWEST, low, 0.0, 0.0], [MIDDLE, 0.0, 0.0, 0.0], [HIGHEST, high, 0.0, 0.0]]
     return np.array(rows)
@@ -95,7 +95,7 @@ def sampled_curve(
     return np.stack([pulses, thrust, np.zeros(len(pulses)), rpm], axis=1), mirrored
 
 
-def over_pulse_widths(commands: np.ndarray) -> bool:
+def are_pulse_widths(commands: np.ndarray) -> bool:
     """Return whether the commands of a table are pulse widths of a servo signal in µs.
 
     They are where all lie from 750 to 2250 µs, hold 1500 µs between their ends and span at least
@@ -125,7 +125,7 @@ def pulse_curve(
     return rows, mirrored
 
 
-def along(position: np.ndarray, axis: np.ndarray) -> Pose:
+def pose_along(position: np.ndarray, axis: np.ndarray) -> Pose:
     """Return a pose at a position (3,) whose z axis is along an axis (3,).
 
     Raises:
@@ -175,5 +175,5 @@ def add_column(
     turn = np.eye(3) if turn is None else turn
     place = (np.zeros(3) if center is None else center) + turn @ np.cross(force, moment) / size**2
     most = effort.value * size
-    curve = Sourced(linear_curve(-most, most), effort.origin, effort.assumed)
-    draft.add_thruster(Thruster(name, along(place, turn @ force), curve))
+    curve = Sourced(linear_thrust_curve(-most, most), effort.origin, effort.assumed)
+    draft.add_thruster(Thruster(name, pose_along(place, turn @ force), curve))

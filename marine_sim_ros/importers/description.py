@@ -11,18 +11,18 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from marine_sim_ros.sdf.poses import IDENTITY, Pose
+from marine_sim_ros.model.kinematics import IDENTITY, Pose
 
 __all__ = [
-    'GRAVITY',
     'Fin',
+    'GRAVITY',
     'Hydrodynamics',
+    'ImportedJoint',
+    'ImportedLink',
+    'ImportedSensor',
+    'ImportedShape',
     'Inertial',
-    'Joint',
-    'Link',
     'PanelDrag',
-    'Sensor',
-    'Shape',
     'Sourced',
     'Thruster',
     'Volume',
@@ -51,7 +51,7 @@ class Sourced(Generic[T]):
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class ImportedShape:
     """A visual or a collision.
 
     Attributes:
@@ -86,13 +86,13 @@ class Inertial:
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class ImportedLink:
     """A link: what it weighs and looks like."""
 
     name: str
     inertial: Inertial | None = None
-    visuals: tuple[Shape, ...] = ()
-    collisions: tuple[Shape, ...] = ()
+    visuals: tuple[ImportedShape, ...] = ()
+    collisions: tuple[ImportedShape, ...] = ()
 
     @property
     def mass(self) -> float:
@@ -101,7 +101,7 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class ImportedJoint:
     """A joint; its frame is that of the child.
 
     Attributes:
@@ -228,7 +228,7 @@ class Fin:
 
 
 @dataclass(frozen=True, eq=False)
-class Sensor:
+class ImportedSensor:
     """A sensor, by the names of our elements.
 
     Attributes:

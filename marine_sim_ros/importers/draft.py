@@ -19,29 +19,29 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.description import (
     Fin,
     Hydrodynamics,
-    Joint,
-    Link,
+    ImportedJoint,
+    ImportedLink,
+    ImportedSensor,
     PanelDrag,
-    Sensor,
     Sourced,
     Thruster,
     Volume,
 )
-from marine_sim_ros.model.damping import linear_flaw, quadratic_flaw
-from marine_sim_ros.model.xml import Element, Reader, Source
-from marine_sim_ros.sdf.poses import IDENTITY, Pose
+from marine_sim_ros.model.hydrodynamics import linear_flaw, quadratic_flaw
+from marine_sim_ros.model.kinematics import IDENTITY, Pose
+from marine_sim_ros.model.xml import DescriptionSource, Element, Reader
 
 __all__ = [
-    'SCOPE',
     'Draft',
     'Options',
     'Plugin',
-    'flag',
-    'magnitudes',
-    'number',
-    'numbers',
+    'SCOPE',
     'origin_of',
-    'text_of',
+    'read_flag',
+    'read_magnitudes',
+    'read_number',
+    'read_numbers',
+    'read_text',
 ]
 
 
@@ -92,31 +92,35 @@ class Plugin:
 
 def origin_of(reader: Reader) -> str:
     """Return ``file:line <element>`` of an element, the file without its folder."""
-    source = reader.source if isinstance(reader.source, Source) else Source(reader.source)
+    source = (
+        reader.source
+        if isinstance(reader.source, DescriptionSource)
+        else DescriptionSource(reader.source)
+    )
     file, line = source.origin(reader.line)
     return f'{Path(file).name}:{line} <{reader.element.tag}>'
 
 
-def text_of(reader: Reader, name: str, default: str = '') -> str:
+def read_text(reader: Reader, name: str, default: str = '') -> str:
     """Return the text of a child, without blanks around it."""
     child = reader.first(name)
     return default if child is None else (child.element.text or '').strip()
 
 
-def flag(reader: Reader, name: str) -> bool:
+def read_flag(reader: Reader, name: str) -> bool:
     """Return whether the text of a child says yes; False where there is none."""
-    return text_of(reader, name).lower() in ('true', '1')
+    return read_text(reader, name).lower() in ('true', '1')
 
 
 @overload
-def number(
+def read_number(
     reader: Reader, name: str, default: None = None, low: float = ..., high: float = ...
 ) -> Sourced[float] | None: ...
 @overload
-def number(
+def read_number(
     reader: Reader, name: str, default: float, low: float = ..., high: float = ...
 ) -> Sourced[float]: ...
-def number(
+def read_number(
     reader: Reader, name: str, default: float | None = None, low: float = -1e12, high: float = 1e12
 ) -> Sourced[float] | None:
     """Return the number in a child, or the simulator's default, or None where there is neither."""
@@ -128,19 +132,19 @@ def number(
     return Sourced(default, f'default of the simulator: <{name}> is not given')
 
 
-def numbers(reader: Reader, name: str, count: tuple[int, ...]) -> Sourced[np.ndarray] | None:
+def read_numbers(reader: Reader, name: str, count: tuple[int, ...]) -> Sourced[np.ndarray] | None:
     """Return the numbers in a child, or None."""
     child = reader.first(name)
     return None if child is None else Sourced(child.numbers(set(count)), origin_of(child))
 
 
-def magnitudes(reader: Reader, name: str) -> np.ndarray:
+def read_magnitudes(reader: Reader, name: str) -> np.ndarray:
     """Return three numbers in a child without their signs; zeros where it is not given."""
-    found = numbers(reader, name, (3,))
+    found = read_numbers(reader, name, (3,))
     return np.zeros(3) if found is None else np.abs(found.value)
 
 
-def _usable(name: str, file: Path) -> str:
+def _namespace_name(name: str, file: Path) -> str:
     """Return a name that a ROS namespace takes: letters, digits and underscores."""
     plain = file.stem if '$' in name else name
     plain = re.sub(r'\W+', '_', plain, flags=re.ASCII).strip('_')
@@ -202,11 +206,11 @@ class Draft:
 
     def __init__(self, name: str, file: str, kind: str, folder: Path, options: Options) -> None:
         """Start an empty vehicle of a file of a kind."""
-        self.name, self.file, self.format = _usable(name, Path(file)), file, kind
+        self.name, self.file, self.format = _namespace_name(name, Path(file)), file, kind
         self.folder, self.options = folder, options
         self.base = ''
-        self.links: dict[str, Link] = {}
-        self.joints: dict[str, Joint] = {}
+        self.links: dict[str, ImportedLink] = {}
+        self.joints: dict[str, ImportedJoint] = {}
         self.hydrodynamics: Hydrodynamics | None = None
         self.panel_drag: PanelDrag | None = None
         self.water_density: Sourced[float] | None = None
@@ -215,7 +219,7 @@ class Draft:
         self.thrusters: list[Thruster] = []
         self._indices: list[int | None] = []
         self.fins: list[Fin] = []
-        self.sensors: list[Sensor] = []
+        self.sensors: list[ImportedSensor] = []
         self.materials: dict[str, Sourced[float]] = {}
         self.assumptions: list[str] = []
         self.dropped: list[str] = []
@@ -250,8 +254,8 @@ class Draft:
         text = '' if index is None else str(index)
         names = {known.name for known in self.thrusters}
         if thruster.name in names:
-            number = next(n for n in count(2) if f'{thruster.name}_{n}' not in names)
-            own = f'{thruster.name}_{number}'
+            read_number = next(n for n in count(2) if f'{thruster.name}_{n}' not in names)
+            own = f'{thruster.name}_{read_number}'
             self.assume(f'a second thruster {thruster.name!r}: it is called {own!r}')
             thruster = replace(thruster, name=own)
         self.thrusters.append(thruster)
@@ -264,7 +268,7 @@ class Draft:
             self.thrusters = [t for _, t in sorted(numbered, key=lambda pair: pair[0] or 0)]
             self._indices.sort(key=lambda i: i or 0)
 
-    def parent_joints(self) -> dict[str, Joint]:
+    def parent_joints(self) -> dict[str, ImportedJoint]:
         """Return the joint above each link."""
         return {joint.child: joint for joint in self.joints.values()}
 

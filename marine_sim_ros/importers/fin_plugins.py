@@ -17,11 +17,19 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import matrix_quaternion, quaternion_from_rpy
-from marine_sim_ros.importers.description import Fin, Joint, Sourced
-from marine_sim_ros.importers.draft import Draft, Plugin, flag, number, numbers, origin_of, text_of
+from marine_sim_ros.importers.description import Fin, ImportedJoint, Sourced
+from marine_sim_ros.importers.draft import (
+    Draft,
+    Plugin,
+    origin_of,
+    read_flag,
+    read_number,
+    read_numbers,
+    read_text,
+)
 from marine_sim_ros.importers.uuv_plugins import time_constant
+from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Reader
-from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
 __all__ = [
     'QUARTER',
@@ -32,7 +40,7 @@ __all__ = [
     'read_uuv_fin',
     'refuse_fin',
     'surface_frame',
-    'turned',
+    'yaw_pose',
 ]
 
 _DENSITY = 1000.0
@@ -51,7 +59,7 @@ _GAZEBO = {'alpha_stall': math.pi / 2, 'cla': 1.0, 'cla_stall': 0.0, 'cda': 0.01
 Values = dict[str, Sourced[float]]
 
 
-def turned(angle: float) -> Pose:
+def yaw_pose(angle: float) -> Pose:
     """Return a turn about z."""
     return Pose(np.zeros(3), np.asarray(quaternion_from_rpy(0.0, 0.0, angle)))
 
@@ -60,12 +68,12 @@ QUARTER = Pose(np.zeros(3), np.asarray(quaternion_from_rpy(math.pi / 2, 0.0, 0.0
 """A quarter turn about the chord."""
 
 
-def _over() -> Pose:
+def _half_turn_about_x() -> Pose:
     """Return a half turn about x: the same chord, the hinge the other way round."""
     return Pose(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
 
 
-def hinge_of(draft: Draft, link: str) -> tuple[Joint | None, str]:
+def hinge_of(draft: Draft, link: str) -> tuple[ImportedJoint | None, str]:
     """Return the joint that turns a link, or None where it is fixed; and why it is no fin."""
     above, at, found = draft.parent_joints(), link, None
     while at != draft.base and at in above:
@@ -112,7 +120,7 @@ def _two_lines(reader: Reader, draft: Draft, defaults: dict[str, float], tag: st
             rule = f'{origin_of(child)}: empty, which the source takes as 0'
             draft.assume(rule)
             return Sourced(0.0, rule, True)
-        found = number(reader, name, defaults.get(name, default), low, high)
+        found = read_number(reader, name, defaults.get(name, default), low, high)
         if found is None:
             raise reader.error(f'has no <{name}>')
         return found
@@ -131,7 +139,7 @@ def _quadratic(reader: Reader, draft: Draft) -> Values:
     Raises:
         ModelError: a number that is missing, or out of range.
     """
-    lift, drag = (number(reader, f'{n}_constant', None, 0.0, 1e6) for n in ('lift', 'drag'))
+    lift, drag = (read_number(reader, f'{n}_constant', None, 0.0, 1e6) for n in ('lift', 'drag'))
     if lift is None or drag is None or lift.value <= 0:
         raise reader.error('expected a <lift_constant> above 0 and a <drag_constant>')
     water = _density(draft)
@@ -150,7 +158,7 @@ def _quadratic(reader: Reader, draft: Draft) -> Values:
 class Flap(NamedTuple):
     """A joint that moves a flap, and the deflection of our fin for one radian of it."""
 
-    joint: Joint
+    joint: ImportedJoint
     ratio: float
 
 
@@ -159,7 +167,7 @@ def add_fin(
     label: str,
     where: str,
     pose: Pose,
-    joint: Joint | None,
+    joint: ImportedJoint | None,
     rest: Values,
     flap: Flap | None = None,
 ) -> None:
@@ -185,7 +193,7 @@ def add_fin(
             draft.notes.setdefault('fixed', {})[turning.name] = 'its fin is not simulated'
             return
         if flap is None and axis @ span < 0:
-            pose = pose.then(_over())
+            pose = pose.then(_half_turn_about_x())
         if not turning.lower <= 0 <= turning.upper:
             draft.drop(f'{where}: fin {label!r}: its joint does not reach 0, where it starts')
             return
@@ -209,20 +217,20 @@ def _span(pose: Pose) -> np.ndarray:
 def read_uuv_fin(plugin: Plugin, draft: Draft) -> None:
     """Take libuuv_fin: lift and drag in the x-y plane of its link, at its origin."""
     reader = plugin.reader
-    name = text_of(reader, 'joint_name')
+    name = read_text(reader, 'joint_name')
     try:
         joint = draft.joints.get(name)
-        link = text_of(reader, 'link_name', '' if joint is None else joint.child)
+        link = read_text(reader, 'link_name', '' if joint is None else joint.child)
         model = reader.first('liftdrag')
         if joint is None or link not in draft.links or model is None:
             raise reader.error('expected a <joint_name>, a <link_name> and a <liftdrag>')
-        kind = text_of(model, 'type')
+        kind = read_text(model, 'type')
         turn = 0.0
         if kind == 'Quadratic':
             values = _quadratic(model, draft)
         elif kind == 'TwoLines':
             values = _two_lines(model, draft, {}, 'fluid_density')
-            zero = number(model, 'a0', 0.0, -math.pi, math.pi)
+            zero = read_number(model, 'a0', 0.0, -math.pi, math.pi)
             turn = 0.0 if zero is None else -zero.value
             draft.assume(
                 f'{origin_of(model)}: drag against the motion, and the same lines, at negative '
@@ -236,7 +244,7 @@ def read_uuv_fin(plugin: Plugin, draft: Draft) -> None:
     lag = time_constant(reader, draft)
     if lag is not None:
         values['time_constant'] = lag
-    pose = draft.pose_of(link).then(turned(turn))
+    pose = draft.pose_of(link).then(yaw_pose(turn))
     hinge = joint if joint.lower < joint.upper else None
     draft.notes.setdefault('fixed', {})[name] = 'its fin turns by itself'
     add_fin(draft, name, origin_of(reader), pose, hinge, values)
@@ -252,7 +260,7 @@ def refuse_fin(draft: Draft, reader: Reader, name: str, error: ModelError) -> No
 def read_lift_drag(plugin: Plugin, draft: Draft) -> None:
     """Take gz::sim::systems::LiftDrag: a surface at its centre of pressure, on a joint or not."""
     reader = plugin.reader
-    link = text_of(reader, 'link_name', plugin.reference).replace('::', '/')
+    link = read_text(reader, 'link_name', plugin.reference).replace('::', '/')
     try:
         link = draft.known_link(reader, link)
         joint, why = hinge_of(draft, link)
@@ -270,21 +278,21 @@ def read_lift_drag(plugin: Plugin, draft: Draft) -> None:
     _name_the_rest(reader, draft)
     label = link if joint is None else joint.name
     add_fin(draft, label if flap is None else flap.joint.name, where, pose, joint, values, flap)
-    if flag(reader, 'radial_symmetry'):
+    if read_flag(reader, 'radial_symmetry'):
         draft.assume(f'{where}: <radial_symmetry>: two surfaces at right angles')
         add_fin(draft, f'{label}_across', where, pose.then(QUARTER), None, values)
 
 
 def _flap(
-    reader: Reader, draft: Draft, hinge: Joint | None, pose: Pose, slope: float
+    reader: Reader, draft: Draft, hinge: ImportedJoint | None, pose: Pose, slope: float
 ) -> Flap | None:
     """Return the flap of <control_joint_name>, C_L = a α + k δ, or None.
 
     A fin that turns by (k/a) δ has the same lift; where its own hinge is the flap's joint, by that
     angle more.
     """
-    given = text_of(reader, 'control_joint_name').replace('::', '/')
-    gain = number(reader, 'control_joint_rad_to_cl', 4.0, -1e6, 1e6).value
+    given = read_text(reader, 'control_joint_name').replace('::', '/')
+    gain = read_number(reader, 'control_joint_rad_to_cl', 4.0, -1e6, 1e6).value
     if not given or not gain:
         return None
     joint = draft.joints.get(draft.scoped_name(reader, given, draft.joints))
@@ -310,10 +318,10 @@ def _flap(
 
 def _name_the_rest(reader: Reader, draft: Draft) -> None:
     """Name what LiftDrag has and our fins do not: moments, and no force on the way astern."""
-    moments = [t for t in ('cma', 'cma_stall', 'cm_delta') if number(reader, t, 0.0).value]
+    moments = [t for t in ('cma', 'cma_stall', 'cm_delta') if read_number(reader, t, 0.0).value]
     if moments:
         draft.drop(f'{origin_of(reader)}: <{">, <".join(moments)}>: a moment about the span')
-    if not flag(reader, 'reversible'):
+    if not read_flag(reader, 'reversible'):
         draft.assume(
             f'{origin_of(reader)}: not <reversible>: no force astern in the source; here there is'
         )
@@ -326,7 +334,7 @@ def surface_frame(reader: Reader) -> Pose:
         ModelError: directions that span no plane.
     """
     given = {
-        name: numbers(reader, name, (3,)) or Sourced(np.array(usual), '')
+        name: read_numbers(reader, name, (3,)) or Sourced(np.array(usual), '')
         for name, usual in (('forward', (1.0, 0, 0)), ('upward', (0, 0, 1.0)), ('cp', (0.0, 0, 0)))
     }
     ahead, up = given['forward'].value, given['upward'].value
@@ -334,7 +342,7 @@ def surface_frame(reader: Reader) -> Pose:
     if np.linalg.norm(span) < 1e-6:
         raise reader.error('<forward> and <upward> are parallel')
     ahead, span = ahead / np.linalg.norm(ahead), span / np.linalg.norm(span)
-    zero = number(reader, 'a0', 0.0, -math.pi, math.pi)
+    zero = read_number(reader, 'a0', 0.0, -math.pi, math.pi)
     turn = matrix_quaternion(np.stack([ahead, np.cross(span, ahead), span], 1))
     frame = Pose(given['cp'].value, turn)
-    return frame.then(turned(0.0 if zero is None else zero.value))
+    return frame.then(yaw_pose(0.0 if zero is None else zero.value))

@@ -16,7 +16,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.description import Sourced
-from marine_sim_ros.importers.draft import Draft, Plugin, number, origin_of, text_of
+from marine_sim_ros.importers.draft import Draft, Plugin, origin_of, read_number, read_text
 from marine_sim_ros.importers.fin_plugins import (
     QUARTER,
     add_fin,
@@ -24,10 +24,10 @@ from marine_sim_ros.importers.fin_plugins import (
     hinge_of,
     refuse_fin,
     surface_frame,
-    turned,
+    yaw_pose,
 )
+from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.xml import Reader
-from marine_sim_ros.sdf.poses import Pose
 
 __all__ = ['name_sail', 'damp_rotation', 'read_advanced_lift_drag', 'read_foil']
 
@@ -53,7 +53,7 @@ def read_advanced_lift_drag(plugin: Plugin, draft: Draft) -> None:
     the moments ½ ρ A l²/2 C |u| ω of C_ellp, C_emq and C_enr become damping that grows with |u|.
     """
     reader = plugin.reader
-    link = text_of(reader, 'link_name', plugin.reference).replace('::', '/')
+    link = read_text(reader, 'link_name', plugin.reference).replace('::', '/')
     try:
         link = draft.known_link(reader, link)
         if hinge_of(draft, link)[0] is not None or not draft.is_rigid(link):
@@ -65,7 +65,7 @@ def read_advanced_lift_drag(plugin: Plugin, draft: Draft) -> None:
 
 def _wing(reader: Reader, draft: Draft, link: str) -> None:
     def value(name: str, low: float = -1e6, high: float = 1e6, default: float = 0.0) -> float:
-        return number(reader, name, default, low, high).value
+        return read_number(reader, name, default, low, high).value
 
     where = origin_of(reader)
     slope, ratio = value('CLa', 0.0), value('AR', 1e-3, 1e3)
@@ -77,8 +77,8 @@ def _wing(reader: Reader, draft: Draft, link: str) -> None:
     plate = 2 / (1 + math.exp(_PLATE[0] + _PLATE[1] * max(ratio, 1 / ratio)))
     attached = value('CD0', 0.0) + induced * (slope * stall) ** 2
     rest = max(math.pi / 2 - stall, 1e-3)
-    area = number(reader, 'area', 1.0, 1e-8, 1e4)
-    density = number(reader, 'air_density', _AIR, 1e-3, 2e4)
+    area = read_number(reader, 'area', 1.0, 1e-8, 1e4)
+    density = read_number(reader, 'air_density', _AIR, 1e-3, 2e4)
     values = {
         **area_in_water(reader, draft, area, density),
         'lift_slope': Sourced(slope, where),
@@ -89,7 +89,7 @@ def _wing(reader: Reader, draft: Draft, link: str) -> None:
         'stall_drag_slope': Sourced((plate - attached) / rest, f'{where}: to a flat plate'),
     }
     frame = draft.pose_of(link).then(surface_frame(reader))
-    add_fin(draft, link, where, frame.then(turned(value('CL0') / slope)), None, values)
+    add_fin(draft, link, where, frame.then(yaw_pose(value('CL0') / slope)), None, values)
     side = -value('CYb')
     if side > 0:
         none = Sourced(0.0, where)
@@ -139,15 +139,15 @@ def damp_rotation(draft: Draft) -> None:
 
 def _name_the_rest(reader: Reader, draft: Draft) -> None:
     where = origin_of(reader)
-    lost = [name for name in _NOT_READ if number(reader, name, 0.0).value]
+    lost = [name for name in _NOT_READ if read_number(reader, name, 0.0).value]
     if lost:
         draft.drop(f'{where}: <{">, <".join(lost)}>: no such terms here')
-    overwritten = [t for t in ('Cem0', 'Cema', 'Cema_stall') if number(reader, t, 0.0).value]
+    overwritten = [t for t in ('Cem0', 'Cema', 'Cema_stall') if read_number(reader, t, 0.0).value]
     if overwritten:
         draft.drop(f'{where}: <{">, <".join(overwritten)}>: the system overwrites them by <Cemb>')
     for element in reader.element.findall('control_surface'):
         surface = Reader(element, reader.source)
-        label = f'{origin_of(surface)}: control surface {text_of(surface, "name")!r}'
+        label = f'{origin_of(surface)}: control surface {read_text(surface, "name")!r}'
         draft.drop(f'{label}: its lift and moments are not simulated')
 
 
@@ -161,8 +161,8 @@ def name_sail(plugin: Plugin, draft: Draft) -> None:
 def read_foil(plugin: Plugin, draft: Draft) -> None:
     """Take a rudder or a keel, C_L = m_L sin 2α and C_D = m_D (1 − cos 2α), by two lines."""
     reader = plugin.reader
-    kind = text_of(reader, 'link_type')
-    link = text_of(reader, 'link_name').replace('::', '/')
+    kind = read_text(reader, 'link_type')
+    link = read_text(reader, 'link_name').replace('::', '/')
     where = f'{origin_of(reader)}: {kind or "foil"} on link {link!r}'
     if kind == 'sail':
         name_sail(plugin, draft)
@@ -176,13 +176,13 @@ def read_foil(plugin: Plugin, draft: Draft) -> None:
             raise reader.error(why)
         lift, drag = _FOILS[kind]
         if kind == 'rudder':
-            lift = number(reader, 'mult_lift', lift, 0.0, 1e3).value
-            swapped = number(reader, 'mult_drag', None, 0.0, 1e3)
+            lift = read_number(reader, 'mult_lift', lift, 0.0, 1e3).value
+            swapped = read_number(reader, 'mult_drag', None, 0.0, 1e3)
             if swapped is not None:
                 lift = swapped.value
                 draft.assume(f'{swapped.origin}: the plugin takes it as <mult_lift>')
-        density = number(reader, 'fluid_density', 1000.0, 1e-3, 2e4)
-        area = number(reader, 'area', 1.0, 1e-8, 1e4)
+        density = read_number(reader, 'fluid_density', 1000.0, 1e-3, 2e4)
+        area = read_number(reader, 'area', 1.0, 1e-8, 1e4)
         peak = 2 * _STALL
         rest = math.pi / 2 - _STALL
         rule = f'{origin_of(reader)}: sin 2α and 1 − cos 2α by two lines'

@@ -15,17 +15,29 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.spatial import transport
-from marine_sim_ros.importers.curves import along, linear_curve, sampled_curve, thrust_limit
+from marine_sim_ros.importers.curves import (
+    linear_thrust_curve,
+    pose_along,
+    sampled_curve,
+    thrust_limit,
+)
 from marine_sim_ros.importers.description import Hydrodynamics, Sourced, Thruster
-from marine_sim_ros.importers.draft import Draft, Plugin, flag, number, origin_of, text_of
+from marine_sim_ros.importers.draft import (
+    Draft,
+    Plugin,
+    origin_of,
+    read_flag,
+    read_number,
+    read_text,
+)
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
     'read_ardupilot',
-    'read_buoyancy',
     'read_fluid_added_mass',
-    'read_hydrodynamics',
-    'read_thruster',
+    'read_gazebo_buoyancy',
+    'read_gazebo_hydrodynamics',
+    'read_gazebo_thruster',
     'set_hydrodynamics',
 ]
 
@@ -83,7 +95,7 @@ def set_hydrodynamics(
     names = origins or (at, at, at)
     found = Hydrodynamics(
         draft.water_density or Sourced(1000.0, 'no density in the source', True),
-        Sourced(_positive(draft, lever.T @ added @ lever, names[0]), names[0]),
+        Sourced(_positive_added_mass(draft, lever.T @ added @ lever, names[0]), names[0]),
         Sourced(linear, names[1]),
         Sourced(quadratic, names[2]),
         Sourced(modulus, names[2]) if np.any(modulus) else None,
@@ -114,20 +126,22 @@ def _sum_of_links(first: Hydrodynamics, second: Hydrodynamics) -> Hydrodynamics:
         )
     return replace(
         first,
-        added_mass=_replaced(first.added_mass, first.added_mass.value + second.added_mass.value),
-        linear=_replaced(first.linear, linear),
-        quadratic=_replaced(first.quadratic, quadratic),
+        added_mass=_replace_value(
+            first.added_mass, first.added_mass.value + second.added_mass.value
+        ),
+        linear=_replace_value(first.linear, linear),
+        quadratic=_replace_value(first.quadratic, quadratic),
         modulus=None,
         center=None,
     )
 
 
-def _replaced(first: Sourced[np.ndarray], value: np.ndarray) -> Sourced[np.ndarray]:
+def _replace_value(first: Sourced[np.ndarray], value: np.ndarray) -> Sourced[np.ndarray]:
     """Return a sum, with the origin of its first part."""
     return Sourced(value, f'{first.origin}, and others')
 
 
-def _positive(draft: Draft, added: np.ndarray, where: str) -> np.ndarray:
+def _positive_added_mass(draft: Draft, added: np.ndarray, where: str) -> np.ndarray:
     """Return an added mass as we take it: symmetric, and positive on the diagonal."""
     uneven = float(np.max(np.abs(added - added.T)))
     if uneven > 1e-9 * max(1.0, float(np.max(np.abs(added)))):
@@ -144,7 +158,7 @@ def _terms(reader: Reader, middle: str) -> np.ndarray:
     """Return a (6, 6) of elements such as xU or xDotU."""
     result = np.zeros((6, 6))
     for (i, row), (j, column) in product(enumerate(_ROWS), enumerate(_COLUMNS)):
-        found = number(reader, f'{row}{middle}{column}')
+        found = read_number(reader, f'{row}{middle}{column}')
         result[i, j] = 0.0 if found is None else found.value
     return result
 
@@ -156,7 +170,7 @@ def _quadratic(reader: Reader, draft: Draft) -> tuple[np.ndarray, np.ndarray]:
         value = 0.0
         for middle in ('abs', ''):
             name = f'{_ROWS[i]}{_COLUMNS[j]}{middle}{_COLUMNS[k]}'
-            found = number(reader, name)
+            found = read_number(reader, name)
             if found is None or not found.value:
                 continue
             value += found.value
@@ -176,11 +190,11 @@ def _quadratic(reader: Reader, draft: Draft) -> tuple[np.ndarray, np.ndarray]:
     return same, modulus
 
 
-def read_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
+def read_gazebo_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
     """Take gz::sim::systems::Hydrodynamics; its coefficients are negative where they damp."""
     reader = plugin.reader
-    link = draft.known_link(reader, text_of(reader, 'link_name', draft.base).replace('::', '/'))
-    density = number(reader, 'water_density', None, 1.0, 2e4)
+    link = draft.known_link(reader, read_text(reader, 'link_name', draft.base).replace('::', '/'))
+    density = read_number(reader, 'water_density', None, 1.0, 2e4)
     if density is not None and draft.water_density is None:
         draft.water_density = density
     added = _terms(reader, 'Dot')
@@ -190,9 +204,9 @@ def read_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
             'mass, here it is taken as mass'
         )
         added = -added
-    if flag(reader, 'disable_added_mass'):
+    if read_flag(reader, 'disable_added_mass'):
         added = np.zeros((6, 6))
-    if text_of(reader, 'default_current'):
+    if read_text(reader, 'default_current'):
         draft.drop(f'{origin_of(reader)}: <default_current>: give --current')
     linear = _terms(reader, '')
     same, modulus = _quadratic(reader, draft)
@@ -238,7 +252,7 @@ def _fluid(draft: Draft, link: str) -> tuple[np.ndarray, str] | None:
         return None
     result = np.zeros((6, 6))
     for (i, a), (j, b) in product(enumerate('xyzpqr'), repeat=2):
-        found = number(reader, a + b)
+        found = read_number(reader, a + b)
         if found is not None:
             result[i, j] = result[j, i] = found.value
     return result, origin_of(reader)
@@ -258,12 +272,12 @@ def read_fluid_added_mass(draft: Draft) -> None:
         set_hydrodynamics(draft, reader, link, found[0], none, none, none)
 
 
-def read_buoyancy(plugin: Plugin, draft: Draft) -> None:
+def read_gazebo_buoyancy(plugin: Plugin, draft: Draft) -> None:
     """Take the density of gz::sim::systems::Buoyancy; its volumes are those of the collisions."""
     reader = plugin.reader
-    density = number(reader, 'uniform_fluid_density', None, 1.0, 2e4)
+    density = read_number(reader, 'uniform_fluid_density', None, 1.0, 2e4)
     if density is None:
-        density = number(reader, 'graded_buoyancy/default_density', None, 1.0, 2e4)
+        density = read_number(reader, 'graded_buoyancy/default_density', None, 1.0, 2e4)
     if density is None:
         density = Sourced(1000.0, 'default of the Buoyancy system')
     draft.water_density = density
@@ -280,16 +294,16 @@ def read_ardupilot(plugin: Plugin, draft: Draft) -> None:
     channels: dict[str, _Channel] = {}
     for element in plugin.reader.element.findall('control'):
         control = Reader(element, plugin.reader.source)
-        joint = text_of(control, 'jointName')
-        multiplier = number(control, 'multiplier', 1.0)
-        offset = number(control, 'offset', 0.0)
+        joint = read_text(control, 'jointName')
+        multiplier = read_number(control, 'multiplier', 1.0)
+        offset = read_number(control, 'offset', 0.0)
         try:
             channel = int(control.attribute('channel', '0'))
         except ValueError:
             raise control.error('channel is no whole number') from None
         lowest = multiplier.value * offset.value
         pulses = [
-            number(control, tag, default, 0.0, 1e4)
+            read_number(control, tag, default, 0.0, 1e4)
             for tag, default in (('servo_min', 1000.0), ('servo_max', 2000.0))
         ]
         first, last = (p.value for p in pulses if p is not None)
@@ -298,35 +312,35 @@ def read_ardupilot(plugin: Plugin, draft: Draft) -> None:
         channels[joint] = _Channel(
             channel, lowest, lowest + multiplier.value, first, last, origin_of(control)
         )
-        if not joint and text_of(control, 'linkName'):
+        if not joint and read_text(control, 'linkName'):
             _push_link(control, draft, channels.pop(joint))
     draft.notes['channels'] = channels
 
 
 def _push_link(control: Reader, draft: Draft, channel: _Channel) -> None:
     """Add the thruster of a channel whose command is a force along z of a link."""
-    kind = text_of(control, 'type', 'VELOCITY')
+    kind = read_text(control, 'type', 'VELOCITY')
     if kind != 'EFFORT':
         where = f'{channel.origin}: a command of type {kind!r} on a link'
         draft.drop(f'{where}; expected EFFORT')
         draft.unread_forces.append(where)
         return
-    link = draft.known_link(control, text_of(control, 'linkName').replace('::', '/'))
+    link = draft.known_link(control, read_text(control, 'linkName').replace('::', '/'))
     draft.assume(f'{channel.origin}: its force is along z of link {link!r}')
     if control.first('cmd_max') is not None or control.first('cmd_min') is not None:
         draft.drop(f'{channel.origin}: <cmd_min> and <cmd_max> limit a PID, no force')
     name = f'motor_{channel.number}'
-    curve, mirrored = _through_zero(channel.low, channel.high, channel)
+    curve, mirrored = _rows_through_zero(channel.low, channel.high, channel)
     axis = draft.rotation_of(link)[:, 2]
-    place = along(draft.pose_of(link).translation, -axis if mirrored else axis)
+    place = pose_along(draft.pose_of(link).translation, -axis if mirrored else axis)
     thruster = Thruster(name, place, Sourced(curve, channel.origin), link=link)
     draft.add_thruster(thruster, channel.number)
 
 
-def read_thruster(plugin: Plugin, draft: Draft) -> None:
+def read_gazebo_thruster(plugin: Plugin, draft: Draft) -> None:
     """Take gz::sim::systems::Thruster: a force along the axis of its joint, at the child link."""
     reader = plugin.reader
-    name = text_of(reader, 'joint_name').replace('::', '/')
+    name = read_text(reader, 'joint_name').replace('::', '/')
     name = draft.scoped_name(reader, name, draft.joints)
     joint = draft.joints.get(name)
     if joint is None:
@@ -337,14 +351,14 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
     axis = draft.rotation_of(joint.child) @ np.array(joint.axis)
     label = joint.name
     channel = draft.notes.get('channels', {}).get(name)
-    coefficient = number(reader, 'thrust_coefficient')
-    diameter = number(reader, 'propeller_diameter', None, 1e-4, 10.0)
-    density = number(reader, 'fluid_density', 1000.0, 1.0, 2e4)
-    if text_of(reader, 'fluid_density') and draft.mentioned_density is None:
+    coefficient = read_number(reader, 'thrust_coefficient')
+    diameter = read_number(reader, 'propeller_diameter', None, 1e-4, 10.0)
+    density = read_number(reader, 'fluid_density', 1000.0, 1.0, 2e4)
+    if read_text(reader, 'fluid_density') and draft.mentioned_density is None:
         draft.mentioned_density = density
     constant = abs(coefficient.value) if coefficient is not None else 1.0
     factor = constant * density.value * (diameter.value if diameter else 0.02) ** 4
-    by_speed = flag(reader, 'use_angvel_cmd') and factor > 0
+    by_speed = read_flag(reader, 'use_angvel_cmd') and factor > 0
     curve, mirrored, origin = _curve(reader, draft, channel, label, factor if by_speed else 0.0)
     if factor > 0 and not by_speed:
         with np.errstate(over='ignore'):
@@ -354,12 +368,12 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
                 f'thrust_coefficient is {constant:g}: the propeller would turn infinitely fast; '
                 'expected 0, or a coefficient of a propeller'
             )
-    if text_of(reader, 'deadband'):
+    if read_text(reader, 'deadband'):
         draft.drop(f'{origin_of(reader)}: <deadband> of thruster {label!r}')
     draft.add_thruster(
         Thruster(
             label,
-            along(pose.translation, -axis if mirrored else axis),
+            pose_along(pose.translation, -axis if mirrored else axis),
             Sourced(curve, *origin),
             'cw' if coefficient is not None and coefficient.value < 0 else 'ccw',
             diameter=diameter,
@@ -388,12 +402,12 @@ def _curve(
         rows, mirrored = sampled_curve(lambda w: factor * w * abs(w), min(low, 0), max(high, 0))
         return rows, mirrored != (ends[0] > ends[1]), origin
     if channel is None:
-        return linear_curve(least, most), False, origin
+        return linear_thrust_curve(least, most), False, origin
     low, high = (float(np.clip(c, least, most)) for c in (channel.low, channel.high))
-    return *_through_zero(low, high, channel), (channel.origin, False)
+    return *_rows_through_zero(low, high, channel), (channel.origin, False)
 
 
-def _through_zero(low: float, high: float, channel: _Channel) -> tuple[np.ndarray, bool]:
+def _rows_through_zero(low: float, high: float, channel: _Channel) -> tuple[np.ndarray, bool]:
     """Return the rows of a thrust (N) that is linear between two pulse widths (µs).
 
     Returns:
@@ -426,7 +440,7 @@ def _limits(
         label: name of the thruster.
         known: whether an autopilot's channel limits it too.
     """
-    most, least = number(reader, 'max_thrust_cmd'), number(reader, 'min_thrust_cmd')
+    most, least = read_number(reader, 'max_thrust_cmd'), read_number(reader, 'min_thrust_cmd')
     if most is None and not known:
         limit = thrust_limit(draft, label)
         return -limit.value, limit.value, (limit.origin, True)

@@ -12,31 +12,34 @@ from pathlib import Path
 import numpy as np
 from lxml import etree
 
-from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.extras import missing
+from marine_sim_ros.core.errors import ModelError, no_file
+from marine_sim_ros.core.extras import missing_package
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.core.wrong_paths import no_file
 from marine_sim_ros.importers import buoyancy
-from marine_sim_ros.importers.description import Inertial, Shape, Sourced
+from marine_sim_ros.importers.description import ImportedShape, Inertial, Sourced
 from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.foil_plugins import damp_rotation
 from marine_sim_ros.importers.geometry import usable_collisions
-from marine_sim_ros.importers.lenient import parse_file, read_lenient
-from marine_sim_ros.importers.marinegym import read_marinegym
 from marine_sim_ros.importers.mjcf import read_mjcf
-from marine_sim_ros.importers.plugins import apply_plugins
+from marine_sim_ros.importers.plugins import read_plugins
 from marine_sim_ros.importers.sdf_reader import read_sdf
-from marine_sim_ros.importers.side_files import add_missing_thrusters, find_side_files, note_limits
+from marine_sim_ros.importers.side_files import (
+    add_missing_thrusters,
+    find_side_files,
+    note_limits,
+    read_marinegym,
+)
 from marine_sim_ros.importers.stonefish.reader import read_stonefish
 from marine_sim_ros.importers.urdf_reader import read_urdf
-from marine_sim_ros.importers.usd_process import SUFFIXES, read_usd
+from marine_sim_ros.importers.usd_process import USD_SUFFIXES, read_usd
+from marine_sim_ros.importers.xml_files import parse_file, read_lenient
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.xacro_expansion import expand_description
 
 __all__ = ['import_vehicle']
 
-_DESCRIPTIONS = ('.sdf', '.urdf', '.xacro', '.scn', '.world', '.xml', *SUFFIXES)
+_DESCRIPTIONS = ('.sdf', '.urdf', '.xacro', '.scn', '.world', '.xml', *USD_SUFFIXES)
 _ACROSS = 1e-3
 """Cosine; an azimuth turns about an axis across the thrust."""
 
@@ -55,7 +58,7 @@ def import_vehicle(path: Path, options: Options | None = None) -> Draft:
     options = options or Options()
     draft = _read(path, options)
     try:
-        buoyancy.complete(draft)
+        buoyancy.add_missing_water(draft)
     except ModelError as error:
         lost = f'; not taken: {"; ".join(draft.dropped[:3])}' if draft.dropped else ''
         raise ModelError(f'{error}{lost}') from None
@@ -75,7 +78,7 @@ def _read(path: Path, options: Options) -> Draft:
             f'{path}: {no_file(path, _DESCRIPTIONS)}; expected SDF, URDF, xacro, MJCF, USD or a '
             'Stonefish scenario'
         )
-    if path.suffix in SUFFIXES:
+    if path.suffix in USD_SUFFIXES:
         draft = read_usd(path, options)
         read_marinegym(draft, find_side_files(draft, path))
         return draft
@@ -116,7 +119,7 @@ def _draft_of(root: xml.Element, source: str, path: Path, options: Options) -> D
     draft, plugins = read(root, source, path, options)
     beside = find_side_files(draft, path)
     note_limits(draft, beside, path)
-    apply_plugins(draft, plugins)
+    read_plugins(draft, plugins)
     add_missing_thrusters(draft, beside)
     return draft
 
@@ -124,9 +127,11 @@ def _draft_of(root: xml.Element, source: str, path: Path, options: Options) -> D
 def _check_shapes(draft: Draft) -> None:
     """Leave out collisions and name visuals whose meshes are not there."""
     for name, link in list(draft.links.items()):
-        collisions = [_placed(s, draft.folder) for s, _ in usable_collisions(draft, link, [])]
+        collisions = [
+            _resolve_mesh(s, draft.folder) for s, _ in usable_collisions(draft, link, [])
+        ]
         visuals = []
-        for shape in (_placed(s, draft.folder) for s in link.visuals):
+        for shape in (_resolve_mesh(s, draft.folder) for s in link.visuals):
             if shape.kind != 'mesh' or _is_there(shape, draft.folder):
                 visuals.append(shape)
             else:
@@ -134,14 +139,14 @@ def _check_shapes(draft: Draft) -> None:
         draft.links[name] = replace(link, collisions=tuple(collisions), visuals=tuple(visuals))
 
 
-def _is_there(shape: Shape, folder: Path) -> bool:
+def _is_there(shape: ImportedShape, folder: Path) -> bool:
     try:
         return mesh_path(shape.uri, folder).is_file()
     except ModelError:
         return False
 
 
-def _placed(shape: Shape, folder: Path) -> Shape:
+def _resolve_mesh(shape: ImportedShape, folder: Path) -> ImportedShape:
     """Return a shape whose mesh is named by its file, where that is there."""
     if shape.kind != 'mesh':
         return shape
@@ -239,7 +244,7 @@ def _mass_below(draft: Draft, link: str) -> float:
 def _check_sensors(draft: Draft) -> None:
     """Leave out sensors on links that move; say what a GPS needs and is not installed."""
     if any(s.kind == 'gps' for s in draft.sensors) and find_spec('pymap3d') is None:
-        draft.assume(str(missing('pymap3d', 'a run with the GPS of the source')))
+        draft.assume(str(missing_package('pymap3d', 'a run with the GPS of the source')))
     for sensor in list(draft.sensors):
         if not draft.is_rigid(sensor.link):
             draft.sensors.remove(sensor)

@@ -18,22 +18,22 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.importers.curves import along, linear_curve
+from marine_sim_ros.importers.curves import linear_thrust_curve, pose_along
 from marine_sim_ros.importers.description import (
     Hydrodynamics,
+    ImportedJoint,
+    ImportedLink,
+    ImportedShape,
     Inertial,
-    Joint,
-    Link,
-    Shape,
     Sourced,
     Thruster,
     Volume,
 )
 from marine_sim_ros.importers.draft import Draft, Options
-from marine_sim_ros.importers.lenient import IncludedFiles, parse_file
-from marine_sim_ros.model.trust import ReadableFolders
+from marine_sim_ros.importers.xml_files import IncludedFiles, parse_file
+from marine_sim_ros.model.kinematics import Pose
+from marine_sim_ros.model.packages import ReadableFolders
 from marine_sim_ros.model.xml import Element
-from marine_sim_ros.sdf.poses import Pose
 
 __all__ = ['read_mjcf']
 
@@ -173,14 +173,14 @@ class _MjcfReader:
         first = int(m.body_geomadr[body])
         made = [self._shape(g) for g in range(first, first + int(m.body_geomnum[body]))]
         shapes = [(shape, solid) for shape, solid in made if shape is not None]
-        self.draft.links[name] = Link(
+        self.draft.links[name] = ImportedLink(
             name,
             inertial,
             tuple(shape for shape, _ in shapes),
             tuple(shape for shape, solid in shapes if solid),
         )
 
-    def _shape(self, geom: int) -> tuple[Shape | None, bool]:
+    def _shape(self, geom: int) -> tuple[ImportedShape | None, bool]:
         """Return the shape of a geom, and whether it is solid in MuJoCo (it may collide)."""
         m, types = self.model, self.mujoco.mjtGeom
         kind = m.geom_type[geom]
@@ -190,8 +190,8 @@ class _MjcfReader:
         colour = tuple(float(np.clip(c, 0, 1)) for c in m.geom_rgba[geom])
         solid = bool(m.geom_contype[geom] or m.geom_conaffinity[geom])
 
-        def shape(name: str, *edges: float) -> Shape:
-            return Shape(name, edges, pose, origin, colour=colour)  # type: ignore[arg-type]
+        def shape(name: str, *edges: float) -> ImportedShape:
+            return ImportedShape(name, edges, pose, origin, colour=colour)  # type: ignore[arg-type]
 
         if kind == types.mjGEOM_BOX:
             return shape('box', *(2 * s for s in size)), solid
@@ -232,7 +232,7 @@ class _MjcfReader:
             lower, upper = (float(v) for v in m.jnt_range[first])
             if kind == 'revolute' and not m.jnt_limited[first]:
                 kind = 'continuous'
-        self.draft.joints[name] = Joint(
+        self.draft.joints[name] = ImportedJoint(
             name,
             kind,
             self._label(int(m.body_parentid[body])),
@@ -346,10 +346,10 @@ class _MjcfReader:
         pose = self.draft.pose_of(self._label(body))
         site = pose.then(_pose(m.site_pos[target], m.site_quat[target]))
         axis = np.asarray(rotation_matrix(site.quaternion)) @ force
-        curve = Sourced(linear_curve(low * size, high * size), where)
+        curve = Sourced(linear_thrust_curve(low * size, high * size), where)
         name = (self._name('ACTUATOR', index) or f'thruster_{index}').replace('/', '_')
         self.draft.add_thruster(
-            Thruster(name, along(site.translation, axis), curve, link=self._label(body))
+            Thruster(name, pose_along(site.translation, axis), curve, link=self._label(body))
         )
 
     def _range(self, index: int) -> tuple[float, float]:

@@ -10,23 +10,18 @@ from collections.abc import Callable
 from functools import partial
 
 from marine_sim_ros.importers import (
-    bladders,
-    classic_boats,
+    buoyancy,
     fin_plugins,
     foil_plugins,
-    freefloating,
     gazebo_plugins,
-    gazebo_sensors,
-    hippo_plugins,
-    px4_plugins,
+    other_plugins,
+    sensors,
     surface_plugins,
     uuv_plugins,
-    uuv_sensors,
-    wave_sim,
 )
 from marine_sim_ros.importers.draft import Draft, Plugin, origin_of
 
-__all__ = ['apply_plugins']
+__all__ = ['read_plugins']
 
 _Read = Callable[[Plugin, Draft], None]
 
@@ -39,40 +34,46 @@ _NOTED = {
 """Pattern of a plugin that is not read, and what it does."""
 
 
-def _known(why: str, plugin: Plugin, draft: Draft) -> None:
+def _note_known(why: str, plugin: Plugin, draft: Draft) -> None:
     _drop(plugin, draft, why)
 
 
 READERS: tuple[tuple[str, _Read], ...] = (
-    (r'BuoyancyEngine|buoyancy-engine', bladders.read_buoyancy_engine),
-    (r'systems::Buoyancy\b|(gz|ignition)-\w+-buoyancy-system', gazebo_plugins.read_buoyancy),
+    (r'BuoyancyEngine|buoyancy-engine', buoyancy.read_buoyancy_engine),
+    (
+        r'systems::Buoyancy\b|(gz|ignition)-\w+-buoyancy-system',
+        gazebo_plugins.read_gazebo_buoyancy,
+    ),
     (r'ArduPilotPlugin', gazebo_plugins.read_ardupilot),
     (r'uuv_underwater_object', uuv_plugins.read_underwater_object),
     (r'vrx::Surface|libSurface', surface_plugins.read_surface),
     (r'SimpleHydrodynamics', surface_plugins.read_simple_hydrodynamics),
-    (r'gz-waves|wave_sim', wave_sim.read_waves),
-    (r'hippo_gz_plugins::hydrodynamics', hippo_plugins.read_hydrodynamics),
-    (r'hippo_gz_plugins::buoyancy', hippo_plugins.read_buoyancy),
-    (r'hippo_gz_plugins::thruster', hippo_plugins.read_thruster),
-    (r'usv_(gazebo_)?dynamics', classic_boats.read_usv_dynamics),
-    (r'usv_(gazebo_)?thrust', classic_boats.read_usv_thrust),
-    (r'libHydrodynamicsPlugin|HydrodynamicsPlugin\b', lambda p, d: _named_alike(p, d)),
-    (r'systems::Hydrodynamics|-hydrodynamics-system', gazebo_plugins.read_hydrodynamics),
+    (r'gz-waves|wave_sim', surface_plugins.read_waves),
+    (r'hippo_gz_plugins::hydrodynamics', other_plugins.read_hippo_hydrodynamics),
+    (r'hippo_gz_plugins::buoyancy', other_plugins.read_hippo_buoyancy),
+    (r'hippo_gz_plugins::thruster', other_plugins.read_hippo_thruster),
+    (r'usv_(gazebo_)?dynamics', surface_plugins.read_usv_dynamics),
+    (r'usv_(gazebo_)?thrust', surface_plugins.read_usv_thrust),
+    (
+        r'libHydrodynamicsPlugin|HydrodynamicsPlugin\b',
+        lambda p, d: _read_hydrodynamics_plugin(p, d),
+    ),
+    (r'systems::Hydrodynamics|-hydrodynamics-system', gazebo_plugins.read_gazebo_hydrodynamics),
     (r'uuv_thruster', uuv_plugins.read_uuv_thruster),
-    (r'systems::Thruster|-thruster-system', gazebo_plugins.read_thruster),
-    (r'freefloating_gazebo_control', freefloating.read_control),
-    (r'freebuoyancy_gazebo', freefloating.read_fluid_plugin),
-    (r'gazebo_uuv_plugin', px4_plugins.read_uuv_plugin),
-    (r'gazebo_mavlink_interface', px4_plugins.read_channels),
-    (r'GenericMotorModel', px4_plugins.read_generic_motor),
-    (r'gazebo_motor_model|MulticopterMotorModel', px4_plugins.read_motor_model),
+    (r'systems::Thruster|-thruster-system', gazebo_plugins.read_gazebo_thruster),
+    (r'freefloating_gazebo_control', other_plugins.read_control),
+    (r'freebuoyancy_gazebo', other_plugins.read_fluid_plugin),
+    (r'gazebo_uuv_plugin', other_plugins.read_uuv_plugin),
+    (r'gazebo_mavlink_interface', other_plugins.read_channels),
+    (r'GenericMotorModel', other_plugins.read_generic_motor),
+    (r'gazebo_motor_model|MulticopterMotorModel', other_plugins.read_motor_model),
     (r'uuv_fin', fin_plugins.read_uuv_fin),
     (r'SailLiftDrag|sail-lift-drag', foil_plugins.name_sail),
     (r'AdvancedLiftDrag|advanced-lift-drag', foil_plugins.read_advanced_lift_drag),
     (r'foil_dynamics', foil_plugins.read_foil),
     (r'systems::LiftDrag|-lift-drag-system|LiftDragPlugin', fin_plugins.read_lift_drag),
-    *uuv_sensors.READERS,
-    *((pattern, partial(_known, why)) for pattern, why in _NOTED.items()),
+    *sensors.UUV_READERS,
+    *((pattern, partial(_note_known, why)) for pattern, why in _NOTED.items()),
 )
 """Pattern of name and library -> reader; in the order in which they are applied."""
 
@@ -114,15 +115,15 @@ def _drop(plugin: Plugin, draft: Draft, why: str) -> None:
     draft.drop(f'{origin_of(plugin.reader)} {plugin.label}: {why}')
 
 
-def _named_alike(plugin: Plugin, draft: Draft) -> None:
+def _read_hydrodynamics_plugin(plugin: Plugin, draft: Draft) -> None:
     """Tell the two plugins of one name apart: asv_wave_sim's of meshes, and that of LRAUV."""
     if plugin.reader.element.find('wave_model') is not None:
-        wave_sim.read_waves(plugin, draft)
+        surface_plugins.read_waves(plugin, draft)
     else:
-        gazebo_plugins.read_hydrodynamics(plugin, draft)
+        gazebo_plugins.read_gazebo_hydrodynamics(plugin, draft)
 
 
-def apply_plugins(draft: Draft, plugins: list[Plugin]) -> None:
+def read_plugins(draft: Draft, plugins: list[Plugin]) -> None:
     """Let every plugin add what it says; those that are not understood are named."""
     rest = list(plugins)
     for pattern, read in READERS:
@@ -137,5 +138,5 @@ def apply_plugins(draft: Draft, plugins: list[Plugin]) -> None:
         if loses_forces:
             draft.unread_forces.append(f'{origin_of(plugin.reader)} {plugin.label}')
     gazebo_plugins.read_fluid_added_mass(draft)
-    gazebo_sensors.read_sensors(draft)
+    sensors.read_gazebo_sensors(draft)
     draft.sort_thrusters()

@@ -15,13 +15,27 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.importers.description import Joint, Link, Shape
-from marine_sim_ros.importers.draft import SCOPE, Draft, Options, Plugin, flag, origin_of, text_of
-from marine_sim_ros.importers.sdf_bodies import read_inertial, read_pose, read_shape
-from marine_sim_ros.importers.sdf_includes import expand_includes, folder_of, reader_of
-from marine_sim_ros.importers.tree import add_moving, choose_base, grow_tree
+from marine_sim_ros.importers.bodies import (
+    add_moving,
+    choose_base,
+    grow_tree,
+    read_inertial,
+    read_pose,
+    read_shape,
+)
+from marine_sim_ros.importers.description import ImportedJoint, ImportedLink, ImportedShape
+from marine_sim_ros.importers.draft import (
+    SCOPE,
+    Draft,
+    Options,
+    Plugin,
+    origin_of,
+    read_flag,
+    read_text,
+)
+from marine_sim_ros.importers.xml_files import expand_includes, folder_of, reader_of
+from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Element, Reader
-from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
 __all__ = ['read_sdf']
 
@@ -99,15 +113,15 @@ class _SdfReader:
             if 'DetachableJoint' not in name and 'detachable-joint' not in name:
                 continue
             reader = plugin.reader
-            model = text_of(reader, 'child_model').removeprefix('__model__')
+            model = read_text(reader, 'child_model').removeprefix('__model__')
             ends = [
-                text_of(reader, f'{end}_link').replace('::', '/') for end in ('parent', 'child')
+                read_text(reader, f'{end}_link').replace('::', '/') for end in ('parent', 'child')
             ]
             parent, child = ends[0], f'{model}/{ends[1]}' if model else ends[1]
             poses = self.draft.notes.get('poses', {})
             if parent not in poses or child not in poses:
                 continue
-            joint = Joint(
+            joint = ImportedJoint(
                 f'{child}_release',
                 'fixed',
                 parent,
@@ -184,7 +198,7 @@ class _SdfReader:
         self.draft.notes.setdefault('poses', {})[name] = at.then(
             model.pose(reader.attribute('name'))
         )
-        self.draft.links[name] = Link(
+        self.draft.links[name] = ImportedLink(
             name,
             read_inertial(reader, self.draft),
             self._shapes(reader, 'visual', folder_of(reader.element, model.folder)),
@@ -202,7 +216,7 @@ class _SdfReader:
             for plugin in sensor.findall('plugin'):
                 self.plugins.append(Plugin(Reader(plugin, reader.source), name))
 
-    def _shapes(self, link: Reader, tag: str, folder: Path) -> tuple[Shape, ...]:
+    def _shapes(self, link: Reader, tag: str, folder: Path) -> tuple[ImportedShape, ...]:
         result = []
         for element in link.element.findall(tag):
             shape = read_shape(Reader(element, link.source), folder, self.draft)
@@ -212,7 +226,7 @@ class _SdfReader:
 
     def _joint(self, reader: Reader, model: _Model, prefix: str, at: Pose) -> None:
         name = reader.attribute('name')
-        ends = [text_of(reader, end).replace('::', '/') for end in ('parent', 'child')]
+        ends = [read_text(reader, end).replace('::', '/') for end in ('parent', 'child')]
         parent, child = (self._owner(model, end, prefix) for end in ends)
         if parent is None or child is None:
             lost = ends[0] if parent is None else ends[1]
@@ -222,7 +236,7 @@ class _SdfReader:
             return
         poses = self.draft.notes['poses']
         kind, limits = _kind(reader, self.draft)
-        joint = Joint(
+        joint = ImportedJoint(
             prefix + name,
             kind,
             parent,
@@ -258,7 +272,7 @@ class _SdfReader:
             return np.array([0.0, 0.0, 1.0])
         axis = given.direction()
         expressed = given.attribute('expressed_in', '')
-        if not expressed and not flag(reader, 'axis/use_parent_model_frame'):
+        if not expressed and not read_flag(reader, 'axis/use_parent_model_frame'):
             return axis
         inside = at.then(model.pose(expressed or '__model__'))
         return rotation_matrix(frame.seen(inside).quaternion) @ axis
@@ -277,7 +291,7 @@ def _kind(reader: Reader, draft: Draft) -> tuple[str, dict[str, float]]:
         return ('continuous' if kind == 'revolute' else 'fixed'), {}
     values = {}
     for tag in ('lower', 'upper', 'velocity'):
-        text = text_of(limit, tag).lower()
+        text = read_text(limit, tag).lower()
         endless = text in ('inf', '-inf', '+inf', '')
         values[tag] = np.inf if endless else float(limit.value_of(tag, Reader.number, np.inf))
     if abs(values['lower']) > _ENDLESS or abs(values['upper']) > _ENDLESS:

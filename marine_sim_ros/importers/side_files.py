@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Numbers in YAML files beside a description, and in arguments of its xacro.
+"""YAML files beside a description: controllers, limits, vehicles of MarineGym.
 
 Looked at are the files in the folder of the description and in ``config`` there or beside that
 folder in its package, one folder deeper too. A file counts by its keys, not by its name; of
@@ -10,12 +10,15 @@ comes first: a limit is taken where it has none, and thrusters where it has none
 
 Sources: uuv_simulator, uuv_thruster_manager (``thruster_manager``, ``tam``); VRX, generator of the
 WAM-V (``engine``).
+
+Source: Marine-RL/MarineGym, marinegym/robots/drone/underwaterVehicle.py and actuators/t200.py.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,14 +27,23 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import read_text_file
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.core.yaml_file import parse_yaml
-from marine_sim_ros.importers.curves import add_column, along, linear_curve, thrust_limit
-from marine_sim_ros.importers.description import Sourced, Thruster
+from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
+from marine_sim_ros.importers.curves import (
+    add_column,
+    linear_thrust_curve,
+    pose_along,
+    sampled_curve,
+    thrust_limit,
+)
+from marine_sim_ros.importers.description import Hydrodynamics, Sourced, Thruster, Volume
 from marine_sim_ros.importers.draft import Draft
-from marine_sim_ros.model.kinematics import FARTHEST
-from marine_sim_ros.model.trust import ReadableFolders
+from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
+from marine_sim_ros.model.packages import ReadableFolders
 
-__all__ = ['SideFile', 'add_missing_thrusters', 'find_side_files', 'note_limits']
+__all__ = ['SideFile', 'add_missing_thrusters', 'find_side_files', 'note_limits', 'read_marinegym']
+
+
+# Numbers in YAML files beside a description, and in arguments of its xacro.
 
 _MOST_FILES = 200
 _DEEPEST = 6
@@ -100,7 +112,7 @@ def _mappings(content: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
         yield from _mappings(inner, depth + 1)
 
 
-def _chosen(
+def _choose_value(
     draft: Draft, files: list[SideFile], key: str, fits: Callable[[Any], bool]
 ) -> tuple[str, Any] | None:
     """Return the place and the value of a key, of the only file or of that with the name."""
@@ -143,7 +155,7 @@ def note_limits(draft: Draft, files: list[SideFile], path: Path) -> None:
             if re.fullmatch(r'\d+(\.\d*)?([eE][+-]?\d+)?', given) and 0 < float(given) < 1e9:
                 draft.notes['max_thrust'] = Sourced([float(given)], f'{path.name}: {name}')
                 return
-    found = _chosen(draft, files, 'thruster_manager', _is_manager)
+    found = _choose_value(draft, files, 'thruster_manager', _is_manager)
     if found is None:
         return
     most = found[1]['max_thrust']
@@ -170,7 +182,7 @@ def _is_engines(value: Any) -> bool:
 
 def add_missing_thrusters(draft: Draft, files: list[SideFile]) -> None:
     """Add the thrusters of an allocation matrix or of engines, where there are none."""
-    matrix = _chosen(draft, files, 'tam', _is_matrix)
+    matrix = _choose_value(draft, files, 'tam', _is_matrix)
     if draft.thrusters:
         if matrix is not None and len(matrix[1][0]) != len(draft.thrusters):
             count = len(draft.thrusters)
@@ -183,7 +195,7 @@ def add_missing_thrusters(draft: Draft, files: list[SideFile]) -> None:
             add_column(draft, name, columns, thrust_limit(draft, name))
         draft.assume(f'{matrix[0]}: {len(draft.thrusters)} thrusters, at r = f x m/|f|²')
         return
-    engines = _chosen(draft, files, 'engine', _is_engines)
+    engines = _choose_value(draft, files, 'engine', _is_engines)
     for engine in [] if engines is None else engines[1]:
         assert engines is not None
         _add_engine(draft, engine, engines[0])
@@ -199,13 +211,110 @@ def _add_engine(draft: Draft, engine: dict[str, Any], where: str) -> None:
             numbers.append([float(word) for word in words])
         except ValueError:
             numbers.append([])
-    if any(len(row) != 3 or not np.all(np.abs(row) < FARTHEST) for row in numbers):
+    if any(len(row) != 3 or not np.all(np.abs(row) < MAX_PART_DISTANCE) for row in numbers):
         draft.drop(f'{where}: engine {name!r}: expected three numbers of position and orientation')
         return
     turn = np.asarray(rotation_matrix(quaternion_from_rpy(*numbers[1])))
     label = re.sub(r'\W+', '_', name, flags=re.ASCII)
     limit = thrust_limit(draft, label)
-    curve = Sourced(linear_curve(-limit.value, limit.value), limit.origin, limit.assumed)
+    curve = Sourced(linear_thrust_curve(-limit.value, limit.value), limit.origin, limit.assumed)
     place = np.array(numbers[0]) + turn @ _PROPELLER
     draft.assume(f'{where}: engine {name!r} does not turn; its propeller is where a WAM-V has it')
-    draft.add_thruster(Thruster(label, along(place, turn[:, 0]), curve))
+    draft.add_thruster(Thruster(label, pose_along(place, turn[:, 0]), curve))
+
+
+# Vehicles of MarineGym: water and rotors in a YAML file beside the USD.
+
+_DENSITY = 997.0
+_STANDARD_GRAVITY = 9.81
+_FASTEST = 3900.0
+"""rpm."""
+_DEAD_ZONE = 0.075
+"""Throttle."""
+_AHEAD = ((3659.9, 345.21), (4.7368e-07, -1.9275e-04, 8.4452e-02))
+_ASTERN = ((3494.4, -433.50), (-3.8442e-07, -1.6186e-04, -3.9139e-02))
+"""Of a T200: slope and offset of rpm over throttle; thrust in kgf over rpm², rpm and 1."""
+_FORCE_CONSTANT = 4.4e-7
+"""Of a rotor as strong as a T200."""
+
+
+def read_marinegym(draft: Draft, files: list[SideFile]) -> None:
+    """Take volume, hydrodynamics and rotors of the YAML file of the vehicle's own name."""
+    stem = draft.file.rpartition('/')[2].rpartition('.')[0]
+    own = [f for f in files if f.path.stem == stem and 'hydro_coef' in f.content]
+    if len(own) != 1:
+        return
+    name = own[0].path.name
+    reader = YamlReader(name, own[0].content, ModelError)
+    draft.water_density = Sourced(_DENSITY, f'{name}: MarineGym reckons with it')
+    volume = reader.child('volume').number(0.0, 1e6)
+    height = reader.child('coBM', 0.0).number(-1e3, 1e3)
+    edge = Sourced(volume ** (1 / 3), 'edge of a cube of the volume', True)
+    center = Sourced(np.array([0.0, 0.0, height]), f'{name}: coBM')
+    draft.volumes = [Volume(draft.base, Sourced(volume, f'{name}: volume'), center, edge)]
+    coefficients = reader.child('hydro_coef')
+    terms = [
+        Sourced(np.diag(_row(coefficients, key)), f'{name}: {key}')
+        for key in ('added_mass', 'linear_damping', 'quadratic_damping')
+    ]
+    draft.hydrodynamics = Hydrodynamics(draft.water_density, terms[0], terms[1], terms[2])
+    if 'rotor_configuration' in own[0].content:
+        _rotors(draft, reader.child('rotor_configuration'), name)
+
+
+def _row(reader: YamlReader, key: str) -> np.ndarray:
+    found = np.array([_number(entry, 0.0, 1e9) for entry in reader.child(key).items()])
+    if len(found) != 6:
+        raise reader.child(key).error(f' has {len(found)} numbers; expected 6')
+    return found
+
+
+def _number(reader: YamlReader, low: float, high: float) -> float:
+    """Return a number; YAML takes one such as 4.4e-07 for a text in some spellings."""
+    value: Any = reader.value
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            raise reader.error(f' is {value[:80]!r}; expected a number') from None
+    return YamlReader(reader.where, value, ModelError).number(low, high)
+
+
+def _rotors(draft: Draft, reader: YamlReader, name: str) -> None:
+    """Add a thruster along x of each link ``rotor_N``, as strong as its force constant."""
+    constants = [_number(e, 0.0, 1.0) for e in reader.child('force_constants').items()]
+    for index, constant in enumerate(constants):
+        link = f'rotor_{index}'
+        if link not in draft.links:
+            draft.drop(f'{name}: force_constants: there is no link {link!r}')
+            continue
+        gain = constant / _FORCE_CONSTANT * _STANDARD_GRAVITY
+        curve, mirrored = sampled_curve(partial(_scale_throttle, gain), -1.0, 1.0, speed=False)
+        throttle = np.interp(curve[:, 0], [1100.0, 1900.0], [-1.0, 1.0])
+        curve[:, 3] = [abs(_thrust(float(u))[1]) for u in throttle]
+        pose = draft.pose_of(link)
+        axis = draft.rotation_of(link)[:, 0]
+        shaft = draft.parent_joints()[link].name if link in draft.parent_joints() else ''
+        draft.add_thruster(
+            Thruster(
+                link,
+                pose_along(pose.translation, -axis if mirrored else axis),
+                Sourced(curve, f'{name}: force_constants, T200'),
+                link=link,
+                shaft=shaft,
+            ),
+            index,
+        )
+
+
+def _scale_throttle(gain: float, throttle: float) -> float:
+    return gain * _thrust(throttle)[0]
+
+
+def _thrust(throttle: float) -> tuple[float, float]:
+    """Return the thrust of a T200 in kgf, and its speed in rpm, at a throttle from −1 to 1."""
+    if abs(throttle) <= _DEAD_ZONE:
+        return 0.0, 0.0
+    (slope, offset), thrust = _AHEAD if throttle > 0 else _ASTERN
+    speed = float(np.clip(slope * throttle + offset, -_FASTEST, _FASTEST))
+    return float(np.polyval(thrust, speed)), speed

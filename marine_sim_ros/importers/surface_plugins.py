@@ -1,9 +1,14 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Surface vessels of VRX: hulls of the Surface plugin, SimpleHydrodynamics.
+"""Plugins of surface vessels: VRX, VRX for Gazebo classic, asv_wave_sim.
 
 Source: vrx, vrx_gz/src/{Surface,SimpleHydrodynamics}.cc.
+
+Source: vrx (2018 to 2021), usv_gazebo_plugins/src/usv_gazebo_{dynamics,thrust}_plugin.cc.
+
+Source: asv_wave_sim, gz-waves/src/Physics.cc: pressure and suction −(C_1 s + C_2 s²) S cosᶠθ with
+s = |v|/v_r, friction by Reynolds number, and damping −(A_wet/A) (c_1 + c_2 |v|) v.
 """
 
 from __future__ import annotations
@@ -13,13 +18,31 @@ from dataclasses import replace
 import numpy as np
 
 from marine_sim_ros.core.spatial import quaternion_from_rpy
-from marine_sim_ros.importers.description import Shape, Sourced
-from marine_sim_ros.importers.draft import Draft, Plugin, number, origin_of, text_of
+from marine_sim_ros.importers.curves import linear_thrust_curve, pose_along
+from marine_sim_ros.importers.description import (
+    Hydrodynamics,
+    ImportedShape,
+    PanelDrag,
+    Sourced,
+    Thruster,
+)
+from marine_sim_ros.importers.draft import Draft, Plugin, origin_of, read_number, read_text
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
+from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Reader
-from marine_sim_ros.sdf.poses import Pose
 
-__all__ = ['add_hulls', 'read_simple_hydrodynamics', 'read_surface', 'twin_hulls']
+__all__ = [
+    'add_hulls',
+    'read_simple_hydrodynamics',
+    'read_surface',
+    'read_usv_dynamics',
+    'read_usv_thrust',
+    'read_waves',
+    'twin_hulls',
+]
+
+
+# Surface vessels of VRX: hulls of the Surface plugin, SimpleHydrodynamics.
 
 _SLENDER = 200
 """Length over radius; a longer hull would be cut into millions of voxels."""
@@ -32,18 +55,18 @@ _ALONG_X = quaternion_from_rpy(0.0, np.pi / 2, 0.0)
 def read_surface(plugin: Plugin, draft: Draft) -> None:
     """Take vrx::Surface: the lower half of a cylinder that floats, divided among its points."""
     reader = plugin.reader
-    link = draft.known_link(reader, text_of(reader, 'link_name').replace('::', '/'))
-    length = number(reader, 'hull_length', 4.9, 1e-3, 1e4).value
-    radius = number(reader, 'hull_radius', 0.213, 1e-3, 1e4).value
-    draft.water_density = number(reader, 'fluid_density', _DENSITY, 1.0, 2e4)
+    link = draft.known_link(reader, read_text(reader, 'link_name').replace('::', '/'))
+    length = read_number(reader, 'hull_length', 4.9, 1e-3, 1e4).value
+    radius = read_number(reader, 'hull_radius', 0.213, 1e-3, 1e4).value
+    draft.water_density = read_number(reader, 'fluid_density', _DENSITY, 1.0, 2e4)
     points = [
         Reader(p, reader.source).numbers({3}) for p in reader.element.findall('points/point')
     ]
     if points:
         hulls = _cylinders(reader, points, length / len(points), radius)
     else:
-        own = number(reader, 'vehicle_length', length, 1e-3, 1e4)
-        width = number(reader, 'vehicle_width', None, 1e-3, 1e4)
+        own = read_number(reader, 'vehicle_length', length, 1e-3, 1e4)
+        width = read_number(reader, 'vehicle_width', None, 1e-3, 1e4)
         if width is None:
             raise reader.error('has no <points><point>, and no <vehicle_width>')
         hulls = twin_hulls(reader, own.value, width.value, radius)
@@ -54,7 +77,7 @@ def read_surface(plugin: Plugin, draft: Draft) -> None:
     add_hulls(reader, draft, link, hulls)
 
 
-def twin_hulls(reader: Reader, length: float, width: float, radius: float) -> list[Shape]:
+def twin_hulls(reader: Reader, length: float, width: float, radius: float) -> list[ImportedShape]:
     """Return two hulls along x at y = ±width/2, each in two halves, for plugins without points."""
     halves = [(x, y) for x in (-1, 1) for y in (-1, 1)]
     points = [np.array([x * length / 4, y * width / 2, 0.0]) for x, y in halves]
@@ -63,7 +86,7 @@ def twin_hulls(reader: Reader, length: float, width: float, radius: float) -> li
 
 def _cylinders(
     reader: Reader, points: list[np.ndarray], length: float, radius: float
-) -> list[Shape]:
+) -> list[ImportedShape]:
     """Return cylinders along x that touch points (3,) with their lowest line."""
     if length > _SLENDER * radius:
         raise reader.error(
@@ -71,10 +94,12 @@ def _cylinders(
             'expected a hull'
         )
     up, origin = np.array([0.0, 0.0, radius]), origin_of(reader)
-    return [Shape('cylinder', (radius, length), Pose(p + up, _ALONG_X), origin) for p in points]
+    return [
+        ImportedShape('cylinder', (radius, length), Pose(p + up, _ALONG_X), origin) for p in points
+    ]
 
 
-def add_hulls(reader: Reader, draft: Draft, link: str, hulls: list[Shape]) -> None:
+def add_hulls(reader: Reader, draft: Draft, link: str, hulls: list[ImportedShape]) -> None:
     """Let shapes of a link float the vehicle in place of its own collisions."""
     if 'hull' not in draft.notes:
         for name, known in draft.links.items():
@@ -91,9 +116,9 @@ def add_hulls(reader: Reader, draft: Draft, link: str, hulls: list[Shape]) -> No
 def read_simple_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
     """Take vrx::SimpleHydrodynamics; its coefficients are positive where they damp."""
     reader = plugin.reader
-    name = text_of(reader, 'link_name') or text_of(reader, 'bodyName') or draft.base
+    name = read_text(reader, 'link_name') or read_text(reader, 'bodyName') or draft.base
     link = draft.known_link(reader, name.replace('::', '/'))
-    density = number(reader, 'waterDensity')
+    density = read_number(reader, 'waterDensity')
     if density is not None and draft.water_density is None:
         draft.water_density = Sourced(density.value, density.origin)
     added, linear, quadratic = (np.zeros((6, 6)) for _ in range(3))
@@ -104,7 +129,173 @@ def read_simple_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
             (quadratic, f'{row}{column}{column}'),
             (quadratic, f'{row}{column}abs{column}'),
         ):
-            found = number(reader, tag)
+            found = read_number(reader, tag)
             if found is not None:
                 matrix[i, i] += abs(found.value)
     set_hydrodynamics(draft, reader, link, added, linear, quadratic, np.zeros((6, 6)))
+
+
+# Boats of VRX for Gazebo classic: usv_gazebo_dynamics_plugin and usv_gazebo_thrust_plugin.
+
+_DEFAULTS = {
+    'xDotU': 5.0,
+    'yDotV': 5.0,
+    'nDotR': 1.0,
+    'xU': 20.0,
+    'yV': 20.0,
+    'zW': 20.0,
+    'kP': 20.0,
+    'mQ': 20.0,
+    'nR': 20.0,
+}
+"""Terms of the plugin where they are not given; quadratic ones are 0."""
+_OTHER_ADDED_MASS = 0.1
+_LEVEL = IDENTITY.quaternion
+_AREA, _LENGTH, _WIDTH = 0.48, 1.35, 1.0
+"""m², m, m: defaults of <boatArea>, <boatLength> and <boatWidth>."""
+_RADIUS = 0.213
+"""m, default of <hullRadius>."""
+
+
+def read_usv_dynamics(plugin: Plugin, draft: Draft) -> None:
+    """Take drag and added mass, positive where they damp, and the hulls that carry the boat.
+
+    With <hullRadius> or <length_n>, as since 2019, these are two half-submerged cylinders;
+    without, four columns of a quarter of <boatArea> each, which displace ρ A d at a draught d of
+    the link's origin.
+    """
+    reader = plugin.reader
+    name = read_text(reader, 'bodyName') or read_text(reader, 'link_name') or draft.base
+    link = draft.known_link(reader, name.replace('::', '/'))
+    draft.water_density = read_number(reader, 'waterDensity', _DENSITY, 1.0, 2e4)
+    given = {tag: abs(read_number(reader, tag, value).value) for tag, value in _DEFAULTS.items()}
+    squared = [
+        abs(read_number(reader, tag, 0.0).value)
+        for tag in ('xUU', 'yVV', 'zWW', 'kPP', 'mQQ', 'nRR')
+    ]
+    other = [_OTHER_ADDED_MASS] * 3
+    set_hydrodynamics(
+        draft,
+        reader,
+        link,
+        np.diag([given['xDotU'], given['yDotV'], *other, given['nDotR']]),
+        np.diag([given[tag] for tag in ('xU', 'yV', 'zW', 'kP', 'mQ', 'nR')]),
+        np.diag(squared),
+        np.zeros((6, 6)),
+    )
+    radius = read_number(reader, 'hullRadius', None, 1e-3, 1e4)
+    if radius is None and reader.first('length_n') is not None:
+        radius = read_number(reader, 'hullRadius', _RADIUS, 1e-3, 1e4)
+    if radius is None:
+        add_hulls(reader, draft, link, _columns(reader, draft))
+        return
+    length = read_number(reader, 'boatLength', _LENGTH, 1e-3, 1e4)
+    width = read_number(reader, 'boatWidth', _WIDTH, 1e-3, 1e4)
+    add_hulls(reader, draft, link, twin_hulls(reader, length.value, width.value, radius.value))
+
+
+def _columns(reader: Reader, draft: Draft) -> list[ImportedShape]:
+    """Return four boxes from the link's origin upwards, twice as high as the boat's draught."""
+    area = read_number(reader, 'boatArea', _AREA, 1e-6, 1e6)
+    length = read_number(reader, 'boatLength', _LENGTH, 1e-3, 1e4)
+    width = read_number(reader, 'boatWidth', _WIDTH, 1e-3, 1e4)
+    assert draft.water_density is not None
+    draught = draft.mass / (draft.water_density.value * area.value)
+    draft.assume(
+        f'{origin_of(reader)}: four columns with a waterplane of {area.value:g} m², '
+        f'{2 * draught:.3g} m high; in the source they have no top'
+    )
+    edge = float(np.sqrt(area.value / 4))
+    corners = [(x, y) for x in (-1, 1) for y in (-1, 1)]
+    return [
+        ImportedShape(
+            'box',
+            (edge, edge, 2 * draught),
+            Pose(
+                np.array([x * length.value / 2, y * width.value / 2, draught]), IDENTITY.quaternion
+            ),
+            area.origin,
+        )
+        for x, y in corners
+    ]
+
+
+def read_usv_thrust(plugin: Plugin, draft: Draft) -> None:
+    """Take thrusters along x of their links, linear in the command; engines that turn follow."""
+    for index, element in enumerate(plugin.reader.element.findall('thruster')):
+        reader = Reader(element, plugin.reader.source)
+        link = draft.known_link(reader, read_text(reader, 'linkName').replace('::', '/'))
+        ahead = read_number(reader, 'maxForceFwd', 250.0, 0.0, 1e9)
+        astern = read_number(reader, 'maxForceRev', -100.0, -1e9, 1e9)
+        if read_text(reader, 'mappingType', '0') != '0':
+            draft.assume(f'{origin_of(reader)}: its thrust is linear in the command here')
+        pose = draft.pose_of(link)
+        draft.add_thruster(
+            Thruster(
+                f'thruster_{index}',
+                pose_along(pose.translation, draft.rotation_of(link)[:, 0]),
+                Sourced(linear_thrust_curve(-abs(astern.value), ahead.value), ahead.origin),
+                link=link,
+                shaft=read_text(reader, 'propJointName').replace('::', '/'),
+            )
+        )
+
+
+# Hydrodynamics of asv_wave_sim: forces on the panels of the collisions, as our hulls have them.
+
+_PRESSURE, _EXPONENT = 100.0, 0.4
+"""Pa and 1, defaults of <cPDrag1>, <cPDrag2>, <cSDrag1>, <cSDrag2>; of <fPDrag> and <fSDrag>."""
+_DAMPING = 1e-6
+"""N·s/m and others, default of <cDampL1>, <cDampL2>, <cDampR1> and <cDampR2>."""
+
+
+def read_waves(plugin: Plugin, draft: Draft) -> None:
+    """Let the collisions float by their volume and drag by their panels, with its coefficients."""
+    draft.notes['float_by_collisions'] = True
+    reader = plugin.reader.first('hydrodynamics') or plugin.reader
+    forces = {'viscous': ('viscous',), 'pressure': ('pressure', 'suction')}
+    draft.panel_drag = PanelDrag(
+        read_number(reader, 'vRDrag', 1.0, 1e-6, 1e6).value,
+        _coefficients(reader, 'P'),
+        _coefficients(reader, 'S'),
+        tuple(
+            f for tag, found in forces.items() if _is_on(reader, f'{tag}_drag_on') for f in found
+        ),
+        origin_of(reader),
+    )
+    if _is_on(reader, 'damping_on'):
+        _read_damping(reader, draft)
+    draft.assume(
+        f'{origin_of(plugin.reader)} {plugin.label}: its collisions float by their volume and '
+        'drag by their panels, with its coefficients'
+    )
+
+
+def _coefficients(reader: Reader, letter: str) -> tuple[float, float, float]:
+    """Return linear and quadratic coefficient in Pa and the exponent of pressure or suction."""
+    linear, quadratic = (
+        read_number(reader, f'c{letter}Drag{n}', _PRESSURE, 0.0, 1e9).value for n in (1, 2)
+    )
+    return linear, quadratic, read_number(reader, f'f{letter}Drag', _EXPONENT, 1e-3, 1e3).value
+
+
+def _is_on(reader: Reader, tag: str) -> bool:
+    return read_text(reader, tag, '1') not in ('0', 'false')
+
+
+def _read_damping(reader: Reader, draft: Draft) -> None:
+    """Take damping that is more than the simulator's default, which damps nothing."""
+    terms = np.zeros((2, 6))
+    for letter, axes in (('L', slice(0, 3)), ('R', slice(3, 6))):
+        for n in (1, 2):
+            terms[n - 1, axes] = read_number(reader, f'cDamp{letter}{n}', _DAMPING, 0.0, 1e9).value
+    if np.all(terms <= _DAMPING):
+        return
+    origin = origin_of(reader)
+    draft.assume(f'{origin}: its damping acts in full, in the source by the share under water')
+    draft.hydrodynamics = Hydrodynamics(
+        draft.water_density or Sourced(1000.0, 'no density in the source', True),
+        Sourced(np.zeros((6, 6)), origin),
+        Sourced(np.diag(terms[0]), origin),
+        Sourced(np.diag(terms[1]), origin),
+    )

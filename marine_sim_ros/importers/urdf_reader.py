@@ -10,16 +10,20 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.importers.description import Inertial, Joint, Link, Shape, Sourced
+from marine_sim_ros.importers.bodies import choose_base, grow_tree, read_pose
+from marine_sim_ros.importers.description import (
+    ImportedJoint,
+    ImportedLink,
+    ImportedShape,
+    Inertial,
+    Sourced,
+)
 from marine_sim_ros.importers.draft import Draft, Options, Plugin, origin_of
-from marine_sim_ros.importers.freefloating import read_link_water
-from marine_sim_ros.importers.sdf_bodies import read_pose
-from marine_sim_ros.importers.tree import choose_base, grow_tree
-from marine_sim_ros.model.extensions import robot_elements
-from marine_sim_ros.model.kinematics import FARTHEST
-from marine_sim_ros.model.orca3 import has_plugins
+from marine_sim_ros.importers.other_plugins import read_link_water
+from marine_sim_ros.model.foreign import has_orca3_plugins
+from marine_sim_ros.model.hydrodynamics import robot_elements
+from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, read_origin_pose
 from marine_sim_ros.model.xml import Element, Reader
-from marine_sim_ros.sdf.poses import read_origin
 
 __all__ = ['read_urdf']
 
@@ -42,7 +46,7 @@ def read_urdf(
         ModelError: anything in it that cannot be used.
     """
     ours = sorted({e.tag for e in root if e.tag in robot_elements()})
-    if has_plugins(root) or ours:
+    if has_orca3_plugins(root) or ours:
         what = f'<{ours[0]}>' if ours else 'plugins of Orca3'
         raise ModelError(
             f'{path}: has {what}, so it needs no import; expected marine_sim run {path}'
@@ -97,8 +101,8 @@ def _colours(root: Element, source: str) -> dict[str, tuple[float, ...]]:
     return result
 
 
-def _link(reader: Reader, colours: dict[str, tuple[float, ...]]) -> Link:
-    return Link(
+def _link(reader: Reader, colours: dict[str, tuple[float, ...]]) -> ImportedLink:
+    return ImportedLink(
         reader.attribute('name'),
         _inertial(reader),
         _shapes(reader, 'visual', colours),
@@ -120,12 +124,14 @@ def _inertial(link: Reader) -> Inertial | None:
                 tensor[i, j] = moments.attribute_number(key, 0.0, -1e17, 1e17)
     return Inertial(
         Sourced(mass.attribute_number('value', 0.0, 0.0, 1e9), origin_of(mass)),
-        read_origin(inertial),
+        read_origin_pose(inertial),
         Sourced(tensor, origin_of(moments or inertial)),
     )
 
 
-def _shapes(link: Reader, tag: str, colours: dict[str, tuple[float, ...]]) -> tuple[Shape, ...]:
+def _shapes(
+    link: Reader, tag: str, colours: dict[str, tuple[float, ...]]
+) -> tuple[ImportedShape, ...]:
     result = []
     for element in link.element.findall(tag):
         reader = Reader(element, link.source)
@@ -138,7 +144,7 @@ def _shapes(link: Reader, tag: str, colours: dict[str, tuple[float, ...]]) -> tu
         named = element.find('material')
         colour = None if named is None else colours.get(str(named.get('name')))
         result.append(
-            Shape(kind, size, read_origin(reader), origin_of(reader), uri, colour)  # type: ignore[arg-type]
+            ImportedShape(kind, size, read_origin_pose(reader), origin_of(reader), uri, colour)  # type: ignore[arg-type]
         )
     return tuple(result)
 
@@ -157,7 +163,7 @@ def _size(shape: Reader) -> tuple[str, tuple[float, ...], str]:
         return 'mesh', tuple(float(x) for x in np.ones(3) * scale), shape.attribute('filename')
     else:
         raise shape.error('is no shape; expected <box>, <cylinder>, <sphere> or <mesh>')
-    if np.any(np.abs(values) > FARTHEST) or np.any(values <= 0):
+    if np.any(np.abs(values) > MAX_PART_DISTANCE) or np.any(values <= 0):
         raise shape.error(f'has the size {values.tolist()}; expected positive lengths in m')
     return tag, tuple(float(x) for x in values), ''
 
@@ -172,7 +178,7 @@ def _first(reader: Reader, tag: str, draft: Draft) -> Reader | None:
     return reader.first(tag)
 
 
-def _joint(reader: Reader, draft: Draft) -> Joint:
+def _joint(reader: Reader, draft: Draft) -> ImportedJoint:
     parent, child = (draft.named_link(reader, tag, 'link') for tag in ('parent', 'child'))
     kind = reader.attribute('type')
     axis = _first(reader, 'axis', draft)
@@ -190,12 +196,12 @@ def _joint(reader: Reader, draft: Draft) -> Joint:
         kind = 'fixed'
     if kind in ('revolute', 'prismatic') and (lower == upper == 0.0 or velocity <= 0):
         kind = 'fixed'
-    return Joint(
+    return ImportedJoint(
         reader.attribute('name'),
         kind,
         parent,
         child,
-        read_origin(reader),
+        read_origin_pose(reader),
         (float(along[0]), float(along[1]), float(along[2])),
         lower,
         upper,

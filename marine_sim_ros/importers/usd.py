@@ -18,12 +18,24 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import matrix_quaternion, rotation_matrix
-from marine_sim_ros.importers.description import Inertial, Joint, Link, Shape, Sourced
+from marine_sim_ros.importers.bodies import add_moving, choose_base, grow_tree
+from marine_sim_ros.importers.description import (
+    ImportedJoint,
+    ImportedLink,
+    ImportedShape,
+    Inertial,
+    Sourced,
+)
 from marine_sim_ros.importers.draft import Draft, Options
-from marine_sim_ros.importers.tree import add_moving, choose_base, grow_tree
-from marine_sim_ros.importers.usd_layers import check_layers, pxr, reason
-from marine_sim_ros.importers.usd_shapes import Placed, placed, rigid
-from marine_sim_ros.sdf.poses import IDENTITY, Pose
+from marine_sim_ros.importers.usd_shapes import (
+    PlacedShape,
+    check_layers,
+    error_line,
+    pxr,
+    read_prim_shape,
+    split_transform,
+)
+from marine_sim_ros.model.kinematics import IDENTITY, Pose
 
 __all__ = ['read_stage']
 
@@ -65,7 +77,7 @@ def read_stage(path: Path, options: Options) -> Draft:
         stage = pxr('Usd').Stage.Open(str(path.resolve()))
         draft = _StageReader(stage, path, options).read()
     except pxr('Tf').ErrorException as error:
-        raise ModelError(f'{path}: is no USD: {reason(error)}') from None
+        raise ModelError(f'{path}: is no USD: {error_line(error)}') from None
     except (TypeError, ValueError) as error:  # of values whose type is not that of the schema
         words = ' '.join(str(error).split())[:200]
         raise ModelError(
@@ -113,7 +125,7 @@ class _StageReader:
         for body in parts:
             visuals, collisions = shapes[body.name]
             inertial = self._inertial(body)
-            self.draft.links[body.name] = Link(body.name, inertial, visuals, collisions)
+            self.draft.links[body.name] = ImportedLink(body.name, inertial, visuals, collisions)
         for prim in joints:
             self._joint(prim)
         self.draft.base = choose_base(self.draft, self._articulation_root())
@@ -155,7 +167,7 @@ class _StageReader:
             if not enabled or self._value(prim, 'physics:kinematicEnabled', False):
                 continue
             matrix = self._matrix(prim)
-            pose, _ = rigid(matrix, self._origin(prim))
+            pose, _ = split_transform(matrix, self._origin(prim))
             back = matrix_quaternion(_Y_UP.T) if self.y_up else IDENTITY.quaternion
             frame = pose.then(Pose(np.zeros(3), np.asarray(back)))
             found.append(_Body(prim, matrix, pose, frame))
@@ -230,10 +242,10 @@ class _StageReader:
 
     # ---- shapes and masses ---------------------------------------------------------------------
 
-    def _shapes(self, prims: list[Any]) -> dict[str, tuple[tuple[Shape, ...], ...]]:
+    def _shapes(self, prims: list[Any]) -> dict[str, tuple[tuple[ImportedShape, ...], ...]]:
         """Return the visuals and collisions of each link; name what is not taken."""
         physics, geom = pxr('UsdPhysics'), pxr('UsdGeom')
-        found: dict[str, tuple[list[Shape], list[Shape]]] = {
+        found: dict[str, tuple[list[ImportedShape], list[ImportedShape]]] = {
             body.name: ([], []) for body in self.bodies.values()
         }
         others: Counter[str] = Counter()
@@ -266,13 +278,15 @@ class _StageReader:
     def _hull(self, prim: Any) -> str:
         return str(self._value(prim, 'physics:approximation', 'none')) or 'none'
 
-    def _placed(self, prim: Any, frame: Pose, hull: str) -> Placed | None:
+    def _placed(self, prim: Any, frame: Pose, hull: str) -> PlacedShape | None:
         """Return a shape in a frame of the world, or None with a note."""
         inside = np.eye(4)
         turn = np.asarray(rotation_matrix(frame.quaternion)).T
         inside[:3, :3], inside[:3, 3] = turn, -turn @ frame.translation
         try:
-            made = placed(prim, inside @ self._matrix(prim), self._origin(prim), hull=hull)
+            made = read_prim_shape(
+                prim, inside @ self._matrix(prim), self._origin(prim), hull=hull
+            )
         except ModelError as error:
             self.draft.drop(str(error))
             return None
@@ -368,7 +382,7 @@ class _StageReader:
         at, offset = parent.frame.seen(first), child.frame.seen(second)
         kind, lower, upper = self._kind(prim)
         axis = np.array(_AXES[str(self._value(prim, 'physics:axis', 'X'))])
-        joint = Joint(
+        joint = ImportedJoint(
             str(prim.GetPath()).strip('/')
             if prim.GetName() in self.draft.joints
             else prim.GetName(),
@@ -392,7 +406,7 @@ class _StageReader:
         matrix = self._matrix(prim)
         at = self._value(joint, f'physics:localPos{index}', (0.0, 0.0, 0.0))
         turn = self._value(joint, f'physics:localRot{index}')
-        pose = rigid(matrix, self._origin(joint))[0]
+        pose = split_transform(matrix, self._origin(joint))[0]
         place = matrix @ np.array([*at, 1.0])
         own = IDENTITY.quaternion if turn is None else _quaternion(turn)
         return Pose(place[:3], pose.then(Pose(np.zeros(3), own)).quaternion)
@@ -434,7 +448,7 @@ class _StageReader:
         inertial = link.inertial
         if inertial is not None:
             inertial = replace(inertial, pose=own.then(inertial.pose))
-        self.draft.links[link.name] = Link(link.name, inertial, visuals, collisions)
+        self.draft.links[link.name] = ImportedLink(link.name, inertial, visuals, collisions)
         for name, joint in self.draft.joints.items():
             if joint.parent == link.name:
                 self.draft.joints[name] = replace(joint, pose=own.then(joint.pose))

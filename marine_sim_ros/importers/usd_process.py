@@ -11,15 +11,15 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from marine_sim_ros.core.child_process import module_command
 from marine_sim_ros.core.errors import MarineSimError, ModelError
+from marine_sim_ros.core.processes import module_command
 from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.usd import read_stage
-from marine_sim_ros.importers.usd_layers import pxr
+from marine_sim_ros.importers.usd_shapes import pxr
 
-__all__ = ['SUFFIXES', 'read_usd']
+__all__ = ['USD_SUFFIXES', 'read_usd']
 
-SUFFIXES = ('.usd', '.usda', '.usdc', '.usdz')
+USD_SUFFIXES = ('.usd', '.usda', '.usdc', '.usdz')
 _MAX_SECONDS = 60
 _MAX_BYTES = 8 << 30
 """Address space; a scene of composed references may need any amount."""

@@ -1,7 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Shapes of USD in the frame of their link; a mesh becomes a box, for a URDF names mesh files."""
+"""Layers of USD files, checked, and shapes in the frame of their link.
+
+The resolver of usd-core also looks into the working folder; so each name is resolved here first.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +17,131 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.files import check_archive, check_file
 from marine_sim_ros.core.spatial import matrix_quaternion, rotation_matrix
-from marine_sim_ros.importers.description import Shape
+from marine_sim_ros.importers.description import ImportedShape
 from marine_sim_ros.importers.geometry import solid
-from marine_sim_ros.importers.usd_layers import pxr
 from marine_sim_ros.model.geometry import shapes
-from marine_sim_ros.model.kinematics import FARTHEST
-from marine_sim_ros.sdf.poses import Pose
+from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, Pose
+from marine_sim_ros.model.packages import ReadableFolders
 
-__all__ = ['Placed', 'placed', 'rigid']
+__all__ = [
+    'PlacedShape',
+    'check_layers',
+    'error_line',
+    'pxr',
+    'read_prim_shape',
+    'split_transform',
+]
+
+
+# Layers of a USD file, checked before they are composed: where they lie, how large they are.
+
+_MOST_LAYERS = 200
+_MAX_BYTES = 100_000_000
+_CLIPS = 'clips'
+
+
+def pxr(name: str) -> Any:
+    """Return a module of usd-core, such as ``Usd``.
+
+    Raises:
+        MissingPackageError: usd-core is not installed.
+    """
+    return require(f'pxr.{name}', 'import of USD')
+
+
+def error_line(error: Exception) -> str:
+    """Return what an exception of usd-core says, in one line without its C++ places."""
+    text = ' '.join(str(error).split())
+    found = text.split(" : '")[1:]
+    return '; '.join(part.split("'", 1)[0] for part in found)[:300] or text[:300]
+
+
+def check_layers(path: Path) -> list[str]:
+    """Check the layers that a file names, those of its layers too.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The names of layers that are not there.
+
+    Raises:
+        ModelError: a layer lies outside the folder of the file, is no USD, or is too large; too
+            many layers; names by expressions, or value clips, which are looked up later.
+    """
+    sdf = pxr('Sdf')
+    folders = ReadableFolders(path)
+    queue, seen, missing = [str(path.resolve())], set[str](), list[str]()
+    while queue:
+        name = queue.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if len(seen) > _MOST_LAYERS:
+            raise ModelError(f'{path}: names more than {_MOST_LAYERS} layers')
+        layer = _open(name, folders)
+        if layer is None:
+            missing.append(Path(name).name)
+            continue
+        for asset in layer.GetCompositionAssetDependencies():
+            if asset.startswith('`'):
+                raise ModelError(
+                    f'{name}: the expression {asset} names a layer; expected the name of a file'
+                )
+            anchored = sdf.ComputeAssetPathRelativeToLayer(layer, asset)
+            queue.append(sdf.Layer.SplitIdentifier(anchored)[0])
+    return sorted(missing)
+
+
+def _open(name: str, folders: ReadableFolders) -> Any:
+    """Return a layer, or None where there is no such file.
+
+    Raises:
+        ModelError: it may not be read, or cannot be.
+    """
+    sdf, ar = pxr('Sdf'), pxr('Ar')
+    found = str(ar.GetResolver().Resolve(name)) or name
+    file = Path(ar.SplitPackageRelativePathOuter(found)[0])
+    folders.check(file)
+    if not file.exists():
+        return None
+    check_file(file, _MAX_BYTES, ModelError)
+    if file.suffix == '.usdz':
+        check_archive(file, _MAX_BYTES, ModelError)
+    try:
+        layer = sdf.Layer.FindOrOpen(name)
+    except pxr('Tf').ErrorException as error:
+        raise ModelError(f'{name}: is no USD: {error_line(error)}') from None
+    if layer is None:
+        return None
+
+    def refuse_clips(at: Any) -> None:
+        spec = layer.GetObjectAtPath(at)
+        if spec is not None and spec.HasInfo(_CLIPS):
+            raise ModelError(f'{name}: <{at}> has value clips, which are not read')
+
+    layer.Traverse(sdf.Path.absoluteRootPath, refuse_clips)
+    return layer
+
+
+# Shapes of USD in the frame of their link; a mesh becomes a box, for a URDF names mesh files.
 
 _SKEW = 1e-4
 _AXES = {'X': (2, 1, 0), 'Y': (0, 2, 1), 'Z': (0, 1, 2)}
 """Columns of a frame whose z axis is an axis of a prim."""
 
 
-class Placed(NamedTuple):
+class PlacedShape(NamedTuple):
     """A shape in a frame, its solid there, and what was assumed of it."""
 
-    shape: Shape
+    shape: ImportedShape
     solid: shapes.Shape
     note: str = ''
 
 
-def rigid(matrix: np.ndarray, where: str) -> tuple[Pose, np.ndarray]:
+def split_transform(matrix: np.ndarray, where: str) -> tuple[Pose, np.ndarray]:
     """Return pose and scale (3,) of a transform (4, 4) of columns.
 
     The first scale of a reflection is negative.
@@ -46,8 +150,8 @@ def rigid(matrix: np.ndarray, where: str) -> tuple[Pose, np.ndarray]:
         ModelError: it is not finite, flat, too far away, or skewed.
     """
     turn, at = matrix[:3, :3], matrix[:3, 3]
-    if not np.all(np.isfinite(matrix)) or np.any(np.abs(at) > FARTHEST):
-        raise ModelError(f'{where}: is beyond {FARTHEST:g} m')
+    if not np.all(np.isfinite(matrix)) or np.any(np.abs(at) > MAX_PART_DISTANCE):
+        raise ModelError(f'{where}: is beyond {MAX_PART_DISTANCE:g} m')
     scale = np.linalg.norm(turn, axis=0)
     if np.any(scale < 1e-12):
         raise ModelError(f'{where}: its transform has a scale of 0')
@@ -60,7 +164,7 @@ def rigid(matrix: np.ndarray, where: str) -> tuple[Pose, np.ndarray]:
     return Pose(np.array(at, float), np.asarray(matrix_quaternion(turn))), scale
 
 
-def placed(prim: Any, matrix: np.ndarray, origin: str, *, hull: str) -> Placed:
+def read_prim_shape(prim: Any, matrix: np.ndarray, origin: str, *, hull: str) -> PlacedShape:
     """Return the shape of a prim.
 
     Args:
@@ -72,14 +176,14 @@ def placed(prim: Any, matrix: np.ndarray, origin: str, *, hull: str) -> Placed:
     Raises:
         ModelError: no shape that is known here, or one without a size.
     """
-    pose, scale = rigid(matrix, origin)
+    pose, scale = split_transform(matrix, origin)
     kind = str(prim.GetTypeName())
     if kind == 'Mesh':
         return _mesh(prim, pose, scale, origin, hull)
     if kind not in _READERS:
         raise ModelError(f'{origin}: a {kind} is no shape of a vehicle here')
     shape, note = _READERS[kind](prim, pose, np.abs(scale), origin)
-    return Placed(shape, solid(shape, _NOWHERE, []), note)
+    return PlacedShape(shape, solid(shape, _NOWHERE, []), note)
 
 
 _NOWHERE = Path()
@@ -97,21 +201,21 @@ def _length(prim: Any, name: str, origin: str) -> float:
     return float(value)
 
 
-_Made = tuple[Shape, str]
+_Made = tuple[ImportedShape, str]
 
 
 def _cube(prim: Any, pose: Pose, scale: np.ndarray, origin: str) -> _Made:
     edges = _length(prim, 'size', origin) * scale
-    return Shape('box', tuple(map(float, edges)), pose, origin), ''
+    return ImportedShape('box', tuple(map(float, edges)), pose, origin), ''
 
 
 def _sphere(prim: Any, pose: Pose, scale: np.ndarray, origin: str) -> _Made:
     radii = _length(prim, 'radius', origin) * scale
     if np.ptp(radii) < 1e-6 * float(np.max(radii)):
-        return Shape('sphere', (float(radii[0]),), pose, origin), ''
+        return ImportedShape('sphere', (float(radii[0]),), pose, origin), ''
     edges = 2 * radii * (np.pi / 6) ** (1 / 3)
     note = f'{origin}: an ellipsoid is a box of its proportions and volume here'
-    return Shape('box', tuple(map(float, edges)), pose, origin), note
+    return ImportedShape('box', tuple(map(float, edges)), pose, origin), note
 
 
 def _upright(prim: Any, pose: Pose, scale: np.ndarray) -> tuple[Pose, float, float]:
@@ -138,7 +242,7 @@ def _round(prim: Any, pose: Pose, scale: np.ndarray, origin: str) -> _Made:
     if kind == 'Cone':
         radius /= np.sqrt(3)
         turned = turned.then(Pose(np.array([0, 0, -length / 4]), _LEVEL))
-    return Shape('cylinder', (radius, length), turned, origin), note
+    return ImportedShape('cylinder', (radius, length), turned, origin), note
 
 
 _LEVEL = np.array([0.0, 0.0, 0.0, 1.0])
@@ -149,20 +253,20 @@ _READERS: dict[str, Callable[[Any, Pose, np.ndarray, str], _Made]] = {
 }
 
 
-def _mesh(prim: Any, pose: Pose, scale: np.ndarray, origin: str, hull: str) -> Placed:
+def _mesh(prim: Any, pose: Pose, scale: np.ndarray, origin: str, hull: str) -> PlacedShape:
     """Return a mesh: the box around it, or where it collides one of its volume."""
     points, faces = _triangles(prim, origin)
     points = points * scale
     low, high = points.min(axis=0), points.max(axis=0)
     edges = np.maximum(high - low, 1e-3 * max(float(np.max(high - low)), 1e-9))
-    around = shapes.moved(shapes.box(edges), np.eye(3), (low + high) / 2)
+    around = shapes.move_shape(shapes.box_shape(edges), np.eye(3), (low + high) / 2)
     made = around if hull in ('', 'boundingCube') else _hull(points, faces, hull, origin)
     shrink = (made.volume / around.volume) ** (1 / 3)
     at = pose.then(Pose(made.center, _LEVEL))
-    shape = Shape('box', tuple(float(e) for e in edges * shrink), at, origin)
-    whole = shapes.moved(made, rotation_matrix(pose.quaternion), pose.translation)
+    shape = ImportedShape('box', tuple(float(e) for e in edges * shrink), at, origin)
+    whole = shapes.move_shape(made, rotation_matrix(pose.quaternion), pose.translation)
     note = f'{origin}: a mesh is a box of its proportions and volume here' if hull else ''
-    return Placed(shape, whole, note)
+    return PlacedShape(shape, whole, note)
 
 
 def _triangles(prim: Any, origin: str) -> tuple[np.ndarray, np.ndarray]:
@@ -188,7 +292,7 @@ def _hull(points: np.ndarray, faces: np.ndarray, hull: str, origin: str) -> shap
     if hull == 'boundingSphere':
         middle = (points.min(axis=0) + points.max(axis=0)) / 2
         radius = float(np.max(np.linalg.norm(points - middle, axis=1)))
-        return shapes.moved(shapes.sphere(radius), np.eye(3), middle)
+        return shapes.move_shape(shapes.sphere_shape(radius), np.eye(3), middle)
     if hull in ('convexDecomposition', 'meshSimplification', 'sdf') and _is_closed(faces):
         made = shapes.shape_of(points, faces)
         return made if made.volume > 0 else shapes.shape_of(points, faces[:, ::-1])

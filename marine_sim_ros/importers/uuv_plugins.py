@@ -16,14 +16,22 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.importers.curves import (
-    along,
-    over_pulse_widths,
+    are_pulse_widths,
+    pose_along,
     pulse_curve,
     sampled_curve,
     thrust_limit,
 )
 from marine_sim_ros.importers.description import Sourced, Thruster, Volume
-from marine_sim_ros.importers.draft import Draft, Plugin, flag, number, numbers, origin_of, text_of
+from marine_sim_ros.importers.draft import (
+    Draft,
+    Plugin,
+    origin_of,
+    read_flag,
+    read_number,
+    read_numbers,
+    read_text,
+)
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
@@ -40,7 +48,7 @@ _SURFACE = ('metacentric_width', 'metacentric_length', 'submerged_height')
 
 def read_underwater_object(plugin: Plugin, draft: Draft) -> None:
     """Take libuuv_underwater_object: a volume and a hydrodynamic model for each link."""
-    density = number(plugin.reader, 'fluid_density', _DENSITY, 1.0, 2e4)
+    density = read_number(plugin.reader, 'fluid_density', _DENSITY, 1.0, 2e4)
     draft.water_density = density
     links = [Reader(e, plugin.reader.source) for e in plugin.reader.element.findall('link')]
     for reader in sorted(links, key=lambda r: r.attribute('name', '') != draft.base):
@@ -56,7 +64,7 @@ def _box(reader: Reader) -> np.ndarray | None:
     box = reader.first('box')
     if box is None:
         return None
-    found = [number(box, tag, None, 0.0, 1e4) for tag in ('length', 'width', 'height')]
+    found = [read_number(box, tag, None, 0.0, 1e4) for tag in ('length', 'width', 'height')]
     return np.array([0.0 if f is None else f.value for f in found])
 
 
@@ -83,13 +91,13 @@ def _surface_volume(
         displaced: m/ρ, m³.
         draft: the vehicle.
     """
-    draught = number(reader, 'submerged_height', 0.0, 0.0, 1e4)
+    draught = read_number(reader, 'submerged_height', 0.0, 0.0, 1e4)
     box = _box(reader)
     if draught.value <= 0 or box is None or box[2] <= draught.value:
         raise reader.error(
             'a surface vessel needs <submerged_height> below the height of its <box>'
         )
-    heights = [number(reader, tag, 0.0, 0.0, 1e4) for tag in _SURFACE[:2]]
+    heights = [read_number(reader, tag, 0.0, 0.0, 1e4) for tag in _SURFACE[:2]]
     lower = min(heights, key=lambda h: h.value)
     if heights[0].value != heights[1].value:
         draft.assume(f'{lower.origin}: it rights by {lower.value:g} m about both axes')
@@ -115,10 +123,10 @@ def _volume(reader: Reader, link: str, draft: Draft) -> None:
     mass = _lumped_mass(draft, link)
     assert draft.water_density is not None
     density = draft.water_density.value
-    volume = number(reader, 'volume', None, 0.0, 1e6)
-    if flag(reader, 'neutrally_buoyant'):
+    volume = read_number(reader, 'volume', None, 0.0, 1e6)
+    if read_flag(reader, 'neutrally_buoyant'):
         volume = Sourced(mass / density, f'{origin_of(reader)}: neutrally buoyant: m/ρ')
-    center = numbers(reader, 'center_of_buoyancy', (3,))
+    center = read_numbers(reader, 'center_of_buoyancy', (3,))
     if center is None:
         center = Sourced(np.zeros(3), 'default of the simulator: origin of the link')
     if all(reader.element.find(tag) is not None for tag in _SURFACE):
@@ -147,7 +155,7 @@ class _Terms(NamedTuple):
 
 def _matrix(reader: Reader, name: str, draft: Draft) -> np.ndarray:
     """Return a (6, 6) of 6 or 36 numbers; zero where it is not given."""
-    found = numbers(reader, name, (1, 6, 36))
+    found = read_numbers(reader, name, (1, 6, 36))
     if found is None:
         return np.zeros((6, 6))
     if len(found.value) == 1:
@@ -157,7 +165,7 @@ def _matrix(reader: Reader, name: str, draft: Draft) -> np.ndarray:
 
 
 def _model(model: Reader, link: Reader, name: str, draft: Draft) -> None:
-    kind = text_of(model, 'type')
+    kind = read_text(model, 'type')
     fossen = _Terms(
         _matrix(model, 'added_mass', draft),
         _matrix(model, 'linear_damping', draft),
@@ -215,7 +223,7 @@ def _model(model: Reader, link: Reader, name: str, draft: Draft) -> None:
 
 def _length(model: Reader, link: Reader, name: str, pick: Callable[..., float]) -> float:
     """Return a length of a model, or the one that the simulator picks from the <box>."""
-    found = number(model, name, None, 1e-6, 1e4)
+    found = read_number(model, name, None, 1e-6, 1e4)
     if found is not None:
         return found.value
     box = _box(link)
@@ -241,7 +249,7 @@ def _cylinder(model: Reader, link: Reader, density: float, draft: Draft) -> _Ter
     radius = _length(model, link, 'radius', min)
     length = _length(model, link, 'length', max)
     box = _box(link)
-    axis = text_of(model, 'axis')
+    axis = read_text(model, 'axis')
     if not axis:
         axis = 'ijk'[int(np.argmax(box))] if box is not None else 'i'
     if axis not in ('i', 'j', 'k'):
@@ -283,7 +291,7 @@ def _spheroid(model: Reader, link: Reader, density: float, draft: Draft) -> _Ter
 
 def _box_model(model: Reader, link: Reader, density: float, draft: Draft) -> _Terms:
     """Quadratic damping of a box, ½ ρ C_d A with C_d = 1, as in the simulator."""
-    factor = number(model, 'cd', 1.0, 0.0, 1e3)
+    factor = read_number(model, 'cd', 1.0, 0.0, 1e3)
     sizes = [
         _length(model, link, tag, lambda box, i=i: box[i])
         for i, tag in enumerate(('length', 'width', 'height'))
@@ -297,10 +305,10 @@ def _box_model(model: Reader, link: Reader, density: float, draft: Draft) -> _Te
 
 def _conversion(reader: Reader) -> tuple[Callable[[float], float], Sourced[np.ndarray] | None]:
     """Return the thrust (N) of a state of the rotor, and the states of its table, ascending."""
-    kind = text_of(reader, 'type')
+    kind = read_text(reader, 'type')
 
     def needed(name: str) -> float:
-        found = number(reader, name)
+        found = read_number(reader, name)
         if found is None:
             raise reader.error(f'has no <{name}>, which {kind} needs')
         return found.value
@@ -319,7 +327,8 @@ def _conversion(reader: Reader) -> tuple[Callable[[float], float], Sourced[np.nd
         return dead_zone, None
     if kind == 'LinearInterp':
         tables = [
-            numbers(reader, tag, tuple(range(1, 2001))) for tag in ('inputValues', 'outputValues')
+            read_numbers(reader, tag, tuple(range(1, 2001)))
+            for tag in ('inputValues', 'outputValues')
         ]
         if tables[0] is None or tables[1] is None or len(tables[0].value) != len(tables[1].value):
             raise reader.error('expected as many <inputValues> as <outputValues>')
@@ -343,8 +352,8 @@ def _speed_of(thrust_of: Callable[[float], float], thrust: float) -> float:
 def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
     """Take libuuv_thruster: a thrust along the axis of its joint, on its link."""
     reader = plugin.reader
-    link = draft.known_link(reader, text_of(reader, 'linkName'))
-    name = text_of(reader, 'jointName')
+    link = draft.known_link(reader, read_text(reader, 'linkName'))
+    name = read_text(reader, 'jointName')
     joint = draft.joints.get(name)
     axis = np.array([1.0, 0.0, 0.0] if joint is None else joint.axis)
     if joint is None:
@@ -353,21 +362,21 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
     if conversion is None:
         raise reader.error('has no <conversion>')
     thrust_of, table = _conversion(conversion)
-    efficiency = number(reader, 'thrust_efficiency', 1.0, 0.0, 1.0)
+    efficiency = read_number(reader, 'thrust_efficiency', 1.0, 0.0, 1.0)
     gain, propeller = (
-        number(reader, 'gain', 1.0),
-        number(reader, 'propeller_efficiency', 1.0, 0, 1),
+        read_number(reader, 'gain', 1.0),
+        read_number(reader, 'propeller_efficiency', 1.0, 0, 1),
     )
-    least, most = (number(reader, tag) for tag in ('thrustMin', 'thrustMax'))
+    least, most = (read_number(reader, tag) for tag in ('thrustMin', 'thrustMax'))
 
     def thrust(state: float) -> float:
         value = efficiency.value * thrust_of(propeller.value * state)
         value = value if least is None else max(value, least.value)
         return value if most is None else min(value, most.value)
 
-    thruster_id = text_of(reader, 'thrusterID') or str(len(draft.thrusters))
+    thruster_id = read_text(reader, 'thrusterID') or str(len(draft.thrusters))
     label = f'thruster_{thruster_id}'
-    if table is not None and over_pulse_widths(table.value):
+    if table is not None and are_pulse_widths(table.value):
         draft.assume(
             f'{table.origin}: from {table.value[0]:g} to {table.value[-1]:g}: pulse widths in µs'
         )
@@ -384,7 +393,7 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
     draft.add_thruster(
         Thruster(
             label,
-            along(pose.translation, -turned if mirrored else turned),
+            pose_along(pose.translation, -turned if mirrored else turned),
             Sourced(curve, origin[0], origin[1]),
             time_constant=time_constant(reader, draft),
             link=link,
@@ -403,7 +412,7 @@ def _states(
     most: Sourced[float] | None,
 ) -> tuple[float, float, tuple[str, bool]]:
     """Return the lowest and highest command of a thruster, and where they are from."""
-    low, high = number(reader, 'clampMin'), number(reader, 'clampMax')
+    low, high = read_number(reader, 'clampMin'), read_number(reader, 'clampMax')
     if low is not None and high is not None and low.value < high.value:
         ends = min(low.value, 0.0), max(high.value, 0.0)
         if table is not None:  # beyond its ends the thrust stays
@@ -427,10 +436,10 @@ def time_constant(reader: Reader, draft: Draft) -> Sourced[float] | None:
     dynamics = reader.first('dynamics')
     if dynamics is None:
         return None
-    kind = text_of(dynamics, 'type')
+    kind = read_text(dynamics, 'type')
     if kind in ('ZeroOrder', ''):
         return None
     if kind == 'FirstOrder':
-        return number(dynamics, 'timeConstant', None, 0.0, 60.0)
+        return read_number(dynamics, 'timeConstant', None, 0.0, 60.0)
     draft.drop(f'{origin_of(dynamics)}: {kind} dynamics of a rotor; it follows at once here')
     return None

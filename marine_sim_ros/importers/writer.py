@@ -18,18 +18,18 @@ from marine_sim_ros.core.spatial import written_rpy
 from marine_sim_ros.importers.description import (
     Fin,
     Hydrodynamics,
-    Joint,
-    Link,
+    ImportedJoint,
+    ImportedLink,
+    ImportedSensor,
+    ImportedShape,
     PanelDrag,
-    Sensor,
-    Shape,
     Sourced,
     Thruster,
     Volume,
 )
 from marine_sim_ros.importers.draft import Draft
-from marine_sim_ros.sdf.elements import numbers
-from marine_sim_ros.sdf.poses import Pose
+from marine_sim_ros.model.kinematics import Pose
+from marine_sim_ros.sdf.elements import format_numbers
 
 __all__ = ['urdf_text', 'without_xacro']
 
@@ -45,7 +45,7 @@ def _comment(text: str) -> str:
     return f'<!-- {re.sub("-(?=-)", "- ", safe).rstrip("-")} -->'
 
 
-def _noted(value: Sourced[Any]) -> str:
+def _text_with_origin(value: Sourced[Any]) -> str:
     return _comment(('assumed: ' if value.assumed else '') + value.origin)
 
 
@@ -54,7 +54,7 @@ def _origin(pose: Pose) -> str:
     rpy = np.round(written_rpy(pose.quaternion), _DECIMALS)
     if not np.any(xyz) and not np.any(rpy):
         return ''
-    return f'<origin xyz="{numbers(xyz)}" rpy="{numbers(rpy)}"/>'
+    return f'<origin xyz="{format_numbers(xyz)}" rpy="{format_numbers(rpy)}"/>'
 
 
 def _uri(uri: str, folder: Path | None) -> str:
@@ -67,33 +67,33 @@ def _uri(uri: str, folder: Path | None) -> str:
         return uri
 
 
-def _geometry(shape: Shape, folder: Path | None) -> str:
+def _geometry(shape: ImportedShape, folder: Path | None) -> str:
     if shape.kind == 'box':
-        inner = f'<box size="{numbers(shape.size)}"/>'
+        inner = f'<box size="{format_numbers(shape.size)}"/>'
     elif shape.kind == 'cylinder':
-        radius, length = (numbers(v) for v in shape.size)
+        radius, length = (format_numbers(v) for v in shape.size)
         inner = f'<cylinder radius="{radius}" length="{length}"/>'
     elif shape.kind == 'sphere':
-        inner = f'<sphere radius="{numbers(shape.size)}"/>'
+        inner = f'<sphere radius="{format_numbers(shape.size)}"/>'
     else:
-        scale = '' if set(shape.size) == {1.0} else f' scale="{numbers(shape.size)}"'
+        scale = '' if set(shape.size) == {1.0} else f' scale="{format_numbers(shape.size)}"'
         inner = f'<mesh filename={quoteattr(_uri(shape.uri, folder))}{scale}/>'
     return f'<geometry>{inner}</geometry>'
 
 
-def _shape(tag: str, shape: Shape, folder: Path | None) -> Iterator[str]:
+def _shape(tag: str, shape: ImportedShape, folder: Path | None) -> Iterator[str]:
     yield f'    <{tag}>  {_comment(shape.origin)}'
     if origin := _origin(shape.pose):
         yield f'      {origin}'
     yield f'      {_geometry(shape, folder)}'
     if tag == 'visual' and shape.colour is not None:
-        yield f'      <material name=""><color rgba="{numbers(shape.colour)}"/></material>'
+        yield f'      <material name=""><color rgba="{format_numbers(shape.colour)}"/></material>'
     if tag == 'collision' and shape.material:
         yield f'      <buoyancy_material name={quoteattr(shape.material)}/>'
     yield f'    </{tag}>'
 
 
-def _link(link: Link, folder: Path | None) -> Iterator[str]:
+def _link(link: ImportedLink, folder: Path | None) -> Iterator[str]:
     name = quoteattr(link.name)
     if link.inertial is None and not link.visuals and not link.collisions:
         yield f'  <link name={name}/>'
@@ -104,14 +104,14 @@ def _link(link: Link, folder: Path | None) -> Iterator[str]:
         if origin := _origin(link.inertial.pose):
             yield f'      {origin}'
         mass, tensor = link.inertial.mass, link.inertial.tensor
-        yield f'      <mass value="{numbers(mass.value)}"/>  {_noted(mass)}'
+        yield f'      <mass value="{format_numbers(mass.value)}"/>  {_text_with_origin(mass)}'
         entries = ' '.join(
-            f'i{a}{b}="{numbers((tensor.value[i, j] + tensor.value[j, i]) / 2)}"'
+            f'i{a}{b}="{format_numbers((tensor.value[i, j] + tensor.value[j, i]) / 2)}"'
             for i, a in enumerate('xyz')
             for j, b in enumerate('xyz')
             if i <= j
         )
-        yield f'      <inertia {entries}/>  {_noted(tensor)}'
+        yield f'      <inertia {entries}/>  {_text_with_origin(tensor)}'
         yield '    </inertial>'
     for tag, shapes in (('visual', link.visuals), ('collision', link.collisions)):
         for shape in shapes:
@@ -119,34 +119,35 @@ def _link(link: Link, folder: Path | None) -> Iterator[str]:
     yield '  </link>'
 
 
-def _joint(joint: Joint) -> Iterator[str]:
+def _joint(joint: ImportedJoint) -> Iterator[str]:
     note = f'  {_comment(joint.origin)}' if joint.origin else ''
     yield f'  <joint name={quoteattr(joint.name)} type={quoteattr(joint.kind)}>{note}'
     ends = f'<parent link={quoteattr(joint.parent)}/> <child link={quoteattr(joint.child)}/>'
     yield f'    {ends} {_origin(joint.pose)}'.rstrip()
     if joint.kind != 'fixed':
-        yield f'    <axis xyz="{numbers(np.round(joint.axis, _DECIMALS))}"/>'
+        yield f'    <axis xyz="{format_numbers(np.round(joint.axis, _DECIMALS))}"/>'
     if joint.kind in ('revolute', 'prismatic'):
         yield (
-            f'    <limit lower="{numbers(joint.lower)}" upper="{numbers(joint.upper)}" '
-            f'velocity="{numbers(joint.velocity)}" effort="0"/>'
+            f'    <limit lower="{format_numbers(joint.lower)}" '
+            f'upper="{format_numbers(joint.upper)}" '
+            f'velocity="{format_numbers(joint.velocity)}" effort="0"/>'
         )
     yield '  </joint>'
 
 
 def _element(tag: str, value: Sourced[Any], text: str, indent: str = '    ') -> str:
-    return f'{indent}<{tag}>{text}</{tag}>  {_noted(value)}'
+    return f'{indent}<{tag}>{text}</{tag}>  {_text_with_origin(value)}'
 
 
 def _matrix(tag: str, value: Sourced[np.ndarray]) -> Iterator[str]:
     matrix = value.value
     diagonal = np.diag(np.diag(matrix))
     if np.array_equal(matrix, diagonal):
-        yield _element(tag, value, numbers(np.diag(matrix)))
+        yield _element(tag, value, format_numbers(np.diag(matrix)))
         return
-    yield f'    <{tag}>  {_noted(value)}'
+    yield f'    <{tag}>  {_text_with_origin(value)}'
     for row in matrix:
-        yield f'      {numbers(row)}'
+        yield f'      {format_numbers(row)}'
     yield f'    </{tag}>'
 
 
@@ -157,7 +158,7 @@ def _hydrodynamics(vehicle: Draft) -> Iterator[str]:
     yield '  <hydrodynamics>'
     density = vehicle.water_density if terms is None else terms.water_density
     if density is not None:
-        yield _element('water_density', density, numbers(density.value))
+        yield _element('water_density', density, format_numbers(density.value))
     if panels is not None:
         yield from _panel_drag(panels)
     if terms is not None:
@@ -166,14 +167,16 @@ def _hydrodynamics(vehicle: Draft) -> Iterator[str]:
 
 
 def _panel_drag(panels: PanelDrag) -> Iterator[str]:
-    reference = numbers(panels.velocity_reference)
+    reference = format_numbers(panels.velocity_reference)
     yield f'    <velocity_reference>{reference}</velocity_reference>  {_comment(panels.origin)}'
     for name, letter, exponent, values in (
         ('pressure', 'P', 'f_P', panels.pressure),
         ('suction', 'S', 'f_S', panels.suction),
     ):
         tags = (f'C_{letter}D1', f'C_{letter}D2', exponent)
-        inner = ''.join(f'<{t}>{numbers(v)}</{t}>' for t, v in zip(tags, values, strict=True))
+        inner = ''.join(
+            f'<{t}>{format_numbers(v)}</{t}>' for t, v in zip(tags, values, strict=True)
+        )
         yield f'    <{name}_drag>{inner}</{name}_drag>'
     yield f'    <forces>{" ".join(panels.forces)}</forces>'
 
@@ -185,14 +188,14 @@ def _lumped(terms: Hydrodynamics) -> Iterator[str]:
     if terms.modulus is not None:
         yield from _matrix('modulus_damping', terms.modulus)
     if terms.center is not None:
-        yield _element('damping_center', terms.center, numbers(terms.center.value))
+        yield _element('damping_center', terms.center, format_numbers(terms.center.value))
 
 
 def _volume(volume: Volume) -> Iterator[str]:
     yield f'  <buoyancy link={quoteattr(volume.link)}>'
-    yield _element('volume', volume.volume, numbers(volume.volume.value))
-    yield _element('center_of_volume', volume.center, numbers(volume.center.value))
-    yield _element('height', volume.height, numbers(volume.height.value))
+    yield _element('volume', volume.volume, format_numbers(volume.volume.value))
+    yield _element('center_of_volume', volume.center, format_numbers(volume.center.value))
+    yield _element('height', volume.height, format_numbers(volume.height.value))
     yield '  </buoyancy>'
 
 
@@ -215,8 +218,10 @@ def _thruster(thruster: Thruster, curve: str) -> Iterator[str]:
     if origin := _origin(thruster.pose):
         yield f'      {origin}'
     if not curve:
-        forces = f'pos_force="{numbers(rows[2, 1])}" neg_force="{numbers(-rows[0, 1])}"'
-        yield f'      <linear {forces} dead_zone="0"/>  {_noted(thruster.curve)}'
+        forces = (
+            f'pos_force="{format_numbers(rows[2, 1])}" neg_force="{format_numbers(-rows[0, 1])}"'
+        )
+        yield f'      <linear {forces} dead_zone="0"/>  {_text_with_origin(thruster.curve)}'
     if thruster.azimuth:
         yield f'      <azimuth joint={quoteattr(thruster.azimuth)}/>'
     for tag, value in (
@@ -225,7 +230,7 @@ def _thruster(thruster: Thruster, curve: str) -> Iterator[str]:
         ('zero_thrust_advance_ratio', thruster.zero_thrust_advance_ratio),
     ):
         if value is not None:
-            yield _element(tag, value, numbers(value.value), '      ')
+            yield _element(tag, value, format_numbers(value.value), '      ')
     yield '    </thruster>'
 
 
@@ -244,9 +249,10 @@ def _thrusters(thrusters: Sequence[Thruster]) -> Iterator[str]:
         key = rows.tobytes()
         if key not in names:
             names[key] = thruster.name
-            yield f'    <curve name={quoteattr(thruster.name)}>  {_noted(thruster.curve)}'
+            origin = _text_with_origin(thruster.curve)
+            yield f'    <curve name={quoteattr(thruster.name)}>  {origin}'
             for row in rows:
-                yield f'      {numbers(np.round(row, _DECIMALS))}'
+                yield f'      {format_numbers(np.round(row, _DECIMALS))}'
             yield '    </curve>'
         used.append(names[key])
     for thruster, curve in zip(thrusters, used, strict=True):
@@ -263,19 +269,21 @@ def _fins(fins: Sequence[Fin]) -> Iterator[str]:
         if origin := _origin(fin.pose):
             yield f'      {origin}'
         for tag, value in fin.values.items():
-            yield _element(tag, value, numbers(value.value), '      ')
+            yield _element(tag, value, format_numbers(value.value), '      ')
         lower, upper = fin.limits.value
-        limit = f'<limit lower="{numbers(lower)}" upper="{numbers(upper)}"/>'
-        yield f'      {limit}  {_noted(fin.limits)}'
+        limit = f'<limit lower="{format_numbers(lower)}" upper="{format_numbers(upper)}"/>'
+        yield f'      {limit}  {_text_with_origin(fin.limits)}'
         yield '    </fin>'
     yield '  </fins>'
 
 
-def _sensor(sensor: Sensor) -> Iterator[str]:
-    rate = '' if sensor.rate is None else f' rate="{numbers(sensor.rate.value)}"'
+def _sensor(sensor: ImportedSensor) -> Iterator[str]:
+    rate = '' if sensor.rate is None else f' rate="{format_numbers(sensor.rate.value)}"'
     names = f'name={quoteattr(sensor.name)} link={quoteattr(sensor.link)}'
     lines = [f'    {_origin(sensor.pose)}'] if _origin(sensor.pose) else []
-    lines += [_element(tag, value, numbers(value.value)) for tag, value in sensor.values.items()]
+    lines += [
+        _element(tag, value, format_numbers(value.value)) for tag, value in sensor.values.items()
+    ]
     head = f'  <sensor type={quoteattr(sensor.kind)} {names}{rate}'
     if not lines:
         yield f'{head}/>  {_comment(sensor.origin)}'
@@ -299,7 +307,8 @@ def _lines(vehicle: Draft, folder: Path | None) -> Iterator[str]:
     for name, density in vehicle.materials.items():
         yield (
             f'  <buoyancy_material name={quoteattr(name)}><density '
-            f'value="{numbers(density.value)}"/></buoyancy_material>  {_noted(density)}'
+            f'value="{format_numbers(density.value)}"/></buoyancy_material>  '
+            f'{_text_with_origin(density)}'
         )
     for link in vehicle.links.values():
         yield from _link(link, folder)

@@ -1,29 +1,42 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Collisions with what they are made of: shape on the body, material, hull parameters."""
+"""Collisions of a description: shapes, materials, and the panels and voxels of a hull."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.choices import expected_one_of
-from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.errors import ModelError, expected_one_of
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.geometry import shapes
-from marine_sim_ros.model.geometry.meshes import load_mesh
-from marine_sim_ros.model.geometry.shapes import Shape
-from marine_sim_ros.model.hull.settings import TAGS, HullSettings, read_hull_settings
-from marine_sim_ros.model.kinematics import FARTHEST, origin, usable_pose
+from marine_sim_ros.model.geometry.meshes import default_size, load_mesh, voxelise
+from marine_sim_ros.model.geometry.shapes import Shape, move_shape, refine_shape
+from marine_sim_ros.model.hull import Hull, PanelCoefficients, Panels, VoxelSet
+from marine_sim_ros.model.hydrodynamics import HULL_TAGS, HullSettings, read_hull_settings
+from marine_sim_ros.model.inertia import Inertia
+from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, is_usable_pose, urdf_pose
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['Collision', 'read_collisions', 'read_materials']
+__all__ = [
+    'Collision',
+    'build_panels',
+    'build_voxels',
+    'displaced_volumes',
+    'material_inertia',
+    'read_collisions',
+    'read_materials',
+]
+
+
+# Collisions with what they are made of: shape on the body, material, hull parameters.
 
 _LIGHTEST = 1e-4
 """Relative density; a tenth of that of air."""
@@ -92,30 +105,34 @@ def _relative_density(reader: Reader, materials: Mapping[str, float]) -> float |
     return materials[name]
 
 
-def _positive(reader: Reader, what: str, values: Any, count: int) -> np.ndarray:
+def _read_positive(reader: Reader, what: str, values: Any, count: int) -> np.ndarray:
     try:
         numbers = np.array(values, float).reshape(-1)
     except (TypeError, ValueError):
         numbers = np.zeros(0)
-    if len(numbers) != count or not np.all((numbers >= 1e-6) & (numbers <= FARTHEST)):
+    if len(numbers) != count or not np.all((numbers >= 1e-6) & (numbers <= MAX_PART_DISTANCE)):
         raise reader.error(
-            f'{what} is {values}; expected {count} positive number(s), 0.000001 to {FARTHEST:g} m'
+            f'{what} is {values}; expected {count} positive number(s), '
+            f'0.000001 to {MAX_PART_DISTANCE:g} m'
         )
     return numbers
 
 
-def _shape(reader: Reader, geometry: Any, base: Path | None, most: int) -> Shape:
+def _read_shape(reader: Reader, geometry: Any, base: Path | None, most: int) -> Shape:
     """Return the shape of a urdf_parser_py geometry."""
     kind = type(geometry).__name__
     if kind == 'Box':
-        return shapes.box(_positive(reader, 'box size', geometry.size, 3))
+        return shapes.box_shape(_read_positive(reader, 'box size', geometry.size, 3))
     if kind == 'Cylinder':
-        radius = _positive(reader, 'cylinder radius', geometry.radius, 1)
-        return shapes.cylinder(
-            float(radius[0]), float(_positive(reader, 'cylinder length', geometry.length, 1)[0])
+        radius = _read_positive(reader, 'cylinder radius', geometry.radius, 1)
+        return shapes.cylinder_shape(
+            float(radius[0]),
+            float(_read_positive(reader, 'cylinder length', geometry.length, 1)[0]),
         )
     if kind == 'Sphere':
-        return shapes.sphere(float(_positive(reader, 'sphere radius', geometry.radius, 1)[0]))
+        return shapes.sphere_shape(
+            float(_read_positive(reader, 'sphere radius', geometry.radius, 1)[0])
+        )
     if kind == 'Mesh':
         scale = np.ones(3) if geometry.scale is None else np.array(geometry.scale, float)
         try:
@@ -154,7 +171,7 @@ def read_collisions(
         for collision, child in pairs:
             reader = Reader(child, root.source)
             result.append(
-                _collision(
+                _read_collision(
                     link.name,
                     collision,
                     reader,
@@ -168,7 +185,7 @@ def read_collisions(
     return result
 
 
-def _collision(
+def _read_collision(
     link: str,
     collision: Any,
     reader: Reader,
@@ -180,13 +197,13 @@ def _collision(
 ) -> Collision:
     own = reader.child('hydrodynamics')
     if own is not None:
-        own.children(TAGS)
+        own.children(HULL_TAGS)
     settings = read_hull_settings(own, defaults, warnings)
-    translation, quaternion = origin(collision.origin)
-    if not usable_pose(translation, quaternion):
-        raise reader.error(f'its <origin> is not finite, or beyond {FARTHEST:g} m')
+    translation, quaternion = urdf_pose(collision.origin)
+    if not is_usable_pose(translation, quaternion):
+        raise reader.error(f'its <origin> is not finite, or beyond {MAX_PART_DISTANCE:g} m')
     turned = rotation_matrix(frame.quaternion)
-    shape = _shape(reader, collision.geometry, base, settings.max_triangles)
+    shape = _read_shape(reader, collision.geometry, base, settings.max_triangles)
     warnings.extend(reader.warning(text) for text in shape.warnings)
     return Collision(
         link,
@@ -197,3 +214,176 @@ def _collision(
         settings,
         _relative_density(reader, materials),
     )
+
+
+# Collisions -> hull: panels, voxels, and the mass of what is given by its material.
+
+MAX_PANELS = 200_000
+EDGES_ALONG_BODY = 3
+"""Panels along a body by default: enough for the drag of a turning box
+(docs/explanation/hydrodynamics.md)."""
+
+_KEYS = {
+    'C_PD1': 'pressure_drag/C_PD1',
+    'C_PD2': 'pressure_drag/C_PD2',
+    'f_P': 'pressure_drag/f_P',
+    'C_SD1': 'suction_drag/C_SD1',
+    'C_SD2': 'suction_drag/C_SD2',
+    'f_S': 'suction_drag/f_S',
+    'slamming_power': 'slamming/power',
+    'max_acceleration': 'slamming/max_acceleration',
+    'slamming_multiplier': 'slamming/multiplier',
+    'air_coefficient': 'air_resistance/coefficient',
+}
+"""Where the fields of PanelCoefficients stand in the description; others have the same name."""
+
+
+def _coefficient(settings: HullSettings, name: str) -> float:
+    if name == 'viscous':
+        return 1.0
+    return settings.coefficient(_KEYS.get(name, name))
+
+
+def build_panels(collisions: Sequence[Collision]) -> Panels | None:
+    """Return the panels of all collisions in the body frame, or None where there are none.
+
+    Raises:
+        ModelError: more panels than can be simulated.
+    """
+    vertices, faces, columns = [], [], []
+    count = 0
+    for collision in collisions:
+        size = collision.settings.panel_size
+        if size is None:
+            size = float(np.max(collision.shape.extents)) / EDGES_ALONG_BODY
+        try:
+            shape = refine_shape(collision.shape, size)
+        except ModelError as error:
+            raise collision.reader.error(str(error)) from None
+        shape = move_shape(shape, collision.rotation, collision.translation)
+        kept = _faces_with_area(shape)
+        vertices.append(shape.vertices)
+        faces.append(kept + count)
+        count += len(shape.vertices)
+        values = [_coefficient(collision.settings, f.name) for f in fields(PanelCoefficients)]
+        columns.append(np.tile(np.array(values)[:, None], (1, len(kept))))
+    if not faces:
+        return None
+    if sum(map(len, faces)) > MAX_PANELS:
+        raise collisions[0].reader.error(f'the hull has more than {MAX_PANELS} panels in all')
+    coefficients = PanelCoefficients(*np.concatenate(columns, axis=1))
+    panels = Panels(np.concatenate(vertices), np.concatenate(faces), coefficients)
+    hull = Hull(panels, None, 0.0)
+    starts = np.cumsum([0, *map(len, faces)])
+    for collision, start, end in zip(collisions, starts, starts[1:], strict=False):
+        _switch_off(hull, coefficients, slice(start, end), collision.settings.forces)
+    return panels
+
+
+def _faces_with_area(shape: Shape) -> np.ndarray:
+    """Return the faces (n, 3) that have a direction: slivers without an area have none."""
+    a, b, c = np.moveaxis(shape.vertices[shape.faces], 1, 0)
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
+    return shape.faces[area > 1e-12 * float(np.max(shape.extents)) ** 2]
+
+
+def _switch_off(
+    hull: Hull, coefficients: PanelCoefficients, where: slice, terms: tuple[str, ...]
+) -> None:
+    """Set to zero, for some panels, what belongs to the terms that are off."""
+    only = hull.with_terms(terms).panels
+    assert only is not None
+    for f in fields(PanelCoefficients):
+        getattr(coefficients, f.name)[where] = getattr(only.coefficients, f.name)[where]
+
+
+def _force_mode(collision: Collision) -> str:
+    default = 'geometry' if collision.relative_density is None else 'mass_density'
+    return collision.settings.buoyancy_mode or default
+
+
+def displaced_volumes(
+    collisions: Sequence[Collision], masses: Mapping[str, float], water_density: float
+) -> np.ndarray:
+    """Return the volume (n,) in m³ that every collision displaces under water.
+
+    ``geometry``: that of its shape. ``mass_density``: m/(ρ d), with the mass m of the link
+    shared among its collisions by volume times density. A link without any mass displaces
+    nothing, unless it has a material that gives it mass. Source: the hydrodynamics guide.
+
+    Args:
+        collisions: collisions of the vehicle.
+        masses: masses of the links, kg.
+        water_density: ρ, kg/m³, of the water the densities d are relative to.
+
+    Raises:
+        ModelError: mass_density for a collision that has no material.
+    """
+    weights: dict[str, float] = defaultdict(float)
+    for c in collisions:
+        if c.relative_density is not None and _force_mode(c) == 'mass_density':
+            weights[c.link] += c.shape.volume * c.relative_density
+    result = []
+    for c in collisions:
+        if c.relative_density is None and c.link in weights:
+            raise c.reader.error(
+                f'has no <buoyancy_material> beside others of link {c.link!r} that have one; '
+                'expected one for each, or for none'
+            )
+        if _force_mode(c) == 'geometry':
+            result.append(c.shape.volume if masses.get(c.link, 0.0) > 0 else 0.0)
+            continue
+        if c.relative_density is None:
+            raise c.reader.error(
+                'buoyancy_mode is mass_density, but it has no <buoyancy_material name="..."/>'
+            )
+        share = c.shape.volume / weights[c.link]
+        result.append(masses.get(c.link, 0.0) * share / water_density)
+    return np.array(result)
+
+
+def build_voxels(collisions: Sequence[Collision], volumes: np.ndarray) -> VoxelSet | None:
+    """Return the voxels of all collisions in the body frame, displacing the given volumes (n,).
+
+    Raises:
+        ModelError: a shape that cannot be cut, or too many voxels.
+    """
+    boxes = sum(float(np.prod(c.shape.extents)) for c in collisions)
+    centers, amounts, extents = [], [], []
+    for c, volume in zip(collisions, volumes, strict=True):
+        if volume <= 0:
+            continue
+        try:
+            cells = voxelise(c.shape, c.settings.voxel_size or default_size(boxes))
+        except ModelError as error:
+            raise c.reader.error(str(error)) from None
+        centers.append(cells.center @ c.rotation.T + c.translation)
+        amounts.append(cells.volume * (volume / cells.volume.sum()))
+        edges = np.maximum(cells.extent, 1e-9)[:, :, None] * np.eye(3)
+        extents.append(edges @ c.rotation.T)
+    if not amounts:
+        return None
+    return VoxelSet(np.concatenate(centers), np.concatenate(amounts), np.concatenate(extents))
+
+
+def material_inertia(
+    collisions: Sequence[Collision], link: str, water_density: float
+) -> Inertia | None:
+    """Return the inertia of a link from its materials, m = ρ d V of every collision, or None.
+
+    For links without <inertial>; the body is taken as homogeneous within each shape.
+    """
+    parts: list[tuple[float, Shape]] = []
+    for c in collisions:
+        if c.link == link and c.relative_density is not None:
+            density = c.relative_density * water_density
+            parts.append((density, move_shape(c.shape, c.rotation, c.translation)))
+    if not parts:
+        return None
+    mass = sum(density * shape.volume for density, shape in parts)
+    center = sum(density * shape.volume * shape.center for density, shape in parts) / mass
+    second = np.zeros((3, 3))
+    for density, shape in parts:
+        away = shape.center - center
+        second = second + density * (shape.second_moment + shape.volume * np.outer(away, away))
+    return Inertia(float(mass), np.asarray(center), np.trace(second) * np.eye(3) - second)

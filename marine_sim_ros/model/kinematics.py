@@ -1,38 +1,216 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Links and fixed joints: where everything sits on the body, and its mass together."""
+"""Links and frames: base link, poses, fixed joints, mass of all links together."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_product, rotation_matrix
-from marine_sim_ros.model.base import BASE_LINK
+from marine_sim_ros.core.spatial import (
+    quaternion_from_rpy,
+    quaternion_product,
+    rotation_matrix,
+    rotation_vector_quaternion,
+    written_rpy,
+)
 from marine_sim_ros.model.inertia import Inertia, combined_inertia
 from marine_sim_ros.model.vehicle import Frame
-from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = [
-    'FARTHEST',
-    'HEAVIEST',
-    'usable_pose',
+    'AHEAD',
+    'BASE_LINK',
+    'IDENTITY',
+    'MAX_MASS',
+    'MAX_PART_DISTANCE',
+    'Pose',
+    'base_link_of',
     'base_name',
     'body_frame',
+    'fix_locked_joints',
     'fixed_frames',
+    'is_usable_pose',
     'link_inertias',
-    'origin',
-    'read_place',
+    'read_origin_pose',
+    'read_placement',
+    'reroot',
     'total_inertia',
+    'urdf_pose',
 ]
 
-FARTHEST = 1e4
+
+# The base of a description: which link is the body, and the tree with that link at its root.
+
+BASE_LINK = 'base_link'
+"""The body's name where nothing else is said (REP 105)."""
+
+
+def _parents(robot: Element) -> dict[str, Element]:
+    """Return the joint above each link; the first of several, which another check refuses."""
+    result: dict[str, Element] = {}
+    for joint in robot.findall('joint'):
+        child = joint.find('child')
+        if child is not None:
+            result.setdefault(str(child.get('link')), joint)
+    return result
+
+
+def base_link_of(robot: Element, source: str, wanted: str) -> str:
+    """Return the name of the link that is the body.
+
+    The first of these that is there: the wanted one; ``base_link``; the only link whose name ends
+    in ``/base_link`` or ``_base_link``; the root of the tree, passing over links without mass and
+    shape that have a single fixed child, such as ``base_footprint``.
+
+    Raises:
+        ModelError: the wanted link does not exist, or there is no single root.
+    """
+    names = [str(link.get('name')) for link in robot.findall('link')]
+    shown = ', '.join(names[:8]) or 'no links'
+    if wanted:
+        if wanted not in names:
+            raise ModelError(f'{source}: has no link {wanted!r} (--base-link); found: {shown}')
+        return wanted
+    if BASE_LINK in names:
+        return BASE_LINK
+    prefixed = [name for name in names if name.endswith(('/' + BASE_LINK, '_' + BASE_LINK))]
+    if len(prefixed) == 1:
+        return prefixed[0]
+    parents = _parents(robot)
+    roots = [name for name in names if name not in parents]
+    if len(roots) != 1:
+        raise ModelError(
+            f'{source}: has no link {BASE_LINK!r} and {len(roots)} roots '
+            f'({", ".join(roots[:4]) or "a circle of joints"}); expected one tree, or '
+            f'--base-link LINK; found: {shown}'
+        )
+    return _first_body(robot, roots[0])
+
+
+def _first_body(robot: Element, root: str) -> str:
+    """Return the first link from the root on that is more than a frame."""
+    links = {str(link.get('name')): link for link in robot.findall('link')}
+    seen = set()
+    while root not in seen:
+        seen.add(root)
+        link = links[root]
+        below = [
+            j
+            for j in robot.findall('joint')
+            if (parent := j.find('parent')) is not None and parent.get('link') == root
+        ]
+        child = below[0].find('child') if len(below) == 1 else None
+        frame = all(link.find(tag) is None for tag in ('inertial', 'collision', 'visual'))
+        if not frame or child is None or below[0].get('type') != 'fixed':
+            return root
+        if str(child.get('link')) not in links:
+            return root
+        root = str(child.get('link'))
+    return root
+
+
+AHEAD = np.array([1.0, 0.0, 0.0])
+_BACK = np.array([-1.0, -1.0, -1.0, 1.0])
+
+
+def _numbers(values: Sequence[float] | np.ndarray) -> str:
+    return ' '.join(repr(float(v) + 0.0) for v in values)
+
+
+def reroot(robot: Element, source: str, base: str) -> bool:
+    """Turn the fixed joints above a link around, so that it is the root; return whether any was.
+
+    Raises:
+        ModelError: a joint above the link moves.
+    """
+    parents = _parents(robot)
+    above, name = [], base
+    while name in parents and parents[name] not in above:
+        joint = parents[name]
+        above.append(joint)
+        parent = joint.find('parent')
+        name = '' if parent is None else str(parent.get('link'))
+    for joint in above:
+        reader = Reader(joint, source)
+        if joint.get('type') != 'fixed':
+            raise reader.error(
+                f'is {joint.get("type")} and above {base!r}; expected fixed joints between the '
+                'root and the body, or another --base-link'
+            )
+        _reverse_joint(joint, reader)
+    return bool(above)
+
+
+def _reverse_joint(joint: Element, reader: Reader) -> None:
+    parent, child = joint.find('parent'), joint.find('child')
+    if parent is None or child is None:
+        return
+    upper, lower = parent.get('link'), child.get('link')
+    parent.set('link', str(lower))
+    child.set('link', str(upper))
+    origin = reader.child('origin')
+    if origin is None:
+        return
+    xyz, turn = origin.pose()
+    element: Element = origin.element
+    element.set('xyz', _numbers(-rotation_matrix(turn).T @ xyz))
+    element.set('rpy', _numbers(written_rpy(turn * _BACK)))
+
+
+def fix_locked_joints(robot: Element, source: str) -> tuple[str, ...]:
+    """Make joints fixed that cannot move (lower = upper, or velocity 0); return warnings.
+
+    A joint stays where its limits hold it: the rotation, or the way, is part of its origin.
+    """
+    warnings = []
+    for joint in robot.findall('joint'):
+        limit = joint.find('limit')
+        if joint.get('type') not in ('revolute', 'prismatic') or limit is None:
+            continue
+        reader = Reader(limit, source)
+        lower = reader.attribute_number('lower', 0.0)
+        upper = reader.attribute_number('upper', 0.0)
+        still = limit.get('velocity') is not None and not reader.attribute_number('velocity', 0.0)
+        if lower != upper and not still:
+            continue
+        why = f'lower = upper = {lower:g}' if lower == upper else 'velocity 0'
+        warnings.append(Reader(joint, source).warning(f'has {why}; it is taken as fixed'))
+        at = lower if lower == upper else 0.0
+        if at:
+            _move_origin(joint, source, at)
+        joint.set('type', 'fixed')
+    return tuple(warnings)
+
+
+def _move_origin(joint: Element, source: str, position: float) -> None:
+    """Put a position of a joint (rad or m) into its origin."""
+    reader = Reader(joint, source)
+    axis = reader.value_of('axis', lambda a: a.direction(a.attribute('xyz', '1 0 0')), AHEAD)
+    origin = reader.child('origin')
+    if origin is None:
+        joint.append(joint.makeelement('origin'))
+        origin = Reader(joint[-1], source)
+    element = origin.element
+    xyz, turn = origin.pose()
+    if joint.get('type') == 'prismatic':
+        xyz = xyz + rotation_matrix(turn) @ (position * axis)
+    else:
+        turn = quaternion_product(turn, rotation_vector_quaternion(position * axis))
+    element.set('xyz', _numbers(xyz))
+    element.set('rpy', _numbers(written_rpy(turn)))
+
+
+# Links and fixed joints: where everything sits on the body, and its mass together.
+
+MAX_PART_DISTANCE = 1e4
 """m; no part of a vehicle is farther away."""
-HEAVIEST = 1e9
+MAX_MASS = 1e9
 """kg; twice the heaviest ship."""
 
 
@@ -46,7 +224,7 @@ def body_frame(name: str = BASE_LINK) -> Frame:
     return Frame(name, '', np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
 
 
-def origin(pose: Any) -> tuple[np.ndarray, np.ndarray]:
+def urdf_pose(pose: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return translation (3,) and quaternion (4,) of a urdf_parser_py pose or None."""
     if pose is None:
         return np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
@@ -55,12 +233,14 @@ def origin(pose: Any) -> tuple[np.ndarray, np.ndarray]:
     return xyz, quaternion_from_rpy(*(float(a) for a in rpy))
 
 
-def usable_pose(translation: np.ndarray, quaternion: np.ndarray) -> bool:
+def is_usable_pose(translation: np.ndarray, quaternion: np.ndarray) -> bool:
     """Return whether a pose is finite and within FARTHEST of its parent."""
-    return bool(np.all(np.abs(translation) <= FARTHEST) and np.all(np.isfinite(quaternion)))
+    return bool(
+        np.all(np.abs(translation) <= MAX_PART_DISTANCE) and np.all(np.isfinite(quaternion))
+    )
 
 
-def read_place(reader: Reader) -> tuple[np.ndarray, np.ndarray]:
+def read_placement(reader: Reader) -> tuple[np.ndarray, np.ndarray]:
     """Return translation (3,) and quaternion (4,) of the <origin> of an element of ours.
 
     Raises:
@@ -68,10 +248,10 @@ def read_place(reader: Reader) -> tuple[np.ndarray, np.ndarray]:
     """
     found = reader.child('origin')
     if found is None:
-        return origin(None)
+        return urdf_pose(None)
     pose = found.pose()
-    if not usable_pose(*pose):
-        raise found.error(f'is beyond {FARTHEST:g} m; expected a place on the vehicle')
+    if not is_usable_pose(*pose):
+        raise found.error(f'is beyond {MAX_PART_DISTANCE:g} m; expected a place on the vehicle')
     return pose
 
 
@@ -95,12 +275,12 @@ def fixed_frames(robot: Any, source: str, base: str = BASE_LINK) -> dict[str, Fr
     while queue:
         parent = frames[queue.pop(0)]
         for joint in children.get(parent.name, ()):
-            if not usable_pose(*origin(joint.origin)):
+            if not is_usable_pose(*urdf_pose(joint.origin)):
                 raise ModelError(
                     f'{source}: the origin of joint {joint.name!r} is not finite, or beyond '
-                    f'{FARTHEST:g} m'
+                    f'{MAX_PART_DISTANCE:g} m'
                 )
-            frames[joint.child] = _attached(parent, joint)
+            frames[joint.child] = _child_frame(parent, joint)
             queue.append(joint.child)
     lost = [name for name in names if name not in frames]
     if lost:
@@ -131,8 +311,8 @@ def _joints_by_parent(
     return children
 
 
-def _attached(parent: Frame, joint: Any) -> Frame:
-    translation, quaternion = origin(joint.origin)
+def _child_frame(parent: Frame, joint: Any) -> Frame:
+    translation, quaternion = urdf_pose(joint.origin)
     rotation = rotation_matrix(parent.quaternion)
     return Frame(
         joint.child,
@@ -184,22 +364,67 @@ def total_inertia(inertias: Collection[Inertia], source: str) -> Inertia:
 def _link_inertia(link: Any, frame: Frame, source: str) -> Inertia:
     where = f'{source}: link {link.name!r}'
     mass = float(link.inertial.mass or 0.0)
-    if not 0 <= mass <= HEAVIEST:
-        raise ModelError(f'{where}: mass is {mass:g}; expected 0 to {HEAVIEST:g} kg')
+    if not 0 <= mass <= MAX_MASS:
+        raise ModelError(f'{where}: mass is {mass:g}; expected 0 to {MAX_MASS:g} kg')
     entries = link.inertial.inertia
     tensor = np.array(entries.to_matrix(), float) if entries is not None else np.zeros((3, 3))
-    if not np.all(np.abs(tensor) <= HEAVIEST * FARTHEST**2):
+    if not np.all(np.abs(tensor) <= MAX_MASS * MAX_PART_DISTANCE**2):
         raise ModelError(f'{where}: inertia is not finite, or larger than any vehicle has')
     if np.min(np.linalg.eigvalsh(tensor)) < -1e-9 * max(1.0, float(np.trace(tensor))):
         raise ModelError(
             f'{where}: inertia is not positive definite; expected positive principal moments '
             '(check the signs of ixy, ixz, iyz)'
         )
-    translation, quaternion = origin(link.inertial.origin)
-    if not usable_pose(translation, quaternion):
+    translation, quaternion = urdf_pose(link.inertial.origin)
+    if not is_usable_pose(translation, quaternion):
         raise ModelError(
-            f'{where}: the origin of its <inertial> is not finite, or beyond {FARTHEST:g} m'
+            f'{where}: the origin of its <inertial> is not finite, or beyond '
+            f'{MAX_PART_DISTANCE:g} m'
         )
     rotation = rotation_matrix(frame.quaternion)
     turned = rotation @ rotation_matrix(quaternion)
     return Inertia(mass, frame.translation + rotation @ translation, turned @ tensor @ turned.T)
+
+
+# Places and attitudes of frames in other frames.
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """A frame in another one: translation (3,) in m and quaternion (4,) x, y, z, w."""
+
+    translation: np.ndarray
+    quaternion: np.ndarray
+
+    def then(self, inner: Pose) -> Pose:
+        """Return where a frame is that has a pose in this one."""
+        moved = rotation_matrix(self.quaternion) @ inner.translation
+        return Pose(
+            self.translation + moved, quaternion_product(self.quaternion, inner.quaternion)
+        )
+
+    def seen(self, other: Pose) -> Pose:
+        """Return the pose in this frame of one that is given in the same frame as this."""
+        back = rotation_matrix(self.quaternion).T
+        return Pose(
+            back @ (other.translation - self.translation),
+            quaternion_product(self.quaternion * _BACK, other.quaternion),
+        )
+
+
+IDENTITY = Pose(np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
+
+
+def read_origin_pose(parent: Reader) -> Pose:
+    """Return what the <origin> of a URDF element says.
+
+    Raises:
+        ModelError: not finite, or too far away.
+    """
+    reader = parent.child('origin')
+    if reader is None:
+        return IDENTITY
+    pose = Pose(*reader.pose())
+    if np.any(np.abs(pose.translation) > MAX_PART_DISTANCE):
+        raise reader.error(f'is beyond {MAX_PART_DISTANCE:g} m')
+    return pose

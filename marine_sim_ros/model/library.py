@@ -11,24 +11,21 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from marine_sim_ros.core.choices import meant
-from marine_sim_ros.core.errors import ModelError, ParameterError
-from marine_sim_ros.core.files import expand_home
-from marine_sim_ros.core.progress import Progress, no_progress
+from marine_sim_ros.core.errors import ModelError, ParameterError, did_you_mean, no_file
+from marine_sim_ros.core.files import expand_home, resource_folder
+from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.registry import VEHICLES
-from marine_sim_ros.core.resources import resource_folder
-from marine_sim_ros.core.wrong_paths import no_file
-from marine_sim_ros.model.hull.hull import check_terms
+from marine_sim_ros.model.hull import check_terms
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = [
     'known_vehicles',
     'load_vehicle',
-    'vehicle_beside',
+    'vehicle_of_text',
     'vehicle_names',
     'vehicle_of',
     'vehicle_path',
-    'xacro_arguments',
+    'parse_xacro_arguments',
 ]
 
 _OPTIONS = ('hull_forces', 'voltage')
@@ -78,7 +75,7 @@ def vehicle_path(name_or_path: str) -> Path:
     if path.is_dir():
         raise ModelError(f'vehicle {name_or_path!r} {no_file(path, _SUFFIXES)}')
     names = vehicle_names()
-    hint = meant(name_or_path, names) if '/' not in name_or_path else ''
+    hint = did_you_mean(name_or_path, names) if '/' not in name_or_path else ''
     near = no_file(path, _SUFFIXES).partition('; ')[2]
     hint = hint or (f'{near} ' if near else '')
     raise ModelError(
@@ -87,7 +84,7 @@ def vehicle_path(name_or_path: str) -> Path:
     )
 
 
-def xacro_arguments(texts: Iterable[str]) -> dict[str, Any]:
+def parse_xacro_arguments(texts: Iterable[str]) -> dict[str, Any]:
     """Return the xacro arguments of texts ``name:=value``; empty ones are passed over.
 
     Raises:
@@ -115,7 +112,7 @@ def load_vehicle(
     voltage: float | None = None,
     hull_forces: Sequence[str] | None = None,
     base_link: str = '',
-    progress: Progress = no_progress,
+    progress: ReportProgress = no_progress,
     **arguments: str,
 ) -> Vehicle:
     """Return a vehicle by its shipped name, the path of a URDF or xacro file, or URDF text.
@@ -126,7 +123,7 @@ def load_vehicle(
             the highest.
         hull_forces: kinds of panel forces to keep, of ``model.hull.FORCE_TERMS``; default: all.
         base_link: name of the body's link; default: ``base_link``, or the one that is found by
-            :func:`~marine_sim_ros.model.base.base_link_of`.
+            :func:`~marine_sim_ros.model.kinematics.base_link_of`.
         progress: function that is called with the completed share of long work, 0 to 1; it is not
             called without long work.
         **arguments: xacro arguments, such as ``coefficients='wu2018'``.
@@ -144,7 +141,7 @@ def load_vehicle(
         if arguments:
             raise ModelError('robot_description: a URDF text takes no xacro arguments')
         made = vehicle_from_urdf(text, voltage=voltage, base_link=base_link, progress=progress)
-        return _switched(made, hull_forces)
+        return _select_hull_forces(made, hull_forces)
     path = vehicle_path(text)
     if path.suffix in _FOREIGN:
         raise ModelError(
@@ -163,14 +160,14 @@ def load_vehicle(
         base_link=base_link,
         progress=progress,
     )
-    return _switched(vehicle, hull_forces)
+    return _select_hull_forces(vehicle, hull_forces)
 
 
 known_vehicles: dict[Any, Vehicle] = {}
 """What :func:`vehicle_of` has loaded, by all that it was told."""
 
 
-def vehicle_of(parameters: Mapping[str, Any], progress: Progress = no_progress) -> Vehicle:
+def vehicle_of(parameters: Mapping[str, Any], progress: ReportProgress = no_progress) -> Vehicle:
     """Return the vehicle that the parameters of a node name, loaded once in a process.
 
     It is loaded anew where its file has changed, not where only a file that it includes has.
@@ -186,7 +183,7 @@ def vehicle_of(parameters: Mapping[str, Any], progress: Progress = no_progress) 
     source = parameters.get('robot_description') or parameters['vehicle']
     voltage = parameters.get('voltage') or None
     hull_forces = tuple(filter(None, parameters.get('hull_forces', ())))
-    arguments = xacro_arguments(parameters.get('vehicle_arguments', ()))
+    arguments = parse_xacro_arguments(parameters.get('vehicle_arguments', ()))
     version = 0 if source.lstrip().startswith('<') else vehicle_path(source).stat().st_mtime_ns
     key = source, version, voltage, hull_forces, tuple(arguments.items())
     if key not in known_vehicles:
@@ -200,7 +197,7 @@ def vehicle_of(parameters: Mapping[str, Any], progress: Progress = no_progress) 
     return known_vehicles[key]
 
 
-def vehicle_beside(name_or_path: str, text: str, base_link: str) -> Vehicle:
+def vehicle_of_text(name_or_path: str, text: str, base_link: str) -> Vehicle:
     """Return the vehicle of a URDF text whose other files are where those of another one are.
 
     Args:
@@ -217,7 +214,7 @@ def vehicle_beside(name_or_path: str, text: str, base_link: str) -> Vehicle:
     return vehicle_from_urdf(text, source=str(path), base=path.parent, base_link=base_link)
 
 
-def _switched(vehicle: Vehicle, hull_forces: Sequence[str] | None) -> Vehicle:
+def _select_hull_forces(vehicle: Vehicle, hull_forces: Sequence[str] | None) -> Vehicle:
     if hull_forces is None:
         return vehicle
     check_terms(hull_forces)

@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.files import expand_home, read_text_file
-from marine_sim_ros.core.resources import resource_folder
+from marine_sim_ros.core.files import expand_home, read_text_file, resource_folder
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
-from marine_sim_ros.model.contact.material import (
+from marine_sim_ros.model.contact import (
     FRICTION_MODELS,
     SOLVERS,
     ContactMaterial,
     Material,
-    derived,
+    derive_contact,
     pair_modulus,
 )
 
@@ -132,9 +131,9 @@ class Materials:
             if (low, high) in self.pairs:
                 pair = self.pairs[low, high]
                 # What the bulk moduli are to E₁E₂/(E₁ + E₂), E* is to the pair's modulus.
-                ratio = pair_modulus(first, second) / derived(first, second).youngs_modulus
+                ratio = pair_modulus(first, second) / derive_contact(first, second).youngs_modulus
                 return replace(pair, elastic_modulus=ratio * pair.youngs_modulus)
-        return derived(first, second)
+        return derive_contact(first, second)
 
 
 def load_materials(path: str | Path) -> Materials:

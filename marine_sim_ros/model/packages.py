@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finds the folder of a ROS package, of ROS 1 or 2, installed or not."""
+"""ROS packages: their folders, and which files a description may read."""
 
 from __future__ import annotations
 
@@ -12,15 +12,22 @@ from functools import lru_cache
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError, ParameterError
-from marine_sim_ros.core.files import expand_home, read_file
+from marine_sim_ros.core.files import expand_home, read_file, resource_folder
 
 __all__ = [
     'PACKAGE_PATH',
+    'ReadableFolders',
     'RosPackageError',
+    'TRUST',
     'add_package_paths',
+    'is_trusted',
     'package_around',
     'package_folder',
+    'trust_descriptions',
 ]
+
+
+# Finds the folder of a ROS package, of ROS 1 or 2, installed or not.
 
 PACKAGE_PATH = 'ROS_PACKAGE_PATH'
 """Environment variable with the folders in which packages are looked for, as in ROS 1."""
@@ -83,7 +90,7 @@ def _packages_below(folder: Path, levels: int = _DEEPEST) -> Iterator[tuple[str,
 
 
 @lru_cache(maxsize=64)
-def _below(folder: str) -> dict[str, Path]:
+def _packages_of_folder(folder: str) -> dict[str, Path]:
     """Return the packages of a folder of PACKAGE_PATH; the first of a name counts."""
     found: dict[str, Path] = {}
     for name, path in _packages_below(Path(folder)):
@@ -91,7 +98,7 @@ def _below(folder: str) -> dict[str, Path]:
     return found
 
 
-def _installed(package: str) -> Path | None:
+def _installed_folder(package: str) -> Path | None:
     try:
         from ament_index_python.packages import get_package_share_directory
 
@@ -109,7 +116,7 @@ def package_around(folder: Path) -> tuple[str, Path] | None:
     return None
 
 
-def _around(description: Path, package: str) -> Iterator[Path]:
+def _package_candidates(description: Path, package: str) -> Iterator[Path]:
     """Yield where a package may be of which a description in a folder speaks."""
     found = package_around(description)
     if found is not None:
@@ -137,17 +144,75 @@ def package_folder(package: str, beside: Path | None = None) -> Path:
     if not _NAME.fullmatch(package):  # such as .., which would lead out of a folder of packages
         raise ModelError(f'package {package!r}: expected a name of letters, digits, _, - and .')
     for folder in _package_paths():
-        if (path := _below(folder).get(package)) is not None:
+        if (path := _packages_of_folder(folder).get(package)) is not None:
             return path
         if (Path(folder) / package).is_dir():
             return Path(folder) / package
-    installed = _installed(package)
+    installed = _installed_folder(package)
     if installed is not None:
         return installed
-    for path in _around(beside, package) if beside else ():
+    for path in _package_candidates(beside, package) if beside else ():
         if _name(path) == package:
             return path
     raise RosPackageError(
         f'package {package!r} is not installed; expected --package-path FOLDER (or the '
         f'environment variable {PACKAGE_PATH}) with the folder that holds the package'
     )
+
+
+# Which files a vehicle description may read, and whether its author is trusted.
+
+TRUST = 'MARINE_SIM_TRUST'
+"""Environment variable: 1 where descriptions may run Python and read every file (--trust)."""
+
+
+def trust_descriptions() -> None:
+    """Let descriptions run Python and read every file, in this process and those it starts."""
+    os.environ[TRUST] = '1'
+
+
+def is_trusted() -> bool:
+    """Return whether descriptions may run Python and read every file."""
+    return os.environ.get(TRUST) == '1'
+
+
+class ReadableFolders:
+    """Folders whose files a description may read: its own, its package's, those of packages.
+
+    Links count as what they lead to; a link within a package may lead to a package of the same
+    name, as those of ``colcon build --symlink-install`` do.
+    """
+
+    def __init__(self, description: Path) -> None:
+        """Begin with the folder of a description, its package and the shipped vehicles."""
+        self._own = description.parent.resolve()
+        self._folders = {
+            self._own,
+            description.resolve().parent,
+            resource_folder('urdf').resolve(),
+        }
+        self._packages: set[str] = set()
+        for folder in tuple(self._folders):
+            if (package := package_around(folder)) is not None:
+                self.add_package(*package)
+
+    def add_package(self, name: str, folder: Path) -> None:
+        """Let the files of a package be read."""
+        self._packages.add(name)
+        self._folders.add(folder.resolve())
+
+    def check(self, path: Path) -> None:
+        """Refuse a file elsewhere.
+
+        Raises:
+            ModelError: it is outside the folders, and descriptions are not trusted.
+        """
+        real = path.resolve()
+        if is_trusted() or any(real.is_relative_to(folder) for folder in self._folders):
+            return
+        package = package_around(real.parent)
+        if package is None or package[0] not in self._packages:
+            raise ModelError(
+                f'{str(path)[:300]} is outside the folder of the description; expected a file in '
+                f'{self._own}, in its package or in a package that it finds, or --trust'
+            )

@@ -1,27 +1,46 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads <thrusters>: curves, positions, axes, lags."""
+"""Readers of <thrusters> and <fins>: curves, positions, axes, lags, lift."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.choices import expected_one_of
-from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.interpolation import make_table
+from marine_sim_ros.core.errors import ModelError, expected_one_of
+from marine_sim_ros.core.numerics import interpolation_table
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.model.azimuths import AzimuthSpec, azimuth_set, read_azimuth
-from marine_sim_ros.model.kinematics import read_place
-from marine_sim_ros.model.supply import CURVE_VOLTAGE, SCALES, scaled_curve
+from marine_sim_ros.model.kinematics import read_placement
+from marine_sim_ros.model.propellers import CURVE_VOLTAGE, SCALES, scaled_curve
+from marine_sim_ros.model.servos import (
+    AzimuthSpec,
+    FinSet,
+    azimuth_set,
+    read_azimuth,
+    read_limits,
+    read_time_constant,
+)
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['ThrusterSpec', 'linear_curve', 'read_thrusters', 'thruster_axis', 'thruster_set']
+__all__ = [
+    'FIN_NUMBERS',
+    'ThrusterSpec',
+    'dead_zone_curve',
+    'lift_slope',
+    'read_fins',
+    'read_thrusters',
+    'thruster_axis',
+    'thruster_set',
+]
+
+
+# Reads <thrusters>: curves, positions, axes, lags.
 
 RPM = 2 * np.pi / 60
 THRUST_NOISE = 0.01
@@ -60,7 +79,7 @@ class ThrusterSpec:
     meta: dict[str, str] = field(default_factory=dict)
 
 
-def linear_curve(pos_force: float, neg_force: float, dead_zone: float) -> np.ndarray:
+def dead_zone_curve(pos_force: float, neg_force: float, dead_zone: float) -> np.ndarray:
     """Return the four knots of the linear map with a dead zone (Orca3 documentation)."""
     pwm = np.array([1100.0, 1500.0 - dead_zone, 1500.0 + dead_zone, 1900.0])
     thrust = np.array([-neg_force, 0.0, 0.0, pos_force])
@@ -71,11 +90,11 @@ def linear_curve(pos_force: float, neg_force: float, dead_zone: float) -> np.nda
 
 def thruster_axis(reader: Reader) -> tuple[np.ndarray, np.ndarray]:
     """Return position (3,) m and unit axis (3,) of a thruster: the z axis of its <origin>."""
-    xyz, quaternion = read_place(reader)
+    xyz, quaternion = read_placement(reader)
     return xyz, rotation_matrix(quaternion)[:, 2]
 
 
-def _of_thrust(spec: ThrusterSpec, column: int) -> tuple[np.ndarray, np.ndarray]:
+def _curve_of_thrust(spec: ThrusterSpec, column: int) -> tuple[np.ndarray, np.ndarray]:
     """Return a curve's column as a function of thrust, which must rise strictly."""
     order = np.argsort(spec.curve[:, 1], kind='stable')
     thrust, value = spec.curve[order, 1], spec.curve[order, column]
@@ -86,7 +105,7 @@ def _of_thrust(spec: ThrusterSpec, column: int) -> tuple[np.ndarray, np.ndarray]
 def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
     """Stack thrusters; a vehicle without any has arrays of length 0."""
     if not specs:
-        empty = make_table([(np.array([-1.0, 0.0, 1.0]), np.zeros(3))])
+        empty = interpolation_table([(np.array([-1.0, 0.0, 1.0]), np.zeros(3))])
         none = np.zeros(0)
         return ThrusterSet(
             (),
@@ -111,9 +130,9 @@ def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
         reaction_torque=np.array([s.reaction_torque for s in specs]),
         time_constant=np.array([s.time_constant for s in specs]),
         zero_thrust_pitch=np.array([s.zero_thrust_pitch for s in specs]),
-        thrust_of_pwm=make_table([(s.curve[:, 0], s.curve[:, 1]) for s in specs]),
-        speed_of_thrust=make_table([_of_thrust(s, 3) for s in specs]),
-        power_of_thrust=make_table([_of_thrust(s, 2) for s in specs]),
+        thrust_of_pwm=interpolation_table([(s.curve[:, 0], s.curve[:, 1]) for s in specs]),
+        speed_of_thrust=interpolation_table([_curve_of_thrust(s, 3) for s in specs]),
+        power_of_thrust=interpolation_table([_curve_of_thrust(s, 2) for s in specs]),
         rotor_radius=np.array([s.rotor_radius for s in specs]),
         ventilates=np.array([float(s.ventilates) for s in specs]),
         thrust_deduction=np.array(lost) if any(lost) else None,
@@ -121,7 +140,7 @@ def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
     )
 
 
-def _rising(reader: Reader, rows: np.ndarray) -> np.ndarray:
+def _rising_thrust(reader: Reader, rows: np.ndarray) -> np.ndarray:
     """Return the thrust (n,) of a table's rows (n, 4); falls within its noise become level.
 
     Raises:
@@ -167,17 +186,17 @@ def _read_curve(reader: Reader) -> np.ndarray:
         raise reader.error('pulse widths do not rise; expected each row above the one before')
     if not np.any(rows[:, 1] == 0.0):
         raise reader.error('has no row with zero thrust; expected the dead zone to be in it')
-    rows[:, 1] = _rising(reader, rows)
+    rows[:, 1] = _rising_thrust(reader, rows)
     rows[:, 3] *= RPM * np.sign(rows[:, 1])
     return rows
 
 
-def _at_voltage(
+def _curve_at_voltage(
     reader: Reader, curves: list[tuple[float, np.ndarray]], voltage: float | None
 ) -> np.ndarray:
     """Return one curve for a supply voltage, linear between the two nearest tables.
 
-    Outside of the tables the nearest one is scaled (:mod:`marine_sim_ros.model.supply`).
+    Outside of the tables the nearest one is scaled (:mod:`marine_sim_ros.model.propellers`).
     """
     curves = sorted(curves, key=lambda c: c[0])
     if voltage is None:
@@ -216,7 +235,9 @@ def _read_curves(root: Reader, voltage: float | None) -> dict[str, np.ndarray]:
         if any(v == volts for v, _ in same):
             raise reader.error(f'two tables for {volts:g} V; expected one per voltage')
         same.append((volts, _read_curve(reader)))
-    return {name: _at_voltage(where[name], curves, voltage) for name, curves in tables.items()}
+    return {
+        name: _curve_at_voltage(where[name], curves, voltage) for name, curves in tables.items()
+    }
 
 
 def _curve_of(reader: Reader, curves: dict[str, np.ndarray], voltage: float | None) -> np.ndarray:
@@ -225,19 +246,19 @@ def _curve_of(reader: Reader, curves: dict[str, np.ndarray], voltage: float | No
     if (linear is None) == (name is None):
         raise reader.error('expected either a curve="..." attribute or one <linear> child')
     if linear is not None:
-        curve = linear_curve(
+        curve = dead_zone_curve(
             linear.attribute_number('pos_force', 50.0, 0.0, 1e5),
             linear.attribute_number('neg_force', 40.0, 0.0, 1e5),
             linear.attribute_number('dead_zone', 35.0, 0.0, 399.0),
         )
         measured = linear.attribute_number('voltage', CURVE_VOLTAGE, 1.0, 1000.0)
-        return _at_voltage(linear, [(measured, curve)], voltage)
+        return _curve_at_voltage(linear, [(measured, curve)], voltage)
     if name not in curves:
         raise reader.error(f'unknown curve {name!r}; {expected_one_of(name, sorted(curves))}')
     return curves[name]
 
 
-def _truth(reader: Reader) -> bool:
+def _read_truth(reader: Reader) -> bool:
     text = (reader.element.text or '').strip().lower()
     if text not in ('true', 'false'):
         raise reader.error(f'is {text!r}; expected true or false')
@@ -274,7 +295,7 @@ def _read_thruster(
         time_constant=number('time_constant', 0.0, 60.0),
         zero_thrust_pitch=pitch / (2 * np.pi),
         rotor_radius=(diameter or T200_DIAMETER) / 2,
-        ventilates=reader.value_of('ventilation', _truth, ThrusterSpec.ventilates),
+        ventilates=reader.value_of('ventilation', _read_truth, ThrusterSpec.ventilates),
         # Below 0 where the thruster gives more than its curve, as with a higher supply.
         thrust_deduction=number('thrust_deduction', 0.0, 0.9, -1.0),
         azimuth=read_azimuth(reader.child('azimuth'), position, axis, hinges),
@@ -290,7 +311,7 @@ def read_thrusters(
         root: the element, or None.
         voltage: supply, V; curves of one name are interpolated or scaled to it (default: the
             one of the highest voltage).
-        hinges: see :func:`~marine_sim_ros.model.azimuths.read_azimuth`.
+        hinges: see :func:`~marine_sim_ros.model.servos.read_azimuth`.
 
     Raises:
         ModelError: anything in it that is unknown, missing, doubled or out of range.
@@ -308,3 +329,123 @@ def read_thrusters(
         if names.count(name) > 1:
             raise ModelError(f'{root.source}: two thrusters are named {name!r}')
     return replace(thruster_set(specs), voltage=voltage)
+
+
+# Reads <fins>, and estimates the lift of a fin from its shape.
+
+OSWALD = 0.9
+"""Efficiency e of the induced drag C_L²/(π e A) (Whicker & Fehlner 1958)."""
+BROADSIDE = 1.2
+"""Drag coefficient across the stream (Hoerner 1965, section 3: plates of small aspect ratio)."""
+STALL = 0.4
+"""rad; of fins that tell no stall angle."""
+FIN_NUMBERS = {
+    'area': (1e-8, 1e4),
+    'aspect_ratio': (0.05, 1e3),
+    'lift_slope': (0.0, 1e6),
+    'zero_lift_drag': (0.0, 1e6),
+    'drag_slope': (0.0, 1e6),
+    'induced_drag': (0.0, 1e6),
+    'stall_angle': (1e-3, 1.5708),
+    'stall_lift_slope': (-1e6, 1e6),
+    'stall_drag_slope': (-1e6, 1e6),
+}
+"""Elements of a fin that are one number, and their ranges."""
+
+
+def lift_slope(aspect_ratio: float, sweep: float = 0.0) -> float:
+    """Return dC_L/dα of a control surface of small aspect ratio, 1/rad.
+
+    a = 1.8 π A / (cos Λ √(A²/cos⁴ Λ + 4) + 1.8), with A the effective aspect ratio (twice the
+    geometric one at a hull that is as large as the fin) and Λ the sweep of the quarter chord, rad.
+    Source: Whicker & Fehlner (1958), DTMB report 933; near A = 0 it is π A / 2 but for 5 %, near
+    A = ∞ 0.9 · 2 π cos Λ.
+    """
+    cosine = math.cos(sweep)
+    root = cosine * math.sqrt(aspect_ratio**2 / cosine**4 + 4)
+    return 1.8 * math.pi * aspect_ratio / (root + 1.8)
+
+
+def _coefficients(reader: Reader) -> dict[str, float]:
+    """Return the coefficients of a fin, with those that follow from its aspect ratio."""
+
+    def number(name: str) -> float:
+        return reader.value_of(name, lambda r: r.number(*FIN_NUMBERS[name]), math.nan)
+
+    given = {name: number(name) for name in FIN_NUMBERS}
+
+    def known(name: str, default: float) -> float:
+        return default if math.isnan(given[name]) else given[name]
+
+    if math.isnan(given['area']):
+        raise reader.error('has no <area>; expected one in m²')
+    ratio = given['aspect_ratio']
+    if math.isnan(ratio) == math.isnan(given['lift_slope']):
+        raise reader.error('expected either an <aspect_ratio> or a <lift_slope>')
+    stall = known('stall_angle', STALL)
+    shape = reader.child('aspect_ratio')
+    sweep = 0.0 if shape is None else shape.attribute_number('sweep', 0.0, -1.4, 1.4)
+    slope = lift_slope(ratio, sweep) if ratio > 0 else given['lift_slope']
+    induced = known('induced_drag', 1 / (math.pi * OSWALD * ratio) if ratio > 0 else 0.0)
+    rest = max(math.pi / 2 - stall, 1e-3)
+    drag, rise = known('zero_lift_drag', 0.01), known('drag_slope', 0.0)
+    at_stall = drag + rise * stall + induced * (slope * stall) ** 2
+    return {
+        'area': given['area'],
+        'lift_slope': slope,
+        'zero_lift_drag': drag,
+        'drag_slope': rise,
+        'induced_drag': induced,
+        'stall_angle': stall,
+        'stall_lift_slope': known('stall_lift_slope', -slope * stall / rest),
+        'stall_drag_slope': known('stall_drag_slope', max(BROADSIDE - at_stall, 0.0) / rest),
+        'time_constant': read_time_constant(reader),
+    }
+
+
+def _wash(reader: Reader, thrusters: Collection[str]) -> tuple[np.ndarray, float]:
+    """Return which thruster's wash meets a fin (n,), and the area of its disc in m²."""
+    names, wash = tuple(thrusters), reader.child('wash')
+    if wash is None:
+        return np.zeros(len(names)), 1.0
+    name = wash.attribute('thruster')
+    if name not in names:
+        raise wash.error(f'thruster {name!r} is unknown; {expected_one_of(name, names)}')
+    diameter = wash.number(1e-3, 20.0, wash.attribute('diameter'))
+    return np.array([float(n == name) for n in names]), math.pi / 4 * diameter**2
+
+
+def read_fins(root: Reader | None, thrusters: Collection[str]) -> FinSet | None:
+    """Return the <fins> of a robot; None without.
+
+    Args:
+        root: the element, or None.
+        thrusters: names of the thrusters, for <wash>.
+
+    Raises:
+        ModelError: anything in it that is unknown, missing, doubled or out of range.
+    """
+    readers = [] if root is None else root.children({'fin'})
+    if not readers:
+        return None
+    names: list[str] = []
+    poses, rows, wash = [], [], []
+    for reader in readers:
+        reader.children({'origin', 'limit', 'wash', 'time_constant', *FIN_NUMBERS})
+        name = reader.attribute('name')
+        if name in names:
+            raise reader.error('two fins have this name; expected unique names')
+        names.append(name)
+        position, quaternion = read_placement(reader)
+        poses.append((position, rotation_matrix(quaternion)))
+        wash.append(_wash(reader, thrusters))
+        rows.append({**_coefficients(reader), **read_limits(reader)})
+    return FinSet(
+        names=tuple(names),
+        position=np.stack([position for position, _ in poses]),
+        forward=np.stack([rotation[:, 0] for _, rotation in poses]),
+        hinge=np.stack([rotation[:, 2] for _, rotation in poses]),
+        wash=np.stack([meets for meets, _ in wash]),
+        disc_area=np.array([area for _, area in wash]),
+        **{key: np.array([row[key] for row in rows]) for key in rows[0]},
+    )

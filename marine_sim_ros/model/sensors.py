@@ -13,24 +13,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.choices import expected_one_of
-from marine_sim_ros.core.config_files import ConfigFiles
-from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.numbers import Number, numbers_of, texts_of
+from marine_sim_ros.core.errors import ModelError, expected_one_of
 from marine_sim_ros.core.registry import SENSORS
+from marine_sim_ros.core.settings import Number, numbers_of, texts_of
 from marine_sim_ros.core.spatial import quaternion_product, rotation_matrix
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.yaml_file import YamlReader
-from marine_sim_ros.model.kinematics import base_name, body_frame, read_place
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
+from marine_sim_ros.model.kinematics import base_name, body_frame, read_placement
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.model.xml import Element, Reader
 
-__all__ = ['ELEMENT', 'Mounting', 'is_foreign', 'read_preset', 'read_sensors']
+__all__ = ['SENSOR_ELEMENT', 'Mounting', 'is_foreign', 'read_preset', 'read_sensors']
 
-ELEMENT = 'sensor'
+SENSOR_ELEMENT = 'sensor'
 COMMON = {'type', 'name', 'link', 'rate', 'latency', 'preset'}
 """Attributes of every <sensor>."""
-FASTEST, SLOWEST, LATEST = 1e5, 1e-3, 60.0
+MAX_RATE, MIN_RATE, MAX_LATENCY = 1e5, 1e-3, 60.0
 """Hz, Hz but for 0, and s."""
 _OPTICAL = np.array([-0.5, 0.5, -0.5, 0.5])
 """Turn of an optical frame (z ahead, x right, y down) in one with x ahead, y left, z up."""
@@ -66,7 +64,7 @@ class Mounting(NamedTuple):
 
 def is_foreign(element: Element) -> bool:
     """Return whether a <sensor> is one of URDF's own proposal, which names a <parent link="">."""
-    return bool(element.tag == ELEMENT and element.find('parent') is not None)
+    return bool(element.tag == SENSOR_ELEMENT and element.find('parent') is not None)
 
 
 def read_sensors(root: Reader, mounting: Mounting) -> tuple[Sensor, ...]:
@@ -80,10 +78,10 @@ def read_sensors(root: Reader, mounting: Mounting) -> tuple[Sensor, ...]:
     own = {kind.element: kind for kind in SENSORS.values() if kind.element}
     result: dict[str, Sensor] = {}
     for element in root.element:
-        if element.tag not in {*own, ELEMENT} or is_foreign(element):
+        if element.tag not in {*own, SENSOR_ELEMENT} or is_foreign(element):
             continue
         reader = Reader(element, root.source)
-        kind = _kind(reader) if element.tag == ELEMENT else own[element.tag]
+        kind = _kind(reader) if element.tag == SENSOR_ELEMENT else own[element.tag]
         sensor = _read_sensor(reader, kind, mounting)
         if sensor.name in result:
             raise reader.error(
@@ -110,16 +108,16 @@ def _read_sensor(reader: Reader, kind: Any, mounting: Mounting) -> Sensor:
         preset = {} if text is None else read_preset(str(text), kind)
     except ModelError as error:
         raise reader.error(str(error)) from None
-    rate = reader.attribute_number('rate', preset.get('rate', kind.rate), kind.slowest, FASTEST)
-    if 0 < rate < SLOWEST:
-        raise reader.error(f'rate is {rate:g}; expected 0 (every tick) or {SLOWEST:g} Hz or more')
-    latency = reader.attribute_number('latency', preset.get('latency', 0.0), 0.0, LATEST)
+    rate = reader.attribute_number('rate', preset.get('rate', kind.rate), kind.slowest, MAX_RATE)
+    if 0 < rate < MIN_RATE:
+        raise reader.error(f'rate is {rate:g}; expected 0 (every tick) or {MIN_RATE:g} Hz or more')
+    latency = reader.attribute_number('latency', preset.get('latency', 0.0), 0.0, MAX_LATENCY)
     link = mounting.frame(reader)
     place = _place(reader, link, name)
     if kind.optical:
         turned = quaternion_product(place.quaternion, _OPTICAL)
         place = Frame(f'{name}_optical_frame', link.name, place.translation, turned)
-    bare = _without_origin(reader)
+    bare = _drop_origin(reader)
     mounting = mounting._replace(place=place, preset=preset)
     if kind.read is not None:
         spec = kind.read(bare, mounting)
@@ -141,7 +139,7 @@ def _place(reader: Reader, link: Frame, name: str) -> Frame:
     """Return the link, or where <origin> puts the sensor on it: a frame of its own."""
     if reader.child('origin') is None:
         return link
-    xyz, quaternion = read_place(reader)
+    xyz, quaternion = read_placement(reader)
     return Frame(
         f'{name}_frame',
         link.name,
@@ -150,7 +148,7 @@ def _place(reader: Reader, link: Frame, name: str) -> Frame:
     )
 
 
-def _without_origin(reader: Reader) -> Reader:
+def _drop_origin(reader: Reader) -> Reader:
     """Return a reader of what the kind itself describes."""
     element = deepcopy(reader.element)
     for origin in element.findall('origin'):
@@ -228,9 +226,9 @@ def _preset(root: YamlReader, *, kind: Any) -> dict[str, Any]:
     for key in root.value.keys() - {'description', 'source', 'type'}:
         value = root.child(key)
         if key == 'rate':
-            result[key] = value.number(0.0, FASTEST)
+            result[key] = value.number(0.0, MAX_RATE)
         elif key == 'latency':
-            result[key] = value.number(0.0, LATEST)
+            result[key] = value.number(0.0, MAX_LATENCY)
         elif isinstance(known[key].default, tuple):
             result[key] = tuple(v.number(known[key].low, known[key].high) for v in value.items())
             if len(result[key]) != len(known[key].default):

@@ -1,18 +1,39 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Servos that turn fins and thrusters: what they have in common, and its reader."""
+"""Servos of a vehicle: azimuths that turn thrusters, and fins."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
+import numpy as np
+
+from marine_sim_ros.core.spatial import skew
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['FASTEST', 'Servos', 'read_limits', 'read_time_constant']
+__all__ = [
+    'AzimuthSet',
+    'AzimuthSpec',
+    'DEFAULT_MAX_RATE',
+    'FinSet',
+    'Hinge',
+    'Servos',
+    'azimuth_set',
+    'read_azimuth',
+    'read_limits',
+    'read_time_constant',
+    'turned_columns',
+]
 
-FASTEST = 1e3
+
+# Servos that turn fins and thrusters: what they have in common, and its reader.
+
+DEFAULT_MAX_RATE = 1e3
 """rad/s; of servos that tell no rate."""
 
 
@@ -47,10 +68,219 @@ def read_limits(reader: Reader) -> dict[str, float]:
         raise reader.error('has no <limit>; expected <limit lower= upper= velocity=> in rad')
     lower = limit.attribute_number('lower', 0.0, -math.pi, 0.0)
     upper = limit.attribute_number('upper', 0.0, 0.0, math.pi)
-    rate = limit.attribute_number('velocity', FASTEST, 1e-6, FASTEST)
+    rate = limit.attribute_number('velocity', DEFAULT_MAX_RATE, 1e-6, DEFAULT_MAX_RATE)
     return {'lower': lower, 'upper': upper, 'max_rate': rate}
 
 
 def read_time_constant(reader: Reader) -> float:
     """Return the servo's lag of a child <time_constant>, s; 0 without."""
     return reader.value_of('time_constant', lambda r: r.number(0.0, 60.0), 0.0)
+
+
+# Azimuths: servos that turn thrusters, and their reader.
+
+UP = np.array([0.0, 0.0, 1.0])
+MAX_AXIAL_FRACTION = 0.5
+"""The most that a thrust has along the axis that it turns about, as a share."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hinge:
+    """A joint of the description at zero: point (3,) m and unit axis (3,), limits rad, rad/s."""
+
+    center: np.ndarray
+    axis: np.ndarray
+    limits: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class AzimuthSpec:
+    """The azimuth of one thruster: a hinge, its servo's lag in s, and the joint's name or ''."""
+
+    hinge: Hinge
+    time_constant: float
+    joint: str
+
+
+@dataclass(frozen=True, eq=False)
+class AzimuthSet:
+    """All azimuths of a vehicle, in the order of their thrusters; k of them of n thrusters.
+
+    Attributes:
+        names: k names: of the joint, as joint_states have it, or else of the thruster.
+        joints: k names of the joints that they turn with; '' for none.
+        turns: (n, k) 1.0 where an azimuth turns a thruster, else 0.0.
+        center: (k, 3) a point of the axis, m.
+        axis: (k, 3) unit vectors about which a positive angle turns (right-hand rule).
+        lower: (k,) least angle, rad.
+        upper: (k,) greatest angle, rad.
+        max_rate: (k,) of the servo, rad/s.
+        time_constant: (k,) of the servo, s.
+    """
+
+    names: tuple[str, ...]
+    joints: tuple[str, ...]
+    turns: np.ndarray
+    center: np.ndarray
+    axis: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    max_rate: np.ndarray
+    time_constant: np.ndarray
+
+    def __len__(self) -> int:
+        """Return the number of azimuths."""
+        return len(self.names)
+
+    @cached_property
+    def index(self) -> np.ndarray:
+        """(k,) of the thrusters that turn."""
+        return np.argmax(self.turns, axis=0)
+
+
+def turned_columns(columns: np.ndarray, azimuths: AzimuthSet) -> np.ndarray:
+    """Return (2, 6, n): what cos θ − 1 and sin θ add to wrenches (6, n) fixed to the azimuths.
+
+    With R(θ) = 1 + sin θ K + (1 − cos θ) K², K = [a]× (Rodrigues), about a point c of the axis.
+    Columns of thrusters that do not turn are 0.
+    """
+    result = np.zeros((2, *columns.shape))
+    for j, i in enumerate(azimuths.index):
+        force, moment = columns[:3, i], columns[3:, i]
+        center, turn = azimuths.center[j], skew(azimuths.axis[j])
+        about = moment - np.cross(center, force)
+        for part, matrix in enumerate((-turn @ turn, turn)):
+            pushed = matrix @ force
+            result[part, :, i] = [*pushed, *(matrix @ about + np.cross(center, pushed))]
+    return result
+
+
+def azimuth_set(names: list[str], specs: list[AzimuthSpec | None]) -> AzimuthSet | None:
+    """Stack the azimuths of thrusters; None where none turns."""
+    found = [(i, spec) for i, spec in enumerate(specs) if spec is not None]
+    if not found:
+        return None
+    turns = np.zeros((len(specs), len(found)))
+    turns[[i for i, _ in found], range(len(found))] = 1.0
+    limits = [spec.hinge.limits for _, spec in found]
+    return AzimuthSet(
+        names=tuple(spec.joint or names[i] for i, spec in found),
+        joints=tuple(spec.joint for _, spec in found),
+        turns=turns,
+        center=np.stack([spec.hinge.center for _, spec in found]),
+        axis=np.stack([spec.hinge.axis for _, spec in found]),
+        time_constant=np.array([spec.time_constant for _, spec in found]),
+        **{key: np.array([limit[key] for limit in limits]) for key in limits[0]},
+    )
+
+
+def read_azimuth(
+    reader: Reader | None, position: np.ndarray, thrust: np.ndarray, hinges: Callable[[str], Any]
+) -> AzimuthSpec | None:
+    """Return the <azimuth> of a thruster; None without.
+
+    Args:
+        reader: the element, or None.
+        position: (3,) of the thruster, m; the axis goes through it where no joint is named.
+        thrust: (3,) its unit axis, across that of the azimuth.
+        hinges: the :class:`Hinge` of a joint by name; raises ValueError with a reason.
+
+    Raises:
+        ModelError: anything in it that is unknown, missing or out of range.
+    """
+    if reader is None:
+        return None
+    reader.children({'axis', 'limit', 'time_constant'})
+    joint = reader.attribute('joint', '')
+    lag = read_time_constant(reader)
+    if joint:
+        hinge = _hinge_of_joint(reader, joint, hinges)
+    else:
+        axis = reader.value_of('axis', lambda r: r.direction(r.attribute('xyz')), UP)
+        hinge = Hinge(position, axis, read_limits(reader))
+    if abs(hinge.axis @ thrust) > MAX_AXIAL_FRACTION:
+        raise reader.error(
+            f'turns about {hinge.axis.round(3).tolist()}, and the thrust is along '
+            f'{thrust.round(3).tolist()}; expected a thrust across the axis'
+        )
+    return AzimuthSpec(hinge, lag, joint)
+
+
+def _hinge_of_joint(reader: Reader, joint: str, hinges: Callable[[str], Any]) -> Hinge:
+    if reader.child('axis') is not None:
+        raise reader.error(f'has an <axis> and the joint {joint!r}; expected one of the two')
+    try:
+        hinge: Hinge = hinges(joint)
+    except ValueError as error:
+        raise reader.error(f'joint {joint!r} {error}') from None
+    if reader.child('limit') is not None:
+        hinge = Hinge(hinge.center, hinge.axis, read_limits(reader))
+    return hinge
+
+
+# Fins and rudders of a vehicle: places, hinges, coefficients and servos.
+
+
+@dataclass(frozen=True, eq=False)
+class FinSet:
+    """All fins of a vehicle, in the order of the URDF; m of them.
+
+    Attributes:
+        names: m names.
+        position: (m, 3) where the force acts, m.
+        forward: (m, 3) unit vectors from the trailing to the leading edge at deflection 0.
+        hinge: (m, 3) unit vectors about which a positive deflection turns (right-hand rule).
+        area: (m,) A, m².
+        lift_slope: (m,) a = dC_L/dα, 1/rad.
+        zero_lift_drag: (m,) C_D0.
+        drag_slope: (m,) dC_D/d|α|, 1/rad.
+        induced_drag: (m,) k of k C_L².
+        stall_angle: (m,) α_s, rad.
+        stall_lift_slope: (m,) dC_L/d|α| beyond it, 1/rad.
+        stall_drag_slope: (m,) dC_D/d|α| beyond it, 1/rad.
+        lower: (m,) least deflection, rad.
+        upper: (m,) greatest deflection, rad.
+        max_rate: (m,) of the servo, rad/s.
+        time_constant: (m,) of the servo, s.
+        wash: (m, n) 1.0 where the wash of a thruster meets a fin, else 0.0.
+        disc_area: (m,) of that thruster's propeller, m²; 1 where there is none.
+    """
+
+    names: tuple[str, ...]
+    position: np.ndarray
+    forward: np.ndarray
+    hinge: np.ndarray
+    area: np.ndarray
+    lift_slope: np.ndarray
+    zero_lift_drag: np.ndarray
+    drag_slope: np.ndarray
+    induced_drag: np.ndarray
+    stall_angle: np.ndarray
+    stall_lift_slope: np.ndarray
+    stall_drag_slope: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    max_rate: np.ndarray
+    time_constant: np.ndarray
+    wash: np.ndarray
+    disc_area: np.ndarray
+
+    def __len__(self) -> int:
+        """Return the number of fins."""
+        return len(self.names)
+
+    @cached_property
+    def along(self) -> np.ndarray:
+        """(m, 6) body velocity -> speed of each fin along its undeflected chord."""
+        return np.concatenate([self.forward, np.cross(self.position, self.forward)], axis=1)
+
+    @cached_property
+    def across(self) -> np.ndarray:
+        """(m, 6) body velocity -> speed of each fin across its undeflected chord."""
+        normal = np.cross(self.hinge, self.forward)
+        return np.concatenate([normal, np.cross(self.position, normal)], axis=1)
+
+    @cached_property
+    def any_wash(self) -> bool:
+        """Whether a propeller's wash meets any fin."""
+        return not isinstance(self.wash, np.ndarray) or bool(np.any(self.wash))

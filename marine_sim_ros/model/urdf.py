@@ -18,26 +18,30 @@ import numpy as np
 from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.progress import Progress, no_progress
-from marine_sim_ros.model import extensions, orca3, xml
-from marine_sim_ros.model.arm.articulated import read_articulation
-from marine_sim_ros.model.arm.joints import hinges_of, read_manipulator
-from marine_sim_ros.model.arm.manipulator import Manipulator
-from marine_sim_ros.model.base import base_link_of, fix_locked_joints, reroot
+from marine_sim_ros.core.progress import ReportProgress, no_progress
+from marine_sim_ros.model import foreign, hydrodynamics, xml
+from marine_sim_ros.model.arm import Manipulator
+from marine_sim_ros.model.arm_reader import hinge_finder, read_articulation, read_manipulator
 from marine_sim_ros.model.collisions import Collision, read_collisions
-from marine_sim_ros.model.contact.described import described_points
-from marine_sim_ros.model.contact.tags import read_contact_tags, set_mass_from_density
-from marine_sim_ros.model.fin_reader import read_fins
-from marine_sim_ros.model.foreign_plugins import ignored
+from marine_sim_ros.model.contact_points import described_points
+from marine_sim_ros.model.contact_tags import read_contact_tags, set_mass_from_density
+from marine_sim_ros.model.foreign import plugin_warnings
 from marine_sim_ros.model.geometry.mesh_files import mesh_path
-from marine_sim_ros.model.hull.reader import read_hull
-from marine_sim_ros.model.hull.settings import HullSettings
+from marine_sim_ros.model.hull import MAX_COUPLED_RATE, MOTION_AXES
+from marine_sim_ros.model.hull_reader import read_hull
+from marine_sim_ros.model.hydrodynamics import HullSettings
 from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
-from marine_sim_ros.model.kinematics import fixed_frames, link_inertias, total_inertia
-from marine_sim_ros.model.mass.reader import read_mass_from_parts
+from marine_sim_ros.model.kinematics import (
+    base_link_of,
+    fix_locked_joints,
+    fixed_frames,
+    link_inertias,
+    reroot,
+    total_inertia,
+)
+from marine_sim_ros.model.mass import read_mass_from_parts
 from marine_sim_ros.model.materials import shipped_materials
-from marine_sim_ros.model.propulsion import read_thrusters
-from marine_sim_ros.model.radiation import AXES, FASTEST
+from marine_sim_ros.model.propulsion import read_fins, read_thrusters
 from marine_sim_ros.model.sensors import Mounting, read_sensors
 from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.model.xml import Element, Reader
@@ -50,7 +54,7 @@ def standard_urdf(root: Element, source: str) -> Any:
     import urdf_parser_py.urdf as urdf
 
     plain = deepcopy(root)
-    known = extensions.robot_elements()
+    known = hydrodynamics.robot_elements()
     for element in list(plain):
         if element.tag in known or element.tag == 'gazebo':
             plain.remove(element)
@@ -82,7 +86,7 @@ def _check(vehicle: Vehicle, source: str) -> Vehicle:
         raise ModelError(f'{source}: mass matrix is not finite; check <inertial> and <added_mass>')
     values, motions = np.linalg.eigh(masses)
     if values[0] <= _SINGULAR * values[-1]:
-        axis = AXES[int(np.argmax(np.abs(motions[:, 0])))]
+        axis = MOTION_AXES[int(np.argmax(np.abs(motions[:, 0])))]
         raise ModelError(
             f'{source}: mass matrix with added mass is not positive definite: its eigenvalues are '
             f'{values[0]:.3g}, mostly {axis}, to {values[-1]:.3g}; check <inertial> and '
@@ -91,10 +95,11 @@ def _check(vehicle: Vehicle, source: str) -> Vehicle:
     radiation = vehicle.extensions.get('radiation')
     if radiation is not None:
         rate = radiation.fastest(vehicle.inverse_mass_matrix)
-        if rate > FASTEST:
+        if rate > MAX_COUPLED_RATE:
             raise ModelError(
                 f'{source}: <radiation>: a mode and the vehicle swing at {rate:.3g} rad/s '
-                f'together; expected at most {FASTEST:g}: a smaller coefficient or frequency'
+                f'together; expected at most {MAX_COUPLED_RATE:g}: a smaller coefficient or '
+                'frequency'
             )
     return vehicle
 
@@ -133,7 +138,7 @@ def vehicle_from_urdf(
     voltage: float | None = None,
     base: Path | None = None,
     base_link: str = '',
-    progress: Progress = no_progress,
+    progress: ReportProgress = no_progress,
 ) -> Vehicle:
     """Return the vehicle that a URDF (xacro expanded) describes.
 
@@ -159,7 +164,7 @@ def vehicle_from_urdf(
     robot = standard_urdf(root, source)
     frames = fixed_frames(robot, source, body)
     reader = Reader(root, source)
-    damping, added_mass = extensions.read_hydrodynamics(reader.child('hydrodynamics'), told)
+    damping, added_mass = hydrodynamics.read_hydrodynamics(reader.child('hydrodynamics'), told)
     tags = read_contact_tags(reader)
     if tags.densities:
         shapes = read_shapes(robot, reader, frames, base)
@@ -168,10 +173,10 @@ def vehicle_from_urdf(
     density = hull.water_density
     built = read_mass_from_parts(reader, density, base, progress, body)
     inertias = link_inertias(robot, frames, source, {**hull.inertias, **built.inertias})
-    volumes = {**built.volumes, **extensions.read_volumes(reader, frames, density)}
+    volumes = {**built.volumes, **hydrodynamics.read_volumes(reader, frames, density)}
     nothing = Buoyancy(0.0, np.zeros(3), 1.0, density)
     thrusters = read_thrusters(
-        reader.child('thrusters'), voltage, hinges_of(robot, frames, source)
+        reader.child('thrusters'), voltage, hinge_finder(robot, frames, source)
     )
     _fix_joints(robot, () if thrusters.azimuths is None else thrusters.azimuths.joints)
     vehicle = Vehicle(
@@ -183,17 +188,23 @@ def vehicle_from_urdf(
         thrusters=thrusters,
         fins=read_fins(reader.child('fins'), thrusters.names),
         sensors=read_sensors(reader, Mounting(frames, density)),
-        extensions=extensions.read_others(reader),
+        extensions=hydrodynamics.read_other_elements(reader),
         hull=hull.hull,
         frames=tuple(f for f in frames.values() if f.parent),
-        warnings=(*told, *hull.warnings, *built.warnings, *tags.warnings, *ignored(root, source)),
+        warnings=(
+            *told,
+            *hull.warnings,
+            *built.warnings,
+            *tags.warnings,
+            *plugin_warnings(root, source),
+        ),
         notes=hull.notes,
         urdf=text,
         base_link=body,
         files=(*built.files, *_collision_meshes(root, base)),
         find_contact=partial(described_points, text, source, base, body),
     )
-    equipped = orca3.apply_plugins(vehicle, root, frames, source)
+    equipped = foreign.apply_orca3_plugins(vehicle, root, frames, source)
     if equipped.buoyancy is not vehicle.buoyancy:
         volumes[body] = equipped.buoyancy
     arm = read_manipulator(robot, frames, inertias, volumes, equipped.buoyancy, source)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.yaml_file import shown
+from marine_sim_ros.core.yaml_file import short_text
 from marine_sim_ros.model import xml
 
 __all__ = ['with_number']
@@ -53,7 +53,7 @@ def with_number(text: str, path: str, change: Callable[[float], float]) -> str:
         ModelError: the path leads to no number, or to several.
     """
     place, separator, end = path.partition('@')
-    path = shown(path)
+    path = short_text(path)
     root = xml.parse(text, path)
     match = _END.fullmatch(end)
     if not separator or match is None:

@@ -15,24 +15,20 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.arrays import constant, namespace
-from marine_sim_ros.core.interpolation import Table
-from marine_sim_ros.core.linear import inverse
-from marine_sim_ros.core.numbers import number
+from marine_sim_ros.core.numerics import InterpolationTable, matrix_inverse
+from marine_sim_ros.core.settings import number
 from marine_sim_ros.core.spatial import cross, rotation_matrix, skew, transport
-from marine_sim_ros.model.arm.manipulator import Manipulator
-from marine_sim_ros.model.azimuths import AzimuthSet, turned_columns
-from marine_sim_ros.model.contact.contact import ContactPoints, no_contact
-from marine_sim_ros.model.fins import FinSet
-from marine_sim_ros.model.hull.hull import Hull, lever_mobility
+from marine_sim_ros.model.arm import Manipulator
+from marine_sim_ros.model.contact import ContactPoints, no_contact
+from marine_sim_ros.model.hull import Hull, lever_mobility
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
+from marine_sim_ros.model.servos import AzimuthSet, FinSet, turned_columns
 
 __all__ = [
     'Barometer',
-    'Buoyancy',
     'Damping',
     'DragElements',
     'Frame',
-    'Inertia',
     'Lift',
     'Sensor',
     'ThrusterSet',
@@ -142,7 +138,7 @@ FULL_IMMERSION = 1 / 0.769
 """h/R from which thrust is whole (``ventilation_factor`` of physics/thrusters.py)."""
 
 
-def _some(values: Any) -> bool:
+def _any_positive(values: Any) -> bool:
     """Return whether any of an array's values is above 0; of traced ones, any may be."""
     return not isinstance(values, np.ndarray) or bool(np.any(values > 0))
 
@@ -176,9 +172,9 @@ class ThrusterSet:
     reaction_torque: np.ndarray
     time_constant: np.ndarray
     zero_thrust_pitch: np.ndarray
-    thrust_of_pwm: Table
-    speed_of_thrust: Table
-    power_of_thrust: Table
+    thrust_of_pwm: InterpolationTable
+    speed_of_thrust: InterpolationTable
+    power_of_thrust: InterpolationTable
     rotor_radius: np.ndarray
     ventilates: np.ndarray
     thrust_deduction: np.ndarray | None = None
@@ -246,17 +242,17 @@ class ThrusterSet:
     @cached_property
     def any_lag(self) -> bool:
         """Whether any rotor takes time to follow."""
-        return _some(self.time_constant)
+        return _any_positive(self.time_constant)
 
     @cached_property
     def any_inflow_loss(self) -> bool:
         """Whether any thruster loses thrust with the speed of advance."""
-        return _some(self.zero_thrust_pitch)
+        return _any_positive(self.zero_thrust_pitch)
 
     @cached_property
     def any_ventilation(self) -> bool:
         """Whether any thruster loses thrust near the surface."""
-        return _some(self.ventilates)
+        return _any_positive(self.ventilates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -399,7 +395,7 @@ class Vehicle:
     @cached_property
     def inverse_mass_matrix(self) -> np.ndarray:
         """(6, 6) inverse of the mass matrix."""
-        return inverse(self.mass_matrix)
+        return matrix_inverse(self.mass_matrix)
 
     @cached_property
     def panel_mobility(self) -> np.ndarray:

@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from marine_sim_ros.core.choices import expected_one_of
-from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.errors import ModelError, expected_one_of
 from marine_sim_ros.core.files import read_text_file
 from marine_sim_ros.model import xml
-from marine_sim_ros.model.base import base_link_of, reroot
+from marine_sim_ros.model.kinematics import base_link_of, reroot
 from marine_sim_ros.model.packages import RosPackageError
 from marine_sim_ros.model.xacro_expressions import RefusedExpression
-from marine_sim_ros.model.xacro_rules import XacroRules, innermost
+from marine_sim_ros.model.xacro_rules import XacroRules, innermost_error
 
 __all__ = ['BASE_ARGUMENT', 'Description', 'expand_description', 'read_description']
 
@@ -43,7 +42,7 @@ class Description(NamedTuple):
     """
 
     text: str
-    source: xml.Source
+    source: xml.DescriptionSource
     expanded: bool
     base_link: str = ''
     skipped: tuple[str, ...] = ()
@@ -85,7 +84,7 @@ def expand_description(
             f'{path}: has no xacro, so it takes no arguments; '
             f'got {", ".join(f"{k}:={v}" for k, v in arguments.items())}'
         )
-    return Description(text, xml.Source(path), False, wanted)
+    return Description(text, xml.DescriptionSource(path), False, wanted)
 
 
 def _read(path: Path) -> str:
@@ -120,7 +119,9 @@ class _Expansion:
                 )
         text, origins = self._text(document)
         skipped = dict.fromkeys(f'{self._place(what)}: {why}' for what, why in rules.skipped)
-        return Description(text, xml.Source(self.path, origins), True, skipped=tuple(skipped))
+        return Description(
+            text, xml.DescriptionSource(self.path, origins), True, skipped=tuple(skipped)
+        )
 
     def parse(self, parse: Callable[[str], Any], filename: str) -> Any:
         """Return a parsed file whose elements are marked with where they stand."""
@@ -151,7 +152,7 @@ class _Expansion:
         """Return what to say of an error of xacro's."""
         file = stack[-1] if stack and stack[-1] else str(self.path)
         included = '' if file == str(self.path) else f' (included from {self.path})'
-        cause: Any = innermost(error)
+        cause: Any = innermost_error(error)
         if isinstance(cause, ModelError) and str(cause).startswith(file):
             return ModelError(str(cause) + included)
         line = self._line(file, failed)

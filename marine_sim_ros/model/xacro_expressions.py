@@ -122,7 +122,7 @@ def _weight(value: Any, left: int) -> int:
     return total
 
 
-def _bounded(value: Any, budget: Budget) -> Any:
+def _check_value(value: Any, budget: Budget) -> Any:
     """Return a value that was computed; raises RefusedExpression where it is too large."""
     if isinstance(value, int):
         _check_bits(value.bit_length())
@@ -450,7 +450,7 @@ class _Evaluation(ast.NodeVisitor):
             if keyword.arg is None:
                 raise RefusedExpression('uses ** in a call')
             named[keyword.arg] = self.value(keyword.value)
-        return _bounded(call(*values, **named), self._budget)
+        return _check_value(call(*values, **named), self._budget)
 
     def _values(self, nodes: Sequence[ast.expr]) -> list[Any]:
         result: list[Any] = []
@@ -466,7 +466,7 @@ class _Evaluation(ast.NodeVisitor):
         apply = _BINARY.get(type(node.op))
         if apply is None:
             raise RefusedExpression('uses a product of matrices')
-        return _bounded(apply(left, right), self._budget)
+        return _check_value(apply(left, right), self._budget)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         return _UNARY[type(node.op)](self.value(node.operand))
@@ -493,13 +493,13 @@ class _Evaluation(ast.NodeVisitor):
         return self.value(node.body if self.value(node.test) else node.orelse)
 
     def visit_List(self, node: ast.List) -> Any:
-        return _bounded(self._values(node.elts), self._budget)
+        return _check_value(self._values(node.elts), self._budget)
 
     def visit_Tuple(self, node: ast.Tuple) -> Any:
-        return _bounded(tuple(self._values(node.elts)), self._budget)
+        return _check_value(tuple(self._values(node.elts)), self._budget)
 
     def visit_Set(self, node: ast.Set) -> Any:
-        return _bounded(set(self._values(node.elts)), self._budget)
+        return _check_value(set(self._values(node.elts)), self._budget)
 
     def visit_Dict(self, node: ast.Dict) -> Any:
         result = {}
@@ -507,7 +507,7 @@ class _Evaluation(ast.NodeVisitor):
             if key is None:
                 raise RefusedExpression('uses ** in a mapping')
             result[self.value(key)] = self.value(value)
-        return _bounded(result, self._budget)
+        return _check_value(result, self._budget)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         return self.value(node.value)[self.value(node.slice)]
@@ -517,7 +517,7 @@ class _Evaluation(ast.NodeVisitor):
         return slice(*(None if part is None else self.value(part) for part in parts))
 
     def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> Any:
-        return _bounded(self._comprehended(node.elt, node.generators), self._budget)
+        return _check_value(self._comprehended(node.elt, node.generators), self._budget)
 
     visit_GeneratorExp = visit_ListComp
 
@@ -532,7 +532,7 @@ class _Evaluation(ast.NodeVisitor):
         try:
             for item in list(self.value(first.iter)):
                 self._budget.spend(_ITERATION)
-                self._names = ChainMap(_assigned(first.target, item), outer)  # type: ignore[arg-type]
+                self._names = ChainMap(_assigned_names(first.target, item), outer)  # type: ignore[arg-type]
                 if all(self.value(test) for test in first.ifs):
                     found = self._comprehended(element, generators[1:])
                     size += _weight(found, MAX_SIZE)
@@ -556,7 +556,7 @@ _LABELS: Mapping[type[ast.AST], str] = {
 }
 
 
-def _assigned(target: ast.expr, value: Any) -> dict[str, Any]:
+def _assigned_names(target: ast.expr, value: Any) -> dict[str, Any]:
     """Return the names that an element of a comprehension gets."""
     if isinstance(target, ast.Name):
         return {target.id: value}
@@ -567,5 +567,5 @@ def _assigned(target: ast.expr, value: Any) -> dict[str, Any]:
         raise ValueError(f'{len(values)} values for {len(target.elts)} names')
     result: dict[str, Any] = {}
     for inner, element in zip(target.elts, values, strict=True):
-        result.update(_assigned(inner, element))
+        result.update(_assigned_names(inner, element))
     return result

@@ -18,12 +18,15 @@ from typing import Any
 
 import yaml
 
-from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.errors import ModelError, escape_controls
 from marine_sim_ros.core.files import read_text_file
-from marine_sim_ros.core.printable import printable
 from marine_sim_ros.core.yaml_file import parse_yaml
-from marine_sim_ros.model.packages import RosPackageError, package_folder
-from marine_sim_ros.model.trust import ReadableFolders, is_trusted
+from marine_sim_ros.model.packages import (
+    ReadableFolders,
+    RosPackageError,
+    is_trusted,
+    package_folder,
+)
 from marine_sim_ros.model.xacro_expressions import (
     MATH,
     MAX_SIZE,
@@ -34,7 +37,7 @@ from marine_sim_ros.model.xacro_expressions import (
     evaluate,
 )
 
-__all__ = ['XacroRules', 'innermost']
+__all__ = ['XacroRules', 'innermost_error']
 
 MAX_MACRO_DEPTH = 200
 """Macros that call each other, as one that calls itself for each row of a table does."""
@@ -59,7 +62,7 @@ _UNITS = {
 }
 
 
-def innermost(error: BaseException) -> BaseException:
+def innermost_error(error: BaseException) -> BaseException:
     """Return the error that xacro's own wraps."""
     while getattr(error, 'exc', None) is not None:
         error = error.exc  # type: ignore[attr-defined]
@@ -102,7 +105,7 @@ class XacroRules:
             (xacro, 'eval_text', self._evaluator(xacro.eval_text)),
             (xacro, 'handle_macro_call', self._caller(xacro)),
             (xacro, 'get_include_files', self._includes(xacro)),
-            (xacro, 'warning', lambda *t: warning(printable(' '.join(map(str, t))))),
+            (xacro, 'warning', lambda *t: warning(escape_controls(' '.join(map(str, t))))),
             (arguments, '_eval_find', self._find),
             (arguments, '_eval_dict', {**arguments._eval_dict, 'find': self._find}),
         ]
@@ -180,7 +183,7 @@ class XacroRules:
 
         def message(show: Callable[[str], Any]) -> Callable[..., str]:
             def shown(*texts: Any, **_: Any) -> str:
-                show(printable(' '.join(map(str, texts)))[:MAX_SIZE])
+                show(escape_controls(' '.join(map(str, texts)))[:MAX_SIZE])
                 return ''
 
             return shown
@@ -282,7 +285,7 @@ class XacroRules:
             try:
                 name = xacro.abs_filename_spec(str(xacro.eval_text(spec, symbols)))
             except Exception as error:  # xacro wraps it
-                cause = innermost(error)
+                cause = innermost_error(error)
                 if not self._skips or not isinstance(cause, RosPackageError):
                     raise
                 self.skipped.append((spec, str(cause).partition(';')[0]))
@@ -296,7 +299,7 @@ class XacroRules:
             self._folders.check(folder)
             found = sorted(glob.glob(name))
             if not found:
-                xacro.warning(printable(xacro.include_no_matches_msg.format(name)))
+                xacro.warning(escape_controls(xacro.include_no_matches_msg.format(name)))
             yield from found
 
         return included

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from marine_sim_ros.core.choices import expected_one_of
-from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.errors import ModelError, expected_one_of
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 
-__all__ = ['MAX_BYTES', 'Element', 'Reader', 'Source', 'line_of', 'parse', 'place']
+__all__ = ['MAX_BYTES', 'Element', 'Reader', 'DescriptionSource', 'line_of', 'parse', 'place']
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -32,14 +31,14 @@ MAX_DEPTH = 256
 """Levels of elements, a bound of libxml2."""
 
 
-class Source(str):
+class DescriptionSource(str):
     """Name of a description whose lines may be from elsewhere: from a xacro and its includes."""
 
     origins: Mapping[int, tuple[str, int]]
 
     def __new__(
         cls, path: str | Path, origins: Mapping[int, tuple[str, int]] | None = None
-    ) -> Source:
+    ) -> DescriptionSource:
         """Return the name of a file; ``origins`` has file and line of lines of its text."""
         result = super().__new__(cls, path)
         result.origins = origins or {}
@@ -58,7 +57,7 @@ def line_of(element: Element) -> int:
 
 def place(source: str, element: Element) -> str:
     """Return ``file:line`` where an element of a description was written."""
-    known = source if isinstance(source, Source) else Source(source)
+    known = source if isinstance(source, DescriptionSource) else DescriptionSource(source)
     file, line = known.origin(line_of(element))
     return f'{file}:{line}'
 

@@ -26,21 +26,19 @@ from typing import Any
 from nav_msgs.msg import Odometry
 
 from marine_sim_ros.autopilot.channels import channel_map
-from marine_sim_ros.autopilot.exchange import Exchange
 from marine_sim_ros.autopilot.instruments import Instruments
-from marine_sim_ros.autopilot.link import BASE_PORT, AutopilotLink
-from marine_sim_ros.core.state import State
-from marine_sim_ros.ros.autopilot.battery_listener import BatteryListener
-from marine_sim_ros.ros.autopilot.companion import companion_part
-from marine_sim_ros.ros.autopilot.firmware_start import PARAMETERS, start_firmware
-from marine_sim_ros.ros.autopilot.servo_publisher import ServoPublisher
+from marine_sim_ros.autopilot.lockstep import BASE_PORT, AutopilotExchange, AutopilotLink
+from marine_sim_ros.core.state import State, stamp_ns
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.autopilot import FIRMWARE_PARAMETERS as PARAMETERS
+from marine_sim_ros.ros.autopilot import BatteryListener, companion_part, start_firmware
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import PwmPublisher
-from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import stamp_ns, state_from
+from marine_sim_ros.ros.conversion import state_from
+from marine_sim_ros.ros.servos import AutopilotServoPublisher
 
-__all__ = ['ArdusubNode', 'main']
+__all__ = ['PARAMETERS', 'ArdusubNode', 'main']
 
 POLL = 0.02
 """s between two looks for an autopilot that is waited for."""
@@ -59,9 +57,11 @@ class ArdusubNode(SuiteNode):
         self._instruments = Instruments(
             self.vehicle, seed=self.values['seed'], noise=self.values['imu_noise']
         )
-        self._exchange = Exchange(self._link, self._instruments, self.values['frame_rate'])
+        self._exchange = AutopilotExchange(
+            self._link, self._instruments, self.values['frame_rate']
+        )
         self._pwm = PwmPublisher(self)
-        self._servos = ServoPublisher(self)
+        self._servos = AutopilotServoPublisher(self)
         self._waiting: tuple[int, State] | None = None
         self._waiting_since = time.monotonic()
         self._ever = self._lost = False

@@ -16,14 +16,14 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from marine_sim_ros.ros.base.parameters import Parameter
+from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.sensors.sensor_node import SensorNode
+from marine_sim_ros.ros.sensors import SensorNode
 
 __all__ = ['BarometerNode', 'main']
 
 PARAMETERS = (
-    Parameter(
+    NodeParameter(
         'variance', -1.0, "variance of the pressure; -1: the vehicle's", -1.0, 1e12, unit='Pa²'
     ),
 )

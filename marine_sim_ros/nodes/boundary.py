@@ -14,7 +14,7 @@ from __future__ import annotations
 from functools import partial
 
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.forces.force_node import ModelNode
+from marine_sim_ros.ros.force_node import ModelNode
 
 __all__ = ['BoundaryNode', 'main']
 

@@ -19,19 +19,19 @@ from rclpy.parameter import Parameter
 
 from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.process import own_words, run
-from marine_sim_ros.ros.forces.compiled_graph import CompiledGraph
-from marine_sim_ros.sim.fleet import elsewhere
+from marine_sim_ros.ros.force_node import CompiledGraph
+from marine_sim_ros.sim.fleet import remote_namespaces
 from marine_sim_ros.sim.graph import NodeSpec, describe, has_own_process
 from marine_sim_ros.sim.options import RunOptions
 
 if TYPE_CHECKING:
-    from marine_sim_ros.ros.recording.fleet_recording import FleetRecording
+    from marine_sim_ros.ros.recording.recorders import FleetRecording
 
 __all__ = ['main']
 
 COMPILED_OWNERS = {
     'dynamics': ('owners.compiled_owner', 'CompiledOwner'),
-    'gazebo_bridge': ('gazebo.compiled', 'CompiledGazeboNode'),
+    'gazebo_bridge': ('owners.compiled_gazebo', 'CompiledGazeboNode'),
 }
 """Owners of the state where a program computes all forces, in place of the executables."""
 
@@ -69,7 +69,7 @@ def _graph(options: RunOptions, specs: Sequence[NodeSpec]) -> CompiledGraph | No
 
 def _fleet_recording() -> FleetRecording:
     """Return one; its module needs what writes bags, and most runs have one vehicle."""
-    from marine_sim_ros.ros.recording.fleet_recording import FleetRecording
+    from marine_sim_ros.ros.recording.recorders import FleetRecording
 
     return FleetRecording()
 
@@ -84,7 +84,7 @@ def main() -> None:
     runs = [RunOptions.from_json(text) for text in texts]
     bus = Bus(
         clock_is_here=any(run.clock == 'publish' for run in runs),
-        elsewhere=tuple(f'{name}/' for name in elsewhere(runs)),
+        elsewhere=tuple(f'{name}/' for name in remote_namespaces(runs)),
     )
     makers = [
         partial(_make, spec, bus, fleet, graph)

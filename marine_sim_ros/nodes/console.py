@@ -23,23 +23,20 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from marine_sim_ros.console.availability import require_pages
-from marine_sim_ros.console.palette import force_colours
-from marine_sim_ros.console.scene_visuals import scene_visuals
-from marine_sim_ros.console.session import Session
-from marine_sim_ros.console.telemetry import Energy, telemetry_frame
-from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
-from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.console.page.links import require_pages
+from marine_sim_ros.console.requests import Session
+from marine_sim_ros.console.telemetry import Energy, force_colours, telemetry_frame
+from marine_sim_ros.console.visuals import scene_visuals, vehicle_visuals
+from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.operators.console_backend import CONSOLE_PARAMETERS as PARAMETERS
 from marine_sim_ros.ros.operators.console_backend import ConsoleBackend
-from marine_sim_ros.ros.operators.console_parameters import PARAMETERS
 from marine_sim_ros.ros.operators.graph_monitor import GraphMonitor
-from marine_sim_ros.ros.operators.sensor_monitor import SILENCE, SensorPanel
-from marine_sim_ros.ros.operators.video_monitor import VideoMonitor
-from marine_sim_ros.ros.recording.recording import Recording
+from marine_sim_ros.ros.operators.run_changes import RecorderProcess
+from marine_sim_ros.ros.operators.sensor_monitor import SENSOR_TIMEOUT, SensorPanel, VideoMonitor
 
 __all__ = ['PARAMETERS', 'ConsoleNode', 'main']
 
@@ -58,9 +55,9 @@ class ConsoleNode(SuiteNode):
         """Create it as ``console`` and start to serve."""
         super().__init__('console', PARAMETERS, **options)
         require_pages()
+        from marine_sim_ros.console.page.links import read_token
         from marine_sim_ros.console.page.live import live_application
         from marine_sim_ros.console.page.server import Server
-        from marine_sim_ros.console.page.tokens import read_token
 
         token = read_token(path) if (path := self.values['token_file']) else ''
         given = self.values['robot_description']
@@ -86,7 +83,7 @@ class ConsoleNode(SuiteNode):
         period = 1.0 / self.values['rate']
         self.keep_time()
         self._monitor = GraphMonitor(self)
-        self._recording = Recording(
+        self._recording = RecorderProcess(
             self, self.values['recorder'], self.values['folder'], self._say
         )
         self._backend = ConsoleBackend(
@@ -155,7 +152,7 @@ class ConsoleNode(SuiteNode):
         if self._now() - since < NOTICE:
             return text
         silence = self._monitor.silence
-        stopped = silence >= SILENCE and not self._backend.paused
+        stopped = silence >= SENSOR_TIMEOUT and not self._backend.paused
         return f'no message of the run for {silence:.0f} s' if stopped else ''
 
     def _end_message(self) -> str:

@@ -21,20 +21,20 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.model.materials import shipped_materials, without_effect
-from marine_sim_ros.physics.contact.contact import at_places
-from marine_sim_ros.physics.contact.touch import touches
-from marine_sim_ros.ros.base.parameters import Parameter
+from marine_sim_ros.physics.contact.contact import with_contact_positions
+from marine_sim_ros.physics.contact.detection import contact_geometry
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.display.markers import contact_marker
-from marine_sim_ros.ros.forces.force_node import ForceTick, ModelNode
-from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.force_node import ForceTick, ModelNode
+from marine_sim_ros.ros.markers import contact_marker
 
 __all__ = ['ContactNode', 'main']
 
 PARAMETERS = (
-    Parameter(
+    NodeParameter(
         'marker_rate',
         10.0,
         'contact/markers per second of simulated time',
@@ -73,8 +73,8 @@ class ContactNode(ModelNode):
         if not due or not self._solid or tick.after is None:
             return
         self._shown = tick.stamp
-        body = at_places(self.inputs(tick.stamp).body, tick.after.places)
-        touch = touches(body, tick.state, self.environment)
+        body = with_contact_positions(self.inputs(tick.stamp).body, tick.after.places)
+        touch = contact_geometry(body, tick.state, self.environment)
         pressed = np.zeros(len(touch.gap), bool)
         pushes = np.any(np.asarray(tick.after.impulse), axis=1)
         pressed[np.asarray(tick.after.pair)[pushes].astype(int)] = True

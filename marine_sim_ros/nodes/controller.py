@@ -25,20 +25,17 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import controllability
 from marine_sim_ros.control.commander import Commander
-from marine_sim_ros.control.fin_shares import unreachable_axes
-from marine_sim_ros.control.settings import load_controller
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State
+from marine_sim_ros.control.controllability import controllability
+from marine_sim_ros.control.controller_model import load_controller
+from marine_sim_ros.control.fin_allocation import unreachable_axes
+from marine_sim_ros.core.state import NANOSECONDS, State
+from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.parameters import Parameter, shared
+from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.control.controller_outputs import ControllerOutputs
-from marine_sim_ros.ros.control.loops import loops_of
-from marine_sim_ros.ros.control.operator import START, Operator
-from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import state_of
+from marine_sim_ros.ros.control import START_PARAMETERS, ControllerOutputs, Operator, loop_factory
+from marine_sim_ros.ros.conversion import state_of
 from marine_sim_ros.sim.player import ScriptedPilot, failed_thrusters, unknown_thrusters
 from marine_sim_ros.sim.scenario import load_scenario
 
@@ -47,18 +44,18 @@ __all__ = ['ControllerNode', 'main']
 ODOM_TIMEOUT, STARTUP_TIMEOUT = 1.0, 10.0
 """s of wall time without odom until that is told: in the run, and at its start."""
 PARAMETERS = (
-    shared('controller', default='modern', empty=''),
-    Parameter(
+    option_parameter('controller', default='modern', empty=''),
+    NodeParameter(
         'allocation',
         'bounded',
         'method that turns a wrench into thrust',
         choices=('bounded', 'pseudo_inverse'),
     ),
-    *START,
-    Parameter(
+    *START_PARAMETERS,
+    NodeParameter(
         'failed_thrusters', [''], 'names of thrusters to leave out', empty='none', live=True
     ),
-    shared('scenario', empty='set-points come from an operator'),
+    option_parameter('scenario', empty='set-points come from an operator'),
 )
 
 
@@ -68,7 +65,7 @@ class ControllerNode(SuiteNode):
     def __init__(self, *, step: float | None = None, **options: Any) -> None:
         """Create it as ``controller``; the step (s) of a compiled graph has it compiled too."""
         super().__init__('controller', PARAMETERS, **options)
-        loops = loops_of(self.values['allocation'], step)
+        loops = loop_factory(self.values['allocation'], step)
         self._memory: tuple[float, Any] | None = None
         lost = unreachable_axes(self.vehicle)
         able = controllability(self.vehicle.thrusters, self.vehicle.inertia.center_of_mass)

@@ -18,16 +18,16 @@ from __future__ import annotations
 from typing import Any
 
 from marine_sim_ros.physics.drag import drag_components
-from marine_sim_ros.ros.base.parameters import shared
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.parameters import option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
-from marine_sim_ros.ros.display.markers import FORCE_SCALE, arrow_scale, wrench_arrows
-from marine_sim_ros.ros.forces.force_node import ForceTick, ModelNode
-from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.force_node import ForceTick, ModelNode
+from marine_sim_ros.ros.markers import FORCE_SCALE, arrow_scale, wrench_arrows
 
 __all__ = ['DragNode', 'main']
 
-PARAMETERS = (shared('publish_components'), FORCE_SCALE)
+PARAMETERS = (option_parameter('publish_components'), FORCE_SCALE)
 
 
 class DragNode(ModelNode):

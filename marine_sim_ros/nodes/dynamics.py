@@ -22,8 +22,8 @@ from typing import Any
 from marine_sim_ros.core.state import Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.arm.manipulator import inner_of
-from marine_sim_ros.physics.rigid_body import step
+from marine_sim_ros.physics.arm.manipulator import internal_wrench
+from marine_sim_ros.physics.rigid_body import rigid_body_step
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.owners.summing import SummingOwner
 
@@ -41,7 +41,7 @@ class DynamicsNode(SummingOwner):
         """Step the state under the total wrench."""
         state = self.state
         if self.values['compute']:
-            state = step(
+            state = rigid_body_step(
                 vehicle,
                 state,
                 environment,
@@ -49,7 +49,7 @@ class DynamicsNode(SummingOwner):
                 self.dt,
                 integrator=self.values['integrator'],
                 implicit_drag=self.implicit,
-                inner=inner_of(vehicle, self.barrier.last),
+                inner=internal_wrench(vehicle, self.barrier.last),
             )
         self.advance(state)
 

@@ -22,15 +22,11 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.physics.force import ForceInputs
+from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.forces.force_node import ForceTick, ModelNode
-from marine_sim_ros.ros.forces.servo_commands import (
-    SERVO_PARAMETERS,
-    ServoCommands,
-    ServoPublisher,
-)
-from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.force_node import ForceTick, ModelNode
+from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ServoCommands, ServoPublisher
 from marine_sim_ros.sim.player import fin_targets
 
 __all__ = ['FinsNode', 'main']

@@ -15,7 +15,7 @@ finite counts as the one before.
 from __future__ import annotations
 
 from marine_sim_ros.ros.base.process import run_named
-from marine_sim_ros.ros.forces.force_node import ModelNode
+from marine_sim_ros.ros.force_node import ModelNode
 
 __all__ = ['ForceNode', 'main']
 

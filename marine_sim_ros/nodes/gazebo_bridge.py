@@ -29,12 +29,11 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER
-from marine_sim_ros.gazebo.effort import exerted_wrench
+from marine_sim_ros.gazebo.exchange import exerted_wrench
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.gazebo.owner import PARAMETERS, GazeboOwner
-from marine_sim_ros.ros.gazebo.stock_transport import StockTransport
-from marine_sim_ros.ros.gazebo.transport import InServerTransport
+from marine_sim_ros.ros.owners.gazebo import GAZEBO_PARAMETERS as PARAMETERS
+from marine_sim_ros.ros.owners.gazebo import GazeboOwner, InServerTransport, StockTransport
 from marine_sim_ros.ros.owners.summing import SummingOwner
 
 __all__ = ['PARAMETERS', 'GazeboBridgeNode', 'main']

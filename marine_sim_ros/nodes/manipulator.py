@@ -25,26 +25,24 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
-from marine_sim_ros.core.state import State, Wrench
-from marine_sim_ros.model.arm.gripper import GRIPPER
-from marine_sim_ros.physics.arm.manipulator import arm_step, by_efforts
-from marine_sim_ros.ros.arm.gripper import ArmTick, GripperServer
-from marine_sim_ros.ros.arm.joint_commands import JointCommands
-from marine_sim_ros.ros.base.parameters import SEEN, shared
+from marine_sim_ros.core.state import NANOSECONDS, State, Wrench, step_nanoseconds
+from marine_sim_ros.model.arm import GRIPPER
+from marine_sim_ros.physics.arm.manipulator import arm_step, has_articulated_arm
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.arm import ArmTick, GripperServer, JointCommands
+from marine_sim_ros.ros.base.parameters import SEEN, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher
-from marine_sim_ros.ros.forces.force_node import CompiledTick, ForceNode
-from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.force_node import CompiledTick, ForceNode
 from marine_sim_ros.sim.player import gripper_closed
 from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['ManipulatorNode', 'main']
 
 PARAMETERS = (
-    shared('scenario', empty='the joints follow joint_commands'),
-    shared('dt'),
-    shared('integrator'),
+    option_parameter('scenario', empty='the joints follow joint_commands'),
+    option_parameter('dt'),
+    option_parameter('integrator'),
     SEEN,
 )
 
@@ -87,7 +85,7 @@ class ManipulatorNode(ForceNode):
     def commands(self, stamp: int) -> dict[str, Any]:
         """Return where the joints go at a stamp in ns, for a compiled graph."""
         commands = {'joints': self._commands.wanted(stamp, self._dt(stamp))}
-        if by_efforts(self.vehicle):
+        if has_articulated_arm(self.vehicle):
             commands['joint_efforts'] = self._commands.efforts(stamp)
         return commands
 

@@ -22,34 +22,33 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State
-from marine_sim_ros.physics.buoyancy import submerged_shares
+from marine_sim_ros.core.state import NANOSECONDS, State, stamp_ns
+from marine_sim_ros.physics.buoyancy import submerged_fractions
 from marine_sim_ros.physics.hull_drag import wet_hull
 from marine_sim_ros.physics.rigid_body import weight
+from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.parameters import SOURCES, Parameter
+from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.display.markers import (
+from marine_sim_ros.ros.conversion import is_finite, state_from, wrench_from
+from marine_sim_ros.ros.markers import (
     FORCE_SCALE,
     arrow_scale,
     panel_marker,
+    scene_markers,
     voxel_marker,
     wrench_arrows,
 )
-from marine_sim_ros.ros.display.propeller_frames import PROPELLER_RATE, PropellerFrames
-from marine_sim_ros.ros.display.scene_markers import scene_markers
-from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import finite, stamp_ns, state_from, wrench_from
+from marine_sim_ros.ros.moving_parts import PROPELLER_RATE, PropellerFrames
 
 __all__ = ['MarkersNode', 'main']
 
 PARAMETERS = (
-    Parameter('rate', 10.0, 'messages per second of simulated time', 0.01, 1e3, unit='Hz'),
+    NodeParameter('rate', 10.0, 'messages per second of simulated time', 0.01, 1e3, unit='Hz'),
     FORCE_SCALE,
-    SOURCES,
-    Parameter('voxels', True, 'show the voxels of the buoyancy'),
-    Parameter('panels', True, 'show the panels of the hull'),
+    WRENCH_SOURCES,
+    NodeParameter('voxels', True, 'show the voxels of the buoyancy'),
+    NodeParameter('panels', True, 'show the panels of the hull'),
     PROPELLER_RATE,
 )
 
@@ -78,7 +77,7 @@ class MarkersNode(SuiteNode):
 
     def _on_wrench(self, source: str, message: WrenchStamped) -> None:
         wrench = wrench_from(message)
-        if finite(wrench):
+        if is_finite(wrench):
             self._wrenches[source] = wrench
 
     def _on_odom(self, message: Odometry) -> None:
@@ -97,7 +96,7 @@ class MarkersNode(SuiteNode):
         array = wrench_arrows(self.body_frame, stamp, forces, arrow_scale(self))
         hull = self.vehicle.hull
         if hull is not None and hull.voxels is not None and self.values['voxels']:
-            shares = submerged_shares(hull.voxels, state, environment)
+            shares = submerged_fractions(hull.voxels, state, environment)
             array.markers.append(voxel_marker(self.body_frame, stamp, hull.voxels, shares))
         if hull is not None and hull.panels is not None and self.values['panels']:
             shares = wet_hull(hull.panels, state, environment).share

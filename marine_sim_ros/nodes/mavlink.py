@@ -23,28 +23,27 @@ from typing import Any
 from marine_sim_ros.autopilot.channels import channel_map
 from marine_sim_ros.autopilot.mavlink.mission_files import read_mission
 from marine_sim_ros.autopilot.mavlink.vehicle import MavlinkVehicle
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.ros.autopilot.servo_publisher import ServoPublisher
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.parameters import Parameter, shared
+from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.base.switches import Switches
-from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import state_of
-from marine_sim_ros.ros.messages.sequences import read_pwm
-from marine_sim_ros.ros.operators.command_publisher import STICKS, full_stick
+from marine_sim_ros.ros.codecs import read_pwm
+from marine_sim_ros.ros.conversion import state_of
+from marine_sim_ros.ros.operators.commands import STICK_PARAMETERS, Switches, full_stick_velocity
 from marine_sim_ros.ros.operators.mavlink_commands import MavlinkCommands
+from marine_sim_ros.ros.servos import AutopilotServoPublisher
 
 __all__ = ['MavlinkNode', 'main']
 
 STEER_PERIOD = 0.05
 """s of simulated time between commands."""
 PARAMETERS = (
-    shared('ground_station'),
-    shared('ground_station_key'),
-    shared('mission', empty='none'),
-    shared('autopilot_instance'),
-    Parameter(
+    option_parameter('ground_station'),
+    option_parameter('ground_station_key'),
+    option_parameter('mission', empty='none'),
+    option_parameter('autopilot_instance'),
+    NodeParameter(
         'rate',
         20.0,
         'rate of attitude, position and speed in wall time, unless the ground station asks for '
@@ -53,7 +52,7 @@ PARAMETERS = (
         100.0,
         unit='Hz',
     ),
-    Parameter(
+    NodeParameter(
         'ground_station_timeout',
         5.0,
         'wall time after which a ground station that fell silent disarms the vehicle',
@@ -61,7 +60,7 @@ PARAMETERS = (
         3600.0,
         unit='s',
     ),
-    *STICKS,
+    *STICK_PARAMETERS,
 )
 
 
@@ -77,7 +76,7 @@ class MavlinkNode(SuiteNode):
         self._mavlink = MavlinkVehicle(
             values['ground_station'],
             self.environment.origin,
-            full_stick(self),
+            full_stick_velocity(self),
             self._arm,
             self.warn_throttled,
             system=values['autopilot_instance'] + 1,
@@ -87,7 +86,7 @@ class MavlinkNode(SuiteNode):
         )
         self._mavlink.readings.channels = channels.thrusters
         self._commands = MavlinkCommands(self)
-        self._servos = ServoPublisher(self)
+        self._servos = AutopilotServoPublisher(self)
         self._steered_at = -math.inf
         if values['mission']:
             self._mavlink.fly(read_mission(values['mission']))

@@ -29,20 +29,19 @@ from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 
-from marine_sim_ros.bags.writer import Manifest
+from marine_sim_ros.bags.manifest import Manifest
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.core.stamps import NANOSECONDS, header_stamp
+from marine_sim_ros.core.state import NANOSECONDS, header_stamp
+from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.parameters import Parameter, shared
+from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import own_words, run
 from marine_sim_ros.ros.base.publishers import NumbersPublisher
-from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.codecs import read, untagged
-from marine_sim_ros.ros.recording import recorded
-from marine_sim_ros.ros.recording.fleet_recording import FleetRecording
-from marine_sim_ros.ros.recording.readiness import Readiness
-from marine_sim_ros.ros.recording.recorder_files import RecorderFiles, recorders
-from marine_sim_ros.ros.ticks.progress import Progress
+from marine_sim_ros.ros.codecs import read_numbers, remove_tag
+from marine_sim_ros.ros.recording import bag_topics
+from marine_sim_ros.ros.recording.bag_topics import Readiness
+from marine_sim_ros.ros.recording.recorders import FleetRecording, RecorderFiles, recorders
+from marine_sim_ros.ros.ticks import TickProgress
 
 __all__ = ['RecorderNode', 'main']
 
@@ -53,11 +52,11 @@ _SETTLING = 20
 """Ticks after a reset in which messages of before it may still come."""
 OFTEN = topics.ACK_WINDOW // 2  # ticks, after which the owner is told that they are written
 PARAMETERS = (
-    Parameter('directory', 'out/run', 'new or empty folder to write to'),
-    Parameter('manifest', '{}', 'JSON object to write into manifest.json'),
-    shared('recorder'),
-    recorded.MARKERS,
-    *recorded.PARAMETERS,
+    NodeParameter('directory', 'out/run', 'new or empty folder to write to'),
+    NodeParameter('manifest', '{}', 'JSON object to write into manifest.json'),
+    option_parameter('recorder'),
+    bag_topics.MARKERS_PARAMETER,
+    *bag_topics.RECORDING_PARAMETERS,
 )
 
 
@@ -70,7 +69,10 @@ class RecorderNode(SuiteNode):
         self._settings = json.loads(self.values['manifest'])
         self._manifest = Manifest(self._settings, self.vehicle)
         self._stamp, self._step, self._last_message = 0, 1, wall.monotonic()
-        self._named, self._every_tick = recorded.recorded_topics(self), recorded.every_tick(self)
+        self._named, self._every_tick = (
+            bag_topics.recorded_topics(self),
+            bag_topics.per_tick_topics(self),
+        )
         self._kept: dict[str, bytes] = {}
         """Last message of each topic that who comes late gets."""
         self._settled = -1
@@ -78,11 +80,13 @@ class RecorderNode(SuiteNode):
         self._files = RecorderFiles(self, Path(self.values['directory']), fleet)
         self._bag = self._files.bag(self._named)
         self._readiness = Readiness(self._bag, self._every_tick)
-        self._progress = Progress({*self._every_tick, *recorded.once(self)} & {*self._bag.heard})
-        self._written = NumbersPublisher(self, topics.WRITTEN, Time())
+        self._progress = TickProgress(
+            {*self._every_tick, *bag_topics.one_time_topics(self)} & {*self._bag.heard}
+        )
+        self._written = NumbersPublisher(self, topics.RECORDER_WRITTEN, Time())
         for name in self._bag.heard:
             topic = self._named[name]
-            recorded.subscribe_to(self, name, topic, partial(self._take, topic, name))
+            bag_topics.subscribe_to(self, name, topic, partial(self._take, topic, name))
         self.create_timer(0.05, self._tell, clock=self.wall_clock)
 
     def _take(self, topic: topics.Topic, full: str, data: bytes) -> None:
@@ -107,7 +111,7 @@ class RecorderNode(SuiteNode):
         if topic.per_tick and not topic.shared:  # others may never be quiet, as diagnostics
             self._last_message = wall.monotonic()
         if topic is topics.ODOM:
-            before, (self._stamp, numbers) = self._stamp, read(Odometry, data)
+            before, (self._stamp, numbers) = self._stamp, read_numbers(Odometry, data)
             if self._stamp < before:
                 self._begin_again()
             else:
@@ -120,8 +124,8 @@ class RecorderNode(SuiteNode):
         if self._progress.reached:  # else the owner would wait for the timer
             self._tell()
         if topic.transient_local:
-            self._kept[full] = untagged(data)
-        self._bag.write(full, self._stamp if own is None else own, untagged(data))
+            self._kept[full] = remove_tag(data)
+        self._bag.write(full, self._stamp if own is None else own, remove_tag(data))
 
     def _begin_again(self) -> None:
         """Close the recording of before a reset; go on in one of its own where that can be."""

@@ -17,21 +17,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.parameters import shared
+from marine_sim_ros.ros.base.parameters import option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import PwmPublisher
-from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import state_of
+from marine_sim_ros.ros.conversion import state_of
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['ScenarioNode', 'main']
 
 PARAMETERS = (
-    shared('scenario', default='dive', empty=''),
-    shared('duration', empty="the scenario's"),
+    option_parameter('scenario', default='dive', empty=''),
+    option_parameter('duration', empty="the scenario's"),
 )
 
 

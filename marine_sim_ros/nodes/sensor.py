@@ -19,7 +19,8 @@ where it was last. A vehicle without the sensor ends the node with exit code 2.
 from __future__ import annotations
 
 from marine_sim_ros.ros.base.process import run_named
-from marine_sim_ros.ros.sensors.sensor_node import PARAMETERS, SensorNode
+from marine_sim_ros.ros.sensors import SENSOR_PARAMETERS as PARAMETERS
+from marine_sim_ros.ros.sensors import SensorNode
 
 __all__ = ['PARAMETERS', 'SensorNode', 'main']
 

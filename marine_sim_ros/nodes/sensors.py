@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from marine_sim_ros.ros.base.parameters import NEIGHBOURS
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.sensors.sensor_node import SensorsNode
+from marine_sim_ros.ros.sensors import SensorsNode
 
-__all__ = ['SensorsNode', 'main']
+__all__ = ['PARAMETERS', 'SensorsNode', 'main']
 
 PARAMETERS = (NEIGHBOURS,)
 

@@ -25,28 +25,39 @@ from typing import Any
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Joy
 
-from marine_sim_ros.control.gamepad import Grip, load_gamepad, read_sticks
-from marine_sim_ros.control.pilot import OUTPUTS, SWITCHES, Pilot, follow, nudge, perform, stop
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State
+from marine_sim_ros.control.gamepad import StickMemory, load_gamepad, read_sticks
+from marine_sim_ros.control.pilot import (
+    OUTPUT_MODES,
+    SWITCHES,
+    Pilot,
+    follow_sticks,
+    perform_function,
+    press_axis_key,
+    stop_vehicle,
+)
+from marine_sim_ros.core.state import NANOSECONDS, State, stamp_ns
+from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.parameters import Parameter, shared
+from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.base.switches import Switches
-from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import stamp_ns, state_from
-from marine_sim_ros.ros.operators.arm_operator import ArmOperator
-from marine_sim_ros.ros.operators.command_publisher import STICKS, CommandPublisher, full_stick
+from marine_sim_ros.ros.conversion import state_from
+from marine_sim_ros.ros.operators.commands import (
+    STICK_PARAMETERS,
+    ArmOperator,
+    CommandPublisher,
+    Switches,
+    full_stick_velocity,
+)
 
 __all__ = ['TeleopNode', 'main']
 
 PARAMETERS = (
-    Parameter('output', 'pwm', 'output of the sticks at the start', choices=OUTPUTS),
-    Parameter('rate', 20.0, 'commands per second of wall time', 1.0, 200.0, unit='Hz'),
-    Parameter('gain', 1.0, 'share of full stick at the start', 0.0, 1.0),
-    *STICKS,
-    shared('gamepad', help='layout of the gamepad: shipped name or YAML file'),
-    Parameter(
+    NodeParameter('output', 'pwm', 'output of the sticks at the start', choices=OUTPUT_MODES),
+    NodeParameter('rate', 20.0, 'commands per second of wall time', 1.0, 200.0, unit='Hz'),
+    NodeParameter('gain', 1.0, 'share of full stick at the start', 0.0, 1.0),
+    *STICK_PARAMETERS,
+    option_parameter('gamepad', help='layout of the gamepad: shipped name or YAML file'),
+    NodeParameter(
         'joy_timeout', 0.5, 'wall time after which a silent gamepad is lost', 0.05, 60.0, unit='s'
     ),
 )
@@ -59,7 +70,7 @@ class TeleopNode(SuiteNode):
         """Create it as ``teleop``."""
         super().__init__('teleop', PARAMETERS, **options)
         self.gamepad = load_gamepad(self.values['gamepad'])
-        self.top = full_stick(self)
+        self.top = full_stick_velocity(self)
         self.arm = ArmOperator(self)
         self.pilot = Pilot(self.values['output'], self.values['gain'], pairs=self.arm.pairs)
         self.command_publisher = CommandPublisher(self, self.top)
@@ -67,7 +78,7 @@ class TeleopNode(SuiteNode):
         self.switches = Switches(self, list(names), 'controller')
         self.state: State | None = None
         self._stamp = 0
-        self._grip = Grip()
+        self._grip = StickMemory()
         self._joy_at: int | None = None
         self.keyboard = False
         self.notice: tuple[str, int] = ('', 0)
@@ -91,7 +102,7 @@ class TeleopNode(SuiteNode):
 
     def nudge(self, axis: str, sense: float) -> None:
         """Do what the key of an axis does."""
-        self.pilot = nudge(self.pilot, axis, sense, self.state)
+        self.pilot = press_axis_key(self.pilot, axis, sense, self.state)
 
     def perform(self, function: str) -> None:
         """Do what the key or the button of a function does."""
@@ -102,11 +113,11 @@ class TeleopNode(SuiteNode):
         if function in ('stop', 'output'):
             self._grip = replace(self._grip, centred=frozenset())
             self.halt(function == 'output')
-        self.pilot = perform(self.pilot, function, self.state)
+        self.pilot = perform_function(self.pilot, function, self.state)
 
     def halt(self, send: bool = True) -> None:
         """Hold nothing any more, and send that."""
-        self.pilot = stop(self.pilot, self.state)
+        self.pilot = stop_vehicle(self.pilot, self.state)
         self.arm.move(0, ())
         if send:
             self.command_publisher.send(self.pilot, self._stamp)
@@ -137,11 +148,11 @@ class TeleopNode(SuiteNode):
         if self._joy_at is not None:
             age = (self.wall_clock.now().nanoseconds - self._joy_at) / NANOSECONDS
             if age > self.values['joy_timeout']:
-                self._joy_at, self._grip = None, Grip()
+                self._joy_at, self._grip = None, StickMemory()
                 self.warn_throttled('joy: silent; stopped')
                 self.halt()
         if self.keyboard or self.joy_alive:
-            self.pilot = follow(self.pilot, self.top, self._period, self.state)
+            self.pilot = follow_sticks(self.pilot, self.top, self._period, self.state)
             self.command_publisher.send(self.pilot, self._stamp)
             self.arm.move(self.pilot.pair, self.pilot.joint_efforts())
             self.trouble = self.command_publisher.trouble(self.pilot.output)

@@ -27,27 +27,26 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
 from marine_sim_ros.physics.force import ForceInputs
-from marine_sim_ros.physics.tether.cable_state import CableState
-from marine_sim_ros.physics.tether.tether import check_reach, reel_state
-from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, SEEN, Parameter, shared
+from marine_sim_ros.physics.reel import CableState
+from marine_sim_ros.physics.tether import check_tether_reach, reel_state
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, SEEN, NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher
-from marine_sim_ros.ros.fleet.tether_anchor import TetherAnchor
-from marine_sim_ros.ros.forces.force_node import ForceTick, ModelNode
-from marine_sim_ros.ros.forces.servo_commands import ServoCommands
-from marine_sim_ros.ros.forces.tether_shape import TetherShape
-from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.fleet import TetherAnchor
+from marine_sim_ros.ros.force_node import ForceTick, ModelNode
+from marine_sim_ros.ros.moving_parts import TetherShape
+from marine_sim_ros.ros.servos import ServoCommands
 from marine_sim_ros.sim.player import reel_rate
 
 __all__ = ['TetherNode', 'main']
 
 PARAMETERS = (
-    shared('scenario', empty='the reel follows tether/command'),
+    option_parameter('scenario', empty='the reel follows tether/command'),
     COMMAND_HOLD,
-    Parameter(
+    NodeParameter(
         'rate',
         10.0,
         'tether/tension and tether/shape per second of simulated time',
@@ -126,7 +125,9 @@ class TetherNode(ModelNode):
         """Return the pull; a tether that cannot reach ends the node."""
         try:
             if self._stamp is None:
-                check_reach(self.vehicle, state, self.environment_at(stamp), self._anchor.state)
+                check_tether_reach(
+                    self.vehicle, state, self.environment_at(stamp), self._anchor.state
+                )
             return super().wrench(stamp, state)
         except ParameterError as error:
             if not self.finished:

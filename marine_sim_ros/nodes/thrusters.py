@@ -24,20 +24,19 @@ from dataclasses import replace
 from typing import Any
 
 from marine_sim_ros.core.state import State
-from marine_sim_ros.faults.kinds import Dead
-from marine_sim_ros.faults.live import LiveThrusters
-from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, Parameter
+from marine_sim_ros.faults.fault_types import Dead
+from marine_sim_ros.faults.thrusters import LiveThrusters
+from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, NodeParameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.forces.force_node import CompiledTick, ForceNode
-from marine_sim_ros.ros.forces.pwm_commands import PwmCommands
-from marine_sim_ros.ros.forces.servo_commands import SERVO_PARAMETERS, ServoCommands
-from marine_sim_ros.ros.forces.thruster_outputs import ThrusterOutputs
+from marine_sim_ros.ros.force_node import CompiledTick, ForceNode
+from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ServoCommands
+from marine_sim_ros.ros.thrusters import PwmCommands, ThrusterOutputs
 from marine_sim_ros.sim.player import azimuth_targets, unknown_thrusters
 
 __all__ = ['ThrustersNode', 'main']
 
 PARAMETERS = (
-    Parameter(
+    NodeParameter(
         'pwm_source',
         'external',
         'external: the latest command holds; controller: one per odom',
@@ -45,7 +44,7 @@ PARAMETERS = (
     ),
     COMMAND_HOLD,
     *SERVO_PARAMETERS,
-    Parameter(
+    NodeParameter(
         'failed_thrusters', [''], 'names of thrusters that stand still', empty='none', live=True
     ),
 )

@@ -19,24 +19,24 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.state import State
-from marine_sim_ros.ros.base.parameters import Parameter
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.fleet.others import OtherVehicles
-from marine_sim_ros.ros.forces.force_node import ForceNode
-from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import finite, wrench_from
-from marine_sim_ros.ros.ticks.gathering import Gathering
+from marine_sim_ros.ros.conversion import is_finite, wrench_from
+from marine_sim_ros.ros.fleet import OtherVehicles
+from marine_sim_ros.ros.force_node import ForceNode
+from marine_sim_ros.ros.ticks import TickSynchronizer
 
 __all__ = ['TowingNode', 'main']
 
 PARAMETERS = (
-    Parameter('towed_by', [''], 'namespaces of the vehicles whose tethers end at this one'),
+    NodeParameter('towed_by', [''], 'namespaces of the vehicles whose tethers end at this one'),
 )
 
 
 def _read(message: Any) -> np.ndarray | None:
     wrench = wrench_from(message)
-    return wrench if finite(wrench) else None
+    return wrench if is_finite(wrench) else None
 
 
 class TowingNode(ForceNode):
@@ -54,7 +54,7 @@ class TowingNode(ForceNode):
             first=np.zeros(6),
             meanwhile='its last pull holds',
         )
-        self._gathering = Gathering(self._on_all, others.last, names)
+        self._gathering = TickSynchronizer(self._on_all, others.last, names)
         others.listen(self._gathering)
 
     def on_state(self, stamp: int, state: State) -> None:

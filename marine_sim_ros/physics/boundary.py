@@ -29,21 +29,19 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.core.control_flow import cond, traced
+from marine_sim_ros.core.arrays import Array, cond, constant, is_traced, matvec, namespace
 from marine_sim_ros.core.spatial import in_map, rotation_matrix
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.force import ForceInputs, ForceModel, has_scene
-from marine_sim_ros.scene.jet_law import JetLaw
-from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.scene.scene import JetLaw, Scene
 
 __all__ = [
     'BOUNDARY',
     'FADE_END',
     'FADE_START',
-    'boundary',
+    'boundary_wrench',
     'boundary_disturbance',
     'boundary_disturbance_as_wind',
     'boundary_forces',
@@ -53,19 +51,21 @@ FADE_START, FADE_END = 10.0, 20.0
 """Distances in rotor radii between which ``normal_only`` fades out."""
 _NO_BOUNDARY = 0.5
 """A normal shorter than this means that there is no boundary."""
-_APART, _ALIKE = math.cos(math.radians(45.0)), math.cos(math.radians(15.0))
+_SEPARATE_COSINE, _PARALLEL_COSINE = math.cos(math.radians(45.0)), math.cos(math.radians(15.0))
 """Cosines between normals from where and to where two surfaces become one."""
 _DOWN = np.array([0.0, 0.0, -1.0])
 
 
-def _fade(ratio: Array) -> Array:
+def _fade_factor(ratio: Array) -> Array:
     """Return w of a distance in rotor radii: 1, then a quintic, then exactly 0."""
     xp = namespace(ratio)
     t = xp.clip((FADE_END - ratio) / (FADE_END - FADE_START), 0.0, 1.0)
     return t * t * t * (t * (t * 6 - 15) + 10)
 
 
-def _disturbance(distance: Array, normal: Array, jet: Array, radius: Array, law: JetLaw) -> Array:
+def _jet_disturbance(
+    distance: Array, normal: Array, jet: Array, radius: Array, law: JetLaw
+) -> Array:
     """Return the force (..., 3) of jets J (..., 3) N at signed distances (...) from surfaces."""
     xp = namespace(distance)
     documented = law.mode == 'documented'
@@ -77,7 +77,7 @@ def _disturbance(distance: Array, normal: Array, jet: Array, radius: Array, law:
         return share[..., None] * (jet - 2 * along[..., None] * normal)
     none = xp.zeros_like(along)
     push = xp.maximum(-along, none) - law.suction * xp.maximum(along, none)
-    return (_fade(near) * share * push)[..., None] * normal
+    return (_fade_factor(near) * share * push)[..., None] * normal
 
 
 def boundary_disturbance(
@@ -115,7 +115,7 @@ def boundary_disturbance(
     normal = boundary_normal / length[..., None]
     distance = xp.vecdot(position - boundary_point, normal)
     jet = -rotation[..., :, 2] * xp.asarray(thrust)[..., None]
-    force = _disturbance(distance, normal, jet, xp.asarray(rotor_radius), law)
+    force = _jet_disturbance(distance, normal, jet, xp.asarray(rotor_radius), law)
     return xp.where(there[..., None], force, xp.zeros_like(force))
 
 
@@ -173,18 +173,18 @@ def boundary_forces(
     if scene is None or not len(set_):
         return total
     radius = constant(xp, set_.rotor_radius)
-    near = _near(vehicle, state, scene)
+    near = _select_nearby_surfaces(vehicle, state, scene)
     if len(near):
         reach = set_.lever_arm + FADE_END * xp.max(radius)
         total = total + _solid_forces(near, state.position, reach, points, jet, radius)
     if scene.water_surface:
         depth = environment.elevation(points) - points[..., 2]
         down = xp.zeros_like(points) + constant(xp, _DOWN)
-        total = total + _disturbance(depth, down, jet, radius, scene.jets)
+        total = total + _jet_disturbance(depth, down, jet, radius, scene.jets)
     return total
 
 
-def _near(vehicle: Vehicle, state: State, scene: Scene) -> Scene:
+def _select_nearby_surfaces(vehicle: Vehicle, state: State, scene: Scene) -> Scene:
     """Return a scene of the surfaces within the reach of all jets of one vehicle.
 
     It spares NumPy the work; other libraries get the same zeros from the formula.
@@ -209,17 +209,17 @@ def _solid_forces(
 
     def felt(points: Array, jet: Array, radius: Array) -> Array:
         distance, normal = scene.surfaces(points)
-        each = _disturbance(distance, normal, jet[..., None, :, :], radius, scene.jets)
-        return _merged(each, normal)
+        each = _jet_disturbance(distance, normal, jet[..., None, :, :], radius, scene.jets)
+        return _merge_parallel_surfaces(each, normal)
 
-    alone = traced(xp) and position.ndim == 1
+    alone = is_traced(xp) and position.ndim == 1
     if not alone or scene.jets.mode == 'documented':
         return felt(points, jet, radius)
     near = xp.any(scene.clearances(position) <= reach)
     return cond(xp, near, felt, lambda *arrays: xp.zeros_like(arrays[0]), points, jet, radius)
 
 
-def _merged(forces: Array, normal: Array) -> Array:
+def _merge_parallel_surfaces(forces: Array, normal: Array) -> Array:
     """Return the force (..., m, 3) of surfaces (..., k, m, 3), those that are one counted once.
 
     Σᵢ wᵢ Fᵢ with wᵢ = fᵢ⁸/Σⱼ sᵢⱼ fⱼ⁸, fᵢ = |Fᵢ|, and s from 0 for normals 45° apart to 1 for
@@ -230,14 +230,16 @@ def _merged(forces: Array, normal: Array) -> Array:
     strong = xp.vecdot(forces, forces) ** 4
     one, zero = xp.ones_like(strong), xp.zeros_like(strong)
     alike = xp.vecdot(normal[..., :, None, :, :], normal[..., None, :, :, :])
-    share = xp.clip((alike - _APART) / (_ALIKE - _APART), 0.0, 1.0)
+    share = xp.clip((alike - _SEPARATE_COSINE) / (_PARALLEL_COSINE - _SEPARATE_COSINE), 0.0, 1.0)
     share = share * share * (3 - 2 * share)
     others = xp.sum(share * strong[..., None, :, :], axis=-2)
     weight = xp.where(strong > 0, strong / xp.where(strong > 0, others, one), zero)
     return xp.sum(weight[..., None] * forces, axis=-3)
 
 
-def boundary(vehicle: Vehicle, state: State, environment: Environment, thrust: Array) -> Wrench:
+def boundary_wrench(
+    vehicle: Vehicle, state: State, environment: Environment, thrust: Array
+) -> Wrench:
     """Return Σᵢ [Rᵀ Fᵢ; rᵢ × Rᵀ Fᵢ] (..., 6) of all thrusters i and surfaces of the scene.
 
     Each thruster's jet acts back on the vehicle where that thruster is, so that it turns it too.
@@ -267,7 +269,7 @@ def _step(
     dt: Any,
 ) -> tuple[Wrench, Any]:
     del dt
-    return boundary(vehicle, state, environment, inputs.thrust), memory
+    return boundary_wrench(vehicle, state, environment, inputs.thrust), memory
 
 
 BOUNDARY = ForceModel(

@@ -12,17 +12,17 @@ from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, rows
 from marine_sim_ros.core.spatial import cross, in_map, rotation_matrix, to_body, up_in_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.hull.hull import VoxelSet
+from marine_sim_ros.model.hull import VoxelSet
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
-from marine_sim_ros.physics.panels import arms
+from marine_sim_ros.physics.panels import panel_wrenches
 
 __all__ = [
     'BUOYANCY',
-    'box_share_below',
+    'box_fraction_below',
     'buoyancy',
     'near_surface_fraction',
-    'submerged_shares',
+    'submerged_fractions',
     'voxel_buoyancy',
 ]
 
@@ -39,19 +39,19 @@ def near_surface_fraction(z: Array, *, height: Array) -> Array:
     return xp.minimum(xp.maximum((height / 2 - z) / height, 0.0), 1.0)
 
 
-_FLAT = 1e-3
+_MIN_EDGE_RATIO = 1e-3
 """Least ratio of a box's projected edges: below it the closed form loses its digits."""
 _CORNERS = tuple(product((-0.5, 0.5), repeat=3))
 
 
-def box_share_below(depth: Array, edges: Array) -> Array:
+def box_fraction_below(depth: Array, edges: Array) -> Array:
     """Return the share (...) of boxes below a horizontal plane.
 
     Their middles are ``depth`` (...) m below it, their edges reach e₁, e₂, e₃ (..., 3) m up:
     Σ ± max(0, d + (±e₁ ±e₂ ±e₃)/2)³/(6 e₁ e₂ e₃) over the corners, the exact volume.
     """
     xp = namespace(depth)
-    e = xp.maximum(edges, _FLAT * xp.max(edges, axis=-2, keepdims=True))
+    e = xp.maximum(edges, _MIN_EDGE_RATIO * xp.max(edges, axis=-2, keepdims=True))
     half = xp.sum(e, axis=-2) / 2
     within = xp.maximum(xp.minimum(depth, half), -half)
     total = xp.zeros_like(within)
@@ -63,7 +63,7 @@ def box_share_below(depth: Array, edges: Array) -> Array:
     return xp.minimum(xp.maximum(share, xp.zeros_like(share)), xp.ones_like(share))
 
 
-def submerged_shares(voxels: VoxelSet, state: State, environment: Environment) -> Array:
+def submerged_fractions(voxels: VoxelSet, state: State, environment: Environment) -> Array:
     """Return the share (..., m) of every voxel's box that is under the sea's surface, 0 to 1."""
     xp = namespace(state.position)
     up = up_in_body(state.orientation)[..., None, :]
@@ -72,7 +72,7 @@ def submerged_shares(voxels: VoxelSet, state: State, environment: Environment) -
     if not environment.flat:
         centers = constant(xp, voxels.center)
         z = z - environment.elevation(in_map(state.position, state.orientation, centers))
-    return box_share_below(-z, edges)
+    return box_fraction_below(-z, edges)
 
 
 def voxel_buoyancy(
@@ -91,7 +91,7 @@ def voxel_buoyancy(
         fluid_density: kg/m³, of the water the vehicle is trimmed for.
     """
     xp = namespace(state.position)
-    shares = submerged_shares(voxels, state, environment)
+    shares = submerged_fractions(voxels, state, environment)
     mass = environment.density_for(fluid_density) * rows(xp, voxels.volume) * shares
     lift = environment.gravity * up_in_body(state.orientation)
     if environment.flat:
@@ -103,7 +103,7 @@ def voxel_buoyancy(
         in_map(state.position, state.orientation, centers)
     ) @ rotation_matrix(state.orientation)
     pull = xp.matrix_transpose(lift[..., None, :] + swing)
-    return (arms(xp.matrix_transpose(centers), pull) @ mass[..., None])[..., 0]
+    return (panel_wrenches(xp.matrix_transpose(centers), pull) @ mass[..., None])[..., 0]
 
 
 def buoyancy(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:

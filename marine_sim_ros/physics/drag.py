@@ -15,8 +15,7 @@ from marine_sim_ros.core.spatial import cross, skew
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Damping, DragElements, Lift, Vehicle
-from marine_sim_ros.physics.current import relative_velocity
-from marine_sim_ros.physics.force import ForceInputs, ForceModel
+from marine_sim_ros.physics.force import ForceInputs, ForceModel, relative_velocity
 from marine_sim_ros.physics.hull_drag import SweptWater, hull_drag, hull_forces
 
 __all__ = [
@@ -44,19 +43,19 @@ def damping_matrix(vehicle: Vehicle, velocity: Array) -> Array:
         velocity: (..., 6) of the damping centre relative to the water, body frame.
     """
     if namespace(velocity) is NUMPY and velocity.ndim == 1:
-        return _latest(vehicle.damping, np.asarray(velocity, float).tobytes())
-    return _matrix(vehicle.damping, velocity)
+        return _cached_damping_matrix(vehicle.damping, np.asarray(velocity, float).tobytes())
+    return _compute_damping_matrix(vehicle.damping, velocity)
 
 
 @lru_cache(maxsize=128)
-def _latest(damping: Damping, velocity: bytes) -> np.ndarray:
+def _cached_damping_matrix(damping: Damping, velocity: bytes) -> np.ndarray:
     """Return D at the bytes of a velocity, once: drag, dynamics and contact ask in one tick."""
-    result = np.asarray(_matrix(damping, np.frombuffer(velocity)))
+    result = np.asarray(_compute_damping_matrix(damping, np.frombuffer(velocity)))
     result.setflags(write=False)
     return result
 
 
-def _matrix(damping: Damping, velocity: Array) -> Array:
+def _compute_damping_matrix(damping: Damping, velocity: Array) -> Array:
     """Return D(ν) (..., 6, 6)."""
     xp = namespace(velocity)
     speeds = xp.abs(velocity)
@@ -71,20 +70,20 @@ def _matrix(damping: Damping, velocity: Array) -> Array:
     return result
 
 
-def _element_gain(damping: Damping, elements: DragElements, velocity: Array) -> Array:
+def _element_coefficients(damping: Damping, elements: DragElements, velocity: Array) -> Array:
     """Return l + c |w| + e |v| (..., k) of the drag elements."""
     xp = namespace(velocity)
     rows, arms = constant(xp, damping.element_rows), constant(xp, damping.element_arms)
     speed = xp.abs(matvec(rows, velocity))
     gain = constant(xp, elements.linear) + constant(xp, elements.quadratic) * speed
     linear, omega = velocity[..., None, :3], velocity[..., None, 3:]
-    return gain + constant(xp, elements.mixed) * _length(linear + cross(omega, arms))
+    return gain + constant(xp, elements.mixed) * _norm(linear + cross(omega, arms))
 
 
 def _elements_matrix(damping: Damping, elements: DragElements, velocity: Array) -> Array:
     """Return Σ_k (l + c |w| + e |v|) h hᵀ (..., 6, 6) about the damping centre."""
     rows = constant(namespace(velocity), damping.element_rows)
-    return (rows.T * _element_gain(damping, elements, velocity)[..., None, :]) @ rows
+    return (rows.T * _element_coefficients(damping, elements, velocity)[..., None, :]) @ rows
 
 
 def _lift_matrix(lift: Lift, arms: tuple[np.ndarray, ...], velocity: Array) -> Array:
@@ -109,7 +108,7 @@ def coupled_drag(damping: Damping, velocity: Array) -> Array:
         total = total + matvec(constant(xp, damping.modulus), xp.abs(velocity)) * velocity
     if damping.elements is not None:
         rows = constant(xp, damping.element_rows)
-        gain = _element_gain(damping, damping.elements, velocity)
+        gain = _element_coefficients(damping, damping.elements, velocity)
         total = total + matvec(rows.T, gain * matvec(rows, velocity))
     if damping.lift is not None:
         for coefficients, place in zip(damping.lift.coefficients, damping.lift_arms, strict=True):
@@ -119,7 +118,7 @@ def coupled_drag(damping: Damping, velocity: Array) -> Array:
     return total
 
 
-def _length(vector: Array) -> Array:
+def _norm(vector: Array) -> Array:
     """Return |v| (...) of vectors (..., 3), with a derivative of 0 at 0."""
     xp = namespace(vector)
     square = xp.sum(vector * vector, axis=-1)
@@ -168,12 +167,12 @@ def drag_components(
     if dt > 0:
         first, *others = hull.values()
         whole = sum(others, first)
-        share = _dissipative_share(vehicle, relative_velocity(state, environment), whole, dt)
+        share = _dissipative_fraction(vehicle, relative_velocity(state, environment), whole, dt)
         hull = {kind: wrench * share for kind, wrench in hull.items()}
     return {**wrenches, **hull}, memory
 
 
-def _dissipative_share(vehicle: Vehicle, velocity: Array, wrench: Wrench, dt: float) -> Array:
+def _dissipative_fraction(vehicle: Vehicle, velocity: Array, wrench: Wrench, dt: float) -> Array:
     """Return the share (..., 1) of a wrench F that a step of dt may apply explicitly.
 
     s = min(1, −νᵀF/(dt Fᵀ M⁻¹ F)) where F brakes: half of what would keep the kinetic energy, so
@@ -205,7 +204,7 @@ def drag_with_memory(
     hull, memory = hull_drag(vehicle, state, environment, memory, dt=dt)
     if dt > 0:
         velocity = relative_velocity(state, environment)
-        hull = hull * _dissipative_share(vehicle, velocity, hull, dt)
+        hull = hull * _dissipative_fraction(vehicle, velocity, hull, dt)
     return lumped + hull, memory
 
 

@@ -18,16 +18,39 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.fins import FinSet
+from marine_sim_ros.model.servos import FinSet, Servos
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.current import relative_velocity
-from marine_sim_ros.physics.force import ForceInputs, ForceModel
-from marine_sim_ros.physics.servos import servo_step
+from marine_sim_ros.physics.force import ForceInputs, ForceModel, relative_velocity
 
-__all__ = ['FINS', 'coefficients', 'fin_wrench']
+__all__ = ['FINS', 'fin_wrench', 'lift_drag_coefficients', 'servo_step']
 
 
-def coefficients(fins: FinSet, attack: Array) -> tuple[Array, Array]:
+# Servos: a first-order lag within limits and a rate; they turn fins and thrusters.
+
+
+def servo_step(servos: Servos, angle: Array, target: Array, dt: Any) -> Array:
+    """Return the angles (..., m) in rad, dt seconds later.
+
+    A first-order lag within its rate: δ' = δ + clip((1 − e^(−dt/T)) (δ_c − δ), ±r dt), δ_c the
+    commanded angle within the limits.
+
+    Args:
+        servos: the servos.
+        angle: (..., m) angles before, rad.
+        target: (..., m) commanded angles, rad.
+        dt: s.
+    """
+    xp = namespace(angle)
+    within = xp.minimum(xp.maximum(target, constant(xp, servos.lower)), constant(xp, servos.upper))
+    share = 1 - xp.exp(-dt / xp.maximum(constant(xp, servos.time_constant), 1e-12))
+    most = constant(xp, servos.max_rate) * dt
+    return angle + xp.minimum(xp.maximum(share * (within - angle), -most), most)
+
+
+# Fins: servos that turn control surfaces, and the lift and drag of each in its own flow.
+
+
+def lift_drag_coefficients(fins: FinSet, attack: Array) -> tuple[Array, Array]:
     """Return C_L and C_D (..., m) at angles of attack α (..., m) in rad, |α| ≤ π/2.
 
     Up to the stall angle α_s: C_L = a α, C_D = C_D0 + d |α| + k C_L². Beyond it both go on in
@@ -51,7 +74,7 @@ def coefficients(fins: FinSet, attack: Array) -> tuple[Array, Array]:
     return xp.sign(attack) * lift, xp.maximum(drag, none)
 
 
-def _washed(fins: FinSet, speed: Array, thrust: Array, density: Any) -> Array:
+def _wash_speeds(fins: FinSet, speed: Array, thrust: Array, density: Any) -> Array:
     """Return speeds (..., m) along the chords in the propellers' wash: √(u² + 2 T/(ρ A_d)).
 
     T is what pushes ahead; a fin that moves astern is in front of its propeller, and feels none.
@@ -89,14 +112,14 @@ def fin_wrench(
     along = matvec(constant(xp, fins.along), velocity)
     across = matvec(constant(xp, fins.across), velocity)
     if fins.any_wash:
-        along = _washed(fins, along, thrust, density)
+        along = _wash_speeds(fins, along, thrust, density)
     square = along * along + across * across
     # Neither atan2 nor √ has a slope at 0; the detour keeps the derivative of nothing at nothing.
     moves = square > 0
     flow = xp.atan2(across, xp.where(moves, along, xp.ones_like(along)))
     attack = angle - flow
     attack = attack - math.pi * xp.round(attack / math.pi)
-    lift, drag = coefficients(fins, attack)
+    lift, drag = lift_drag_coefficients(fins, attack)
     speed = xp.sqrt(xp.where(moves, square, xp.ones_like(square)))
     scale = 0.5 * density * constant(xp, fins.area) * speed
     ahead = -scale * (lift * across + drag * along)

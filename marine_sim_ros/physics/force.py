@@ -1,22 +1,66 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a force is: a pure function of one tick, and what the package must know of it."""
+"""Model and inputs of a force, the water's velocity at the vehicle, guard of other packages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import wraps
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.arrays import NUMPY, Array, constant, is_traced, namespace
+from marine_sim_ros.core.errors import MarineSimError, RunError
+from marine_sim_ros.core.spatial import cross, to_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['ForceInputs', 'ForceModel', 'ForceStep', 'actuated', 'has_scene']
+__all__ = [
+    'ForceInputs',
+    'ForceModel',
+    'ForceStep',
+    'actuator_step',
+    'guarded_force',
+    'has_scene',
+    'relative_velocity',
+    'water_acceleration',
+    'water_velocity',
+]
+
+
+# Velocity relative to the water.
+
+
+def water_velocity(state: State, environment: Environment) -> Array:
+    """Return the water's velocity ν_c (..., 6) at the ``base_link`` origin: [Rᵀ u; 0], m/s."""
+    xp = namespace(state.velocity)
+    linear = to_body(state.orientation, environment.velocity(state.position))
+    return xp.concat([linear, xp.zeros_like(linear)], axis=-1)
+
+
+def water_acceleration(state: State, environment: Environment) -> Array:
+    """Return ν̇_c (..., 6) in the turning body frame: [Rᵀ ∂u/∂t − ω × Rᵀ u; 0]."""
+    xp = namespace(state.velocity)
+    velocity = water_velocity(state, environment)[..., :3]
+    linear = cross(velocity, state.velocity[..., 3:])
+    if not environment.flat:
+        swing = environment.acceleration(state.position)
+        linear = linear + to_body(state.orientation, swing)
+    return xp.concat([linear, xp.zeros_like(linear)], axis=-1)
+
+
+def relative_velocity(state: State, environment: Environment) -> Array:
+    """Return ν_r = ν − ν_c (..., 6) where the vehicle is (Fossen 2011, eq. 8.2)."""
+    if environment.still:
+        return state.velocity
+    return state.velocity - water_velocity(state, environment)
+
+
+# What a force is: a pure function of one tick, and what the package must know of it.
 
 
 class ForceInputs(NamedTuple):
@@ -127,7 +171,7 @@ def has_scene(vehicle: Vehicle, environment: Environment) -> bool:
     return environment.scene is not None
 
 
-def actuated(name: str, module: str) -> ForceStep:
+def actuator_step(name: str, module: str) -> ForceStep:
     """Return the step of a force that an actuator has exerted already.
 
     Args:
@@ -153,3 +197,82 @@ def actuated(name: str, module: str) -> ForceStep:
 
     step.actuator = module  # type: ignore[attr-defined]
     return step
+
+
+# Forces of other packages: each failure of theirs is one RunError with their name.
+
+_GUARDED_FUNCTIONS = ('begin', 'applies', 'check')
+
+
+def guarded_force(force: ForceModel, owner: str) -> ForceModel:
+    """Return a force whose functions raise RunError where they fail.
+
+    Args:
+        force: force of another package.
+        owner: name of the entry and of its package, for the message.
+    """
+    functions: dict[str, Any] = {
+        name: _guard_function(function, f'{owner}: {name}')
+        for name in _GUARDED_FUNCTIONS
+        if (function := getattr(force, name)) is not None
+    }
+    return replace(force, step=_guard_step(force.step, owner), **functions)
+
+
+def _guard_function(function: Callable[..., Any], label: str) -> Callable[..., Any]:
+    """Return a function whose exceptions, but those for the user, are RunError."""
+
+    @wraps(function)
+    def guarded(*arguments: Any, **named: Any) -> Any:
+        try:
+            return function(*arguments, **named)
+        except (MarineSimError, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # SystemExit too, which would end the run as if done
+            said = ' '.join(f'{type(error).__name__}: {error}'.split())
+            raise RunError(f'{label} failed: {said}; expected its package to be mended') from error
+
+    return guarded
+
+
+def _guard_step(step: ForceStep, owner: str) -> ForceStep:
+    """Return a guarded step whose result is a finite wrench and a memory."""
+    inner = _guard_function(step, f'{owner}: step')
+
+    @wraps(step)
+    def checked(vehicle: Any, state: Any, *others: Any, dt: Any) -> tuple[Array, Any]:
+        result = inner(vehicle, state, *others, dt=dt)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise RunError(
+                f'{owner}: step returned {type(result).__name__}; expected (wrench, memory)'
+            )
+        wrench, memory = result
+        return _finite_wrench(wrench, state.velocity, owner), memory
+
+    return checked
+
+
+def _finite_wrench(wrench: Any, velocity: Array, owner: str) -> Array:
+    """Return a wrench of the shape of the velocity, finite where its numbers are known."""
+    xp = namespace(velocity)
+    if xp is not NUMPY and not is_traced(xp):
+        return wrench
+    try:
+        numbers = np.asarray(wrench, float) if xp is NUMPY else wrench
+        fits = np.shape(numbers)[-1:] == (6,)
+        fits = fits and np.broadcast_shapes(np.shape(numbers), velocity.shape) == velocity.shape
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise RunError(
+            f'{owner}: step returned a wrench {_describe_value(wrench)}; expected '
+            f'{velocity.shape}, N and N·m'
+        )
+    if xp is NUMPY and not np.isfinite(numbers).all():
+        raise RunError(f'{owner}: step returned the wrench {numbers}; expected finite numbers')
+    return numbers
+
+
+def _describe_value(wrench: Any) -> str:
+    shape = getattr(wrench, 'shape', None)
+    return f'of type {type(wrench).__name__}' if shape is None else f'of shape {shape}'

@@ -14,24 +14,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, namespace, rows
-from marine_sim_ros.core.control_flow import skip_unless
+from marine_sim_ros.core.arrays import Array, constant, namespace, rows, skip_unless
 from marine_sim_ros.core.spatial import rotation_matrix, up_in_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.hull.hull import PanelCoefficients, Panels
+from marine_sim_ros.model.hull import PanelCoefficients, Panels
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.current import relative_velocity
-from marine_sim_ros.physics.hydrodynamics import (
+from marine_sim_ros.physics.force import relative_velocity
+from marine_sim_ros.physics.panels import (
     Incidence,
     air_damping_coefficient,
+    cut_panels,
+    dry_remainder,
+    flow_incidence,
     friction_coefficient,
-    incidence_of,
-    normal_push,
+    interpolate_cut,
+    normal_pressure_force,
     slamming_damping_coefficient,
+    total_wrench,
     viscous_damping_coefficient,
 )
-from marine_sim_ros.physics.panels import cut_panels, interpolate, remainder, wrench_at
 
 __all__ = ['SweptWater', 'WetHull', 'hull_drag', 'hull_forces', 'wet_hull']
 
@@ -104,9 +106,9 @@ def wet_hull(panels: Panels, state: State, environment: Environment) -> WetHull:
     def parted() -> tuple[Array, ...]:
         cut = cut_panels(heights)
         share = cut.wet_share
-        field = () if moving is None else (interpolate(cut.wet, share, moving),)
+        field = () if moving is None else (interpolate_cut(cut.wet, share, moving),)
         length = _wet_length(centers, share)
-        return share, interpolate(cut.wet, share, corners), length, *field
+        return share, interpolate_cut(cut.wet, share, corners), length, *field
 
     share, center, length, *field = skip_unless(submerged, whole, parted)
     return WetHull(submerged, dry, share, center, field[0] if field else water, length)
@@ -138,21 +140,23 @@ def _velocity_at(velocity: Array, points: Array) -> Array:
     return velocity[..., :3, None] + xp.stack(turn, axis=-2) @ points
 
 
-def _dot(a: Array, b: Array) -> Array:
+def _dot_product(a: Array, b: Array) -> Array:
     """Return a·b (..., n) of vectors (..., 3, n)."""
     return namespace(b).sum(a * b, axis=-2)
 
 
-def _friction(vehicle: Vehicle, state: State, environment: Environment, length: Array) -> Array:
+def _friction_coefficient(
+    vehicle: Vehicle, state: State, environment: Environment, length: Array
+) -> Array:
     """Return C_f (..., 1) for Rn = |v_com| L/ν, L the forward extent of the wet panels."""
     xp = namespace(state.velocity)
     com = constant(xp, vehicle.inertia.center_of_mass[:, None])
     velocity = _velocity_at(relative_velocity(state, environment), com)
-    speed = xp.sqrt(_dot(velocity, velocity))
+    speed = xp.sqrt(_dot_product(velocity, velocity))
     return friction_coefficient(speed * length / environment.kinematic_viscosity)
 
 
-def _slamming(
+def _slamming_weights(
     vehicle: Vehicle,
     panels: Panels,
     flow: Incidence,
@@ -171,7 +175,7 @@ def _slamming(
         return xp.zeros_like(wet_area)
     k = panels.coefficients
     change = swept - memory.flow
-    rate = xp.sqrt(_dot(change, change)) / (rows(xp, panels.area) * dt)
+    rate = xp.sqrt(_dot_product(change, change)) / (rows(xp, panels.area) * dt)
     weight = slamming_damping_coefficient(
         wet_area,
         panels.total_area,
@@ -186,14 +190,16 @@ def _slamming(
     return weight / xp.maximum(decay, xp.ones_like(decay))
 
 
-def _push(xp: ModuleType, k: PanelCoefficients, wet_area: Array, flow: Incidence) -> Array:
+def _normal_forces(
+    xp: ModuleType, k: PanelCoefficients, wet_area: Array, flow: Incidence
+) -> Array:
     """Return what the water presses or pulls along the normals (..., n), N."""
     luff = flow.cosine > 0
 
     def side(pressure: np.ndarray, suction: np.ndarray) -> Array:
         return xp.where(luff, rows(xp, pressure), rows(xp, suction))
 
-    return normal_push(
+    return normal_pressure_force(
         wet_area,
         flow.speed,
         xp.abs(flow.cosine),
@@ -204,27 +210,27 @@ def _push(xp: ModuleType, k: PanelCoefficients, wet_area: Array, flow: Incidence
     )
 
 
-def _air(panels: Panels, state: State, hull: WetHull) -> Wrench:
+def _air_wrench(panels: Panels, state: State, hull: WetHull) -> Wrench:
     """Return the wrench of the air on what is dry."""
     xp = namespace(state.velocity)
     k, normal = panels.coefficients, rows(xp, panels.normal_rows)
 
     def some() -> Wrench:
-        share, center = remainder(rows(xp, panels.center_rows), hull.share, hull.center)
+        share, center = dry_remainder(rows(xp, panels.center_rows), hull.share, hull.center)
         velocity = _velocity_at(state.velocity, center)
         weight = air_damping_coefficient(
             rows(xp, panels.area) * share,
-            xp.sqrt(_dot(velocity, velocity)),
-            _dot(normal, velocity),
+            xp.sqrt(_dot_product(velocity, velocity)),
+            _dot_product(normal, velocity),
             air_density=rows(xp, k.air_density),
             coefficient=rows(xp, k.air_coefficient),
         )
-        return wrench_at(center, -weight[..., None, :] * velocity)
+        return total_wrench(center, -weight[..., None, :] * velocity)
 
     return skip_unless(hull.submerged, lambda: xp.zeros_like(state.velocity), some)
 
 
-class _Met(NamedTuple):
+class _WettedFlow(NamedTuple):
     """What the water meets: wet areas (..., n), velocities (..., 3, n), and A v in map."""
 
     hull: WetHull
@@ -233,47 +239,47 @@ class _Met(NamedTuple):
     swept: SweptWater
 
 
-def _met(panels: Panels, state: State, environment: Environment) -> _Met:
+def _wetted_flow(panels: Panels, state: State, environment: Environment) -> _WettedFlow:
     xp = namespace(state.velocity)
     hull = wet_hull(panels, state, environment)
     area = rows(xp, panels.area) * hull.share
     middle = _velocity_at(state.velocity, rows(xp, panels.center_rows)) - hull.water
     swept = rotation_matrix(state.orientation) @ (area[..., None, :] * middle)
     velocity = _velocity_at(state.velocity, hull.center) - hull.water
-    return _Met(hull, area, velocity, SweptWater(swept))
+    return _WettedFlow(hull, area, velocity, SweptWater(swept))
 
 
-class _Weights(NamedTuple):
+class _ForceCoefficients(NamedTuple):
     """Forces under water by kind: f of +f n and w of −w v, both (..., n)."""
 
     along_normal: dict[str, Array]
     against_flow: dict[str, Array]
 
 
-def _weights(
+def _force_coefficients(
     vehicle: Vehicle,
     panels: Panels,
     state: State,
     environment: Environment,
-    met: _Met,
+    met: _WettedFlow,
     memory: SweptWater | None,
     dt: float,
-) -> _Weights:
+) -> _ForceCoefficients:
     xp = namespace(state.velocity)
     k = panels.coefficients
-    along = _dot(rows(xp, panels.normal_rows), met.velocity)
-    flow = incidence_of(_dot(met.velocity, met.velocity), along)
+    along = _dot_product(rows(xp, panels.normal_rows), met.velocity)
+    flow = flow_incidence(_dot_product(met.velocity, met.velocity), along)
     rho = rows(xp, k.water_density)
     if environment.water_density is not None:
         rho = environment.water_density
-    friction = _friction(vehicle, state, environment, met.hull.length)
+    friction = _friction_coefficient(vehicle, state, environment, met.hull.length)
     viscous = viscous_damping_coefficient(
         met.area, flow, water_density=rho, friction_coefficient=friction * rows(xp, k.viscous)
     )
-    push = _push(xp, k, met.area, flow)
+    push = _normal_forces(xp, k, met.area, flow)
     none, luff = xp.zeros_like(push), flow.cosine > 0
-    slamming = _slamming(vehicle, panels, flow, met.area, met.swept.flow, memory, dt)
-    return _Weights(
+    slamming = _slamming_weights(vehicle, panels, flow, met.area, met.swept.flow, memory, dt)
+    return _ForceCoefficients(
         {
             'viscous': viscous * along,
             'pressure': xp.where(luff, -push, none),
@@ -283,7 +289,9 @@ def _weights(
     )
 
 
-def _force(xp: ModuleType, panels: Panels, met: _Met, weights: _Weights) -> Array:
+def _panel_forces(
+    xp: ModuleType, panels: Panels, met: _WettedFlow, weights: _ForceCoefficients
+) -> Array:
     """Return the forces (..., 3, n) of weights of all kinds together, N."""
     along, against = (
         sum(list(kinds.values())[1:], next(iter(kinds.values()))) for kinds in weights
@@ -308,14 +316,14 @@ def hull_drag(
     assert vehicle.hull.panels is not None
     panels = vehicle.hull.panels
     xp = namespace(state.velocity)
-    met = _met(panels, state, environment)
+    met = _wetted_flow(panels, state, environment)
 
     def wet() -> Array:
-        weights = _weights(vehicle, panels, state, environment, met, memory, dt)
-        return _force(xp, panels, met, weights)
+        weights = _force_coefficients(vehicle, panels, state, environment, met, memory, dt)
+        return _panel_forces(xp, panels, met, weights)
 
     force = skip_unless(met.hull.dry, lambda: xp.zeros_like(met.velocity), wet)
-    return wrench_at(met.hull.center, force) + _air(panels, state, met.hull), met.swept
+    return total_wrench(met.hull.center, force) + _air_wrench(panels, state, met.hull), met.swept
 
 
 def hull_forces(
@@ -342,13 +350,15 @@ def hull_forces(
     assert vehicle.hull.panels is not None
     panels = vehicle.hull.panels
     xp = namespace(state.velocity)
-    met = _met(panels, state, environment)
-    weights = _weights(vehicle, panels, state, environment, met, memory, dt)
+    met = _wetted_flow(panels, state, environment)
+    weights = _force_coefficients(vehicle, panels, state, environment, met, memory, dt)
     none = {'none': xp.zeros_like(met.area)}
 
     def wrench(kind: str) -> Wrench:
-        one = _Weights(*({kind: kinds[kind]} if kind in kinds else none for kinds in weights))
-        return wrench_at(met.hull.center, _force(xp, panels, met, one))
+        one = _ForceCoefficients(
+            *({kind: kinds[kind]} if kind in kinds else none for kinds in weights)
+        )
+        return total_wrench(met.hull.center, _panel_forces(xp, panels, met, one))
 
     wet = {kind: wrench(kind) for kind in ('viscous', 'pressure', 'suction', 'slamming')}
-    return {**wet, 'air': _air(panels, state, met.hull)}, met.swept
+    return {**wet, 'air': _air_wrench(panels, state, met.hull)}, met.swept

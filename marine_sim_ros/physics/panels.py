@@ -1,22 +1,48 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cuts hull panels at the water surface into a wet and a dry part.
+"""Hull panels: the cut at the water surface; coefficients of friction, pressure, slamming, air.
 
 Arrays over panels have the panel last, (..., 3, n) for vectors: sums over few components of many
 panels are fast that way.
+
+Arrays of triangles in, forces in N or their damping coefficients in kg/s out, acting at the
+triangles' centres; normals n point out of the hull, velocities v are those of the centres relative
+to the fluid, areas A in m². Source: the
+hydrodynamics guide of the Unity ROS 2 robot simulator; defaults are the guide's. Its coefficients
+C multiply a dimensionless speed, so they are pressures, in Pa.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from marine_sim_ros.core.arrays import Array, namespace
 
-__all__ = ['Cut', 'arms', 'cut_panels', 'interpolate', 'remainder', 'wrench_at']
+__all__ = [
+    'Incidence',
+    'MIN_REYNOLDS',
+    'PanelCut',
+    'air_damping_coefficient',
+    'cut_panels',
+    'dry_remainder',
+    'flow_incidence',
+    'friction_coefficient',
+    'interpolate_cut',
+    'normal_pressure_force',
+    'panel_wrenches',
+    'slamming_damping_coefficient',
+    'total_wrench',
+    'viscous_damping_coefficient',
+]
 
 
-class Cut(NamedTuple):
+# Cuts hull panels at the water surface into a wet and a dry part.
+
+
+class PanelCut(NamedTuple):
     """Parts of triangles that are under water, as weights of their corners.
 
     The weights of a part sum to its share of the triangle's area, and weigh the corners so that
@@ -35,7 +61,7 @@ class Cut(NamedTuple):
         return self.wet[0] + self.wet[1] + self.wet[2]
 
 
-def cut_panels(heights: Array) -> Cut:
+def cut_panels(heights: Array) -> PanelCut:
     """Cut triangles where the height of their corners above the water changes sign.
 
     An edge from a to b is cut at t_ab = h_a/(h_a − h_b). One corner is on the other side than the
@@ -66,27 +92,27 @@ def cut_panels(heights: Array) -> Cut:
         own = 3 * tips[i] - shares[i] - others[i]
         weight = own + shares[i - 1] + others[i - 2]
         weights.append(xp.where(mostly_wet, 1 / 3 - weight, weight))
-    return Cut((weights[0], weights[1], weights[2]))
+    return PanelCut((weights[0], weights[1], weights[2]))
 
 
-_EMPTY = 1e-12
+_EMPTY_FRACTION = 1e-12
 """Share of a part that is nothing but rounding."""
 
 
-def interpolate(weights: tuple[Array, Array, Array], share: Array, values: Array) -> Array:
+def interpolate_cut(weights: tuple[Array, Array, Array], share: Array, values: Array) -> Array:
     """Return the mean (..., k, n) over each part of a field at the corners (..., 3, k, n).
 
     Where a part is empty the corners' mean stands in, so that everything stays finite.
     """
     xp = namespace(share)
-    empty = share < _EMPTY
+    empty = share < _EMPTY_FRACTION
     third = xp.ones_like(share) / 3
     w0, w1, w2 = (xp.where(empty, third, w)[..., None, :] for w in weights)
     total = w0 * values[..., 0, :, :] + w1 * values[..., 1, :, :] + w2 * values[..., 2, :, :]
     return total / xp.where(empty, xp.ones_like(share), share)[..., None, :]
 
 
-def remainder(middle: Array, share: Array, center: Array) -> tuple[Array, Array]:
+def dry_remainder(middle: Array, share: Array, center: Array) -> tuple[Array, Array]:
     """Return the share (..., n) and the centre (..., 3, n) of what a part leaves of triangles.
 
     Where it leaves nothing the triangle's centre stands in.
@@ -98,12 +124,12 @@ def remainder(middle: Array, share: Array, center: Array) -> tuple[Array, Array]
     """
     xp = namespace(share)
     left = 1 - share
-    empty = (left < _EMPTY)[..., None, :]
+    empty = (left < _EMPTY_FRACTION)[..., None, :]
     rest = xp.where(empty, middle, middle - share[..., None, :] * center)
     return left, rest / xp.where(empty, xp.ones_like(rest), left[..., None, :])
 
 
-def arms(points: Array, vectors: Array) -> Array:
+def panel_wrenches(points: Array, vectors: Array) -> Array:
     """Return [v; r × v] (..., 6, n) of vectors (..., 3, n) at points (..., 3, n)."""
     xp = namespace(vectors)
     x, y, z = points[..., 0, :], points[..., 1, :], points[..., 2, :]
@@ -112,7 +138,7 @@ def arms(points: Array, vectors: Array) -> Array:
     return xp.concat([vectors + xp.zeros_like(turn), turn], axis=-2)
 
 
-def wrench_at(points: Array, forces: Array) -> Array:
+def total_wrench(points: Array, forces: Array) -> Array:
     """Return Σ [f; r × f] (..., 6) of forces (..., 3, n) at points (..., 3, n)."""
     dot = namespace(forces).vecdot
     x, y, z = points[..., 0, :], points[..., 1, :], points[..., 2, :]
@@ -120,3 +146,107 @@ def wrench_at(points: Array, forces: Array) -> Array:
     xp = namespace(forces)
     torque = (dot(y, w) - dot(z, v), dot(z, u) - dot(x, w), dot(x, v) - dot(y, u))
     return xp.concat([xp.sum(forces, axis=-1), xp.stack(torque, axis=-1)], axis=-1)
+
+
+# Forces on the triangles of a hull: friction, pressure, suction, slamming, air.
+
+MIN_REYNOLDS = 1e4
+"""Floor of the Reynolds number: the friction line has a pole at 100 and means nothing near it."""
+GRAZING_COSINE = 1e-6
+"""cos θ below which a push is a line: a power below 1 has no slope at 0 and amplifies rounding."""
+HEAD_ON_SINE = 1e-4
+"""sin θ below which friction fades: along a face that is met head-on there is no flow."""
+
+
+def friction_coefficient(reynolds: Array) -> Array:
+    """Return C_f = 0.075/(log₁₀ Rn − 2)² (ITTC 1957) for Reynolds numbers (...), 10⁴ at least."""
+    if isinstance(reynolds, int | float):
+        return float(friction_coefficient(np.asarray(float(reynolds))))
+    xp = namespace(reynolds)
+    return 0.075 / (xp.log10(xp.maximum(reynolds * 1.0, MIN_REYNOLDS)) - 2) ** 2
+
+
+class Incidence(NamedTuple):
+    """How the flow meets triangles: |v| (...) in m/s and cos θ (...) between normal and v."""
+
+    speed: Array
+    cosine: Array
+
+
+def flow_incidence(square: Array, normal_velocity: Array) -> Incidence:
+    """Return the incidence for v² (...) and v·n (...); cos θ is 0 where nothing moves."""
+    xp = namespace(square)
+    speed = xp.sqrt(square)
+    moves = speed > 0
+    return Incidence(speed, normal_velocity / xp.where(moves, speed, xp.ones_like(speed)))
+
+
+def _smooth_power(base: Array, exponent: Array) -> Array:
+    """Return base^exponent (...) of bases from 0 on, a line below ``GRAZING``."""
+    xp = namespace(base)
+    safe = xp.maximum(base, GRAZING_COSINE * xp.ones_like(base))
+    return safe**exponent * (base / safe)
+
+
+def viscous_damping_coefficient(
+    area: Array, flow: Incidence, *, friction_coefficient: Array, water_density: Array
+) -> Array:
+    """Return w (...) in kg/s of the viscous force −w (v − (v·n) n) = −½ ρ |v|² A C_f t̂."""
+    xp = namespace(flow.cosine)
+    # What is left of a purely normal velocity is rounding, not a direction.
+    sine = xp.sqrt(xp.maximum(1 - flow.cosine**2, HEAD_ON_SINE**2 * xp.ones_like(flow.cosine)))
+    return 0.5 * water_density * flow.speed * area * friction_coefficient / sine
+
+
+def normal_pressure_force(
+    area: Array,
+    speed: Array,
+    facing: Array,
+    *,
+    reference: Array,
+    linear: Array,
+    quadratic: Array,
+    exponent: Array,
+) -> Array:
+    """Return (C₁ s + C₂ s²) A facing^f (...) in N, s = |v|/v_ref, facing = |cos θ|.
+
+    The pressure is that along −n where a triangle faces the flow (cos θ > 0); the suction along +n
+    where it looks back: it opposes the motion too, so that a thin plate feels both.
+    """
+    share = speed / reference
+    return (linear + quadratic * share) * share * area * _smooth_power(facing, exponent)
+
+
+def slamming_damping_coefficient(
+    area: Array,
+    total_area: float,
+    flow: Incidence,
+    acceleration: Array,
+    *,
+    mass: float,
+    power: Array,
+    max_acceleration: Array,
+    multiplier: Array,
+) -> Array:
+    """Return w = clamp(a/a_max, 0, 1)^p cos θ (2 m A/A_total) k (...) in kg/s of the force −w v.
+
+    It is 0 where a triangle looks back. a is the acceleration (...) of the water that it sweeps,
+    m/s². The guide's stopping force m v 2A/A_total is a momentum; it is taken over one second.
+    """
+    xp = namespace(acceleration, flow.cosine)
+    share = xp.maximum(acceleration / max_acceleration, xp.zeros_like(acceleration))
+    surge = xp.minimum(share, xp.ones_like(share)) ** power
+    facing = xp.maximum(flow.cosine, xp.zeros_like(flow.cosine))
+    return surge * facing * area * multiplier * (2 * mass / total_area)
+
+
+def air_damping_coefficient(
+    area: Array, speed: Array, normal_velocity: Array, *, air_density: Array, coefficient: Array
+) -> Array:
+    """Return w = ½ ρ |v| A C (...) in kg/s of the air's force −w v, for |v| (...) and v·n (...).
+
+    It is 0 where a triangle looks back; the whole area counts, not its projection.
+    """
+    xp = namespace(normal_velocity, speed)
+    weight = 0.5 * air_density * coefficient * speed * area
+    return xp.where(normal_velocity >= 0, weight, xp.zeros_like(weight))

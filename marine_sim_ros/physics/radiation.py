@@ -19,10 +19,9 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.radiation import Radiation, read_radiation
+from marine_sim_ros.model.hull import Radiation, read_radiation
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.current import relative_velocity
-from marine_sim_ros.physics.force import ForceInputs, ForceModel
+from marine_sim_ros.physics.force import ForceInputs, ForceModel, relative_velocity
 
 __all__ = ['RADIATION', 'radiation_step']
 
@@ -60,7 +59,7 @@ def _begin(vehicle: Vehicle, state: State) -> Array:
     return xp.stack([none, none], axis=-2)
 
 
-def _radiates(vehicle: Vehicle, environment: Environment) -> bool:
+def _has_radiation(vehicle: Vehicle, environment: Environment) -> bool:
     del environment
     return 'radiation' in vehicle.extensions
 
@@ -85,7 +84,7 @@ RADIATION = ForceModel(
     'radiation',
     _step,
     begin=_begin,
-    applies=_radiates,
+    applies=_has_radiation,
     label='Radiated waves',
     colour='#4477aa',
     element='radiation',

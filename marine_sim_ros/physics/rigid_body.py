@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Six degrees of freedom of a rigid body with added mass, and its time steps.
+"""Equations of motion of a rigid body with added mass, and the integrators of its time steps.
 
 (M_RB + M_A) ν̇ + C_RB(ν) ν + C_A(ν_r) ν_r − M_A ν̇_c = τ  (Fossen 2011, eq. 8.3), everything in
 the body frame about the ``base_link`` origin. Damping, restoring forces and thrust are in τ.
@@ -13,45 +13,169 @@ from collections.abc import Callable
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace
-from marine_sim_ros.core.control_flow import traced, while_loop
+from marine_sim_ros.core.arrays import (
+    NUMPY,
+    Array,
+    constant,
+    is_traced,
+    matvec,
+    namespace,
+    while_loop,
+)
 from marine_sim_ros.core.errors import RunError
-from marine_sim_ros.core.spatial import momentum_rate, up_in_body
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State, Wrench, rest
+from marine_sim_ros.core.numerics import linear_solve
+from marine_sim_ros.core.spatial import (
+    cross,
+    momentum_rate,
+    normalized,
+    quaternion_product,
+    rotation_matrix,
+    rotation_vector_quaternion,
+    up_in_body,
+)
+from marine_sim_ros.core.state import NANOSECONDS, State, Wrench, rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.current import relative_velocity, water_acceleration
 from marine_sim_ros.physics.drag import damping_about_base
-from marine_sim_ros.physics.integration import (
-    advance_pose,
-    carried,
-    displaced,
-    implicit_change,
-    rk4,
-)
+from marine_sim_ros.physics.force import relative_velocity, water_acceleration
 
 __all__ = [
-    'AUTO',
-    'CHOICES',
+    'AUTO_INTEGRATOR',
+    'CONVERGENCE_TOLERANCE',
     'INTEGRATORS',
-    'SETTLED',
-    'check_settled',
-    'integrator_of',
+    'INTEGRATOR_CHOICES',
+    'advance_pose',
+    'check_convergence',
+    'displace_state',
+    'implicit_velocity_change',
+    'iteration_residual',
     'kinetic_energy',
     'net_wrench',
-    'step',
-    'unforced',
-    'unsettled',
+    'resolve_integrator',
+    'rigid_body_step',
+    'rk4',
+    'transport_momentum',
+    'unforced_velocity',
     'weight',
 ]
 
-_MIDPOINTS = 20
+
+# Time steps of a rigid body, independent of what moves it.
+
+
+def implicit_velocity_change(mass: Array, damping: Array, force: Array, dt: float) -> Array:
+    """Return Δν (..., n) of (M + dt D) Δν = dt F, where F holds −D ν.
+
+    The same as ν⁺ = (M + dt D)⁻¹ (M ν + dt F₀) with F₀ = F + D ν, without needing F₀.
+
+    Args:
+        mass: M (..., n, n).
+        damping: D (..., n, n), positive semi-definite.
+        force: F (..., n).
+        dt: step, s.
+    """
+    return linear_solve(mass + dt * damping, dt * force)
+
+
+def advance_pose(state: State, velocity: Array, dt: float) -> State:
+    """Move and turn a state for dt seconds at a body velocity (..., 6), and give it to it.
+
+    p⁺ = p + dt R v, q⁺ = q ⊗ exp(½ ω dt), normalised.
+    """
+    turn = rotation_vector_quaternion(velocity[..., 3:] * dt)
+    return State(
+        state.position + dt * matvec(rotation_matrix(state.orientation), velocity[..., :3]),
+        normalized(quaternion_product(state.orientation, turn)),
+        velocity,
+    )
+
+
+def _twist_translation(twist: Array) -> Array:
+    """Return r (..., 3) of the displacement exp([v; φ]): r = v + A φ x v + B φ x (φ x v).
+
+    A = (1 − cos θ)/θ², B = (θ − sin θ)/θ³ with θ = |φ|.
+    """
+    xp = namespace(twist)
+    v, phi = twist[..., :3], twist[..., 3:]
+    square = xp.vecdot(phi, phi)[..., None]
+    small = square < 1e-2
+    angle = xp.sqrt(xp.where(small, xp.ones_like(square), square))
+    series = 1 / 6 - square / 120 * (1 - square / 42 * (1 - square / 72))
+    b = xp.where(small, series, (angle - xp.sin(angle)) / angle**3)
+    half = xp.where(small, xp.ones_like(square), xp.sin(angle / 2) / (angle / 2))
+    series = 1 / 2 - square / 24 * (1 - square / 30 * (1 - square / 56))
+    a = xp.where(small, series, half * half / 2)
+    turned = cross(phi, v)
+    return v + a * turned + b * cross(phi, turned)
+
+
+def displace_state(state: State, twist: Array, velocity: Array) -> State:
+    """Displace a state by exp of a body twist (..., 6), m and rad, and give it a velocity."""
+    turn = rotation_vector_quaternion(twist[..., 3:])
+    return State(
+        state.position + matvec(rotation_matrix(state.orientation), _twist_translation(twist)),
+        normalized(quaternion_product(state.orientation, turn)),
+        velocity,
+    )
+
+
+def transport_momentum(momentum: Array, twist: Array) -> Array:
+    """Return what a momentum [p; h] (..., 6) is in body axes after the body moved by a twist.
+
+    In space it stays: p⁺ = Eᵀ p, h⁺ = Eᵀ (h − r x p) with E and r of exp(twist). Its power along
+    the twist stays, too: twist·(P⁺ − P) = 0.
+    """
+    xp = namespace(momentum)
+    p, h = momentum[..., :3], momentum[..., 3:]
+    back = xp.matrix_transpose(rotation_matrix(rotation_vector_quaternion(twist[..., 3:])))
+    turned = h - cross(_twist_translation(twist), p)
+    return xp.concat([matvec(back, p), matvec(back, turned)], axis=-1)
+
+
+def _state_rates(state: State, acceleration: Array) -> State:
+    """Return the time derivatives of a state."""
+    xp = namespace(state.velocity)
+    omega = state.velocity[..., 3:]
+    pure = xp.concat([omega, xp.zeros_like(omega[..., :1])], axis=-1)
+    return State(
+        matvec(rotation_matrix(state.orientation), state.velocity[..., :3]),
+        quaternion_product(state.orientation, pure) / 2,
+        acceleration,
+    )
+
+
+def rk4(state: State, acceleration: Callable[[State], Array], dt: float) -> State:
+    """Return the state after one classical Runge-Kutta step of dt seconds.
+
+    Args:
+        state: state at the start.
+        acceleration: ν̇ (..., 6) of a state, body frame.
+        dt: step, s.
+    """
+
+    def along(rates: State, duration: float) -> State:
+        return State(*(x + duration * r for x, r in zip(state, rates, strict=True)))
+
+    k1 = _state_rates(state, acceleration(state))
+    middle = along(k1, dt / 2)
+    k2 = _state_rates(middle, acceleration(middle))
+    middle = along(k2, dt / 2)
+    k3 = _state_rates(middle, acceleration(middle))
+    end = along(k3, dt)
+    k4 = _state_rates(end, acceleration(end))
+    mean = State(*((a + 2 * b + 2 * c + d) / 6 for a, b, c, d in zip(k1, k2, k3, k4, strict=True)))
+    moved = along(mean, dt)
+    return moved._replace(orientation=normalized(moved.orientation))
+
+
+# Six degrees of freedom of a rigid body with added mass, and its time steps.
+
+_MAX_MIDPOINT_ITERATIONS = 20
 """Iterations at most; each gains a factor of about dt |ω|/2."""
-_SETTLED = 1e-15
-SETTLED = 1e-6
+_MIDPOINT_TOLERANCE = 1e-15
+CONVERGENCE_TOLERANCE = 1e-6
 """Largest change of the last iteration, as a fraction of the velocity."""
-_UNROLLED = 10
+_UNROLLED_ITERATIONS = 10
 """Iterations where each is compiled for itself, which takes its time: enough at dt |ω| < 0.06."""
 
 
@@ -80,7 +204,7 @@ def net_wrench(vehicle: Vehicle, state: State, environment: Environment, wrench:
     return wrench - rigid - momentum_rate(nu_r, matvec(added, nu_r)) + matvec(added, nu_c_rate)
 
 
-def _semi_implicit(
+def _semi_implicit_step(
     vehicle: Vehicle,
     state: State,
     environment: Environment,
@@ -99,13 +223,13 @@ def _semi_implicit(
     force = net_wrench(vehicle, state, environment, wrench)
     if implicit_drag:
         damping = damping_about_base(vehicle, state, environment)
-        change = implicit_change(constant(xp, vehicle.mass_matrix), damping, force, dt)
+        change = implicit_velocity_change(constant(xp, vehicle.mass_matrix), damping, force, dt)
     else:
         change = dt * matvec(constant(xp, vehicle.inverse_mass_matrix), force)
     return advance_pose(state, state.velocity + change, dt)
 
 
-def _rk4(
+def _rk4_step(
     vehicle: Vehicle,
     state: State,
     environment: Environment,
@@ -125,7 +249,7 @@ def _rk4(
     return rk4(state, acceleration, dt)
 
 
-def _conserving(
+def _conserving_step(
     vehicle: Vehicle,
     state: State,
     environment: Environment,
@@ -146,51 +270,57 @@ def _conserving(
     equations.
     """
     xp = namespace(state.velocity)
-    free = unforced(vehicle, state, environment, dt)
+    free = unforced_velocity(vehicle, state, environment, dt)
     damping = damping_about_base(vehicle, state, environment) if implicit_drag else None
 
     def change_by(force: Wrench) -> Array:
         if damping is None:
             return dt * matvec(constant(xp, vehicle.inverse_mass_matrix), force)
-        return implicit_change(constant(xp, vehicle.mass_matrix), damping, force, dt)
+        return implicit_velocity_change(constant(xp, vehicle.mass_matrix), damping, force, dt)
 
     change = change_by(wrench)
     twist = dt * ((state.velocity + free) / 2 + change)
     if inner is not None:
         twist = twist - dt * change_by(inner) / 2
-    return displaced(state, twist, free + change)
+    return displace_state(state, twist, free + change)
 
 
-def unforced(vehicle: Vehicle, state: State, environment: Environment, dt: float) -> Array:
+def unforced_velocity(
+    vehicle: Vehicle, state: State, environment: Environment, dt: float
+) -> Array:
     """Return ν_c (..., 6), the velocity after a step without forces.
 
     Raises:
-        RunError: the iterations do not settle, with NumPy; see :func:`unsettled` for JAX.
+        RunError: the iterations do not settle, with NumPy; see :func:`iteration_residual` for JAX.
     """
     xp = namespace(state.velocity)
-    improved = _midpoint(vehicle, state, environment, dt)
+    improved = _midpoint_iteration(vehicle, state, environment, dt)
 
     def unfinished(search: tuple[Array, Array, int]) -> Array:
         free, before, count = search
-        settled = xp.max(xp.abs(free - before)) <= _SETTLED * xp.max(xp.abs(free))
-        return (count < _MIDPOINTS) & ~settled
+        settled = xp.max(xp.abs(free - before)) <= _MIDPOINT_TOLERANCE * xp.max(xp.abs(free))
+        return (count < _MAX_MIDPOINT_ITERATIONS) & ~settled
 
     nu = state.velocity
     free = improved(nu)
-    if xp is NUMPY or traced(xp):
+    if xp is NUMPY or is_traced(xp):
         start = free, nu, 1
         free, before, count = while_loop(
             xp, unfinished, lambda s: (improved(s[0]), s[0], s[2] + 1), start
         )
-        if xp is NUMPY and count == _MIDPOINTS and np.any(_last_change(free, before) > SETTLED):
-            raise _not_converging(vehicle, nu, dt)
+        if (
+            xp is NUMPY
+            and count == _MAX_MIDPOINT_ITERATIONS
+            and np.any(_iteration_change(free, before) > CONVERGENCE_TOLERANCE)
+        ):
+            raise _convergence_error(vehicle, nu, dt)
         return free
-    for _ in range(1, _UNROLLED):
+    for _ in range(1, _UNROLLED_ITERATIONS):
         free = improved(free)
     return free
 
 
-def unsettled(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> np.ndarray:
+def iteration_residual(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> np.ndarray:
     """Return by how much (...) the last iteration of a compiled step changes ν_c, as a fraction.
 
     Args:
@@ -199,14 +329,14 @@ def unsettled(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> np.ndarray:
         dt: step, s.
     """
     still = rest()
-    improved = _midpoint(vehicle, still._replace(velocity=velocity), Environment(), dt)
+    improved = _midpoint_iteration(vehicle, still._replace(velocity=velocity), Environment(), dt)
     free, before = improved(velocity), velocity
-    for _ in range(1, _UNROLLED):
+    for _ in range(1, _UNROLLED_ITERATIONS):
         free, before = improved(free), free
-    return _last_change(free, before)
+    return _iteration_change(free, before)
 
 
-def check_settled(
+def check_convergence(
     vehicle: Vehicle, velocity: np.ndarray, stamps: np.ndarray, dt: float, integrator: str
 ) -> None:
     """Check a run (n ticks) for steps of ``conserving`` whose iterations did not settle.
@@ -221,20 +351,23 @@ def check_settled(
     Raises:
         RunError: the iterations of a step did not settle.
     """
-    if 'conserving' not in (integrator, integrator == AUTO and integrator_of(vehicle)):
+    if 'conserving' not in (
+        integrator,
+        integrator == AUTO_INTEGRATOR and resolve_integrator(vehicle),
+    ):
         return
-    wrong = np.flatnonzero(unsettled(vehicle, velocity, dt) > SETTLED)
+    wrong = np.flatnonzero(iteration_residual(vehicle, velocity, dt) > CONVERGENCE_TOLERANCE)
     if len(wrong):
-        error = _not_converging(vehicle, velocity[wrong[0]], dt)
+        error = _convergence_error(vehicle, velocity[wrong[0]], dt)
         raise RunError(f'{error}, after {stamps[wrong[0]] / NANOSECONDS:g} s')
 
 
-def _last_change(free: np.ndarray, before: np.ndarray) -> np.ndarray:
+def _iteration_change(free: np.ndarray, before: np.ndarray) -> np.ndarray:
     size = np.maximum(np.max(np.abs(free), axis=-1), np.finfo(float).tiny)
     return np.asarray(np.max(np.abs(free - before), axis=-1) / size)
 
 
-def _not_converging(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> RunError:
+def _convergence_error(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> RunError:
     """Return the error of a velocity (6,) with which ``conserving`` does not settle in a step."""
     speed, turn = (float(np.linalg.norm(part)) for part in np.split(velocity, 2))
     return RunError(
@@ -243,7 +376,7 @@ def _not_converging(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> RunErr
     )
 
 
-def _midpoint(
+def _midpoint_iteration(
     vehicle: Vehicle, state: State, environment: Environment, dt: float
 ) -> Callable[[Array], Array]:
     """Return what makes a better ν_c (..., 6) of one."""
@@ -262,13 +395,13 @@ def _midpoint(
         mean = (nu + free) / 2
         change = pushed
         for momentum, water in parts:
-            change = change + carried(momentum, dt * (mean - water)) - momentum
+            change = change + transport_momentum(momentum, dt * (mean - water)) - momentum
         return nu + matvec(inverse, change)
 
     return improved
 
 
-def integrator_of(vehicle: Vehicle) -> str:
+def resolve_integrator(vehicle: Vehicle) -> str:
     """Return the integrator that ``auto`` stands for.
 
     The explicit Coriolis terms of ``semi_implicit`` add ½ ω² dt of the velocity per second. Lumped
@@ -281,12 +414,16 @@ def integrator_of(vehicle: Vehicle) -> str:
     return 'conserving' if panelled else 'semi_implicit'
 
 
-INTEGRATORS = {'semi_implicit': _semi_implicit, 'rk4': _rk4, 'conserving': _conserving}
-AUTO = 'auto'
-CHOICES = (AUTO, *INTEGRATORS)
+INTEGRATORS = {
+    'semi_implicit': _semi_implicit_step,
+    'rk4': _rk4_step,
+    'conserving': _conserving_step,
+}
+AUTO_INTEGRATOR = 'auto'
+INTEGRATOR_CHOICES = (AUTO_INTEGRATOR, *INTEGRATORS)
 
 
-def step(
+def rigid_body_step(
     vehicle: Vehicle,
     state: State,
     environment: Environment,
@@ -305,12 +442,12 @@ def step(
         environment: environment at its time.
         wrench: τ (..., 6), all of it.
         dt: step, s.
-        integrator: one of ``CHOICES``; ``auto``: that of :func:`integrator_of`.
+        integrator: one of ``CHOICES``; ``auto``: that of :func:`resolve_integrator`.
         implicit_drag: treat the drag as linearly implicit.
         inner: what of it an articulated arm does, or None; ``conserving`` asks for it.
     """
-    if integrator == AUTO:
-        integrator = integrator_of(vehicle)
+    if integrator == AUTO_INTEGRATOR:
+        integrator = resolve_integrator(vehicle)
     return INTEGRATORS[integrator](vehicle, state, environment, wrench, dt, implicit_drag, inner)
 
 

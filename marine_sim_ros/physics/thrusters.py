@@ -14,16 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.core.control_flow import skip_unless
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, skip_unless
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.azimuths import AzimuthSet
-from marine_sim_ros.model.supply import power_factor, thrust_factor
+from marine_sim_ros.model.propellers import power_factor, thrust_factor
+from marine_sim_ros.model.servos import AzimuthSet
 from marine_sim_ros.model.vehicle import FULL_IMMERSION, Vehicle
-from marine_sim_ros.physics.current import relative_velocity
-from marine_sim_ros.physics.force import ForceModel, actuated
+from marine_sim_ros.physics.force import ForceModel, actuator_step, relative_velocity
 
 __all__ = [
     'THRUSTERS',
@@ -89,14 +87,14 @@ def linear_thrust(
     return xp.where(beyond > 0, pos_force * beyond, neg_force * beyond) / (400 - dead_zone)
 
 
-def _lag(target: Array, memory: Array, time_constant: Array, dt: float) -> Array:
+def _first_order_lag(target: Array, memory: Array, time_constant: Array, dt: float) -> Array:
     """Let rotor speeds follow their targets as first-order lags, exactly over dt."""
     xp = namespace(target)
     step = 1 - xp.exp(-dt / xp.maximum(time_constant, 1e-12))
     return memory + step * (target - memory)
 
 
-def _turned(azimuths: AzimuthSet, angle: Array) -> tuple[Array, Array]:
+def _azimuth_components(azimuths: AzimuthSet, angle: Array) -> tuple[Array, Array]:
     """Return cos θ − 1 and sin θ (..., n) of thrusters from angles (..., k) of the azimuths."""
     xp = namespace(angle)
     turns = constant(xp, azimuths.turns)
@@ -139,7 +137,7 @@ def ventilation_factor(immersion: Array) -> Array:
     return xp.clip(1 - 0.675 * short**1.258, 0.0, 1.0)
 
 
-def _ventilation(vehicle: Vehicle, state: State, environment: Environment) -> Array:
+def _ventilation_factors(vehicle: Vehicle, state: State, environment: Environment) -> Array:
     """Return the share of thrust left (..., n) where the propellers are; 1 for who never loses."""
     set_ = vehicle.thrusters
     xp = namespace(state.position)
@@ -168,7 +166,7 @@ def thrusters(
     with m the reaction torque per newton and h = −1 for a counter-clockwise propeller; dᵢ, and rᵢ
     where the axis of an azimuth does not go through it, turn with its angle.
     With a supply of another voltage, F_target and the power at one pulse width are scaled
-    (:mod:`marine_sim_ros.model.supply`); the rotor speed follows from the thrust as before.
+    (:mod:`marine_sim_ros.model.propellers`); the rotor speed follows from the thrust as before.
 
     Args:
         vehicle: its ``thrusters`` give tables, axes and lags.
@@ -189,7 +187,7 @@ def thrusters(
     strength = None if supply is None else thrust_factor(supply[..., None])
     target = rotor_target(vehicle, pwm, strength)
     lag = constant(xp, set_.time_constant)
-    memory = _lag(target, memory, lag, dt) if set_.any_lag else target
+    memory = _first_order_lag(target, memory, lag, dt) if set_.any_lag else target
     thrust = memory * xp.abs(memory)
     rotor_speed = set_.speed_of_thrust(thrust)
     power = set_.power_of_thrust(thrust if strength is None else thrust / strength)
@@ -197,8 +195,8 @@ def thrusters(
         power = power * power_factor(supply[..., None])
     turned = None
     if azimuths is not None and set_.azimuths is not None:
-        turned = _turned(set_.azimuths, azimuths)
-    thrust = _left(vehicle, state, environment, thrust, rotor_speed, turned)
+        turned = _azimuth_components(set_.azimuths, azimuths)
+    thrust = _apply_losses(vehicle, state, environment, thrust, rotor_speed, turned)
     if share is not None:
         thrust = thrust * share
     wrench = matvec(constant(xp, set_.effectiveness), thrust)
@@ -225,7 +223,7 @@ def rotor_target(vehicle: Vehicle, pwm: Array, strength: Array | None = None) ->
     return xp.sign(target) * xp.sqrt(size)
 
 
-def _left(
+def _apply_losses(
     vehicle: Vehicle,
     state: State,
     environment: Environment,
@@ -245,7 +243,7 @@ def _left(
     return skip_unless(
         highest + reach <= 0,
         lambda: thrust,  # the factor is 1 there, to the bit
-        lambda: thrust * _ventilation(vehicle, state, environment),
+        lambda: thrust * _ventilation_factors(vehicle, state, environment),
     )
 
 
@@ -255,7 +253,7 @@ def bollard_wrench(
     """Return the wrench (..., 6) and thrusts (..., n) of bollard thrusts (..., n) in N."""
     set_ = vehicle.thrusters
     rotor_speed = set_.speed_of_thrust(thrust)
-    thrust = _left(vehicle, state, environment, thrust, rotor_speed, None)
+    thrust = _apply_losses(vehicle, state, environment, thrust, rotor_speed, None)
     return matvec(constant(namespace(thrust), set_.effectiveness), thrust), thrust
 
 
@@ -266,7 +264,7 @@ def _has_thrusters(vehicle: Vehicle, environment: Environment) -> bool:
 
 THRUSTERS = ForceModel(
     'thrusters',
-    actuated('thrusters', __name__),
+    actuator_step('thrusters', __name__),
     applies=_has_thrusters,
     label='Thrusters',
     colour='#e63333',

@@ -1,20 +1,53 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies that move in the scene: convex polyhedra and balls, and what rays meet of them."""
+"""Moving and loose bodies: visible parts, shapes that rays meet, payloads."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.scene.parts import Part
+from marine_sim_ros.core.yaml_file import YamlReader
+from marine_sim_ros.scene.obstacles import Obstacle
+from marine_sim_ros.scene.reader import read_obstacle
+from marine_sim_ros.scene.scene import Scene
 
-__all__ = ['Body', 'body_hits']
+__all__ = ['Body', 'Payload', 'VisiblePart', 'body_hits', 'read_payloads']
+
+
+# Visible parts of what moves: boxes, cylinders, spheres and meshes with their colours.
+
+
+@dataclass(frozen=True, eq=False)
+class VisiblePart:
+    """A visible part of a body.
+
+    Attributes:
+        kind: ``box``, ``cylinder`` along z, ``sphere`` or ``mesh``.
+        size: (3,) edges of its bounding box, m.
+        position: (3,) of the middle of that box, frame of the body, m.
+        rotation: (3, 3) v_body = R v_part.
+        colour: (3,) red, green and blue, sRGB, 0 to 1.
+        corners: (n, 3, 3) of the triangles of a mesh from the middle of its box, m,
+            counter-clockwise seen from outside; empty for other kinds.
+    """
+
+    kind: str
+    size: np.ndarray
+    position: np.ndarray
+    rotation: np.ndarray
+    colour: np.ndarray
+    corners: np.ndarray
+
+
+# Bodies that move in the scene: convex polyhedra and balls, and what rays meet of them.
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +76,7 @@ class Body:
     position: np.ndarray
     orientation: np.ndarray
     material: str = 'aluminium'
-    looks: Callable[[], tuple[Part, ...]] = tuple
+    looks: Callable[[], tuple[VisiblePart, ...]] = tuple
     label: int | None = None
     frames: Mapping[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
@@ -77,7 +110,7 @@ def body_hits(body: Body, origins: Array, directions: Array) -> tuple[Array, Arr
     return distance, normal @ turn.T
 
 
-def _met(enter: Array, leave: Array) -> Array:
+def _hit_distance(enter: Array, leave: Array) -> Array:
     """Return the distance (...) at which an interval of a ray begins; infinite for none."""
     xp = namespace(enter)
     meets = (enter <= leave) & (leave >= 0)
@@ -96,7 +129,7 @@ def _polyhedron(o: Array, d: Array, a: np.ndarray, b: np.ndarray) -> tuple[Array
     leave = xp.min(xp.where(rises, at, inf), axis=-1)
     beside = xp.any(~(sinks | rises) & (room < 0), axis=-1)
     leave = xp.where(beside, -inf[..., 0], leave)
-    return _met(enter, leave), normals[xp.argmax(enters, axis=-1)]
+    return _hit_distance(enter, leave), normals[xp.argmax(enters, axis=-1)]
 
 
 def _ball(o: Array, d: Array, center: np.ndarray, radius: float) -> tuple[Array, Array]:
@@ -109,4 +142,84 @@ def _ball(o: Array, d: Array, center: np.ndarray, radius: float) -> tuple[Array,
     half = xp.sqrt(xp.maximum(square, xp.zeros_like(square)))
     inf = xp.zeros_like(half) + xp.inf
     leave = xp.where(square < 0, -inf, middle + half)
-    return _met(middle - half, leave), (passing - half[..., None] * d) / radius
+    return _hit_distance(middle - half, leave), (passing - half[..., None] * d) / radius
+
+
+# Payloads: loose bodies that lie where they are declared until a gripper takes them.
+
+_OWN = frozenset({'mass', 'volume', 'drag_coefficient', 'added_mass_coefficient'})
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """A homogeneous body; its middle is its centre of mass and of volume.
+
+    Attributes:
+        body: shape, size, and where it lies at first.
+        mass: m, kg.
+        volume: displaced volume V, m³.
+        drag_coefficient: C_d of the area across each of its own axes.
+        added_mass_coefficient: C_a: its added mass is C_a ρ V in every direction.
+    """
+
+    body: Obstacle
+    mass: float
+    volume: float
+    drag_coefficient: float = 1.1
+    added_mass_coefficient: float = 0.5
+
+    @property
+    def name(self) -> str:
+        """Name of the payload."""
+        return self.body.name
+
+    @cached_property
+    def tensor(self) -> np.ndarray:
+        """(3, 3) inertia about its middle, own axes, kg·m², of a homogeneous body."""
+        # Each mean square is that along an axis: edge²/12, diameter²/16 or /20 where it is round.
+        shares = {'box': (12, 12, 12), 'cylinder': (16, 16, 12), 'sphere': (20, 20, 20)}
+        squares = self.body.size**2 / np.array(shares[self.body.kind])
+        return self.mass * np.diag(np.sum(squares) - squares)
+
+    @cached_property
+    def areas(self) -> np.ndarray:
+        """(3,) areas across its own axes, m²."""
+        x, y, z = self.body.size
+        shares = {
+            'box': (1.0, 1.0, 1.0),
+            'cylinder': (1.0, 1.0, math.pi / 4),
+            'sphere': (math.pi / 4,) * 3,
+        }
+        return np.array([y * z, x * z, x * y]) * np.array(shares[self.body.kind])
+
+
+def _solid_volume(body: Obstacle) -> float:
+    share = {'box': 1.0, 'cylinder': math.pi / 4, 'sphere': math.pi / 6}[body.kind]
+    return share * float(np.prod(body.size))
+
+
+def read_payloads(reader: YamlReader, scene: Scene | None) -> tuple[Payload, ...]:
+    """Return the payloads of an environment's list; shapes are written as those of obstacles.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    ground = Scene((), None, ()) if scene is None else scene
+    result: list[Payload] = []
+    for index, item in enumerate(reader.items()):
+        body = read_obstacle(item, index, ground, _OWN)
+        item.mapping(set(item.value), {'mass'})
+        if body.name in {payload.name for payload in result}:
+            raise item.error(
+                f': two payloads are named {body.name!r}; expected names of their own'
+            )
+        result.append(
+            Payload(
+                body,
+                item.child('mass').number(1e-6, 1e6),
+                item.child('volume', _solid_volume(body)).number(0.0, 1e6),
+                item.child('drag_coefficient', 1.1).number(0.0, 10.0),
+                item.child('added_mass_coefficient', 0.5).number(0.0, 10.0),
+            )
+        )
+    return tuple(result)

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Obstacles: boxes, cylinders and spheres, with their exact signed distances."""
+"""Planes, obstacles and fiducial markers, with their exact signed distances."""
 
 from __future__ import annotations
 
@@ -11,14 +11,114 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.core.choices import expected_one_of
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.scene.fiducials import Fiducial
 
-__all__ = ['KINDS', 'Obstacle', 'obstacle_surfaces']
+__all__ = [
+    'FAMILIES',
+    'FREEBOARD',
+    'Fiducial',
+    'OBSTACLE_KINDS',
+    'Obstacle',
+    'Plane',
+    'obstacle_surfaces',
+    'plane_surfaces',
+]
 
-KINDS = ('box', 'cylinder', 'sphere')
+
+# Planes: a flat seabed, the floor and the walls of a pool.
+
+FREEBOARD = 0.3
+"""m that the walls of a pool go above the water."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """An endless flat surface, or a wall up to a rim.
+
+    Attributes:
+        name: name of the surface.
+        point: (3,) any point of it, map, m.
+        normal: (3,) unit vector into the water; any length but zero may be given.
+        material: name.
+        rim: m, z up to which rays meet it: what is solid behind it has a level top there. What
+            touches it meets an endless surface.
+    """
+
+    name: str
+    point: np.ndarray
+    normal: np.ndarray
+    material: str = 'default'
+    rim: float = np.inf
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError for what is no plane."""
+        point, normal = np.asarray(self.point, float), np.asarray(self.normal, float)
+        if point.shape != (3,) or not np.all(np.isfinite(point)):
+            raise ParameterError(f'{self.name}: point is {self.point}; expected three numbers, m')
+        if normal.shape != (3,) or not 1e-6 < float(np.linalg.norm(normal)) < 1e12:
+            raise ParameterError(
+                f'{self.name}: normal is {self.normal}; expected three numbers, not all zero'
+            )
+        object.__setattr__(self, 'point', point)
+        object.__setattr__(self, 'normal', normal / np.linalg.norm(normal))
+
+    def height(self, x: float, y: float) -> float:
+        """Return its z in m above a place; −inf for a wall or a ceiling."""
+        if self.normal[2] < 1e-3:
+            return -np.inf
+        along = self.normal[:2] @ (np.array([x, y]) - self.point[:2])
+        return float(self.point[2] - along / self.normal[2])
+
+
+def plane_surfaces(planes: Sequence[Plane], points: Array) -> tuple[Array, Array]:
+    """Return d = (p − b)·n (..., k, m) in m and n (..., k, m, 3) of points (..., m, 3)."""
+    xp = namespace(points)
+    normals = np.stack([p.normal for p in planes])
+    offsets = np.array([p.normal @ p.point for p in planes])
+    along = constant(xp, normals) @ xp.matrix_transpose(points)
+    distance = along - constant(xp, offsets[:, None])
+    normal = xp.zeros_like(points[..., None, :, :]) + constant(xp, normals[:, None, :])
+    return distance, normal
+
+
+# Fiducial markers: AprilTags on boxes, for cameras to find.
+
+FAMILIES = {'tag16h5': 30, 'tag25h9': 35, 'tag36h10': 2320, 'tag36h11': 587}
+"""Number of markers of each family (Olson 2011, doi 10.1109/ICRA.2011.5979561)."""
+
+
+@dataclass(frozen=True)
+class Fiducial:
+    """An AprilTag in the middle of a box's face towards its x axis, z up.
+
+    Attributes:
+        family: family of AprilTags.
+        id: number within the family.
+        size: side of the black square, m.
+    """
+
+    family: str
+    id: int
+    size: float
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError for a marker that does not exist."""
+        if self.family not in FAMILIES:
+            raise ParameterError(
+                f'marker family is {self.family!r}; {expected_one_of(self.family, FAMILIES)}'
+            )
+        if not 0 <= self.id < FAMILIES[self.family]:
+            raise ParameterError(
+                f'marker id is {self.id}; {self.family} has 0 to {FAMILIES[self.family] - 1}'
+            )
+        if not self.size > 0:
+            raise ParameterError(f'marker size is {self.size}; expected a length above 0, m')
+
+
+# Obstacles: boxes, cylinders and spheres, with their exact signed distances.
+
+OBSTACLE_KINDS = ('box', 'cylinder', 'sphere')
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +146,9 @@ class Obstacle:
 
     def __post_init__(self) -> None:
         """Raise ParameterError for what is no obstacle."""
-        if self.kind not in KINDS:
+        if self.kind not in OBSTACLE_KINDS:
             raise ParameterError(
-                f'{self.name}: kind is {self.kind!r}; {expected_one_of(self.kind, KINDS)}'
+                f'{self.name}: kind is {self.kind!r}; {expected_one_of(self.kind, OBSTACLE_KINDS)}'
             )
         size, position = np.asarray(self.size, float), np.asarray(self.position, float)
         if size.shape != (3,) or not np.all((size > 0) & np.isfinite(size)):
@@ -80,7 +180,7 @@ class Obstacle:
             object.__setattr__(self, name, value)
 
 
-def _beyond(excess: Array) -> tuple[Array, Array]:
+def _corner_distance(excess: Array) -> tuple[Array, Array]:
     """Return the distance (...) from a corner of half-spaces and its gradient (..., n).
 
     excess (..., n) is how far a point is beyond each; inside all, the nearest one counts.
@@ -116,7 +216,7 @@ def _radial(across: Array) -> tuple[Array, Array]:
 
 
 def _box(local: Array, half: Array) -> tuple[Array, Array]:
-    distance, normal = _beyond(namespace(local).abs(local) - half)
+    distance, normal = _corner_distance(namespace(local).abs(local) - half)
     return distance, normal * _side(local)
 
 
@@ -125,7 +225,7 @@ def _cylinder(local: Array, half: Array) -> tuple[Array, Array]:
     radius, direction = _radial(local[..., :2])
     along = local[..., 2:]
     excess = xp.concat([radius, xp.abs(along)], axis=-1) - half[..., 1:]
-    distance, weight = _beyond(excess)
+    distance, weight = _corner_distance(excess)
     return distance, xp.concat(
         [weight[..., :1] * direction, weight[..., 1:] * _side(along)], axis=-1
     )

@@ -13,16 +13,18 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
-from marine_sim_ros.core.yaml_file import YamlReader, shown
-from marine_sim_ros.scene.fiducials import FAMILIES, Fiducial
-from marine_sim_ros.scene.generators import GENERATORS, generate
-from marine_sim_ros.scene.geographic import MapPlace
-from marine_sim_ros.scene.grid_file import read_grid
-from marine_sim_ros.scene.jet_law import JET_MODES, JetLaw
-from marine_sim_ros.scene.obstacles import KINDS, Obstacle
-from marine_sim_ros.scene.planes import FREEBOARD, Plane
-from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.scene.terrain import HeightMap
+from marine_sim_ros.core.yaml_file import YamlReader, short_text
+from marine_sim_ros.scene.bathymetry import MapPlace, read_grid
+from marine_sim_ros.scene.obstacles import (
+    FAMILIES,
+    FREEBOARD,
+    OBSTACLE_KINDS,
+    Fiducial,
+    Obstacle,
+    Plane,
+)
+from marine_sim_ros.scene.scene import JET_MODES, JetLaw, Scene
+from marine_sim_ros.scene.terrain import GENERATORS, HeightMap, generate
 
 __all__ = ['SCENE_KEYS', 'read_obstacle', 'read_scene', 'water_depth']
 
@@ -162,7 +164,7 @@ def _terrain(reader: YamlReader, folder: Path, place: MapPlace | None) -> Height
     reader.mapping(_GENERATED, {'depth'})
     size = reader.child('size', [128.0, 128.0])
     if not isinstance(size.value, list) or len(size.value) != 2:
-        raise size.error(f' is {shown(size.value)}; expected a list of two numbers')
+        raise size.error(f' is {short_text(size.value)}; expected a list of two numbers')
     width, height = (s.number(1.0, _LONGEST) for s in size.items())
     spacing = reader.child('spacing', 0.5).number(0.01, 1e3)
     if max(width, height) > _MAX_SIDE * spacing:
@@ -195,7 +197,7 @@ def read_obstacle(reader: YamlReader, index: int, ground: Scene, more: frozenset
     """
     common = {'name', 'shape', 'position', 'rpy', 'material', 'on_seabed', *more}
     reader.mapping(common | {'size', 'radius', 'length'}, {'shape', 'position'})
-    kind = reader.child('shape').choice(KINDS)
+    kind = reader.child('shape').choice(OBSTACLE_KINDS)
     own = set(_SIZES[kind])
     reader.mapping(common | own, own)
     if kind == 'box':

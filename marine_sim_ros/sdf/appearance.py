@@ -14,15 +14,15 @@ import numpy as np
 
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.spatial import normalized, rotation_matrix, rotation_vector_quaternion
-from marine_sim_ros.model.arm.joints import MOVING
+from marine_sim_ros.model.arm_reader import MOVING_JOINT_TYPES
 from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
+from marine_sim_ros.model.kinematics import IDENTITY, Pose, read_origin_pose
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader, parse
-from marine_sim_ros.scene.parts import Part
-from marine_sim_ros.sdf.poses import IDENTITY, Pose, read_origin
-from marine_sim_ros.sdf.visuals import read_colours
+from marine_sim_ros.scene.bodies import VisiblePart
+from marine_sim_ros.sdf.geometry import read_colours
 
-__all__ = ['Appearance', 'Joint', 'Link', 'Visual']
+__all__ = ['Appearance', 'VisibleJoint', 'VisibleLink', 'Visual']
 
 _GREY = np.array([0.6, 0.6, 0.62, 1.0])
 _SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
@@ -56,7 +56,7 @@ class Visual:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class VisibleJoint:
     """A joint that moves: its name, ``revolute`` or ``prismatic``, and its axis (3,)."""
 
     name: str
@@ -65,13 +65,13 @@ class Joint:
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class VisibleLink:
     """A link: its parent's name (empty: the body), its pose there, what moves it, and visuals."""
 
     name: str
     parent: str
     pose: Pose
-    joint: Joint | None
+    joint: VisibleJoint | None
     visuals: tuple[Visual, ...]
 
 
@@ -89,7 +89,7 @@ class Appearance:
         self._placed: tuple[dict[str, float], list[_Placed]] | None = None
 
     @property
-    def links(self) -> tuple[Link, ...]:
+    def links(self) -> tuple[VisibleLink, ...]:
         """All links, the body first, parents before children; raises ModelError."""
         return self._read[0]
 
@@ -99,12 +99,12 @@ class Appearance:
         return self._read[1]
 
     @cached_property
-    def _read(self) -> tuple[tuple[Link, ...], tuple[str, ...]]:
+    def _read(self) -> tuple[tuple[VisibleLink, ...], tuple[str, ...]]:
         told: list[str] = []
         root = Reader(parse(self._vehicle.urdf, self._vehicle.name), self._vehicle.name)
         return tuple(_links(root, self._vehicle.base_link, self._base, told)), tuple(told)
 
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[VisiblePart, ...]:
         """Return the visible parts in the body's frame, joints at zero.
 
         Raises:
@@ -114,7 +114,7 @@ class Appearance:
 
     def parts_at(
         self, joints: Mapping[str, float], turns: Mapping[str, float] | None = None
-    ) -> tuple[Part, ...]:
+    ) -> tuple[VisiblePart, ...]:
         """Return the visible parts in the body's frame with joints at positions, rad or m.
 
         Args:
@@ -126,7 +126,7 @@ class Appearance:
             ModelError: the URDF cannot be read.
         """
         turned: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        found: list[Part] = []
+        found: list[VisiblePart] = []
         for link, pose, parts in self._at(joints):
             angle = 0.0 if turns is None else turns.get(link.name, 0.0)
             before = turned.get(link.parent)
@@ -152,15 +152,15 @@ class Appearance:
             for link in self.links:
                 pose = poses.get(link.parent, IDENTITY).then(link.pose)
                 if link.joint is not None:
-                    pose = pose.then(_moved(link.joint, given.get(link.joint.name, 0.0)))
+                    pose = pose.then(_joint_pose(link.joint, given.get(link.joint.name, 0.0)))
                 poses[link.name] = pose
-                parts = [_part(v, pose.then(v.pose)) for v in link.visuals if _opaque(v)]
+                parts = [_part(v, pose.then(v.pose)) for v in link.visuals if _is_opaque(v)]
                 found.append((link, pose, parts))
             self._placed = given, found
         return self._placed[1]
 
 
-_Placed = tuple[Link, Pose, list[Part]]
+_Placed = tuple[VisibleLink, Pose, list[VisiblePart]]
 
 
 def _about_z(pose: Pose, angle: float) -> tuple[np.ndarray, np.ndarray]:
@@ -170,20 +170,20 @@ def _about_z(pose: Pose, angle: float) -> tuple[np.ndarray, np.ndarray]:
     return turn, pose.translation - turn @ pose.translation
 
 
-def _opaque(visual: Visual) -> bool:
+def _is_opaque(visual: Visual) -> bool:
     return bool(visual.colour[3] >= _LEAST_ALPHA) and (
         visual.kind != 'mesh' or visual.corners.size > 0
     )
 
 
-def _moved(joint: Joint, position: float) -> Pose:
+def _joint_pose(joint: VisibleJoint, position: float) -> Pose:
     along = np.asarray(normalized(joint.axis)) * position
     if joint.kind == 'prismatic':
         return Pose(along, IDENTITY.quaternion)
     return Pose(IDENTITY.translation, np.asarray(rotation_vector_quaternion(along)))
 
 
-def _part(visual: Visual, pose: Pose) -> Part:
+def _part(visual: Visual, pose: Pose) -> VisiblePart:
     turn, corners, middle = (
         np.asarray(rotation_matrix(pose.quaternion)),
         visual.corners,
@@ -198,7 +198,7 @@ def _part(visual: Visual, pose: Pose) -> Part:
         width = 2 * visual.size[0]
         size = np.array([width, width, visual.size[-1] if visual.kind == 'cylinder' else width])
     place = pose.translation + turn @ middle
-    return Part(visual.kind, size, place, turn, visual.colour[:3], corners)
+    return VisiblePart(visual.kind, size, place, turn, visual.colour[:3], corners)
 
 
 def _mesh(shape: Reader, base: Path | None) -> np.ndarray:
@@ -223,7 +223,7 @@ def _visual(visual: Reader, colours: dict[str, np.ndarray], base: Path | None) -
         count = {3} if kind == 'box' else {1}
         for name in _SIZES[kind]:
             size += shape.numbers(count, shape.attribute(name)).tolist()
-    return Visual(kind, tuple(size), corners, read_origin(visual), _colour(visual, colours))
+    return Visual(kind, tuple(size), corners, read_origin_pose(visual), _colour(visual, colours))
 
 
 def _colour(visual: Reader, colours: dict[str, np.ndarray]) -> np.ndarray:
@@ -246,7 +246,7 @@ def _visuals(
     return tuple(found)
 
 
-def _links(root: Reader, body: str, base: Path | None, told: list[str]) -> list[Link]:
+def _links(root: Reader, body: str, base: Path | None, told: list[str]) -> list[VisibleLink]:
     colours = read_colours(root)
     links = {e.get('name', ''): Reader(e, root.source) for e in root.element.findall('link')}
     children: dict[str, list[Reader]] = {}
@@ -255,13 +255,15 @@ def _links(root: Reader, body: str, base: Path | None, told: list[str]) -> list[
         parent = joint.child('parent')
         if parent is not None:
             children.setdefault(parent.attribute('link'), []).append(joint)
-    result: list[Link] = []
+    result: list[VisibleLink] = []
     queue: list[tuple[str, str, Reader | None]] = [(body, '', None)]
     while queue:
         name, parent_name, by = queue.pop(0)
-        pose = IDENTITY if by is None else read_origin(by)
+        pose = IDENTITY if by is None else read_origin_pose(by)
         visuals = _visuals(links[name], colours, base, told) if name in links else ()
-        result.append(Link(name, parent_name, pose, None if by is None else _joint(by), visuals))
+        result.append(
+            VisibleLink(name, parent_name, pose, None if by is None else _joint(by), visuals)
+        )
         for joint in children.get(name, ()):
             child = joint.child('child')
             if child is not None:
@@ -269,11 +271,11 @@ def _links(root: Reader, body: str, base: Path | None, told: list[str]) -> list[
     return result
 
 
-def _joint(reader: Reader) -> Joint | None:
+def _joint(reader: Reader) -> VisibleJoint | None:
     kind = reader.attribute('type')
-    if kind not in MOVING:
+    if kind not in MOVING_JOINT_TYPES:
         return None
     axis, along = reader.child('axis'), np.array([1.0, 0.0, 0.0])
     if axis is not None:
         along = axis.numbers({3}, axis.attribute('xyz'))
-    return Joint(reader.attribute('name'), kind, along)
+    return VisibleJoint(reader.attribute('name'), kind, along)

@@ -10,10 +10,18 @@ from collections.abc import Iterable
 import numpy as np
 from lxml import etree
 
+from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.xml import Element
-from marine_sim_ros.sdf.poses import Pose
 
-__all__ = ['GZ', 'SDF_VERSION', 'add', 'add_pose', 'document', 'numbers', 'to_text']
+__all__ = [
+    'GZ',
+    'SDF_VERSION',
+    'add_element',
+    'add_pose',
+    'new_document',
+    'format_numbers',
+    'to_text',
+]
 
 SDF_VERSION = '1.10'
 """The first that knows <fluid_added_mass>; Gazebo Garden and later read it."""
@@ -23,13 +31,13 @@ _DECIMALS = 12
 """Of lengths and quaternions; what rotations leave behind at 1e-17 is not written."""
 
 
-def numbers(values: Iterable[float] | float) -> str:
+def format_numbers(values: Iterable[float] | float) -> str:
     """Return numbers as the shortest text that reads back to the same doubles."""
     given = np.atleast_1d(np.asarray(values, float)) + 0.0  # no minus before a zero
     return ' '.join(repr(float(v)).removesuffix('.0') for v in given)
 
 
-def add(
+def add_element(
     parent: Element,
     tag: str,
     value: Iterable[float] | float | str | None = None,
@@ -42,7 +50,7 @@ def add(
     elif isinstance(value, bool):
         element.text = 'true' if value else 'false'
     elif value is not None:
-        element.text = numbers(value)
+        element.text = format_numbers(value)
     return element
 
 
@@ -52,12 +60,12 @@ def add_pose(parent: Element, pose: Pose, relative_to: str = '') -> None:
     turn = np.round(pose.quaternion, _DECIMALS)
     attributes = {'relative_to': relative_to} if relative_to else {}
     if np.any(turn[:3]):
-        add(parent, 'pose', [*place, *turn], **attributes, rotation_format='quat_xyzw')
+        add_element(parent, 'pose', [*place, *turn], **attributes, rotation_format='quat_xyzw')
     elif np.any(place) or relative_to:
-        add(parent, 'pose', [*place, 0, 0, 0], **attributes)
+        add_element(parent, 'pose', [*place, 0, 0, 0], **attributes)
 
 
-def document(comment: str) -> Element:
+def new_document(comment: str) -> Element:
     """Return a new <sdf> with a comment in it."""
     root = etree.Element('sdf', version=SDF_VERSION, nsmap={'gz': GZ})
     root.append(etree.Comment(f' {comment} '))

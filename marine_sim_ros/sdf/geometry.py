@@ -1,20 +1,47 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Shapes: a URDF <geometry> as an SDF one."""
+"""Shapes of links in SDF: geometry, colours, visuals, collisions, surfaces.
+
+Gazebo knows surfaces, not pairs of materials. DART makes a pair of two surfaces: friction is the
+lesser of both, restitution their product, slip compliance their sum. So e = √(1 − v) and the
+surface viscosity of a material are exact, its roughness only where both have the same; where it is
+known what the other one is, a surface can be chosen that makes the pair right.
+"""
 
 from __future__ import annotations
 
+import math
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.model.geometry.mesh_files import mesh_path
-from marine_sim_ros.model.xml import Element, Reader
-from marine_sim_ros.sdf.elements import add
+import numpy as np
 
-__all__ = ['MESH_MODES', 'Meshes', 'add_geometry']
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.model.contact import Material
+from marine_sim_ros.model.geometry.mesh_files import mesh_path
+from marine_sim_ros.model.kinematics import Pose, read_origin_pose
+from marine_sim_ros.model.materials import Materials
+from marine_sim_ros.model.xml import Element, Reader
+from marine_sim_ros.sdf.elements import add_element, add_pose
+
+__all__ = [
+    'MESH_MODES',
+    'Meshes',
+    'Surface',
+    'add_collision',
+    'add_colour',
+    'add_geometry',
+    'add_surface',
+    'add_visual',
+    'read_colours',
+    'surface_of',
+    'surface_on',
+]
+
+
+# Shapes: a URDF <geometry> as an SDF one.
 
 MESH_MODES = ('uri', 'copy')
 
@@ -83,16 +110,192 @@ def add_geometry(parent: Element, owner: Reader, meshes: Meshes) -> None:
         raise owner.error('has no geometry; expected <box>, <cylinder>, <sphere> or <mesh>')
     shape = shapes[0]
     kind = str(shape.element.tag)
-    element = add(add(parent, 'geometry'), kind)
+    element = add_element(add_element(parent, 'geometry'), kind)
     if kind == 'mesh':
         scale = shape.numbers({3}, shape.attribute('scale', '1 1 1'))
-        add(element, 'uri', meshes.uri(shape.attribute('filename')))
+        add_element(element, 'uri', meshes.uri(shape.attribute('filename')))
         if any(scale != 1):
-            add(element, 'scale', scale)
+            add_element(element, 'scale', scale)
         return
     sizes = {'box': {'size': 3}, 'cylinder': {'radius': 1, 'length': 1}, 'sphere': {'radius': 1}}
     for name, count in sizes[kind].items():
         numbers = shape.numbers({count}, shape.attribute(name))
         if not all(numbers > 0):
             raise shape.error(f'{name} is {shape.attribute(name)!r}; expected more than 0 m')
-        add(element, name, numbers)
+        add_element(element, name, numbers)
+
+
+# Visuals of a vehicle as SDF: shapes with colours.
+
+_SHINE = 0.2
+"""Share of light that every surface mirrors."""
+
+
+def read_colours(root: Reader) -> dict[str, np.ndarray]:
+    """Return red, green, blue, alpha (4,) by the name of their material; the last one counts.
+
+    URDF readers differ in whether a material may be named before it is defined; here it may.
+
+    Raises:
+        ModelError: a colour that is not four numbers of 0 to 1.
+    """
+    colours = {}
+    for element in root.element.iter('material'):
+        colour = _colour(Reader(element, root.source))
+        name = element.get('name')
+        if name and colour is not None:
+            colours[name] = colour
+    return colours
+
+
+def _colour(material: Reader) -> np.ndarray | None:
+    color = material.child('color')
+    if color is None:
+        return None
+    rgba = color.numbers({4}, color.attribute('rgba'))
+    if not np.all((rgba >= 0) & (rgba <= 1)):
+        raise color.error(f'rgba is {color.attribute("rgba")!r}; expected numbers of 0 to 1')
+    return rgba
+
+
+def add_colour(parent: Element, rgba: np.ndarray) -> None:
+    """Add a <material> of one colour, and what makes it transparent."""
+    if rgba[3] < 1:
+        add_element(parent, 'transparency', round(1 - float(rgba[3]), 12))
+    rgb = [*rgba[:3], 1]  # Gazebo multiplies alpha and transparency
+    material = add_element(parent, 'material')
+    add_element(material, 'ambient', rgb)
+    add_element(material, 'diffuse', rgb)
+    add_element(material, 'specular', [_SHINE, _SHINE, _SHINE, 1])
+
+
+def add_visual(
+    link: Element,
+    name: str,
+    visual: Reader,
+    frame: Pose,
+    meshes: Meshes,
+    colours: dict[str, np.ndarray],
+    warnings: list[str],
+) -> None:
+    """Add a URDF <visual> to an SDF link.
+
+    Args:
+        link: SDF link to which the element is added.
+        name: name of the visual.
+        visual: element of the URDF visual.
+        frame: frame of its URDF link in the SDF link.
+        meshes: naming of the meshes.
+        colours: colours of all materials.
+        warnings: list to which warnings are appended.
+    """
+    element = add_element(link, 'visual', name=name)
+    add_pose(element, frame.then(read_origin_pose(visual)))
+    add_geometry(element, visual, meshes)
+    material = visual.child('material')
+    if material is None:
+        return
+    if material.child('texture') is not None:
+        warnings.append(material.warning('textures are not written, only colours'))
+    colour = _colour(material)
+    if colour is None:
+        colour = colours.get(material.attribute('name', ''))
+    if colour is not None:
+        add_colour(element, colour)
+
+
+# Contact materials as the <surface> of a collision, for DART.
+
+
+@dataclass(frozen=True)
+class Surface:
+    """What DART reads of a surface.
+
+    Attributes:
+        friction: friction coefficient; of a pair, the lesser one counts.
+        restitution: restitution coefficient; of a pair, the product counts.
+        slip: m/(s N), of a pair, the sum counts, times the number of contact points.
+    """
+
+    friction: float
+    restitution: float
+    slip: float
+
+
+def surface_of(material: Material) -> Surface:
+    """Return a material's surface: μ = r, e = √(1 − v)."""
+    return Surface(
+        material.roughness, math.sqrt(1 - material.viscosity), material.surface_viscosity
+    )
+
+
+def surface_on(
+    own: str | Material, ground: str, materials: Materials
+) -> tuple[Surface, tuple[str, ...]]:
+    """Return the surface with which a material is right on the ground, and what is not.
+
+    Args:
+        own: material of the vehicle.
+        ground: name of the other, which has the surface of its own material.
+        materials: both and their pair.
+    """
+    pair = materials.contact(own, ground)
+    other = surface_of(materials.material(ground))
+    name = own if isinstance(own, str) else own.name
+    label = f'{name or "default"} on {ground}'
+    told = []
+    if pair.friction > other.friction:
+        told.append(
+            f'friction of {label} is {pair.friction:g}; Gazebo takes the lesser of two, '
+            f'{other.friction:g} of the ground'
+        )
+    if pair.restitution > other.restitution:
+        told.append(
+            f'restitution of {label} is {pair.restitution:g}; Gazebo takes the product of two, '
+            f'at most {other.restitution:g} of the ground'
+        )
+    if pair.secondary_friction >= 0:
+        told.append(f'secondary friction of {label} is not written; all directions are the same')
+    if pair.adhesion_force > 0:
+        told.append(f'adhesion of {label} is not written; SDF has none')
+    bounce = min(1.0, pair.restitution / other.restitution) if other.restitution > 0 else 0.0
+    slip = max(0.0, pair.surface_viscosity - other.slip)
+    return Surface(pair.friction, bounce, slip), tuple(told)
+
+
+def add_surface(collision: Element, surface: Surface) -> None:
+    """Add a <surface>.
+
+    The threshold is for engines that have one: its default stops all bounces.
+    """
+    element = add_element(collision, 'surface')
+    friction = add_element(add_element(element, 'friction'), 'ode')
+    add_element(friction, 'mu', surface.friction)
+    add_element(friction, 'mu2', surface.friction)
+    add_element(friction, 'slip1', surface.slip)
+    add_element(friction, 'slip2', surface.slip)
+    bounce = add_element(element, 'bounce')
+    add_element(bounce, 'restitution_coefficient', round(surface.restitution, 12))
+    add_element(bounce, 'threshold', 0)
+
+
+# Collisions of a vehicle as SDF.
+
+
+def add_collision(
+    link: Element, name: str, collision: Reader, frame: Pose, meshes: Meshes, surface: Surface
+) -> None:
+    """Add a URDF <collision> to an SDF link.
+
+    Args:
+        link: SDF link to which the element is added.
+        name: name of the collision.
+        collision: element of the URDF collision.
+        frame: frame of its URDF link in the SDF link.
+        meshes: naming of the meshes.
+        surface: surface of its material.
+    """
+    element = add_element(link, 'collision', name=name)
+    add_pose(element, frame.then(read_origin_pose(collision)))
+    add_geometry(element, collision, meshes)
+    add_surface(element, surface)

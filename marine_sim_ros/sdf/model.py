@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Vehicle -> SDF model."""
+"""SDF model of a vehicle, with unique names of links, joints and frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,24 +13,85 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model import xml
-from marine_sim_ros.model.arm.joints import MOVING
-from marine_sim_ros.model.contact.tags import read_contact_tags
+from marine_sim_ros.model.arm_reader import MOVING_JOINT_TYPES
+from marine_sim_ros.model.contact_tags import read_contact_tags
+from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.materials import Materials, shipped_materials
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element, Reader
-from marine_sim_ros.sdf.bodies import Body, bodies, frame_poses
-from marine_sim_ros.sdf.collisions import add_collision
-from marine_sim_ros.sdf.drives import add_drives
-from marine_sim_ros.sdf.elements import add, add_pose, document, to_text
-from marine_sim_ros.sdf.geometry import Meshes
-from marine_sim_ros.sdf.inertial import add_inertial
-from marine_sim_ros.sdf.joints import add_joint, effort_of
-from marine_sim_ros.sdf.names import Names
-from marine_sim_ros.sdf.poses import Pose
-from marine_sim_ros.sdf.surfaces import Surface, surface_of, surface_on
-from marine_sim_ros.sdf.visuals import add_visual, read_colours
+from marine_sim_ros.sdf.elements import add_element, add_pose, new_document, to_text
+from marine_sim_ros.sdf.geometry import (
+    Meshes,
+    Surface,
+    add_collision,
+    add_visual,
+    read_colours,
+    surface_of,
+    surface_on,
+)
+from marine_sim_ros.sdf.links import (
+    LinkGroup,
+    add_drives,
+    add_inertial,
+    add_joint,
+    effort_of,
+    frame_poses,
+    link_groups,
+)
 
-__all__ = ['SdfModel', 'sdf_model']
+__all__ = ['Names', 'SdfModel', 'sdf_model']
+
+
+# Names that SDF takes: each once among links, joints and frames of a model.
+
+
+class Names:
+    """What links and joints of a URDF are called in SDF."""
+
+    def __init__(self, links: Iterable[str], warnings: list[str]) -> None:
+        """Take the names of all links; warnings are added to."""
+        self._warnings = warnings
+        self._taken: set[str] = set()
+        self._links = {name: self._free(name, 'link') for name in links}
+        self._joints: dict[str, str] = {}
+
+    def link(self, name: str) -> str:
+        """Return what a link, or the frame that is left of it, is called."""
+        return self._links[name]
+
+    def joint(self, name: str) -> str:
+        """Return what a joint is called."""
+        if name not in self._joints:
+            self._joints[name] = self._free(name, 'joint')
+        return self._joints[name]
+
+    def model(self, name: str) -> str:
+        """Return what the model is called."""
+        return self._usable(name)
+
+    @staticmethod
+    def _usable(name: str) -> str:
+        """Return a name without what SDF keeps for itself: ::, __name__ and world."""
+        name = name.replace('::', '_') or 'unnamed'
+        if name == 'world' or (name.startswith('__') and name.endswith('__')):
+            return f'urdf_{name.strip("_")}'
+        return name
+
+    def _free(self, name: str, kind: str) -> str:
+        free = self._usable(name)
+        number = 2
+        if free in self._taken:
+            free = f'{self._usable(name)}_{kind}'
+        while free in self._taken:
+            free = f'{self._usable(name)}_{kind}_{number}'
+            number += 1
+        if free != name:
+            self._warnings.append(f'{kind} {name!r} is called {free!r} in SDF')
+        self._taken.add(free)
+        return free
+
+
+# Vehicle -> SDF model.
 
 _COMMENT = (
     'Written by marine_sim export-sdf. Thrust, buoyancy, damping and ventilation are wrenches of '
@@ -80,7 +141,7 @@ def sdf_model(
             takes those of each collision's material alone.
         fixed: let the arm's joints stay at 0.
         drives: commands that the arm's joints take from Gazebo's own systems, of
-            :data:`~marine_sim_ros.sdf.drives.DRIVES`; empty: none, so that they swing freely.
+            :data:`~marine_sim_ros.sdf.links.DRIVES`; empty: none, so that they swing freely.
 
     Raises:
         ModelError: something in a visual or a mesh name that cannot be read.
@@ -95,8 +156,10 @@ def sdf_model(
         )
     writer = _Writer(vehicle, source, Meshes(meshes, base), known, ground)
     writer.fixed, writer.drives = fixed, drives
-    root = document(_COMMENT)
-    writer.write(add(root, 'model', name=writer.names.model(vehicle.name), canonical_link=''))
+    root = new_document(_COMMENT)
+    writer.write(
+        add_element(root, 'model', name=writer.names.model(vehicle.name), canonical_link='')
+    )
     return SdfModel(to_text(root), tuple(dict.fromkeys(writer.warnings)), writer.meshes)
 
 
@@ -111,7 +174,7 @@ class _Writer:
         self.root = Reader(xml.parse(vehicle.urdf, source), source)
         self.warnings: list[str] = []
         self.fixed, self.drives = False, ''
-        self.bodies = bodies(vehicle, self.root)
+        self.bodies = link_groups(vehicle, self.root)
         self.poses = frame_poses(vehicle)
         self.names = Names([m for b in self.bodies for m in b.links], self.warnings)
         self.colours = read_colours(self.root)
@@ -144,7 +207,7 @@ class _Writer:
                 self._joint(model, body)
             self._link(model, body)
             for name in body.links[1:]:
-                frame = add(
+                frame = add_element(
                     model,
                     'frame',
                     name=self.names.link(name),
@@ -161,7 +224,7 @@ class _Writer:
                 'not feel the water'
             )
 
-    def _joint(self, model: Element, body: Body) -> None:
+    def _joint(self, model: Element, body: LinkGroup) -> None:
         joint, arm = body.joint, self.vehicle.manipulator
         assert joint is not None
         assert arm is not None
@@ -178,13 +241,13 @@ class _Writer:
             fixed=self.fixed,
         )
 
-    def _link(self, model: Element, body: Body) -> None:
-        link = add(model, 'link', name=self.names.link(body.name))
+    def _link(self, model: Element, body: LinkGroup) -> None:
+        link = add_element(model, 'link', name=self.names.link(body.name))
         added_mass: np.ndarray | None = self.vehicle.added_mass
         if body.joint is not None:
             arm = self.vehicle.manipulator
             assert arm is not None
-            add(link, 'pose', relative_to=self.names.joint(arm.names[body.joint.number]))
+            add_element(link, 'pose', relative_to=self.names.joint(arm.names[body.joint.number]))
             added_mass = None
         add_inertial(link, body.name, body.inertia, added_mass, self.warnings)
         for tag in ('collision', 'visual'):
@@ -195,7 +258,7 @@ class _Writer:
                 else:
                     add_visual(link, name, element, pose, self.meshes, self.colours, self.warnings)
 
-    def _shapes(self, body: Body, tag: str) -> Iterator[tuple[str, Pose, Reader]]:
+    def _shapes(self, body: LinkGroup, tag: str) -> Iterator[tuple[str, Pose, Reader]]:
         """Yield name, pose of the URDF link in the body, and element of each shape."""
         for name in body.links:
             pose = body.pose.seen(self.poses[name])
@@ -206,7 +269,7 @@ class _Writer:
     def _tell_joints(self) -> None:
         for element in self.root.element.findall('joint'):
             kind = element.get('type')
-            if kind not in (*MOVING, 'fixed'):
+            if kind not in (*MOVING_JOINT_TYPES, 'fixed'):
                 reader = Reader(element, self.root.source)
                 self.warnings.append(
                     reader.warning(f'{kind} joints are fixed here, as in the simulation')

@@ -1,24 +1,234 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Environment -> SDF world: gravity, what is solid, the water's surface, gz-sim's systems."""
+"""SDF world of an environment: gravity, planes, terrain, obstacles, water.
+
+Not as <heightmap>: gz-physics 7 sets DART's samples size/n apart instead of size/(n − 1), so the
+ground that is drawn and the ground that is touched would not be the same.
+
+With a normal at each corner: gz-physics 7 leaves out a mesh that has fewer normals than vertices,
+and DART then ends the server.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.xml import Element
+from marine_sim_ros.scene.drawing import material_colour, plane_lines, plane_outline
+from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.sdf.elements import GZ, add, document, to_text
-from marine_sim_ros.sdf.solids import add_obstacle, add_plane, add_terrain, add_water
-from marine_sim_ros.sdf.surfaces import Surface, surface_of
-from marine_sim_ros.sdf.terrain import terrain_obj
+from marine_sim_ros.scene.terrain import HeightMap
+from marine_sim_ros.sdf.elements import GZ, add_element, add_pose, new_document, to_text
+from marine_sim_ros.sdf.geometry import Surface, add_colour, add_surface, surface_of
 
-__all__ = ['SdfWorld', 'sdf_world']
+__all__ = [
+    'SdfWorld',
+    'add_obstacle',
+    'add_plane',
+    'add_terrain',
+    'add_water',
+    'sdf_world',
+    'terrain_obj',
+]
+
+
+# A terrain as a mesh.
+
+
+def _normals(terrain: HeightMap) -> list[list[float]]:
+    """Return the unit normals of all corners, in the order of the vertices."""
+    slope_y, slope_x = np.gradient(terrain.heights, terrain.spacing)
+    normals = np.stack([-slope_x, -slope_y, np.ones_like(slope_x)], axis=-1).reshape(-1, 3)
+    unit: list[list[float]] = (normals / np.linalg.norm(normals, axis=1, keepdims=True)).tolist()
+    return unit
+
+
+def terrain_obj(terrain: HeightMap) -> str:
+    """Return a terrain as Wavefront OBJ in map, heights to the millimetre.
+
+    Every cell of the grid is one face of four corners, counter-clockwise from above; within it the
+    ground is flat on both sides of a diagonal, where the terrain is bilinear. The normal at a
+    corner, [−∂h/∂x, −∂h/∂y, 1] of unit length, is of central differences. The mesh ends where the
+    grid does.
+    """
+    rows, columns = terrain.heights.shape
+    x, y = (
+        [f'{v:.10g}' for v in terrain.origin[i] + terrain.spacing * np.arange(n)]
+        for i, n in enumerate((columns, rows))
+    )
+    lines = ['o terrain']
+    for j, row in enumerate(np.round(terrain.heights, 3) + 0.0):
+        lines += [f'v {x[i]} {y[j]} {z:.10g}' for i, z in enumerate(row)]
+    lines += [f'vn {nx:.3f} {ny:.3f} {nz:.3f}' for nx, ny, nz in _normals(terrain)]
+    corner = [f'{a}//{a}' for a in range(rows * columns + 1)]
+    for j in range(rows - 1):
+        first = j * columns + 1
+        lines += [
+            f'f {corner[a]} {corner[a + 1]} {corner[a + columns + 1]} {corner[a + columns]}'
+            for a in range(first, first + columns - 1)
+        ]
+    return '\n'.join(lines) + '\n'
+
+
+# Static models of what a scene has: planes, terrain, obstacles, and the water's surface.
+
+_REACH = 32.0
+"""m; planes are drawn so far from the point nearest to the origin, and are solid farther out."""
+_THICK = 0.02
+"""m, of what is drawn of a plane: a slab behind it."""
+_LINE = 0.015
+"""m, width of the lines on a plane."""
+_WATER = (0.10, 0.35, 0.50, 0.25)
+_UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
+
+
+def _add_collision(link: Element, surface: Surface) -> Element:
+    """Add a collision, and return its <geometry>."""
+    collision = add_element(link, 'collision', name='collision')
+    geometry = add_element(collision, 'geometry')
+    add_surface(collision, surface)
+    return geometry
+
+
+def _add_static_model(world: Element, name: str, pose: Pose) -> Element:
+    """Add a model that stays where it is, and return its link."""
+    model = add_element(world, 'model', name=name)
+    add_element(model, 'static', True)
+    add_pose(model, pose)
+    return add_element(model, 'link', name='link')
+
+
+def _add_visual(
+    link: Element,
+    name: str,
+    material: str,
+    *,
+    height: float = 0.0,
+    place: Sequence[float] = (0.0, 0.0),
+    light: float = 1.0,
+    alpha: float = 1.0,
+) -> Element:
+    """Add a visual of a material's colour at a place (x, y) and height, return its <geometry>."""
+    visual = add_element(link, 'visual', name=name)
+    add_pose(visual, Pose(np.array([*place, height]), _UPRIGHT))
+    geometry = add_element(visual, 'geometry')
+    add_colour(visual, np.array([*material_colour(material, light), alpha]))
+    return geometry
+
+
+def _add_box(geometry: Element, size: Sequence[float] | np.ndarray) -> None:
+    add_element(add_element(geometry, 'box'), 'size', size)
+
+
+def _facing_rotation(normal: np.ndarray) -> np.ndarray:
+    """Return the attitude (4,) of least turn whose z axis is a unit vector."""
+    x, y, z = normal
+    if z < -1 + 1e-9:
+        return np.array([1.0, 0.0, 0.0, 0.0])
+    turn = np.array([-y, x, 0.0, 1 + z])
+    return turn / np.linalg.norm(turn)
+
+
+def add_plane(world: Element, scene: Scene, plane: Plane, surface: Surface) -> None:
+    """Add a plane: drawn as far as the others let it go, ground with lines 1 m apart.
+
+    Its frame has its z along the normal, and is in the middle of what is drawn.
+    """
+    corners = plane_outline(scene, plane, _REACH)
+    if len(corners) < 3:
+        return
+    attitude = _facing_rotation(plane.normal)
+    along, across, _ = rotation_matrix(attitude).T
+    ranges = [(float((corners @ a).min()), float((corners @ a).max())) for a in (along, across)]
+    sizes = [high - low for low, high in ranges]
+    middles = [(low + high) / 2 for low, high in ranges]
+    offset = float(plane.normal @ plane.point)
+    middle = middles[0] * along + middles[1] * across + offset * plane.normal
+    link = _add_static_model(world, plane.name, Pose(middle, attitude))
+    face = add_element(_add_collision(link, surface), 'plane')
+    add_element(face, 'normal', [0, 0, 1])
+    add_element(face, 'size', sizes)
+    ground = plane.normal[2] > 0.5
+    alpha = 1.0 if ground else 0.5
+    geometry = _add_visual(link, 'visual', plane.material, height=-_THICK / 2, alpha=alpha)
+    _add_box(geometry, [*sizes, _THICK])
+    if ground:
+        _add_lines(link, plane_lines(scene, plane, _REACH), middle, along, across, plane.material)
+
+
+def _add_lines(
+    link: Element,
+    lines: np.ndarray,
+    middle: np.ndarray,
+    along: np.ndarray,
+    across: np.ndarray,
+    material: str,
+) -> None:
+    for i, (start, end) in enumerate(lines):
+        place = (start + end) / 2 - middle
+        length = float(np.linalg.norm(end - start))
+        lengthwise = abs(float((end - start) @ along)) > length / 2
+        spot = (float(place @ along), float(place @ across))
+        geometry = _add_visual(
+            link, f'line_{i + 1}', material, height=0.002, place=spot, light=0.6
+        )
+        _add_box(
+            geometry, [length if lengthwise else _LINE, _LINE if lengthwise else length, 0.002]
+        )
+
+
+def add_terrain(world: Element, terrain: HeightMap, mesh: str, surface: Surface) -> None:
+    """Add a terrain whose mesh is a file."""
+    link = _add_static_model(world, 'terrain', Pose(np.zeros(3), _UPRIGHT))
+    for geometry in (_add_collision(link, surface), _add_visual(link, 'visual', terrain.material)):
+        add_element(add_element(geometry, 'mesh'), 'uri', mesh)
+
+
+def add_obstacle(world: Element, obstacle: Obstacle, surface: Surface) -> None:
+    """Add an obstacle."""
+    link = _add_static_model(world, obstacle.name, Pose(obstacle.position, obstacle.orientation))
+    for geometry in (
+        _add_collision(link, surface),
+        _add_visual(link, 'visual', obstacle.material),
+    ):
+        if obstacle.kind == 'box':
+            _add_box(geometry, obstacle.size)
+            continue
+        shape = add_element(geometry, obstacle.kind)
+        add_element(shape, 'radius', obstacle.size[0] / 2)
+        if obstacle.kind == 'cylinder':
+            add_element(shape, 'length', obstacle.size[2])
+
+
+def add_water(world: Element, scene: Scene) -> None:
+    """Add the mean surface of the water, to be seen only."""
+    low, high = _water_extent(scene)
+    link = _add_static_model(world, 'water', Pose(np.array([*((low + high) / 2), 0.0]), _UPRIGHT))
+    visual = add_element(link, 'visual', name='visual')
+    _add_box(add_element(visual, 'geometry'), [*(high - low), 0.002])
+    add_element(visual, 'cast_shadows', False)
+    add_colour(visual, np.array(_WATER))
+
+
+def _water_extent(scene: Scene) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and greatest x and y of the water that is drawn."""
+    if scene.terrain is not None:
+        extent = scene.terrain.extent
+        return extent[0], extent[1]
+    floors = [plane_outline(scene, p, _REACH) for p in scene.planes if p.normal[2] > 0.5]
+    corners = np.concatenate(floors)[:, :2] if floors else np.array([[-_REACH] * 2, [_REACH] * 2])
+    return corners.min(axis=0), corners.max(axis=0)
+
+
+# Environment -> SDF world: gravity, what is solid, the water's surface, gz-sim's systems.
 
 STEP = 0.005
 """s; the control period: a wrench acts for one physics step, so both are the same."""
@@ -58,10 +268,10 @@ def sdf_world(
         comment: comment at the top of the file.
         step: physics step, s.
     """
-    root = document(comment)
-    world = add(root, 'world', name=name)
+    root = new_document(comment)
+    world = add_element(root, 'world', name=name)
     _add_physics(world, step)
-    add(world, 'gravity', [0, 0, -environment.gravity])
+    add_element(world, 'gravity', [0, 0, -environment.gravity])
     _add_light(world)
     scene = environment.scene or Scene()
     materials = environment.materials or shipped_materials()
@@ -87,13 +297,13 @@ def _add_physics(world: Element, step: float) -> None:
 
     Serial post-updates are several times faster with few vehicles, with the same result.
     """
-    physics = add(world, 'physics', name='lockstep', type='dart')
-    add(physics, 'max_step_size', step)
-    add(physics, 'real_time_factor', 0)
-    policies = add(world, f'{{{GZ}}}policies')
-    add(policies, 'parallel_postupdates', False)
+    physics = add_element(world, 'physics', name='lockstep', type='dart')
+    add_element(physics, 'max_step_size', step)
+    add_element(physics, 'real_time_factor', 0)
+    policies = add_element(world, f'{{{GZ}}}policies')
+    add_element(policies, 'parallel_postupdates', False)
     for library, system in _SYSTEMS:
-        add(
+        add_element(
             world,
             'plugin',
             filename=f'gz-sim-{library}-system',
@@ -102,12 +312,12 @@ def _add_physics(world: Element, step: float) -> None:
 
 
 def _add_light(world: Element) -> None:
-    scene = add(world, 'scene')
-    add(scene, 'ambient', [0.5, 0.5, 0.5, 1])
-    add(scene, 'background', [*_SKY, 1])
-    add(scene, 'shadows', True)
-    sun = add(world, 'light', name='sun', type='directional')
-    add(sun, 'cast_shadows', True)
-    add(sun, 'diffuse', [0.8, 0.8, 0.8, 1])
-    add(sun, 'specular', [0.2, 0.2, 0.2, 1])
-    add(sun, 'direction', np.array(_SUN) / np.linalg.norm(_SUN))
+    scene = add_element(world, 'scene')
+    add_element(scene, 'ambient', [0.5, 0.5, 0.5, 1])
+    add_element(scene, 'background', [*_SKY, 1])
+    add_element(scene, 'shadows', True)
+    sun = add_element(world, 'light', name='sun', type='directional')
+    add_element(sun, 'cast_shadows', True)
+    add_element(sun, 'diffuse', [0.8, 0.8, 0.8, 1])
+    add_element(sun, 'specular', [0.2, 0.2, 0.2, 1])
+    add_element(sun, 'direction', np.array(_SUN) / np.linalg.norm(_SUN))

@@ -16,21 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.numbers import number
 from marine_sim_ros.core.random import gaussian
+from marine_sim_ros.core.settings import number
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.sensors.acoustics import absorption, beam_hits, echo_strength, two_way
 from marine_sim_ros.sensors.sensor_model import (
-    Comparison,
+    ReadingComparison,
     Readings,
     SensorChart,
     SensorInputs,
     SensorModel,
     SensorTopic,
 )
-from marine_sim_ros.sensors.sonar.acoustics import absorption, beam_hits, echo_strength, two_way
 
 __all__ = ['ALTIMETER', 'Altimeter', 'cone']
 
@@ -130,11 +130,13 @@ def _confidence(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     return {'data': float(readings['confidence'])}
 
 
-def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+def _compare(
+    sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
+) -> ReadingComparison:
     del state
     spec, truth = sensor.spec, ideal['range'][:, None]
     share = math.sqrt(spec.range_noise**2 + spec.resolution**2 / 12)
-    return Comparison(numbers, truth, share * truth)
+    return ReadingComparison(numbers, truth, share * truth)
 
 
 ALTIMETER = SensorModel(

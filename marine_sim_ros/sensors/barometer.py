@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.core.numbers import numbers_of
 from marine_sim_ros.core.random import gaussian
+from marine_sim_ros.core.settings import numbers_of
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
-from marine_sim_ros.faults.barometer import pressure_error
-from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.fault_types import Fault
+from marine_sim_ros.faults.sensors import pressure_error
 from marine_sim_ros.model.sensors import Mounting
 from marine_sim_ros.model.vehicle import Barometer, Sensor
 from marine_sim_ros.model.xml import Reader

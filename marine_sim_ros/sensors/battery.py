@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.numbers import number
 from marine_sim_ros.core.random import gaussian
+from marine_sim_ros.core.settings import number
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.kinds import Fault
-from marine_sim_ros.model.supply import CURVE_VOLTAGE
+from marine_sim_ros.faults.fault_types import Fault
+from marine_sim_ros.model.propellers import CURVE_VOLTAGE
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.noise import limited
+from marine_sim_ros.sensors.noise import quantize
 from marine_sim_ros.sensors.sensor_model import (
-    Comparison,
+    ReadingComparison,
     Readings,
     SensorChart,
     SensorInputs,
@@ -87,7 +87,7 @@ def _disturb(
         if deviation := getattr(spec, f'{name}_noise'):
             noise = gaussian(seed, f'{sensor.name}/{name}', stamps)
             result[name] = result[name] + deviation * noise
-        result[name] = limited(result[name], span, getattr(spec, f'{name}_resolution'))
+        result[name] = quantize(result[name], span, getattr(spec, f'{name}_resolution'))
     return result
 
 
@@ -109,16 +109,18 @@ def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
-def _compared(name: str, sign: float) -> Callable[..., Comparison]:
+def _comparison(name: str, sign: float) -> Callable[..., ReadingComparison]:
     """Return what compares the quantity of a name, with the sign that messages have."""
 
-    def compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+    def compare(
+        sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
+    ) -> ReadingComparison:
         del state
         noise = getattr(sensor.spec, f'{name}_noise')
         step = getattr(sensor.spec, f'{name}_resolution')
         deviation = math.sqrt(noise**2 + step**2 / 12)
         truth = sign * ideal[name][:, None]
-        return Comparison(numbers, truth, np.full_like(truth, deviation))
+        return ReadingComparison(numbers, truth, np.full_like(truth, deviation))
 
     return compare
 
@@ -131,10 +133,10 @@ BATTERY = SensorModel(
     topics=(SensorTopic('state', 'sensor_msgs/msg/BatteryState', _fields),),
     charts=(
         SensorChart(
-            'state', 'voltage', 'V', lambda m: (float(m.voltage),), _compared('voltage', 1.0)
+            'state', 'voltage', 'V', lambda m: (float(m.voltage),), _comparison('voltage', 1.0)
         ),
         SensorChart(
-            'state', 'current', 'A', lambda m: (float(m.current),), _compared('current', -1.0)
+            'state', 'current', 'A', lambda m: (float(m.current),), _comparison('current', -1.0)
         ),
     ),
     needs=('supply',),

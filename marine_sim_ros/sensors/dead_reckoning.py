@@ -20,11 +20,10 @@ from marine_sim_ros.core.spatial import (
     quaternion_product,
     rotation_matrix,
 )
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.sensors.sensor_model import Readings
 
-__all__ = ['DeadReckoning', 'dead_reckoning', 'start_pose', 'true_way']
+__all__ = ['DeadReckoning', 'dead_reckoning', 'start_pose', 'true_path']
 
 
 class DeadReckoning(NamedTuple):
@@ -68,7 +67,7 @@ def start_pose(
     return place, quaternion_from_rpy(0.0, 0.0, heading)
 
 
-def true_way(state: State, position: np.ndarray, turn: np.ndarray) -> np.ndarray:
+def true_path(state: State, position: np.ndarray, turn: np.ndarray) -> np.ndarray:
     """Return where a sensor is (m, 3), in the frame of the dead reckoning from its first state on.
 
     Args:

@@ -18,19 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.numbers import number
 from marine_sim_ros.core.random import gaussian, stamp_words, uniform
+from marine_sim_ros.core.settings import number
 from marine_sim_ros.core.spatial import cross, quaternion_product
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.rays import WATER_SURFACE, hit_materials
-from marine_sim_ros.faults.draws import key_of, share_of
-from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.fault_types import Fault, fault_key, uniform_draws
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.dead_reckoning import DeadReckoning, dead_reckoning, true_way
+from marine_sim_ros.sensors.acoustics import SOUND_SPEED, beam_hits
+from marine_sim_ros.sensors.dead_reckoning import DeadReckoning, dead_reckoning, true_path
 from marine_sim_ros.sensors.sensor_model import (
-    Comparison,
+    ReadingComparison,
     Readings,
     SensorChart,
     SensorInputs,
@@ -41,7 +40,6 @@ from marine_sim_ros.sensors.sensor_model import (
     vector_fields,
     vector_numbers,
 )
-from marine_sim_ros.sensors.sonar.acoustics import SOUND_SPEED, beam_hits
 
 __all__ = ['DVL', 'Dvl', 'beam_directions']
 
@@ -187,16 +185,18 @@ def _disturb(
     cosine = math.cos(math.radians(spec.beam_angle))
     chance = spec.dropout * (ranges * cosine / spec.max_altitude) ** 2
     words = stamp_words(np.asarray(stamps))
-    drawn = [share_of(np, np.array(key_of(seed, f'{name}/loss{i}')), words) for i in range(4)]
+    drawn = [
+        uniform_draws(np, np.array(fault_key(seed, f'{name}/loss{i}')), words) for i in range(4)
+    ]
     ranges = np.where(np.stack(drawn, axis=-1) < chance, np.nan, ranges)
     scale = 1 + 0.01 * spec.scale_error * (2 * float(uniform(seed, f'{name}/scale', 1)[0]) - 1)
     noise = _deviation(spec, ranges) * draws('velocity')
     velocities = np.asarray(readings['beam_velocity']) * scale + noise
     noisy = _solve(spec, ranges * (1 + spec.range_noise * draws('range')), velocities)
-    return {**noisy, 'attitude': _drifted(sensor, readings['attitude'], stamps, seed)}
+    return {**noisy, 'attitude': _add_heading_drift(sensor, readings['attitude'], stamps, seed)}
 
 
-def _drifted(
+def _add_heading_drift(
     sensor: Sensor, attitude: np.ndarray, stamps: int | np.ndarray, seed: int
 ) -> np.ndarray:
     """Return attitudes (..., 4) with the drift of the heading that its own gyroscopes have."""
@@ -300,34 +300,36 @@ def _beams(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 
 def _compare_altitude(
     sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
-) -> Comparison:
+) -> ReadingComparison:
     """Return the altitude: the mean of ranges r with the deviation s r has s √(Σ r²)/n."""
     del state
     spec, ranges = sensor.spec, ideal['range']
     count = np.sum(np.isfinite(ranges), axis=-1)
     length = np.sqrt(np.nansum(ranges * ranges, axis=-1)) / np.maximum(count, 1)
     deviation = spec.range_noise * math.cos(math.radians(spec.beam_angle)) * length
-    return Comparison(numbers, ideal['altitude'][:, None], deviation[:, None])
+    return ReadingComparison(numbers, ideal['altitude'][:, None], deviation[:, None])
 
 
 def _compare_position(
     sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
-) -> Comparison:
+) -> ReadingComparison:
     """Return the dead reckoning beside the way of the sensor from its first message on."""
     del ideal
-    truth = true_way(state, sensor.position, sensor.place.quaternion)
-    return Comparison(numbers[:, :3], truth, np.sqrt(numbers[:, 3:]))
+    truth = true_path(state, sensor.position, sensor.place.quaternion)
+    return ReadingComparison(numbers[:, :3], truth, np.sqrt(numbers[:, 3:]))
 
 
-def _compare_beams(quantity: str) -> Callable[..., Comparison]:
+def _compare_beams(quantity: str) -> Callable[..., ReadingComparison]:
     """Return what compares a quantity of the beams; a lost one has the variance −1."""
 
-    def compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+    def compare(
+        sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
+    ) -> ReadingComparison:
         del sensor, state
         values, variance = np.split(numbers, 2, axis=1)
         known = variance >= 0
         deviation = np.sqrt(np.where(known, variance, np.nan))
-        return Comparison(np.where(known, values, np.nan), ideal[quantity], deviation)
+        return ReadingComparison(np.where(known, values, np.nan), ideal[quantity], deviation)
 
     return compare
 

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.numbers import number
+from marine_sim_ros.core.settings import number
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.origin import Origin, radii
-from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.noise import drift, white
+from marine_sim_ros.sensors.noise import slow_noise, white_noise
 from marine_sim_ros.sensors.sensor_model import (
-    Comparison,
+    ReadingComparison,
     Readings,
     SensorChart,
     SensorInputs,
@@ -101,9 +101,9 @@ def _disturb(
     spec, place = sensor.spec, readings['geodetic']
     noise = np.array([spec.horizontal_noise] * 2 + [spec.vertical_noise])
     wander = np.array([spec.horizontal_wander] * 2 + [spec.vertical_wander])
-    error = white(seed, sensor.name, stamps, noise)
+    error = white_noise(seed, sensor.name, stamps, noise)
     if wander.any():
-        error = error + wander * drift(seed, sensor.name, stamps, instability=1.0)
+        error = error + wander * slow_noise(seed, sensor.name, stamps, instability=1.0)
     return {'geodetic': place + _degrees_per_metre(place) * error}
 
 
@@ -123,14 +123,16 @@ def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
-def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+def _compare(
+    sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
+) -> ReadingComparison:
     """Return metres to the north, to the east and up from the first true fix."""
     del sensor, state
     degrees, truth = numbers[:, :3], ideal['geodetic']
     first = truth[np.argmax(np.isfinite(truth).all(axis=1))]
     metres = 1 / _degrees_per_metre(first)
     deviation = np.sqrt(numbers[:, 3:])
-    return Comparison((degrees - first) * metres, (truth - first) * metres, deviation)
+    return ReadingComparison((degrees - first) * metres, (truth - first) * metres, deviation)
 
 
 def _numbers(message: Any) -> tuple[float, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.core.numbers import number
+from marine_sim_ros.core.settings import number
 from marine_sim_ros.core.spatial import (
     cross,
     quaternion_product,
@@ -21,14 +21,13 @@ from marine_sim_ros.core.spatial import (
     rpy_from_quaternion,
     up_in_body,
 )
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.noise import constant_bias, drift, limited, white
+from marine_sim_ros.sensors.noise import constant_bias, quantize, slow_noise, white_noise
 from marine_sim_ros.sensors.sensor_model import (
-    Comparison,
+    ReadingComparison,
     Readings,
     SensorChart,
     SensorInputs,
@@ -125,10 +124,10 @@ def _noise(sensor: Sensor, part: str, stamps: int | np.ndarray, seed: int) -> np
     def term(what: str) -> float:
         return float(getattr(spec, f'{part}_{what}'))
 
-    slow = drift(
+    slow = slow_noise(
         seed, name, stamps, instability=term('bias_instability'), random_walk=term('random_walk')
     )
-    fast = white(seed, name, stamps, _deviation(sensor, part))
+    fast = white_noise(seed, name, stamps, _deviation(sensor, part))
     return fast + slow + constant_bias(seed, name, term('bias'))
 
 
@@ -148,13 +147,13 @@ def _disturb(
     del faults
     spec, result = sensor.spec, dict(readings)
     for part, quantity in (('gyro', 'angular_velocity'), ('accelerometer', 'linear_acceleration')):
-        result[quantity] = limited(
+        result[quantity] = quantize(
             readings[quantity] + _noise(sensor, part, stamps, seed),
             getattr(spec, f'{part}_range'),
             getattr(spec, f'{part}_resolution'),
         )
     if spec.orientation and spec.orientation_noise:
-        turn = white(seed, f'{sensor.name}/orientation', stamps, spec.orientation_noise)
+        turn = white_noise(seed, f'{sensor.name}/orientation', stamps, spec.orientation_noise)
         result['orientation'] = quaternion_product(
             readings['orientation'], rotation_vector_quaternion(turn)
         )
@@ -190,11 +189,11 @@ def _quaternion_numbers(value: Any) -> tuple[float, ...]:
 
 def _compare_attitude(
     sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
-) -> Comparison:
+) -> ReadingComparison:
     """Return roll, pitch and yaw, whose noise is that of the axes near to level."""
     del sensor, state
     angles = (rpy_from_quaternion(q) for q in (numbers[:, :4], ideal['orientation']))
-    return Comparison(*map(np.degrees, (*angles, np.sqrt(numbers[:, 4:]))))
+    return ReadingComparison(*map(np.degrees, (*angles, np.sqrt(numbers[:, 4:]))))
 
 
 IMU = SensorModel(

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.arrays import matvec
-from marine_sim_ros.core.numbers import number
+from marine_sim_ros.core.settings import number
 from marine_sim_ros.core.spatial import to_body
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.battery import supply_current
-from marine_sim_ros.sensors.noise import limited, white
+from marine_sim_ros.sensors.noise import quantize, white_noise
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorChart,
@@ -82,8 +82,8 @@ def _disturb(
 ) -> Readings:
     del faults
     spec = sensor.spec
-    field = readings['magnetic_field'] + white(seed, sensor.name, stamps, spec.noise)
-    return {'magnetic_field': limited(field, spec.range, spec.resolution)}
+    field = readings['magnetic_field'] + white_noise(seed, sensor.name, stamps, spec.noise)
+    return {'magnetic_field': quantize(field, spec.range, spec.resolution)}
 
 
 def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:

@@ -14,11 +14,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from marine_sim_ros.core.random import in_blocks, key_bits, stamp_words, threefry
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.faults.draws import key_of, share_of
+from marine_sim_ros.core.random import draw_ahead, key_bits, stamp_words, threefry
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.faults.fault_types import fault_key, uniform_draws
 
-__all__ = ['chance', 'constant_bias', 'drift', 'gaussians', 'limited', 'white']
+__all__ = ['constant_bias', 'gaussians', 'quantize', 'random_events', 'slow_noise', 'white_noise']
 
 _STEP = NANOSECONDS // 4
 """ns between the numbers of slow noise."""
@@ -44,7 +44,7 @@ def gaussians(seed: int, name: str, high: np.ndarray | int, low: np.ndarray | in
     return np.asarray(np.sqrt(-2.0 * np.log(u)) * np.cos(2 * np.pi * v))
 
 
-@in_blocks
+@draw_ahead
 def _normal(seed: int, name: str, stamps: int | np.ndarray) -> np.ndarray:
     """Return three independent standard normal numbers (..., 3) for stamps (...), ns."""
     bits = key_bits(seed, name) >> 64
@@ -63,7 +63,7 @@ def _normal(seed: int, name: str, stamps: int | np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt(-2.0 * np.log(u)) * np.cos(2 * np.pi * v))
 
 
-def white(
+def white_noise(
     seed: int, name: str, stamps: int | np.ndarray, deviation: float | np.ndarray
 ) -> np.ndarray:
     """Return white noise (..., 3) of a standard deviation, independent at each stamp and axis."""
@@ -72,7 +72,7 @@ def white(
     return deviation * _normal(seed, name, stamps)
 
 
-def drift(
+def slow_noise(
     seed: int,
     name: str,
     stamps: int | np.ndarray,
@@ -169,13 +169,13 @@ def constant_bias(seed: int, name: str, deviation: float) -> np.ndarray:
     return deviation * gaussians(seed, f'{name}/bias', np.arange(3), 0)
 
 
-def chance(seed: int, name: str, stamps: int | np.ndarray, share: float) -> np.ndarray:
+def random_events(seed: int, name: str, stamps: int | np.ndarray, share: float) -> np.ndarray:
     """Return whether something of a probability is so at stamps (...), ns."""
-    drawn = share_of(np, np.array(key_of(seed, name)), stamp_words(np.asarray(stamps)))
+    drawn = uniform_draws(np, np.array(fault_key(seed, name)), stamp_words(np.asarray(stamps)))
     return np.asarray(drawn < share)
 
 
-def limited(values: np.ndarray, span: float, resolution: float) -> np.ndarray:
+def quantize(values: np.ndarray, span: float, resolution: float) -> np.ndarray:
     """Return values as a converter gives them: in whole steps, up to the ends of its range.
 
     Args:

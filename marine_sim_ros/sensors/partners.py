@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.numbers import text
 from marine_sim_ros.core.registry import SENSORS
+from marine_sim_ros.core.settings import text
 from marine_sim_ros.core.spatial import in_map, quaternion_product, rotation_matrix
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_of

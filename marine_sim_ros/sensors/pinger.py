@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.numbers import number
+from marine_sim_ros.core.settings import number
 from marine_sim_ros.core.spatial import in_map, to_body
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.noise import white
+from marine_sim_ros.sensors.noise import white_noise
 from marine_sim_ros.sensors.partners import FarEnd, carried_pose
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
@@ -94,7 +94,7 @@ def _disturb(
     del faults
     spec = sensor.spec
     noise = np.array([spec.range_noise, spec.bearing_noise, spec.bearing_noise])
-    return {'polar': readings['polar'] + white(seed, sensor.name, stamps, noise)}
+    return {'polar': readings['polar'] + white_noise(seed, sensor.name, stamps, noise)}
 
 
 def _polar(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:

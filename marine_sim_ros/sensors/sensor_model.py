@@ -14,11 +14,11 @@ import numpy as np
 
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 
 __all__ = [
-    'Comparison',
+    'ReadingComparison',
     'Readings',
     'SensorChart',
     'SensorInputs',
@@ -143,7 +143,7 @@ class SensorTopic:
         return named or prefix + (f'{sensor.name}_odom' if self.odometry else sensor.frame)
 
 
-class Comparison(NamedTuple):
+class ReadingComparison(NamedTuple):
     """Charted values (m, k) of m messages.
 
     Attributes:
@@ -157,7 +157,7 @@ class Comparison(NamedTuple):
     deviation: np.ndarray
 
 
-Compare = Callable[[Sensor, np.ndarray, Readings, State], Comparison]
+Compare = Callable[[Sensor, np.ndarray, Readings, State], ReadingComparison]
 
 
 def against_ideal(quantity: str, scale: float = 1.0) -> Compare:
@@ -169,12 +169,14 @@ def against_ideal(quantity: str, scale: float = 1.0) -> Compare:
         scale: factor from the unit of the readings to that of the chart.
     """
 
-    def compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+    def compare(
+        sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
+    ) -> ReadingComparison:
         del sensor, state
         truth = ideal[quantity].reshape(len(numbers), -1)
         reading, variance = np.split(numbers, [truth.shape[1]], axis=1)
         deviation = np.sqrt(variance) if variance.size else np.full_like(truth, np.nan)
-        return Comparison(scale * reading, scale * truth, scale * deviation)
+        return ReadingComparison(scale * reading, scale * truth, scale * deviation)
 
     return compare
 
@@ -220,7 +222,7 @@ class SensorModel:
             seed and the faults of the run; faults of any sensor are added to them.
         follow: adds what depends on earlier readings that were sent, of a sensor, what this
             function returned of the last one (None: there is none), a stamp in ns and one reading.
-        spec: dataclass of its parameters, fields of :func:`~marine_sim_ros.core.numbers.number`:
+        spec: dataclass of its parameters, fields of :func:`~marine_sim_ros.core.settings.number`:
             elements below <sensor>, and keys of presets.
         read: makes ``sensor.spec`` in place of that, of the element's
             :class:`~marine_sim_ros.model.xml.Reader` and a

@@ -18,36 +18,34 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.registry import SENSORS
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.kinds import Fault
-from marine_sim_ros.faults.sensors import added_latency, dropped, frozen, with_errors
+from marine_sim_ros.faults.fault_types import Fault
+from marine_sim_ros.faults.sensors import add_errors, added_latency, dropout_mask, freeze_mask
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
-from marine_sim_ros.sensors.camera.own_looks import OwnLooks
-from marine_sim_ros.sensors.neighbours import beside, body_of
 from marine_sim_ros.sensors.partners import sees_others
+from marine_sim_ros.sensors.seen_bodies import OwnParts, body_of, inputs_with_others
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel
 
 __all__ = [
-    'Moment',
     'SensorReader',
     'SensorRecord',
+    'SensorSample',
     'SensorSeries',
     'SeriesMemory',
-    'disturbed',
-    'due',
-    'given',
+    'disturb_readings',
+    'has_reading',
     'ideal_readings',
+    'is_due',
 ]
 
 
-def due(period: int, stamp: int, before: int) -> bool:
+def is_due(period: int, stamp: int, before: int) -> bool:
     """Return whether a sensor reads at a stamp, given that of the tick before (-1: none), ns."""
     return period == 0 or stamp // period != before // period
 
 
-def given(readings: Readings) -> bool:
+def has_reading(readings: Readings) -> bool:
     """Return whether there is a reading: its first quantity is not NaN throughout."""
     return not bool(np.isnan(next(iter(readings.values()))).all())
 
@@ -60,12 +58,12 @@ def _latency(sensor: Sensor, readings: Readings) -> Any:
     return sensor.latency + np.round(delay).astype(np.int64)
 
 
-def disturbed(
+def disturb_readings(
     sensor: Sensor, ideal: Readings, stamps: int | np.ndarray, seed: int, faults: Sequence[Fault]
 ) -> Readings:
     """Return readings with noise and with the errors that need no memory."""
     readings = SENSORS[sensor.kind].disturb(sensor, ideal, stamps, seed, faults)
-    return with_errors(faults, sensor.name, readings, stamps, seed) if faults else readings
+    return add_errors(faults, sensor.name, readings, stamps, seed) if faults else readings
 
 
 def ideal_readings(
@@ -106,7 +104,7 @@ def ideal_readings(
     return {name: np.stack([r[name] for r in readings]) for name in readings[0]}
 
 
-Moment = Callable[[], tuple[State, Environment, SensorInputs]]
+SensorSample = Callable[[], tuple[State, Environment, SensorInputs]]
 """Returns what a sensor reads at a stamp."""
 
 
@@ -124,9 +122,9 @@ class SensorReader:
         self.first = self._before = -1
         self._last: Readings | None = None
         self._memory: Any = None
-        self._unread: tuple[int, Moment, Sequence[Fault]] | None = None
+        self._unread: tuple[int, SensorSample, Sequence[Fault]] | None = None
 
-    def skip(self, stamp: int, moment: Moment, faults: Sequence[Fault]) -> bool:
+    def skip(self, stamp: int, moment: SensorSample, faults: Sequence[Fault]) -> bool:
         """Pass over a stamp (ns) whose reading nobody wants, and return whether that can be done.
 
         It cannot where later readings need to know of each one that was sent. Elsewhere a reading
@@ -140,8 +138,8 @@ class SensorReader:
         if self.model.follow is not None or stamp < self._before:
             return False
         before, self._before = self._before, stamp
-        if due(self.sensor.period, stamp, before) and not (
-            faults and frozen(faults, self.sensor.name, stamp)
+        if is_due(self.sensor.period, stamp, before) and not (
+            faults and freeze_mask(faults, self.sensor.name, stamp)
         ):
             self._unread = stamp, moment, faults
         return True
@@ -152,7 +150,7 @@ class SensorReader:
             return
         (stamp, moment, faults), self._unread = self._unread, None
         ideal = self.model.measure(self.sensor, *moment())
-        self._last = disturbed(self.sensor, ideal, stamp, self._seed, faults)
+        self._last = disturb_readings(self.sensor, ideal, stamp, self._seed, faults)
 
     def read(
         self,
@@ -168,21 +166,21 @@ class SensorReader:
             before, self.first, self._last, self._memory = -1, -1, None, None
             self._unread = None
         sensor = self.sensor
-        if not due(sensor.period, stamp, before):
+        if not is_due(sensor.period, stamp, before):
             return None
         if not faults:
             self._unread = None
             ideal = self.model.measure(sensor, state, environment, inputs)
             readings = self.model.disturb(sensor, ideal, stamp, self._seed, ())
             self._last = readings
-            if not given(readings):
+            if not has_reading(readings):
                 return None
             return self._sent(stamp, stamp + _latency(sensor, readings), readings)
         self._catch_up()
-        if self._last is None or not frozen(faults, sensor.name, stamp):
+        if self._last is None or not freeze_mask(faults, sensor.name, stamp):
             ideal = self.model.measure(sensor, state, environment, inputs)
-            self._last = disturbed(sensor, ideal, stamp, self._seed, faults)
-        if dropped(faults, sensor.name, stamp, self._seed) or not given(self._last):
+            self._last = disturb_readings(sensor, ideal, stamp, self._seed, faults)
+        if dropout_mask(faults, sensor.name, stamp, self._seed) or not has_reading(self._last):
             return None
         late = int(added_latency(faults, sensor.name, stamp))
         return self._sent(stamp, stamp + _latency(sensor, self._last) + late, self._last)
@@ -224,7 +222,7 @@ class SensorSeries(Mapping[str, np.ndarray]):
     def at(self, i: int) -> Readings | None:
         """Return the i-th reading, or None where it was not sent."""
         readings = {name: value[i] for name, value in self._readings.items()}
-        return readings if given(readings) else None
+        return readings if has_reading(readings) else None
 
 
 class SeriesMemory(NamedTuple):
@@ -280,7 +278,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
         """
         self._vehicle = vehicle
         self._sensors = {sensor.name: sensor for sensor in vehicle.sensors}
-        self._environment = replace(environment, looks=OwnLooks(vehicle))
+        self._environment = replace(environment, looks=OwnParts(vehicle))
         self._stamps = stamps
         self._states, self.inputs = states, inputs
         self._seed, self._faults = seed, tuple(faults)
@@ -322,7 +320,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
         found: list[Environment] = []
         payloads: list[np.ndarray] = []
         for i, row in enumerate(rows.tolist()):
-            around, own = beside(
+            around, own = inputs_with_others(
                 self._environment.at(self._stamps[row] / NANOSECONDS),
                 inputs.at(i),
                 bodies,
@@ -356,35 +354,41 @@ class SensorRecord(Mapping[str, SensorSeries]):
         ideal = ideal_readings(
             sensor, self._environment, stamps, states, inputs, at_once=self._at_once, around=around
         )
-        readings = disturbed(sensor, ideal, stamps, self._seed, faults)
+        readings = disturb_readings(sensor, ideal, stamps, self._seed, faults)
         if faults:
-            readings = _held(readings, frozen(faults, sensor.name, stamps), memory.readings)
+            readings = _hold_readings(
+                readings, freeze_mask(faults, sensor.name, stamps), memory.readings
+            )
         last = {name: value[-1].copy() for name, value in readings.items()}
         arrival = stamps + _latency(sensor, readings)
         if faults:
-            lost = dropped(faults, sensor.name, stamps, self._seed)
-            readings = {name: _without(value, lost) for name, value in readings.items()}
+            lost = dropout_mask(faults, sensor.name, stamps, self._seed)
+            readings = {name: _drop_lost(value, lost) for name, value in readings.items()}
             arrival = arrival + added_latency(faults, sensor.name, stamps)
         arrival = np.maximum(np.maximum.accumulate(arrival), memory.arrival)
         series, followed = SensorSeries(readings, stamps, arrival), memory.follow
         if SENSORS[sensor.kind].follow:
-            series, followed = _followed(sensor, series, followed)
+            series, followed = _follow_readings(sensor, series, followed)
         self._before[sensor.name] = SeriesMemory(end, last, int(arrival[-1]), followed)
         return series
 
 
-def _held(readings: Readings, held: np.ndarray, before: Readings | None) -> Readings:
+def _hold_readings(readings: Readings, held: np.ndarray, before: Readings | None) -> Readings:
     """Return readings (m, ...) of which some (m,) are the one before, and of the first that."""
     if before is not None and held[0]:
         readings = {n: np.concatenate([before[n][None], x]) for n, x in readings.items()}
-        return {n: x[1:] for n, x in _held(readings, np.insert(held, 0, False), None).items()}
+        return {
+            n: x[1:] for n, x in _hold_readings(readings, np.insert(held, 0, False), None).items()
+        }
     held = held.copy()
     held[0] = False  # the first reading is one, whatever is wrong
     last = np.maximum.accumulate(np.where(held, 0, np.arange(len(held))))
     return {name: value[last] for name, value in readings.items()}
 
 
-def _followed(sensor: Sensor, series: SensorSeries, memory: Any) -> tuple[SensorSeries, Any]:
+def _follow_readings(
+    sensor: Sensor, series: SensorSeries, memory: Any
+) -> tuple[SensorSeries, Any]:
     """Return readings with what follows from them and the ones before, and its memory."""
     follow = SENSORS[sensor.kind].follow
     rows: list[Readings | None] = []
@@ -401,7 +405,7 @@ def _followed(sensor: Sensor, series: SensorSeries, memory: Any) -> tuple[Sensor
     return SensorSeries({**series, **more}, series.stamp, series.arrival), memory
 
 
-def _without(values: np.ndarray, lost: np.ndarray) -> np.ndarray:
+def _drop_lost(values: np.ndarray, lost: np.ndarray) -> np.ndarray:
     if not lost.any():
         return values
     return np.where(lost.reshape(-1, *(1,) * (values.ndim - 1)), np.nan, values)

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.numbers import number
 from marine_sim_ros.core.random import gaussian
+from marine_sim_ros.core.settings import number
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.barometer import water_temperature
-from marine_sim_ros.sensors.noise import limited
+from marine_sim_ros.sensors.noise import quantize
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorChart,
@@ -58,7 +58,7 @@ def _disturb(
 ) -> Readings:
     del faults
     noise = sensor.spec.noise * gaussian(seed, sensor.name, stamps)
-    return {'temperature': limited(readings['temperature'] + noise, 0.0, sensor.spec.resolution)}
+    return {'temperature': quantize(readings['temperature'] + noise, 0.0, sensor.spec.resolution)}
 
 
 def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.numbers import number
+from marine_sim_ros.core.settings import number
 from marine_sim_ros.core.spatial import in_map, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.noise import chance, white
+from marine_sim_ros.sensors.noise import random_events, white_noise
 from marine_sim_ros.sensors.partners import FarEnd, carried_pose
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
@@ -131,11 +131,11 @@ def _disturb(
     del faults
     spec, name = sensor.spec, sensor.name
     noise = np.array([spec.range_noise, spec.bearing_noise, spec.bearing_noise])
-    polar = readings['polar'] + white(seed, name, stamps, noise)
+    polar = readings['polar'] + white_noise(seed, name, stamps, noise)
     position = _position_of(spec, {**readings, 'polar': polar})
     if spec.outlier_share:
-        wrong = chance(seed, f'{name}/outlier', stamps, spec.outlier_share)[..., None]
-        error = white(seed, f'{name}/outlier', stamps, spec.outlier_size)
+        wrong = random_events(seed, f'{name}/outlier', stamps, spec.outlier_share)[..., None]
+        error = white_noise(seed, f'{name}/outlier', stamps, spec.outlier_size)
         position = position + np.where(wrong, error, 0.0)
     return {**readings, 'polar': polar, 'position': position}
 

@@ -14,10 +14,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.progress import Progress, no_progress
-from marine_sim_ros.core.yaml_file import YamlReader
+from marine_sim_ros.core.progress import ReportProgress, no_progress
+from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.sensors.camera.video_address import next_address
 from marine_sim_ros.sim.graph import NodeSpec, describe, namespace_of
 from marine_sim_ros.sim.options import RunOptions
@@ -27,16 +26,16 @@ __all__ = [
     'FLEETS',
     'Fleet',
     'FleetVehicle',
-    'chosen_runs',
+    'select_fleet_runs',
     'describe_fleet',
-    'elsewhere',
+    'remote_namespaces',
     'fleet_runs',
-    'in_parts',
+    'split_runs',
 ]
 
-MOST = 100
+MAX_VEHICLES = 100
 SHAPES = ('line', 'grid')
-_OF_ONE = (
+_SINGLE_VEHICLE_OPTIONS = (
     'vehicle_arguments',
     'namespace',
     'frame_prefix',
@@ -86,23 +85,23 @@ class Fleet:
     description: str = ''
 
 
-def _three(reader: YamlReader, limit: float) -> Vector | None:
+def _read_triple(reader: YamlReader, limit: float) -> Vector | None:
     if reader.value is None:
         return None
     x, y, z = reader.vector(-limit, limit).tolist()
     return x, y, z
 
 
-def _angles(reader: YamlReader) -> Vector | None:
+def _read_angles(reader: YamlReader) -> Vector | None:
     return None if reader.value is None else reader.angles()
 
 
-def _pose(reader: YamlReader) -> tuple[Vector | None, Vector | None]:
+def _read_pose(reader: YamlReader) -> tuple[Vector | None, Vector | None]:
     """Return position and roll, pitch and yaw, None where they are not given."""
-    return _three(reader.child('position'), 1e6), _angles(reader.child('rpy'))
+    return _read_triple(reader.child('position'), 1e6), _read_angles(reader.child('rpy'))
 
 
-def _places(reader: YamlReader, count: int) -> list[tuple[Vector | None, Vector | None]]:
+def _pattern_poses(reader: YamlReader, count: int) -> list[tuple[Vector | None, Vector | None]]:
     """Return the start poses of a pattern: x_i = x_0 − row s, y_i = y_0 + column s, z_i = z_0."""
     if reader.value is None:
         return [(None, None)] * count
@@ -110,19 +109,19 @@ def _places(reader: YamlReader, count: int) -> list[tuple[Vector | None, Vector 
     shape = reader.child('shape').choice(SHAPES)
     spacing = reader.child('spacing').number(1e-3, 1e5)
     square = math.isqrt(max(count - 1, 0)) + 1
-    columns = reader.child('columns', square).whole(1, MOST)
+    columns = reader.child('columns', square).whole(1, MAX_VEHICLES)
     if shape == 'line':
         if 'columns' in reader.value:
             raise reader.error(": a line has no 'columns'; expected shape: grid")
-        columns = MOST
-    position, rpy = _pose(reader)
+        columns = MAX_VEHICLES
+    position, rpy = _read_pose(reader)
     x, y, z = position or (0.0, 0.0, -0.5)
     return [
         ((x - i // columns * spacing, y + i % columns * spacing, z), rpy) for i in range(count)
     ]
 
 
-def _arguments(reader: YamlReader) -> tuple[str, ...]:
+def _read_arguments(reader: YamlReader) -> tuple[str, ...]:
     if not isinstance(reader.value, dict):
         raise reader.error(f' is {reader.value!r}; expected a mapping of xacro arguments')
     texts = {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in reader.value.items()}
@@ -132,13 +131,13 @@ def _arguments(reader: YamlReader) -> tuple[str, ...]:
 _KEYS = {'name', 'vehicle', 'count', 'arguments', 'scenario', 'controller', 'seed', 'initial'}
 
 
-def _vehicles(reader: YamlReader) -> list[FleetVehicle]:
+def _read_vehicles(reader: YamlReader) -> list[FleetVehicle]:
     """Return the vehicles of one entry of the list; ``name`` is empty where it is not given."""
     reader.mapping(_KEYS, {'vehicle'})
-    count = reader.child('count', 1).whole(1, MOST)
+    count = reader.child('count', 1).whole(1, MAX_VEHICLES)
     initial = reader.child('initial', {})
     initial.mapping({'position', 'rpy'})
-    position, rpy = _pose(initial)
+    position, rpy = _read_pose(initial)
     if count > 1 and position is not None:
         raise initial.error(f': {count} vehicles cannot start at one position; expected a pattern')
     seed = reader.child('seed')
@@ -146,7 +145,7 @@ def _vehicles(reader: YamlReader) -> list[FleetVehicle]:
     one = FleetVehicle(
         name,
         reader.child('vehicle').text(),
-        arguments=_arguments(reader.child('arguments', {})),
+        arguments=_read_arguments(reader.child('arguments', {})),
         scenario=reader.child('scenario', '').text(),
         controller=reader.child('controller', '').text(),
         seed=None if seed.value is None else seed.whole(0, 2**53),
@@ -158,7 +157,7 @@ def _vehicles(reader: YamlReader) -> list[FleetVehicle]:
     return [replace(one, name=name and f'{name}_{i + 1}') for i in range(count)]
 
 
-def _named(vehicles: list[FleetVehicle], root: YamlReader) -> list[FleetVehicle]:
+def _name_vehicles(vehicles: list[FleetVehicle], root: YamlReader) -> list[FleetVehicle]:
     """Return the vehicles with names: the vehicle's, with a number where several have it."""
     bases = [Path(v.vehicle).name.split('.')[0] for v in vehicles]
     several = Counter(base for v, base in zip(vehicles, bases, strict=True) if not v.name)
@@ -174,22 +173,22 @@ def _named(vehicles: list[FleetVehicle], root: YamlReader) -> list[FleetVehicle]
     return result
 
 
-def _fleet(root: YamlReader) -> Fleet:
+def _read_fleet(root: YamlReader) -> Fleet:
     root.mapping({'description', 'pattern', 'vehicles'}, {'vehicles'})
     listed = root.child('vehicles')
-    vehicles = [vehicle for entry in listed.items() for vehicle in _vehicles(entry)]
-    if not 1 <= len(vehicles) <= MOST:
-        raise listed.error(f' has {len(vehicles)} vehicles; expected 1 to {MOST}')
-    vehicles = _named(vehicles, root)
+    vehicles = [vehicle for entry in listed.items() for vehicle in _read_vehicles(entry)]
+    if not 1 <= len(vehicles) <= MAX_VEHICLES:
+        raise listed.error(f' has {len(vehicles)} vehicles; expected 1 to {MAX_VEHICLES}')
+    vehicles = _name_vehicles(vehicles, root)
     free = [v.name for v in vehicles if v.position is None]
-    places = dict(zip(free, _places(root.child('pattern'), len(free)), strict=True))
+    places = dict(zip(free, _pattern_poses(root.child('pattern'), len(free)), strict=True))
     for i, vehicle in enumerate(vehicles):
         position, rpy = places.get(vehicle.name, (vehicle.position, None))
         vehicles[i] = replace(vehicle, position=position, rpy=vehicle.rpy or rpy)
     return Fleet(tuple(vehicles), root.child('description', '').text())
 
 
-FLEETS = ConfigFiles('fleets', _fleet)
+FLEETS = ConfigFiles('fleets', _read_fleet)
 """The fleets that are shipped, and the user's own."""
 
 
@@ -217,14 +216,14 @@ def fleet_runs(
                 f'only is {name!r}; expected vehicles of the fleet: {", ".join(names)}'
             )
     plain = RunOptions()
-    for name in _OF_ONE:
+    for name in _SINGLE_VEHICLE_OPTIONS:
         if getattr(common, name) != getattr(plain, name):
             raise ParameterError(
                 f'{name} belongs to one vehicle; expected it in the file of the fleet'
             )
     if common.recorder == 'ros2_bag' and common.record:
         raise ParameterError('recorder is ros2_bag; a fleet is recorded by: suite')
-    runs = [_run(i, vehicle, common) for i, vehicle in enumerate(fleet.vehicles)]
+    runs = [_vehicle_run(i, vehicle, common) for i, vehicle in enumerate(fleet.vehicles)]
     duration = common.duration or max(
         (load_scenario(run.scenario).duration for run in runs if run.scenario), default=0.0
     )
@@ -246,7 +245,7 @@ def fleet_runs(
     )
 
 
-def chosen_runs(
+def select_fleet_runs(
     options: RunOptions, fleet: str = '', only: Sequence[str] = ()
 ) -> tuple[RunOptions, ...]:
     """Return the options of the run of each vehicle: of a fleet, or of the one that they name.
@@ -266,7 +265,7 @@ def chosen_runs(
     return (options,)
 
 
-def in_parts(runs: Sequence[RunOptions], count: int) -> list[tuple[RunOptions, ...]]:
+def split_runs(runs: Sequence[RunOptions], count: int) -> list[tuple[RunOptions, ...]]:
     """Return the runs of a fleet in so many parts of equal size, in their order.
 
     Each of several parts records into a folder of its own, ``record``/1 and so on.
@@ -287,13 +286,13 @@ def in_parts(runs: Sequence[RunOptions], count: int) -> list[tuple[RunOptions, .
     ]
 
 
-def elsewhere(runs: Sequence[RunOptions]) -> tuple[str, ...]:
+def remote_namespaces(runs: Sequence[RunOptions]) -> tuple[str, ...]:
     """Return the namespaces of those vehicles of a fleet that run in other processes."""
     here = {'/' + run.namespace.strip('/') for run in runs}
     return tuple(sorted({name for run in runs for name in run.neighbours} - here))
 
 
-def _run(place: int, vehicle: FleetVehicle, common: RunOptions) -> RunOptions:
+def _vehicle_run(place: int, vehicle: FleetVehicle, common: RunOptions) -> RunOptions:
     own: dict[str, Any] = {}
     if vehicle.scenario or vehicle.controller:
         own = {'scenario': vehicle.scenario, 'controller': vehicle.controller}
@@ -317,7 +316,7 @@ def _run(place: int, vehicle: FleetVehicle, common: RunOptions) -> RunOptions:
 
 def describe_fleet(
     runs: Sequence[RunOptions],
-    progress: Progress = no_progress,
+    progress: ReportProgress = no_progress,
     warn: Callable[[Iterable[str]], object] = tuple,
 ) -> list[NodeSpec]:
     """Return the nodes of all vehicles, those of the first one first.

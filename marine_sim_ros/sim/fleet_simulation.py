@@ -16,18 +16,16 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import vehicle_of
-from marine_sim_ros.model.tether.tether import Tether
-from marine_sim_ros.physics.tether.tether import check_reach
-from marine_sim_ros.physics.tether.towing import towed, towing_wrench
+from marine_sim_ros.model.tether import Tether
+from marine_sim_ros.physics.tether import check_tether_reach
+from marine_sim_ros.physics.towing import towing_wrench, with_tow_tethers
 from marine_sim_ros.sensors.partners import check_partners
-from marine_sim_ros.sim.anchors import check_anchor, towed_by
-from marine_sim_ros.sim.graph import namespace_of, seen_parts
+from marine_sim_ros.sim.graph import camera_parts, check_anchor, namespace_of, towing_namespaces
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import load_scenario
-from marine_sim_ros.sim.simulation import Simulation, collected, scripted_ticks
-from marine_sim_ros.sim.step import StepOutput
-from marine_sim_ros.sim.tick_record import TickRecord
+from marine_sim_ros.sim.simulation import Simulation, collect_trajectory, scripted_ticks
+from marine_sim_ros.sim.step import StepOutput, TickRecord
 from marine_sim_ros.sim.trajectory import Trajectory
 
 __all__ = ['simulate_fleet']
@@ -46,31 +44,31 @@ class _Member:
         check_anchor(vehicle, self.name, run.neighbours)
         check_partners(vehicle.sensors, self.name, run.neighbours)
         self.tether: Tether | None = vehicle.extensions.get('tether')
-        self.by = towed_by(self.name, run.neighbours)
+        self.by = towing_namespaces(self.name, run.neighbours)
         scenario = load_scenario(run.scenario)
         place = run.initial_position or scenario.position
         self.scenario = replace(scenario, position=place, rpy=run.initial_rpy or scenario.rpy)
         self.pilot = ScriptedPilot(self.scenario, vehicle, None)
         self.simulation = Simulation(
-            towed(vehicle, self.by),
+            with_tow_tethers(vehicle, self.by),
             environment=environment,
             initial=self.scenario.initial_state(),
             dt=run.dt,
             integrator=run.integrator,
             faults=scenario.faults,
             seed=run.seed,
-            shown=seen_parts(run, vehicle),
+            shown=camera_parts(run, vehicle),
         )
         self.ticks = TickRecord()
 
     def trajectory(self) -> Trajectory:
         """Return all ticks so far."""
-        return collected(
+        return collect_trajectory(
             self.simulation, self.pilot, self.scenario, self.ticks.columns(), self.seed
         )
 
 
-def _in_order(members: Mapping[str, _Member]) -> list[_Member]:
+def _towing_order(members: Mapping[str, _Member]) -> list[_Member]:
     """Return those that tow after those whose tethers end at them.
 
     Raises:
@@ -89,7 +87,7 @@ def _in_order(members: Mapping[str, _Member]) -> list[_Member]:
     return list(done.values())
 
 
-def _seeing(found: Mapping[str, Trajectory]) -> dict[str, Trajectory]:
+def _with_partners(found: Mapping[str, Trajectory]) -> dict[str, Trajectory]:
     """Return trajectories in which the sensors of each vehicle see the others."""
     records = {name: trajectory.sensors for name, trajectory in found.items()}
     result = {}
@@ -134,9 +132,11 @@ def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
         return total
 
     going: list[tuple[_Member, Iterator[StepOutput]]] = []
-    for member in _in_order(members):
+    for member in _towing_order(members):
         state = states[member.name]
-        check_reach(member.simulation.vehicle, state, environment.at(0.0), other(member, 0.0))
+        check_tether_reach(
+            member.simulation.vehicle, state, environment.at(0.0), other(member, 0.0)
+        )
         ticks = scripted_ticks(
             member.simulation,
             member.pilot,
@@ -152,5 +152,5 @@ def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
             for member, ticks in going:
                 done = next(ticks, None)
                 if done is None:
-                    return _seeing({name: m.trajectory() for name, m in members.items()})
+                    return _with_partners({name: m.trajectory() for name, m in members.items()})
                 member.ticks.add(done)

@@ -1,41 +1,115 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node graph of a run, described once: launch files and ``marine_sim run`` both read it."""
+"""Node graph of a run: its nodes, their parameters, and the vehicles that tethers join."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import yaml
 
 from marine_sim_ros.autopilot.mavlink.link import read_key
 from marine_sim_ros.autopilot.mavlink.mission_files import read_mission
-from marine_sim_ros.control.controller_model import ControllerModel
-from marine_sim_ros.control.settings import autopilot, load_controller
-from marine_sim_ros.core.choices import expected_one_of
-from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.progress import Progress, no_progress
+from marine_sim_ros.control.controller_model import (
+    ControllerModel,
+    find_autopilot,
+    load_controller,
+)
+from marine_sim_ros.core.errors import ParameterError, expected_one_of
+from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.registry import CONTROLLERS, SENSORS
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.reading import fault_text
-from marine_sim_ros.model.library import vehicle_of
+from marine_sim_ros.model import xml
+from marine_sim_ros.model.library import parse_xacro_arguments, vehicle_of, vehicle_path
+from marine_sim_ros.model.tether import Tether
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.arm.gripping import Gripping
-from marine_sim_ros.physics.tether.towing import towed
+from marine_sim_ros.physics.towing import with_tow_tethers
 from marine_sim_ros.sensors import moving_parts, sensor_nodes
 from marine_sim_ros.sensors.camera.video_address import next_address
 from marine_sim_ros.sensors.partners import check_partners
-from marine_sim_ros.sim.anchors import check_anchor, towed_by
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
-__all__ = ['NodeSpec', 'describe', 'has_own_process', 'namespace_of', 'seen_parts']
+__all__ = [
+    'NodeSpec',
+    'camera_parts',
+    'check_anchor',
+    'describe',
+    'has_own_process',
+    'namespace_of',
+    'towing_namespaces',
+]
+
+
+# Which vehicles of a fleet tethers join: at whom one ends, and whose end at a vehicle.
+
+
+def check_anchor(vehicle: Vehicle, namespace: str, others: Mapping[str, Any]) -> None:
+    """Check that a tether that ends at a vehicle ends at another one of the run.
+
+    Args:
+        vehicle: the vehicle with the tether, if it has one.
+        namespace: its namespace, such as ``/scout_1``.
+        others: the other vehicles of the run by their namespaces.
+
+    Raises:
+        ParameterError: it ends at itself, or at none of the run.
+    """
+    tether: Tether | None = vehicle.extensions.get('tether')
+    if tether is None or not tether.vehicle:
+        return
+    names = ', '.join(other.strip('/') for other in others) or '(a fleet with it, --fleet)'
+    if tether.vehicle == namespace.strip('/'):
+        raise ParameterError(
+            f'tether of {tether.vehicle}: its anchor is the vehicle itself; expected one of: '
+            f'{names}'
+        )
+    if '/' + tether.vehicle not in others:
+        raise ParameterError(
+            f'tether of {namespace.strip("/")}: its anchor is vehicle {tether.vehicle!r}, which '
+            f'is not in this run; expected one of: {names}'
+        )
+
+
+def towing_namespaces(namespace: str, others: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the namespaces of the vehicles whose tethers end at one, sorted.
+
+    Args:
+        namespace: its namespace, such as ``/scout_1``.
+        others: ``vehicle`` and ``vehicle_arguments`` of the others by their namespaces.
+
+    Raises:
+        MarineSimError: a description that cannot be read.
+    """
+    wanted = namespace.strip('/')
+    ends = {
+        name: _tether_end(str(told['vehicle']), tuple(told['vehicle_arguments']))
+        for name, told in others.items()
+    }
+    return tuple(sorted(name for name, end in ends.items() if end == wanted))
+
+
+@lru_cache(maxsize=128)
+def _tether_end(vehicle: str, arguments: tuple[str, ...]) -> str:
+    """Return the vehicle at which the tether of one ends, or nothing: without loading it."""
+    from marine_sim_ros.model.xacro_expansion import expand_description
+
+    given = {k: str(v) for k, v in parse_xacro_arguments(arguments).items()}
+    description = expand_description(vehicle_path(vehicle), given)
+    element = xml.parse(description.text, description.source).find('tether')
+    return '' if element is None else element.get('vehicle', '').strip('/')
+
+
+# The node graph of a run, described once: launch files and ``marine_sim run`` both read it.
 
 MAVLINK = 'mavlink'
 """The autopilot that is our own controller, with a node that speaks for it."""
@@ -87,7 +161,7 @@ def namespace_of(options: RunOptions, vehicle_name: str = '') -> str:
     return '/' + name
 
 
-def _dynamics(
+def _dynamics_node(
     options: RunOptions, scenario: Scenario | None, sources: list[str]
 ) -> dict[str, Any]:
     parameters: dict[str, Any] = {
@@ -116,7 +190,7 @@ def _dynamics(
     return parameters
 
 
-def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Scenario | None:
+def _check_run(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Scenario | None:
     """Return the scenario; raise for anything a node would refuse later."""
     if not options.lockstep and 'contact' in sources:
         raise ParameterError(
@@ -125,7 +199,7 @@ def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Sce
         )
     if options.engine == 'jax':
         _check_compiled(options, vehicle)
-    if options.controller and autopilot(options.controller) is None:
+    if options.controller and find_autopilot(options.controller) is None:
         load_controller(options.controller)
     if options.autopilot not in ('', MAVLINK) and options.controller:
         raise ParameterError(
@@ -163,19 +237,19 @@ def _check_compiled(options: RunOptions, vehicle: Vehicle) -> None:
             raise ParameterError(f'engine jax: expected {expected}, or engine numpy')
 
 
-def _autopilot(options: RunOptions) -> ControllerModel | None:
+def _find_autopilot(options: RunOptions) -> ControllerModel | None:
     """Return the program that sends the pulse widths, where it is no controller of ours."""
     if options.autopilot == MAVLINK:
         return None
-    program = autopilot(options.autopilot or options.controller)
+    program = find_autopilot(options.autopilot or options.controller)
     if options.autopilot and program is None:
-        known = [*(n for n in CONTROLLERS if autopilot(n) is not None), MAVLINK]
+        known = [*(n for n in CONTROLLERS if find_autopilot(n) is not None), MAVLINK]
         expected = expected_one_of(options.autopilot, known)
         raise ParameterError(f'autopilot is {options.autopilot!r}; {expected}')
     return program
 
 
-def _common(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
+def _common_parameters(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
     """Return the parameters of every node."""
     common: dict[str, Any] = {
         **options.named_vehicle(),
@@ -191,7 +265,7 @@ def _common(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
     return common
 
 
-def seen_parts(options: RunOptions, vehicle: Vehicle) -> set[str]:
+def camera_parts(options: RunOptions, vehicle: Vehicle) -> set[str]:
     """Return what cameras of other vehicles of a fleet see of one besides what it always tells.
 
     ``payloads`` that its gripper moves, and its ``tether``.
@@ -210,7 +284,7 @@ def seen_parts(options: RunOptions, vehicle: Vehicle) -> set[str]:
 
 def describe(
     options: RunOptions,
-    progress: Progress = no_progress,
+    progress: ReportProgress = no_progress,
     warn: Callable[[Iterable[str]], object] = tuple,
 ) -> list[NodeSpec]:
     """Return the nodes of a run.
@@ -228,21 +302,21 @@ def describe(
     namespace = namespace_of(options, vehicle.name)
     check_anchor(vehicle, namespace, options.neighbours)
     check_partners(vehicle.sensors, namespace, options.neighbours)
-    pullers = towed_by(namespace, options.neighbours)
-    vehicle = towed(vehicle, pullers)
+    pullers = towing_namespaces(namespace, options.neighbours)
+    vehicle = with_tow_tethers(vehicle, pullers)
     environment = run_environment(options.environment, current=options.current)
     forces = acting_forces(vehicle, environment)
     if options.gazebo:
         forces = tuple(force for force in forces if force.in_gazebo)
     sources = [force.name for force in forces]
-    scenario = _check(options, vehicle, sources)
+    scenario = _check_run(options, vehicle, sources)
     if options.engine == 'jax' and Gripping(vehicle, environment).there:
         raise ParameterError(
             f'engine jax: it has no gripper, and environment {environment.name} has payloads for '
             f"{vehicle.name}'s; expected engine numpy"
         )
     script = {'scenario': options.scenario} if options.scenario else {}
-    program = _autopilot(options)
+    program = _find_autopilot(options)
     closed = bool(options.controller or options.autopilot) or (
         scenario is not None and scenario.closed_loop
     )
@@ -254,9 +328,9 @@ def describe(
     seen = {'neighbours': json.dumps(options.neighbours)} if options.neighbours else {}
     for node, kind in sensor_nodes(vehicle).items():
         own[node] = dict(seen) if kind in ('sensor', 'sensors') else {}
-    for node, address in _videos(options, vehicle).items():
+    for node, address in _video_addresses(options, vehicle).items():
         own[node]['video'] = address
-    shown = {'seen': bool(seen_parts(options, vehicle))}
+    shown = {'seen': bool(camera_parts(options, vehicle))}
     special: dict[str, dict[str, Any]] = {
         'thrusters': {**pwm, **(servos if vehicle.thrusters.azimuths is not None else {})},
         'drag': {'publish_components': True} if options.publish_components else {},
@@ -271,12 +345,12 @@ def describe(
         'towing': {'towed_by': list(pullers)},
     }
     own |= {name: parameters for name, parameters in special.items() if name in own}
-    own |= _controllers(options, program, script, closed=closed)
+    own |= _controller_nodes(options, program, script, closed=closed)
     if scenario is not None:
         own['scenario'] = {**script, 'duration': float(options.duration)}
     if options.markers:
         own['markers'] = {'wrench_sources': sources}
-    common = _common(options, scenario)
+    common = _common_parameters(options, scenario)
     recorder = {
         'manifest': json.dumps({**asdict(options), 'namespace': namespace}),
         'publish_components': options.publish_components,
@@ -297,11 +371,11 @@ def describe(
     if options.record:
         own['recorder'] = {'directory': options.record, 'recorder': options.recorder, **recorder}
     owner = 'gazebo_bridge' if options.gazebo else 'dynamics'
-    own[owner] = {**_dynamics(options, scenario, sources), **options.gazebo}
+    own[owner] = {**_dynamics_node(options, scenario, sources), **options.gazebo}
     programs = {force.name: force.executable for force in forces}
     programs |= sensor_nodes(vehicle)
     return [
-        _node(programs.get(name, name), name, namespace, {**common, **extra})
+        _make_node(programs.get(name, name), name, namespace, {**common, **extra})
         for name, extra in own.items()
     ]
 
@@ -315,7 +389,7 @@ def has_own_process(spec: NodeSpec, options: RunOptions) -> bool:
     return spec.executable == 'console' or (spec.executable == 'sensor' and not waits)
 
 
-def _videos(options: RunOptions, vehicle: Vehicle) -> dict[str, str]:
+def _video_addresses(options: RunOptions, vehicle: Vehicle) -> dict[str, str]:
     """Return where the nodes of cameras send video to, by node."""
     if not options.video:
         return {}
@@ -327,7 +401,7 @@ def _videos(options: RunOptions, vehicle: Vehicle) -> dict[str, str]:
     return {name: next_address(options.video, i) for i, name in enumerate(cameras)}
 
 
-def _controllers(
+def _controller_nodes(
     options: RunOptions, program: ControllerModel | None, script: dict[str, Any], *, closed: bool
 ) -> dict[str, dict[str, Any]]:
     """Return the nodes that close the loop, and their parameters, where there are some."""
@@ -352,6 +426,6 @@ def _controllers(
     return nodes
 
 
-def _node(executable: str, name: str, namespace: str, parameters: dict[str, Any]) -> NodeSpec:
+def _make_node(executable: str, name: str, namespace: str, parameters: dict[str, Any]) -> NodeSpec:
     arguments = () if executable == name else (name,)
     return NodeSpec(executable, namespace, parameters, arguments)

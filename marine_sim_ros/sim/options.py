@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar, get_type_hints
 
-from marine_sim_ros.control.pilot import OUTPUTS
+from marine_sim_ros.control.pilot import OUTPUT_MODES
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.setting import Setting
-from marine_sim_ros.model.hull.hull import FORCE_TERMS
-from marine_sim_ros.physics.rigid_body import AUTO, CHOICES
-from marine_sim_ros.sim.scenario import FARTHEST, LARGEST_ANGLE, load_scenario
+from marine_sim_ros.core.settings import Setting
+from marine_sim_ros.model.hull import FORCE_TERMS
+from marine_sim_ros.physics.rigid_body import AUTO_INTEGRATOR, INTEGRATOR_CHOICES
+from marine_sim_ros.sim.scenario import MAX_ANGLE, MAX_DISTANCE, load_scenario
 
 __all__ = ['OPTIONS', 'Option', 'RunOptions', 'StartOptions']
 
@@ -220,8 +220,8 @@ class RunOptions:
         choices=('numpy', 'jax', 'compiled'), group=TIME,
     )  # fmt: skip
     integrator: str = option(
-        AUTO, 'time integration of the rigid body; auto: conserving for hulls with '
-        'panels and without an arm, else semi_implicit', choices=CHOICES, group=TIME,
+        AUTO_INTEGRATOR, 'time integration of the rigid body; auto: conserving for hulls with '
+        'panels and without an arm, else semi_implicit', choices=INTEGRATOR_CHOICES, group=TIME,
     )  # fmt: skip
     environment: str = option(
         '', 'water, waves, current and seabed: shipped name or YAML file', empty='still water',
@@ -274,12 +274,12 @@ class RunOptions:
     )  # fmt: skip
     initial_position: tuple[float, float, float] | None = option(
         None, 'initial position in map (east, north, up)', unit='m',
-        empty="the scenario's, or 0 0 -0.5", low=-FARTHEST, high=FARTHEST, graph=True,
+        empty="the scenario's, or 0 0 -0.5", low=-MAX_DISTANCE, high=MAX_DISTANCE, graph=True,
         group=VEHICLE,
     )  # fmt: skip
     initial_rpy: tuple[float, float, float] | None = option(
         None, 'initial roll, pitch and yaw', unit='rad', empty="the scenario's, or 0 0 0",
-        low=-LARGEST_ANGLE, high=LARGEST_ANGLE, graph=True, group=VEHICLE,
+        low=-MAX_ANGLE, high=MAX_ANGLE, graph=True, group=VEHICLE,
     )  # fmt: skip
     gazebo: dict[str, Any] = field(default_factory=dict)
     neighbours: dict[str, Any] = field(default_factory=dict)
@@ -385,11 +385,11 @@ class StartOptions:
         'xbox', 'layout of the gamepad (joy true): shipped name or YAML file', command_line=False
     )
     output: str = option(
-        'pwm', 'output of the gamepad (joy true)', choices=OUTPUTS, command_line=False
+        'pwm', 'output of the gamepad (joy true)', choices=OUTPUT_MODES, command_line=False
     )
 
 
-def _of(cls: type) -> dict[str, Option]:
+def _collect_options(cls: type) -> dict[str, Option]:
     found = {}
     hints = get_type_hints(cls)
     for f in fields(cls):
@@ -404,5 +404,5 @@ def _of(cls: type) -> dict[str, Option]:
     return found
 
 
-OPTIONS: Mapping[str, Option] = _of(RunOptions) | _of(StartOptions)
+OPTIONS: Mapping[str, Option] = _collect_options(RunOptions) | _collect_options(StartOptions)
 """Every option by its name; those of :class:`RunOptions` first."""

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import PilotMixer
 from marine_sim_ros.control.closed_loop import ClosedLoop
-from marine_sim_ros.control.setpoints import all_free
-from marine_sim_ros.control.settings import ControllerSettings, load_controller
+from marine_sim_ros.control.controllability import PilotMixer
+from marine_sim_ros.control.controller_model import ControllerSettings, load_controller
+from marine_sim_ros.control.setpoints import free_setpoints
 from marine_sim_ros.core.state import State
-from marine_sim_ros.faults.kinds import Dead, Fault
-from marine_sim_ros.model.tether.tether import reel_of
+from marine_sim_ros.faults.fault_types import Dead, Fault
+from marine_sim_ros.model.tether import reel_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.scenario import Scenario, Segment
 
@@ -55,7 +55,9 @@ def joint_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarr
     """Return the joint positions (n,) that are wanted at a time (s); None without an arm."""
     if vehicle.manipulator is None:
         return None
-    return _targets(vehicle.manipulator.names, scenario, time, lambda segment: segment.joints)
+    return _latest_targets(
+        vehicle.manipulator.names, scenario, time, lambda segment: segment.joints
+    )
 
 
 def joint_efforts(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
@@ -70,14 +72,14 @@ def joint_efforts(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarr
     def told(segment: Segment) -> Mapping[str, float]:
         return dict.fromkeys(segment.joints, np.nan) | dict(segment.joint_efforts)
 
-    return _targets(arm.names, scenario, time, told, np.nan)
+    return _latest_targets(arm.names, scenario, time, told, np.nan)
 
 
 def fin_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
     """Return the deflections (m,) of the fins that are wanted at a time (s); None without fins."""
     if vehicle.fins is None:
         return None
-    return _targets(vehicle.fins.names, scenario, time, lambda segment: segment.fins)
+    return _latest_targets(vehicle.fins.names, scenario, time, lambda segment: segment.fins)
 
 
 def azimuth_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
@@ -85,7 +87,7 @@ def azimuth_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.nda
     azimuths = vehicle.thrusters.azimuths
     if azimuths is None:
         return None
-    return _targets(azimuths.names, scenario, time, lambda segment: segment.azimuths)
+    return _latest_targets(azimuths.names, scenario, time, lambda segment: segment.azimuths)
 
 
 def reel_rate(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
@@ -93,7 +95,7 @@ def reel_rate(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray |
     reel = reel_of(vehicle)
     if reel is None:
         return None
-    return _targets(reel.names, scenario, time, lambda segment: segment.reel)
+    return _latest_targets(reel.names, scenario, time, lambda segment: segment.reel)
 
 
 def gripper_closed(scenario: Scenario, time: float) -> bool:
@@ -102,7 +104,7 @@ def gripper_closed(scenario: Scenario, time: float) -> bool:
     return bool(said) and said[-1] == 'close'
 
 
-def _targets(
+def _latest_targets(
     names: Sequence[str],
     scenario: Scenario,
     time: float,
@@ -157,7 +159,7 @@ class ScriptedPilot:
     def setpoints(self, time: float) -> np.ndarray:
         """Return the set-points (12,) of a time (s), NaN where free."""
         wanted = self._scenario.segment_at(time).control
-        return all_free() if wanted is None else wanted
+        return free_setpoints() if wanted is None else wanted
 
     def command(self, time: float, state: State) -> np.ndarray:
         """Return the pulse widths (n,) in µs for a time (s) and a state.

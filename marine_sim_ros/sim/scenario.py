@@ -12,24 +12,21 @@ from functools import cached_property
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import AXES, PilotMixer
-from marine_sim_ros.control.depth import depth_effort
-from marine_sim_ros.control.setpoints import ATTITUDE, QUANTITIES, setpoints
-from marine_sim_ros.core.config_files import ConfigFiles
+from marine_sim_ros.control.controllability import BODY_AXES, PilotMixer
+from marine_sim_ros.control.setpoints import ATTITUDE, QUANTITIES, depth_effort, make_setpoints
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
-from marine_sim_ros.core.yaml_file import YamlReader
-from marine_sim_ros.faults.fitting import unfit
-from marine_sim_ros.faults.kinds import Fault
-from marine_sim_ros.faults.reading import read_fault
-from marine_sim_ros.model.tether.tether import REEL, reel_of
+from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
+from marine_sim_ros.faults.fault_types import Fault
+from marine_sim_ros.faults.reading import read_fault, unsuited_fault
+from marine_sim_ros.model.tether import REEL, reel_of
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['FARTHEST', 'LARGEST_ANGLE', 'Expectation', 'Scenario', 'Segment', 'load_scenario']
+__all__ = ['MAX_DISTANCE', 'MAX_ANGLE', 'Expectation', 'Scenario', 'Segment', 'load_scenario']
 
 
-FARTHEST, LARGEST_ANGLE = 1e6, float(np.round(2 * np.pi, 6))
+MAX_DISTANCE, MAX_ANGLE = 1e6, float(np.round(2 * np.pi, 6))
 """Bounds of an initial position, m, and of its roll, pitch and yaw, rad."""
 
 
@@ -160,7 +157,7 @@ class Scenario:
             )
         self._check_names(vehicle)
         self._check_equipment(vehicle)
-        if reason := unfit(self.faults, vehicle):
+        if reason := unsuited_fault(self.faults, vehicle):
             raise ScenarioError(f'scenario {self.name}: {reason}')
 
     def _check_names(self, vehicle: Vehicle) -> None:
@@ -239,7 +236,7 @@ class Scenario:
         return result
 
 
-def _segment(item: YamlReader) -> Segment:
+def _read_segment(item: YamlReader) -> Segment:
     known = {
         'at',
         'axes',
@@ -255,7 +252,7 @@ def _segment(item: YamlReader) -> Segment:
     }
     item.mapping(known, {'at'})
     axes = item.child('axes', {})
-    axes.mapping(set(AXES))
+    axes.mapping(set(BODY_AXES))
     if 'pwm' in item.value and ('axes' in item.value or 'depth' in item.value):
         raise item.error(': has pwm and axes or depth; expected one kind of command')
     if 'depth' in item.value and 'heave' in axes.value:
@@ -269,20 +266,20 @@ def _segment(item: YamlReader) -> Segment:
     pwm = item.child('pwm')
     return Segment(
         start=item.child('at').number(0.0),
-        efforts=tuple(axes.child(a, 0.0).number(-1.0, 1.0) for a in AXES),
+        efforts=tuple(axes.child(a, 0.0).number(-1.0, 1.0) for a in BODY_AXES),
         depth=item.child('depth').number() if 'depth' in item.value else None,
         pwm=None if pwm.value is None else tuple(p.number(1100, 1900) for p in pwm.items()),
-        control=_control(item.child('control')) if 'control' in item.value else None,
-        joints=_positions(item, 'joints', 1e3),
-        joint_efforts=_positions(item, 'joint_efforts', 1e6),
-        fins=_positions(item, 'fins', np.pi),
-        azimuths=_positions(item, 'azimuths', np.pi),
+        control=_read_control(item.child('control')) if 'control' in item.value else None,
+        joints=_read_positions(item, 'joints', 1e3),
+        joint_efforts=_read_positions(item, 'joint_efforts', 1e6),
+        fins=_read_positions(item, 'fins', np.pi),
+        azimuths=_read_positions(item, 'azimuths', np.pi),
         gripper=item.child('gripper').choice(('close', 'open')) if 'gripper' in item.value else '',
-        reel=_reel(item.child('tether')) if 'tether' in item.value else {},
+        reel=_read_reel(item.child('tether')) if 'tether' in item.value else {},
     )
 
 
-def _positions(item: YamlReader, kind: str, most: float) -> dict[str, float]:
+def _read_positions(item: YamlReader, kind: str, most: float) -> dict[str, float]:
     """Return where joints, fins or azimuths go, or what efforts joints give, by name."""
     found = item.child(kind, {})
     if not isinstance(found.value, dict):
@@ -290,14 +287,14 @@ def _positions(item: YamlReader, kind: str, most: float) -> dict[str, float]:
     return {str(name): found.child(name).number(-most, most) for name in found.value}
 
 
-def _reel(item: YamlReader) -> dict[str, float]:
+def _read_reel(item: YamlReader) -> dict[str, float]:
     item.mapping({'rate'}, {'rate'})
     return {REEL: item.child('rate').number(-100.0, 100.0)}
 
 
-def _control(item: YamlReader) -> np.ndarray:
+def _read_control(item: YamlReader) -> np.ndarray:
     item.mapping(set(QUANTITIES))
-    return setpoints(
+    return make_setpoints(
         {
             name: item.child(name).angle()
             if name in QUANTITIES[ATTITUDE]
@@ -307,7 +304,7 @@ def _control(item: YamlReader) -> np.ndarray:
     )
 
 
-def _expectation(item: YamlReader) -> Expectation:
+def _read_expectation(item: YamlReader) -> Expectation:
     item.mapping({'from', 'to', 'depth'}, {'from', 'to', 'depth'})
     band = item.child('depth')
     if not isinstance(band.value, list) or len(band.value) != 2:
@@ -316,18 +313,18 @@ def _expectation(item: YamlReader) -> Expectation:
     return Expectation(item.child('from').number(), item.child('to').number(), low, high)
 
 
-def _triple(reader: YamlReader, most: float) -> tuple[float, float, float]:
+def _read_triple(reader: YamlReader, most: float) -> tuple[float, float, float]:
     x, y, z = map(float, reader.vector(-most, most))
     return x, y, z
 
 
-def _scenario(root: YamlReader) -> Scenario:
+def _read_scenario(root: YamlReader) -> Scenario:
     known = {'description', 'duration', 'initial', 'segments', 'expect', 'faults', 'controller'}
     known |= {'voltage'}
     root.mapping(known, {'duration', 'segments'})
     initial = root.child('initial', {})
     initial.mapping({'position', 'rpy'})
-    segments = tuple(_segment(s) for s in root.child('segments').items())
+    segments = tuple(_read_segment(s) for s in root.child('segments').items())
     if not segments:
         raise root.error(': segments is empty; expected at least one')
     if [s.start for s in segments] != sorted(s.start for s in segments):
@@ -336,15 +333,15 @@ def _scenario(root: YamlReader) -> Scenario:
         name=root.stem,
         description=str(root.value.get('description', '')),
         duration=root.child('duration').number(1e-3),
-        position=_triple(initial.child('position', [0, 0, 0]), FARTHEST),
+        position=_read_triple(initial.child('position', [0, 0, 0]), MAX_DISTANCE),
         rpy=initial.child('rpy', [0, 0, 0]).angles(),
         segments=segments,
-        expectations=tuple(_expectation(e) for e in root.child('expect', []).items()),
+        expectations=tuple(_read_expectation(e) for e in root.child('expect', []).items()),
         faults=tuple(read_fault(f) for f in root.child('faults', []).items()),
         controller=str(root.value.get('controller', 'modern')),
         voltage=root.child('voltage').number(1.0, 1e3) if 'voltage' in root.value else None,
     )
 
 
-SCENARIOS = ConfigFiles('scenarios', _scenario, ScenarioError)
+SCENARIOS = ConfigFiles('scenarios', _read_scenario, ScenarioError)
 load_scenario, parse_scenario = SCENARIOS.load, SCENARIOS.parse

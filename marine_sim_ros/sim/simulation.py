@@ -20,23 +20,29 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.control.controller_model import ControllerSettings
 from marine_sim_ros.control.setpoints import QUANTITIES
-from marine_sim_ros.control.settings import ControllerSettings
-from marine_sim_ros.core.choices import expected_one_of
-from marine_sim_ros.core.errors import ParameterError, RunError
-from marine_sim_ros.core.progress import Progress, no_progress
+from marine_sim_ros.core.errors import ParameterError, RunError, expected_one_of
+from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.random import stamp_words
 from marine_sim_ros.core.registry import FORCES
-from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds, ticks_of
-from marine_sim_ros.core.state import LIMITS, State, is_physical, rest
+from marine_sim_ros.core.state import (
+    LIMITS,
+    NANOSECONDS,
+    State,
+    is_physical,
+    rest,
+    step_nanoseconds,
+    ticks_of,
+)
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.kinds import Fault
-from marine_sim_ros.faults.tables import tables_of
-from marine_sim_ros.faults.water import with_gusts
+from marine_sim_ros.faults.fault_types import Fault
+from marine_sim_ros.faults.reading import with_gusts
+from marine_sim_ros.faults.tables import fault_tables
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.arm.gripping import Gripping
-from marine_sim_ros.physics.rigid_body import CHOICES
-from marine_sim_ros.physics.tether.cable_state import CableState
+from marine_sim_ros.physics.reel import CableState
+from marine_sim_ros.physics.rigid_body import INTEGRATOR_CHOICES
 from marine_sim_ros.sensors import SensorInputs, needs_of
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.series import SensorRecord, SeriesMemory
@@ -48,21 +54,30 @@ from marine_sim_ros.sim.player import (
     reel_rate,
 )
 from marine_sim_ros.sim.scenario import Scenario
-from marine_sim_ros.sim.step import Commands, StepOutput, Stepping, advance, begin
-from marine_sim_ros.sim.tick_record import TickRecord, sources_of, state_blocks, tick_blocks
+from marine_sim_ros.sim.step import (
+    StepCommands,
+    StepOutput,
+    Stepping,
+    TickRecord,
+    advance,
+    begin,
+    state_blocks,
+    tick_blocks,
+    wrenches_by_source,
+)
 from marine_sim_ros.sim.trajectory import Outcome, Trajectory, TrajectoryHash
 
 __all__ = [
     'DEFAULT_STEP',
-    'Command',
+    'CommandFunction',
     'Simulation',
-    'collected',
-    'diverged',
+    'collect_trajectory',
+    'divergence_error',
     'scenario_ticks',
     'scripted_ticks',
     'simulate',
-    'simulated_blocks',
-    'simulated_outcome',
+    'simulate_blocks',
+    'simulate_outcome',
 ]
 
 _LOG = logging.getLogger(__name__)
@@ -71,14 +86,14 @@ PROGRESS_INTERVAL = 200
 DEFAULT_STEP = 0.005
 """s; stable for every shipped vehicle at top speed, spinning, and afloat."""
 
-Command = Callable[[float, State], np.ndarray]
+CommandFunction = Callable[[float, State], np.ndarray]
 """Pulse widths (n,) in µs for a time (s) and a state."""
 
 Schedule = Callable[[float], Any]
 """What is so at a time (s)."""
 
 
-def diverged(vehicle: Vehicle, time: float) -> RunError:
+def divergence_error(vehicle: Vehicle, time: float) -> RunError:
     """Return the error of a state that is no longer physical after a time (s)."""
     return RunError(
         f'{vehicle.name}: the state is not physical after {time:g} s: expected {LIMITS}; '
@@ -119,13 +134,13 @@ class Simulation:
         Raises:
             ParameterError: a step or an integrator that does not exist.
         """
-        if integrator not in CHOICES:
+        if integrator not in INTEGRATOR_CHOICES:
             raise ParameterError(
-                f'integrator is {integrator!r}; {expected_one_of(integrator, CHOICES)}'
+                f'integrator is {integrator!r}; {expected_one_of(integrator, INTEGRATOR_CHOICES)}'
             )
         self.vehicle = vehicle
         self.environment = with_gusts(environment or Environment(), faults)
-        self._faults = tables_of(faults, vehicle.thrusters.names, seed)
+        self._faults = fault_tables(faults, vehicle.thrusters.names, seed)
         self.stamp = 0
         self._step = step_nanoseconds(dt)
         self._memory = begin(vehicle, self.environment, initial or rest())
@@ -181,7 +196,7 @@ class Simulation:
             self.vehicle,
             environment,
             self._memory,
-            Commands(
+            StepCommands(
                 pwm,
                 joints,
                 faults,
@@ -219,7 +234,7 @@ class Simulation:
 
     def ticks(
         self,
-        command: Command,
+        command: CommandFunction,
         duration: float,
         *,
         joints: Schedule | None = None,
@@ -263,7 +278,7 @@ class Simulation:
                 towing=None if towing is None else towing(time),
             )
             if not is_physical(self.state.position, self.state.velocity):
-                raise diverged(self.vehicle, time)
+                raise divergence_error(self.vehicle, time)
 
 
 def scripted_ticks(
@@ -295,7 +310,7 @@ def scripted_ticks(
     )
 
 
-def collected(
+def collect_trajectory(
     simulation: Simulation,
     pilot: ScriptedPilot,
     scenario: Scenario,
@@ -340,7 +355,7 @@ def collected(
         thrust=columns['thrust'],
         power=columns['power'],
         wrench=columns['total'],
-        sources=sources_of(columns),
+        sources=wrenches_by_source(columns),
         joints=columns.get('joints', none),
         fins=columns.get('fins', none),
         azimuths=columns.get('azimuths', none),
@@ -372,7 +387,7 @@ def scenario_ticks(
     seed: int = 0,
     duration: float | None = None,
     controller: ControllerSettings | None = None,
-    progress: Progress = no_progress,
+    progress: ReportProgress = no_progress,
 ) -> tuple[Simulation, ScriptedPilot, Iterator[StepOutput]]:
     """Return a vehicle, what plays its scenario, and all ticks; see :func:`simulate`.
 
@@ -402,7 +417,7 @@ def scenario_ticks(
 
 
 def _with_progress(
-    ticks: Iterable[StepOutput], count: int, progress: Progress
+    ticks: Iterable[StepOutput], count: int, progress: ReportProgress
 ) -> Iterator[StepOutput]:
     """Yield ticks, and report the fraction of ``count`` that is done."""
     for i, tick in enumerate(ticks):
@@ -411,7 +426,7 @@ def _with_progress(
         yield tick
 
 
-def simulated_outcome(vehicle: Vehicle, scenario: Scenario, **settings: Any) -> Outcome:
+def simulate_outcome(vehicle: Vehicle, scenario: Scenario, **settings: Any) -> Outcome:
     """Run a scenario as :func:`simulate`, and keep only its outcome.
 
     Raises:
@@ -420,12 +435,12 @@ def simulated_outcome(vehicle: Vehicle, scenario: Scenario, **settings: Any) -> 
     """
     outcome = Outcome(scenario)
     _, _, ticks = scenario_ticks(vehicle, scenario, **settings)
-    for stamps, states in state_blocks(_quietly(ticks)):
+    for stamps, states in state_blocks(_suppress_warnings(ticks)):
         outcome.add(stamps, states)
     return outcome
 
 
-def simulated_blocks(
+def simulate_blocks(
     vehicle: Vehicle, scenario: Scenario, *, seed: int = 0, **settings: Any
 ) -> Iterator[Trajectory]:
     """Run a scenario as :func:`simulate`, and yield its trajectory in parts, one after the other.
@@ -441,8 +456,10 @@ def simulated_blocks(
     duration = settings.get('duration')
     steered = _has_setpoints(scenario, scenario.duration if duration is None else duration)
     digest, before = TrajectoryHash(), dict[str, SeriesMemory]()
-    for columns in tick_blocks(_quietly(ticks)):
-        part = collected(simulation, pilot, scenario, columns, seed, digest=digest, before=before)
+    for columns in tick_blocks(_suppress_warnings(ticks)):
+        part = collect_trajectory(
+            simulation, pilot, scenario, columns, seed, digest=digest, before=before
+        )
         yield part if steered else replace(part, targets=None)
 
 
@@ -452,7 +469,7 @@ def _has_setpoints(scenario: Scenario, duration: float) -> bool:
     return any(s.control is not None and not np.isnan(s.control).all() for s in begun)
 
 
-def _quietly(ticks: Iterable[StepOutput]) -> Iterator[StepOutput]:
+def _suppress_warnings(ticks: Iterable[StepOutput]) -> Iterator[StepOutput]:
     """Yield ticks without warnings of NumPy about states that are no longer finite."""
     each = iter(ticks)
     while True:
@@ -507,9 +524,9 @@ def simulate(
     )
     record = TickRecord()
     try:
-        for tick in _quietly(ticks):
+        for tick in _suppress_warnings(ticks):
             record.add(tick)
     except RunError:
         if not partly:
             raise
-    return collected(simulation, pilot, scenario, record.columns(), seed)
+    return collect_trajectory(simulation, pilot, scenario, record.columns(), seed)

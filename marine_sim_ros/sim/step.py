@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One tick of a vehicle in water as a pure function: memory and commands in, memory out.
+"""One tick of a vehicle as a pure function, and ticks recorded as columns.
 
 Every engine runs this function: the nodes' twin :mod:`marine_sim_ros.sim.simulation` with NumPy,
 the compiled engine with JAX.
@@ -10,15 +10,17 @@ the compiled engine with JAX.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.tables import ActiveFaults
-from marine_sim_ros.faults.thrust import (
+from marine_sim_ros.faults.thrusters import (
     COMMAND_TIMEOUT,
     Propulsion,
     faulty_thrusters,
@@ -26,20 +28,36 @@ from marine_sim_ros.faults.thrust import (
 )
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
+from marine_sim_ros.physics.arm.links import Load
 from marine_sim_ros.physics.arm.manipulator import (
     ArmMemory,
     JointMotion,
     arm_step,
-    inner_of,
+    internal_wrench,
     joints_at_rest,
 )
-from marine_sim_ros.physics.arm.payload import Load
 from marine_sim_ros.physics.force import ForceInputs
-from marine_sim_ros.physics.rigid_body import step, weight
-from marine_sim_ros.physics.tether.tether import reel_state
+from marine_sim_ros.physics.rigid_body import rigid_body_step, weight
+from marine_sim_ros.physics.tether import reel_state
 from marine_sim_ros.physics.thrusters import ThrusterOutput
 
-__all__ = ['Commands', 'Memory', 'StepOutput', 'Stepping', 'advance', 'begin', 'supply_of']
+__all__ = [
+    'Memory',
+    'StepCommands',
+    'StepOutput',
+    'Stepping',
+    'TICK_BYTES',
+    'TickRecord',
+    'advance',
+    'begin',
+    'state_blocks',
+    'supply_readings',
+    'tick_blocks',
+    'wrenches_by_source',
+]
+
+
+# One tick of a vehicle in water as a pure function: memory and commands in, memory out.
 
 
 class Memory(NamedTuple):
@@ -60,7 +78,7 @@ class Memory(NamedTuple):
     arm: ArmMemory | None = None
 
 
-class Commands(NamedTuple):
+class StepCommands(NamedTuple):
     """Commands of a vehicle at a tick.
 
     Attributes:
@@ -127,7 +145,7 @@ class StepOutput(NamedTuple):
     payloads: Array | None = None
 
 
-def supply_of(power: Array, voltage: Array | None, used: Array | None) -> Array:
+def supply_readings(power: Array, voltage: Array | None, used: Array | None) -> Array:
     """Return what sensors know of the thrusters' supply (..., 3), NumPy; see SensorInputs."""
     if power.ndim == 1:  # of one tick; the same sum
         known = (math.nan if x is None else float(x) for x in (voltage, used))
@@ -171,7 +189,7 @@ def _move_arm(
     vehicle: Vehicle,
     environment: Environment,
     memory: Memory,
-    commands: Commands,
+    commands: StepCommands,
     stepping: Stepping,
     since: float,
 ) -> tuple[Vehicle, dict[str, Wrench], JointMotion | None, ArmMemory | None]:
@@ -199,7 +217,7 @@ def advance(
     vehicle: Vehicle,
     environment: Environment,
     memory: Memory,
-    commands: Commands,
+    commands: StepCommands,
     stepping: Stepping,
     *,
     since: float,
@@ -246,7 +264,7 @@ def advance(
         total = total + wrench
     if commands.external is not None:
         total = total + commands.external
-    after = step(
+    after = rigid_body_step(
         body,
         state,
         environment,
@@ -254,7 +272,7 @@ def advance(
         stepping.dt,
         integrator=stepping.integrator,
         implicit_drag=stepping.implicit_drag,
-        inner=inner_of(vehicle, sources),
+        inner=internal_wrench(vehicle, sources),
     )
     acceleration = (after.velocity - state.velocity) / stepping.dt
     happened = StepOutput(
@@ -269,3 +287,114 @@ def advance(
         reel=reel_state(forces.get('tether')),
     )
     return happened, Memory(after, propulsion, forces, joints, arm)
+
+
+# The ticks of a run as columns: blocks of arrays, a fifth of what the ticks themselves take.
+
+TICK_BYTES = 1000
+"""Memory of a tick in a trajectory, about, with six thrusters and the sensors of a BlueROV2."""
+_BLOCK = 512
+"""Ticks that wait until they become arrays, and of a part of a run."""
+_WRENCH_PREFIX = 'wrench/'
+
+
+class TickRecord:
+    """Takes ticks one by one, and returns the column of each quantity."""
+
+    def __init__(self) -> None:
+        """Start with no ticks."""
+        self._waiting: list[StepOutput] = []
+        self._blocks: list[dict[str, np.ndarray]] = []
+
+    def add(self, tick: StepOutput) -> None:
+        """Take a tick."""
+        self._waiting.append(tick)
+        if len(self._waiting) == _BLOCK:
+            self._pack()
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Return the columns (n, ...) by quantity; the record is empty then.
+
+        A quantity that the run does not have is missing. Wrenches are ``wrench/SOURCE``.
+        """
+        self._pack()
+        blocks, self._blocks = self._blocks, []
+        # One column after the other, each taken from the blocks: never all of it twice.
+        return {name: np.concatenate([b.pop(name) for b in blocks]) for name in [*blocks[0]]}
+
+    def _pack(self) -> None:
+        if self._waiting:
+            self._blocks.append(_make_columns(self._waiting))
+            self._waiting = []
+
+
+def tick_blocks(ticks: Iterable[StepOutput]) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the columns of ticks part by part, as :meth:`TickRecord.columns`.
+
+    Raises:
+        RunError: what the ticks raise, after the columns of those before it.
+    """
+    return map(_make_columns, _split_ticks(ticks))
+
+
+def state_blocks(ticks: Iterable[StepOutput]) -> Iterator[tuple[np.ndarray, State]]:
+    """Yield the stamps (n,), ns, and states (n, ...) of ticks part by part.
+
+    Raises:
+        RunError: what the ticks raise, after the states before it.
+    """
+    for part in _split_ticks(ticks):
+        states = State(*map(np.stack, zip(*(tick.state for tick in part), strict=True)))
+        yield np.array([tick.stamp for tick in part]), states
+
+
+def _split_ticks(ticks: Iterable[StepOutput]) -> Iterator[list[StepOutput]]:
+    waiting: list[StepOutput] = []
+    try:
+        for tick in ticks:
+            waiting.append(tick)
+            if len(waiting) == _BLOCK:
+                yield waiting
+                waiting = []
+    except RunError:
+        if waiting:
+            yield waiting
+        raise
+    if waiting:
+        yield waiting
+
+
+def wrenches_by_source(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the wrenches (n, 6) of columns by their source."""
+    length = len(_WRENCH_PREFIX)
+    return {n[length:]: rows for n, rows in columns.items() if n.startswith(_WRENCH_PREFIX)}
+
+
+def _make_columns(ticks: Sequence[StepOutput]) -> dict[str, np.ndarray]:
+    outputs = [t.thrusters for t in ticks]
+    rows: dict[str, list[Any]] = {
+        'position': [t.state.position for t in ticks],
+        'orientation': [t.state.orientation for t in ticks],
+        'velocity': [t.state.velocity for t in ticks],
+        'pwm': [t.pwm for t in ticks],
+        'thrust': [o.thrust for o in outputs],
+        'power': [o.power for o in outputs],
+        'total': [t.total for t in ticks],
+        'acceleration': [t.acceleration for t in ticks],
+        'joints': [None if t.joints is None else t.joints.position for t in ticks],
+        'fins': [t.fins for t in ticks],
+        'azimuths': [o.azimuths for o in outputs],
+        'reel': [t.reel for t in ticks],
+        'payloads': [t.payloads for t in ticks],
+        'cable': [t.cable for t in ticks],
+        'rotors': [o.rotor_speed for o in outputs],
+        **{_WRENCH_PREFIX + name: [t.sources[name] for t in ticks] for name in ticks[0].sources},
+    }
+    voltage = None if outputs[0].voltage is None else np.array([o.voltage for o in outputs])
+    used = None if outputs[0].used is None else np.array([o.used for o in outputs])
+    return {
+        'stamp': np.array([t.stamp for t in ticks]),
+        'held': np.array([t.held for t in ticks]),
+        'supply': supply_readings(np.stack([o.power for o in outputs]), voltage, used),
+        **{name: np.stack(values) for name, values in rows.items() if values[0] is not None},
+    }

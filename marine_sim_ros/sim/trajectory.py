@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.scenario import Scenario
 
-__all__ = ['Outcome', 'Trajectory', 'TrajectoryHash', 'hash_of']
+__all__ = ['Outcome', 'Trajectory', 'TrajectoryHash', 'trajectory_hash']
 
-_ROWS = 10_000
+_BLOCK_ROWS = 10_000
 """Ticks that are put side by side at once."""
 
 
@@ -37,8 +36,8 @@ class TrajectoryHash:
 
     def add_ticks(self, stamps: np.ndarray, states: State) -> None:
         """Add ticks at once: stamps (n,) in ns, states (n, ...)."""
-        for i in range(0, len(stamps), _ROWS):
-            part = slice(i, i + _ROWS)
+        for i in range(0, len(stamps), _BLOCK_ROWS):
+            part = slice(i, i + _BLOCK_ROWS)
             rows = np.column_stack([stamps[part] / NANOSECONDS, *(x[part] for x in states)])
             self._hash.update(rows.astype('<f8').tobytes())
         self.ticks += len(stamps)
@@ -48,7 +47,7 @@ class TrajectoryHash:
         return self._hash.hexdigest()
 
 
-def hash_of(stamps: np.ndarray, states: State) -> str:
+def trajectory_hash(stamps: np.ndarray, states: State) -> str:
     """Return the :class:`TrajectoryHash` of ticks at once: stamps (n,) in ns, states (n, ...)."""
     digest = TrajectoryHash()
     digest.add_ticks(stamps, states)

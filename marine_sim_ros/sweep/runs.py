@@ -1,37 +1,251 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs of a sweep, block by block; a block is a function of the plan and its number alone."""
+"""Runs of a sweep: numbers put into vehicle, environment, scenario and faults, block by block."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache
-from typing import Any
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.control.settings import load_controller
+from marine_sim_ros.control.controller_model import ControllerSettings, load_controller
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds, ticks_of
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.settings import numbers_of
+from marine_sim_ros.core.state import NANOSECONDS, State, step_nanoseconds, ticks_of
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.model.library import load_vehicle
-from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.faults.fault_types import FAULT_TYPES, Fault, ThrusterFault
+from marine_sim_ros.model.library import load_vehicle, vehicle_of_text
+from marine_sim_ros.model.urdf_numbers import with_number
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.sim.trajectory import Trajectory
-from marine_sim_ros.sweep.change import Case, changed, described
-from marine_sim_ros.sweep.design import design
-from marine_sim_ros.sweep.metrics import metrics
-from marine_sim_ros.sweep.plan import Plan
+from marine_sim_ros.sweep.plan import SweepParameter, SweepPlan, design_runs, state_metrics
 
-__all__ = ['blocks', 'case_of', 'run_block', 'seed_of', 'simulated']
+__all__ = [
+    'RunCase',
+    'block_count',
+    'case_of',
+    'change_case',
+    'run_block',
+    'seed_of',
+    'simulate_case',
+    'vehicle_with_numbers',
+    'with_fault',
+]
+
+
+# Numbers of faults by name: ``weak.thruster_3.share``, ``gust.speed``.
+
+_TIMES = {'at': 'start', 'until': 'end'}
+
+
+def _parts(name: str, thrusters: Sequence[str]) -> tuple[type[Fault], dict[str, Any], str]:
+    """Return the kind, whose it is, and which number.
+
+    Raises:
+        ParameterError: there is no such kind, thruster or number.
+    """
+    first, _, rest = (f'dead.{name}.at' if name in thrusters else name).partition('.')
+    target, _, last = rest.rpartition('.')
+    kind = FAULT_TYPES.get(first)
+    if kind is None:
+        raise ParameterError(
+            f'sweep: fault.{name}: {first!r} is unknown; expected one of: '
+            f'{", ".join(FAULT_TYPES)}, or of: {", ".join(thrusters)}'
+        )
+    of: dict[str, Any] = {'thruster': target} if issubclass(kind, ThrusterFault) else {}
+    if of and target not in thrusters:
+        raise ParameterError(
+            f'sweep: fault.{name}: {target!r} is unknown; expected fault.{first}.THRUSTER.NUMBER '
+            f'with one of: {", ".join(thrusters)}'
+        )
+    known = [*numbers_of(kind), *_TIMES]
+    if last not in known or (target and not of):
+        raise ParameterError(
+            f'sweep: fault.{name} is unknown; expected at its end one of: {", ".join(known)}'
+        )
+    return kind, of, last
+
+
+def with_fault(
+    faults: Sequence[Fault], name: str, thrusters: Sequence[str], change: Callable[[float], float]
+) -> tuple[Fault, ...]:
+    """Return faults with a number of one of them changed; it is added where it is not there.
+
+    Args:
+        faults: faults of a scenario.
+        name: ``KIND.NUMBER``, ``KIND.THRUSTER.NUMBER``, or ``THRUSTER`` for when it dies.
+        thrusters: names of the vehicle's.
+        change: function from the old number to the new one.
+
+    Raises:
+        ParameterError: there is no such fault or number, or it is out of its range.
+    """
+    kind, of, number = _parts(name, thrusters)
+    same = [
+        i
+        for i, fault in enumerate(faults)
+        if type(fault) is kind and all(getattr(fault, k) == v for k, v in of.items())
+    ]
+    if len(same) > 1:
+        raise ParameterError(
+            f'sweep: fault.{name}: the scenario has {len(same)} of them; expected one at most'
+        )
+    fault = faults[same[0]] if same else kind(**of)
+    field = _TIMES.get(number, number)
+    value = change(getattr(fault, field))
+    known = numbers_of(kind).get(number)
+    if known is not None and not known.low <= value <= known.high:
+        raise ParameterError(
+            f'sweep: fault.{name} is {value:g}; expected {known.low:g} to {known.high:g}'
+        )
+    changes: dict[str, Any] = {field: value}
+    changed = replace(fault, **changes)
+    if not same:
+        return (*faults, changed)
+    return tuple(changed if i in same else f for i, f in enumerate(faults))
+
+
+# Puts a number where a sweep's parameter points: into a vehicle, an environment, a scenario.
+
+_PART = re.compile(r'([a-z_A-Z0-9]+)(?:\[([0-9, ]+)\])?')
+_PLACES = ('position', 'rpy')
+
+
+class RunCase(NamedTuple):
+    """What a run consists of."""
+
+    vehicle: Vehicle
+    environment: Environment
+    scenario: Scenario
+    controller: ControllerSettings | None = None
+
+
+def _number(parameter: SweepParameter, old: Any, value: float) -> float:
+    return float(old) * value if parameter.relative else value
+
+
+def _replace_at(parameter: SweepParameter, record: Any, path: list[str], value: float) -> Any:
+    """Return a record with the number at a path replaced."""
+    match = _PART.fullmatch(path[0])
+    named = dict(record) if isinstance(record, dict) else {}
+    if is_dataclass(record):
+        named = {f.name: getattr(record, f.name) for f in fields(record)}
+    if match is None or match[1] not in named:
+        raise ParameterError(
+            f'sweep: {parameter.name}: {path[0]!r} is unknown; expected one of: '
+            f'{", ".join(named) or "a number there"}'
+        )
+    name, index = match[1], match[2]
+    old = named[name]
+    if len(path) > 1:
+        return _replace_field(record, name, _replace_at(parameter, old, path[1:], value))
+    if index is None:
+        if not isinstance(old, float | int) or isinstance(old, bool):
+            raise ParameterError(
+                f'sweep: {parameter.name} is no single number; expected an index, as in '
+                f'{parameter.name}[0]'
+            )
+        return _replace_field(record, name, _number(parameter, old, value))
+    place = tuple(int(i) for i in index.split(','))
+    array = np.array(old, float)
+    if len(place) != array.ndim or any(i >= n for i, n in zip(place, array.shape, strict=False)):
+        raise ParameterError(
+            f'sweep: {parameter.name} is outside of shape {array.shape}; expected an index in it'
+        )
+    array[place] = _number(parameter, array[place], value)
+    return _replace_field(record, name, tuple(array.tolist()) if isinstance(old, tuple) else array)
+
+
+def _replace_field(record: Any, name: str, value: Any) -> Any:
+    """Return a record or a mapping with another value."""
+    if isinstance(record, dict):
+        return {**record, name: value}
+    return replace(record, **{name: value})
+
+
+def vehicle_with_numbers(
+    vehicle: Vehicle, source: str, numbers: Sequence[tuple[SweepParameter, float]]
+) -> Vehicle:
+    """Return a vehicle with other numbers in its URDF: ``urdf.PATH``.
+
+    Args:
+        vehicle: the vehicle of its file, unchanged.
+        source: shipped name or path of that file.
+        numbers: parameters and their values.
+
+    Raises:
+        ModelError: a path that leads to no number, or a URDF that cannot be used.
+    """
+    text = vehicle.urdf
+    for parameter, value in numbers:
+        path = parameter.name.removeprefix('urdf.')
+        text = with_number(text, path, partial(_number, parameter, value=value))
+    return vehicle_of_text(source, text, vehicle.base_link) if numbers else vehicle
+
+
+def change_case(case: RunCase, parameter: SweepParameter, value: float) -> RunCase:
+    """Return a case with a number of its own.
+
+    ``vehicle.…`` and ``environment.…`` are attributes of :class:`Vehicle` and
+    :class:`Environment`; ``initial.position[2]`` or ``initial.rpy[0]`` where the run starts;
+    ``fault.…`` is of :func:`~marine_sim_ros.sweep.runs.with_fault`; ``controller.…``, as
+    in ``controller.bandwidth.station[0]``, of the settings of a controller. Numbers of the URDF
+    come before, see :func:`vehicle_with_numbers`.
+
+    Raises:
+        ParameterError: it points nowhere.
+    """
+    kind, _, rest = parameter.name.partition('.')
+    path = rest.split('.')
+    if kind == 'fault':
+        faults = with_fault(
+            case.scenario.faults,
+            rest,
+            case.vehicle.thrusters.names,
+            lambda old: _number(parameter, old, value),
+        )
+        return case._replace(scenario=replace(case.scenario, faults=faults))
+    if kind == 'initial':
+        if path[0].split('[')[0] not in _PLACES:
+            raise ParameterError(
+                f'sweep: {parameter.name} is unknown; expected initial.position[…] or '
+                'initial.rpy[…]'
+            )
+        return case._replace(scenario=_replace_at(parameter, case.scenario, path, value))
+    if kind == 'controller':
+        return _change_controller(case, parameter, path, value)
+    if kind == 'environment':
+        return case._replace(environment=_replace_at(parameter, case.environment, path, value))
+    return case._replace(vehicle=_replace_at(parameter, case.vehicle, path, value))
+
+
+def _change_controller(
+    case: RunCase, parameter: SweepParameter, path: list[str], value: float
+) -> RunCase:
+    """Return a case with a number of its controller."""
+    if case.controller is None:
+        raise ParameterError(
+            f'sweep: {parameter.name}: scenario {case.scenario.name} has no set-points; '
+            'expected segments with control'
+        )
+    if value < 0:
+        raise ParameterError(f'sweep: {parameter.name} is {value:g}; expected 0 or more')
+    return case._replace(controller=_replace_at(parameter, case.controller, path, value))
+
+
+# Runs of a sweep, block by block; a block is a function of the plan and its number alone.
 
 
 @lru_cache(maxsize=2)
-def _base(plan: Plan) -> Case:
+def _base(plan: SweepPlan) -> RunCase:
     """Return what the runs of a plan have in common."""
     arguments: dict[str, Any] = dict(plan.arguments)
     vehicle = load_vehicle(plan.vehicle, **arguments)
@@ -40,15 +254,15 @@ def _base(plan: Plan) -> Case:
     duration = plan.duration or scenario.duration
     controller = load_controller(scenario.controller) if scenario.closed_loop else None
     scenario = replace(scenario, duration=duration)
-    return Case(vehicle, environment or Environment(), scenario, controller)
+    return RunCase(vehicle, environment or Environment(), scenario, controller)
 
 
 @lru_cache(maxsize=2)
-def _design(plan: Plan) -> np.ndarray:
-    return design(plan)
+def _design(plan: SweepPlan) -> np.ndarray:
+    return design_runs(plan)
 
 
-def case_of(plan: Plan, run: int) -> Case:
+def case_of(plan: SweepPlan, run: int) -> RunCase:
     """Return the vehicle, environment and scenario of a run.
 
     Raises:
@@ -61,7 +275,7 @@ def case_of(plan: Plan, run: int) -> Case:
     return _case(plan, rows[run])
 
 
-def _case(plan: Plan, numbers: Sequence[float]) -> Case:
+def _case(plan: SweepPlan, numbers: Sequence[float]) -> RunCase:
     """Return a case with its numbers.
 
     Raises:
@@ -69,24 +283,24 @@ def _case(plan: Plan, numbers: Sequence[float]) -> Case:
     """
     case, given = _base(plan), list(zip(plan.parameters, map(float, numbers), strict=True))
     urdf = [(p, value) for p, value in given if p.name.startswith('urdf.')]
-    case = case._replace(vehicle=described(case.vehicle, plan.vehicle, urdf))
+    case = case._replace(vehicle=vehicle_with_numbers(case.vehicle, plan.vehicle, urdf))
     for parameter, value in given:
         if (parameter, value) not in urdf:
-            case = changed(case, parameter, value)
+            case = change_case(case, parameter, value)
     return case
 
 
-def seed_of(plan: Plan, run: int) -> int:
+def seed_of(plan: SweepPlan, run: int) -> int:
     """Return the seed of everything random in a run."""
     return plan.seed + run
 
 
-def blocks(plan: Plan) -> int:
+def block_count(plan: SweepPlan) -> int:
     """Return how many blocks of runs there are."""
     return -(-len(_design(plan)) // plan.block)
 
 
-def _extremes(plan: Plan) -> list[Case]:
+def _extremes(plan: SweepPlan) -> list[RunCase]:
     """Return cases that differ wherever those of a plan may differ."""
     rows = _design(plan)
     middle = rows[len(rows) // 2]
@@ -98,46 +312,48 @@ def _extremes(plan: Plan) -> list[Case]:
 
 
 @lru_cache(maxsize=2)
-def _program(plan: Plan) -> Any:
+def _program(plan: SweepPlan) -> Any:
     """Return the compiled program of all blocks of a plan."""
     cases = _extremes(plan)
-    return _compiled(plan, cases, range(plan.seed, plan.seed + len(cases)))
+    return _compile_program(plan, cases, range(plan.seed, plan.seed + len(cases)))
 
 
-def _compiled(plan: Plan, cases: list[Case], seeds: Sequence[int]) -> Any:
+def _compile_program(plan: SweepPlan, cases: list[RunCase], seeds: Sequence[int]) -> Any:
     """Return a program for runs that differ where these cases do."""
-    from marine_sim_ros.engine.batch import settings_of
-    from marine_sim_ros.engine.compiled import Program
+    from marine_sim_ros.engine.batch import make_settings
+    from marine_sim_ros.engine.compiled import ScenarioProgram
     from marine_sim_ros.engine.loop import states
 
     vehicles, environments, scenarios, controllers = zip(*cases, strict=True)
     ticks = (ticks_of(cases[0].scenario.duration, plan.dt) - 1) // plan.every * plan.every + 1
-    settings = settings_of(vehicles, scenarios, environments, seeds, controllers)
-    return Program(
+    settings = make_settings(vehicles, scenarios, environments, seeds, controllers)
+    return ScenarioProgram(
         settings, ticks=ticks, dt=plan.dt, every=plan.every, keep=states, size=plan.block
     )
 
 
-def _with_jax(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.ndarray, State]:
-    from marine_sim_ros.engine.batch import first_states, run_in_blocks, settings_of
+def _with_jax(
+    plan: SweepPlan, cases: list[RunCase], runs: Sequence[int]
+) -> tuple[np.ndarray, State]:
+    from marine_sim_ros.engine.batch import first_states, make_settings, run_in_blocks
 
     vehicles, environments, scenarios, controllers = zip(*cases, strict=True)
     seeds = [seed_of(plan, run) for run in runs]
-    settings = settings_of(vehicles, scenarios, environments, seeds, controllers)
+    settings = make_settings(vehicles, scenarios, environments, seeds, controllers)
     try:
         program = _program(plan)
         arguments = program.arguments_of(settings)
     except ParameterError:
         # Together, parameters changed what none of them changes alone.
         others = _extremes(plan)
-        program = _compiled(plan, [*cases, *others], [*seeds, *range(len(others))])
+        program = _compile_program(plan, [*cases, *others], [*seeds, *range(len(others))])
         arguments = [a[..., : len(cases)] for a in program.arguments]
     start = first_states(None, scenarios)
     kept = run_in_blocks(program, start, len(cases), size=plan.block, arguments=arguments)
     return program.kept / 1e9, State(*(np.moveaxis(kept[n], -1, 1) for n in State._fields))
 
 
-def simulated(plan: Plan, run: int, case: Case) -> Trajectory:
+def simulate_case(plan: SweepPlan, run: int, case: RunCase) -> Trajectory:
     """Return the trajectory of a run of a case, by NumPy, as long as it is finite."""
     return simulate(
         case.vehicle,
@@ -150,8 +366,10 @@ def simulated(plan: Plan, run: int, case: Case) -> Trajectory:
     )
 
 
-def _with_numpy(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.ndarray, State]:
-    found = [simulated(plan, run, case) for run, case in zip(runs, cases, strict=True)]
+def _with_numpy(
+    plan: SweepPlan, cases: list[RunCase], runs: Sequence[int]
+) -> tuple[np.ndarray, State]:
+    found = [simulate_case(plan, run, case) for run, case in zip(runs, cases, strict=True)]
     ticks = ticks_of(cases[0].scenario.duration, plan.dt)
 
     def whole(rows: np.ndarray) -> np.ndarray:
@@ -163,7 +381,7 @@ def _with_numpy(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.
     return time, State(*states)
 
 
-def run_block(plan: Plan, number: int) -> dict[str, np.ndarray]:
+def run_block(plan: SweepPlan, number: int) -> dict[str, np.ndarray]:
     """Return the columns of a block: run, seed, the run's numbers, its metrics.
 
     Raises:
@@ -172,7 +390,7 @@ def run_block(plan: Plan, number: int) -> dict[str, np.ndarray]:
     rows = _design(plan)
     runs = np.arange(number * plan.block, min((number + 1) * plan.block, len(rows)))
     if not len(runs):
-        raise ParameterError(f'sweep: block {number} has no runs; there are {blocks(plan)}')
+        raise ParameterError(f'sweep: block {number} has no runs; there are {block_count(plan)}')
     cases = [_case(plan, rows[i]) for i in runs]
     if plan.engine == 'jax':
         time, states = _with_jax(plan, cases, runs.tolist())
@@ -180,4 +398,9 @@ def run_block(plan: Plan, number: int) -> dict[str, np.ndarray]:
         time, states = _with_numpy(plan, cases, runs.tolist())
     numbers = {p.name: rows[runs, i] for i, p in enumerate(plan.parameters)}
     seeds = np.array([seed_of(plan, i) for i in runs.tolist()])
-    return {'run': runs, 'seed': seeds, **numbers, **metrics(time, states, _base(plan).scenario)}
+    return {
+        'run': runs,
+        'seed': seeds,
+        **numbers,
+        **state_metrics(time, states, _base(plan).scenario),
+    }

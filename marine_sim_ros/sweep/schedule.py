@@ -1,30 +1,127 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Deals blocks of a sweep to workers of this machine or of a Dask cluster; writes the results."""
+"""Schedule of blocks on worker processes of this machine or on a Dask cluster."""
 
 from __future__ import annotations
 
 import logging
 import os
+import subprocess
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RunError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.sweep.dataset import Dataset
-from marine_sim_ros.sweep.plan import Plan
-from marine_sim_ros.sweep.pool import run_blocks
-from marine_sim_ros.sweep.runs import blocks, case_of, run_block
+from marine_sim_ros.core.processes import child_environment, module_command
+from marine_sim_ros.sweep.plan import SweepPlan
+from marine_sim_ros.sweep.results import SweepDataset
+from marine_sim_ros.sweep.runs import block_count, case_of, run_block
 
-__all__ = ['run_missing']
+__all__ = ['run_blocks', 'run_missing']
+
+
+# Worker processes on this machine, each at the other end of a pipe that nobody else can open.
+
+ATTEMPTS = 3
+"""Workers that a block may end before the sweep is given up."""
+
+
+class _Worker:
+    """A process that computes one block after the other."""
+
+    def __init__(self, plan: SweepPlan) -> None:
+        self.pipe, its_end = Pipe()
+        with its_end:
+            self._process = subprocess.Popen(
+                module_command('marine_sim_ros.sweep.worker', str(its_end.fileno())),
+                pass_fds=(its_end.fileno(),),
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **child_environment()},
+                start_new_session=True,  # ctrl-C reaches only the command, which ends its workers
+            )
+        self._send(plan)
+
+    def begin(self, number: int) -> None:
+        """Let it compute a block."""
+        self._send(number)
+
+    def end(self) -> None:
+        """End it."""
+        self.pipe.close()
+        self._process.kill()
+        self._process.wait()
+
+    def _send(self, content: object) -> None:
+        with suppress(ConnectionError):  # it has ended, which its pipe tells who waits for it
+            self.pipe.send(content)
+
+
+def run_blocks(
+    plan: SweepPlan, numbers: Sequence[int], workers: int
+) -> Generator[tuple[int, Any], None, None]:
+    """Yield the number and the columns of each block as it is done.
+
+    A worker that dies is replaced and its block repeated.
+
+    Args:
+        plan: plan of the sweep.
+        numbers: blocks to compute.
+        workers: number of processes.
+
+    Raises:
+        MarineSimError: a run that cannot be set up.
+        RunError: a block ended one worker after the other.
+    """
+    waiting, losses = deque(numbers), Counter[int]()
+    idle: list[_Worker] = []
+    busy: dict[Connection, tuple[_Worker, int]] = {}
+    try:
+        while waiting or busy:
+            while waiting and len(busy) < workers:
+                worker = idle.pop() if idle else _Worker(plan)
+                busy[worker.pipe] = worker, (number := waiting.popleft())
+                worker.begin(number)
+            for pipe in wait(list(busy)):
+                worker, number = busy[pipe]  # type: ignore[index]
+                try:
+                    answer = worker.pipe.recv()
+                except (EOFError, ConnectionError):
+                    losses[number] += 1
+                    if losses[number] == ATTEMPTS:
+                        raise RunError(_lost_block_text(number)) from None
+                    waiting.appendleft(number)
+                    worker.end()
+                else:
+                    if isinstance(answer, Exception):
+                        raise answer
+                    idle.append(worker)
+                    yield number, answer
+                finally:
+                    del busy[pipe]  # type: ignore[arg-type]
+    finally:
+        for worker in (*idle, *(worker for worker, _ in busy.values())):
+            worker.end()
+
+
+def _lost_block_text(number: int) -> str:
+    return (
+        f'sweep: block {number} ended {ATTEMPTS} workers, as where memory runs out; what is done '
+        'is kept, run the same command again with fewer --workers or a smaller block'
+    )
+
+
+# Deals blocks of a sweep to workers of this machine or of a Dask cluster; writes the results.
 
 _TALKERS = ('distributed', 'distributed.client', 'tornado.application')
 """Loggers that print where a scheduler went; this command says it in one line."""
 
 
-def _require(plan: Plan, scheduler: str) -> None:
+def _require(plan: SweepPlan, scheduler: str) -> None:
     """Raise MissingPackageError where a package of the extra is missing."""
     dask, jax = ['distributed'] if scheduler else [], ['jax'] if plan.engine == 'jax' else []
     for name in (*dask, 'pyarrow', *jax):
@@ -32,7 +129,7 @@ def _require(plan: Plan, scheduler: str) -> None:
 
 
 def _run_by_dask(
-    plan: Plan, missing: Sequence[int], scheduler: str
+    plan: SweepPlan, missing: Sequence[int], scheduler: str
 ) -> Generator[tuple[int, dict[str, Any]], None, None]:
     """Yield the number and the columns of each block as a running scheduler gets it done.
 
@@ -59,8 +156,8 @@ def _run_by_dask(
 
 
 def run_missing(
-    plan: Plan,
-    dataset: Dataset,
+    plan: SweepPlan,
+    dataset: SweepDataset,
     *,
     scheduler: str,
     workers: int | None,
@@ -82,7 +179,7 @@ def run_missing(
         RunError: the workers are lost.
     """
     _require(plan, scheduler)
-    count = blocks(plan)
+    count = block_count(plan)
     missing = dataset.missing(count)
     if not missing:
         return 0

@@ -9,14 +9,14 @@ import sys
 from multiprocessing.connection import Connection
 
 from marine_sim_ros.core.errors import MarineSimError, RunError
-from marine_sim_ros.core.parent_process import end_with_parent
-from marine_sim_ros.sweep.plan import Plan
+from marine_sim_ros.core.processes import end_with_parent
+from marine_sim_ros.sweep.plan import SweepPlan
 from marine_sim_ros.sweep.runs import run_block
 
 __all__ = ['main']
 
 
-def _answer(plan: Plan, number: int) -> object:
+def _answer(plan: SweepPlan, number: int) -> object:
     """Return the columns of a block, or the error that ends the sweep."""
     try:
         return run_block(plan, number)

@@ -11,29 +11,27 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from marine_sim_ros.analysis.bags.alignment import METHODS, align, differences
-from marine_sim_ros.analysis.bags.description import (
+from marine_sim_ros.analysis.alignment import ALIGNMENT_METHODS, align, differences
+from marine_sim_ros.analysis.report.page import VehicleSection, plotly_script, report_page
+from marine_sim_ros.analysis.report.panels import ChartRun
+from marine_sim_ros.analysis.sensor_errors import SensorComparison, compare_sensors
+from marine_sim_ros.analysis.tables import TableFiles, TopicTables, table_format
+from marine_sim_ros.bags.description import (
     recorded_environment,
     recorded_neighbours,
     recorded_vehicle,
 )
-from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps
-from marine_sim_ros.analysis.bags.metrics import bag_metrics, stamp_notes, vehicle_metrics
-from marine_sim_ros.analysis.bags.reading import Bag, read
-from marine_sim_ros.analysis.bags.sensors import SensorComparison, compare_sensors
-from marine_sim_ros.analysis.bags.table_files import TableFiles
-from marine_sim_ros.analysis.bags.tables import Tables, table_format
-from marine_sim_ros.analysis.bags.vehicle import VehicleRecord
-from marine_sim_ros.analysis.report.page import Section, page, plotly_script
-from marine_sim_ros.analysis.report.runs import Run
+from marine_sim_ros.bags.metrics import bag_metrics, stamp_notes, vehicle_metrics
+from marine_sim_ros.bags.reading import Bag, read_bag
+from marine_sim_ros.bags.vehicle_record import VehicleRecord, check_maps, parse_maps
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
-from marine_sim_ros.core.json_text import json_text
+from marine_sim_ros.core.text import json_text
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.tools.options import add_map_argument, add_trust_option
-from marine_sim_ros.tools.progress import bar, waiting
+from marine_sim_ros.tools.progress import progress_bar, show_waiting
 from marine_sim_ros.tools.reporting import write_file
 
 __all__ = ['add_arguments', 'execute']
@@ -84,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--align',
         default='auto',
-        choices=METHODS,
+        choices=ALIGNMENT_METHODS,
         help='alignment of a second bag with the first in time',
     )
 
@@ -115,7 +113,7 @@ def execute(options: argparse.Namespace) -> int:
             folder.rmdir()
         raise
     about = [bag_metrics(b) for b in bags]
-    html = page(' and '.join(bag.label for bag in bags), about, sections)
+    html = report_page(' and '.join(bag.label for bag in bags), about, sections)
     write_file(folder / 'report.html', html)
     content = json_text(_metrics(about, sections), indent=2)
     write_file(folder / 'metrics.json', content + '\n')
@@ -127,7 +125,7 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _print_notes(bags: Sequence[Bag], sections: Sequence[Section]) -> None:
+def _print_notes(bags: Sequence[Bag], sections: Sequence[VehicleSection]) -> None:
     for bag in bags:
         for note in bag.notes:
             print(f'{bag.label}: {note}')
@@ -164,7 +162,7 @@ def _make_room(folder: Path, tables: TableFiles, *, overwrite: bool) -> None:
 def _vehicle(name: str) -> Vehicle | None:
     if not name:
         return None
-    with bar('building') as told:
+    with progress_bar('building') as told:
         return load_vehicle(name, progress=told)
 
 
@@ -204,17 +202,17 @@ def _read(
 def _read_part(
     path: str, label: str, maps: Mapping[str, str], files: TableFiles, kind: str, part: int | None
 ) -> Bag:
-    tables: list[Tables] = []
+    tables: list[TopicTables] = []
 
-    def rows(record: VehicleRecord) -> Tables | None:
+    def rows(record: VehicleRecord) -> TopicTables | None:
         if kind == 'none':
             return None
-        tables.append(Tables(files, label, record.name, kind))
+        tables.append(TopicTables(files, label, record.name, kind))
         return tables[-1]
 
-    with bar(f'reading {label}') as told:
+    with progress_bar(f'reading {label}') as told:
         try:
-            return read(path, maps=maps, label=label, rows=rows, progress=told, part=part)
+            return read_bag(path, maps=maps, label=label, rows=rows, progress=told, part=part)
         finally:
             for table in tables:
                 table.close()
@@ -222,7 +220,7 @@ def _read_part(
 
 def _sections(
     bags: Sequence[Bag], vehicle: Vehicle | None, environment: Environment | None, method: str
-) -> list[Section]:
+) -> list[VehicleSection]:
     """Return a section for each vehicle; the only vehicles of two bags are taken to be one."""
     alone = all(len(bag.vehicles) == 1 for bag in bags)
     grouped: dict[str, list[tuple[Bag, VehicleRecord]]] = {}
@@ -239,11 +237,11 @@ def _section(
     vehicle: Vehicle | None,
     environment: Environment | None,
     method: str,
-) -> Section:
+) -> VehicleSection:
     first = found[0][1]
     sensor = None if vehicle is None else vehicle.barometer
     runs = [
-        Run(
+        ChartRun(
             bag.label,
             record,
             i,
@@ -260,7 +258,7 @@ def _section(
         if run.alignment is not None
     ]
     metrics = [{**vehicle_metrics(r.record, vehicle), 'sensors': _errors(r)} for r in runs]
-    return Section(name, runs, metrics, compared)
+    return VehicleSection(name, runs, metrics, compared)
 
 
 def _sensors(
@@ -275,13 +273,13 @@ def _sensors(
             return (), ''
         environment = environment or recorded_environment(bag, record.name)
         others = recorded_neighbours(bag, record.name)
-        with waiting(f'comparing the sensors of {bag.label}'):
+        with show_waiting(f'comparing the sensors of {bag.label}'):
             return compare_sensors(bag.path, record.name, vehicle, environment, others), ''
     except MarineSimError as error:  # the rest of the report does not need them
         return (), f'the sensors are not compared with the truth: {error}'
 
 
-def _errors(run: Run) -> dict[str, Any]:
+def _errors(run: ChartRun) -> dict[str, Any]:
     """Return what metrics.json holds of the sensors."""
     result: dict[str, Any] = {}
     for compared in run.sensors:
@@ -289,7 +287,9 @@ def _errors(run: Run) -> dict[str, Any]:
     return result
 
 
-def _metrics(about: Sequence[dict[str, Any]], sections: Sequence[Section]) -> dict[str, Any]:
+def _metrics(
+    about: Sequence[dict[str, Any]], sections: Sequence[VehicleSection]
+) -> dict[str, Any]:
     comparisons = []
     bags = [{**bag, 'vehicles': {}} for bag in about]
     by_label = {bag['label']: bag for bag in bags}

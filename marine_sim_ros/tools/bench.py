@@ -19,9 +19,13 @@ import numpy as np
 from rich.table import Table
 
 from marine_sim_ros.bench.gazebo import check_gazebo, gazebo_table
-from marine_sim_ros.bench.sensors import camera_rows, sensor_rows
-from marine_sim_ros.bench.solid import mujoco_microseconds, solid_milliseconds
-from marine_sim_ros.bench.steps import step_microseconds
+from marine_sim_ros.bench.numpy_steps import (
+    camera_rows,
+    mujoco_microseconds,
+    sensor_cost_rows,
+    solid_milliseconds,
+    step_microseconds,
+)
 from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
@@ -187,7 +191,7 @@ def _steps(add: Add) -> None:
     add('contact, bluerov2 at rest on rock: CPU µs', '.0f', 1e3 * resting.touching)
     if importlib.util.find_spec('mujoco'):
         add('MuJoCo, its box at rest on the same rock: CPU µs/step', '.1f', mujoco_microseconds())
-    sensor_rows(add)
+    sensor_cost_rows(add)
 
 
 def _engine(add: Add) -> None:
@@ -278,7 +282,7 @@ def _console(options: argparse.Namespace) -> int:
 def _sensors(add: Add, seconds: float) -> None:
     from marine_sim_ros.bench.graph import camera_graph_rows, sensor_graph_rows
 
-    sensor_rows(add)
+    sensor_cost_rows(add)
     sensor_graph_rows(add, seconds)
     if importlib.util.find_spec('moderngl'):
         camera_rows(add)
@@ -286,13 +290,13 @@ def _sensors(add: Add, seconds: float) -> None:
 
 
 def _fleet(add: Add, seconds: float) -> None:
-    from marine_sim_ros.bench.fleet import fleet_rows
+    from marine_sim_ros.bench.graph import fleet_rows
 
     fleet_rows(add, seconds)
 
 
 def _start(add: Add, seconds: float) -> None:
-    from marine_sim_ros.bench.start import start_rows
+    from marine_sim_ros.bench.graph import start_rows
 
     del seconds
     start_rows(add)

@@ -1,22 +1,30 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What comes with the package: names and one-line descriptions by kind, for lists and completion.
+"""Names that come with the package, for lists and for completion in a shell.
 
 Every kind has one function that imports what it needs when it is called.
+
+The shell calls ``marine_sim`` with ``_ARGCOMPLETE`` set; see docs/reference/parameters.md.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
 
-__all__ = ['KINDS', 'first_sentence']
+__all__ = ['CATALOGUE', 'first_sentence', 'is_requested', 'print_completions']
+
+
+# What comes with the package: names and one-line descriptions by kind, for lists and completion.
 
 
 def first_sentence(comment: str) -> str:
@@ -38,7 +46,7 @@ def _yaml(path: Path) -> str:
 
 
 def _configured(folder: str) -> dict[str, str]:
-    from marine_sim_ros.core.resources import resource_folder
+    from marine_sim_ros.core.files import resource_folder
 
     files = sorted((resource_folder('config') / folder).glob('*.yaml'))
     return {path.stem: _yaml(path) for path in files}
@@ -72,7 +80,7 @@ def _sensors() -> dict[str, str]:
     return _documented({name: sensor.measure.__module__ for name, sensor in SENSORS.items()})
 
 
-KINDS: Mapping[str, Callable[[], dict[str, str]]] = {
+CATALOGUE: Mapping[str, Callable[[], dict[str, str]]] = {
     'vehicles': _vehicles,
     'environments': partial(_configured, 'environments'),
     'scenarios': partial(_configured, 'scenarios'),
@@ -87,3 +95,63 @@ KINDS: Mapping[str, Callable[[], dict[str, str]]] = {
     'sweeps': partial(_configured, 'sweeps'),
 }
 """A function for every kind; it returns {name: description}."""
+
+
+# Completion of the command line in a shell, where argcomplete is installed.
+
+_FILES = {
+    'vehicle': ('vehicles', ('urdf', 'xacro')),
+    'environment': ('environments', ('yaml',)),
+    'scenario': ('scenarios', ('yaml',)),
+    'fleet': ('fleets', ('yaml',)),
+    'experiment': ('experiments', ('yaml',)),
+    'controller': ('controllers', ('yaml',)),
+    'gamepad': ('gamepads', ('yaml',)),
+    'sweep': ('sweeps', ('yaml',)),
+}
+"""Kind, and suffixes of files that may be given instead, by the name of an argument."""
+
+
+def is_requested() -> bool:
+    """Return whether a shell asks for completions."""
+    return '_ARGCOMPLETE' in os.environ
+
+
+def _completer(kind: str, suffixes: Sequence[str]) -> Callable[..., Iterable[str]]:
+    from argcomplete.completers import FilesCompleter
+
+    files = FilesCompleter(suffixes)
+
+    def complete_name(prefix: str, **_: Any) -> dict[str, str]:
+        names = {n: text for n, text in CATALOGUE[kind]().items() if n.startswith(prefix)}
+        return {**names, **dict.fromkeys(files(prefix), '')}
+
+    return complete_name
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for verb in action.choices.values():
+                yield from _actions(verb)
+        else:
+            yield action
+
+
+def print_completions(parser_of: Callable[[Sequence[str]], argparse.ArgumentParser]) -> None:
+    """Print the completions that the shell asks for, and end the process.
+
+    Without argcomplete nothing is printed, and the process ends too.
+
+    Args:
+        parser_of: returns the parser of some words of a command line.
+    """
+    try:
+        import argcomplete
+    except ImportError:
+        raise SystemExit(1) from None
+    parser = parser_of(os.environ.get('COMP_LINE', '').split()[1:])
+    for action in _actions(parser):
+        if action.dest in _FILES:
+            action.completer = _completer(*_FILES[action.dest])  # type: ignore[attr-defined]
+    argcomplete.autocomplete(parser)

@@ -8,21 +8,20 @@ from __future__ import annotations
 import argparse
 import time
 
-from marine_sim_ros.control.settings import load_controller
-from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
-from marine_sim_ros.core.state import rest
-from marine_sim_ros.core.user_cache import kept_programs
+from marine_sim_ros.control.controller_model import load_controller
+from marine_sim_ros.core.files import program_folder
+from marine_sim_ros.core.state import NANOSECONDS, rest, step_nanoseconds
 from marine_sim_ros.engine.availability import require_jax
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.safe_step import step_warnings
+from marine_sim_ros.sim.preflight import step_warnings
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.step import Stepping
 from marine_sim_ros.tools.options import add_option, run_options
-from marine_sim_ros.tools.progress import waiting
+from marine_sim_ros.tools.progress import show_waiting
 from marine_sim_ros.tools.reporting import print_warnings
 
 __all__ = ['add_arguments', 'execute']
@@ -67,7 +66,7 @@ def _controller_of(scenario: Scenario | None) -> str:
 
 def _controller(vehicle: Vehicle, name: str, options: RunOptions) -> float:
     """Compile a controller of ``run --engine jax``; return how long it took, s."""
-    from marine_sim_ros.engine.controller import fastest_loop
+    from marine_sim_ros.engine.ticks import fastest_loop
 
     begun = time.perf_counter()
     step = step_nanoseconds(options.dt) / NANOSECONDS
@@ -102,16 +101,16 @@ def execute(options: argparse.Namespace) -> int:
     environment = run_environment(settings.environment, current=settings.current)
     print_warnings(step_warnings(vehicle, environment, settings.dt, settings.integrator))
     begun = time.perf_counter()
-    with waiting('compiling'):
+    with show_waiting('compiling'):
         spent = _graph(vehicle, environment, settings)
     print(f'run {vehicle.name}: {spent:.1f} s')
     if controller := settings.controller or _controller_of(scenario):
-        with waiting('compiling'):
+        with show_waiting('compiling'):
             spent = _controller(vehicle, controller, settings)
         print(f'run {vehicle.name}, its controller: {spent:.1f} s')
     if scenario:
-        with waiting('compiling'):
+        with show_waiting('compiling'):
             spent = _scenario(vehicle, environment, settings, scenario)
         print(f'simulate {vehicle.name}, {settings.scenario}: {spent:.1f} s')
-    print(f'{kept_programs()}, after {time.perf_counter() - begun:.1f} s')
+    print(f'{program_folder()}, after {time.perf_counter() - begun:.1f} s')
     return 0

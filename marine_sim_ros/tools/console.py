@@ -8,10 +8,8 @@ from __future__ import annotations
 import argparse
 import threading
 
-from marine_sim_ros.analysis.bags.mapping import parse_maps
-from marine_sim_ros.console.availability import require_pages
-from marine_sim_ros.console.page.listening import listen
-from marine_sim_ros.console.page.tokens import read_token
+from marine_sim_ros.bags.vehicle_record import parse_maps
+from marine_sim_ros.console.page.links import listen, read_token, require_pages
 from marine_sim_ros.console.replay import Replay
 from marine_sim_ros.tools.options import add_recorded_arguments, add_trust_option
 

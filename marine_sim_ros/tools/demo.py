@@ -30,11 +30,10 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from marine_sim_ros.console.page.client import opening_file
-from marine_sim_ros.console.page.tokens import write_token
-from marine_sim_ros.control.target import here
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State
+from marine_sim_ros.console.page.access import opening_file
+from marine_sim_ros.console.page.links import write_token
+from marine_sim_ros.control.pilot import target_at_vehicle
+from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.model.library import load_vehicle
@@ -46,7 +45,7 @@ from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import Simulation
 from marine_sim_ros.sim.step import StepOutput
-from marine_sim_ros.sim.trajectory import hash_of
+from marine_sim_ros.sim.trajectory import trajectory_hash
 from marine_sim_ros.tools.graph_run import run_graph
 
 __all__ = ['TOPICS', 'add_arguments', 'depth_plot', 'execute']
@@ -173,7 +172,7 @@ def depth_plot(
 
 
 def _telemetry(tick: StepOutput) -> str:
-    at = here(tick.state)
+    at = target_at_vehicle(tick.state)
     speed = math.sqrt(sum(float(x) ** 2 for x in tick.state.velocity[:3]))
     heading = round(Origin().compass(at.yaw)) % 360
     return f'depth {at.depth:5.2f} m   heading {heading:03d}°   speed {speed:4.2f} m/s'
@@ -211,7 +210,7 @@ class _Dive:
         states = State(
             *(np.stack(rows) for rows in zip(*(t.state for t in self.ticks), strict=True))
         )
-        return hash_of(np.array([t.stamp for t in self.ticks]), states)
+        return trajectory_hash(np.array([t.stamp for t in self.ticks]), states)
 
     def _go(self, every: float, show: Callable[[], None]) -> None:
         """Compute all ticks; show them at intervals of simulated time (s)."""

@@ -13,18 +13,16 @@ from pathlib import Path
 
 from rich.text import Text
 
-from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.printable import printable
+from marine_sim_ros.core.errors import ParameterError, escape_controls
 from marine_sim_ros.core.terminal import Terminal
-from marine_sim_ros.doctor.autofix import autofixed
 from marine_sim_ros.doctor.checks import examine
-from marine_sim_ros.doctor.context import load_context
-from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
-from marine_sim_ros.doctor.steps import step_line
+from marine_sim_ros.doctor.context import Diagnostic, Severity, load_context
+from marine_sim_ros.doctor.hydrodynamics import step_line
+from marine_sim_ros.doctor.repairs import apply_edits
 from marine_sim_ros.doctor.verdict import judge_motion
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.tools.options import add_option, xacro_arguments
-from marine_sim_ros.tools.reporting import check_file, write_file
+from marine_sim_ros.tools.options import add_option, parse_xacro_arguments
+from marine_sim_ros.tools.reporting import check_writable, write_file
 
 __all__ = ['add_arguments', 'execute']
 
@@ -66,9 +64,9 @@ def _print(findings: Sequence[Diagnostic]) -> None:
     console = Terminal(soft_wrap=True, highlight=False)
     for f in findings:
         label = Text(f'{f.severity.value}: ', style=_STYLES[f.severity])
-        text = printable(f'{f.place}: {f.message} [{f.check}]')
+        text = escape_controls(f'{f.place}: {f.message} [{f.check}]')
         console.print(label.append(text, style='default'))
-        console.print(Text(printable(f'    {f.advice}'), style='dim'))
+        console.print(Text(escape_controls(f'    {f.advice}'), style='dim'))
     counts = Counter(f.severity for f in findings)
     names = [f'{counts[s]} {s.value}{"" if counts[s] == 1 else "s"}' for s in Severity]
     console.print(', '.join(names))
@@ -84,13 +82,13 @@ def _fix(target: str, description: Path, content: bytes) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Examine it; 1 where there is an error, 0 for warnings and hints alone."""
     if options.fix:
-        check_file(Path(options.fix), '--fix')
+        check_writable(Path(options.fix), '--fix')
     water = run_environment(options.environment)
-    context = load_context(options.vehicle, xacro_arguments(options.vehicle_arguments))
+    context = load_context(options.vehicle, parse_xacro_arguments(options.vehicle_arguments))
     findings = examine(context)
     told: list[str] = []
     if options.fix:
-        content, told = autofixed(context, findings)
+        content, told = apply_edits(context, findings)
         _fix(options.fix, context.path, content)
     if options.json:
         print(_as_json(str(context.path), findings))

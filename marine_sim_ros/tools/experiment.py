@@ -13,14 +13,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from marine_sim_ros.analysis.comparison import Comparison, compare
-from marine_sim_ros.analysis.evaluation import PICTURES, draw, measure, report
-from marine_sim_ros.analysis.experiments import Experiment, experiment_names, load_experiment
-from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
+from marine_sim_ros.analysis.evaluation import (
+    PICTURES,
+    ExperimentRun,
+    draw_pictures,
+    evaluate_run,
+    report_markdown,
+    run_of_bag,
+    run_of_trajectory,
+)
+from marine_sim_ros.analysis.experiments import (
+    ComparedQuantity,
+    Experiment,
+    compare_metrics,
+    experiment_names,
+    load_experiment,
+)
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
-from marine_sim_ros.core.json_text import json_text
 from marine_sim_ros.core.ros_needed import require_ros
+from marine_sim_ros.core.text import json_text
 from marine_sim_ros.model import library
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
@@ -28,8 +40,8 @@ from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate
-from marine_sim_ros.tools.options import add_option, free_folder, xacro_arguments
-from marine_sim_ros.tools.progress import bar, waiting
+from marine_sim_ros.tools.options import add_option, free_folder, parse_xacro_arguments
+from marine_sim_ros.tools.progress import progress_bar, show_waiting
 from marine_sim_ros.tools.reporting import print_error, print_warnings, write_file
 from marine_sim_ros.tools.tables import print_comparisons
 
@@ -88,7 +100,7 @@ def _plan(options: argparse.Namespace) -> _Plan:
     Raises:
         MarineSimError: one line with what, where, and what was expected.
     """
-    given = xacro_arguments(options.vehicle_arguments)
+    given = parse_xacro_arguments(options.vehicle_arguments)
     if options.controller and options.graph:
         raise ParameterError('--controller: the graph follows the scenario; expected no --graph')
     experiment = load_experiment(options.experiment)
@@ -96,9 +108,9 @@ def _plan(options: argparse.Namespace) -> _Plan:
     if options.controller:
         scenario = replace(scenario, controller=options.controller)
     name = options.vehicle or experiment.vehicle
-    own = {} if options.vehicle else library.xacro_arguments(experiment.arguments)
+    own = {} if options.vehicle else library.parse_xacro_arguments(experiment.arguments)
     arguments = {**own, **given}
-    with bar('building') as told:
+    with progress_bar('building') as told:
         vehicle = load_vehicle(name, progress=told, **arguments)
     if not options.graph:  # else a node tells
         print_warnings(vehicle.warnings)
@@ -122,8 +134,8 @@ def _plan(options: argparse.Namespace) -> _Plan:
 
 def _run(plan: _Plan, folder: Path, *, graph: bool, keep: bool) -> int:
     run, digest = _through_nodes(plan, folder) if graph else _in_process(plan, folder, keep=keep)
-    metrics = measure(plan.experiment, plan.vehicle, run)
-    compared = compare(plan.experiment.rows, metrics)
+    metrics = evaluate_run(plan.experiment, plan.vehicle, run)
+    compared = compare_metrics(plan.experiment.rows, metrics)
     if keep:
         _write(plan, folder, run, metrics, compared, digest)
     print_comparisons(compared, f'{plan.experiment.title}: {plan.vehicle.name}')
@@ -135,15 +147,15 @@ def _run(plan: _Plan, folder: Path, *, graph: bool, keep: bool) -> int:
     return 0 if all(c.within is not False for c in compared) else 1
 
 
-def _in_process(plan: _Plan, folder: Path, *, keep: bool) -> tuple[Run, str]:
-    with waiting(f'{plan.scenario.duration:g} s of {plan.scenario.name} ...'):
+def _in_process(plan: _Plan, folder: Path, *, keep: bool) -> tuple[ExperimentRun, str]:
+    with show_waiting(f'{plan.scenario.duration:g} s of {plan.scenario.name} ...'):
         trajectory = simulate(plan.vehicle, plan.scenario)
     if keep:
         write_recording(folder, plan.vehicle, plan.settings, trajectory)
-    return from_trajectory(trajectory), trajectory.sha256
+    return run_of_trajectory(trajectory), trajectory.sha256
 
 
-def _through_nodes(plan: _Plan, folder: Path) -> tuple[Run, str]:
+def _through_nodes(plan: _Plan, folder: Path) -> tuple[ExperimentRun, str]:
     from marine_sim_ros.tools.graph_run import run_graph
 
     # 1 may only be an expectation of the scenario that does not hold: the bands decide here.
@@ -156,7 +168,7 @@ def _through_nodes(plan: _Plan, folder: Path) -> tuple[Run, str]:
     ticks = round(plan.scenario.duration / plan.settings.dt) + 1
     if manifest['ticks'] != ticks:
         raise RunFailed(f'the run has {manifest["ticks"]} ticks; expected {ticks}')
-    return read_bag(folder / 'bag', manifest['parameters']['namespace']), str(
+    return run_of_bag(folder / 'bag', manifest['parameters']['namespace']), str(
         manifest['trajectory_sha256']
     )
 
@@ -164,9 +176,9 @@ def _through_nodes(plan: _Plan, folder: Path) -> tuple[Run, str]:
 def _write(
     plan: _Plan,
     folder: Path,
-    run: Run,
+    run: ExperimentRun,
     metrics: Mapping[str, Any],
-    compared: Sequence[Comparison],
+    compared: Sequence[ComparedQuantity],
     digest: str,
 ) -> None:
     content = {
@@ -182,8 +194,8 @@ def _write(
         'ticks': str(len(run.time)),
         'trajectory_sha256': f'`{digest}`',
     }
-    pictures = draw(folder, plan.experiment, plan.vehicle, run, metrics)
-    text = report(plan.experiment, metrics, compared, pictures, facts=facts)
+    pictures = draw_pictures(folder, plan.experiment, plan.vehicle, run, metrics)
+    text = report_markdown(plan.experiment, metrics, compared, pictures, facts=facts)
     numbers = json_text(content, indent=2)
     write_file(folder / 'metrics.json', numbers + '\n')
     write_file(folder / 'report.md', text)

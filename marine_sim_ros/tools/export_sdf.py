@@ -11,12 +11,12 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.model.library import load_vehicle, vehicle_path
 from marine_sim_ros.model.materials import load_materials, shipped_materials, without_effect
-from marine_sim_ros.sdf.drives import DRIVES
 from marine_sim_ros.sdf.geometry import MESH_MODES
+from marine_sim_ros.sdf.links import DRIVES
 from marine_sim_ros.sdf.model import sdf_model
-from marine_sim_ros.tools.options import add_option, xacro_arguments
-from marine_sim_ros.tools.progress import bar
-from marine_sim_ros.tools.reporting import check_file, print_warnings, write_file
+from marine_sim_ros.tools.options import add_option, parse_xacro_arguments
+from marine_sim_ros.tools.progress import progress_bar
+from marine_sim_ros.tools.reporting import check_writable, print_warnings, write_file
 
 __all__ = ['add_arguments', 'execute']
 
@@ -65,10 +65,10 @@ def execute(options: argparse.Namespace) -> int:
         raise ParameterError('--meshes copy: needs a place to copy to; expected -o FILE')
     output = expand_home(options.output) if options.output else None
     if output is not None:
-        check_file(output, '-o', parents=True)
+        check_writable(output, '-o', parents=True)
     path = vehicle_path(options.vehicle)
-    arguments = xacro_arguments(options.vehicle_arguments)
-    with bar('building') as told:
+    arguments = parse_xacro_arguments(options.vehicle_arguments)
+    with progress_bar('building') as told:
         vehicle = load_vehicle(options.vehicle, progress=told, **arguments)
     materials = load_materials(options.materials) if options.materials else shipped_materials()
     model = sdf_model(

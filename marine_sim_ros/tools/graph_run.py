@@ -12,13 +12,13 @@ import time
 from collections.abc import Sequence, Set
 from pathlib import Path
 
-from marine_sim_ros.core.parent_process import THROUGH
+from marine_sim_ros.core.processes import THROUGH
 from marine_sim_ros.ros.launching.supervisor import Supervisor
-from marine_sim_ros.sim.fleet import in_parts
+from marine_sim_ros.sim.fleet import split_runs
 from marine_sim_ros.sim.graph import NodeSpec
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
-from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.progress import progress_bar
 
 __all__ = ['recordings', 'run_graph']
 
@@ -30,7 +30,7 @@ which it is told."""
 
 def recordings(runs: Sequence[RunOptions], processes: int) -> list[str]:
     """Return the folder of each recording of a run."""
-    return [part[0].record for part in in_parts(runs, processes) if part[0].record]
+    return [part[0].record for part in split_runs(runs, processes) if part[0].record]
 
 
 def run_graph(
@@ -82,7 +82,7 @@ def _wait(supervisor: Supervisor, duration: float, factor: float, last: Set[str]
         factor: wanted simulated seconds per second; 0: as many as can be.
         last: processes with which the run ends.
     """
-    with bar('running', duration or None, transient=False) as tell:
+    with progress_bar('running', duration or None, transient=False) as tell:
         pace = _Pace()
         while not supervisor.asked and not _breaking(supervisor.ended(), last):
             time.sleep(PERIOD)

@@ -10,28 +10,29 @@ import math
 import sys
 from pathlib import Path
 
-from marine_sim_ros.analysis.bags.description import (
-    described_vehicle,
-    recorded_voltage,
-    shipped_arguments,
-)
-from marine_sim_ros.analysis.bags.manifest import recorded_parameters
-from marine_sim_ros.analysis.bags.reading import bag_path
-from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.core.columns import aligned
+from marine_sim_ros.bags.description import described_vehicle, recorded_voltage, shipped_arguments
+from marine_sim_ros.bags.manifest import recorded_parameters
+from marine_sim_ros.bags.reading import bag_path
+from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.json_text import json_text
-from marine_sim_ros.identification.bag import Collector, samples_of
-from marine_sim_ros.identification.fit import LENGTH, Estimate, Identification, identify
-from marine_sim_ros.identification.mapping import is_table
-from marine_sim_ros.identification.parameters import KINDS
-from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
+from marine_sim_ros.core.text import aligned_columns, json_text
+from marine_sim_ros.identification.fit import (
+    LENGTH,
+    Estimate,
+    Identification,
+    fitted_tags,
+    fitted_urdf,
+    identify_vehicle,
+)
+from marine_sim_ros.identification.parameters import PARAMETER_KINDS
+from marine_sim_ros.identification.recording import MotionCollector, samples_of
+from marine_sim_ros.identification.table_recordings import is_table
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.tools.options import add_map_argument, add_option, xacro_arguments
-from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.options import add_map_argument, add_option, parse_xacro_arguments
+from marine_sim_ros.tools.progress import progress_bar
 from marine_sim_ros.tools.recorded import read_collectors
-from marine_sim_ros.tools.reporting import check_file, write_file
+from marine_sim_ros.tools.reporting import check_writable, write_file
 
 __all__ = ['add_arguments', 'execute']
 
@@ -133,8 +134,8 @@ def execute(options: argparse.Namespace) -> int:
         current=tuple(options.current),
         span=(options.begin, options.end),
     )
-    with bar('fitting') as told:
-        found = identify(vehicle, samples, length=options.stretch, progress=told)
+    with progress_bar('fitting') as told:
+        found = identify_vehicle(vehicle, samples, length=options.stretch, progress=told)
     if options.urdf:
         write_file(Path(options.urdf), fitted_urdf(vehicle, found), '--urdf')
     if options.plot:
@@ -146,7 +147,7 @@ def execute(options: argparse.Namespace) -> int:
         print(json_text({'vehicle': vehicle.name, **found.to_dict()}, indent=2))
     else:
         _print(vehicle, found)
-    return 0 if any(e.observable for kind in KINDS for e in found.value(kind)) else 1
+    return 0 if any(e.observable for kind in PARAMETER_KINDS for e in found.value(kind)) else 1
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -159,7 +160,7 @@ def _check(options: argparse.Namespace) -> None:
         if value and options.fit:
             raise ParameterError(f'{flag}: --fit writes no such file; expected one of the two')
         if value:
-            check_file(Path(value), flag)
+            check_writable(Path(value), flag)
     span = {'--from': options.begin, '--to': options.end}
     for flag in (f for f, value in span.items() if value is not None and options.fit):
         raise ParameterError(f'{flag}: --fit takes whole recordings; expected no {flag}')
@@ -167,7 +168,7 @@ def _check(options: argparse.Namespace) -> None:
         raise ParameterError('--columns: only --fit reads .npz and .csv; expected --fit FILE')
 
 
-def _collector(options: argparse.Namespace, path: str) -> Collector:
+def _collector(options: argparse.Namespace, path: str) -> MotionCollector:
     """Return what the vehicle of a bag did."""
     bag, collectors = read_collectors(path, options.maps)
     for note in bag.notes:
@@ -177,8 +178,8 @@ def _collector(options: argparse.Namespace, path: str) -> Collector:
 
 def _vehicle(options: argparse.Namespace) -> Vehicle:
     """Return the vehicle that is named, else the recorded one."""
-    given = xacro_arguments(options.vehicle_arguments)
-    with bar('building') as told:
+    given = parse_xacro_arguments(options.vehicle_arguments)
+    with progress_bar('building') as told:
         namespace = (options.namespace or '').strip('/')
         first = options.bags[0]
         path = Path(first) if is_table(first) else bag_path(first)
@@ -203,7 +204,7 @@ def _vehicle(options: argparse.Namespace) -> Vehicle:
     return found
 
 
-def _chosen(known: dict[str, Collector], wanted: str | None) -> Collector:
+def _chosen(known: dict[str, MotionCollector], wanted: str | None) -> MotionCollector:
     if wanted is not None:
         key = wanted.strip('/')
         if key not in known:
@@ -227,13 +228,13 @@ def _print(vehicle: Vehicle, found: Identification) -> None:
     print()
     rows = [('parameter', 'axis', 'value', '95 %', 'unit', 'described')]
     rows += [_row(e) for e in found.estimates]
-    print('\n'.join(aligned(rows)))
+    print('\n'.join(aligned_columns(rows)))
     for estimate in found.estimates:
         if not estimate.observable:
             print(f'not observable: {estimate.parameter.name}: {estimate.reason}')
     print()
     print('axis   measured rms  residual rms  noise    explained')
-    for axis in AXES:
+    for axis in BODY_AXES:
         a = content['axes'][axis]
         share = '–' if a['explained'] is None else f'{100 * a["explained"]:.1f} %'
         print(
@@ -243,7 +244,7 @@ def _print(vehicle: Vehicle, found: Identification) -> None:
     for doubt in found.doubts:
         print(f'doubtful: {doubt}')
     print()
-    print(tags(vehicle, found))
+    print(fitted_tags(vehicle, found))
 
 
 def _row(estimate: Estimate) -> tuple[str, ...]:

@@ -8,24 +8,30 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from marine_sim_ros.core.columns import aligned
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.json_text import json_text
+from marine_sim_ros.core.text import aligned_columns, json_text
 from marine_sim_ros.engine.availability import precision
-from marine_sim_ros.identification.bag import Collector
 from marine_sim_ros.identification.fit_file import DELAY, FITS, value_at
-from marine_sim_ros.identification.mapping import COLUMNS, is_table, recording_of_table
 from marine_sim_ros.identification.motion_fit import MotionFit, fit_motion
 from marine_sim_ros.identification.prediction import stretches_of
-from marine_sim_ros.identification.recording import Recording, recording_of_bag
+from marine_sim_ros.identification.recording import (
+    MotionCollector,
+    MotionRecording,
+    recording_of_bag,
+)
+from marine_sim_ros.identification.table_recordings import (
+    COLUMN_MAPS,
+    is_table,
+    recording_of_table,
+)
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.progress import progress_bar
 
 __all__ = ['fit_recordings', 'print_motion_fit']
 
 
 def fit_recordings(
-    options: argparse.Namespace, vehicle: Vehicle, collector: Callable[[str], Collector]
+    options: argparse.Namespace, vehicle: Vehicle, collector: Callable[[str], MotionCollector]
 ) -> int:
     """Fit and report; 1 where nothing could be told.
 
@@ -40,7 +46,7 @@ def fit_recordings(
             if path != DELAY:
                 value_at(vehicle, path)
     recordings = [_recording(options, vehicle, path, collector) for path in options.bags]
-    with bar('fitting') as told, precision('float64'):
+    with progress_bar('fitting') as told, precision('float64'):
         stretches = stretches_of(recordings, options.stretch)
         found = fit_motion(vehicle, parameters, stretches, progress=told)
     if options.json:
@@ -51,13 +57,16 @@ def fit_recordings(
 
 
 def _recording(
-    options: argparse.Namespace, vehicle: Vehicle, path: str, collector: Callable[[str], Collector]
-) -> Recording:
+    options: argparse.Namespace,
+    vehicle: Vehicle,
+    path: str,
+    collector: Callable[[str], MotionCollector],
+) -> MotionRecording:
     if not is_table(path):
         return recording_of_bag(collector(path), path, tuple(options.current))
     if not options.columns:
         raise ParameterError(f'{path}: --columns is missing; expected what its columns mean')
-    return recording_of_table(path, COLUMNS.load(options.columns), vehicle.thrusters)
+    return recording_of_table(path, COLUMN_MAPS.load(options.columns), vehicle.thrusters)
 
 
 def print_motion_fit(vehicle: Vehicle, found: MotionFit) -> None:
@@ -73,7 +82,7 @@ def print_motion_fit(vehicle: Vehicle, found: MotionFit) -> None:
             rows.append((p.name, 'not observable', '', '', before))
         else:
             rows.append((p.name, f'{v:.4g}', f'± {h:.2g}', p.unit, before))
-    print('\n'.join(aligned(rows)))
+    print('\n'.join(aligned_columns(rows)))
     for p, reason in zip(found.parameters, found.reasons, strict=True):
         if reason:
             print(f'not observable: {p.name}: {reason}')

@@ -9,16 +9,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from marine_sim_ros.core.errors import ModelError, ParameterError, RunError
+from marine_sim_ros.core.errors import ModelError, ParameterError, RunError, escape_controls
 from marine_sim_ros.core.files import expand_home
-from marine_sim_ros.core.printable import printable
 from marine_sim_ros.doctor.verdict import Verdict, judge_motion
 from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import urdf_text, without_xacro
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.tools.options import add_option, xacro_arguments
+from marine_sim_ros.tools.options import add_option, parse_xacro_arguments
 from marine_sim_ros.tools.reporting import write_file
 
 __all__ = ['add_arguments', 'execute']
@@ -82,7 +81,7 @@ def execute(options: argparse.Namespace) -> int:
     """Write the vehicle; print what was assumed and left out, and a verdict in three lines."""
     if not 0 <= options.max_thrust < 1e9:
         raise ParameterError(f'--max-thrust {options.max_thrust:g}; expected 0 or more, N')
-    arguments = xacro_arguments(options.vehicle_arguments)
+    arguments = parse_xacro_arguments(options.vehicle_arguments)
     base = arguments.pop('base_link', '')
     path = expand_home(options.file)
     taken = Options(
@@ -94,13 +93,13 @@ def execute(options: argparse.Namespace) -> int:
     text = urdf_text(imported, folder)
     for label, texts in (('assumed', imported.assumptions), ('not taken', imported.dropped)):
         for line in texts:
-            print(printable(f'{label}: {line}'), file=sys.stderr)
+            print(escape_controls(f'{label}: {line}'), file=sys.stderr)
     vehicle = _load(text, imported, folder)
     verdict = judge_motion(vehicle)
     lines = [_summary(imported.format, vehicle), *verdict.lines]
     if imported.estimated:
         lines.append(f'estimated: {imported.estimated}')
-    print(printable('\n'.join(lines)), file=sys.stderr)
+    print(escape_controls('\n'.join(lines)), file=sys.stderr)
     _refuse(imported, verdict, options)
     if output is None:
         print(text, end='')

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from marine_sim_ros.tools.catalogue import KINDS
+from marine_sim_ros.tools.catalogue import CATALOGUE
 
 __all__ = ['add_arguments', 'execute']
 
@@ -16,14 +16,14 @@ __all__ = ['add_arguments', 'execute']
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument(
-        'kind', metavar='KIND', choices=tuple(KINDS), help=f'one of: {", ".join(KINDS)}'
+        'kind', metavar='KIND', choices=tuple(CATALOGUE), help=f'one of: {", ".join(CATALOGUE)}'
     )
     parser.add_argument('--json', action='store_true', help='print a JSON object')
 
 
 def execute(options: argparse.Namespace) -> int:
     """Print one line for each: its name and what it is."""
-    found = KINDS[options.kind]()
+    found = CATALOGUE[options.kind]()
     if options.json:
         print(json.dumps(found, indent=2, ensure_ascii=False))
         return 0

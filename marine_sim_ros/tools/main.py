@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from marine_sim_ros import __version__
-from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.errors import MarineSimError, exit_code
-from marine_sim_ros.tools.completion import complete, wanted
-from marine_sim_ros.tools.output import discard_output
+from marine_sim_ros.core.startup import no_collections
+from marine_sim_ros.tools.catalogue import is_requested, print_completions
 from marine_sim_ros.tools.parsing import Parser
-from marine_sim_ros.tools.reporting import print_error
+from marine_sim_ros.tools.reporting import discard_output, print_error
 
 __all__ = ['main']
 
@@ -77,8 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Exit codes: 0 done, 1 the run or check failed, 2 bad input, 130 ended by ctrl-C.
     """
     given = sys.argv[1:] if arguments is None else arguments
-    if wanted():
-        complete(parser)
+    if is_requested():
+        print_completions(parser)
     try:
         if not given:
             parser(given).print_help(sys.stderr)
@@ -115,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _report_missing(error: ModuleNotFoundError) -> int:
     """Print one line about a package that this Python has not, and return the exit code."""
-    from marine_sim_ros.core.extras import missing
+    from marine_sim_ros.core.extras import missing_package
     from marine_sim_ros.core.ros_needed import check_packages
 
     package = (error.name or '').split('.')[0]
@@ -123,7 +122,7 @@ def _report_missing(error: ModuleNotFoundError) -> int:
         raise error
     try:
         check_packages()
-        raise missing(package, 'marine_sim')
+        raise missing_package(package, 'marine_sim')
     except MarineSimError as told:
         print_error(told)
         return exit_code(told)

@@ -15,10 +15,9 @@ from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model import library
-from marine_sim_ros.model.packages import add_package_paths
-from marine_sim_ros.model.trust import trust_descriptions
+from marine_sim_ros.model.packages import add_package_paths, trust_descriptions
 from marine_sim_ros.sim.options import OPTIONS, VEHICLE, Option, RunOptions
-from marine_sim_ros.tools.parsing import Arguments, section
+from marine_sim_ros.tools.parsing import Arguments, help_section
 
 __all__ = [
     'add_bag_argument',
@@ -28,10 +27,9 @@ __all__ = [
     'add_run_arguments',
     'add_trust_option',
     'free_folder',
+    'parse_xacro_arguments',
     'run_options',
-    'xacro_arguments',
 ]
-
 
 _BAG_FILE = re.compile(r'metadata\.yaml|.+\.(mcap|db3)(\.active|\.zstd|-wal|-shm|-journal)?')
 
@@ -123,11 +121,11 @@ def add_option(
     """
     known = OPTIONS[name]
     if name == 'vehicle_arguments':  # all are about how a description is read
-        reading = section(parser, VEHICLE)
+        reading = help_section(parser, VEHICLE)
         _add_package_path(reading)
         _add_base_link(reading)
         add_trust_option(reading)
-    target = section(parser, known.group)
+    target = help_section(parser, known.group)
     if positional:
         return parser.add_argument(name, metavar=known.metavar, help=known.text)
     default = '' if empty else known.default
@@ -245,7 +243,7 @@ def add_run_arguments(
             add_option(parser, name)
 
 
-def xacro_arguments(texts: Sequence[str]) -> dict[str, str]:
+def parse_xacro_arguments(texts: Sequence[str]) -> dict[str, str]:
     """Return the xacro arguments of ``--set NAME:=VALUE``.
 
     Raises:
@@ -254,7 +252,7 @@ def xacro_arguments(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         if ':=' not in text:
             raise ParameterError(f'--set {text}: expected NAME:=VALUE, as in coefficients:=wu2018')
-    return library.xacro_arguments(texts)
+    return library.parse_xacro_arguments(texts)
 
 
 def run_options(options: argparse.Namespace) -> RunOptions:
@@ -263,7 +261,7 @@ def run_options(options: argparse.Namespace) -> RunOptions:
     Raises:
         ParameterError: an option out of its range.
     """
-    xacro_arguments(options.vehicle_arguments)
+    parse_xacro_arguments(options.vehicle_arguments)
     given = vars(options)
     values = {f.name: given[f.name] for f in fields(RunOptions) if f.name in given}
     for name, value in values.items():
@@ -298,7 +296,7 @@ def free_folder(path: str, *, overwrite: bool, also: Collection[str] = ()) -> No
     bag = folder / 'bag'
     if not any(folder.iterdir()):
         return
-    if foreign := _foreign(folder, own):
+    if foreign := _foreign_entry(folder, own):
         raise ParameterError(
             f'--record {path}: has other files ({foreign}, ...); expected a new folder'
         )
@@ -313,7 +311,7 @@ def free_folder(path: str, *, overwrite: bool, also: Collection[str] = ()) -> No
         raise ParameterError(f'--record {path}: cannot be replaced: {error.strerror}') from None
 
 
-def _foreign(folder: Path, own: Collection[str]) -> str:
+def _foreign_entry(folder: Path, own: Collection[str]) -> str:
     """Return the first file or link in a folder that no recorder wrote; empty: there is none."""
     bag = folder / 'bag'
     others = [p for p in folder.iterdir() if p.name not in own or p.is_symlink()]

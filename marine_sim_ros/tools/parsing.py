@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
-from marine_sim_ros.core.choices import nearest
+from marine_sim_ros.core.errors import nearest_name
 
-__all__ = ['Arguments', 'Parser', 'section']
+__all__ = ['Arguments', 'Parser', 'help_section']
 
 Arguments: TypeAlias = argparse.ArgumentParser | argparse._ArgumentGroup
 """What an option can be added to."""
@@ -23,7 +23,7 @@ _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 
 def _nearest(word: str, names: Iterable[str]) -> str:
     """Return a hint at the name that is most like a word; empty where none is."""
-    near = nearest(word, names)
+    near = nearest_name(word, names)
     return f' (did you mean {near}?)' if near else ''
 
 
@@ -43,7 +43,7 @@ class _HelpAll(argparse.Action):
         parser.exit()
 
 
-def section(parser: argparse.ArgumentParser, title: str) -> Arguments:
+def help_section(parser: argparse.ArgumentParser, title: str) -> Arguments:
     """Return the section of --help-all with a title; the parser itself without one."""
     return parser.section(title) if title and isinstance(parser, Parser) else parser
 

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from typing import Any
 
-__all__ = ['bar', 'waiting']
+__all__ = ['progress_bar', 'show_waiting']
 
 QUIET = 0.5
 """s of wall time in which work is quick, and has no bar."""
@@ -31,7 +31,7 @@ def _terminal() -> Any:
 
 
 @contextmanager
-def bar(
+def progress_bar(
     description: str, total: float | None = 1.0, *, transient: bool = True, quiet: float = QUIET
 ) -> Iterator[Callable[..., None]]:
     """Yield a function that takes the completed share, and perhaps another text, for a bar.
@@ -83,7 +83,7 @@ def bar(
 
 
 @contextmanager
-def waiting(description: str) -> Iterator[None]:
+def show_waiting(description: str) -> Iterator[None]:
     """Show on a terminal that something takes a while."""
     console = _terminal()
     if console is None:

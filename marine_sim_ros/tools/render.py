@@ -18,32 +18,40 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.analysis.bags.description import recorded_environment, recorded_vehicle
-from marine_sim_ros.analysis.bags.mapping import parse_maps
-from marine_sim_ros.analysis.bags.reading import Bag
-from marine_sim_ros.analysis.film.cameras import CHASE, FilmCamera, camera_of, chase_camera
-from marine_sim_ros.analysis.film.film import (
+from marine_sim_ros.analysis.film import (
+    CHASE,
     Cast,
     Film,
+    FilmCamera,
     FilmFrame,
-    film_times,
-    frames,
+    FilmOutput,
+    FrameFolder,
+    VideoFile,
+    camera_of,
+    chase_camera,
+    frame_stamps,
     recorded_frames,
+    render_frames,
 )
-from marine_sim_ros.analysis.film.motion import Motion, read_motion
-from marine_sim_ros.analysis.film.outputs import FrameFolder, Output, VideoFile
-from marine_sim_ros.analysis.film.payloads import RecordedPayloads
-from marine_sim_ros.analysis.film.recorded import recorded_pictures
-from marine_sim_ros.analysis.film.tether import recorded_tether
+from marine_sim_ros.analysis.film_sources import (
+    RecordedMotion,
+    RecordedPayloads,
+    read_motion,
+    recorded_pictures,
+    recorded_tether,
+)
+from marine_sim_ros.bags.description import recorded_environment, recorded_vehicle
+from marine_sim_ros.bags.reading import Bag
+from marine_sim_ros.bags.vehicle_record import parse_maps
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sdf.appearance import Appearance
-from marine_sim_ros.tools.options import add_option, add_recorded_arguments, xacro_arguments
-from marine_sim_ros.tools.progress import bar
-from marine_sim_ros.tools.reporting import check_file, print_warnings
+from marine_sim_ros.tools.options import add_option, add_recorded_arguments, parse_xacro_arguments
+from marine_sim_ros.tools.progress import progress_bar
+from marine_sim_ros.tools.reporting import check_writable, print_warnings
 
 __all__ = ['add_arguments', 'execute']
 
@@ -112,7 +120,7 @@ def _check(options: argparse.Namespace) -> None:
             '--environment'
         )
     if options.output:
-        check_file(Path(options.output), '-o', parents=True)
+        check_writable(Path(options.output), '-o', parents=True)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -127,8 +135,8 @@ def execute(options: argparse.Namespace) -> int:
         name = _name(options, bag, motions)
         shown, found = _shown(options, bag, motions, name)
         rate = Fraction(options.fps or found).limit_denominator(1000)
-        times = film_times(motions[name], float(rate), options.start, options.end)
-        outputs: list[Output] = []
+        times = frame_stamps(motions[name], float(rate), options.start, options.end)
+        outputs: list[FilmOutput] = []
         if video is not None:
             video.rate = rate
             outputs.append(video)
@@ -136,7 +144,7 @@ def execute(options: argparse.Namespace) -> int:
             outputs.append(FrameFolder(Path(options.frames)))
         for output in outputs:
             stack.callback(output.close)
-        told = stack.enter_context(bar('rendering'))
+        told = stack.enter_context(progress_bar('rendering'))
         count = 0
         for frame in shown(times):
             count += 1
@@ -159,7 +167,7 @@ def _size(text: str) -> tuple[int, int] | None:
     return size
 
 
-def _name(options: argparse.Namespace, bag: Bag, motions: dict[str, Motion]) -> str:
+def _name(options: argparse.Namespace, bag: Bag, motions: dict[str, RecordedMotion]) -> str:
     """Return the namespace of the vehicle of the film."""
     name = options.namespace.strip('/') or next(iter(motions))
     if name not in motions:
@@ -169,12 +177,12 @@ def _name(options: argparse.Namespace, bag: Bag, motions: dict[str, Motion]) -> 
 
 
 def _shown(
-    options: argparse.Namespace, bag: Bag, motions: dict[str, Motion], name: str
+    options: argparse.Namespace, bag: Bag, motions: dict[str, RecordedMotion], name: str
 ) -> tuple[Callable[[np.ndarray], Iterator[FilmFrame]], float]:
     """Return what yields the pictures at stamps in s, and the rate of its camera, Hz."""
     if not options.recorded:
         film, rate = _film(options, bag, motions, name)
-        return partial(frames, film), rate
+        return partial(render_frames, film), rate
     pictures = recorded_pictures(bag, name, options.camera)
     origin = _origin(bag, name)
     return partial(recorded_frames, pictures, motions[name], origin=origin), pictures.rate
@@ -190,7 +198,7 @@ def _origin(bag: Bag, name: str) -> Origin:
 
 
 def _film(
-    options: argparse.Namespace, bag: Bag, motions: dict[str, Motion], name: str
+    options: argparse.Namespace, bag: Bag, motions: dict[str, RecordedMotion], name: str
 ) -> tuple[Film, float]:
     """Return what the film is made of, and the rate of its camera, Hz."""
     size, vehicle = _size(options.size), _vehicle(options, bag, name)
@@ -222,7 +230,7 @@ def _film(
 
 
 def _vehicle(options: argparse.Namespace, bag: Bag, name: str) -> Vehicle:
-    arguments = xacro_arguments(options.vehicle_arguments)
+    arguments = parse_xacro_arguments(options.vehicle_arguments)
     if options.vehicle:
         return load_vehicle(options.vehicle, **arguments)
     if arguments:

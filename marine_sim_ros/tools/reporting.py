@@ -1,24 +1,50 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What verbs tell: warnings on standard error, and the files that they were asked for."""
+"""Output of verbs: warnings and errors on standard error, files, closed pipes."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from marine_sim_ros.core.errors import RecordingError
-from marine_sim_ros.core.printable import printable
+from marine_sim_ros.core.errors import RecordingError, escape_controls
 
-__all__ = ['check_file', 'print_error', 'print_warnings', 'write_file']
+__all__ = [
+    'check_writable',
+    'discard_output',
+    'flush_or_discard',
+    'print_error',
+    'print_warnings',
+    'write_file',
+]
+
+
+# Standard output that nobody reads any more.
+
+
+def discard_output() -> None:
+    """Let the interpreter flush at its end without a further error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def flush_or_discard() -> None:
+    """Write what is left for a terminal that may be gone."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        discard_output()
+
+
+# What verbs tell: warnings on standard error, and the files that they were asked for.
 
 
 def print_warnings(texts: Iterable[str]) -> None:
     """Print each warning once."""
     for text in dict.fromkeys(texts):
-        print(printable(f'WARNING: {text}'), file=sys.stderr)
+        print(escape_controls(f'WARNING: {text}'), file=sys.stderr)
 
 
 def print_error(error: BaseException | str) -> None:
@@ -29,10 +55,10 @@ def print_error(error: BaseException | str) -> None:
     else:
         text = str(error)
     line = ' '.join(text.split('\n')).strip() or type(error).__name__
-    print(f'ERROR: {printable(line)}', file=sys.stderr)
+    print(f'ERROR: {escape_controls(line)}', file=sys.stderr)
 
 
-def check_file(path: Path, option: str, *, parents: bool = False) -> None:
+def check_writable(path: Path, option: str, *, parents: bool = False) -> None:
     """Check, before the work, that a file can be written; ``parents``: with missing folders.
 
     Raises:

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
-from marine_sim_ros.core.progress import Progress
+from marine_sim_ros.core.progress import ReportProgress
 from marine_sim_ros.core.ros_needed import require_ros
-from marine_sim_ros.ros.launching.reading import read_vehicles
+from marine_sim_ros.core.startup import no_collections
+from marine_sim_ros.ros.launching.fork import read_vehicles
 from marine_sim_ros.sim.options import OPTIONS, RunOptions
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
-from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.progress import progress_bar
 from marine_sim_ros.tools.reporting import print_warnings
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def execute(options: argparse.Namespace) -> int:
     require_ros('run')
     warnings: list[str] = []
     try:
-        with no_collections(), bar('building') as told:
+        with no_collections(), progress_bar('building') as told:
             runs, supervisor = _runs(options, told)
             # Imported while a fork reads the vehicle, and so not at the top.
             from marine_sim_ros.sim.fleet import describe_fleet
@@ -74,7 +74,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _runs(
-    options: argparse.Namespace, told: Progress
+    options: argparse.Namespace, told: ReportProgress
 ) -> tuple[tuple[RunOptions, ...], Supervisor | None]:
     """Return the options of each vehicle, and have their vehicles read.
 
@@ -97,9 +97,11 @@ def _runs(
 
     if options.vehicle:
         read([settings])
-    from marine_sim_ros.sim.fleet import chosen_runs
+    from marine_sim_ros.sim.fleet import select_fleet_runs
 
-    runs = tuple(map(_with_console_defaults, chosen_runs(settings, options.fleet, options.only)))
+    runs = tuple(
+        map(_with_console_defaults, select_fleet_runs(settings, options.fleet, options.only))
+    )
     if not options.fleet:
         _print_console_defaults(settings, runs[0])
     if options.fleet:

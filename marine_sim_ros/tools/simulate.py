@@ -15,8 +15,8 @@ from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.stamps import ticks_of
-from marine_sim_ros.core.user_cache import kept_programs
+from marine_sim_ros.core.files import program_folder
+from marine_sim_ros.core.state import ticks_of
 from marine_sim_ros.engine.availability import require_jax
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import vehicle_of
@@ -24,11 +24,10 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.safe_step import step_warnings
+from marine_sim_ros.sim.preflight import start_warnings, step_warnings
 from marine_sim_ros.sim.scenario import SCENARIOS, Scenario, load_scenario
-from marine_sim_ros.sim.simulation import simulated_blocks, simulated_outcome
-from marine_sim_ros.sim.start import start_warnings
-from marine_sim_ros.sim.tick_record import TICK_BYTES
+from marine_sim_ros.sim.simulation import simulate_blocks, simulate_outcome
+from marine_sim_ros.sim.step import TICK_BYTES
 from marine_sim_ros.sim.trajectory import Outcome, Trajectory
 from marine_sim_ros.tools.options import (
     add_map_argument,
@@ -36,7 +35,7 @@ from marine_sim_ros.tools.options import (
     free_folder,
     run_options,
 )
-from marine_sim_ros.tools.progress import bar, waiting
+from marine_sim_ros.tools.progress import progress_bar, show_waiting
 from marine_sim_ros.tools.reporting import print_warnings
 
 __all__ = ['add_arguments', 'execute']
@@ -83,14 +82,14 @@ def _computed(
         )
     begun = time.perf_counter()
     if not settings.record:
-        return simulated_outcome(vehicle, scenario, **more), time.perf_counter() - begun
+        return simulate_outcome(vehicle, scenario, **more), time.perf_counter() - begun
     from marine_sim_ros.bags.trajectory_writer import write_parts
 
     outcome, wall = Outcome(scenario), 0.0
 
     def parts() -> Iterator[Trajectory]:
         nonlocal begun, wall
-        for part in simulated_blocks(vehicle, scenario, **more):
+        for part in simulate_blocks(vehicle, scenario, **more):
             wall += time.perf_counter() - begun
             outcome.add(part.stamp, part.states)
             yield part
@@ -113,7 +112,7 @@ def _compiled(
     from marine_sim_ros.engine.compiled import simulate_compiled
 
     begun = time.perf_counter()
-    with waiting('compiling'):
+    with show_waiting('compiling'):
         run, compiling = simulate_compiled(vehicle, scenario, dtype=options.precision, **more)
     wall = time.perf_counter() - begun - compiling
     if settings.record:
@@ -155,8 +154,8 @@ def _replay_scenario(
     Raises:
         MarineSimError: the bag cannot be read, or has none.
     """
-    from marine_sim_ros.analysis.bags.mapping import suggestion
-    from marine_sim_ros.identification.replay import recorded_scenario
+    from marine_sim_ros.bags.vehicle_record import suggest_topics
+    from marine_sim_ros.identification.recording import recorded_scenario
     from marine_sim_ros.tools.recorded import read_collectors
 
     bag, collectors = read_collectors(options.replay, options.maps)
@@ -166,7 +165,7 @@ def _replay_scenario(
         raise ParameterError(
             f'--namespace {name}: {bag.label} has none; expected one of: {", ".join(collectors)}'
         )
-    could = suggestion({topic: kind for topic, kind, _ in bag.topics})
+    could = suggest_topics({topic: kind for topic, kind, _ in bag.topics})
     scenario, notes = recorded_scenario(collectors[name], bag.label, vehicle, could)
     if len(bag.vehicles) > 1:
         others = ', '.join(f'/{other}' for other in bag.vehicles)
@@ -226,7 +225,7 @@ def execute(options: argparse.Namespace) -> int:
     if settings.record:
         free_folder(settings.record, overwrite=options.overwrite)
     scenario = load_scenario(settings.scenario) if settings.scenario else None
-    with bar('building') as told:
+    with progress_bar('building') as told:
         vehicle = vehicle_of(settings.named_vehicle(), told)
     if scenario is None:
         scenario = _replay_scenario(options, settings, vehicle)
@@ -247,14 +246,14 @@ def execute(options: argparse.Namespace) -> int:
     if settings.engine == 'jax':
         outcome, wall, compiling = _compiled(*arguments, **more)
     else:
-        with bar('simulating') as told:
+        with progress_bar('simulating') as told:
             outcome, wall = _computed(*arguments, **more, progress=told)
     for ok, text in outcome.verdicts:
         print(('holds:         ' if ok else 'does not hold: ') + text)
     speed = outcome.span / wall
     print(f'{outcome.ticks} ticks, {outcome.span:g} s in {wall:.2f} s ({speed:.1f} x)')
     if settings.engine == 'jax':
-        print(f'compiled in {compiling:.2f} s; {kept_programs()}')
+        print(f'compiled in {compiling:.2f} s; {program_folder()}')
     print(f'trajectory_sha256 {outcome.sha256}')
     if options.replay and settings.record:
         both = f'{options.replay} {settings.record}'

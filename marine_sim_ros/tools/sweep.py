@@ -10,14 +10,20 @@ import time
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.sweep.bags import chosen_runs, parse_choice, run_alone, write_bag, write_bags
-from marine_sim_ros.sweep.dataset import Dataset
-from marine_sim_ros.sweep.plan import Plan, load_plan
-from marine_sim_ros.sweep.report import write_report
+from marine_sim_ros.sweep.plan import SweepPlan, load_plan
+from marine_sim_ros.sweep.results import (
+    SweepDataset,
+    parse_choice,
+    run_alone,
+    select_runs,
+    write_run_bag,
+    write_run_bags,
+    write_sweep_report,
+)
 from marine_sim_ros.sweep.runs import seed_of
 from marine_sim_ros.sweep.schedule import run_missing
 from marine_sim_ros.tools.options import add_trust_option, free_folder
-from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.progress import progress_bar
 
 __all__ = ['add_arguments', 'execute']
 
@@ -67,9 +73,9 @@ def execute(options: argparse.Namespace) -> int:
     most = parse_choice(options.bags) if options.bags else 0
     name = Path(options.sweep).stem
     folder = Path(options.out or f'out/sweep/{name}')
-    dataset = Dataset(folder, plan)
+    dataset = SweepDataset(folder, plan)
     start = time.perf_counter()
-    with bar('sweep', quiet=0.0) as told:
+    with progress_bar('sweep', quiet=0.0) as told:
         told(0.0)  # its first block may take minutes
         ran = run_missing(
             plan,
@@ -79,25 +85,27 @@ def execute(options: argparse.Namespace) -> int:
             progress=told,
         )
     columns = dataset.columns()
-    write_report(folder, options.sweep, plan, columns)
+    write_sweep_report(folder, options.sweep, plan, columns)
     lost = int((~columns['finite']).sum())
     print(f'{len(columns["run"])} runs, {ran} blocks in {time.perf_counter() - start:.1f} s')
     print(f'{lost} not finite, {int((~columns["as_expected"]).sum())} not as expected')
     print(f'{folder / "report.md"}, {folder / "runs"}')
     if most != 0:
-        with bar('bags') as told:
-            wrote = write_bags(folder / 'bags', plan, chosen_runs(columns, plan.worst, most), told)
+        with progress_bar('bags') as told:
+            wrote = write_run_bags(
+                folder / 'bags', plan, select_runs(columns, plan.worst, most), told
+            )
         print(f'{folder / "bags"}: {wrote} new')
     return 1 if lost else 0
 
 
-def _one(options: argparse.Namespace, plan: Plan) -> int:
+def _one(options: argparse.Namespace, plan: SweepPlan) -> int:
     """Run one run of the sweep, and record it if requested; 1 when it broke off."""
     if options.record:
         free_folder(options.record, overwrite=options.overwrite)
     case, trajectory = run_alone(plan, options.run)
     if options.record:
-        write_bag(Path(options.record), plan, options.run, case, trajectory)
+        write_run_bag(Path(options.record), plan, options.run, case, trajectory)
     for ok, text in case.scenario.verdicts(trajectory.time, trajectory.position[:, 2]):
         print(('holds:         ' if ok else 'does not hold: ') + text)
     end = ' '.join(f'{x:.6g}' for x in trajectory.position[-1])

@@ -11,7 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from marine_sim_ros.analysis.comparison import COLUMNS, Comparison, plain
+from marine_sim_ros.analysis.experiments import (
+    COMPARISON_COLUMNS,
+    ComparedQuantity,
+    plain_comparison,
+)
 from marine_sim_ros.core.terminal import Terminal
 
 __all__ = ['print_comparisons']
@@ -20,15 +24,15 @@ _STYLES = {'better': 'green', 'as printed': 'cyan', 'worse': 'yellow', 'differs'
 
 
 def print_comparisons(
-    comparisons: Sequence[Comparison], title: str, console: Console | None = None
+    comparisons: Sequence[ComparedQuantity], title: str, console: Console | None = None
 ) -> None:
     """Print the table to standard output, or to another console."""
     console = console or Terminal()
     if not console.is_terminal:
-        print(plain(comparisons), file=console.file)
+        print(plain_comparison(comparisons), file=console.file)
         return
     table = Table(title=title, title_justify='left', header_style='bold')
-    for i, name in enumerate(COLUMNS):
+    for i, name in enumerate(COMPARISON_COLUMNS):
         table.add_column(name, justify='right' if i in (1, 2) else 'left')
     for c in comparisons:
         quantity, printed, ours, unit, verdict, required, state = c.cells()

@@ -18,13 +18,17 @@ from typing import Any
 from rich.live import Live
 
 from marine_sim_ros.control.gamepad import gamepad_names, load_gamepad
-from marine_sim_ros.control.keys import AXIS_KEYS, FUNCTION_KEYS, QUIT, split_keys
-from marine_sim_ros.control.pilot import OUTPUTS
+from marine_sim_ros.control.pilot import (
+    AXIS_KEYS,
+    FUNCTION_KEYS,
+    OUTPUT_MODES,
+    QUIT_KEY,
+    split_keys,
+)
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.tools.options import add_option
-from marine_sim_ros.tools.output import flush_or_discard
-from marine_sim_ros.tools.reporting import print_warnings
+from marine_sim_ros.tools.reporting import flush_or_discard, print_warnings
 from marine_sim_ros.tools.teleop_screen import screen
 
 __all__ = ['add_arguments', 'execute']
@@ -49,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--output',
         default='pwm',
-        choices=OUTPUTS,
+        choices=OUTPUT_MODES,
         help='pwm: the thrusters (default); velocity, pose: a controller',
     )
     parser.add_argument(
@@ -94,7 +98,7 @@ class _Keyboard:
         data = os.read(self._descriptor, 256)
         keys, self._rest = split_keys(self._rest + data.decode(errors='replace'))
         for key in keys:
-            if key == QUIT:
+            if key == QUIT_KEY:
                 return False
             if key in AXIS_KEYS:
                 self._node.nudge(*AXIS_KEYS[key])
@@ -119,18 +123,18 @@ def execute(options: argparse.Namespace) -> int:
         raise ParameterError('teleop: standard input is no terminal; start it in one')
     gamepad = options.gamepad or 'xbox'
     load_gamepad(gamepad)
-    from marine_sim_ros.model.library import load_vehicle, xacro_arguments
+    from marine_sim_ros.model.library import load_vehicle, parse_xacro_arguments
 
-    arguments = xacro_arguments(options.vehicle_arguments)
+    arguments = parse_xacro_arguments(options.vehicle_arguments)
     vehicle = load_vehicle(options.vehicle, **arguments)
     import rclpy
     from rclpy.parameter import Parameter
     from rclpy.signals import SignalHandlerOptions
 
     from marine_sim_ros.nodes.teleop import TeleopNode
-    from marine_sim_ros.ros.base.logs import log_words
+    from marine_sim_ros.ros.base.internals import log_words
     from marine_sim_ros.ros.base.process import Shutdown, executor
-    from marine_sim_ros.ros.launching.joy_package import has_joy, no_joy
+    from marine_sim_ros.ros.launching.installation import has_joy, no_joy
 
     if options.gamepad and not has_joy():  # it may run on another machine
         print_warnings([f'--gamepad: {no_joy()} (run {options.vehicle} --console)'])

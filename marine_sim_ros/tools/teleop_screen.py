@@ -14,11 +14,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.control.keys import HELP
-from marine_sim_ros.control.target import here, to_go
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.ros.launching.joy_package import has_joy
+from marine_sim_ros.control.controllability import BODY_AXES
+from marine_sim_ros.control.pilot import KEY_HELP, remaining_motion, target_at_vehicle
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.ros.launching.installation import has_joy
 
 __all__ = ['screen']
 
@@ -59,7 +58,7 @@ def _head(node: Any) -> RenderableType:
     place = 'no odom yet'
     if state is not None:
         speed = math.sqrt(sum(float(x) ** 2 for x in state.velocity[:3]))
-        at = here(state)
+        at = target_at_vehicle(state)
         heading = _heading(node, at.yaw)
         place = f'depth {at.depth:.2f} m   heading {heading}   speed {speed:.2f} m/s'
     silent = f'{node.gamepad.name} (silent)' if has_joy() else 'none: no package joy'
@@ -77,7 +76,7 @@ def _head(node: Any) -> RenderableType:
 
 def _efforts(node: Any) -> Table:
     table = _grid(3)
-    for axis, value in zip(AXES, node.pilot.efforts(), strict=True):
+    for axis, value in zip(BODY_AXES, node.pilot.efforts(), strict=True):
         table.add_row(axis, _bar(float(value)), _signed(value))
     return table
 
@@ -109,7 +108,7 @@ def _target(node: Any) -> Table:
         table.add_row('target', 'waiting for odom')
         return table
     east, north, _ = node.environment.origin.enu(np.array(target.position)).tolist()
-    distance, turn = to_go(target, node.state)
+    distance, turn = remaining_motion(target, node.state)
     side = 'port' if turn > 0 else 'starboard'
     table.add_row('target', f'east {east:.2f} m, north {north:.2f} m')
     table.add_row('', f'depth {target.depth:.2f} m')
@@ -144,9 +143,9 @@ def _arm(node: Any) -> Text:
 
 
 def _keys() -> Table:
-    half = (len(HELP) + 1) // 2
+    half = (len(KEY_HELP) + 1) // 2
     table = _grid(4)
-    for left, right in zip(HELP[:half], (*HELP[half:], ('', ''))[:half], strict=True):
+    for left, right in zip(KEY_HELP[:half], (*KEY_HELP[half:], ('', ''))[:half], strict=True):
         table.add_row(
             Text(f'{left[0]:<5}', style='bold'),
             f'{left[1]:<28}',

@@ -12,14 +12,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from marine_sim_ros.core.json_text import json_text
 from marine_sim_ros.core.terminal import Terminal
-from marine_sim_ros.tools.options import add_option, xacro_arguments
-from marine_sim_ros.tools.progress import bar
-from marine_sim_ros.tools.reporting import check_file, write_file
-from marine_sim_ros.validation.table import conclusions, make_table, plain, sources
-from marine_sim_ros.validation.validation_report import Validation, to_dict, validate
-from marine_sim_ros.validation.web_page import web_page
+from marine_sim_ros.core.text import json_text
+from marine_sim_ros.tools.options import add_option, parse_xacro_arguments
+from marine_sim_ros.tools.progress import progress_bar
+from marine_sim_ros.tools.reporting import check_writable, write_file
+from marine_sim_ros.validation.card_table import (
+    conclusion_lines,
+    make_card_table,
+    plain_cards,
+    source_lines,
+    web_page,
+)
+from marine_sim_ros.validation.validation_report import Validation, validate, validation_dict
 
 __all__ = ['add_arguments', 'execute', 'print_validation']
 
@@ -42,15 +47,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the verb; 1 where the first card misses a published value that is not in doubt."""
-    arguments = xacro_arguments(options.vehicle_arguments)
+    arguments = parse_xacro_arguments(options.vehicle_arguments)
     if options.html:
-        check_file(Path(options.html), '--html')
-    with bar('manoeuvres') as told:
+        check_writable(Path(options.html), '--html')
+    with progress_bar('manoeuvres') as told:
         validation = validate(options.vehicle, arguments, progress=told)
     if options.html:
         write_file(Path(options.html), web_page(validation), '--html')
     if options.json:
-        print(json_text(to_dict(validation), indent=2, ensure_ascii=False))
+        print(json_text(validation_dict(validation), indent=2, ensure_ascii=False))
     else:
         print_validation(validation)
     return 0 if validation.good else 1
@@ -60,9 +65,9 @@ def print_validation(validation: Validation, console: Console | None = None) -> 
     """Print the table to standard output, or to another console."""
     console = console or Terminal()
     if not console.is_terminal:
-        print(plain(validation), file=console.file)
+        print(plain_cards(validation), file=console.file)
         return
-    content = make_table(validation)
+    content = make_card_table(validation)
     table = Table(
         title=f'Manoeuvres: {validation.vehicle}', title_justify='left', header_style='bold'
     )
@@ -71,5 +76,5 @@ def print_validation(validation: Validation, console: Console | None = None) -> 
     for row in content.rows:
         table.add_row(*(Text(c.text, style=_STYLES.get(c.kind, '')) for c in row))
     console.print(table)
-    for line in (*conclusions(validation), '', *sources(validation)):
+    for line in (*conclusion_lines(validation), '', *source_lines(validation)):
         console.print(Text(line))

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Floating bodies that others measured or computed: a sphere let go, a section in waves."""
+"""Floating bodies measured or computed by others: a sphere let go, a section in waves."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.state import rest
+from marine_sim_ros.environment.currents_and_waves import regular_waves
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.waves import regular_waves
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.simulation import Simulation
 
-__all__ = ['FloatingRow', 'floating_rows', 'floating_table', 'section', 'sphere']
+__all__ = ['FloatingRow', 'floating_rows', 'floating_sphere', 'floating_table', 'flume_section']
 
 GRAVITY = 9.81
 _SPHERE = (
@@ -85,7 +85,7 @@ class FloatingRow(NamedTuple):
         return 'pass' if abs(self.computed - self.found) <= self.margin else 'fail'
 
 
-def sphere(radiation: str) -> Vehicle:
+def floating_sphere(radiation: str) -> Vehicle:
     """Return the half-submerged sphere with ``constant`` coefficients or a ``memory``."""
     added, damping, element = _RADIATIONS[radiation]
     return load_vehicle(
@@ -102,7 +102,7 @@ def sphere(radiation: str) -> Vehicle:
     )
 
 
-def section() -> Vehicle:
+def flume_section() -> Vehicle:
     """Return the flume's section of 0.586 x 0.40 x 0.256 m and 0.20 m draught, as a box.
 
     Its added mass of 32.9 kg follows from the measured heave period of 1.17 s, m + a =
@@ -157,13 +157,13 @@ def floating_rows() -> tuple[FloatingRow, ...]:
     """Return the rows of all floating bodies, computed now."""
     rows = []
     for radiation in _RADIATIONS:
-        found = _sphere_heights(sphere(radiation))
+        found = _sphere_heights(floating_sphere(radiation))
         for (time, height), ours in zip(_HEIGHTS, found, strict=True):
             title = f'sphere, {radiation}, height after {time:g} s'
             rows.append(FloatingRow(title, 'm', height, _MARGIN, ours, _SPHERE))
     for omega, ratio, name in _RESPONSES:
         title = f'section in waves of {omega:g} rad/s, heave over wave'
-        ours = _response(section(), omega)
+        ours = _response(flume_section(), omega)
         rows.append(FloatingRow(title, '', ratio, _SHARE * ratio, ours, _FLUME.format(name)))
     return tuple(rows)
 

@@ -1,32 +1,190 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cards: every manoeuvre of a vehicle beside what is published, and which variant fits."""
+"""Validation cards: every manoeuvre of a vehicle beside its published values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
+from marine_sim_ros.control.controllability import BODY_AXES
+from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.model.library import load_vehicle, vehicle_path
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.validation.measurement import Measurement
-from marine_sim_ros.validation.references import Published, Reference, load_published
-from marine_sim_ros.validation.registry import MANOEUVRES, WHERE_MEASURED
+from marine_sim_ros.validation import propulsion, rest
+from marine_sim_ros.validation.propulsion import STICK_MANOEUVRES
+from marine_sim_ros.validation.rest import DIRECTIONS, Measurement
 
 __all__ = [
-    'VERDICTS',
     'Finding',
+    'MANOEUVRES',
+    'Manoeuvre',
+    'PublishedValue',
+    'PublishedVehicle',
+    'VERDICTS',
     'Validation',
     'ValidationReport',
+    'WHERE_MEASURED',
     'findings',
+    'load_published',
     'make_validation_report',
-    'to_dict',
+    'parse_published',
     'validate',
+    'validation_dict',
     'verdict',
 ]
+
+
+# All manoeuvres by name; a new one is one line here.
+
+Manoeuvre = Callable[[Vehicle], Measurement]
+
+
+def _both_ways(
+    name: str, function: Callable[..., Measurement], axes: tuple[str, ...]
+) -> Iterator[tuple[str, Manoeuvre]]:
+    for axis in axes:
+        for sense, way in zip((1.0, -1.0), DIRECTIONS[axis], strict=True):
+            yield f'{name}_{axis}_{way}', partial(function, axis=axis, sense=sense)
+
+
+MANOEUVRES: dict[str, Manoeuvre] = {
+    'mass': rest.mass,
+    'net_buoyancy': rest.net_buoyancy,
+    'trim_roll': partial(rest.trim_angle, axis='roll'),
+    'trim_pitch': partial(rest.trim_angle, axis='pitch'),
+    'draught': rest.draught,
+    'thruster_forward': partial(propulsion.single_thrust, sense=1.0),
+    'thruster_reverse': partial(propulsion.single_thrust, sense=-1.0),
+    **dict(_both_ways('bollard', propulsion.bollard_thrust, BODY_AXES)),
+    **dict(_both_ways('speed', propulsion.steady_speed, ('surge', 'sway', 'heave'))),
+    'largest_tilt': propulsion.largest_tilt,
+    'terminal_speed': propulsion.vertical_terminal_speed,
+    'roll_period': partial(rest.period, axis='roll'),
+    'roll_decrement': partial(rest.logarithmic_decrement, axis='roll'),
+    'pitch_period': partial(rest.period, axis='pitch'),
+    'pitch_decrement': partial(rest.logarithmic_decrement, axis='pitch'),
+    **dict(_both_ways('turning_rate', propulsion.steady_speed, ('yaw',))),
+    **dict(_both_ways('power', propulsion.bollard_power, ('surge', 'heave'))),
+}
+"""Name -> measurement of a vehicle; names are those of config/validation."""
+
+WHERE_MEASURED: dict[str, Manoeuvre] = {
+    'pitch_period_from_48': partial(rest.period_from_angle, axis='pitch', degrees=48.0),
+    'pitch_undershoot_from_48': partial(rest.undershoot_from_angle, axis='pitch', degrees=48.0),
+    **STICK_MANOEUVRES,
+}
+"""The same, of manoeuvres that are run only for a vehicle with a measured value of them."""
+
+
+# Reads ``config/validation/*.yaml``: what is published of a vehicle, by whom, how exactly.
+
+_KEYS = {'arguments', 'compare', 'references'}
+_REFERENCE = {'quantity', 'value', 'tolerance', 'margin', 'source', 'doubt'}
+
+
+@dataclass(frozen=True)
+class PublishedValue:
+    """A published value.
+
+    Attributes:
+        quantity: name of a manoeuvre of the registry.
+        low: lowest value published, in the manoeuvre's unit.
+        high: highest; the same where only one is published.
+        tolerance: share of the value that may be missing or too much.
+        margin: the same in the value's unit; the larger of both counts.
+        source: document and place.
+        doubt: reason not to rely on the value; empty: reliable. A doubtful value decides nothing.
+    """
+
+    quantity: str
+    low: float
+    high: float
+    tolerance: float
+    margin: float
+    source: str
+    doubt: str = ''
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Lowest and highest value that reproduce it."""
+        low, high = (max(self.margin, self.tolerance * abs(v)) for v in (self.low, self.high))
+        return self.low - low, self.high + high
+
+
+@dataclass(frozen=True)
+class PublishedVehicle:
+    """What is published of a vehicle.
+
+    Attributes:
+        arguments: xacro arguments that make the vehicle the published one.
+        variants: xacro argument -> its values that are compared, the default first; at most one.
+        references: references in the registry's order, then in that of the file.
+    """
+
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    references: tuple[PublishedValue, ...] = ()
+
+
+def _read_published(root: YamlReader) -> PublishedVehicle:
+    root.mapping(_KEYS, {'references'})
+    arguments = _mapping(root.child('arguments', {}))
+    compare = _mapping(root.child('compare', {}))
+    if len(compare) > 1:
+        raise root.child('compare').error(f' has {len(compare)} arguments; expected at most one')
+    references, order = (
+        [_read_value(r) for r in root.child('references').items()],
+        [*MANOEUVRES, *WHERE_MEASURED],
+    )
+    return PublishedVehicle(
+        arguments={k: r.word() for k, r in arguments.items()},
+        variants={k: tuple(i.word() for i in r.items()) for k, r in compare.items()},
+        references=tuple(sorted(references, key=lambda r: order.index(r.quantity))),
+    )
+
+
+def _mapping(reader: YamlReader) -> dict[str, YamlReader]:
+    if not isinstance(reader.value, dict) or not all(isinstance(k, str) for k in reader.value):
+        raise reader.error(f' is {reader.value!r}; expected a mapping of xacro arguments')
+    return {k: reader.child(k) for k in reader.value}
+
+
+def _read_value(item: YamlReader) -> PublishedValue:
+    item.mapping(_REFERENCE, {'quantity', 'value', 'source'})
+    low, high = item.child('value').span()
+    source = item.child('source').text()
+    if not source.strip():
+        raise item.child('source').error(' is empty; expected document and place')
+    return PublishedValue(
+        quantity=item.child('quantity').choice((*MANOEUVRES, *WHERE_MEASURED)),
+        low=low,
+        high=high,
+        tolerance=item.child('tolerance', 0.0).number(0.0, 1.0),
+        margin=item.child('margin', 0.0).number(0.0),
+        source=source,
+        doubt=item.child('doubt', '').text(),
+    )
+
+
+PUBLISHED = ConfigFiles('validation', _read_published)
+parse_published = PUBLISHED.parse
+
+
+def load_published(vehicle: str) -> PublishedVehicle:
+    """Return what is published of a shipped vehicle; nothing where there is no file.
+
+    Raises:
+        ParameterError: the file cannot be read or used.
+    """
+    return PUBLISHED.load(vehicle) if vehicle in PUBLISHED.names() else PublishedVehicle()
+
+
+# Cards: every manoeuvre of a vehicle beside what is published, and which variant fits.
 
 VERDICTS = ('pass', 'fail', 'no published value')
 Progress = Callable[[float], None]
@@ -59,9 +217,9 @@ class Validation:
 
     vehicle: str
     cards: tuple[ValidationReport, ...]
-    references: tuple[Reference, ...]
+    references: tuple[PublishedValue, ...]
 
-    def of(self, quantity: str) -> tuple[Reference, ...]:
+    def of(self, quantity: str) -> tuple[PublishedValue, ...]:
         """Return the published values of a quantity."""
         return tuple(r for r in self.references if r.quantity == quantity)
 
@@ -85,13 +243,13 @@ class Finding:
         errors: errors by report, (ours − nearest published)/published; None without a value.
     """
 
-    reference: Reference
+    reference: PublishedValue
     reproduced: tuple[str, ...]
     nearest: str | None
     errors: Mapping[str, float | None]
 
 
-def verdict(measurement: Measurement, reference: Reference | None) -> str:
+def verdict(measurement: Measurement, reference: PublishedValue | None) -> str:
     """Return one of VERDICTS; a value that could not be computed fails."""
     if reference is None:
         return VERDICTS[2]
@@ -109,12 +267,12 @@ def make_validation_report(
     return ValidationReport(name, arguments, {k: run(vehicle) for k, run in runs.items()})
 
 
-def _silent(share: float) -> None:
+def _ignore_progress(share: float) -> None:
     del share
 
 
 def _variants(
-    published: Published, arguments: Mapping[str, str]
+    published: PublishedVehicle, arguments: Mapping[str, str]
 ) -> Iterator[tuple[str | None, Mapping[str, str]]]:
     """Yield names and arguments of what is compared; an argument that is given is not."""
     base = {**published.arguments, **arguments}
@@ -129,7 +287,10 @@ def _variants(
 
 
 def validate(
-    name_or_path: str, arguments: Mapping[str, str] | None = None, *, progress: Progress = _silent
+    name_or_path: str,
+    arguments: Mapping[str, str] | None = None,
+    *,
+    progress: Progress = _ignore_progress,
 ) -> Validation:
     """Run the card of manoeuvres for a vehicle, or for each of its variants.
 
@@ -145,7 +306,7 @@ def validate(
     path = vehicle_path(name_or_path)
     name = path.name.split('.')[0]
     shipped = name_or_path == name
-    published = load_published(name) if shipped else Published()
+    published = load_published(name) if shipped else PublishedVehicle()
     variants = list(_variants(published, arguments or {}))
     measured = {reference.quantity for reference in published.references}
     cards = []
@@ -157,7 +318,7 @@ def validate(
     return Validation(name, tuple(cards), published.references)
 
 
-def _error(value: float | None, reference: Reference) -> float | None:
+def _error(value: float | None, reference: PublishedValue) -> float | None:
     """Return how far a value is from the nearest published one, as a share of it."""
     if value is None:
         return None
@@ -183,7 +344,7 @@ def findings(validation: Validation) -> tuple[Finding, ...]:
     return tuple(result)
 
 
-def to_dict(validation: Validation) -> dict[str, Any]:
+def validation_dict(validation: Validation) -> dict[str, Any]:
     """Return all of it as JSON has it."""
 
     def rows(card: ValidationReport) -> list[dict[str, Any]]:
@@ -220,7 +381,7 @@ def to_dict(validation: Validation) -> dict[str, Any]:
     }
 
 
-def _overall(measurement: Measurement, references: Sequence[Reference]) -> str:
+def _overall(measurement: Measurement, references: Sequence[PublishedValue]) -> str:
     """Return the verdict of a quantity: over the values that are not doubtful."""
     firm = [r for r in references if not r.doubt]
     if not firm:

@@ -17,7 +17,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.physics import ForceInputs, ForceModel
-from marine_sim_ros.physics.current import relative_velocity
+from marine_sim_ros.physics.force import relative_velocity
 
 __all__ = ['NET', 'Net', 'net_force']
 

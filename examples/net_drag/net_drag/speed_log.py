@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.arrays import constant, namespace
-from marine_sim_ros.core.numbers import number
 from marine_sim_ros.core.random import gaussian
+from marine_sim_ros.core.settings import number
 from marine_sim_ros.core.spatial import cross
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.physics.current import relative_velocity
+from marine_sim_ros.physics.force import relative_velocity
 from marine_sim_ros.sensors import Readings, SensorInputs, SensorModel, SensorTopic
 
 __all__ = ['SPEED_LOG', 'SpeedLog']

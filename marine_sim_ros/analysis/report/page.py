@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report of bags as one HTML text that asks nothing of a network."""
+"""Report of bags as one HTML page that needs no network."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from marine_sim_ros.analysis.report import texts
-from marine_sim_ros.analysis.report.checks import (
-    barometer_charts,
-    difference_charts,
-    joint_charts,
-    timing_charts,
-)
-from marine_sim_ros.analysis.report.forces import (
+from marine_sim_ros.analysis.report import html_tables
+from marine_sim_ros.analysis.report.motion import (
     drag_charts,
     force_charts,
+    motion_charts,
+    place_charts,
     tether_charts,
     thruster_charts,
 )
-from marine_sim_ros.analysis.report.panels import THEMES
-from marine_sim_ros.analysis.report.places import motion_charts, place_charts
-from marine_sim_ros.analysis.report.runs import Run
-from marine_sim_ros.analysis.report.sensors import sensor_charts
+from marine_sim_ros.analysis.report.panels import THEMES, ChartRun
+from marine_sim_ros.analysis.report.sensors import (
+    barometer_charts,
+    difference_charts,
+    joint_charts,
+    sensor_charts,
+    timing_charts,
+)
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.json_text import json_text
+from marine_sim_ros.core.text import json_text
 
-__all__ = ['Section', 'page', 'plotly_script']
+__all__ = ['VehicleSection', 'plotly_script', 'report_page']
 
 
 @dataclass(frozen=True)
-class Section:
+class VehicleSection:
     """A vehicle: its recordings, the metrics of each, and how the others differ from the first."""
 
     name: str
-    runs: Sequence[Run]
+    runs: Sequence[ChartRun]
     metrics: Sequence[Mapping[str, Any]]
     differences: Sequence[Mapping[str, Mapping[str, Any]]]
 
@@ -56,7 +56,9 @@ def plotly_script() -> str:
     return str(get_plotlyjs())
 
 
-def page(title: str, bags: Sequence[Mapping[str, Any]], sections: Sequence[Section]) -> str:
+def report_page(
+    title: str, bags: Sequence[Mapping[str, Any]], sections: Sequence[VehicleSection]
+) -> str:
     """Return the HTML of a report.
 
     Raises:
@@ -87,7 +89,7 @@ def page(title: str, bags: Sequence[Mapping[str, Any]], sections: Sequence[Secti
         title=escape(title),
         css=_file('report.css'),
         links=''.join(links),
-        bags=texts.bags_table(bags),
+        bags=html_tables.bags_table(bags),
         sections=''.join(bodies),
         plotly=plotly,
         data=data,
@@ -120,7 +122,7 @@ def _file(name: str) -> str:
     return resources.files('marine_sim_ros.analysis.report').joinpath(name).read_text('utf-8')
 
 
-def _charts(key: str, section: Section) -> list[dict[str, Any]]:
+def _charts(key: str, section: VehicleSection) -> list[dict[str, Any]]:
     makers = (
         place_charts,
         motion_charts,
@@ -152,7 +154,7 @@ def _grid(charts: Sequence[Mapping[str, Any]]) -> str:
 
 def _section(
     key: str,
-    section: Section,
+    section: VehicleSection,
     charts: Sequence[Mapping[str, Any]],
     sensed: Sequence[Mapping[str, Any]],
 ) -> str:
@@ -161,23 +163,23 @@ def _section(
     for run, metrics in zip(section.runs, section.metrics, strict=True):
         if several:
             parts.append(f'<h2>{escape(run.label)}</h2>')
-        parts += [texts.tiles(metrics), texts.response_table(metrics)]
+        parts += [html_tables.tiles(metrics), html_tables.response_table(metrics)]
     for run, found in zip(section.runs[1:], section.differences, strict=True):
         parts.append(f'<h2>{escape(run.label)} against {escape(section.runs[0].label)}</h2>')
         if run.alignment is not None:
             parts.append(f'<p>{escape(run.alignment.text())}</p>')
-        parts.append(texts.difference_table(found))
+        parts.append(html_tables.difference_table(found))
     parts.append(_grid(charts))
-    table = texts.sensors_table(section.runs)
+    table = html_tables.sensors_table(section.runs)
     if table:
         parts.append(f'<h2 id="{key}-sensors">Sensors</h2>{table}')
         parts.append(_grid(sensed))
     for run, metrics in zip(section.runs, section.metrics, strict=True):
         suffix = f' ({escape(run.label)})' if several else ''
-        impulse = texts.impulse_table(metrics)
+        impulse = html_tables.impulse_table(metrics)
         parts.append(impulse.replace('</h2>', f'{suffix}</h2>', 1))
         parts.append(
-            f'<details open><summary>Topics{suffix}</summary>{texts.channel_table(metrics)}'
+            f'<details open><summary>Topics{suffix}</summary>{html_tables.channel_table(metrics)}'
             '</details>'
         )
     return ''.join(parts)

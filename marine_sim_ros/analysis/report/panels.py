@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Charts as plain data, in Plotly's form; colours are names that the page's theme knows."""
+"""Charts as plain data for Plotly: lines of runs, thinned, in panels with themed colours."""
 
 from __future__ import annotations
 
@@ -11,9 +11,114 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.simplification import visible_points
+from marine_sim_ros.analysis.alignment import Alignment
+from marine_sim_ros.analysis.sensor_errors import SensorComparison
+from marine_sim_ros.bags.streams import Series
+from marine_sim_ros.bags.vehicle_record import VehicleRecord
+from marine_sim_ros.model.vehicle import Barometer
 
-__all__ = ['COLOURS', 'DASHES', 'THEMES', 'Line', 'Panel', 'step_points', 'chart', 'listed']
+__all__ = [
+    'COLOURS',
+    'ChartLine',
+    'ChartPanel',
+    'ChartRun',
+    'DASHES',
+    'THEMES',
+    'chart',
+    'json_numbers',
+    'legend_name',
+    'series_line',
+    'simplify_points',
+    'stair_line',
+    'step_points',
+    'visible_points',
+]
+
+
+# Lines with fewer points that look the same.
+
+_FINEST = 1 / 5000
+"""Deviation that no screen shows, as a fraction of the largest extent of a line."""
+_SEEN = 1 / 2000
+"""The same of the height of a chart, which is a fraction of a screen."""
+
+
+def simplify_points(places: np.ndarray, most: int) -> np.ndarray:
+    """Return at most so many of the points (n, k) of a line, with its turns and extremes.
+
+    Ramer-Douglas-Peucker: a point is left out where the line without it is within a tolerance,
+    which begins at what a screen shows and doubles until the points are few enough.
+
+    Args:
+        places: points in their order, finite.
+        most: number of points, 2 or more.
+    """
+    if len(places) <= most:
+        return places
+    tolerance = _FINEST * max(float(np.ptp(places, axis=0).max()), np.finfo(float).tiny)
+    kept = _needed_points(places, tolerance)
+    while kept.sum() > most:
+        tolerance *= 2.0
+        kept = _needed_points(places, tolerance)
+    return np.asarray(places[kept])
+
+
+def visible_points(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Mask (n,) of the points that a curve needs so that no screen shows a difference.
+
+    Each point that is left out is within 1/2000 of the height from the curve that is left. One
+    pass: the slopes that keep all points since the last corner within that narrow down, and a
+    corner is where none is left (Reumann and Witkam's strip, as a cone).
+
+    Args:
+        x: places (n,) along, which do not go back.
+        y: heights (n,), as fractions of that of the picture; finite.
+    """
+    kept = np.ones(len(x), bool)
+    at, low, high = 0, -np.inf, np.inf
+    along, height = x.tolist(), y.tolist()
+    for i in range(1, len(along) - 1):
+        step = along[i] - along[at]
+        if step > 0:
+            rise = height[i] - height[at]
+            low = max(low, (rise - _SEEN) / step)
+            high = min(high, (rise + _SEEN) / step)
+        further = along[i + 1] - along[at]
+        slope = (height[i + 1] - height[at]) / further if further > 0 else np.inf
+        if step > 0 and low <= slope <= high:
+            kept[i] = False
+        else:
+            at, low, high = i, -np.inf, np.inf
+    return kept
+
+
+def _needed_points(places: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return which points (n,) a line needs to stay within a tolerance."""
+    kept = np.zeros(len(places), bool)
+    kept[[0, -1]] = True
+    waiting = [(0, len(places) - 1)]
+    while waiting:
+        first, last = waiting.pop()
+        if last - first < 2:
+            continue
+        away = _distances(places[first + 1 : last], places[first], places[last])
+        farthest = int(away.argmax())
+        if away[farthest] > tolerance:
+            middle = first + 1 + farthest
+            kept[middle] = True
+            waiting += [(first, middle), (middle, last)]
+    return kept
+
+
+def _distances(points: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Return the distances (n,) of points from a straight line between two others."""
+    along, since = end - start, points - start
+    length = float(along @ along)
+    share = np.clip(since @ along / length, 0.0, 1.0) if length else np.zeros(len(points))
+    return np.asarray(np.linalg.norm(since - share[:, None] * along, axis=1))
+
+
+# Charts as plain data, in Plotly's form; colours are names that the page's theme knows.
 
 # Okabe and Ito (2008), Color Universal Design, as in analysis/figures; on dark ground the two
 # that would drown are lighter. Yellow is left out: it cannot be seen on white.
@@ -65,7 +170,7 @@ _ENTRY, _LETTER, _BESIDE_BUTTONS = 46, 7, 800
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """One line: name in the legend, times or places, values, and how it looks."""
 
     name: str
@@ -81,11 +186,11 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Panel:
+class ChartPanel:
     """One pair of axes: what its y axis shows, with its unit, and its lines."""
 
     label: str
-    lines: Sequence[Line]
+    lines: Sequence[ChartLine]
     down: bool = False
     """Whether values grow downwards, as depths do."""
     fine: bool = False
@@ -104,7 +209,7 @@ class Panel:
         return low - room, high + room
 
 
-def listed(values: np.ndarray, digits: int = 6) -> list[float | None]:
+def json_numbers(values: np.ndarray, digits: int = 6) -> list[float | None]:
     """Return numbers for JSON, rounded to significant digits; None for what is not finite."""
     return [
         float(f'{v:.{digits}g}') if np.isfinite(v) else None
@@ -139,7 +244,7 @@ def _corner_points(x: np.ndarray, y: np.ndarray, span: float) -> np.ndarray:
     return result
 
 
-def axis(**more: Any) -> dict[str, Any]:
+def axis_style(**more: Any) -> dict[str, Any]:
     """Return what all flat axes share."""
     return {
         'gridcolor': '@grid',
@@ -157,7 +262,7 @@ def chart(
     key: str,
     title: str,
     note: str,
-    panels: Sequence[Panel],
+    panels: Sequence[ChartPanel],
     *,
     columns: int = 1,
     row_height: int = 165,
@@ -179,7 +284,7 @@ def chart(
         end = str(i + 1) if i else ''
         left, top = column * (width + _GAP), 1 - row * (inner + gap)
         last = row == rows - 1 or i == len(panels) - 1
-        layout[f'xaxis{end}'] = axis(
+        layout[f'xaxis{end}'] = axis_style(
             domain=[left, min(1.0, left + width)],
             anchor=f'y{end}',
             showticklabels=last,
@@ -188,7 +293,7 @@ def chart(
         )
         share = any(line.share for line in panel.lines)
         low, high = panel.limits()
-        layout[f'yaxis{end}'] = axis(
+        layout[f'yaxis{end}'] = axis_style(
             domain=[max(0.0, top - inner), top],
             anchor=f'x{end}',
             nticks=5,
@@ -210,7 +315,7 @@ def _range(low: float, high: float, *, down: bool) -> list[float]:
     return ends[::-1] if down else ends
 
 
-def _trace(line: Line, end: str, span: float, *, shown: bool) -> dict[str, Any]:
+def _trace(line: ChartLine, end: str, span: float, *, shown: bool) -> dict[str, Any]:
     x, y = line.x, line.y
     if not (line.share or line.points):
         needed = step_points(y) if line.steps else _corner_points(x, y, span)
@@ -221,8 +326,8 @@ def _trace(line: Line, end: str, span: float, *, shown: bool) -> dict[str, Any]:
         'name': line.name,
         'legendgroup': line.name,
         'showlegend': shown,
-        'x': listed(x, 7),
-        'y': listed(y, 5),
+        'x': json_numbers(x, 7),
+        'y': json_numbers(y, 5),
         'xaxis': f'x{end}',
         'yaxis': f'y{end}',
         'line': {'color': line.colour, 'width': line.width, 'dash': line.dash},
@@ -238,3 +343,93 @@ def _trace(line: Line, end: str, span: float, *, shown: bool) -> dict[str, Any]:
         trace |= {'stackgroup': f'one{end}', 'groupnorm': 'percent', 'line': {'width': 0}}
         trace['fillcolor'] = line.colour
     return trace
+
+
+# The recordings of one vehicle that are drawn over one another.
+
+
+@dataclass(frozen=True)
+class ChartRun:
+    """A recording and its place in the charts.
+
+    Attributes:
+        label: label of its bag.
+        record: record of the vehicle.
+        number: 0 for the first bag.
+        zero: stamp that is 0 in the charts, s.
+        alignment: alignment with the first bag; None for the first.
+        sensor: the vehicle's barometer, where its description was given.
+        sensors: its sensors beside the truth, where the description is known.
+        sensors_note: why there are none, or empty.
+    """
+
+    label: str
+    record: VehicleRecord
+    number: int
+    zero: float
+    alignment: Alignment | None = None
+    sensor: Barometer | None = None
+    sensors: tuple[SensorComparison, ...] = ()
+    sensors_note: str = ''
+
+    @property
+    def colour(self) -> str:
+        """Where a panel shows one quantity, bags differ in colour."""
+        return COLOURS[self.number % len(COLOURS)]
+
+    @property
+    def dash(self) -> str:
+        """Where colours tell quantities, bags differ in dashes."""
+        return DASHES[self.number % len(DASHES)]
+
+    def time(self, stamps: np.ndarray) -> np.ndarray:
+        """Return times of the charts, s."""
+        return stamps - self.zero + (self.alignment.offset if self.alignment else 0.0)
+
+
+def legend_name(run: ChartRun, what: str, *, several: bool) -> str:
+    """Return what a legend calls a line."""
+    return f'{what} ({run.label})' if several else what
+
+
+def series_line(
+    run: ChartRun,
+    series: Series,
+    column: int,
+    label: str,
+    colour: str,
+    *,
+    scale: float = 1.0,
+    dash: str = 'solid',
+    width: float = 1.5,
+) -> ChartLine:
+    """Return the line of a series' column."""
+    time, values = series.line(column)
+    return ChartLine(label, run.time(time), values * scale, colour, dash, width)
+
+
+def stair_line(
+    run: ChartRun, time: np.ndarray, values: np.ndarray, label: str, most: int = 3000
+) -> ChartLine:
+    """Return the line of what holds until it changes."""
+    changed = step_points(values)
+    time, values = time[changed], values[changed]
+    shown = extreme_indices(values, most)
+    return ChartLine(label, run.time(time[shown]), values[shown], '@ink', 'dash', 1.3, steps=True)
+
+
+def extreme_indices(values: np.ndarray, most: int) -> np.ndarray:
+    """Return indices of at most so many values, about: of each bucket the least and the greatest.
+
+    The last value is among them; NaN counts as neither where there is another value.
+    """
+    count = len(values)
+    if count <= most:
+        return np.arange(count)
+    size = -(-count // (most // 2))
+    padded = np.full((-(-count // size), size), np.nan)
+    padded.flat[:count] = values
+    low = np.where(np.isnan(padded), np.inf, padded).argmin(axis=1)
+    high = np.where(np.isnan(padded), -np.inf, padded).argmax(axis=1)
+    starts = np.arange(len(padded)) * size
+    return np.unique(np.concatenate([starts + low, starts + high, [count - 1]]))

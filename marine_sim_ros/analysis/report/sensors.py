@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Charts of sensors: each reading over its true value, and the error in standard deviations."""
+"""Charts of sensors and of the recording itself: errors, barometer, stamps, differences."""
 
 from __future__ import annotations
 
@@ -10,11 +10,32 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.bags.sensors import BOUND, SensorComparison
-from marine_sim_ros.analysis.report.panels import Line, Panel, chart
-from marine_sim_ros.analysis.report.runs import Run, extremes, name
+from marine_sim_ros.analysis.report.panels import (
+    ChartLine,
+    ChartPanel,
+    ChartRun,
+    chart,
+    extreme_indices,
+    legend_name,
+    series_line,
+)
+from marine_sim_ros.analysis.sensor_errors import BOUND, SensorComparison
+from marine_sim_ros.bags.metrics import depth_check
+from marine_sim_ros.bags.streams import Series, interpolate_rows, rising_rows
+from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES
+from marine_sim_ros.control.setpoints import wrap_angle
 
-__all__ = ['sensor_charts', 'sensor_rows']
+__all__ = [
+    'barometer_charts',
+    'difference_charts',
+    'joint_charts',
+    'sensor_charts',
+    'sensor_error_rows',
+    'timing_charts',
+]
+
+
+# Charts of sensors: each reading over its true value, and the error in standard deviations.
 
 _FEW = 300
 """Readings of which each is marked."""
@@ -25,7 +46,7 @@ _SHOWN = 4000
 _ROW = 120
 
 
-def sensor_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
+def sensor_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
     """Return a chart of each quantity: readings to the left, normalised errors to the right."""
     result = []
     for number, found in enumerate(_quantities(runs)):
@@ -33,11 +54,13 @@ def sensor_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
         note = _note(first)
         unit, parts = first.chart.unit, first.chart.parts
         panels = [
-            Panel(_titled(part or first.chart.label, unit), list(_readings(found, i, len(runs))))
+            ChartPanel(
+                _with_title(part or first.chart.label, unit), list(_readings(found, i, len(runs)))
+            )
             for i, part in enumerate(parts)
         ]
         errors = [
-            Panel(_titled(f'{part} error', 'σ'), list(_errors(found, i, len(runs))))
+            ChartPanel(_with_title(f'{part} error', 'σ'), list(_errors(found, i, len(runs))))
             for i, part in enumerate(parts)
         ]
         columns = 1
@@ -59,7 +82,7 @@ def sensor_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
     return result
 
 
-def sensor_rows(runs: Sequence[Run]) -> list[tuple[Any, ...]]:
+def sensor_error_rows(runs: Sequence[ChartRun]) -> list[tuple[Any, ...]]:
     """Return sensor, quantity, bag (of several), unit and numbers of the error of each value."""
     return [
         (
@@ -80,9 +103,9 @@ def sensor_rows(runs: Sequence[Run]) -> list[tuple[Any, ...]]:
     ]
 
 
-def _quantities(runs: Sequence[Run]) -> list[list[tuple[Run, SensorComparison]]]:
+def _quantities(runs: Sequence[ChartRun]) -> list[list[tuple[ChartRun, SensorComparison]]]:
     """Return the same quantity of several runs together."""
-    result: dict[tuple[str, str], list[tuple[Run, SensorComparison]]] = {}
+    result: dict[tuple[str, str], list[tuple[ChartRun, SensorComparison]]] = {}
     for run in runs:
         for compared in run.sensors:
             if np.isfinite(compared.reading).any():
@@ -92,7 +115,7 @@ def _quantities(runs: Sequence[Run]) -> list[list[tuple[Run, SensorComparison]]]
     return list(result.values())
 
 
-def _titled(text: str, unit: str) -> str:
+def _with_title(text: str, unit: str) -> str:
     return f'{text} [{unit or "1"}]'.strip()
 
 
@@ -104,23 +127,23 @@ def _note(compared: SensorComparison) -> str:
 
 
 def _readings(
-    found: Sequence[tuple[Run, SensorComparison]], column: int, runs: int
-) -> Iterator[Line]:
+    found: Sequence[tuple[ChartRun, SensorComparison]], column: int, runs: int
+) -> Iterator[ChartLine]:
     for run, compared in found:
-        label = name(run, 'reading', several=runs > 1)
+        label = legend_name(run, 'reading', several=runs > 1)
         yield from _line(run, compared, compared.reading[:, column], label, run.colour, width=1.0)
     for run, compared in found:
-        label = name(run, 'truth', several=runs > 1)
+        label = legend_name(run, 'truth', several=runs > 1)
         truth = compared.truth[:, column]
         yield from _line(run, compared, truth, label, '@ink', dash=run.dash, width=1.3)
 
 
 def _errors(
-    found: Sequence[tuple[Run, SensorComparison]], column: int, runs: int
-) -> Iterator[Line]:
+    found: Sequence[tuple[ChartRun, SensorComparison]], column: int, runs: int
+) -> Iterator[ChartLine]:
     drawn = []
     for run, compared in found:
-        label = name(run, 'normalised error', several=runs > 1)
+        label = legend_name(run, 'normalised error', several=runs > 1)
         values = compared.normalised[:, column]
         drawn += list(_line(run, compared, values, label, run.colour, width=1.0))
     yield from drawn
@@ -128,11 +151,11 @@ def _errors(
         times = np.concatenate([line.x for line in drawn])
         ends = np.array([np.nanmin(times), np.nanmax(times)])
         for bound in (BOUND, -BOUND):
-            yield Line('±2 σ', ends, np.full(2, bound), '@vermilion', 'dash', 1.4)
+            yield ChartLine('±2 σ', ends, np.full(2, bound), '@vermilion', 'dash', 1.4)
 
 
 def _line(
-    run: Run,
+    run: ChartRun,
     compared: SensorComparison,
     values: np.ndarray,
     label: str,
@@ -140,11 +163,11 @@ def _line(
     *,
     dash: str = 'solid',
     width: float,
-) -> Iterator[Line]:
+) -> Iterator[ChartLine]:
     """Yield the line of values, open where there is a gap in time; none without a value."""
     if not np.isfinite(values).any():
         return
-    shown = extremes(values, _SHOWN)
+    shown = extreme_indices(values, _SHOWN)
     time, values = run.time(compared.time[shown]), values[shown]
     few = len(values) <= _FEW and colour != '@ink'
     step = np.diff(time)
@@ -152,4 +175,153 @@ def _line(
     wide = step > _GAP * usual * np.diff(shown)
     holes = np.flatnonzero(wide) + 1
     time = np.insert(time, holes, (time[holes] + time[np.subtract(holes, 1)]) / 2)
-    yield Line(label, time, np.insert(values, holes, np.nan), colour, dash, width, points=few)
+    yield ChartLine(label, time, np.insert(values, holes, np.nan), colour, dash, width, points=few)
+
+
+# Charts of how far the recording can be trusted: barometer, stamps, and bag against bag.
+
+_FACTORS = 200
+
+
+def _series(time: np.ndarray, values: np.ndarray) -> Series:
+    result = Series(values.shape[1])
+    result.add(time, values)
+    return result
+
+
+def barometer_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
+    """Return depth by pressure and by odometry, and their difference."""
+    depths: list[ChartLine] = []
+    errors: list[ChartLine] = []
+    note = ''
+    several = len(runs) > 1
+    for run in runs:
+        check = depth_check(run.record, run.sensor)
+        if check is None:
+            continue
+        values = np.column_stack([check.measured, check.true, check.measured - check.true])
+        series = _series(check.time, values)
+        label = legend_name(run, 'barometer', several=several)
+        depths.append(series_line(run, series, 0, label, run.colour, width=1.0))
+        depths.append(
+            series_line(
+                run,
+                series,
+                1,
+                legend_name(run, 'odometry', several=several),
+                '@ink',
+                dash=run.dash,
+            )
+        )
+        errors.append(
+            series_line(
+                run,
+                series,
+                2,
+                legend_name(run, 'difference', several=several),
+                run.colour,
+                dash=run.dash,
+                width=1.0,
+            )
+        )
+        place = 'at the pose of the vehicle description' if run.sensor else 'assumed at base_link'
+        note = (
+            f'With {check.atmospheric_pressure:g} Pa at the surface and '
+            f'{check.fluid_density:g} kg/m³; the sensor is {place}.'
+        )
+    if not depths:
+        return []
+    panels = [
+        ChartPanel('depth [m]', depths, down=True),
+        ChartPanel('difference [m]', errors, fine=True),
+    ]
+    return [chart(f'{key}-barometer', 'Barometer against depth', note, panels)]
+
+
+def timing_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
+    """Return intervals of the odometry's stamps, and how they were received."""
+    shown = [run for run in runs if 'odom' in run.record.channels]
+    if not shown:
+        return []
+    several = len(runs) > 1
+    interval, late, factor = [], [], []
+    for run in shown:
+        timing = run.record.channels['odom'].timing
+        label = legend_name(run, 'odometry', several=several)
+        interval.append(series_line(run, timing.shape, 0, label, run.colour))
+        if timing.wall:
+            late.append(series_line(run, timing.shape, 1, label, run.colour))
+            factor += _factor(run, timing.shape, label)
+    panels = [ChartPanel('interval [ms]', interval)]
+    note = 'Time between the stamps of successive odometry messages. '
+    if late:
+        panels += [
+            ChartPanel('received late [ms]', late),
+            ChartPanel('real-time factor [1]', factor),
+        ]
+        note += 'Lateness is the receipt time minus the stamp, relative to the first message.'
+    else:
+        note += 'The receipt times in this bag are its stamps, so they carry no wall time.'
+    return [chart(f'{key}-timing', 'Timing', note, panels)]
+
+
+def _factor(run: ChartRun, shape: Series, label: str) -> list[ChartLine]:
+    time, rows = rising_rows(shape)
+    few = np.unique(np.linspace(0, len(time) - 1, _FACTORS).astype(int))
+    span = np.diff(rows[few, 2])
+    if not np.any(span > 0):
+        return []
+    ratio = np.where(span > 0, np.diff(time[few]) / np.where(span > 0, span, 1), np.nan)
+    return [ChartLine(label, run.time(time[few][1:]), ratio, run.colour)]
+
+
+def joint_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
+    """Return the positions of the arm's joints."""
+    panels: dict[str, list[ChartLine]] = {}
+    for run in runs:
+        channel = run.record.channels.get('joint_states')
+        for i, label in enumerate(channel.labels if channel is not None else ()):
+            joint = label.removesuffix('_position')
+            if channel is not None:
+                shown = legend_name(run, 'joint', several=len(runs) > 1)
+                panels.setdefault(joint, []).append(
+                    series_line(run, channel.series, i, shown, run.colour)
+                )
+    if not panels:
+        return []
+    listed = [ChartPanel(f'{joint} [rad or m]', lines) for joint, lines in panels.items()]
+    return [
+        chart(f'{key}-joints', 'Joints', 'Joint positions.', listed, columns=min(2, len(listed)))
+    ]
+
+
+def difference_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
+    """Return pose and speed of the other bags less those of the first."""
+    base = runs[0].record.get('odom')
+    if base is None:
+        return []
+    time, mine = rising_rows(base)
+    series = []
+    for run in runs[1:]:
+        odom = run.record.get('odom')
+        if odom is None or run.alignment is None:
+            continue
+        error = interpolate_rows(odom, time - run.alignment.offset)[:, :9] - mine[:, :9]
+        error[:, 3:6] = np.degrees(wrap_angle(error[:, 3:6]))
+        error[:, 2] *= -1
+        known = np.isfinite(error).any(axis=1)
+        if known.any():
+            series.append((run, _series(time[known], error[known])))
+    if not series:
+        return []
+    panels = []
+    for i, quantity in enumerate(ODOM_QUANTITIES[:9]):
+        unit = ('m', '°', 'm/s')[i // 3]
+        label = 'depth' if quantity == 'z' else quantity
+        lines = [
+            series_line(runs[0], one, i, f'{run.label} − {runs[0].label}', run.colour)
+            for run, one in series
+        ]
+        panels.append(ChartPanel(f'Δ {label} [{unit}]', lines, fine=True))
+    note = 'Other bag minus first bag; angles take the shorter way round.'
+    return [chart(f'{key}-differences', 'Differences', note, panels, columns=3, row_height=150)]

@@ -15,14 +15,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from marine_sim_ros.autopilot.mavlink.autopilot import NAMES, Autopilot
+from marine_sim_ros.autopilot.mavlink.autopilot import MODE_NAMES, Autopilot
 from marine_sim_ros.autopilot.mavlink.coverage import COMMANDS
-from marine_sim_ros.autopilot.mavlink.guidance import Course, Turn
+from marine_sim_ros.autopilot.mavlink.guidance import Course, HeadingTurn
 from marine_sim_ros.autopilot.mavlink.link import MavlinkLink
 from marine_sim_ros.autopilot.mavlink.mission import turn_of
 from marine_sim_ros.autopilot.mavlink.streams import STREAMS, Streams, Telemetry
 
-__all__ = ['Arm', 'Command', 'Commands']
+__all__ = ['Arm', 'CommandHandler', 'MavlinkCommand']
 
 ACCEPTED, DENIED, UNSUPPORTED, FAILED, IN_PROGRESS = 0, 2, 3, 4, 5
 """MAV_RESULT."""
@@ -39,7 +39,7 @@ Arm = Callable[[bool, Callable[[bool, str], None]], None]
 
 
 @dataclass(frozen=True)
-class Command:
+class MavlinkCommand:
     """A command of either message.
 
     Attributes:
@@ -61,7 +61,7 @@ class Command:
     sender: tuple[int, int]
 
 
-class Commands:
+class CommandHandler:
     """Does commands and acknowledges them."""
 
     def __init__(
@@ -97,7 +97,7 @@ class Commands:
             'SET_MODE': self._on_set_mode,
             'REQUEST_DATA_STREAM': self._on_data_stream,
         }
-        self._actions: dict[int, Callable[[Command], int | None]] = {
+        self._actions: dict[int, Callable[[MavlinkCommand], int | None]] = {
             17: lambda command: self._change_mode('poshold'),
             21: lambda command: self._change_mode('surface'),
             115: self._turn,
@@ -128,7 +128,7 @@ class Commands:
         self._link.send.command_ack_send(number, result, 0, 0, system, component)
 
     def _on_long(self, message: Any) -> None:
-        command = Command(
+        command = MavlinkCommand(
             message.command,
             (message.param1, message.param2, message.param3, message.param4),
             message.param5,
@@ -140,7 +140,7 @@ class Commands:
         self._execute(command)
 
     def _on_int(self, message: Any) -> None:
-        command = Command(
+        command = MavlinkCommand(
             message.command,
             (message.param1, message.param2, message.param3, message.param4),
             message.x * 1e-7,
@@ -151,7 +151,7 @@ class Commands:
         )
         self._execute(command)
 
-    def _execute(self, command: Command) -> None:
+    def _execute(self, command: MavlinkCommand) -> None:
         action = self._actions.get(command.number)
         row = COMMANDS.get(command.number)
         name = f'command {command.number}' if row is None else row.name
@@ -179,11 +179,11 @@ class Commands:
     def _mode_of(self, base: float, number: float) -> int:
         if not int(base) & 1:  # MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
             return self._refuse(DENIED, f'base mode {base:g}; only custom modes are simulated')
-        if number not in NAMES:
+        if number not in MODE_NAMES:
             return self._refuse(FAILED, f'mode {number:g} is not simulated')
-        return self._change_mode(NAMES[int(number)])
+        return self._change_mode(MODE_NAMES[int(number)])
 
-    def _set_mode(self, command: Command) -> int:
+    def _set_mode(self, command: MavlinkCommand) -> int:
         return self._mode_of(*command.params[:2])
 
     def _on_set_mode(self, message: Any) -> None:
@@ -192,17 +192,17 @@ class Commands:
         result = self._mode_of(message.base_mode, message.custom_mode)
         self._acknowledge(SET_MODE, *sender, result)
 
-    def _arm_disarm(self, command: Command) -> int | None:
+    def _arm_disarm(self, command: MavlinkCommand) -> int | None:
         if command.params[0] not in (0.0, 1.0):
             return self._refuse(
                 UNSUPPORTED, f'COMPONENT_ARM_DISARM {command.params[0]:g}; expected 0 or 1'
             )
         return self._wait_for_arm(command, command.params[0] == 1)
 
-    def _terminate(self, command: Command) -> int | None:
+    def _terminate(self, command: MavlinkCommand) -> int | None:
         return self._wait_for_arm(command, False) if command.params[0] > 0.5 else FAILED
 
-    def _wait_for_arm(self, command: Command, on: bool) -> int | None:
+    def _wait_for_arm(self, command: MavlinkCommand, on: bool) -> int | None:
         """Arm or disarm, and acknowledge when the controller has answered."""
         key = (command.number, *command.sender)
         self._waiting[key] = self._now
@@ -218,7 +218,7 @@ class Commands:
         self._arm(on, answered)
         return None
 
-    def _turn(self, command: Command) -> int:
+    def _turn(self, command: MavlinkCommand) -> int:
         angle, _, _, relative = command.params
         if not 0 <= angle <= 360 or relative not in (0.0, 1.0):
             return self._refuse(DENIED, 'CONDITION_YAW: expected 0 to 360 degrees, and 0 or 1')
@@ -227,13 +227,13 @@ class Commands:
         self._pilot.guide.turn(turn_of(command.params, self._pilot.frame, self._pilot.state))
         return ACCEPTED
 
-    def _change_speed(self, command: Command) -> int:
+    def _change_speed(self, command: MavlinkCommand) -> int:
         if command.params[1] <= 0:
             return self._refuse(FAILED, 'DO_CHANGE_SPEED: expected more than 0 m/s')
         self._pilot.mission.level_speed = command.params[1]
         return ACCEPTED
 
-    def _reposition(self, command: Command) -> int:
+    def _reposition(self, command: MavlinkCommand) -> int:
         if command.frame not in GLOBAL_FRAMES:
             return self._refuse(DENIED, f'DO_REPOSITION: frame {command.frame} is not simulated')
         if abs(command.latitude) > 90 or abs(command.longitude) > 180 or abs(command.z) > 1e4:
@@ -244,10 +244,10 @@ class Commands:
                 return self._refuse(DENIED, 'DO_REPOSITION: taken in GUIDED, or with flag 1')
             pilot.set_mode('guided')
         x, y, z = pilot.frame.position(command.latitude, command.longitude, command.z).tolist()
-        pilot.guide.go(Course((x, y, z), turn=Turn()), pilot.state)
+        pilot.guide.go(Course((x, y, z), turn=HeadingTurn()), pilot.state)
         return ACCEPTED
 
-    def _select_item(self, command: Command) -> int:
+    def _select_item(self, command: MavlinkCommand) -> int:
         mission = self._pilot.mission
         index = command.params[0]
         if index not in range(len(mission.items)):
@@ -258,7 +258,7 @@ class Commands:
         self._telemetry.send('MISSION_CURRENT')
         return ACCEPTED
 
-    def _start_mission(self, command: Command) -> int:
+    def _start_mission(self, command: MavlinkCommand) -> int:
         del command
         if not self._pilot.armed:
             return self._refuse(FAILED, 'MISSION_START: not armed')
@@ -268,7 +268,7 @@ class Commands:
         self._telemetry.send(name)
         return ACCEPTED
 
-    def _send_banner(self, command: Command) -> int:
+    def _send_banner(self, command: MavlinkCommand) -> int:
         del command
         self._say('marine_sim_ros, answering as ArduSub 4.5')
         return ACCEPTED
@@ -278,7 +278,7 @@ class Commands:
         name = self._messages.get(int(number)) if number == int(number) else None
         return name if name in STREAMS else None
 
-    def _get_interval(self, command: Command) -> int:
+    def _get_interval(self, command: MavlinkCommand) -> int:
         number = command.params[0]
         name = self._stream(number)
         if name is None:
@@ -289,7 +289,7 @@ class Commands:
         self._link.send.message_interval_send(int(number), interval)
         return ACCEPTED
 
-    def _set_interval(self, command: Command) -> int:
+    def _set_interval(self, command: MavlinkCommand) -> int:
         number, interval = command.params[:2]
         name = self._stream(number)
         if name is None:
@@ -299,7 +299,7 @@ class Commands:
         self._streams.set_interval(name, interval)
         return ACCEPTED
 
-    def _request_message(self, command: Command) -> int:
+    def _request_message(self, command: MavlinkCommand) -> int:
         number = command.params[0]
         name = self._stream(number)
         if name is None:
@@ -316,6 +316,6 @@ class Commands:
             self._complain(f'REQUEST_DATA_STREAM: stream {message.req_stream_id} has no messages')
 
 
-def _param(command: Command, number: int) -> float:
+def _param(command: MavlinkCommand, number: int) -> float:
     """Return a parameter by its number, from 1."""
     return (*command.params, command.latitude, command.longitude, command.z)[number - 1]

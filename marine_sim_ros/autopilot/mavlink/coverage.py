@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from marine_sim_ros.autopilot.mavlink.mission import ITEMS as FLOWN
 
-__all__ = ['COMMANDS', 'DONE', 'IGNORED', 'ITEMS', 'MESSAGES', 'REFUSED', 'Row']
+__all__ = ['COMMANDS', 'Row', 'DONE', 'IGNORED', 'MESSAGES', 'MISSION_ITEMS', 'REFUSED']
 
 DONE, REFUSED, IGNORED = 'done', 'refused', 'ignored'
 """Done as ArduSub does it but for the note; refused at once by the protocol's answer, if it has
@@ -178,7 +178,7 @@ _NOTES = {
     177: 'item, times; −1: for ever',
     178: 'parameter 2: m/s',
 }
-ITEMS: dict[int, Row] = {
+MISSION_ITEMS: dict[int, Row] = {
     **{number: Row(name, DONE, _NOTES[number]) for number, name in FLOWN.items()},
     **{number: Row(name, REFUSED, 'MISSION_ACK with UNSUPPORTED') for number, name in {
         22: 'NAV_TAKEOFF', 30: 'NAV_CONTINUE_AND_CHANGE_ALT', 31: 'NAV_LOITER_TO_ALT',

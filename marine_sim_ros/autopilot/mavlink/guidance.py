@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Set-points of a vehicle that is guided: to places, by velocities, along paths, in attitudes.
+"""Guidance: NED frame of MAVLink, paths with a moving target point, set-points.
 
 Sources of the time-outs: ArduSub 4.5, ArduSub/mode_guided.cpp.
 """
@@ -10,17 +10,232 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
-from marine_sim_ros.autopilot.mavlink.ned_frame import wrapped
-from marine_sim_ros.autopilot.mavlink.paths import LEASH, Leg, Path, Speeds, Tracker
+from marine_sim_ros.autopilot.conventions import enu, geographic_state, ned
 from marine_sim_ros.control.commander import HOLDS, Commander
-from marine_sim_ros.control.setpoints import ATTITUDE, all_free
+from marine_sim_ros.control.setpoints import ATTITUDE, free_setpoints
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.origin import Origin
 
-__all__ = ['Course', 'Guide', 'Posture', 'Turn']
+__all__ = [
+    'CirclePath',
+    'Course',
+    'Guide',
+    'HeadingTurn',
+    'Leg',
+    'NedFrame',
+    'Path',
+    'Posture',
+    'Speeds',
+    'Tracker',
+    'wrap_heading',
+]
+
+
+# Coordinates at the edge of MAVLink: map, and north-east-down with latitude and longitude.
+
+
+def wrap_heading(angle: float) -> float:
+    """Return an angle (rad) in −π to π."""
+    return math.remainder(angle, 2 * math.pi)
+
+
+class NedFrame:
+    """North, east, down from the origin of map, which is home."""
+
+    def __init__(self, origin: Origin) -> None:
+        """Use the place and the heading of map."""
+        self.origin = origin
+
+    def state(self, state: State) -> State:
+        """Return a state in map as one in east, north, up."""
+        return geographic_state(state, self.origin)
+
+    def ned(self, vector: np.ndarray) -> tuple[float, float, float]:
+        """Return north, east, down of a vector (3,) in map."""
+        return ned(self.origin.enu(vector))
+
+    def in_map(self, vector: tuple[float, float, float] | np.ndarray) -> np.ndarray:
+        """Return the vector (3,) in map of one north, east, down.
+
+        NaN in its level axes makes both NaN, and NaN in the third axis the third.
+        """
+        given = np.asarray(vector, float)
+        result = np.array(self.origin.in_map(enu(np.nan_to_num(given))))
+        if np.any(np.isnan(given[:2])):
+            result[:2] = np.nan
+        if np.isnan(given[2]):
+            result[2] = np.nan
+        return result
+
+    def compass(self, yaw: float) -> float:
+        """Return the compass heading (rad, −π to π) of a yaw in map."""
+        return wrap_heading(math.pi / 2 + math.radians(self.origin.heading) - yaw)
+
+    def yaw(self, compass: float) -> float:
+        """Return the yaw in map (rad, −π to π) of a compass heading."""
+        return self.compass(compass)
+
+    def heading(self, state: State) -> float:
+        """Return the compass heading (rad) of a state in map."""
+        return self.compass(float(rpy_from_quaternion(state.orientation)[2]))
+
+    def place(self, position: np.ndarray) -> tuple[float, float]:
+        """Return latitude and longitude, degrees, of a position (3,) in map."""
+        return self.origin.place(*self.origin.enu(position)[:2].tolist())
+
+    def position(self, latitude: float, longitude: float, altitude: float) -> np.ndarray:
+        """Return the position (3,) in map of a place in degrees, m above the surface."""
+        east, north = self.origin.offset(latitude, longitude)
+        return self.in_map((north, east, -altitude))
+
+
+# Paths in map that a target point moves along, as fast as it may and the vehicle follows.
+
+LEASH = 2.0
+"""m that the target point is ahead of the vehicle at most."""
+CHORD = 0.25
+"""The same on a circle, as a fraction of the radius: what lags by it is 3 % of it inside."""
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """Upper bounds of the target point's speed, m/s."""
+
+    level: float
+    up: float
+    down: float
+
+    def along(self, direction: np.ndarray) -> float:
+        """Return the speed along a unit vector (3,) at which no bound is exceeded."""
+        level = float(np.hypot(direction[0], direction[1]))
+        climb = float(direction[2])
+        bounds = [self.level / level] if level > 0 else []
+        if climb:
+            bounds.append(self.up / climb if climb > 0 else self.down / -climb)
+        return min(bounds, default=self.level)
+
+
+class Path(Protocol):
+    """A curve by the distance along it."""
+
+    @property
+    def length(self) -> float:
+        """Length, m."""
+
+    @property
+    def leash(self) -> float:
+        """How far the target point is ahead of the vehicle at most, m."""
+
+    def at(self, distance: float) -> np.ndarray:
+        """Return the point (3,) in map."""
+
+    def direction(self, distance: float) -> np.ndarray:
+        """Return the unit tangent (3,)."""
+
+    def yaw(self, distance: float) -> float:
+        """Return the yaw of a vehicle that flies it, rad; NaN: any."""
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """A straight line."""
+
+    start: np.ndarray
+    end: np.ndarray
+
+    leash = LEASH
+
+    @property
+    def length(self) -> float:
+        """Length, m."""
+        return float(np.linalg.norm(self.end - self.start))
+
+    def at(self, distance: float) -> np.ndarray:
+        """Return the point (3,) in map."""
+        return self.end if distance >= self.length else self.start + distance * self.direction(0)
+
+    def direction(self, distance: float) -> np.ndarray:
+        """Return the unit tangent (3,)."""
+        del distance
+        away = self.end - self.start
+        return np.asarray(away / max(self.length, 1e-9))
+
+    def yaw(self, distance: float) -> float:
+        """Return the yaw along it, rad; NaN: it is shorter than 1 m from above."""
+        del distance
+        x, y, _ = (self.end - self.start).tolist()
+        return math.atan2(y, x) if math.hypot(x, y) > 1.0 else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class CirclePath:
+    """Turns about a centre (3,), m, from an angle (rad); counterclockwise where ``sense`` is 1."""
+
+    centre: np.ndarray
+    radius: float
+    angle: float
+    turns: float
+    sense: int
+
+    @property
+    def length(self) -> float:
+        """Length, m."""
+        return 2 * math.pi * self.radius * self.turns
+
+    @property
+    def leash(self) -> float:
+        """How far the target point is ahead of the vehicle at most, m."""
+        return min(LEASH, CHORD * self.radius)
+
+    def _angle(self, distance: float) -> float:
+        return self.angle + self.sense * distance / self.radius
+
+    def at(self, distance: float) -> np.ndarray:
+        """Return the point (3,) in map."""
+        a = self._angle(min(distance, self.length))
+        return self.centre + self.radius * np.array([math.cos(a), math.sin(a), 0.0])
+
+    def direction(self, distance: float) -> np.ndarray:
+        """Return the unit tangent (3,)."""
+        a = self._angle(distance)
+        return self.sense * np.array([-math.sin(a), math.cos(a), 0.0])
+
+    def yaw(self, distance: float) -> float:
+        """Return the yaw towards the centre, as ArduSub circles."""
+        return self._angle(distance) + math.pi
+
+
+class Tracker:
+    """The target point on a path."""
+
+    def __init__(self, path: Path) -> None:
+        """Start at its beginning."""
+        self.path = path
+        self.distance = 0.0
+
+    @property
+    def point(self) -> np.ndarray:
+        """The target point (3,) in map."""
+        return self.path.at(self.distance)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the target point is at the end."""
+        return self.distance >= self.path.length
+
+    def advance(self, dt: float, position: np.ndarray, speeds: Speeds) -> None:
+        """Move the target point for a time (s), unless the vehicle is a leash behind it."""
+        if np.linalg.norm(self.point - position) < self.path.leash:
+            step = dt * speeds.along(self.path.direction(self.distance))
+            self.distance = min(self.distance + step, self.path.length)
+
+
+# Set-points of a vehicle that is guided: to places, by velocities, along paths, in attitudes.
 
 VELOCITY_TIMEOUT, ATTITUDE_TIMEOUT = 3.0, 1.0
 """s after which a velocity or an attitude that is not renewed counts as zero and level."""
@@ -30,7 +245,7 @@ _NONE = (math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
-class Turn:
+class HeadingTurn:
     """How the vehicle turns.
 
     Attributes:
@@ -56,7 +271,7 @@ class Course:
 
     position: tuple[float, float, float] = _NONE
     velocity: tuple[float, float, float] = _NONE
-    turn: Turn = field(default_factory=Turn)
+    turn: HeadingTurn = field(default_factory=HeadingTurn)
 
 
 @dataclass(frozen=True)
@@ -104,12 +319,12 @@ class Guide:
         if np.any(np.isfinite(ends)) and not np.any(np.isfinite(course.velocity)):
             self._tracker = Tracker(Leg(start, np.where(np.isfinite(ends), ends, start)))
 
-    def follow(self, path: Path, turn: Turn) -> None:
+    def follow(self, path: Path, turn: HeadingTurn) -> None:
         """Follow a path from its beginning."""
         self._set(Course(tuple(path.at(math.inf).tolist()), turn=turn))
         self._tracker = Tracker(path)
 
-    def turn(self, turn: Turn) -> None:
+    def turn(self, turn: HeadingTurn) -> None:
         """Turn otherwise, on the same way."""
         if isinstance(self._target, Course):
             self._target = Course(self._target.position, self._target.velocity, turn)
@@ -158,7 +373,7 @@ class Guide:
         late = time - self._since > ATTITUDE_TIMEOUT
         climb = 0.0 if late else posture.climb
         self._commander.drive(np.array([0.0, 0.0, climb, 0.0, 0.0, 0.0]), time)
-        driven, wanted = self._commander.wanted(time, state), all_free()
+        driven, wanted = self._commander.wanted(time, state), free_setpoints()
         self._forget_holds('station_keeping', 'auto_heading')
         wanted[[2, 8]] = driven[[2, 8]]
         angles = np.array(posture.angles)
@@ -201,11 +416,11 @@ class Guide:
         for name in names:
             self._commander.hold(name, True)
 
-    def _slewed(self, turn: Turn, yaw: float, dt: float) -> float:
+    def _slewed(self, turn: HeadingTurn, yaw: float, dt: float) -> float:
         """Return the yaw that is commanded on the way to that of a turn."""
         if math.isnan(turn.rate) or not turn.rate:
             return turn.yaw
-        left = wrapped(turn.yaw - yaw) if self._slew is None else self._slew
+        left = wrap_heading(turn.yaw - yaw) if self._slew is None else self._slew
         left = math.copysign(max(abs(left) - abs(turn.rate) * dt, 0.0), left)
         self._slew = left
-        return wrapped(turn.yaw - left)
+        return wrap_heading(turn.yaw - left)

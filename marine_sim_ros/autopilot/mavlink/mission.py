@@ -16,10 +16,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.autopilot.mavlink.guidance import Course, Guide, Turn
-from marine_sim_ros.autopilot.mavlink.ned_frame import NedFrame, wrapped
+from marine_sim_ros.autopilot.mavlink.guidance import (
+    CirclePath,
+    Course,
+    Guide,
+    HeadingTurn,
+    NedFrame,
+    Speeds,
+    wrap_heading,
+)
 from marine_sim_ros.autopilot.mavlink.parameters import ParameterTable
-from marine_sim_ros.autopilot.mavlink.paths import Circle, Speeds
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State
 
@@ -128,13 +134,13 @@ def speeds_of(parameters: ParameterTable, level: float = math.nan) -> Speeds:
     )
 
 
-def turn_of(params: Sequence[float], frame: NedFrame, state: State) -> Turn:
+def turn_of(params: Sequence[float], frame: NedFrame, state: State) -> HeadingTurn:
     """Return the turn of a CONDITION_YAW: angle and rate in degrees, direction, relative."""
     angle, rate, direction, relative = params
     compass = math.radians(-angle if relative and direction < 0 else angle)
     if relative:
         compass += frame.heading(state)
-    return Turn(frame.yaw(compass), math.radians(rate) if rate > 0 else math.nan)
+    return HeadingTurn(frame.yaw(compass), math.radians(rate) if rate > 0 else math.nan)
 
 
 class MissionRun:
@@ -215,7 +221,7 @@ class MissionRun:
             self._work_off(time, state)
             yaw = self._guide.track_yaw
             if not self._looking and not math.isnan(yaw):
-                self._guide.turn(Turn(yaw))
+                self._guide.turn(HeadingTurn(yaw))
 
     def _advance(self, time: float, state: State) -> None:
         """Start the next navigation item; queue what is to be done beside it."""
@@ -284,7 +290,7 @@ class MissionRun:
         place[2] = item.altitude if item.altitude else here[2]
         return place
 
-    def _circle(self, item: MissionItem, state: State) -> Circle:
+    def _circle(self, item: MissionItem, state: State) -> CirclePath:
         centre = self._place(item, state)
         radius = abs(item.params[2]) or self._parameters['CIRCLE_RADIUS'] / 100
         x, y, _ = (np.asarray(state.position) - centre).tolist()
@@ -292,7 +298,7 @@ class MissionRun:
         near = math.hypot(x, y) < 1e-3
         angle = float(rpy_from_quaternion(state.orientation)[2]) if near else math.atan2(y, x)
         sense = 1 if item.params[2] < 0 else -1
-        return Circle(centre, radius, angle, max(item.params[0], 1e-6), sense)
+        return CirclePath(centre, radius, angle, max(item.params[0], 1e-6), sense)
 
     def _is_done(self, time: float, state: State) -> bool:
         item = self.items[self.current]
@@ -312,7 +318,7 @@ class MissionRun:
             return False
         if item.command == LOITER_TURNS and not self._circling:
             self._circling = True
-            self._guide.follow(self._circle(item, state), Turn())
+            self._guide.follow(self._circle(item, state), HeadingTurn())
             return False
         return item.command != LOITER
 
@@ -348,5 +354,5 @@ class MissionRun:
             target = self._guide.target
             assert isinstance(target, Course)
             yaw = float(rpy_from_quaternion(state.orientation)[2])
-            return abs(wrapped(target.turn.yaw - yaw)) <= NEAR_HEADING
+            return abs(wrap_heading(target.turn.yaw - yaw)) <= NEAR_HEADING
         return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ['PARAMETERS', 'ParameterTable', 'VehicleParameter']
+__all__ = ['ParameterTable', 'VEHICLE_PARAMETERS', 'VehicleParameter']
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class VehicleParameter:
         return self.low == self.high
 
 
-PARAMETERS = (
+VEHICLE_PARAMETERS = (
     VehicleParameter(
         'SYSID_THISMAV', 1.0, 'MAVLink system of the vehicle: `--autopilot-instance` + 1',
     ),
@@ -79,8 +79,8 @@ class ParameterTable:
 
     def __init__(self, system: int = 1) -> None:
         """Take the defaults, and the number of the MAVLink system."""
-        self._known = {p.name: p for p in PARAMETERS}
-        self._values = {p.name: p.default for p in PARAMETERS}
+        self._known = {p.name: p for p in VEHICLE_PARAMETERS}
+        self._values = {p.name: p.default for p in VEHICLE_PARAMETERS}
         self._values['SYSID_THISMAV'] = float(system)
 
     def __getitem__(self, name: str) -> float:

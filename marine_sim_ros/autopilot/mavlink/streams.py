@@ -17,16 +17,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from marine_sim_ros.autopilot.conventions import ned_quaternion
-from marine_sim_ros.autopilot.mavlink.autopilot import MODES, Autopilot
-from marine_sim_ros.autopilot.mavlink.guidance import Course
+from marine_sim_ros.autopilot.mavlink.autopilot import ARDUSUB_MODES, Autopilot
+from marine_sim_ros.autopilot.mavlink.guidance import Course, wrap_heading
 from marine_sim_ros.autopilot.mavlink.link import MavlinkLink
-from marine_sim_ros.autopilot.mavlink.ned_frame import wrapped
 from marine_sim_ros.autopilot.mavlink.sticks import NEUTRAL
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 
-__all__ = ['GROUPS', 'STREAMS', 'Readings', 'Streams', 'Telemetry']
+__all__ = ['STREAMS', 'STREAM_GROUPS', 'StreamReadings', 'Streams', 'Telemetry']
 
-GROUPS = {
+STREAM_GROUPS = {
     1: ('SCALED_PRESSURE2',),
     2: ('SYS_STATUS', 'MISSION_CURRENT', 'NAV_CONTROLLER_OUTPUT', 'NAMED_VALUE_FLOAT'),
     3: ('SERVO_OUTPUT_RAW', 'RC_CHANNELS'),
@@ -50,7 +49,7 @@ ON_REQUEST = (
     'AUTOPILOT_VERSION',
 )
 """Sent where a ground station asks for them, and the heartbeat once a second."""
-STREAMS = (*(name for group in GROUPS.values() for name in group), *ON_REQUEST)
+STREAMS = (*(name for group in STREAM_GROUPS.values() for name in group), *ON_REQUEST)
 """All messages that have an interval."""
 FASTEST, SLOWEST = 0.001, 60.0
 """s, bounds of an interval."""
@@ -59,7 +58,7 @@ UNKNOWN_CURRENT, UNKNOWN_VOLTAGE = -1, 65535
 
 
 @dataclass
-class Readings:
+class StreamReadings:
     """What the node knows besides the state.
 
     Attributes:
@@ -76,7 +75,7 @@ class Readings:
 class Telemetry:
     """Sends one message of each kind."""
 
-    def __init__(self, link: MavlinkLink, autopilot: Autopilot, readings: Readings) -> None:
+    def __init__(self, link: MavlinkLink, autopilot: Autopilot, readings: StreamReadings) -> None:
         """Describe an autopilot."""
         self._link, self._pilot, self.readings = link, autopilot, readings
 
@@ -103,7 +102,7 @@ class Telemetry:
         state = d.MAV_STATE_ACTIVE if pilot.armed else d.MAV_STATE_STANDBY
         autopilot = d.MAV_AUTOPILOT_ARDUPILOTMEGA
         self._link.send.heartbeat_send(
-            d.MAV_TYPE_SUBMARINE, autopilot, flags, MODES[pilot.mode], state
+            d.MAV_TYPE_SUBMARINE, autopilot, flags, ARDUSUB_MODES[pilot.mode], state
         )
 
     def _sys_status(self) -> None:
@@ -228,7 +227,7 @@ class Telemetry:
         level = isinstance(target, Course)
         roll, pitch, yaw = (0.0, 0.0, 0.0) if isinstance(target, Course) else target.angles
         compass = self._pilot.frame.compass(yaw)
-        q = _quaternion(roll, -pitch, wrapped(compass))
+        q = _quaternion(roll, -pitch, wrap_heading(compass))
         mask = 0b11000111 if level else 0b01000111
         self._link.send.attitude_target_send(self._ms, mask, q, 0, 0, 0, 0)
 
@@ -282,7 +281,7 @@ class Streams:
 
     def __init__(self, rate: float, send: Callable[[str], None]) -> None:
         """Send the fast ones at a rate in Hz; ``send`` sends the message of a name."""
-        usual = {name: 1.0 / SLOW_RATE for group in GROUPS.values() for name in group}
+        usual = {name: 1.0 / SLOW_RATE for group in STREAM_GROUPS.values() for name in group}
         usual |= dict.fromkeys(FAST, 1.0 / rate) | {'HEARTBEAT': BEAT}
         self._usual = usual
         self._intervals = dict(usual)
@@ -305,7 +304,9 @@ class Streams:
 
     def set_group(self, group: int, rate: float) -> bool:
         """Set the rate (Hz) of a MAV_DATA_STREAM, 0 being all; return whether there is one."""
-        names = [n for k, group_names in GROUPS.items() if group in (0, k) for n in group_names]
+        names = [
+            n for k, group_names in STREAM_GROUPS.items() if group in (0, k) for n in group_names
+        ]
         for name in names:
             self.set_interval(name, 1e6 / rate if rate > 0 else -1)
         return bool(names)

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.autopilot.channels import Device
-from marine_sim_ros.autopilot.mavlink.autopilot import Autopilot
-from marine_sim_ros.autopilot.mavlink.commands import Arm, Commands
+from marine_sim_ros.autopilot.mavlink.autopilot import Autopilot, Targets
+from marine_sim_ros.autopilot.mavlink.commands import Arm, CommandHandler
 from marine_sim_ros.autopilot.mavlink.coverage import MESSAGES, REFUSED
 from marine_sim_ros.autopilot.mavlink.link import MavlinkLink, wrong_number
 from marine_sim_ros.autopilot.mavlink.mission import MissionItem
-from marine_sim_ros.autopilot.mavlink.streams import Readings, Streams, Telemetry
-from marine_sim_ros.autopilot.mavlink.targets import Targets
+from marine_sim_ros.autopilot.mavlink.streams import StreamReadings, Streams, Telemetry
 from marine_sim_ros.autopilot.mavlink.transfers import MissionTransfer, ParameterTransfer
 from marine_sim_ros.environment.origin import Origin
 
@@ -74,11 +73,11 @@ class MavlinkVehicle:
             origin, full_stick, devices, system=system,
             say=self.say, press=self._press, reached=self._reached,
         )  # fmt: skip
-        self.readings = Readings()
+        self.readings = StreamReadings()
         telemetry = Telemetry(self.link, self.autopilot, self.readings)
         self._streams = Streams(rate, telemetry.send)
         self._telemetry = telemetry
-        self._commands = Commands(
+        self._commands = CommandHandler(
             self.link, self.autopilot, self._streams, telemetry, self._arm, self.say, self.refuse
         )
         self._missions = MissionTransfer(

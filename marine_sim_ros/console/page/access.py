@@ -1,22 +1,200 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who may open the console: who has one of its two links, of which one only watches."""
+"""Access control of the pages: rights of a link, limit of wrong tokens, headers, cookie."""
 
 from __future__ import annotations
 
 import hmac
 import ipaddress
+import os
+import re
 import secrets
-from collections.abc import Mapping
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from html import escape
+from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from marine_sim_ros.console.page.attempts import Attempts
-from marine_sim_ros.console.page.headers import protected
-from marine_sim_ros.console.page.tokens import STEER, VIEW, view_token
+from marine_sim_ros.console.page.links import STEER, VIEW, view_token
+from marine_sim_ros.core.errors import MarineSimError
 
-__all__ = ['Gate', 'is_loopback', 'may_steer']
+__all__ = [
+    'Attempts',
+    'Gate',
+    'PagePolicy',
+    'cookie_of',
+    'is_loopback',
+    'may_steer',
+    'opening_file',
+    'protect_answers',
+]
+
+
+# Limit of wrong tokens by address: each one more doubles the wait for the next.
+
+FREE = 5
+"""Wrong tokens without a wait."""
+LONGEST = 30.0
+"""s of the longest wait."""
+FORGOTTEN = 600.0
+"""s after the last wrong token until an address starts anew."""
+ADDRESSES = 256
+"""Addresses that are remembered; the oldest is dropped for a new one."""
+
+
+class Attempts:
+    """Wrong tokens of each address."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Start without any; the clock counts seconds."""
+        self._clock = clock
+        self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()
+
+    def wait(self, address: str) -> float:
+        """Return how long an address waits until its next token is looked at, s."""
+        count, last = self._wrong.get(address, (0, 0.0))
+        if count < FREE:
+            return 0.0
+        pause = min(LONGEST, 2.0 ** (count - FREE))
+        return max(0.0, last + pause - self._clock())
+
+    def fail(self, address: str) -> None:
+        """Note a wrong token."""
+        now = self._clock()
+        count, last = self._wrong.pop(address, (0, now))
+        self._wrong[address] = (1 if now - last > FORGOTTEN else count + 1, now)
+        while len(self._wrong) > ADDRESSES:
+            self._wrong.popitem(last=False)
+
+
+# Headers of every answer: no script but the page's own, no frame, no guessed types.
+
+_ALWAYS = {
+    b'x-frame-options': b'DENY',
+    b'x-content-type-options': b'nosniff',
+    b'referrer-policy': b'no-referrer',
+    b'cross-origin-resource-policy': b'same-origin',
+}
+_DEFAULT = {
+    b'cache-control': b'no-store',
+    b'content-security-policy': b"default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
+}
+"""Headers of answers that have none of their own. A worker has the policy of its script."""
+_PAGE = (
+    "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'unsafe-eval'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
+    "connect-src 'self'; media-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+"""Policy of a page. Vue compiles templates in the browser, which needs ``unsafe-eval``; handlers
+in attributes, such as ``onerror``, and scripts without the nonce do not run."""
+_SCRIPT = re.compile(rb'<script(?=[\s>])')
+
+
+def protect_answers(send: Any) -> Any:
+    """Return a ``send`` of ASGI that adds the headers to each answer."""
+
+    async def call(message: Any) -> None:
+        if message['type'] == 'http.response.start':
+            own = [
+                (k.lower(), v) for k, v in message.get('headers', ()) if k.lower() not in _ALWAYS
+            ]
+            missing = {k: v for k, v in _DEFAULT.items() if k not in dict(own)}
+            message = {**message, 'headers': [*own, *_ALWAYS.items(), *missing.items()]}
+        await send(message)
+
+    return call
+
+
+class PagePolicy:
+    """An ASGI middleware: the scripts of each page get a nonce, and the page its policy.
+
+    It sees pages before they are compressed.
+    """
+
+    def __init__(self, app: Any) -> None:
+        """Wrap an application."""
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        if scope['type'] != 'http':
+            await self._app(scope, receive, send)
+            return
+        start: dict[str, Any] = {}
+        body = bytearray()
+
+        async def page(message: Any) -> None:
+            if message['type'] == 'http.response.start' and _is_page(message):
+                start.update(message)
+            elif not start:
+                await send(message)
+            else:
+                body.extend(message.get('body', b''))
+                if not message.get('more_body'):
+                    for part in _with_nonce(start, bytes(body)):
+                        await send(part)
+
+        await self._app(scope, receive, page)
+
+
+def _is_page(message: Any) -> bool:
+    return any(
+        k.lower() == b'content-type' and v.startswith(b'text/html') for k, v in message['headers']
+    )
+
+
+def _with_nonce(start: dict[str, Any], body: bytes) -> list[dict[str, Any]]:
+    nonce = secrets.token_urlsafe(16)
+    body = _SCRIPT.sub(f'<script nonce="{nonce}"'.encode(), body)
+    headers = [(k, v) for k, v in start['headers'] if k.lower() != b'content-length']
+    headers += [
+        (b'content-length', str(len(body)).encode()),
+        (b'content-security-policy', _PAGE.format(nonce=nonce).encode()),
+    ]
+    return [{**start, 'headers': headers}, {'type': 'http.response.body', 'body': body}]
+
+
+# Ways of programs to the console: the cookie of a link, and a file that leads a browser there.
+
+
+def cookie_of(address: str, timeout: float = 10.0) -> str:
+    """Return the cookie, as a header of a request has it, that an address with a token gives.
+
+    Raises:
+        OSError: nothing answers, within the time-out in s.
+        MarineSimError: the token is wrong.
+    """
+    parts = urlsplit(address)
+    connection = HTTPConnection(parts.hostname or '', parts.port, timeout=timeout)
+    try:
+        connection.request('GET', f'{parts.path or "/"}?{parts.query}')
+        answer = connection.getresponse()
+        cookie = answer.getheader('set-cookie')
+        if cookie is None:
+            raise MarineSimError(f'console: {answer.read(200).decode(errors="replace").strip()}')
+    finally:
+        connection.close()
+    return cookie.split(';')[0]
+
+
+def opening_file(folder: Path, address: str) -> Path:
+    """Write a page, for this user alone, that leads to an address, and return its path.
+
+    A browser is given this path: all users can read the arguments of a process.
+    """
+    path = folder / 'open_console.html'
+    text = f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(address)}">\n'
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), 'w') as file:
+        file.write(text)
+    return path
+
+
+# Who may open the console: who has one of its two links, of which one only watches.
 
 COOKIE = 'marine_sim_console'
 _RIGHT = 'marine_sim.right'
@@ -62,7 +240,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         if scope['type'] == 'http':
-            send = protected(send)
+            send = protect_answers(send)
         headers = _headers(scope)
         if reason := self._foreign(headers):
             await _refuse(scope, send, 403, reason)

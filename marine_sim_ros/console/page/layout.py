@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page: the view and the curves on the left, instruments and controls on the right."""
+"""Layout of a page: view and curves on the left, instruments and controls on the right."""
 
 from __future__ import annotations
 
@@ -10,21 +10,50 @@ from pathlib import Path
 from typing import Any
 
 from nicegui import ui
-
-from marine_sim_ros.console.page.parts import Part
+from nicegui.element import Element
 
 __all__ = [
+    'BrowserPart',
     'contrast_button',
     'help_button',
     'lamp',
     'left_side',
     'lost_label',
     'meters',
+    'number_display',
     'readings',
-    'show',
     'tabs',
     'theme',
 ]
+
+
+# Parts of the page that draw themselves in the browser.
+
+# What draws here imports three.js, ECharts and nipplejs from the modules that these bring along.
+_BROUGHT = (ui.scene, ui.echart, ui.joystick)
+
+
+class BrowserPart(Element, component='part.js', esm={'marine-sim-console': 'lib'}):
+    """An element that the script of the page fills.
+
+    Kinds are ``view`` (three dimensions), ``gauges`` with the parts ``dials``, ``propellers`` and
+    ``forces``, ``curves``, ``sensors``, ``hands``, and ``wire``, which is not seen.
+    """
+
+    def __init__(self, kind: str, part: str = '', *, page: str = '', replay: bool = False) -> None:
+        """Add one; ``page`` starts the wire of that page."""
+        super().__init__()
+        self._props['kind'] = kind
+        self._props['part'] = part
+        self._props['page'] = page
+        self._props['replay'] = replay
+
+    def call(self, name: str, *values: Any) -> None:
+        """Call a method of what draws."""
+        self.run_method('call', name, *values)
+
+
+# The page: the view and the curves on the left, instruments and controls on the right.
 
 CSS = (Path(__file__).parent / 'console.css').read_text(encoding='utf-8')
 SIDES = ('above', 'below', 'north', 'south', 'east', 'west')
@@ -105,7 +134,7 @@ def help_button() -> None:
     button.props('flat dense aria-label="Keys and help" data-help').mark('help')
 
 
-def show(name: str, label: str = '') -> None:
+def number_display(name: str, label: str = '') -> None:
     """Add a number that the browser fills, with its label."""
     with ui.element('span').classes('shown'):
         if label:
@@ -122,19 +151,19 @@ def lamp(label: str, on_click: Callable[[], Any], hint: str = '') -> ui.button:
     return result
 
 
-def left_side(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
+def left_side(scenery: dict[str, Any]) -> tuple[BrowserPart, ui.select]:
     """Add the view and the curves; return the view and the menu of its cameras."""
     with ui.element('main').classes('left'):
         return _view_and_curves(scenery)
 
 
-def _view_and_curves(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
+def _view_and_curves(scenery: dict[str, Any]) -> tuple[BrowserPart, ui.select]:
     look = scenery['look']
     eyes = {'follow': 'Follow', 'free': 'Free'}
     eyes |= {name: f'Camera: {_plain(name)}' for name in look['cameras']}
     eyes |= {name: f'Parallel, from {name}' for name in SIDES}
     eyes |= {f'video:{name}': f'Video: {_plain(name)}' for name in scenery.get('videos', ())}
-    view = Part('view').classes('view')
+    view = BrowserPart('view').classes('view')
 
     def choose(event: Any) -> None:
         view.call('choose', event.value)
@@ -158,7 +187,7 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
         ui.label('squares of 1 m')
     with view, ui.element('div').classes('hud').props('aria-label="Overlay"'):
         for name, label in OVERLAY.items():
-            show(name, label)
+            number_display(name, label)
     with view, ui.element('div').classes('blank').props('hidden'):
         ui.label('The 3D view is off; the rest of the page keeps running.')
     with view:
@@ -170,13 +199,13 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
             ui.label('set-point').classes('what dashes')
             span = ui.select(WINDOWS, value=30)
             span.props('dense options-dense borderless aria-label="Time window"')
-        chart = Part('curves').classes('curves')
+        chart = BrowserPart('curves').classes('curves')
     which.on_value_change(lambda e: chart.call('choose', e.value))
     span.on_value_change(lambda e: chart.call('span', e.value))
     return view, eye
 
 
-def _layer(view: Part, name: str, label: str) -> None:
+def _layer(view: BrowserPart, name: str, label: str) -> None:
     shown = name not in ('voxels', 'box')
     ui.switch(label, value=shown, on_change=lambda e: view.call('show', name, e.value))
 
@@ -190,10 +219,10 @@ def lost_label() -> None:
 
 def meters(look: dict[str, Any]) -> None:
     """Add the dials and the numbers below them."""
-    Part('gauges', 'dials')
+    BrowserPart('gauges', 'dials')
     with ui.element('div').classes('meters'):
         for name, label in {**METERS, **(TETHER_METERS if look['tether'] else {})}.items():
-            show(name, label)
+            number_display(name, label)
 
 
 def tabs(panels: Mapping[str, Callable[[], Any]]) -> None:
@@ -211,9 +240,9 @@ def tabs(panels: Mapping[str, Callable[[], Any]]) -> None:
 
 def readings(look: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     """Return the panels without controls: title -> function that adds one."""
-    result: dict[str, Callable[[], Any]] = {'Forces': lambda: Part('gauges', 'forces')}
+    result: dict[str, Callable[[], Any]] = {'Forces': lambda: BrowserPart('gauges', 'forces')}
     if look['thrusters']:
-        result = {'Thrust': lambda: Part('gauges', 'propellers'), **result}
+        result = {'Thrust': lambda: BrowserPart('gauges', 'propellers'), **result}
     return result
 
 

@@ -12,25 +12,37 @@ from typing import Any
 from nicegui import ui
 
 from marine_sim_ros.console.page.access import may_steer
-from marine_sim_ros.console.page.fault_panel import fault_panel
+from marine_sim_ros.console.page.faults import fault_panel
 from marine_sim_ros.console.page.layout import (
+    BrowserPart,
     contrast_button,
     help_button,
     lamp,
     left_side,
     lost_label,
     meters,
+    number_display,
     readings,
-    show,
     tabs,
     theme,
 )
-from marine_sim_ros.console.page.more_panels import arm_panel, health_panel, water_panel
-from marine_sim_ros.console.page.panels import Ask, Panel, command_panel, drive_panel, press
-from marine_sim_ros.console.page.parts import Part
-from marine_sim_ros.console.page.server import application, finish, wire
-from marine_sim_ros.console.page.video import video
-from marine_sim_ros.console.session import Session
+from marine_sim_ros.console.page.panels import (
+    Ask,
+    ControlPanel,
+    arm_panel,
+    command_panel,
+    drive_panel,
+    health_panel,
+    light_lamp,
+    water_panel,
+)
+from marine_sim_ros.console.page.server import (
+    add_video_streams,
+    add_web_socket,
+    application,
+    mount_pages,
+)
+from marine_sim_ros.console.requests import Session
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.origin import Origin
 
@@ -44,9 +56,9 @@ def live_application(session: Session, rate: float) -> Any:
     """Return the web application of a running graph; it sends ``rate`` frames a second."""
     title = f'{session.scenery["look"]["name"]} · console'
     app = application(partial(_page, session), title)
-    wire(app, session, rate)
-    video(app, session, rate)
-    return finish(app)
+    add_web_socket(app, session, rate)
+    add_video_streams(app, session, rate)
+    return mount_pages(app)
 
 
 def _asker(session: Session, page: str, *, steers: bool) -> Ask:
@@ -66,7 +78,7 @@ def _asker(session: Session, page: str, *, steers: bool) -> Ask:
 def _page(session: Session) -> None:
     client = ui.context.client
     page, steers = client.id, may_steer(client.request.scope)
-    ask, panel = _asker(session, page, steers=steers), Panel()
+    ask, panel = _asker(session, page, steers=steers), ControlPanel()
     dark = theme()
     sync_top = _top(session, page, ask, panel, dark, steers=steers)
     view, eye = left_side(session.scenery)
@@ -75,7 +87,7 @@ def _page(session: Session) -> None:
         notice = ui.label().classes('notice').props('role=status')
         _tabs(session, ask, panel, view, eye)
     lost_label()
-    wire_part = Part('wire', '' if steers else 'watches', page=page)
+    wire_part = BrowserPart('wire', '' if steers else 'watches', page=page)
     wire_part.on('refused', lambda e: ui.notify(str(e.args), type='negative'))
     wire_part.on('hint', lambda e: ui.notify(str(e.args), type='warning'))
 
@@ -89,14 +101,14 @@ def _page(session: Session) -> None:
 
 
 def _top(
-    session: Session, page: str, ask: Ask, panel: Panel, dark: ui.dark_mode, *, steers: bool
+    session: Session, page: str, ask: Ask, panel: ControlPanel, dark: ui.dark_mode, *, steers: bool
 ) -> Callable[[dict[str, Any]], None]:
     """Add the bar at the top: who steers; and on a page that may steer control, run, stop."""
     with ui.element('header').classes('top'):
         title = session.scenery['look']['name']
         ui.label(title).classes('name').props['title'] = title
-        show('time')
-        show('factor', 'real time')
+        number_display('time')
+        number_display('factor', 'real time')
         operator = ui.label().classes('operator').mark('operator')
         sync_take = _take(session, page, ask) if steers else _only_watches()
         ui.space()
@@ -155,7 +167,7 @@ def _take(session: Session, page: str, ask: Ask) -> Callable[[dict[str, Any]], N
     return sync
 
 
-def _run(ask: Ask, panel: Panel) -> Callable[[dict[str, Any]], None]:
+def _run(ask: Ask, panel: ControlPanel) -> Callable[[dict[str, Any]], None]:
     """Add the buttons that pause, step, reset, record and end the run."""
 
     def add(label: str, use: Callable[[], Any], hint: str = '') -> ui.button:
@@ -183,13 +195,15 @@ def _run(ask: Ask, panel: Panel) -> Callable[[dict[str, Any]], None]:
         add('End run', sure.open, 'end all nodes of the run')
 
     def sync(frame: dict[str, Any]) -> None:
-        press(paused, frame.get('paused'))
-        press(record, frame.get('recording') and not frame.get('closing'))
+        light_lamp(paused, frame.get('paused'))
+        light_lamp(record, frame.get('recording') and not frame.get('closing'))
 
     return sync
 
 
-def _tabs(session: Session, ask: Ask, panel: Panel, view: Part, eye: ui.select) -> None:
+def _tabs(
+    session: Session, ask: Ask, panel: ControlPanel, view: BrowserPart, eye: ui.select
+) -> None:
     look = session.scenery['look']
     origin = Origin(heading=session.scenery['around']['heading'])
     pages: dict[str, Callable[[], Any]] = {
@@ -203,6 +217,6 @@ def _tabs(session: Session, ask: Ask, panel: Panel, view: Part, eye: ui.select) 
     pages['Faults'] = lambda: fault_panel(panel, ask, look)
     pages |= readings(look)
     if session.scenery['sensors']:
-        pages['Sensors'] = lambda: Part('sensors')
+        pages['Sensors'] = lambda: BrowserPart('sensors')
     pages['Health'] = lambda: health_panel(panel)
     tabs(pages)

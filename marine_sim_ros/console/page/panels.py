@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Panels of modes, switches, sticks, targets and waypoints."""
+"""Panels of modes, sticks, targets, waypoints, arm, lights, water and health."""
 
 from __future__ import annotations
 
@@ -12,11 +12,24 @@ from typing import Any
 
 from nicegui import ui
 
-from marine_sim_ros.console.page.layout import lamp
-from marine_sim_ros.console.page.parts import Part
+from marine_sim_ros.console.page.layout import BrowserPart, lamp, number_display
 from marine_sim_ros.environment.origin import Origin
 
-__all__ = ['Panel', 'changes', 'command_panel', 'drive_panel', 'figure', 'press']
+__all__ = [
+    'ControlPanel',
+    'Slider',
+    'arm_panel',
+    'command_panel',
+    'drive_panel',
+    'figure',
+    'health_panel',
+    'light_lamp',
+    'on_change',
+    'water_panel',
+]
+
+
+# Panels of modes, switches, sticks, targets and waypoints.
 
 Ask = Callable[..., None]
 Frame = dict[str, Any]
@@ -56,7 +69,7 @@ def figure(value: float, decimals: int) -> str:
     return text.lstrip('-') if float(text) == 0 else text.replace('-', '−')
 
 
-def changes(sync: Callable[[Frame], None], key: str) -> Callable[[Frame], None]:
+def on_change(sync: Callable[[Frame], None], key: str) -> Callable[[Frame], None]:
     """Return a function that calls ``sync`` when a key of the telemetry frame's mode changes.
 
     So no slider moves while the operator drags it.
@@ -72,7 +85,7 @@ def changes(sync: Callable[[Frame], None], key: str) -> Callable[[Frame], None]:
     return call
 
 
-class Panel:
+class ControlPanel:
     """Controls that only the operator can use, and the functions that show their state.
 
     Attributes:
@@ -108,14 +121,14 @@ class Panel:
             sync(frame)
 
 
-def press(button: ui.button, on: Any) -> None:
+def light_lamp(button: ui.button, on: Any) -> None:
     """Light a lamp, or put it out."""
     state = 'true' if on else 'false'
     if button.props.get('aria-pressed') != state:
         button.props['aria-pressed'] = state
 
 
-def drive_panel(panel: Panel, ask: Ask) -> None:
+def drive_panel(panel: ControlPanel, ask: Ask) -> None:
     """Add modes, switches and sticks."""
 
     def flip(name: str) -> None:
@@ -138,7 +151,7 @@ def drive_panel(panel: Panel, ask: Ask) -> None:
         gain.props('aria-label="Gain of sticks"')
         gain.on('change', lambda e: ask('gain', float(e.args)))
         told = ui.label().style('width: 44px')
-    with Part('hands').classes('sticks'):
+    with BrowserPart('hands').classes('sticks'):
         _stick('left', ('ahead', 'W'), ('astern', 'S'), ('port', 'A'), ('stbd', 'D'))
         _stick('right', ('up', 'R'), ('down', 'F'), ('turn', 'Q'), ('turn', 'E'))
         with ui.element('div').classes('keys'):
@@ -158,9 +171,9 @@ def drive_panel(panel: Panel, ask: Ask) -> None:
     def sync(frame: Frame) -> None:
         mode = frame.get('mode', {})
         for name, button in modes.items():
-            press(button, mode.get('output') == name)
+            light_lamp(button, mode.get('output') == name)
         for name, button in switches.items():
-            press(button, mode.get('switches', {}).get(name))
+            light_lamp(button, mode.get('switches', {}).get(name))
         told.text = f'{100 * mode.get("gain", 0.5):.0f} %'
 
     panel.show(sync)
@@ -188,7 +201,7 @@ def _stick(name: str, *sides: tuple[str, str]) -> None:
 class _Axis:
     """Target of an axis, held or free, beside the present value and the set-point."""
 
-    def __init__(self, panel: Panel, name: str, origin: Origin) -> None:
+    def __init__(self, panel: ControlPanel, name: str, origin: Origin) -> None:
         self.name, self._origin = name, origin
         self.label, self.unit = TARGETS[name]
         if origin.heading and name in 'xy':
@@ -234,7 +247,9 @@ class _Axis:
         self.setpoint.text = 'free' if there is None else f'→ {figure(there, decimals)}{unit}'
 
 
-def command_panel(panel: Panel, ask: Ask, view: Part, eye: ui.select, origin: Origin) -> None:
+def command_panel(
+    panel: ControlPanel, ask: Ask, view: BrowserPart, eye: ui.select, origin: Origin
+) -> None:
     """Add targets for each axis, and waypoints by clicking in the view from above."""
     ui.label('An empty axis is free. Set sends all six axes; arm the controller first.').classes(
         'what'
@@ -273,7 +288,7 @@ def command_panel(panel: Panel, ask: Ask, view: Part, eye: ui.select, origin: Or
     panel.show(sync)
 
 
-def _waypoints(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
+def _waypoints(panel: ControlPanel, ask: Ask, view: BrowserPart, eye: ui.select) -> None:
     points: list[list[float]] = []
 
     def tell() -> None:
@@ -288,7 +303,7 @@ def _waypoints(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
             tell()
 
     def toggle() -> None:
-        press(placing, on := placing.props.get('aria-pressed') != 'true')
+        light_lamp(placing, on := placing.props.get('aria-pressed') != 'true')
         if on:
             eye.value = 'above'
         view.call('place', on)
@@ -309,3 +324,181 @@ def _waypoints(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
         panel.add(lamp('Follow waypoints', lambda: ask('path', points)))
         panel.add(lamp('Clear waypoints', drop))
     view.on('place', place)
+
+
+# Panels of the arm, the lights, the water current and gusts, and of the run's health.
+
+
+class Slider:
+    """A slider with its label, its number and the measured value."""
+
+    def __init__(
+        self,
+        panel: ControlPanel,
+        label: str,
+        low: float,
+        high: float,
+        unit: str,
+        use: Callable[[float], Any],
+        *,
+        step: float = 0.0,
+        kind: str = '',
+    ) -> None:
+        """Add the slider; ``use`` is called with its number when the operator releases it.
+
+        The kind is ``really`` (the measured value is shown too), ``short`` (other controls follow
+        in ``end``), or empty.
+        """
+        self._unit = unit
+        self._digits = 0 if step >= 1 else 2 if high - low < 10 else 1
+        with ui.element('div').classes('slide').classes(kind):
+            ui.label(label).classes('what')
+            self.slider = panel.add(
+                ui.slider(min=low, max=high, step=step or (high - low) / 200, value=0.0)
+            )
+            self.slider.props['aria-label'] = f'{label}, {unit}' if unit else label
+            self.slider.on('change', lambda e: use(float(e.args)))
+            ui.label().classes('told').bind_text_from(self.slider, 'value', self._text)
+            self.end = ui.element('div')
+        with self.end:
+            self._now = ui.label().classes('what')
+
+    def _text(self, value: float) -> str:
+        space = '' if self._unit == '°' else ' '
+        return f'{figure(value, self._digits)}{space}{self._unit}'
+
+    def now(self, value: float | None) -> None:
+        """Show the measured value."""
+        self._now.text = '' if value is None else f'now {self._text(value)}'
+
+    def put(self, value: float) -> None:
+        """Move the slider to a value set elsewhere."""
+        if self.slider.value != value:
+            self.slider.value = value
+
+
+def arm_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
+    """Add the joints of the arm, its gripper, and the lights."""
+
+    def move(name: str, scale: float, value: float) -> None:
+        ask('joints', {name: value * scale})
+
+    sliders = []
+    for joint in look['joints']:
+        scale, unit = (1.0, 'm') if joint['slides'] else (math.pi / 180, '°')
+        name = joint['name']
+        slider = Slider(
+            panel,
+            name.removesuffix('_joint').replace('_', ' '),
+            joint['lower'] / scale,
+            joint['upper'] / scale,
+            unit,
+            partial(move, name, scale),
+            kind='really',
+        )
+        sliders.append((slider, scale))
+    jaws = None
+    if look['gripper']:
+        ui.label('Gripper').classes('what')
+        with ui.element('div').classes('group'):
+            jaws = panel.add(lamp('Close', lambda: ask('gripper', True)))
+            panel.add(lamp('Open', lambda: ask('gripper', False)))
+        held = ui.label().classes('what')
+    lamps = {}
+    if look['lights']:
+        ui.label('Lights').classes('what')
+        with ui.element('div').classes('group'):
+            for name in look['lights']:
+                label = name.removesuffix('_link').replace('_', ' ')
+                lamps[name] = panel.add(lamp(label, partial(_light, panel, ask, name)))
+
+    def sync(frame: Frame) -> None:
+        for (slider, scale), q in zip(sliders, frame.get('joints', []), strict=False):
+            slider.now(None if q is None else q / scale)
+        if jaws is not None:
+            number = next(iter(frame.get('joints', [])[len(sliders) :]), 0)
+            light_lamp(jaws, number)
+            held.text = f'holds payload {number:.0f}' if number else 'holds nothing'
+        for name, button in lamps.items():
+            light_lamp(button, frame.get('lights', {}).get(name))
+
+    panel.show(sync)
+
+
+def _light(panel: ControlPanel, ask: Ask, name: str) -> None:
+    now = panel.frame.get('lights', {}).get(name, 0.0)
+    ask('lights', {name: 0.0 if now else 1.0})
+
+
+def water_panel(panel: ControlPanel, ask: Ask, scenery: dict[str, Any]) -> None:
+    """Add the water current and gusts."""
+    ui.label(f'Water current. Environment: {scenery["around"]["name"]}.').classes('what')
+
+    def flow(axis: int, value: float) -> None:
+        current = list(panel.frame.get('mode', {}).get('current', (0.0, 0.0, 0.0)))
+        current[axis] = value
+        ask('current', current)
+
+    flows = [
+        Slider(panel, label, -2.0, 2.0, 'm/s', partial(flow, i))
+        for i, label in enumerate(('East', 'North', 'Up'))
+    ]
+    ui.separator()
+    ui.label('A gust adds to the current: it rises to its speed and falls back to zero.').classes(
+        'what'
+    )
+    gust = {'speed': 0.5, 'heading': 0.0, 'duration': 5.0}
+    for name, label, low, high, unit in (
+        ('speed', 'Speed', 0.0, 3.0, 'm/s'),
+        ('heading', 'Towards', 0.0, 360.0, '°'),
+        ('duration', 'Duration', 1.0, 30.0, 's'),
+    ):
+        slider = Slider(panel, label, low, high, unit, partial(gust.__setitem__, name))
+        slider.put(gust[name])
+
+    def blow() -> None:
+        ask(
+            'fault',
+            {
+                'kind': 'gust',
+                'speed': gust['speed'],
+                'duration': gust['duration'],
+                'direction': 90.0 - gust['heading'],
+            },
+        )
+
+    with ui.element('div').classes('group'):
+        panel.add(lamp('Start gust', blow)).mark('gust')
+
+    def sync(frame: Frame) -> None:
+        for slider, value in zip(flows, frame.get('mode', {}).get('current', ()), strict=False):
+            slider.put(value)
+
+    panel.show(on_change(sync, 'current'))
+
+
+def health_panel(panel: ControlPanel) -> None:
+    """Add the state of the run: speed, ticks, outages, and the diagnostics of the nodes."""
+    with ui.element('div').classes('meters'):
+        number_display('factor', 'Real-time factor')
+        number_display('ticks', 'Ticks')
+        number_display('outages', 'Outages')
+        number_display('time', 'Time')
+    columns = [
+        {'name': n, 'label': n.capitalize(), 'field': n, 'align': 'left'}
+        for n in ('node', 'state', 'message')
+    ]
+    table = ui.table(columns=columns, rows=[], row_key='node').props('dense flat wrap-cells')
+    table.classes('w-full')
+    table.add_slot(
+        'body-cell-state',
+        """
+        <q-td :props="props"><span :class="'is-' + props.value">{{ props.value }}</span></q-td>""",
+    )
+
+    def sync(frame: Frame) -> None:
+        rows = frame.get('health', {}).get('nodes', [])
+        if rows != table.rows:
+            table.rows = rows
+
+    panel.show(sync)

@@ -13,19 +13,19 @@ from fastapi import FastAPI, Query, Response
 from nicegui import ui
 
 from marine_sim_ros.console.page.layout import (
+    BrowserPart,
     contrast_button,
     lamp,
     left_side,
     lost_label,
     meters,
+    number_display,
     readings,
-    show,
     tabs,
     theme,
 )
-from marine_sim_ros.console.page.panels import press
-from marine_sim_ros.console.page.parts import Part
-from marine_sim_ros.console.page.server import application, finish, picture_response
+from marine_sim_ros.console.page.panels import light_lamp
+from marine_sim_ros.console.page.server import application, mount_pages, picture_response
 from marine_sim_ros.console.replay import Replay
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 
@@ -80,7 +80,7 @@ def replay_application(replay: Replay, label: str) -> FastAPI:
             return {'error': str(error)}
         return {'frame': frame, 'history': past}
 
-    return finish(app)
+    return mount_pages(app)
 
 
 def _page(replay: Replay, label: str) -> None:
@@ -88,7 +88,7 @@ def _page(replay: Replay, label: str) -> None:
     with ui.element('header').classes('top'):
         ui.label(replay.scenery['look']['name']).classes('name')
         ui.label(f'replay of {label}').classes('operator')
-        show('time')
+        number_display('time')
         ui.space()
         contrast_button(dark)
     left_side(replay.scenery)
@@ -99,18 +99,18 @@ def _page(replay: Replay, label: str) -> None:
             **readings(replay.scenery['look']),
         }
         if replay.scenery['sensors']:
-            panels['Sensors'] = lambda: Part('sensors')
+            panels['Sensors'] = lambda: BrowserPart('sensors')
         tabs(panels)
     lost_label()
-    wire = Part('wire', page=ui.context.client.id, replay=True)
+    wire = BrowserPart('wire', page=ui.context.client.id, replay=True)
     wire.on('refused', lambda e: ui.notify(str(e.args), type='negative'))
     _timeline(replay, wire)
 
 
-def _timeline(replay: Replay, wire: Part) -> None:
+def _timeline(replay: Replay, wire: BrowserPart) -> None:
     def play() -> None:
         timer.active = not timer.active
-        press(button, timer.active)
+        light_lamp(button, timer.active)
         if timer.active and slider.value >= replay.duration:
             slider.value = 0.0
 
@@ -118,7 +118,7 @@ def _timeline(replay: Replay, wire: Part) -> None:
         slider.value = min(replay.duration, slider.value + PERIOD * float(speed.value))
         if slider.value >= replay.duration:
             timer.active = False
-            press(button, False)
+            light_lamp(button, False)
 
     with ui.element('footer').classes('timeline'):
         button = lamp('Play', play).mark('play')

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Serves the pages from a thread of their own; whoever starts it never waits for a page."""
+"""Server of the pages in its own thread, and camera pictures as a stream of JPEG."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any
 
 import uvicorn
 from fastapi import FastAPI, Query, Response, WebSocket, WebSocketDisconnect
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.gzip import GZipMiddleware
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import PlainTextResponse, StreamingResponse
 from nicegui import ui
 
-from marine_sim_ros.console.page.access import Gate, may_steer
-from marine_sim_ros.console.page.headers import PagePolicy
-from marine_sim_ros.console.page.listening import listen
-from marine_sim_ros.console.page.tokens import make_token, view_token
-from marine_sim_ros.console.session import Session
+from marine_sim_ros.console.page.access import Gate, PagePolicy, may_steer
+from marine_sim_ros.console.page.links import listen, make_token, view_token
+from marine_sim_ros.console.requests import Session
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.terminal_line import on_own_line
+from marine_sim_ros.core.progress import own_line_text
 
-__all__ = ['Server', 'application', 'picture_response', 'wire']
+__all__ = ['Server', 'add_video_streams', 'add_web_socket', 'application', 'picture_response']
+
+
+# Serves the pages from a thread of their own; whoever starts it never waits for a page.
 
 LARGEST = 2**16
 """Bytes of a message from a page."""
@@ -89,7 +90,7 @@ class Server:
         Not to the log: /rosout gives every line to all machines, and to who comes later.
         """
         text = f'console at {self.address}\nto watch only: {self.view_address}\n'
-        sys.stdout.write(on_own_line(text, sys.stdout))
+        sys.stdout.write(own_line_text(text, sys.stdout))
         sys.stdout.flush()
 
     def close(self) -> None:
@@ -118,7 +119,7 @@ def _bad_request(_: Any, error: Exception) -> Response:
     return PlainTextResponse(f'{text}\n', status_code=400)
 
 
-def finish(app: FastAPI) -> FastAPI:
+def mount_pages(app: FastAPI) -> FastAPI:
     """Mount the pages below an application's own routes."""
     ui.run_with(
         app,
@@ -137,7 +138,7 @@ def picture_response(picture: bytes | None) -> Response:
     return Response(picture, media_type='application/octet-stream')
 
 
-def wire(app: FastAPI, session: Session, rate: float) -> None:
+def add_web_socket(app: FastAPI, session: Session, rate: float) -> None:
     """Add the web socket: telemetry frames to the pages at a rate (1/s), requests from them."""
 
     @app.get('/scenery')
@@ -230,3 +231,46 @@ async def _send(socket: WebSocket, session: Session, page: str, period: float) -
                 await socket.send_text(f'{{"mine": {mine}, "frame": {json.dumps(frame)}}}')
                 sent = state
             await asyncio.sleep(period)
+
+
+# The pictures of a camera as a stream of JPEG: ``multipart/x-mixed-replace``, RFC 2046.
+
+_BOUNDARY = b'--picture\r\n'
+
+
+def add_video_streams(app: FastAPI, session: Session, rate: float) -> None:
+    """Add the streams; a camera is watched while one of its streams is open.
+
+    Args:
+        app: the pages' application.
+        session: has the pictures, and is told which cameras are watched.
+        rate: most pictures a second.
+    """
+
+    async def parts(name: str) -> AsyncIterator[bytes]:
+        session.watched = (*session.watched, name)
+        try:
+            yield _BOUNDARY
+            shown = 0
+            while True:
+                number, picture = session.videos.get(name, (0, b''))
+                if number != shown and picture:
+                    shown = number
+                    # With the boundary behind it, so that a browser does not wait for the next.
+                    head = f'Content-Type: image/jpeg\r\nContent-Length: {len(picture)}\r\n\r\n'
+                    yield head.encode() + picture + b'\r\n' + _BOUNDARY
+                await asyncio.sleep(1 / rate)
+        finally:
+            left = list(session.watched)
+            left.remove(name)
+            session.watched = tuple(left)
+
+    @app.get('/video/{name}')
+    def stream(name: str) -> Response:
+        """Return the stream of a camera."""
+        if name not in session.scenery.get('videos', ()):
+            return Response(status_code=404)
+        # What is compressed already is not compressed again, which would hold it back.
+        headers = {'Content-Encoding': 'identity', 'Cache-Control': 'no-store'}
+        kind = 'multipart/x-mixed-replace; boundary=picture'
+        return StreamingResponse(parts(name), media_type=kind, headers=headers)

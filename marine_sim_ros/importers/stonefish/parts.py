@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts of a Stonefish link: shape, volume, mass, and what the water does to them."""
+"""Parts of Stonefish links: NED frames, shape, mass, volume, drag and added mass."""
 
 from __future__ import annotations
 
@@ -14,20 +14,60 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.importers.description import Inertial, Shape, Sourced
+from marine_sim_ros.core.spatial import quaternion_product, rotation_matrix
+from marine_sim_ros.importers.description import (
+    Hydrodynamics,
+    ImportedShape,
+    Inertial,
+    Sourced,
+    Volume,
+)
 from marine_sim_ros.importers.draft import Draft, origin_of
-from marine_sim_ros.importers.geometry import solid
-from marine_sim_ros.importers.stonefish.frames import SIGNS, in_ned, ned_pose
+from marine_sim_ros.importers.geometry import box_around, solid
+from marine_sim_ros.model.added_mass import estimate_added_mass
 from marine_sim_ros.model.geometry import shapes
 from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.inertia import Inertia, combined_inertia
-from marine_sim_ros.model.kinematics import FARTHEST
+from marine_sim_ros.model.kinematics import IDENTITY, MAX_PART_DISTANCE, Pose
 from marine_sim_ros.model.xml import Reader
-from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
-__all__ = ['Part', 'PartReader', 'find_mesh', 'inertial_of']
+__all__ = [
+    'Drag',
+    'PartReader',
+    'SIGNS',
+    'StonefishPart',
+    'find_mesh',
+    'inertial_of',
+    'lump',
+    'mesh_pose_in_ned',
+    'ned_pose',
+]
 
+
+# Poses of Stonefish in our axes: its frames are NED (x forward, y starboard, z down).
+
+SIGNS = np.array([1.0, -1.0, -1.0])
+"""NED <-> FLU of a vector."""
+_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
+"""Half a turn about x: what a mesh of a NED frame needs in ours."""
+
+
+def ned_pose(reader: Reader | None) -> Pose:
+    """Return the pose of an element with xyz and rpy in NED, in our axes."""
+    if reader is None:
+        return IDENTITY
+    xyz, turn = reader.pose()
+    if np.any(np.abs(xyz) > MAX_PART_DISTANCE):
+        raise reader.error(f'is beyond {MAX_PART_DISTANCE:g} m')
+    return Pose(SIGNS * xyz, turn * np.array([1.0, -1.0, -1.0, 1.0]))
+
+
+def mesh_pose_in_ned(pose: Pose) -> Pose:
+    """Return the pose of a mesh whose own axes are those of a NED frame."""
+    return Pose(pose.translation, np.asarray(quaternion_product(pose.quaternion, _TURNED)))
+
+
+# Parts of a Stonefish link: shape, volume, mass, and what the water does to them.
 
 _ABOUT_Y = np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
 """Quarter turn about x: the z axis of a cylinder becomes −y."""
@@ -35,10 +75,10 @@ _NACA_AREA = 0.6809
 """Area of a NACA profile of four digits with a closed trailing edge, over thickness and chord."""
 
 
-class Part(NamedTuple):
+class StonefishPart(NamedTuple):
     """A part of a link: its shape and solid in the link's frame, what it displaces, its roles."""
 
-    shape: Shape
+    shape: ImportedShape
     solid: shapes.Shape
     volume: float
     mass: float
@@ -64,7 +104,7 @@ class PartReader:
         self.draft, self.path = draft, path
         self.density, self.materials = density, materials
 
-    def read(self, reader: Reader, pose: Pose, *, internal: bool) -> Part | None:
+    def read(self, reader: Reader, pose: Pose, *, internal: bool) -> StonefishPart | None:
         """Return a part at a pose in its link, or None for one that is left out."""
         shape = self._shape(reader, pose)
         if shape is None:
@@ -79,7 +119,7 @@ class PartReader:
         owner = reader if whole is None else Reader(whole, reader.source)
         in_water = owner.attribute('physics', 'submerged') in ('submerged', 'floating')
         displaces = buoyant and in_water
-        return Part(
+        return StonefishPart(
             replace(shape, displaces=displaces),
             made,
             made.volume,
@@ -89,12 +129,12 @@ class PartReader:
             reader,
         )
 
-    def visuals(self, reader: Reader) -> list[Shape]:
+    def visuals(self, reader: Reader) -> list[ImportedShape]:
         """Return how a link looks, where it says so."""
         visual = reader.child('visual')
         return [] if visual is None else [self._mesh(visual, IDENTITY, origin_of(visual))]
 
-    def _shape(self, reader: Reader, pose: Pose) -> Shape | None:
+    def _shape(self, reader: Reader, pose: Pose) -> ImportedShape | None:
         """Return the physical shape of a part in its link."""
         kind, origin = reader.attribute('type'), origin_of(reader)
         size = reader.child('dimensions')
@@ -108,19 +148,21 @@ class PartReader:
             raise reader.error('has no <dimensions>')
         if kind == 'box':
             edges = size.numbers({3}, size.attribute('xyz'))
-            return Shape('box', tuple(self._lengths(size, edges)), at, origin)
+            return ImportedShape('box', tuple(self._lengths(size, edges)), at, origin)
         if kind == 'cylinder':
             values = [size.attribute_number(tag, 0.0) for tag in ('radius', 'height')]
-            return Shape('cylinder', tuple(self._lengths(size, np.array(values))), at, origin)
+            return ImportedShape(
+                'cylinder', tuple(self._lengths(size, np.array(values))), at, origin
+            )
         if kind in ('torus', 'wing'):
             return self._special(size, kind, at, origin)
         if kind == 'sphere':
             radius = self._lengths(size, np.array([size.attribute_number('radius', 0.0)]))
-            return Shape('sphere', tuple(radius), at, origin)
+            return ImportedShape('sphere', tuple(radius), at, origin)
         self.draft.drop(f'{origin}: a {kind!r} is no shape of a vehicle here')
         return None
 
-    def _special(self, size: Reader, kind: str, at: Pose, origin: str) -> Shape:
+    def _special(self, size: Reader, kind: str, at: Pose, origin: str) -> ImportedShape:
         """Return the box or cylinder of the volume of a wing or a torus."""
 
         def length(name: str) -> float:
@@ -132,7 +174,7 @@ class PartReader:
             outer = major + minor
             height = 2 * major * minor**2 / outer**2 * np.pi
             turned = at.then(Pose(np.zeros(3), _ABOUT_Y))
-            return Shape('cylinder', (outer, float(height)), turned, origin)
+            return ImportedShape('cylinder', (outer, float(height)), turned, origin)
         code = size.attribute('naca')
         if not re.fullmatch(r'[0-9]{4}', code):
             raise size.error(f'naca is {code!r}; expected four digits')
@@ -142,22 +184,22 @@ class PartReader:
         chord = (base + tip) / 2
         edges = (chord, span, volume / (chord * span))
         middle = at.then(Pose(SIGNS * np.array([0.0, span / 2, 0.0]), IDENTITY.quaternion))
-        return Shape('box', edges, middle, origin)
+        return ImportedShape('box', edges, middle, origin)
 
     @staticmethod
     def _lengths(reader: Reader, values: np.ndarray) -> list[float]:
-        if np.any(values <= 0) or np.any(values > FARTHEST):
+        if np.any(values <= 0) or np.any(values > MAX_PART_DISTANCE):
             raise reader.error(f'has the size {values.tolist()}; expected positive lengths in m')
         return [float(v) for v in values]
 
-    def _mesh(self, reader: Reader, pose: Pose, origin: str) -> Shape:
+    def _mesh(self, reader: Reader, pose: Pose, origin: str) -> ImportedShape:
         mesh = reader.child('mesh')
         if mesh is None:
             raise reader.error('has no <mesh filename="..."/>')
         scale = mesh.attribute_number('scale', 1.0, 1e-6, 1e6)
-        at = in_ned(pose.then(ned_pose(reader.child('origin'))))
+        at = mesh_pose_in_ned(pose.then(ned_pose(reader.child('origin'))))
         uri = find_mesh(mesh.attribute('filename'), self.path)
-        return Shape('mesh', (scale, scale, scale), at, origin, uri)
+        return ImportedShape('mesh', (scale, scale, scale), at, origin, uri)
 
     def _mass(self, reader: Reader, volume: float) -> float:
         mass = reader.child('mass')
@@ -190,7 +232,7 @@ def find_mesh(name: str, path: Path) -> str:
     return name
 
 
-def inertial_of(parts: Sequence[Part]) -> Inertial:
+def inertial_of(parts: Sequence[StonefishPart]) -> Inertial:
     """Return mass and inertia of a link, summed over its parts."""
     total = combined_inertia(
         [Inertia(p.mass, p.solid.center, _tensor(p.solid, p.mass)) for p in parts]
@@ -239,7 +281,7 @@ def _wall(made: shapes.Shape, thickness: float) -> shapes.Shape:
     )
 
 
-def _solid(shape: Shape, folder: Path, thickness: float) -> shapes.Shape:
+def _solid(shape: ImportedShape, folder: Path, thickness: float) -> shapes.Shape:
     """Return the solid of a shape in its link; a mesh as Stonefish takes it, not repaired."""
     if shape.kind != 'mesh':
         made = solid(shape, folder, [])
@@ -248,8 +290,8 @@ def _solid(shape: Shape, folder: Path, thickness: float) -> shapes.Shape:
     if not len(mesh.faces):
         raise ModelError(f'{shape.uri}: the mesh has no triangles')
     vertices = np.array(mesh.vertices, float) * np.array(shape.size)
-    if not np.all(np.abs(vertices) < FARTHEST):
-        raise ModelError(f'{shape.uri}: the mesh has vertices beyond {FARTHEST:g} m')
+    if not np.all(np.abs(vertices) < MAX_PART_DISTANCE):
+        raise ModelError(f'{shape.uri}: the mesh has vertices beyond {MAX_PART_DISTANCE:g} m')
     made = shapes.shape_of(vertices, np.array(mesh.faces))
     if made.volume < 0:
         made = shapes.shape_of(vertices, np.array(mesh.faces)[:, ::-1])
@@ -258,7 +300,7 @@ def _solid(shape: Shape, folder: Path, thickness: float) -> shapes.Shape:
     if not made.volume > 0:
         raise ModelError(f'{shape.uri}: the mesh encloses no volume')
     turn = rotation_matrix(shape.pose.quaternion)
-    return shapes.moved(made, turn, shape.pose.translation)
+    return shapes.move_shape(made, turn, shape.pose.translation)
 
 
 def _tensor(made: shapes.Shape, mass: float) -> np.ndarray:
@@ -267,3 +309,134 @@ def _tensor(made: shapes.Shape, mass: float) -> np.ndarray:
         return np.zeros((3, 3))
     second = made.second_moment * (mass / made.volume)
     return np.asarray(np.trace(second) * np.eye(3) - second)
+
+
+# Hydrodynamics of a Stonefish robot: what it computes of panels as it runs, lumped once.
+
+
+class Drag(NamedTuple):
+    """Drag coefficients of a link along its axes, and where they stand (empty: an estimate)."""
+
+    cd: np.ndarray
+    cf: np.ndarray
+    origin: str
+
+
+class _Skin(NamedTuple):
+    """Outer panels in the base, the rotation of their link, and its C_d and C_f along its axes."""
+
+    solid: shapes.Shape
+    turn: np.ndarray
+    cd: np.ndarray
+    cf: np.ndarray
+
+
+def lump(
+    draft: Draft,
+    parts_of: Mapping[str, Sequence[StonefishPart]],
+    drags: Mapping[str, Drag],
+    water: Sourced[float],
+) -> None:
+    """Lump volumes, drag and added mass of a robot.
+
+    Volume: of the buoyant parts of each link, its centre their centroid. Drag: what
+    Stonefish computes of the outer panels under water for motion along and about one axis
+    through the centre of mass at a time. Added mass: of the ellipsoid as large and as long.
+
+    Args:
+        draft: what takes them.
+        parts_of: parts of each link.
+        drags: drag coefficients of each link.
+        water: density of the water, kg/m³.
+    """
+    draft.water_density = water
+    outer = []
+    for name, parts in parts_of.items():
+        if name not in draft.links:
+            continue
+        _displace(draft, name, [p for p in parts if p.buoyant])
+        pose = draft.pose_of(name)
+        turn = rotation_matrix(pose.quaternion)
+        cd, cf, origin = drags[name]
+        if not origin and any(p.external for p in parts):
+            words = ' '.join(f'{c:.3g}' for c in cd)
+            draft.assume(f'link {name!r}: C_d {words} of an ellipsoid, C_f a tenth of it')
+        outer += [
+            _Skin(shapes.move_shape(p.solid, turn, pose.translation), turn, cd, cf)
+            for p in parts
+            if p.external
+        ]
+    if not outer:
+        return
+    origin = drags[draft.base][2]
+    density = water.value
+    center = draft.center_of_mass()
+    linear, quadratic = _drag(outer, density, center)
+    solids = [skin.solid for skin in outer]
+    volume = sum(s.volume for s in solids)
+    amid = sum(s.volume * s.center for s in solids) / volume
+    second = sum(
+        s.second_moment + s.volume * np.outer(s.center - amid, s.center - amid) for s in solids
+    )
+    added = estimate_added_mass(float(volume), np.asarray(amid), np.asarray(second), density)
+    draft.assume('added mass: of the ellipsoid as large and as long as the outer parts')
+    rule = f'{origin or "C_d, C_f"}: drag of Stonefish under water, one axis at a time'
+    draft.assume(f'drag: {rule}')
+    draft.hydrodynamics = Hydrodynamics(
+        water,
+        Sourced(added, 'ellipsoid as large and as long as the outer parts', True),
+        Sourced(np.diag(linear), rule, not origin),
+        Sourced(np.diag(quadratic), rule, not origin),
+        center=Sourced(center, 'centre of mass, about which Stonefish reckons'),
+    )
+
+
+def _displace(draft: Draft, link: str, parts: list[StonefishPart]) -> None:
+    volume = sum(p.volume for p in parts)
+    if volume <= 0:
+        return
+    center = sum(p.volume * p.solid.center for p in parts) / volume
+    low, high = box_around([p.solid for p in parts])
+    origin = f'{parts[0].shape.origin}: volume of {len(parts)} buoyant part(s)'
+    draft.volumes.append(
+        Volume(
+            link,
+            Sourced(float(volume), origin),
+            Sourced(np.asarray(center), origin),
+            Sourced(float(high[2] - low[2]), 'height of the buoyant parts'),
+        )
+    )
+
+
+def _drag(skins: list[_Skin], density: float, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the linear (6,) and quadratic (6,) damping of panels about a point (3,).
+
+    With the velocity w of a panel against the water, its area A and outward normal n:
+    F_q = −½ ρ C_d w |w| (w·n) A where w·n > 0, F_f = −ρ C_f (w − (w·n) n) A; C is Σ C_i |e_i|
+    with the direction e of the force, or of the moment, of a link.
+    """
+    linear, quadratic = np.zeros(6), np.zeros(6)
+    for skin in skins:
+        corners = skin.solid.vertices[skin.solid.faces] - center
+        a, b, c = np.moveaxis(corners, 1, 0)
+        vector = np.cross(b - a, c - a) / 2
+        area = np.linalg.norm(vector, axis=1)
+        normal = vector / np.maximum(area, 1e-300)[:, None]
+        arm = corners.mean(axis=1)
+        for axis in range(6):
+            unit = np.eye(3)[axis % 3]
+            moved = np.tile(unit, (len(arm), 1)) if axis < 3 else np.cross(unit, arm)
+            ahead = np.einsum('ni,ni->n', moved, normal)
+            speed = np.linalg.norm(moved, axis=1)
+            pressure = moved * (speed * np.maximum(ahead, 0.0) * area)[:, None]
+            friction = (moved - ahead[:, None] * normal) * area[:, None]
+            for result, force, factors, scale in (
+                (quadratic, pressure, skin.cd, 0.5),
+                (linear, friction, skin.cf, 1.0),
+            ):
+                total = (force if axis < 3 else np.cross(arm, force)).sum(axis=0)
+                size = float(np.linalg.norm(total))
+                if size > 0:
+                    share = np.abs(skin.turn.T @ total) / size
+                    result[axis] += scale * density * float(factors @ share * (total @ unit))
+    return np.maximum(linear, 0.0), np.maximum(quadratic, 0.0)

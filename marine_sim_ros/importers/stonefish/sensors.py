@@ -16,9 +16,8 @@ import numpy as np
 
 from marine_sim_ros.importers.description import Sourced
 from marine_sim_ros.importers.draft import Draft, origin_of
-from marine_sim_ros.importers.gazebo_sensors import Values, scaled
-from marine_sim_ros.importers.sensors import IDEAL_DVL, add_sensor, turned
-from marine_sim_ros.importers.stonefish.frames import in_ned, ned_pose
+from marine_sim_ros.importers.sensors import IDEAL_DVL, Values, add_sensor, axes_frame, scale_value
+from marine_sim_ros.importers.stonefish.parts import mesh_pose_in_ned, ned_pose
 from marine_sim_ros.model.xml import Reader
 
 __all__ = ['read_sensor']
@@ -50,7 +49,7 @@ def _rate(reader: Reader) -> Sourced[float] | None:
 def _pressure(reader: Reader, draft: Draft) -> Values:
     del draft
     sigma = _number(reader, 'noise', 'pressure', 0.0)
-    return {'variance': scaled(sigma, 0.0 if sigma is None else sigma.value, ', squared')}
+    return {'variance': scale_value(sigma, 0.0 if sigma is None else sigma.value, ', squared')}
 
 
 def _imu(reader: Reader, draft: Draft) -> Values:
@@ -59,7 +58,7 @@ def _imu(reader: Reader, draft: Draft) -> Values:
     values: Values = {'orientation': Sourced(1.0, 'an IMU of Stonefish has its attitude too')}
     for ours, theirs in (('gyro', 'angular_velocity'), ('accelerometer', 'linear_acceleration')):
         sigma = _number(reader, 'noise', theirs)
-        values[f'{ours}_noise'] = scaled(sigma, hertz**-0.5, f': σ/√({hertz:g} Hz)')
+        values[f'{ours}_noise'] = scale_value(sigma, hertz**-0.5, f': σ/√({hertz:g} Hz)')
         values[f'{ours}_range'] = _number(reader, 'range', theirs)
     values['orientation_noise'] = _number(reader, 'noise', 'angle')
     drift = _number(reader, 'noise', 'yaw_drift')
@@ -167,7 +166,7 @@ def read_sensor(draft: Draft, reader: Reader) -> None:
         return
     link = draft.named_link(reader, 'link')
     ours, read, (x, z) = _READERS[kind]
-    frame = in_ned(ned_pose(reader.child('origin')))
+    frame = mesh_pose_in_ned(ned_pose(reader.child('origin')))
     specs = reader.child('specs')
     if ours == 'dvl' and specs is not None and specs.attribute('beam_positive_z', '') == 'true':
         x, z = 'x', 'z'
@@ -176,7 +175,7 @@ def read_sensor(draft: Draft, reader: Reader) -> None:
         ours,
         reader,
         link,
-        turned(frame, x, z),
+        axes_frame(frame, x, z),
         name=name,
         rate=_rate(reader),
         values=read(reader, draft),

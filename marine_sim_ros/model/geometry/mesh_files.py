@@ -1,14 +1,26 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finds and reads mesh files: STL, OBJ, DAE."""
+"""Mesh files (STL, OBJ, DAE): search, reading, and results kept between runs.
+
+To read, check and cut a mesh takes trimesh and manifold3d, which have no packages in Ubuntu. The
+meshes of shipped vehicles have a file ``NAME.hull.npz`` with the result, made by
+``scripts/keep_hull.py``; so these vehicles need neither, and have the same bits whatever the
+versions of these libraries. A file that does not belong to the mesh's content counts as none.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import logging
+import math
 import posixpath
 import warnings as python_warnings
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -17,12 +29,99 @@ import numpy as np
 
 from marine_sim_ros.core.errors import MarineSimError, ModelError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.files import read_file
-from marine_sim_ros.core.resources import resource_folder
-from marine_sim_ros.model.geometry.collada import collada_header
+from marine_sim_ros.core.files import (
+    cache_folder,
+    check_archive,
+    read_file,
+    resource_folder,
+    write_atomically,
+)
+from marine_sim_ros.model.geometry.shapes import Shape, shape_of
 from marine_sim_ros.model.packages import package_folder
 
-__all__ = ['mesh_path', 'read_mesh']
+__all__ = [
+    'MIN_CACHED_BYTES',
+    'cached_mesh',
+    'collada_header',
+    'load_sidecar',
+    'mesh_path',
+    'read_mesh',
+    'save_sidecar',
+    'sidecar_path',
+]
+
+
+# What a COLLADA (DAE) file says of itself, looked at before a mesh library opens it.
+
+MAX_PARTS = 1000
+"""Of a scene; its nodes can refer to others, so a short file could stand for millions."""
+
+
+def collada_header(content: bytes, path: Path) -> tuple[float, list[str]]:
+    """Return the length unit in m of a COLLADA file, and what to tell of its axes.
+
+    Raises:
+        ModelError: not XML, with entities, or one that would unfold without end.
+    """
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(content, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        reason = ' '.join(str(error).split())[:120]
+        raise ModelError(f'{path}: not a valid DAE mesh: {reason}') from None
+    info: Any = root.getroottree().docinfo
+    if info.doctype:
+        raise ModelError(
+            f'{path}: has a document type declaration (<!DOCTYPE ...>); expected none'
+        )
+    _refuse_bombs(root, path)
+    unit, axis = root.find('.//{*}asset/{*}unit'), root.find('.//{*}asset/{*}up_axis')
+    told = []
+    if axis is not None and axis.text != 'Z_UP':
+        told.append(f'{path}: says {axis.text}; its coordinates are taken as they are, z up')
+    try:
+        meters = float(unit.get('meter', '1')) if unit is not None else 1.0
+    except ValueError:
+        meters = math.nan
+    if not 1e-9 < meters < 1e9:
+        raise ModelError(f'{path}: <unit meter> is no length; expected a positive number of m')
+    return meters, told
+
+
+def _refuse_bombs(root: Any, path: Path) -> None:
+    """Refuse a short COLLADA file that would unfold to more than memory holds."""
+    for polygons in root.iterfind('.//{*}polylist'):
+        sizes = [float(n) for n in (polygons.findtext('{*}vcount') or '').split() if n.isdigit()]
+        if sum(sizes) > len((polygons.findtext('{*}p') or '').split()):
+            raise ModelError(f'{path}: not a valid DAE mesh: <vcount> is more than <p> holds')
+    nodes = {node.get('id'): node for node in root.iterfind('.//{*}node')}
+    counts: dict[str, int] = {}
+    try:
+        scenes = list(root.iterfind('.//{*}visual_scene'))
+        parts = sum(_geometries(scene, nodes, counts) for scene in scenes)
+    except RecursionError:
+        raise ModelError(f'{path}: not a valid DAE mesh: its nodes hold each other') from None
+    if parts > MAX_PARTS:
+        raise ModelError(f'{path}: its scene has {parts:.3g} parts; expected at most {MAX_PARTS}')
+
+
+def _geometries(node: Any, nodes: dict[str, Any], counts: dict[str, int]) -> int:
+    """Return how many geometries are below a node, those of nodes it refers to included."""
+    total = len(node.findall('{*}instance_geometry')) + len(node.findall('{*}instance_controller'))
+    for child in node.iterfind('{*}node'):
+        total += _geometries(child, nodes, counts)
+    for reference in node.iterfind('{*}instance_node'):
+        name = reference.get('url', '').lstrip('#')
+        if name in nodes:
+            if name not in counts:
+                counts[name] = _geometries(nodes[name], nodes, counts)
+            total += counts[name]
+    return total
+
+
+# Finds and reads mesh files: STL, OBJ, DAE.
 
 MAX_BYTES = 100_000_000
 _SUFFIXES = ('.stl', '.obj', '.dae')
@@ -54,11 +153,11 @@ def mesh_path(uri: str, base: Path | None) -> Path:
         path = posixpath.normpath(path)
         if not package or path.startswith(('.', '/')):
             raise ModelError(f'mesh {uri!r}: expected package://package/path/within/it')
-        return _package(package, path, uri, base)
+        return _package_path(package, path, uri, base)
     raise ModelError(f'mesh {uri!r}: scheme {scheme!r}; expected package://, file:// or a path')
 
 
-def _package(package: str, path: str, uri: str, base: Path | None) -> Path:
+def _package_path(package: str, path: str, uri: str, base: Path | None) -> Path:
     if package == 'marine_sim_ros':
         top, _, below = path.partition('/')
         try:
@@ -121,3 +220,115 @@ def _parse(content: bytes, suffix: str, path: Path) -> Any:
         raise ModelError(f'{path}: not a valid {suffix[1:].upper()} mesh: {reason}') from None
     finally:
         logging.disable(level)
+
+
+# Reads what follows from a mesh, computed beforehand, from a file beside it.
+
+MAX_UNPACKED_BYTES = 100_000_000
+"""Of what a file unfolds to."""
+_CELLS = ('counts', 'center', 'volume', 'extent')
+
+
+def sidecar_path(mesh: Path) -> Path:
+    """Return the file beside a mesh."""
+    return mesh.with_suffix('.hull.npz')
+
+
+def load_sidecar(mesh: Path) -> Shape | None:
+    """Return the shape of a mesh file in m with its cells, or None where it is not kept."""
+    path = sidecar_path(mesh)
+    try:
+        check_archive(path, MAX_UNPACKED_BYTES, ModelError)
+        with np.load(path, allow_pickle=False) as kept:
+            if str(kept['sha256']) != hashlib.sha256(mesh.read_bytes()).hexdigest():
+                return None
+            shape = shape_of(kept['vertices'], kept['faces'])
+            return replace(shape, cells=tuple(kept[name] for name in _CELLS))
+    except (ModelError, OSError, ValueError, KeyError, MemoryError, zipfile.BadZipFile):
+        return None
+
+
+def save_sidecar(mesh: Path, shape: Shape, cells: tuple[np.ndarray, ...]) -> None:
+    """Write the file beside a mesh; cells as in Shape."""
+    counts, center, volume, extent = cells
+    np.savez_compressed(
+        sidecar_path(mesh),
+        sha256=hashlib.sha256(mesh.read_bytes()).hexdigest(),
+        vertices=shape.vertices,
+        faces=shape.faces,
+        counts=counts,
+        center=center,
+        volume=volume,
+        extent=extent,
+    )
+
+
+# Keeps what large meshes became between runs, by the content that they follow from.
+
+MIN_CACHED_BYTES = 500_000
+"""Bytes of a mesh file from which on its result is kept: about 10,000 triangles."""
+_REPAIR_VERSION = 1
+"""Of the repairs: another number forgets all that is kept."""
+
+
+def cached_mesh(
+    path: Path, scale: np.ndarray, most: int | None, compute: Callable[[], Shape]
+) -> Shape:
+    """Return what is kept of a mesh file, or else what is computed, which is then kept if large.
+
+    Args:
+        path: the file.
+        scale: (3,) factors.
+        most: greatest number of triangles, or None.
+        compute: gives the result.
+    """
+    folder = cache_folder('meshes')
+    try:
+        content = path.read_bytes() if path.stat().st_size >= MIN_CACHED_BYTES else b''
+    except (OSError, ValueError):
+        content = b''
+    if folder is None or not content:
+        return compute()
+    about = [
+        _REPAIR_VERSION,
+        path.name,
+        scale.tolist(),
+        most,
+        _package_version('manifold3d'),
+        _package_version('trimesh'),
+    ]
+    key = hashlib.sha256(json.dumps(about).encode() + content).hexdigest()
+    file = folder / f'{key}.npz'
+    found = _read_cached(file)
+    if found is not None:
+        return found
+    shape = compute()
+    write_atomically(
+        file,
+        lambda out: np.savez_compressed(
+            out, vertices=shape.vertices, faces=shape.faces, warnings=np.array(shape.warnings, str)
+        ),
+    )
+    return shape
+
+
+def _package_version(package: str) -> str:
+    from importlib import metadata  # which few runs need, and takes as long as a third of NumPy
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ''
+
+
+def _read_cached(file: Path) -> Shape | None:
+    """Return what is kept; a file that is damaged counts as none."""
+    try:
+        with np.load(file, allow_pickle=False) as kept:
+            vertices, faces = np.asarray(kept['vertices'], float), np.asarray(kept['faces'])
+            warnings = tuple(str(text) for text in kept['warnings'])
+            if not np.all(np.isfinite(vertices)) or faces.ndim != 2:
+                return None
+            return shape_of(vertices, faces, warnings)
+    except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile):
+        return None

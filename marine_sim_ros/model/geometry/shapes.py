@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Closed surfaces: boxes, cylinders, spheres, and what meshes become."""
+"""Closed surfaces: boxes, cylinders, spheres, meshes; splitting of long edges."""
 
 from __future__ import annotations
 
@@ -14,9 +14,89 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.model.geometry.refinement import split_long_edges
 
-__all__ = ['MAX_TRIANGLES', 'Shape', 'box', 'cylinder', 'moved', 'refined', 'shape_of', 'sphere']
+__all__ = [
+    'MAX_TRIANGLES',
+    'Shape',
+    'box_shape',
+    'cylinder_shape',
+    'move_shape',
+    'refine_shape',
+    'shape_of',
+    'sphere_shape',
+    'split_long_edges',
+]
+
+
+# Splits triangles until no edge is longer than wanted; a closed surface stays closed.
+
+
+def split_long_edges(
+    vertices: np.ndarray, faces: np.ndarray, max_edge: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return vertices (v, 3) and faces (n, 3) with every edge halved that is too long.
+
+    An edge gets one middle, which the triangles on both its sides share; a triangle with one,
+    two or three middles becomes two, three or four. It goes on until none is too long.
+
+    Args:
+        vertices: (v, 3) m.
+        faces: (n, 3) indices.
+        max_edge: m.
+    """
+    vertices, faces = np.array(vertices, float), np.array(faces, np.int64)
+    while True:
+        ends = np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
+        number = ends[:, 1] * len(vertices) + ends[:, 0]
+        _, first, edge = np.unique(number, return_index=True, return_inverse=True)
+        a, b = np.moveaxis(vertices[ends[first]], 1, 0)
+        long = ((a - b) ** 2).sum(axis=1) ** 0.5 > max_edge
+        if not long.any():
+            return vertices, faces
+        middle = np.full(len(first), -1)
+        middle[long] = len(vertices) + np.arange(np.count_nonzero(long))
+        vertices = np.concatenate([vertices, (a[long] + b[long]) / 2])
+        faces = _split_triangles(vertices, faces, middle[edge].reshape(-1, 3))
+
+
+def _split_triangles(vertices: np.ndarray, faces: np.ndarray, middle: np.ndarray) -> np.ndarray:
+    """Return the parts of triangles with middles (n, 3) of edges 01, 12, 20; −1: not split."""
+    count = (middle >= 0).sum(axis=1)
+    one, two, all_three = (count == k for k in (1, 2, 3))
+    # Turned so that the split edge is 01, or the whole edge 20.
+    (a, b, c), (p, _, _) = _rotate_corners(
+        faces[one], middle[one], np.argmax(middle[one] >= 0, axis=1)
+    )
+    halves = np.column_stack([a, p, c, p, b, c]).reshape(-1, 3)
+    whole = np.argmin(middle[two] >= 0, axis=1)
+    (a, b, c), (p, q, _) = _rotate_corners(faces[two], middle[two], (whole + 1) % 3)
+    shorter = _squared_length(vertices[a] - vertices[q]) <= _squared_length(
+        vertices[p] - vertices[c]
+    )
+    thirds = [
+        np.column_stack([p, b, q]),
+        np.column_stack([a, p, np.where(shorter, q, c)]),
+        np.column_stack([np.where(shorter, a, p), q, c]),
+    ]
+    (a, b, c), (p, q, r) = faces[all_three].T, middle[all_three].T
+    quarters = np.column_stack([a, p, r, p, b, q, r, q, c, p, q, r]).reshape(-1, 3)
+    return np.concatenate([faces[count == 0], halves, *thirds, quarters])
+
+
+def _rotate_corners(
+    faces: np.ndarray, middle: np.ndarray, start: np.ndarray
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return corners and middles, three (n,) each, counted from corner ``start`` (n,)."""
+    rows = np.arange(len(faces))
+    order = [(start + k) % 3 for k in range(3)]
+    return [faces[rows, k] for k in order], [middle[rows, k] for k in order]
+
+
+def _squared_length(vectors: np.ndarray) -> np.ndarray:
+    return (vectors**2).sum(axis=1)
+
+
+# Closed surfaces: boxes, cylinders, spheres, and what meshes become.
 
 MAX_TRIANGLES = 200_000
 _SIDES = 48
@@ -103,7 +183,7 @@ def shape_of(vertices: np.ndarray, faces: np.ndarray, warnings: tuple[str, ...] 
     return Shape(vertices, faces, volume, amid + center, second, warnings=warnings)
 
 
-def box(size: np.ndarray) -> Shape:
+def box_shape(size: np.ndarray) -> Shape:
     """Return a box with edges (3,) in m, centred."""
     size = np.asarray(size, float)
     corners = np.array(list(product((-0.5, 0.5), repeat=3)))
@@ -112,7 +192,7 @@ def box(size: np.ndarray) -> Shape:
     return Shape(corners * size, np.array(_BOX_FACES), volume, np.zeros(3), second, is_box=True)
 
 
-def _with_volume(
+def _scale_to_volume(
     vertices: np.ndarray, faces: np.ndarray, second: np.ndarray, volume: float, axes: list[int]
 ) -> Shape:
     """Return a round shape, its facets moved outwards until they hold the exact volume.
@@ -126,25 +206,25 @@ def _with_volume(
     return Shape(vertices, np.array(faces), volume, np.zeros(3), second)
 
 
-def cylinder(radius: float, length: float) -> Shape:
+def cylinder_shape(radius: float, length: float) -> Shape:
     """Return a cylinder along z, centred, as URDF has it; m."""
     creation = require('trimesh', 'the hull of a cylinder').creation
     mesh = creation.cylinder(radius=radius, height=length, sections=_SIDES)
     volume = math.pi * radius**2 * length
     second = volume * np.diag([radius**2 / 4, radius**2 / 4, length**2 / 12])
-    return _with_volume(mesh.vertices, mesh.faces, second, volume, [0, 1])
+    return _scale_to_volume(mesh.vertices, mesh.faces, second, volume, [0, 1])
 
 
-def sphere(radius: float) -> Shape:
+def sphere_shape(radius: float) -> Shape:
     """Return a sphere, centred; m."""
     creation = require('trimesh', 'the hull of a sphere').creation
     mesh = creation.icosphere(subdivisions=_SUBDIVISIONS, radius=radius)
     volume = 4 / 3 * math.pi * radius**3
     second = volume * radius**2 / 5 * np.eye(3)
-    return _with_volume(mesh.vertices, mesh.faces, second, volume, [0, 1, 2])
+    return _scale_to_volume(mesh.vertices, mesh.faces, second, volume, [0, 1, 2])
 
 
-def refined(shape: Shape, max_edge: float) -> Shape:
+def refine_shape(shape: Shape, max_edge: float) -> Shape:
     """Return the same surface with no edge longer than so many m.
 
     Raises:
@@ -166,7 +246,7 @@ def refined(shape: Shape, max_edge: float) -> Shape:
     return replace(shape, vertices=vertices, faces=faces)
 
 
-def moved(shape: Shape, rotation: np.ndarray, translation: np.ndarray) -> Shape:
+def move_shape(shape: Shape, rotation: np.ndarray, translation: np.ndarray) -> Shape:
     """Return a shape turned by (3, 3) and shifted by (3,) m."""
     return replace(
         shape,

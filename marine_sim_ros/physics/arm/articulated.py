@@ -24,29 +24,40 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.core.linear import inverse, linear_solve
+from marine_sim_ros.core.numerics import linear_solve, matrix_inverse
 from marine_sim_ros.core.spatial import cross, rotation_matrix, rotation_vector_quaternion
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.arm.manipulator import Manipulator
+from marine_sim_ros.model.arm import Manipulator
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.arm.chain import Chain, bias, chain_of, generalized_mass, link_forces
-from marine_sim_ros.physics.arm.chain_inertia import ChainInertia, chain_inertia
-from marine_sim_ros.physics.arm.chain_motion import unforced_chain
-from marine_sim_ros.physics.arm.joint_drive import JointLaw, joint_rates
-from marine_sim_ros.physics.arm.link_water import link_drag, link_load, load_water
-from marine_sim_ros.physics.arm.payload import Load
-from marine_sim_ros.physics.arm.poses import Poses, link_poses
-from marine_sim_ros.physics.current import relative_velocity, water_acceleration
-from marine_sim_ros.physics.integration import carried
-from marine_sim_ros.physics.observed import Step, Terms, terms_of, unanswered_step
-from marine_sim_ros.physics.rigid_body import net_wrench
+from marine_sim_ros.physics.arm.chain import (
+    Chain,
+    ChainInertia,
+    bias_forces,
+    chain_inertia,
+    generalized_forces,
+    generalized_mass,
+    held_load_wrench,
+    link_drag,
+    link_weight,
+    make_chain,
+)
+from marine_sim_ros.physics.arm.chain_solvers import JointLaw, solve_free_motion, solve_joint_rates
+from marine_sim_ros.physics.arm.links import Load, Poses, link_poses
+from marine_sim_ros.physics.force import relative_velocity, water_acceleration
+from marine_sim_ros.physics.rigid_body import net_wrench, transport_momentum
+from marine_sim_ros.physics.wrench_observer import (
+    StateTerms,
+    StepPrediction,
+    predict_step,
+    state_terms,
+)
 
-__all__ = ['ChainMemory', 'chain_memory', 'chain_step', 'without_load']
+__all__ = ['ChainMemory', 'begin_chain_memory', 'chain_step', 'remove_load_momentum']
 
-_ITERATIONS = 5
+_VELOCITY_ITERATIONS = 5
 """Each gains a factor of about dt |ν|."""
-_SLIP = 0.05
+_SPEED_ERROR_FRACTION = 0.05
 """Share of its greatest speed that a drive is too slow by where it gives its greatest effort."""
 
 
@@ -68,7 +79,7 @@ class ChainMemory(NamedTuple):
 
     state: State
     wrench: Wrench
-    terms: Terms
+    terms: StateTerms
     mass: Array
     momentum: Array
     foreseen: Array
@@ -78,7 +89,9 @@ class ChainMemory(NamedTuple):
     chain: Chain
 
 
-def _law(arm: Manipulator, position: Array, target: Array, effort: Array, dt: float) -> JointLaw:
+def _joint_law(
+    arm: Manipulator, position: Array, target: Array, effort: Array, dt: float
+) -> JointLaw:
     """Return what acts at the joints: a speed of ω (q_c − q) is wanted, or an effort."""
     xp, own = namespace(position), arm.articulation
     assert own is not None
@@ -90,7 +103,7 @@ def _law(arm: Manipulator, position: Array, target: Array, effort: Array, dt: fl
         xp.where(by_effort, effort, xp.zeros_like(effort)),
         xp.where(by_effort, -most, speed),
         xp.where(by_effort, most, speed),
-        constant(xp, own.effort / (_SLIP * arm.max_rate)),
+        constant(xp, own.effort / (_SPEED_ERROR_FRACTION * arm.max_rate)),
         constant(xp, own.effort),
         constant(xp, own.damping),
         constant(xp, own.friction),
@@ -99,7 +112,7 @@ def _law(arm: Manipulator, position: Array, target: Array, effort: Array, dt: fl
     )
 
 
-def chain_memory(
+def begin_chain_memory(
     vehicle: Vehicle,
     body: Vehicle,
     state: State,
@@ -126,7 +139,7 @@ def chain_memory(
     return ChainMemory(
         state,
         0 * state.velocity,
-        terms_of(body, state, environment, conserving),
+        state_terms(body, state, environment, conserving),
         constant(xp, body.mass_matrix),
         matvec(chain_inertia(vehicle, poses.load, chain).mass, u),
         state.velocity,
@@ -136,25 +149,27 @@ def chain_memory(
     )
 
 
-def without_load(vehicle: Vehicle, memory: ChainMemory) -> ChainMemory:
+def remove_load_momentum(vehicle: Vehicle, memory: ChainMemory) -> ChainMemory:
     """Return a memory without the momentum of a load that is let go and takes its own along."""
     u = namespace(memory.rate).concat([memory.foreseen, memory.rate])
     return memory._replace(momentum=matvec(chain_inertia(vehicle, None, memory.chain).mass, u))
 
 
-def _bias(inertia: ChainInertia, u: Array, state: State, environment: Environment) -> Array:
+def _bias_in_water(
+    inertia: ChainInertia, u: Array, state: State, environment: Environment
+) -> Array:
     """Return 𝓑 (6 + n,) of links and vehicle in water that moves."""
     velocity, rate = u[:6], u[6:]
-    result = bias(inertia.chain, *inertia.rigid, velocity, rate)
+    result = bias_forces(inertia.chain, *inertia.rigid, velocity, rate)
     water = state.velocity - relative_velocity(state, environment)
-    result = result + bias(inertia.chain, *inertia.added, velocity - water, rate)
+    result = result + bias_forces(inertia.chain, *inertia.added, velocity - water, rate)
     if environment.still:
         return result
     added = generalized_mass(inertia.chain, *inertia.added)
     return result - matvec(added[:, :6], water_acceleration(state, environment))
 
 
-def _carried(momentum: Array, velocity: Array, dt: float) -> Array:
+def _transport_semi_implicit(momentum: Array, velocity: Array, dt: float) -> Array:
     """Return a momentum in space (6,) in the axes after a semi-implicit step at ν⁺."""
     xp = namespace(momentum)
     p, h = momentum[:3], momentum[3:]
@@ -162,7 +177,7 @@ def _carried(momentum: Array, velocity: Array, dt: float) -> Array:
     return xp.concat([back @ p, back @ (h - cross(dt * velocity[:3], p))])
 
 
-class _Tick(NamedTuple):
+class _ChainTick(NamedTuple):
     """What the stages of a step share.
 
     Attributes:
@@ -186,15 +201,15 @@ class _Tick(NamedTuple):
     environment: Environment
     memory: ChainMemory
     inertia: ChainInertia
-    terms: Terms
-    step: Step
+    terms: StateTerms
+    step: StepPrediction
     u: Array
     pushed: Array
     dt: float
     conserving: float | None
 
 
-class _Motion(NamedTuple):
+class _ChainMotion(NamedTuple):
     """The chain before forces and drives change its velocities.
 
     Attributes:
@@ -212,16 +227,16 @@ class _Motion(NamedTuple):
     impulse: Array
 
 
-def _default_motion(tick: _Tick) -> _Motion:
+def _default_motion(tick: _ChainTick) -> _ChainMotion:
     """Return the chain as it moves now; 𝓑 acts with the forces."""
     state, environment, step, dt = tick.state, tick.environment, tick.step, tick.dt
     own = net_wrench(tick.body, state, environment, 0 * state.velocity)
     others = matvec(step.mass, step.free - state.velocity) - dt * own
-    impulse = dt * (tick.pushed - _bias(tick.inertia, tick.u, state, environment))
-    return _Motion(tick.inertia.mass, step.mass, tick.u, others, impulse)
+    impulse = dt * (tick.pushed - _bias_in_water(tick.inertia, tick.u, state, environment))
+    return _ChainMotion(tick.inertia.mass, step.mass, tick.u, others, impulse)
 
 
-def _conserving_motion(tick: _Tick) -> _Motion:
+def _conserving_motion(tick: _ChainTick) -> _ChainMotion:
     """Return the chain after its free motion; of 𝓑 only what moving water does is left."""
     state, environment, inertia, u, dt = (
         tick.state,
@@ -233,14 +248,16 @@ def _conserving_motion(tick: _Tick) -> _Motion:
     others = matvec(tick.step.mass, tick.step.free - tick.terms.free)
     impulse = dt * tick.pushed
     if not environment.still:
-        calm = bias(inertia.chain, *inertia.whole, u[:6], u[6:])
-        impulse = dt * (tick.pushed + calm - _bias(inertia, u, state, environment))
-    free = unforced_chain(tick.arm, inertia.whole, inertia.mass, u, tick.memory.position, dt)
+        calm = bias_forces(inertia.chain, *inertia.whole, u[:6], u[6:])
+        impulse = dt * (tick.pushed + calm - _bias_in_water(inertia, u, state, environment))
+    free = solve_free_motion(tick.arm, inertia.whole, inertia.mass, u, tick.memory.position, dt)
     base = free.mass[:6, :6] + dt * tick.terms.damping
-    return _Motion(free.mass, base, free.u, others, impulse)
+    return _ChainMotion(free.mass, base, free.u, others, impulse)
 
 
-def _solved(tick: _Tick, motion: _Motion, law: JointLaw, lifted: Array) -> tuple[Array, Array]:
+def _solve_velocities(
+    tick: _ChainTick, motion: _ChainMotion, law: JointLaw, lifted: Array
+) -> tuple[Array, Array]:
     """Return ν (6,) and q̇ (n,) at the end of the step, drives, gears and stops implicit.
 
     Args:
@@ -254,14 +271,14 @@ def _solved(tick: _Tick, motion: _Motion, law: JointLaw, lifted: Array) -> tuple
     at_joints = motion.impulse[6:] + tick.dt * lifted
     coupling = mass[:6, 6:]
     xp = namespace(mass)
-    give = xp.zeros_like(motion.base) if _fixed(tick.arm) else inverse(motion.base)
+    give = xp.zeros_like(motion.base) if _has_fixed_base(tick.arm) else matrix_inverse(motion.base)
     felt = mass[6:, 6:] - coupling.T @ give @ coupling
     wanted = matvec(felt, rate) + at_joints - coupling.T @ (give @ at_base)
-    after = joint_rates(law, felt, wanted, rate, tick.dt)
+    after = solve_joint_rates(law, felt, wanted, rate, tick.dt)
     return velocity + give @ (at_base - coupling @ (after - rate)), after
 
 
-def _moved(tick: _Tick, motion: _Motion, after: Array) -> Array:
+def _next_positions(tick: _ChainTick, motion: _ChainMotion, after: Array) -> Array:
     """Return the joint positions (n,) at the end of the step."""
     xp, arm = namespace(after), tick.arm
     position = tick.memory.position + tick.dt * after
@@ -273,8 +290,13 @@ def _moved(tick: _Tick, motion: _Motion, after: Array) -> Array:
     return xp.clip(position, constant(xp, arm.lower), constant(xp, arm.upper))
 
 
-def _brought(
-    tick: _Tick, motion: _Motion, momentum: Array, velocity: Array, after: Array, later: Array
+def _match_momentum(
+    tick: _ChainTick,
+    motion: _ChainMotion,
+    momentum: Array,
+    velocity: Array,
+    after: Array,
+    later: Array,
 ) -> Array:
     """Return ν (6,) at which the momentum in space has changed by the others' impulse alone.
 
@@ -291,12 +313,12 @@ def _brought(
     mass = later[:6, :6] + dt * damping
     external = motion.others + dt * tick.pushed[:6] + dt * (damping @ motion.u[:6])
     external = external - later[:6, 6:] @ after
-    for _ in range(_ITERATIONS):
+    for _ in range(_VELOCITY_ITERATIONS):
         if tick.conserving is None:
-            kept = _carried(momentum, velocity, dt)
+            kept = _transport_semi_implicit(momentum, velocity, dt)
         else:  # along the twist of that integrator, which knows what of it the arm does
             mean = tick.state.velocity + velocity + step.free - tick.terms.free
-            kept = carried(momentum, dt * mean / 2)
+            kept = transport_momentum(momentum, dt * mean / 2)
         velocity = linear_solve(mass, kept + external)
     return velocity
 
@@ -332,45 +354,49 @@ def chain_step(
     assert arm is not None
     inertia = chain_inertia(vehicle, load, memory.chain)
     poses = memory.poses._replace(load=load)
-    terms = terms_of(body, state, environment, conserving)
+    terms = state_terms(body, state, environment, conserving)
     rigid = constant(xp, body.mass_matrix)
-    step = unanswered_step(rigid, state, terms, memory[:2], memory.terms, dt, memory.mass)
+    step = predict_step(rigid, state, terms, memory[:2], memory.terms, dt, memory.mass)
     momentum = memory.momentum + matvec(inertia.mass[:, :6], state.velocity - memory.foreseen)
-    if _fixed(arm):
+    if _has_fixed_base(arm):
         u = xp.concat([xp.zeros_like(state.velocity), memory.rate])
     else:
         u = linear_solve(inertia.mass, momentum)
-    pushed = link_forces(inertia.chain, link_drag(arm, inertia.chain, u, state, environment))
-    lifted = link_forces(inertia.chain, link_load(vehicle, poses, state, environment))
+    pushed = generalized_forces(
+        inertia.chain, link_drag(arm, inertia.chain, u, state, environment)
+    )
+    lifted = generalized_forces(inertia.chain, link_weight(vehicle, poses, state, environment))
     if load is not None:
-        pushed = pushed + link_forces(inertia.chain, _on_load(poses, state, environment))
-    tick = _Tick(
+        pushed = pushed + generalized_forces(
+            inertia.chain, _load_wrenches(poses, state, environment)
+        )
+    tick = _ChainTick(
         arm, body, state, environment, memory, inertia, terms, step, u, pushed, dt, conserving
     )
     motion = _default_motion(tick) if conserving is None else _conserving_motion(tick)
-    law = _law(arm, memory.position, target, effort, dt)
-    velocity, rate = _solved(tick, motion, law, lifted[6:])
-    position = _moved(tick, motion, rate)
+    law = _joint_law(arm, memory.position, target, effort, dt)
+    velocity, rate = _solve_velocities(tick, motion, law, lifted[6:])
+    position = _next_positions(tick, motion, rate)
     there = link_poses(arm, position)
-    chain = chain_of(arm, there.translation, there.rotation)
+    chain = make_chain(arm, there.translation, there.rotation)
     later = chain_inertia(vehicle, load, chain).mass
-    if environment.still and not _fixed(arm):
-        velocity = _brought(tick, motion, momentum[:6], velocity, rate, later)
+    if environment.still and not _has_fixed_base(arm):
+        velocity = _match_momentum(tick, motion, momentum[:6], velocity, rate, later)
     wrench = step.mass @ (velocity - step.free) / dt
     foreseen = matvec(later, xp.concat([velocity, rate]))
     remembered = (rigid, foreseen, velocity, position, rate, there, chain)
     return u[6:], wrench, ChainMemory(state, wrench, terms, *remembered)
 
 
-def _fixed(arm: Manipulator) -> bool:
+def _has_fixed_base(arm: Manipulator) -> bool:
     """Return whether the vehicle is held, so that only the joints move."""
     assert arm.articulation is not None
     return arm.articulation.fixed
 
 
-def _on_load(poses: Poses, state: State, environment: Environment) -> Array:
+def _load_wrenches(poses: Poses, state: State, environment: Environment) -> Array:
     """Return the water's wrench on the payload, as one on its link: (n, 6)."""
     xp, load = namespace(state.velocity), poses.load
     assert load is not None
-    wrench = load_water(load, poses, state, environment)
+    wrench = held_load_wrench(load, poses, state, environment)
     return (xp.arange(poses.rotation.shape[0]) == load.joint)[:, None] * wrench

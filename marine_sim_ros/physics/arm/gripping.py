@@ -19,14 +19,14 @@ from marine_sim_ros.core.spatial import in_map, matrix_quaternion, rotation_matr
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.arm.manipulator import ArmMemory, JointMotion, let_go, link_poses
-from marine_sim_ros.physics.arm.payload import Load, gripper_joint, load_of
-from marine_sim_ros.scene.payloads import Payload
+from marine_sim_ros.physics.arm.links import Load, gripper_joint, gripper_load, link_poses
+from marine_sim_ros.physics.arm.manipulator import ArmMemory, JointMotion, release_payload
+from marine_sim_ros.scene.bodies import Payload
 
-__all__ = ['Gripping', 'settled', 'terminal_speed']
+__all__ = ['Gripping', 'loose_payload_position', 'sinking_speed']
 
 
-def terminal_speed(payload: Payload, density: float, gravity: float) -> float:
+def sinking_speed(payload: Payload, density: float, gravity: float) -> float:
     """Return the speed in m/s at which a loose payload sinks; below 0 it rises.
 
     (m − ρ V) g = ½ ρ C_d A_z w²; infinite without drag.
@@ -38,13 +38,13 @@ def terminal_speed(payload: Payload, density: float, gravity: float) -> float:
     return math.copysign(math.sqrt(abs(wet) * gravity / drag) if drag else math.inf, wet)
 
 
-def settled(
+def loose_payload_position(
     payload: Payload, start: np.ndarray, elapsed: float, environment: Environment, density: float
 ) -> np.ndarray:
     """Return where a payload is (3,) a time in s after it was let go at a place (3,), map, m."""
     if elapsed <= 0:
         return start
-    speed = terminal_speed(payload, density, environment.gravity)
+    speed = sinking_speed(payload, density, environment.gravity)
     x, y, z = start.tolist()
     half = payload.body.size[2] / 2
     scene = environment.scene
@@ -90,7 +90,9 @@ class Gripping:
         if index not in self._released:
             return np.asarray(payload.body.position)
         start, since = self._released[index]
-        return settled(payload, start, time - since, self._environment, self._density)
+        return loose_payload_position(
+            payload, start, time - since, self._environment, self._density
+        )
 
     def places(self, state: State, joints: JointMotion, time: float) -> np.ndarray:
         """Return places, m, and orientations x, y, z, w of all payloads (p, 7) at a time, map.
@@ -117,7 +119,7 @@ class Gripping:
     def hold(self, index: int) -> None:
         """Go on with a payload that was held before, by its number; −1: none."""
         self.held, self.closed = index, index >= 0
-        self.load = load_of(self._vehicle, self._environment, index) if index >= 0 else None
+        self.load = gripper_load(self._vehicle, self._environment, index) if index >= 0 else None
 
     def attach(self, state: State, joints: JointMotion, time: float) -> tuple[bool, str]:
         """Close on the nearest payload that is within reach; return whether, and a sentence."""
@@ -142,7 +144,7 @@ class Gripping:
                 f'attach: {payload.name} has {payload.mass:g} kg; expected at most '
                 f'{gripper.capacity:g} kg'
             )
-        self.held, self.load = index, load_of(self._vehicle, self._environment, index)
+        self.held, self.load = index, gripper_load(self._vehicle, self._environment, index)
         return True, f'holds {payload.name} ({payload.mass:g} kg) at {time:g} s'
 
     def detach(
@@ -157,7 +159,7 @@ class Gripping:
         name = self.load.payload.name
         self.replay(-1, state, joints, time)
         self.load = None
-        memory = let_go(self._vehicle, joints, memory)
+        memory = release_payload(self._vehicle, joints, memory)
         return True, f'released {name} at {time:g} s', memory
 
     def follow(

@@ -21,47 +21,48 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.numerics import approach
 from marine_sim_ros.core.spatial import cross, momentum_rate
 from marine_sim_ros.core.state import State, Wrench
-from marine_sim_ros.core.tracking import approach
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.arm.gripper import read_gripper
-from marine_sim_ros.model.arm.manipulator import BANDWIDTH, Manipulator
-from marine_sim_ros.model.contact.contact import ContactPoints
-from marine_sim_ros.model.vehicle import Buoyancy, Inertia, Vehicle
+from marine_sim_ros.model.arm import BANDWIDTH, Manipulator, read_gripper
+from marine_sim_ros.model.contact import ContactPoints
+from marine_sim_ros.model.inertia import Buoyancy, Inertia
+from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.arm.articulated import (
     ChainMemory,
-    chain_memory,
+    begin_chain_memory,
     chain_step,
-    without_load,
+    remove_load_momentum,
 )
-from marine_sim_ros.physics.arm.chain import Chain, chain_of
-from marine_sim_ros.physics.arm.chain_inertia import links_added_mass
-from marine_sim_ros.physics.arm.link_water import load_water
-from marine_sim_ros.physics.arm.payload import Load, added_mass_of, gripper_joint
-from marine_sim_ros.physics.arm.poses import Poses, link_poses, load_place, points_at
-from marine_sim_ros.physics.contact.links import posed_points
-from marine_sim_ros.physics.force import ForceModel, actuated
+from marine_sim_ros.physics.arm.chain import Chain, held_load_wrench, links_added_mass, make_chain
+from marine_sim_ros.physics.arm.links import (
+    Load,
+    Poses,
+    arm_contact_points,
+    gripper_joint,
+    link_poses,
+    load_added_mass,
+    load_place,
+    points_on_links,
+)
+from marine_sim_ros.physics.force import ForceModel, actuator_step
 
 __all__ = [
     'MANIPULATOR',
-    'BANDWIDTH',
     'ArmMemory',
     'ArmMomentum',
     'JointMotion',
-    'Poses',
     'arm_inertia',
     'arm_momentum',
     'arm_reaction',
     'arm_step',
-    'by_efforts',
-    'inner_of',
+    'has_articulated_arm',
+    'internal_wrench',
     'joints_at_rest',
-    'let_go',
-    'link_poses',
-    'load_place',
+    'release_payload',
     'move_joints',
-    'posed',
+    'pose_vehicle',
 ]
 
 
@@ -120,40 +121,43 @@ def arm_inertia(arm: Manipulator, poses: Poses) -> tuple[Inertia, Buoyancy]:
     body = arm.body
     masses = constant(xp, arm.mass)
     total = body.mass + float(np.sum(arm.mass))
-    centers = points_at(poses, constant(xp, arm.center_of_mass))
+    centers = points_on_links(poses, constant(xp, arm.center_of_mass))
     own = constant(xp, body.center_of_mass)
     center = (body.mass * own + xp.sum(masses[:, None] * centers, axis=-2)) / total
     turned = poses.rotation @ constant(xp, arm.tensor) @ xp.matrix_transpose(poses.rotation)
     tensor = (
         constant(xp, body.tensor)
-        + body.mass * _spread(own - center)
-        + xp.sum(turned + masses[:, None, None] * _spread(centers - center[..., None, :]), axis=-3)
+        + body.mass * _parallel_axis_tensor(own - center)
+        + xp.sum(
+            turned + masses[:, None, None] * _parallel_axis_tensor(centers - center[..., None, :]),
+            axis=-3,
+        )
     )
     return Inertia(total, center, tensor), _arm_buoyancy(arm, poses)
 
 
-def _spread(offset: Array) -> Array:
+def _parallel_axis_tensor(offset: Array) -> Array:
     """Return |d|² E − d dᵀ (..., 3, 3): what a unit mass adds to the inertia at an offset."""
     xp = namespace(offset)
     square = xp.vecdot(offset, offset)[..., None, None]
-    return square * constant(xp, _EYE) - offset[..., :, None] * offset[..., None, :]
+    return square * constant(xp, _IDENTITY) - offset[..., :, None] * offset[..., None, :]
 
 
-_EYE = np.eye(3)
+_IDENTITY = np.eye(3)
 
 
 def _arm_buoyancy(arm: Manipulator, poses: Poses) -> Buoyancy:
     xp = namespace(poses.translation)
     body = arm.body_buoyancy
     volume = body.volume + float(np.sum(arm.volume))
-    centers = points_at(poses, constant(xp, arm.center_of_volume))
+    centers = points_on_links(poses, constant(xp, arm.center_of_volume))
     moment = body.volume * constant(xp, body.center_of_volume) + xp.sum(
         constant(xp, arm.volume)[:, None] * centers, axis=-2
     )
     return replace(body, volume=volume, center_of_volume=moment / volume if volume else moment)
 
 
-def posed(vehicle: Vehicle, poses: Poses | None, chain: Chain | None = None) -> Vehicle:
+def pose_vehicle(vehicle: Vehicle, poses: Poses | None, chain: Chain | None = None) -> Vehicle:
     """Return a vehicle with its arm where the poses say: mass, lumped buoyancy, contact points.
 
     A payload in the gripper adds to mass, inertia and added mass; the water's forces on it are in
@@ -167,21 +171,21 @@ def posed(vehicle: Vehicle, poses: Poses | None, chain: Chain | None = None) -> 
     arm, load = vehicle.manipulator, poses.load
     inertia, buoyancy = arm_inertia(arm if load is None else load.arm, poses)
     if load is not None:
-        added = added_mass_of(load, load_place(load, poses))
+        added = load_added_mass(load, load_place(load, poses))
         vehicle = replace(vehicle, added_mass=vehicle.added_mass + added)
     if arm.articulation is not None:
         if chain is None:
-            chain = chain_of(arm, poses.translation, poses.rotation)
+            chain = make_chain(arm, poses.translation, poses.rotation)
         added = links_added_mass(arm, chain)
         vehicle = replace(vehicle, added_mass=vehicle.added_mass + added)
-    points = partial(_points, vehicle, poses)
+    points = partial(_posed_contact_points, vehicle, poses)
     if vehicle.hull is not None and vehicle.hull.voxels is not None:
         return replace(vehicle, inertia=inertia, find_contact=points)
     return replace(vehicle, inertia=inertia, buoyancy=buoyancy, find_contact=points)
 
 
-def _points(vehicle: Vehicle, poses: Poses) -> ContactPoints:
-    return posed_points(vehicle.contact, poses.translation, poses.rotation, poses.load)
+def _posed_contact_points(vehicle: Vehicle, poses: Poses) -> ContactPoints:
+    return arm_contact_points(vehicle.contact, poses.translation, poses.rotation, poses.load)
 
 
 def arm_momentum(arm: Manipulator, rate: Array, poses: Poses) -> Array:
@@ -233,11 +237,11 @@ def arm_reaction(
     wrench = -momentum_rate(state.velocity, relative)
     if memory is not None and not (isinstance(dt, int | float) and dt <= 0):
         change = matvec(mass - memory.mass, state.velocity) + relative - memory.relative
-        wrench = wrench - _per(change, dt)
+        wrench = wrench - _rate_of_change(change, dt)
     return wrench, ArmMomentum(mass, relative)
 
 
-def _per(change: Array, dt: Any) -> Array:
+def _rate_of_change(change: Array, dt: Any) -> Array:
     """Return a change (..., n) over a time in s; traced, the time may be 0, and so is the rate."""
     if isinstance(dt, int | float):
         return change / dt
@@ -278,24 +282,24 @@ def arm_step(
         assert environment is not None
         assert not isinstance(memory, ArmMomentum)
         free = np.full(len(arm), np.nan) if effort is None else effort
-        return _chain(
+        return _articulated_step(
             vehicle, state, joints, memory, target, free, dt, load, environment, conserving
         )
     assert not isinstance(memory, ChainMemory)
     joints = move_joints(arm, joints, target, dt)
     poses = link_poses(arm, joints.position)._replace(load=load)
-    body = posed(vehicle, poses)
+    body = pose_vehicle(vehicle, poses)
     mass = body.rigid_body_mass
     if load is not None:
         arm, mass = load.arm, mass + (body.added_mass - vehicle.added_mass)
     relative = arm_momentum(arm, joints.rate, poses)
     wrench, memory = arm_reaction(mass, relative, state, memory, dt=dt)
     if load is not None and environment is not None:
-        wrench = wrench + load_water(load, poses, state, environment)
+        wrench = wrench + held_load_wrench(load, poses, state, environment)
     return joints, body, wrench, memory
 
 
-def _chain(
+def _articulated_step(
     vehicle: Vehicle,
     state: State,
     joints: JointMotion,
@@ -312,11 +316,13 @@ def _chain(
     assert arm is not None
     if memory is None or dt <= 0:
         poses = link_poses(arm, joints.position)._replace(load=load)
-        chain = chain_of(arm, poses.translation, poses.rotation)
-        body = posed(vehicle, poses, chain)
-        memory = chain_memory(vehicle, body, state, environment, poses, chain, joints, conserving)
+        chain = make_chain(arm, poses.translation, poses.rotation)
+        body = pose_vehicle(vehicle, poses, chain)
+        memory = begin_chain_memory(
+            vehicle, body, state, environment, poses, chain, joints, conserving
+        )
         return joints, body, memory.wrench, memory
-    body = posed(vehicle, memory.poses._replace(load=load), memory.chain)
+    body = pose_vehicle(vehicle, memory.poses._replace(load=load), memory.chain)
     rate, wrench, after = chain_step(
         vehicle,
         body,
@@ -332,17 +338,19 @@ def _chain(
     return JointMotion(memory.position, rate), body, wrench, after
 
 
-def inner_of(vehicle: Vehicle, sources: Mapping[str, Wrench]) -> Wrench | None:
+def internal_wrench(vehicle: Vehicle, sources: Mapping[str, Wrench]) -> Wrench | None:
     """Return what of all wrenches by name an articulated arm does to its vehicle, or None."""
-    return sources.get('manipulator') if by_efforts(vehicle) else None
+    return sources.get('manipulator') if has_articulated_arm(vehicle) else None
 
 
-def by_efforts(vehicle: Vehicle) -> bool:
+def has_articulated_arm(vehicle: Vehicle) -> bool:
     """Return whether a vehicle has an articulated arm, whose joints move by efforts."""
     return vehicle.manipulator is not None and vehicle.manipulator.articulation is not None
 
 
-def let_go(vehicle: Vehicle, joints: JointMotion, memory: ArmMemory | None) -> ArmMemory | None:
+def release_payload(
+    vehicle: Vehicle, joints: JointMotion, memory: ArmMemory | None
+) -> ArmMemory | None:
     """Return a memory without the momentum of a payload, which takes its own along.
 
     Args:
@@ -354,9 +362,9 @@ def let_go(vehicle: Vehicle, joints: JointMotion, memory: ArmMemory | None) -> A
     if memory is None or arm is None:
         return memory
     if isinstance(memory, ChainMemory):
-        return without_load(vehicle, memory)
+        return remove_load_momentum(vehicle, memory)
     poses = link_poses(arm, joints.position)
-    mass = posed(vehicle, poses).rigid_body_mass
+    mass = pose_vehicle(vehicle, poses).rigid_body_mass
     return ArmMomentum(mass, arm_momentum(arm, joints.rate, poses))
 
 
@@ -365,7 +373,7 @@ def _has_arm(vehicle: Vehicle, environment: Environment) -> bool:
     return vehicle.manipulator is not None
 
 
-def _check(vehicle: Vehicle, state: State, environment: Environment) -> None:
+def _check_gripper(vehicle: Vehicle, state: State, environment: Environment) -> None:
     """Raise ParameterError for a gripper on a joint that the arm does not have."""
     del state, environment
     gripper_joint(vehicle)
@@ -373,9 +381,9 @@ def _check(vehicle: Vehicle, state: State, environment: Environment) -> None:
 
 MANIPULATOR = ForceModel(
     'manipulator',
-    actuated('manipulator', __name__),
+    actuator_step('manipulator', __name__),
     applies=_has_arm,
-    check=_check,
+    check=_check_gripper,
     element='gripper',
     read=read_gripper,
     impulsive=True,

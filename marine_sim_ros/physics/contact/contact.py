@@ -33,32 +33,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import NUMPY, Array, constant, namespace
-from marine_sim_ros.core.control_flow import cond
+from marine_sim_ros.core.arrays import NUMPY, Array, cond, constant, namespace
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.contact.contact import ContactPoints
+from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.contact.edges import Touch
-from marine_sim_ros.physics.contact.impulse import adhesion, solve_contacts
-from marine_sim_ros.physics.contact.pairs import pair_table
-from marine_sim_ros.physics.contact.touch import (
-    few_touches,
-    foremost,
-    layout,
-    near_touches,
-    reach_of_step,
-    stays_off,
+from marine_sim_ros.physics.contact.detection import (
+    contacts_within,
+    nearest_contacts,
+    pair_layout,
+    select_contacts,
+    stays_separated,
+    step_reach,
 )
+from marine_sim_ros.physics.contact.edges import ContactGeometry
+from marine_sim_ros.physics.contact.pair_coefficients import pair_table
+from marine_sim_ros.physics.contact.solver import adhesion_force, solve_contacts
 from marine_sim_ros.physics.force import ForceInputs, ForceModel, has_scene
-from marine_sim_ros.physics.observed import Terms, terms_of, unanswered_step
+from marine_sim_ros.physics.wrench_observer import StateTerms, predict_step, state_terms
 
-__all__ = ['CONTACT', 'FEW', 'ContactMemory', 'at_places', 'contact']
+__all__ = ['CONTACT', 'MAX_PAIRS', 'ContactMemory', 'with_contact_positions', 'contact_wrench']
 
 
-FEW = 24
+MAX_PAIRS = 24
 """Pairs that are solved for at most: those nearest to touching at the end of the step."""
-SPARE = 7
+SPARE_PAIRS = 7
 """Pairs that are solved for besides the vehicle's points that can lie in a plane, 9 of a box."""
 
 
@@ -77,13 +76,13 @@ class ContactMemory(NamedTuple):
 
     state: State
     wrench: Wrench
-    terms: Terms | None
+    terms: StateTerms | None
     pair: Array
     impulse: Array
     places: Array | None = None
 
 
-def contact(
+def contact_wrench(
     vehicle: Vehicle,
     state: State,
     environment: Environment,
@@ -115,37 +114,39 @@ def contact(
         return xp.zeros_like(state.velocity), None
     places = own.position if own.described is not None else None
     sized = xp is not NUMPY  # what is compiled has room for as many pairs in every tick
-    now = terms_of(vehicle, state, environment) if sized else None
-    size = min(_few(own), len(layout(own, scene))) if sized else 0
-    nothing = partial(_nothing_yet, state, now, size, places)
+    now = state_terms(vehicle, state, environment) if sized else None
+    size = min(_pair_limit(own), len(pair_layout(own, scene))) if sized else 0
+    nothing = partial(_initial_result, state, now, size, places)
     if memory is None or dt <= 0:
         return nothing()
-    within = reach_of_step(vehicle, state, dt)
+    within = step_reach(vehicle, state, dt)
     rigid = constant(xp, vehicle.mass_matrix)  # in a sweep each vehicle's own: an argument
     if sized:
         near = xp.any(scene.clearances(state.position) <= own.reach + within)
-        felt = partial(_felt, vehicle, environment, dt)
-        found = cond(xp, near, felt, _nothing, state, now, memory, rigid, places, within)
+        felt = partial(_compiled_contact, vehicle, environment, dt)
+        found = cond(xp, near, felt, _no_contact, state, now, memory, rigid, places, within)
     else:
         if getattr(memory.places, 'shape', None) != getattr(places, 'shape', None):
-            _, fresh = _nothing_yet(memory.state, memory.terms, 0, places)
+            _, fresh = _initial_result(memory.state, memory.terms, 0, places)
             memory = fresh._replace(wrench=memory.wrench)  # grips, lets go
-        touch, number = near_touches(vehicle, state, environment, within)
-        if not len(number) or stays_off(touch, state.velocity, memory.impulse, dt):
+        touch, number = contacts_within(vehicle, state, environment, within)
+        if not len(number) or stays_separated(touch, state.velocity, memory.impulse, dt):
             return nothing()
-        touch, number = foremost(touch, number, state.velocity, dt, _few(own))
-        now = terms_of(vehicle, state, environment)
-        found = _answer(vehicle, environment, dt, state, now, memory, rigid, places, touch, number)
+        touch, number = select_contacts(touch, number, state.velocity, dt, _pair_limit(own))
+        now = state_terms(vehicle, state, environment)
+        found = _solve_touching(
+            vehicle, environment, dt, state, now, memory, rigid, places, touch, number
+        )
     wrench, pair, impulse = found
     return wrench, ContactMemory(state, wrench, now, pair, impulse, places)
 
 
-def _few(own: ContactPoints) -> int:
-    return min(FEW, SPARE + (own.described or own).level)
+def _pair_limit(own: ContactPoints) -> int:
+    return min(MAX_PAIRS, SPARE_PAIRS + (own.described or own).level)
 
 
-def _nothing_yet(
-    state: State, now: Terms | None, size: int, places: Array | None
+def _initial_result(
+    state: State, now: StateTerms | None, size: int, places: Array | None
 ) -> tuple[Wrench, ContactMemory]:
     """Return no wrench and the memory of a tick without contact, with room for so many pairs."""
     xp = namespace(state.velocity)
@@ -154,32 +155,32 @@ def _nothing_yet(
     return none, ContactMemory(state, none, now, impulse[:, 0] - 1, impulse, places)
 
 
-def _answer(
+def _solve_touching(
     vehicle: Vehicle,
     environment: Environment,
     dt: float,
     state: State,
-    now: Terms,
+    now: StateTerms,
     memory: ContactMemory,
     rigid: Array,
     places: Array | None,
-    touch: Touch,
+    touch: ContactGeometry,
     number: Array,
 ) -> tuple[Wrench, Array, Array]:
     """Return the wrench (6,) of touches, and what to remember of the pairs solved for."""
     xp, before = namespace(state.velocity), memory.terms
     if before is None:
-        before = terms_of(vehicle, memory.state, environment)
-    step = unanswered_step(rigid, state, now, memory[:2], before, dt)
+        before = state_terms(vehicle, memory.state, environment)
+    step = predict_step(rigid, state, now, memory[:2], before, dt)
     index = xp.astype(number, xp.int32)
     table = pair_table(vehicle, environment)
     pairs = table.picked(index)
     same = xp.astype(number[:, None] == memory.pair[None, :], step.free.dtype)
-    pull = adhesion(pairs, touch.gap) if table.sticky else None
+    pull = adhesion_force(pairs, touch.gap) if table.sticky else None
     drift = None
     if places is not None:
         assert environment.scene is not None
-        point = constant(xp, layout(vehicle.contact, environment.scene).point)
+        point = constant(xp, pair_layout(vehicle.contact, environment.scene).point)
         moved = (places - memory.places) / dt
         moved = xp.concat([moved, xp.zeros_like(moved[:1, :])])
         drift = xp.take(moved, xp.take(point, index), axis=0)
@@ -188,13 +189,15 @@ def _answer(
     return wrench, number, held
 
 
-def _nothing(state: State, now: Terms, memory: ContactMemory, *others: Array) -> tuple[Array, ...]:
+def _no_contact(
+    state: State, now: StateTerms, memory: ContactMemory, *others: Array
+) -> tuple[Array, ...]:
     xp = namespace(memory.pair)
     none = xp.zeros_like(state.velocity), xp.full_like(memory.pair, -1.0)
     return *none, xp.zeros_like(memory.impulse)
 
 
-def at_places(vehicle: Vehicle, places: Array | None) -> Vehicle:
+def with_contact_positions(vehicle: Vehicle, places: Array | None) -> Vehicle:
     """Return a vehicle with its contact points at places (m, 3), body frame, m; None: as it is."""
     if places is None:
         return vehicle
@@ -203,28 +206,30 @@ def at_places(vehicle: Vehicle, places: Array | None) -> Vehicle:
     return replace(vehicle, find_contact=lambda: points)
 
 
-def _felt(
+def _compiled_contact(
     vehicle: Vehicle,
     environment: Environment,
     dt: float,
     state: State,
-    now: Terms,
+    now: StateTerms,
     memory: ContactMemory,
     rigid: Array,
     places: Array | None,
     within: Array,
 ) -> tuple[Array, ...]:
     """Look where all pairs are, and answer what may touch: for what is compiled."""
-    xp, posed = namespace(state.velocity), at_places(vehicle, places)
-    touch, number = few_touches(posed, state, environment, within, dt, _few(posed.contact))
-    needed = ~stays_off(touch, state.velocity, memory.impulse, dt)
-    answer = partial(_answer, vehicle, environment, dt)
+    xp, posed = namespace(state.velocity), with_contact_positions(vehicle, places)
+    touch, number = nearest_contacts(
+        posed, state, environment, within, dt, _pair_limit(posed.contact)
+    )
+    needed = ~stays_separated(touch, state.velocity, memory.impulse, dt)
+    answer = partial(_solve_touching, vehicle, environment, dt)
     return cond(  # type: ignore[no-any-return]
-        xp, needed, answer, _nothing, state, now, memory, rigid, places, touch, number
+        xp, needed, answer, _no_contact, state, now, memory, rigid, places, touch, number
     )
 
 
-def _force(
+def _contact_step(
     vehicle: Vehicle,
     state: State,
     environment: Environment,
@@ -234,12 +239,12 @@ def _force(
     *,
     dt: Any,
 ) -> tuple[Wrench, ContactMemory | None]:
-    return contact(vehicle, state, environment, memory, dt=dt, body=inputs.body)
+    return contact_wrench(vehicle, state, environment, memory, dt=dt, body=inputs.body)
 
 
 CONTACT = ForceModel(
     'contact',
-    _force,
+    _contact_step,
     applies=has_scene,
     needs=('joints',),
     impulsive=True,

@@ -23,21 +23,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.core.control_flow import while_loop
-from marine_sim_ros.model.contact.contact import Solids
+from marine_sim_ros.core.arrays import Array, constant, namespace, while_loop
+from marine_sim_ros.model.contact import Solids
 
-__all__ = ['Touch', 'edge_meetings', 'may_meet', 'sphere_meetings']
+__all__ = ['ContactGeometry', 'edge_contacts', 'edges_within', 'sphere_contacts']
 
-_FLAT = 1e-3
+_CONTACT_BAND = 1e-3
 """m; how far from the deepest point an edge still touches."""
-_CUTS = 12
+_MAX_CUTS = 12
 """Steps of the search; a body of few faces needs three or four."""
-_BLUNTEST = 0.3
+_MIN_NORMAL = 0.3
 """|n| below which two faces are nearly opposite, and one of them counts alone."""
 
 
-class Touch(NamedTuple):
+class ContactGeometry(NamedTuple):
     """Where surfaces, edges or spheres and the vehicle are to each other, c pairs; body frame.
 
     Attributes:
@@ -51,7 +50,7 @@ class Touch(NamedTuple):
     point: Array
 
 
-class _Line(NamedTuple):
+class _ActiveLines(NamedTuple):
     """The lines that are largest somewhere: which face, c and d, all (..., f, n)."""
 
     face: Array
@@ -59,42 +58,42 @@ class _Line(NamedTuple):
     slope: Array
 
 
-def _one_of(face: Array, count: int, kind: object) -> Array:
+def _one_hot(face: Array, count: int, kind: object) -> Array:
     """Return 1 (..., count) in the place of a number, 0 elsewhere."""
     xp = namespace(face)
     return xp.astype(constant(xp, np.arange(count)) == face[..., None], kind)
 
 
-def _largest(c: Array, d: Array, t: Array) -> _Line:
+def _largest_line(c: Array, d: Array, t: Array) -> _ActiveLines:
     """Return which of the lines (..., f, n, h) is largest at t (..., f, n)."""
     xp = namespace(c)
     best = xp.argmax(c + t[..., None] * d, axis=-1)
-    chosen = _one_of(best, c.shape[-1], c.dtype)
-    return _Line(best, xp.sum(chosen * c, axis=-1), xp.sum(chosen * d, axis=-1))
+    chosen = _one_hot(best, c.shape[-1], c.dtype)
+    return _ActiveLines(best, xp.sum(chosen * c, axis=-1), xp.sum(chosen * d, axis=-1))
 
 
 def _normals(solids: Solids, face: Array, kind: object) -> Array:
     """Return the normals (..., f, n, 3) of faces (..., f, n)."""
     xp = namespace(face)
-    chosen = _one_of(face, solids.offset.shape[-1], kind)
+    chosen = _one_hot(face, solids.offset.shape[-1], kind)
     return (chosen[..., None, :] @ constant(xp, solids.normal))[..., 0, :]
 
 
-def _pick(condition: Array, a: _Line, b: _Line) -> _Line:
+def _pick_lines(condition: Array, a: _ActiveLines, b: _ActiveLines) -> _ActiveLines:
     xp = namespace(condition)
-    return _Line(*(xp.where(condition, x, y) for x, y in zip(a, b, strict=True)))
+    return _ActiveLines(*(xp.where(condition, x, y) for x, y in zip(a, b, strict=True)))
 
 
-def _meet(low: _Line, high: _Line) -> Array:
+def _minimum_between(low: _ActiveLines, high: _ActiveLines) -> Array:
     """Return where the least value is between the ends, or on a line without slope."""
     return (low.slope < 0) & (high.slope >= 0)
 
 
-def _crossing(low: _Line, high: _Line) -> Array:
+def _intersection(low: _ActiveLines, high: _ActiveLines) -> Array:
     """Return where a falling and a rising line meet; an end where one does not fall or rise."""
     xp = namespace(low.start)
     zero, one = xp.zeros_like(low.start), xp.ones_like(low.start)
-    both = _meet(low, high)
+    both = _minimum_between(low, high)
     t = (high.start - low.start) / xp.where(both, low.slope - high.slope, one)
     return xp.where(both, xp.clip(t, 0.0, 1.0), xp.where(low.slope >= 0, zero, one))
 
@@ -119,12 +118,12 @@ class _Cuts(NamedTuple):
     """A search of deepest points: between which lines they are, and whether it goes on."""
 
     steps: int
-    low: _Line
-    high: _Line
+    low: _ActiveLines
+    high: _ActiveLines
     going: Array
 
 
-def _deepest(solids: Solids, c: Array, d: Array, wanted: Array | None = None) -> _Deepest:
+def _find_deepest(solids: Solids, c: Array, d: Array, wanted: Array | None = None) -> _Deepest:
     """Return where the largest of the lines (..., f, n, h) is least.
 
     The search goes on for as long as one of the wanted ones (..., f, n) needs it; None: of all.
@@ -134,29 +133,29 @@ def _deepest(solids: Solids, c: Array, d: Array, wanted: Array | None = None) ->
 
     def cut(now: _Cuts) -> _Cuts:
         low, high = now.low, now.high
-        t, between = _crossing(low, high), _meet(low, high)
-        line = _largest(c, d, t)
+        t, between = _intersection(low, high), _minimum_between(low, high)
+        line = _largest_line(c, d, t)
         off = line.start - high.start + t * (line.slope - high.slope)
         above = between & (off > 1e-12)
         going = xp.any(above if wanted is None else above & wanted)
         falls, between = line.slope < 0, between & going
         return _Cuts(
             now.steps + 1,
-            _pick(falls & between, line, low),
-            _pick(~falls & between, line, high),
+            _pick_lines(falls & between, line, low),
+            _pick_lines(~falls & between, line, high),
             going,
         )
 
-    begun = _Cuts(0, _largest(c, d, zero), _largest(c, d, zero + 1), xp.any(zero == 0))
-    found = while_loop(xp, lambda now: (now.steps < _CUTS) & now.going, cut, begun)
+    begun = _Cuts(0, _largest_line(c, d, zero), _largest_line(c, d, zero + 1), xp.any(zero == 0))
+    found = while_loop(xp, lambda now: (now.steps < _MAX_CUTS) & now.going, cut, begun)
     low, high = found.low, found.high
-    t, both = _crossing(low, high), _meet(low, high)
+    t, both = _intersection(low, high), _minimum_between(low, high)
     value = xp.max(c + t[..., None] * d, axis=-1)
     apart = xp.where(both, high.slope - low.slope, zero + 1)
     share = xp.where(both, high.slope / apart, xp.where(low.slope >= 0, zero + 1, zero))
     first, second = (_normals(solids, line.face, c.dtype) for line in (low, high))
     normal = share[..., None] * first + (1 - share)[..., None] * second
-    share = xp.where(xp.vecdot(normal, normal) < _BLUNTEST**2, xp.round(share), share)
+    share = xp.where(xp.vecdot(normal, normal) < _MIN_NORMAL**2, xp.round(share), share)
     return _Deepest(
         value,
         share * low.start + (1 - share) * high.start,
@@ -165,7 +164,7 @@ def _deepest(solids: Solids, c: Array, d: Array, wanted: Array | None = None) ->
     )
 
 
-def _touching_part(c: Array, d: Array, level: Array) -> tuple[Array, Array]:
+def _interval_below(c: Array, d: Array, level: Array) -> tuple[Array, Array]:
     """Return from where to where (..., f, n) all lines are below a level, within 0 to 1."""
     xp = namespace(c)
     one = xp.ones_like(c)
@@ -186,7 +185,9 @@ def _lines(
     return c, xp.reshape(along @ faces, shape)
 
 
-def may_meet(solids: Solids, rotation: Array, start: Array, along: Array, within: Array) -> Array:
+def edges_within(
+    solids: Solids, rotation: Array, start: Array, along: Array, within: Array
+) -> Array:
     """Return which edges (..., f) may be within a distance (m) of a body: no other is.
 
     An edge that is all beyond one face is beyond the body: f ≥ max over faces of min over t.
@@ -204,9 +205,9 @@ def may_meet(solids: Solids, rotation: Array, start: Array, along: Array, within
     return (least[..., 0] if len(solids) == 1 else xp.min(least, axis=-1)) < within
 
 
-def edge_meetings(
+def edge_contacts(
     solids: Solids, start: Array, along: Array, wanted: Array | None = None
-) -> Touch:
+) -> ContactGeometry:
     """Return how f edges and n bodies meet: 2 f n places, edge by edge, body by body.
 
     Args:
@@ -217,24 +218,24 @@ def edge_meetings(
     """
     xp = namespace(start)
     c, d = _lines(solids, start, along)
-    line = _deepest(solids, c, d, None if wanted is None else wanted[..., None])
+    line = _find_deepest(solids, c, d, None if wanted is None else wanted[..., None])
     length = xp.sqrt(xp.vecdot(line.normal, line.normal))
     outward = line.normal / length[..., None]
     gaps, points = [], []
-    for t in _touching_part(c, d, line.value + _FLAT):
+    for t in _interval_below(c, d, line.value + _CONTACT_BAND):
         gap = (line.start + t * line.slope) / length
         place = start[..., None, :] + t[..., None] * along[..., None, :]
         gaps.append(gap)
         points.append(place - gap[..., None] * outward)
     flat = (*start.shape[:-2], -1)
-    return Touch(
+    return ContactGeometry(
         xp.reshape(xp.stack(gaps, axis=-1), flat),
         xp.reshape(xp.stack([-outward, -outward], axis=-2), (*flat, 3)),
         xp.reshape(xp.stack(points, axis=-2), (*flat, 3)),
     )
 
 
-def sphere_meetings(solids: Solids, center: Array, radius: Array) -> Touch:
+def sphere_contacts(solids: Solids, center: Array, radius: Array) -> ContactGeometry:
     """Return how b spheres and n bodies meet: b n places, sphere by sphere.
 
     The direction n is from a box's nearest point to the middle m, for other bodies about that:
@@ -249,7 +250,7 @@ def sphere_meetings(solids: Solids, center: Array, radius: Array) -> Touch:
     xp = namespace(center)
     excess, _ = _lines(solids, center, center)
     outside = xp.maximum(excess, xp.zeros_like(excess))
-    nearest = _one_of(xp.argmax(excess, axis=-1), excess.shape[-1], excess.dtype)
+    nearest = _one_hot(xp.argmax(excess, axis=-1), excess.shape[-1], excess.dtype)
     away = xp.max(excess, axis=-1, keepdims=True) > 0
     weight = xp.where(away, outside, nearest)
     normal = (weight[..., None, :] @ constant(xp, solids.normal))[..., 0, :]
@@ -266,7 +267,7 @@ def sphere_meetings(solids: Solids, center: Array, radius: Array) -> Touch:
     furthest, parting = xp.max(depth, axis=-1), xp.sum(weight * depth, axis=-1)
     gap = xp.where(furthest > 0, xp.maximum(furthest, parting), parting)
     flat = (*center.shape[:-2], -1)
-    return Touch(
+    return ContactGeometry(
         xp.reshape(gap, flat),
         xp.reshape(-normal, (*flat, 3)),
         xp.reshape(point - gap[..., None] * normal, (*flat, 3)),

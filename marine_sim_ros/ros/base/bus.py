@@ -1,28 +1,42 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Delivers messages between nodes of one process without serialising them.
+"""Message bus within a process, throttled publishers to DDS, and check of senders.
 
 DDS still gets what somebody outside listens to. Deliveries wait in one queue, first in, first
 out, so that a message object may be filled anew for the next tick: whoever was to see it has.
+
+The nodes of a run write its tag (ros/messages/codecs.py) into their messages. Where a topic has
+such a publisher, messages without the tag are ignored: of a node that was forgotten, another run,
+or a stranger. Where it has none, or none any more, anybody may publish: a force node of the user's
+own, or a vehicle on another machine. This is no secret: on an open DDS network
+anybody can read the tag and send it.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 
 from marine_sim_ros.ros.base.internals import peer_counter
+from marine_sim_ros.ros.codecs import run_tag, tag_of
+from marine_sim_ros.ros.topics import Topic
 
-__all__ = ['Bus', 'Outlet']
+__all__ = ['Bus', 'NEWEST', 'Outlet', 'SenderCheck', 'ThrottledPublisher', 'throttled_name']
 
-FIRST = 16
+
+# Delivers messages between nodes of one process without serialising them.
+
+FIRST_MESSAGES = 16
 """Messages that a publisher sends though it has no subscriber yet: what its queue keeps."""
-PERIOD = 0.04
+UNHEARD_PERIOD = 0.04
 """s of wall time between those that it sends later though it has none."""
 
 
@@ -137,7 +151,7 @@ class Outlet:
         self._publisher = publisher
         self._bus = Bus() if bus is None else bus
         self._always = always
-        self._first, self._due = FIRST, 0.0
+        self._first, self._due = FIRST_MESSAGES, 0.0
         self._listeners = peer_counter(publisher, 'get_subscription_count')
         self.topic_name = publisher.topic_name
         self._handlers = self._bus.handlers(self.topic_name)
@@ -170,7 +184,7 @@ class Outlet:
         """
         if self._sends():
             self._first -= 1
-            self._due = monotonic() + PERIOD
+            self._due = monotonic() + UNHEARD_PERIOD
             self._publisher.publish(message)
         if self._recorders:
             data = message if isinstance(message, bytes) else serialize_message(message)
@@ -196,3 +210,130 @@ class Outlet:
     def get_subscription_count(self) -> int:
         """Return how many listen over DDS."""
         return int(self._listeners())
+
+
+# A hidden second topic beside each per-tick one, for who only looks: the newest, now and then.
+
+THROTTLED_PERIOD = 0.04
+"""s of wall time between messages, at least."""
+NEWEST = QoSProfile(
+    depth=1, reliability=ReliabilityPolicy.BEST_EFFORT, durability=DurabilityPolicy.VOLATILE
+)
+"""The middleware keeps one message, and no writer waits for an acknowledgement."""
+
+
+def throttled_name(name: str) -> str:
+    """Return the hidden topic beside one of a vehicle's."""
+    return f'_slow/{name}'
+
+
+class ThrottledPublisher:
+    """A publisher of every tick that sends some of it to the hidden topic too, where one looks.
+
+    What was held back, :meth:`catch_up` sends: else who looks at a run that was paused would never
+    see its last tick.
+    """
+
+    def __init__(self, node: Node, topic: Topic, publisher: Any) -> None:
+        """Stand in front of the publisher of a per-tick topic."""
+        self._publisher = publisher
+        self._slow = node.create_publisher(topic.type, throttled_name(topic.name), NEWEST)
+        self._lookers = peer_counter(self._slow, 'get_subscription_count')
+        self._due = 0.0
+        self._held: Any = None
+        self.topic_name = publisher.topic_name
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody gets the next message."""
+        return bool(self._publisher.wanted) or self._lookers() > 0
+
+    @property
+    def wants_bytes(self) -> bool:
+        """Whether anybody outside gets the next message, or a recorder of this process."""
+        return bool(self._publisher.wants_bytes) or self._lookers() > 0
+
+    @property
+    def handled(self) -> bool:
+        """Whether a node of this process gets the next message as an object."""
+        return bool(self._publisher.handled)
+
+    def publish_numbers(self, stamp: int, numbers: Any) -> None:
+        """Give stamp (ns) and numbers of a message to those on the bus who read no more of it."""
+        self._publisher.publish_numbers(stamp, numbers)
+
+    def deliver(self, message: Any) -> None:
+        """Give a message to the nodes of this process that take it as an object."""
+        self._publisher.deliver(message)
+
+    def publish(self, message: Any) -> None:
+        """Publish a message."""
+        self._publisher.publish(message)
+        self._held = message
+        if time.monotonic() >= self._due:
+            self.catch_up()
+
+    def catch_up(self) -> None:
+        """Send the newest message to the hidden topic, where that has not been done."""
+        message, self._held = self._held, None
+        self._due = time.monotonic() + THROTTLED_PERIOD
+        if message is not None and self._lookers():
+            self._slow.publish(message)
+
+    def wait_for_all_acked(self, timeout: Any) -> bool:
+        """Wait until everybody who listens to every tick has it; return whether they do."""
+        return bool(self._publisher.wait_for_all_acked(timeout))
+
+    def get_subscription_count(self) -> int:
+        """Return how many listen to every tick."""
+        return int(self._publisher.get_subscription_count())
+
+
+# Which messages of a per-tick topic are of this run: each has one rightful publisher.
+
+SENDER_TIMEOUT = 5.0
+"""s of wall time after the last message of this run until a single other publisher replaces it."""
+
+
+class SenderCheck:
+    """Looks at the messages of one subscription."""
+
+    def __init__(self, node: Node, topic: str, warn: Callable[..., None]) -> None:
+        """Look at none yet.
+
+        Args:
+            node: node of the subscription.
+            topic: name of the topic.
+            warn: called with a warning, and ``error``.
+        """
+        self._node, self._topic, self._warn = node, topic, warn
+        self._tag = run_tag()
+        self._heard: float | None = None
+        self._count: Callable[[], int] = int
+
+    def attach(self, subscription: Any) -> None:
+        """Look at a subscription's publishers."""
+        self._count = peer_counter(subscription, 'get_publisher_count')
+
+    def takes(self, data: bytes) -> bool:
+        """Return whether a serialised message counts."""
+        if self._tag and tag_of(data) == self._tag:
+            self._heard = monotonic()
+            return True
+        several = self._count() > 1
+        if self._heard is None or (not several and monotonic() - self._heard > SENDER_TIMEOUT):
+            if several:
+                self._warn(f'{self._topic}: {self.publishers()} publish it; expected one')
+            return True
+        self._warn(
+            f'{self._topic}: {self.publishers()} publish it; what is not of this run is ignored',
+            error=True,
+        )
+        return False
+
+    def publishers(self) -> str:
+        """Return the full names of the nodes that publish the topic."""
+        infos = self._node.get_publishers_info_by_topic(self._node.resolve_topic_name(self._topic))
+        return ' and '.join(
+            sorted(f'{info.node_namespace.rstrip("/")}/{info.node_name}' for info in infos)
+        )

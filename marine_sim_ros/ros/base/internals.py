@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Internals of rclpy that the nodes use for speed, each looked for before it is used.
+"""Internals of rclpy and rcl: clock, peer counts, type support of messages, log folder.
 
 Distributions differ in them. Where one is missing, the public interface does the same more slowly,
 or the feature that needs it is left out.
@@ -9,10 +9,24 @@ or the feature that needs it is left out.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-__all__ = ['activate_ros_time', 'clock_subscription', 'leave_clock', 'peer_counter']
+__all__ = [
+    'activate_ros_time',
+    'clock_subscription',
+    'import_type_support',
+    'leave_clock',
+    'log_words',
+    'peer_counter',
+]
+
+
+# Internals of rclpy that the nodes use for speed, each looked for before it is used.
 
 
 def clock_subscription(node: Any) -> Any:
@@ -50,3 +64,47 @@ def peer_counter(endpoint: Any, name: str) -> Callable[[], int]:
         endpoint, name
     )
     return counter
+
+
+# Imports what makes the C types of messages known, without the generator of their Python code.
+
+_PACKAGE = 'rosidl_generator_py'
+_GENERATOR = f'{_PACKAGE}.generate_py_impl'
+
+
+def import_type_support() -> None:
+    """Import ``rosidl_generator_py`` as messages need it.
+
+    The package goes without its generator where that cannot be imported. The generator brings
+    two parsers, lark and empy, that cost every node 30 ms and 5 MB.
+    """
+    if _PACKAGE in sys.modules:
+        return
+    sys.modules[_GENERATOR] = None  # type: ignore[assignment]  # an import raises ImportError
+    try:
+        import_module(_PACKAGE)
+    finally:
+        del sys.modules[_GENERATOR]
+
+
+# Log files of rcl, which are left out where no folder for them can be made.
+
+
+def log_words() -> list[str]:
+    """Return words for :func:`rclpy.init`: no log files where rcl cannot make their folder.
+
+    rcl takes ``$ROS_LOG_DIR``, else ``$ROS_HOME/log``, else ``~/.ros/log``, and ends the process
+    where that fails (https://docs.ros.org/en/jazzy/Tutorials/Demos/Logging-and-logger-configuration.html).
+    """
+    given, home = os.environ.get('ROS_LOG_DIR'), os.environ.get('ROS_HOME')
+    if not (given or home or os.environ.get('HOME')):  # rcl asks no list of users
+        return ['--ros-args', '--disable-external-lib-logs']
+    folder = Path(given or Path(home or Path.home() / '.ros') / 'log')
+    try:
+        folder = folder.expanduser()
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
+        return ['--ros-args', '--disable-external-lib-logs']
+    if os.access(folder, os.W_OK | os.X_OK):
+        return []
+    return ['--ros-args', '--disable-external-lib-logs']

@@ -17,25 +17,20 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.time import Time
 
-from marine_sim_ros.core.errors import MarineSimError, ParameterError, RunError
-from marine_sim_ros.core.printable import printable
-from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.errors import MarineSimError, ParameterError, RunError, escape_controls
+from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.faults.fitting import unfit
-from marine_sim_ros.faults.kinds import Fault
-from marine_sim_ros.faults.reading import parse_faults
-from marine_sim_ros.faults.water import with_gusts
+from marine_sim_ros.faults.fault_types import Fault
+from marine_sim_ros.faults.reading import parse_faults, unsuited_fault, with_gusts
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.physics import wrench_sources
-from marine_sim_ros.ros.base.bus import Bus, Outlet
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.bus import Bus, Outlet, SenderCheck, ThrottledPublisher
 from marine_sim_ros.ros.base.internals import activate_ros_time, clock_subscription, leave_clock
-from marine_sim_ros.ros.base.parameters import Parameter, declare, shared
-from marine_sim_ros.ros.base.sender_check import SenderCheck
-from marine_sim_ros.ros.base.throttled_publisher import ThrottledPublisher
-from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.codecs import read
-from marine_sim_ros.ros.messages.convert import vector_from
+from marine_sim_ros.ros.base.parameters import NodeParameter, declare, option_parameter
+from marine_sim_ros.ros.codecs import read_numbers
+from marine_sim_ros.ros.conversion import vector_from
 
 __all__ = ['COMMON', 'SuiteNode']
 
@@ -46,13 +41,13 @@ FASTEST_WATER = 100.0
 """m/s; no current is faster."""
 
 COMMON = (
-    shared('vehicle'),
-    shared('vehicle_arguments'),
-    Parameter('robot_description', '', 'URDF text to use instead of vehicle', empty='none'),
-    shared('voltage'),
-    shared('hull_forces'),
-    shared('environment'),
-    Parameter(
+    option_parameter('vehicle'),
+    option_parameter('vehicle_arguments'),
+    NodeParameter('robot_description', '', 'URDF text to use instead of vehicle', empty='none'),
+    option_parameter('voltage'),
+    option_parameter('hull_forces'),
+    option_parameter('environment'),
+    NodeParameter(
         'gravity',
         0.0,
         'acceleration of gravity',
@@ -61,7 +56,7 @@ COMMON = (
         unit='m/s²',
         empty="the environment's",
     ),
-    Parameter(
+    NodeParameter(
         'water_density',
         0.0,
         'density of the water',
@@ -70,17 +65,17 @@ COMMON = (
         unit='kg/m³',
         empty="the environment's, or the vehicle's",
     ),
-    shared('current'),
-    shared('seed'),
-    shared('frame_prefix'),
-    Parameter(
+    option_parameter('current'),
+    option_parameter('seed'),
+    option_parameter('frame_prefix'),
+    NodeParameter(
         'faults',
         '',
         'faults, as a scenario lists them (docs/reference/faults.md)',
         empty='none',
         live=True,
     ),
-    shared('compute'),
+    option_parameter('compute'),
 )
 """Parameters of every node."""
 
@@ -91,7 +86,7 @@ class SuiteNode(Node):
     def __init__(
         self,
         name: str,
-        parameters: Sequence[Parameter] = (),
+        parameters: Sequence[NodeParameter] = (),
         *,
         bus: Bus | None = None,
         **options: Any,
@@ -155,7 +150,7 @@ class SuiteNode(Node):
             if not bus.clock_is_here:  # one subscription serves all nodes of the process
 
                 def take(data: bytes) -> None:
-                    bus.relay(clock.name, data, *read(clock.type, data))
+                    bus.relay(clock.name, data, *read_numbers(clock.type, data))
 
                 self.listen_to_bytes(clock, take)
 
@@ -199,7 +194,7 @@ class SuiteNode(Node):
         if name != 'faults':
             return self.refuse(name, value)
         try:
-            return unfit(parse_faults(value), self.vehicle)
+            return unsuited_fault(parse_faults(value), self.vehicle)
         except MarineSimError as error:
             return str(error)
 
@@ -260,7 +255,7 @@ class SuiteNode(Node):
             callback: called with stamp and numbers.
             reader: returns both of serialised bytes; None: as codecs.py reads the type.
         """
-        of_bytes = reader or partial(read, topic.type)
+        of_bytes = reader or partial(read_numbers, topic.type)
         if bus := self._bus_of(topic):
             guarded = self.surviving(topic.name, lambda given: callback(*given))
             bus.subscribe_numbers(self.resolve_topic_name(topic.name), guarded)
@@ -340,7 +335,7 @@ class SuiteNode(Node):
 
     def warn_throttled(self, text: str, *, error: bool = False) -> None:
         """Log a complaint, each kind at most every five seconds, and show it in diagnostics."""
-        text = printable(text)
+        text = escape_controls(text)
         self._complaints[text] = error
         kind = ''.join(c for c in text if not c.isdigit())
         now = self.wall_clock.now().nanoseconds

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters, each declared once: default, meaning, unit, range, read-only."""
+"""Parameters of nodes, each declared once: default, meaning, unit, range, read-only."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.setting import Setting
-from marine_sim_ros.faults.thrust import COMMAND_TIMEOUT
+from marine_sim_ros.core.settings import Setting
+from marine_sim_ros.faults.thrusters import COMMAND_TIMEOUT
 from marine_sim_ros.sim.options import OPTIONS
 
 __all__ = [
     'COMMAND_HOLD',
     'NEIGHBOURS',
+    'NodeParameter',
     'SEEN',
-    'SOURCES',
     'VIDEO',
-    'Parameter',
+    'WRENCH_SOURCES',
     'declare',
-    'shared',
+    'option_parameter',
 ]
 
 
 @dataclass(frozen=True)
-class Parameter(Setting):
+class NodeParameter(Setting):
     """One parameter of a node.
 
     Attributes:
@@ -57,7 +57,7 @@ class Parameter(Setting):
         return result
 
 
-def shared(option: str, **changes: Any) -> Parameter:
+def option_parameter(option: str, **changes: Any) -> NodeParameter:
     """Return the parameter of an option of a run (sim/options.py).
 
     Args:
@@ -78,10 +78,10 @@ def shared(option: str, **changes: Any) -> Parameter:
         'unit': known.unit,
         'empty': known.empty,
     }
-    return Parameter(**{**settings, **changes})
+    return NodeParameter(**{**settings, **changes})
 
 
-COMMAND_HOLD = Parameter(
+COMMAND_HOLD = NodeParameter(
     'command_timeout',
     COMMAND_TIMEOUT,
     'simulated time after which a command no longer holds',
@@ -89,19 +89,19 @@ COMMAND_HOLD = Parameter(
     1e6,
     unit='s',
 )
-NEIGHBOURS = Parameter(
+NEIGHBOURS = NodeParameter(
     'neighbours',
     '',
     'vehicle and vehicle_arguments of each other vehicle that sensors meet, JSON by namespace',
     empty='none',
 )
-SEEN = Parameter(
+SEEN = NodeParameter(
     'seen',
     False,
     "publish what another vehicle's camera needs of this one: tether/nodes, payloads",
 )
-VIDEO = shared('video')
-SOURCES = Parameter(
+VIDEO = option_parameter('video')
+WRENCH_SOURCES = NodeParameter(
     'wrench_sources',
     [''],
     'names of the wrenches wrench/<name>, in the order of their sum',
@@ -109,7 +109,7 @@ SOURCES = Parameter(
 )
 
 
-def declare(node: Node, parameters: Iterable[Parameter]) -> dict[str, Any]:
+def declare(node: Node, parameters: Iterable[NodeParameter]) -> dict[str, Any]:
     """Declare parameters on a node and return their values by name.
 
     Raises:

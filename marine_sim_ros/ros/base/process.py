@@ -19,14 +19,13 @@ import rclpy
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.errors import MarineSimError, exit_code
-from marine_sim_ros.core.parent_process import end_with_parent
-from marine_sim_ros.core.terminal_line import on_own_line
+from marine_sim_ros.core.processes import end_with_parent
+from marine_sim_ros.core.progress import own_line_text
+from marine_sim_ros.core.startup import no_collections
 from marine_sim_ros.ros.base.bus import Bus
-from marine_sim_ros.ros.base.logs import log_words
+from marine_sim_ros.ros.base.internals import import_type_support, log_words
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.messages.type_support import import_type_support
 
 __all__ = ['Shutdown', 'executor', 'join', 'own_words', 'ros_words', 'run', 'run_named', 'spin']
 
@@ -123,7 +122,7 @@ def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
             gc.freeze()  # what a node starts with is there to its end
         code = spin(nodes, shutdown, bus)
     except MarineSimError as error:
-        sys.stderr.write(on_own_line(f'ERROR: {error}\n', sys.stderr))
+        sys.stderr.write(own_line_text(f'ERROR: {error}\n', sys.stderr))
         code = exit_code(error)
     finally:
         _limit_parting(code)

@@ -15,10 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 from rclpy.serialization import deserialize_message
 
+from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.codecs import Template
-from marine_sim_ros.ros.messages.sequences import JointTemplate, PwmTemplate
+from marine_sim_ros.ros.codecs import JointTemplate, MessageTemplate, PwmTemplate
 
 __all__ = ['JointPublisher', 'NumbersPublisher', 'PwmPublisher', 'SpatialPublisher']
 
@@ -68,7 +67,7 @@ class NumbersPublisher(_TemplatePublisher):
             message: a message with the names of its frames.
         """
         super().__init__(node, topic)
-        self._template = Template(message)
+        self._template = MessageTemplate(message)
 
     def publish(self, stamp: int, numbers: Sequence[float] = ()) -> None:
         """Publish numbers, as codecs.py has them, with a stamp in ns."""

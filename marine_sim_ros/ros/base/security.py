@@ -11,7 +11,7 @@ import rclpy
 from rclpy.exceptions import NotInitializedException
 from rclpy.node import Node
 
-from marine_sim_ros.ros.base.logs import log_words
+from marine_sim_ros.ros.base.internals import log_words
 
 __all__ = ['main']
 

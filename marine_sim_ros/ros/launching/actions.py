@@ -1,17 +1,24 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""The graph of sim/graph.py as launch actions, for all launch files."""
+
+"""Launch actions of a run: its nodes, Gazebo, viewers, estimator; for all launch files."""
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
+import signal
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, LogInfo, OpaqueFunction, Shutdown
+from launch.events.process import ProcessExited
 from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
@@ -21,26 +28,117 @@ from launch import LaunchContext, LaunchDescription
 from marine_sim_ros.bags.storage import storage
 from marine_sim_ros.control.gamepad import load_gamepad
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.parent_process import as_parent
-from marine_sim_ros.core.ros_distribution import ros_packages
+from marine_sim_ros.core.extras import ros_packages
+from marine_sim_ros.core.processes import THROUGH, child_environment
 from marine_sim_ros.core.ros_needed import require_ros
-from marine_sim_ros.model.library import vehicle_of, vehicle_path, xacro_arguments
+from marine_sim_ros.gazebo.delivery import COMPILED, STOCK, choose_delivery
+from marine_sim_ros.gazebo.run_files import bridge_parameters, control_service, write_run
+from marine_sim_ros.gazebo.server import WORKING_FOLDER, server_command, server_paths
+from marine_sim_ros.model.library import parse_xacro_arguments, vehicle_of, vehicle_path
 from marine_sim_ros.model.propellers import with_turning_propellers
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.ros.launching import localization
-from marine_sim_ros.ros.launching.arguments import ARGUMENTS, given_options, ignored
-from marine_sim_ros.ros.launching.dds_profile import dds_profile
-from marine_sim_ros.ros.launching.gazebo import gazebo_actions
-from marine_sim_ros.ros.launching.joy_package import check_joy
-from marine_sim_ros.ros.launching.layouts import layout_for
-from marine_sim_ros.ros.launching.required import required, required_to_live
-from marine_sim_ros.ros.launching.shared_memory import make_room
+from marine_sim_ros.ros.launching.arguments import (
+    ARGUMENTS,
+    read_options,
+    unknown_argument_warnings,
+    viewer_layout,
+)
+from marine_sim_ros.ros.launching.installation import check_joy, dds_profile, make_room
 from marine_sim_ros.ros.recording import ros2_bag
-from marine_sim_ros.sim.fleet import chosen_runs, describe_fleet, in_parts
+from marine_sim_ros.sim.fleet import describe_fleet, select_fleet_runs, split_runs
 from marine_sim_ros.sim.graph import NodeSpec, has_own_process
 from marine_sim_ros.sim.options import RunOptions
 
-__all__ = ['actions', 'simulation']
+__all__ = ['actions', 'end_launch', 'end_launch_on_failure', 'gazebo_actions', 'simulation']
+
+
+# What a launch does when a process ends that it cannot go on without.
+
+_CLEAN = (*THROUGH, -signal.SIGINT, 128 + signal.SIGINT)
+"""Exit codes of a process that came to its end, or was interrupted together with the launch."""
+
+
+def end_launch(event: ProcessExited, context: LaunchContext) -> list[Any]:
+    """End the launch with a process, for its ``on_exit``.
+
+    Raises:
+        RuntimeError: the process failed; ``ros2 launch`` then ends all others and returns 1.
+    """
+    if context.is_shutdown:
+        return []
+    if event.returncode in _CLEAN:
+        return [Shutdown(reason=f'{event.process_name} has ended')]
+    raise RuntimeError(
+        f'{event.process_name} has died with exit code {event.returncode}; the launch ends'
+    )
+
+
+def end_launch_on_failure(event: ProcessExited, context: LaunchContext) -> list[Any]:
+    """End the launch with a process that fails, for its ``on_exit``; one at its end may leave.
+
+    Raises:
+        RuntimeError: the process failed; ``ros2 launch`` then ends all others and returns 1.
+    """
+    return [] if event.returncode in _CLEAN else end_launch(event, context)
+
+
+# Launch actions of Gazebo: its server, ros_gz_bridge, and the files that both read.
+
+
+def _server(folder: Path, *, gui: bool, delivery: str) -> ExecuteProcess:
+    if shutil.which('gz') is None:
+        raise ParameterError(
+            'backend:=gazebo: no command gz; expected Gazebo '
+            f'(apt install {ros_packages("ros_gz")}) and its setup file sourced'
+        )
+    return ExecuteProcess(
+        # The stock one starts with the first wrench.
+        cmd=server_command(folder / 'world.sdf', gui=gui, run=delivery != STOCK),
+        cwd=WORKING_FOLDER,
+        output='screen',
+        on_exit=end_launch,
+        additional_env=server_paths(compiled=delivery == COMPILED),
+    )
+
+
+def gazebo_actions(
+    options: RunOptions, *, world: str = '', delivery: str = 'auto', gui: bool = False
+) -> tuple[RunOptions, list[Any]]:
+    """Return the options with which the suite follows Gazebo, and the actions that start it.
+
+    Raises:
+        MarineSimError: no Gazebo, or a world or a vehicle that cannot be used.
+    """
+    transport, why = choose_delivery(delivery)
+    if gui and not any(map(os.environ.get, ('DISPLAY', 'WAYLAND_DISPLAY'))):
+        raise ParameterError(
+            'gui:=true: no display (DISPLAY, WAYLAND_DISPLAY); expected gui:=false'
+        )
+    options = replace(options, gazebo={'delivery': transport})
+    if transport == COMPILED:
+        options = replace(options, engine='jax')
+    folder = Path(tempfile.mkdtemp(prefix='marine_sim_gazebo_'))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    made = write_run(options, folder, world=world, delivery=transport)
+    bridge = Node(
+        package='ros_gz_bridge',
+        executable='parameter_bridge',
+        name='ros_gz_bridge',
+        parameters=[{'config_file': str(folder / 'ros_gz_bridge.yaml')}],
+        arguments=[control_service(made.name)],
+        output='screen',
+        on_exit=end_launch,
+    )
+    told = [LogInfo(msg=f'Gazebo: wrenches are delivered {transport}: {why}')]
+    told += [LogInfo(msg=f'WARNING: {warning}') for warning in made.warnings]
+    return (
+        replace(options, gazebo=bridge_parameters(made, options.dt, delivery=transport)),
+        [*told, _server(folder, gui=gui, delivery=transport), bridge],
+    )
+
+
+# The graph of sim/graph.py as launch actions, for all launch files.
 
 PACKAGE = 'marine_sim_ros'
 WRITES_LAST = {'sigterm_timeout': '30', 'sigkill_timeout': '30'}
@@ -50,9 +148,9 @@ WRITES_LAST = {'sigterm_timeout': '30', 'sigkill_timeout': '30'}
 def _node(spec: NodeSpec) -> Node:
     ends: dict[str, Any] = {}
     if spec.executable in ('dynamics', 'gazebo_bridge', 'recorder'):  # nothing goes on without
-        ends['on_exit'] = required
+        ends['on_exit'] = end_launch
     if spec.parameters.get('clock') == 'follow':  # the run ends with who publishes the clock
-        ends['on_exit'] = required_to_live
+        ends['on_exit'] = end_launch_on_failure
     if spec.executable == 'recorder':
         ends.update(WRITES_LAST)
     return Node(
@@ -63,7 +161,7 @@ def _node(spec: NodeSpec) -> Node:
         namespace=spec.namespace or None,
         parameters=[spec.parameters],
         output='screen',
-        additional_env={**as_parent(), **dds_profile()},
+        additional_env={**child_environment(), **dds_profile()},
         **ends,
     )
 
@@ -75,8 +173,8 @@ def _composed(runs: Sequence[RunOptions], *, first: bool) -> Node:
         executable='composed',
         arguments=[replace(run, console=False).to_json() for run in runs],
         output='screen',
-        on_exit=required if first else required_to_live,
-        additional_env={**as_parent(), **dds_profile()},
+        on_exit=end_launch if first else end_launch_on_failure,
+        additional_env={**child_environment(), **dds_profile()},
         **WRITES_LAST,
     )
 
@@ -84,7 +182,7 @@ def _composed(runs: Sequence[RunOptions], *, first: bool) -> Node:
 def _check_recorder(options: RunOptions) -> None:
     """Raise MarineSimError where the recorder has nothing to write with."""
     if options.recorder == 'ros2_bag':
-        ros2_bag.check_installed()
+        ros2_bag.check_ros2_bag()
     elif options.record:
         storage('record:=true')
 
@@ -96,7 +194,7 @@ def _link_publisher(options: RunOptions, namespace: str, *, arm: bool) -> list[N
     except PackageNotFoundError:
         return []
     path = vehicle_path(options.vehicle)
-    text = read_description(path, xacro_arguments(options.vehicle_arguments))
+    text = read_description(path, parse_xacro_arguments(options.vehicle_arguments))
     if options.markers:  # whose node publishes the transforms of what turns
         named = {'vehicle': options.vehicle, 'vehicle_arguments': options.vehicle_arguments}
         text = with_turning_propellers(text, vehicle_of(named).thrusters.names)
@@ -127,7 +225,7 @@ def _rviz(namespace: str) -> Node:
             f'rviz:=true: rviz2 is not installed; expected `apt install {ros_packages("rviz2")}` '
             '(rosdep key rviz2), or rviz:=false'
         ) from None
-    layout = layout_for('rviz', namespace)
+    layout = viewer_layout('rviz', namespace)
     return Node(
         package='rviz2',
         executable='rviz2',
@@ -147,7 +245,7 @@ def _estimator(options: RunOptions, namespace: str) -> list[Node]:
             executable='ekf_node',
             name='ekf_node',
             namespace=namespace,
-            parameters=[str(localization.PATH), localization.parameters(options)],
+            parameters=[str(localization.EKF_FILE), localization.ekf_parameters(options)],
             output='screen',
         ),
         Node(
@@ -197,7 +295,7 @@ def actions(
     specs = describe_fleet(runs)
     if composed or options.one_process or processes > 1:
         result += [
-            _composed(part, first=not i) for i, part in enumerate(in_parts(runs, processes))
+            _composed(part, first=not i) for i, part in enumerate(split_runs(runs, processes))
         ]
         result += [_node(spec) for spec in specs if has_own_process(spec, options)]
     else:
@@ -229,21 +327,21 @@ def _alone(context: LaunchContext) -> bool:
 
 def _start(context: LaunchContext) -> list[Any]:
     require_ros('the launch file')
-    for line in ignored(context.launch_configurations, alone=_alone(context)):
+    for line in unknown_argument_warnings(context.launch_configurations, alone=_alone(context)):
         get_logger('marine_sim_ros').warning(line)
     make_room()
     values = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    (options, start), gazebo = given_options(values), []
+    (options, start), gazebo = read_options(values), []
     if start.rviz:
         options = replace(options, markers=True)
     if start.localization:
-        localization.check_installed()
-        options = localization.localized(options)
+        localization.check_robot_localization()
+        options = localization.with_localization(options)
     if start.fleet and start.localization:
         raise ParameterError('localization:=true estimates one vehicle; expected no fleet')
     if start.fleet and start.backend == 'gazebo':
         raise ParameterError('backend:=gazebo has one vehicle; expected no fleet')
-    options, *followers = chosen_runs(options, start.fleet, start.only)
+    options, *followers = select_fleet_runs(options, start.fleet, start.only)
     if start.backend == 'gazebo':
         options, gazebo = gazebo_actions(
             options, world=start.world, delivery=start.delivery, gui=start.gui

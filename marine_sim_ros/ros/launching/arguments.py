@@ -1,19 +1,31 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The launch arguments and their values, from the options of sim/options.py; imports no launch."""
+"""Arguments of launch files, and layouts of viewers; imports no launch."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from marine_sim_ros.core.choices import nearest
+from marine_sim_ros.core.errors import nearest_name
+from marine_sim_ros.core.files import resource_folder
 from marine_sim_ros.sim.options import OPTIONS, Option, RunOptions, StartOptions
 
-__all__ = ['ARGUMENTS', 'given_options', 'ignored']
+__all__ = [
+    'ARGUMENTS',
+    'SHIPPED_NAMESPACE',
+    'VIEWER_LAYOUTS',
+    'read_options',
+    'unknown_argument_warnings',
+    'viewer_layout',
+]
+
+
+# The launch arguments and their values, from the options of sim/options.py; imports no launch.
 
 _LIKENESS = 0.8
 """Of two names; launch files that include ours may have arguments of their own."""
@@ -39,14 +51,14 @@ ARGUMENTS: Mapping[str, tuple[str, str]] = {
 """Default and description of every launch argument, by its name."""
 
 
-def _record(text: str, vehicle: str) -> str:
+def _recording_folder(text: str, vehicle: str) -> str:
     """Return the folder that ``record:=text`` means."""
     if text.lower() not in ('true', 'false'):
         return text
     return f'out/{Path(vehicle).name.split(".")[0]}' if text.lower() == 'true' else ''
 
 
-def given_options(values: Mapping[str, str]) -> tuple[RunOptions, StartOptions]:
+def read_options(values: Mapping[str, str]) -> tuple[RunOptions, StartOptions]:
     """Return the options of launch arguments.
 
     Args:
@@ -56,7 +68,7 @@ def given_options(values: Mapping[str, str]) -> tuple[RunOptions, StartOptions]:
         ParameterError: a text that is no value of its argument, or a value out of its range.
     """
     found: dict[str, Any] = {name: OPTIONS[name].parse(values[name]) for name in ARGUMENTS}
-    found['record'] = _record(found['record'], found['fleet'] or found['vehicle'])
+    found['record'] = _recording_folder(found['record'], found['fleet'] or found['vehicle'])
 
     def of(cls: type) -> dict[str, Any]:
         return {f.name: found[f.name] for f in fields(cls) if f.name in found}
@@ -64,7 +76,7 @@ def given_options(values: Mapping[str, str]) -> tuple[RunOptions, StartOptions]:
     return RunOptions(**of(RunOptions)), StartOptions(**of(StartOptions))
 
 
-def ignored(names: Iterable[str], *, alone: bool) -> list[str]:
+def unknown_argument_warnings(names: Iterable[str], *, alone: bool) -> list[str]:
     """Return a warning for each name that nothing reads, with the nearest argument.
 
     ``ros2 launch`` takes any name, so that it would do nothing without a word.
@@ -75,10 +87,37 @@ def ignored(names: Iterable[str], *, alone: bool) -> list[str]:
             only what is nearly one of ours is told.
     """
     unknown = [name for name in names if name not in ARGUMENTS and name not in _OF_LAUNCH]
-    near = {name: nearest(name, ARGUMENTS, _LIKENESS) for name in unknown}
+    near = {name: nearest_name(name, ARGUMENTS, _LIKENESS) for name in unknown}
     return [
         f'{name}:= is no argument of this launch file and does nothing; '
         + (f'did you mean {found}:=?' if found else '--show-args lists those that it has')
         for name, found in near.items()
         if found or alone
     ]
+
+
+# Layouts of viewers, shipped for the namespace of the BlueROV2 and written for any other.
+
+VIEWER_LAYOUTS = {
+    'rviz': 'rviz/vehicle.rviz',
+    'foxglove': 'foxglove/vehicle.json',
+    'plotjuggler': 'plotjuggler/vehicle.xml',
+}
+"""Files below ``config`` by viewer."""
+SHIPPED_NAMESPACE = '/bluerov2'
+
+
+def viewer_layout(viewer: str, namespace: str) -> Path:
+    """Return a viewer's layout for the topics of a namespace (``/bluerov2``).
+
+    It is the shipped file for the shipped namespace, and else a temporary copy of that.
+    """
+    shipped = resource_folder('config') / VIEWER_LAYOUTS[viewer]
+    if namespace == SHIPPED_NAMESPACE:
+        return shipped
+    text = shipped.read_text(encoding='utf-8')
+    text = text.replace(f'{SHIPPED_NAMESPACE}/', f'{namespace}/')
+    name = f'{namespace.strip("/").replace("/", "_")}{shipped.suffix}'
+    path = Path(tempfile.mkdtemp(prefix='marine_sim_')) / name
+    path.write_text(text, encoding='utf-8')
+    return path

@@ -1,44 +1,58 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Starts nodes as forks of this process, so that what they all import is imported once."""
+"""Nodes and readers of vehicles as forks of this process, with shared imports.
+
+It takes others 0.1 s to discover a process, whatever it has to tell; meanwhile a vehicle is read.
+
+Who reads a description needs lxml, xacro and fifty modules of this package; who has the vehicle
+needs none of them.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import gc
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from marine_sim_ros.ros.launching.middleware import fast_dds_library, uses_fast_dds
-from marine_sim_ros.ros.messages.type_support import import_type_support
+from marine_sim_ros.core.processes import child_environment, end_with_parent
+from marine_sim_ros.core.progress import ReportProgress
+from marine_sim_ros.core.registry import CONTROLLERS, FORCES, SENSORS, VEHICLES
+from marine_sim_ros.model.library import known_vehicles, vehicle_of
+from marine_sim_ros.ros.base.internals import import_type_support
+from marine_sim_ros.ros.launching.installation import fast_dds_library, uses_fast_dds
 
-__all__ = ['Fork', 'can_fork', 'import_shared', 'run_node']
+__all__ = ['EarlyFork', 'Fork', 'can_fork', 'import_shared', 'read_vehicles', 'run_node']
+
+
+# Starts nodes as forks of this process, so that what they all import is imported once.
 
 _PR_SET_NAME = 15  # prctl(2)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _POLL = 0.01
 """s between two looks at a process that is waited for."""
-_SHARED = (
+_SHARED_MODULES = (
     'control',
     'environment.reader',
-    'faults.water',
+    'faults.reading',
     'model.library',
     'physics',
     'sensors',
     'sim.fleet',
     'sim.step',
 )
-_MESSAGES = (
+_MESSAGE_MODULES = (
     'builtin_interfaces.msg',
     'diagnostic_msgs.msg',
     'geometry_msgs.msg',
@@ -70,11 +84,11 @@ def can_fork() -> bool:
 
 def import_shared() -> None:
     """Import what every node imports, but for rclpy."""
-    for name in _SHARED:
+    for name in _SHARED_MODULES:
         import_module(f'marine_sim_ros.{name}')
     for name in _OF_RCLPY:
         import_module(name)
-    for name in _MESSAGES:
+    for name in _MESSAGE_MODULES:
         package = name.partition('.')[0]
         with suppress(ImportError):  # tf2_msgs is not on PyPI; a node says what it lacks
             import_module(name)
@@ -108,7 +122,7 @@ class Fork:
         self.returncode: int | None = None
         sys.stdout.flush()
         sys.stderr.flush()
-        with _held_signals():
+        with _block_signals():
             self.pid = os.fork()
             if not self.pid:
                 _run(run, env)
@@ -144,7 +158,7 @@ class Fork:
 
 
 @contextmanager
-def _held_signals() -> Iterator[None]:
+def _block_signals() -> Iterator[None]:
     """Hold signals back: one in between would be handled by the parent's handler in the child."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
@@ -180,3 +194,101 @@ def run_node(name: str, executable: str, arguments: Sequence[str]) -> None:
     sys.argv = [executable, *arguments]
     ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode()[-15:])
     import_module(f'marine_sim_ros.nodes.{executable}').main()
+
+
+# A process that is in the ROS graph before it is known what it runs.
+
+
+class EarlyFork(Fork):
+    """A fork of this process that waits for its words; without them it ends, and says nothing."""
+
+    def __init__(self, executable: str, env: Mapping[str, str]) -> None:
+        """Start it.
+
+        Args:
+            executable: module of ``marine_sim_ros.nodes``.
+            env: its environment.
+        """
+        end, self._start = os.pipe()
+        self._part(lambda: self._wait(executable, end), env)
+        os.close(end)
+
+    def begin(self, name: str, arguments: Sequence[str]) -> None:
+        """Let it run, with the vehicles that are known by now; arguments as of :class:`Fork`."""
+        try:
+            vehicles = pickle.dumps(known_vehicles)
+        except (pickle.PicklingError, TypeError, AttributeError):
+            vehicles = pickle.dumps({})  # it reads them itself
+        with suppress(BrokenPipeError), open(self._start, 'wb') as pipe:
+            pickle.dump((name, arguments, vehicles), pipe)
+
+    def leave(self) -> None:
+        """Let it end, where it is not needed."""
+        os.close(self._start)
+
+    def _wait(self, executable: str, end: int) -> None:
+        os.close(self._start)
+        import_module(f'marine_sim_ros.nodes.{executable}')
+        import_module('marine_sim_ros.ros.base.process').join()
+        with open(end, 'rb') as pipe:
+            try:
+                name, arguments, vehicles = pickle.load(pipe)
+            except EOFError:
+                os._exit(0)  # not through what DDS does at an end
+        known_vehicles.update(pickle.loads(vehicles))
+        run_node(name, executable, arguments)
+
+
+# Reads vehicles in a fork of this process, for a quicker start and smaller nodes.
+
+
+def read_vehicles(
+    vehicles: Iterable[Mapping[str, Any]],
+    progress: ReportProgress,
+    shared: Callable[[], None] = lambda: None,
+) -> None:
+    """Have :func:`~marine_sim_ros.model.library.vehicle_of` know vehicles.
+
+    A fork reads them while this process imports what all nodes import. One that cannot be read, or
+    cannot be handed over, is left to ``vehicle_of``, which says why. Without a fork nothing is
+    done.
+
+    Args:
+        vehicles: parameters that name a vehicle each.
+        progress: function that is called with the completed share of long work.
+        shared: function that is called when all that nodes share is imported.
+    """
+    if not can_fork():
+        return
+    for registry in (FORCES, SENSORS, CONTROLLERS, VEHICLES):
+        len(registry)  # what other packages bring is loaded, and what is wrong with it told, once
+    end, start = os.pipe()
+    parent = child_environment()
+    pid = os.fork()
+    if not pid:
+        os.environ.update(parent)
+        _send_vehicles(vehicles, start)
+    os.close(start)
+    import_shared()
+    shared()
+    with open(end, 'rb') as file, suppress(EOFError, pickle.UnpicklingError):
+        while not isinstance(told := pickle.load(file), dict):
+            progress(told)
+        known_vehicles.update(told)
+    os.waitpid(pid, 0)
+
+
+def _send_vehicles(vehicles: Iterable[Mapping[str, Any]], pipe: int) -> NoReturn:
+    """Write the vehicles to a pipe, after the shares of long work."""
+    with suppress(BaseException):  # it is tried again where a message is due
+        end_with_parent()
+        with open(pipe, 'wb') as file:
+
+            def tell(share: float) -> None:
+                pickle.dump(share, file)
+                file.flush()
+
+            for parameters in vehicles:
+                vehicle_of(parameters, tell)
+            pickle.dump(known_vehicles, file)
+    os._exit(0)

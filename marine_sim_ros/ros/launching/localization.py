@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""An estimator on the sensors of a run: ekf_node of robot_localization; imports no launch."""
+"""State estimator on the sensors of a run: ekf_node of robot_localization; imports no launch."""
 
 from __future__ import annotations
 
@@ -12,23 +12,29 @@ from typing import Any
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
 from marine_sim_ros.core.errors import ModelError, ParameterError
-from marine_sim_ros.core.resources import resource_folder
-from marine_sim_ros.core.ros_distribution import ros_packages
-from marine_sim_ros.model.library import load_vehicle, xacro_arguments
+from marine_sim_ros.core.extras import ros_packages
+from marine_sim_ros.core.files import resource_folder
+from marine_sim_ros.model.library import load_vehicle, parse_xacro_arguments
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 
-__all__ = ['PATH', 'TRUTH', 'check_installed', 'localized', 'parameters']
+__all__ = [
+    'EKF_FILE',
+    'TRUTH_FRAME',
+    'check_robot_localization',
+    'ekf_parameters',
+    'with_localization',
+]
 
-PATH = resource_folder('config') / 'localization' / 'robot_localization.yaml'
+EKF_FILE = resource_folder('config') / 'localization' / 'robot_localization.yaml'
 """Parameters of ekf_node."""
-TRUTH = 'base_link_truth'
+TRUTH_FRAME = 'base_link_truth'
 """Child frame of the true pose; a frame has one parent, and that of base_link is odom."""
-ARGUMENTS = ('dvl:=true', 'imu_orientation:=true', 'barometer_pose:=true')
+SENSOR_ARGUMENTS = ('dvl:=true', 'imu_orientation:=true', 'barometer_pose:=true')
 """Arguments of a BlueROV2 for the sensors that PATH names."""
 
 
-def check_installed() -> None:
+def check_robot_localization() -> None:
     """Raise ParameterError where robot_localization is not installed."""
     try:
         get_package_prefix('robot_localization')
@@ -40,17 +46,20 @@ def check_installed() -> None:
         ) from None
 
 
-def localized(options: RunOptions) -> RunOptions:
+def with_localization(options: RunOptions) -> RunOptions:
     """Return options of a run with the sensors of PATH on, whose base_link is left to ekf_node.
 
     Raises:
         MarineSimError: a vehicle without these sensors.
     """
-    known = xacro_arguments(options.vehicle_arguments)
-    more = (*options.vehicle_arguments, *(a for a in ARGUMENTS if a.split(':=')[0] not in known))
-    if missing := _missing(options, options.vehicle_arguments):
+    known = parse_xacro_arguments(options.vehicle_arguments)
+    more = (
+        *options.vehicle_arguments,
+        *(a for a in SENSOR_ARGUMENTS if a.split(':=')[0] not in known),
+    )
+    if missing := _missing_sensor(options, options.vehicle_arguments):
         try:
-            still = _missing(options, more)
+            still = _missing_sensor(options, more)
         except ModelError:  # it has no such arguments
             still = missing
         if still:
@@ -58,12 +67,12 @@ def localized(options: RunOptions) -> RunOptions:
                 f'localization:=true: {options.vehicle} has no {still}; expected one in its URDF'
             )
         options = replace(options, vehicle_arguments=more)
-    return replace(options, truth_frame=options.truth_frame or TRUTH)
+    return replace(options, truth_frame=options.truth_frame or TRUTH_FRAME)
 
 
-def _missing(options: RunOptions, arguments: Sequence[str]) -> str:
+def _missing_sensor(options: RunOptions, arguments: Sequence[str]) -> str:
     """Return the first sensor that PATH names and the vehicle lacks, in words; empty: none."""
-    vehicle = load_vehicle(options.vehicle, **xacro_arguments(arguments))
+    vehicle = load_vehicle(options.vehicle, **parse_xacro_arguments(arguments))
     sensors = {sensor.name: sensor for sensor in vehicle.sensors}
     for name, needed in (('imu', 'orientation'), ('dvl', ''), ('barometer', 'pose')):
         found = sensors.get(name)
@@ -73,7 +82,7 @@ def _missing(options: RunOptions, arguments: Sequence[str]) -> str:
     return ''
 
 
-def parameters(options: RunOptions) -> dict[str, Any]:
+def ekf_parameters(options: RunOptions) -> dict[str, Any]:
     """Return what a run sets beside PATH: its frames, and where it starts."""
     position, rpy = (0.0, 0.0, -0.5), (0.0, 0.0, 0.0)
     if options.scenario:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Starts the processes of a node graph, watches them, and ends them together."""
+"""Supervisor of the processes of a run: starts, watches and ends them together."""
 
 from __future__ import annotations
 
@@ -13,29 +13,26 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from marine_sim_ros.core.child_process import module_command
-from marine_sim_ros.core.collector import no_collections
-from marine_sim_ros.core.parent_process import as_parent
+from marine_sim_ros.core.processes import child_environment, module_command
+from marine_sim_ros.core.progress import log_format
 from marine_sim_ros.core.run_progress import ProgressFile
-from marine_sim_ros.core.terminal_line import log_format
+from marine_sim_ros.core.startup import no_collections
 from marine_sim_ros.model.library import vehicle_of
-from marine_sim_ros.ros.launching.dds_profile import dds_profile
-from marine_sim_ros.ros.launching.early import EarlyFork
-from marine_sim_ros.ros.launching.fork import Fork, can_fork, import_shared
-from marine_sim_ros.ros.launching.shared_memory import make_room, remove_stale
-from marine_sim_ros.sim.fleet import in_parts
+from marine_sim_ros.ros.launching.fork import EarlyFork, Fork, can_fork, import_shared
+from marine_sim_ros.ros.launching.installation import dds_profile, make_room, remove_stale
+from marine_sim_ros.sim.fleet import split_runs
 from marine_sim_ros.sim.graph import NodeSpec, has_own_process
 from marine_sim_ros.sim.options import RunOptions
 
-__all__ = ['Supervisor', 'environment']
+__all__ = ['Supervisor', 'process_environment']
 
 GRACE = 5.0
 """s that processes get to end by themselves before they are killed."""
 
 
-def environment() -> dict[str, str]:
+def process_environment() -> dict[str, str]:
     """Return the environment for child processes: ament prefix, output, discovery."""
-    result = dict(os.environ, PYTHONUNBUFFERED='1', **as_parent(), **dds_profile())
+    result = dict(os.environ, PYTHONUNBUFFERED='1', **child_environment(), **dds_profile())
     result.update(log_format(result, sys.stderr))
     result.setdefault('AMENT_PREFIX_PATH', sys.prefix)
     return result
@@ -62,7 +59,7 @@ class Supervisor:
             self._early = [EarlyFork('composed', self._environment()) for _ in range(processes)]
 
     def _environment(self) -> dict[str, str]:
-        return {**environment(), **self.progress.variables}
+        return {**process_environment(), **self.progress.variables}
 
     def catch_signals(self) -> None:
         """End the run, not this process, on SIGINT and SIGTERM."""
@@ -111,7 +108,7 @@ class Supervisor:
         """
         make_room()
         if composed or options.one_process or processes > 1:
-            for i, part in enumerate(in_parts((options, *followers), processes)):
+            for i, part in enumerate(split_runs((options, *followers), processes)):
                 told = [replace(run, console=False).to_json() for run in part]
                 name = f'{part[0].namespace}/composed' if i else 'composed'
                 self._start(name, 'composed', told)

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the console's operator asks for -> topics and services; who stops steering stops it all."""
+"""Requests of the console's pages as topics and services, and parameters of its node."""
 
 from __future__ import annotations
 
@@ -19,36 +19,114 @@ from rclpy.parameter_client import AsyncParameterClient
 from std_msgs.msg import Float32MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from marine_sim_ros.console.control_lease import ControlLease, beat, expired, leave, silent, take
-from marine_sim_ros.console.requests import FREE_FOR_ALL, STOPS, OperatorInput, Request
-from marine_sim_ros.console.session import LOST, Session
-from marine_sim_ros.control.gamepad import Gamepad, Grip, load_gamepad, read_sticks
-from marine_sim_ros.control.pilot import OUTPUTS, SWITCHES, Pilot, follow, perform, stop
+from marine_sim_ros.console.requests import (
+    FREE_FOR_ALL,
+    LEASE_TIMEOUT,
+    LOST,
+    OPERATOR_TIMEOUT,
+    STOPS,
+    ControlLease,
+    OperatorInput,
+    Request,
+    Session,
+    is_expired,
+    is_silent,
+    leave_lease,
+    renew_lease,
+    take_lease,
+)
+from marine_sim_ros.control.gamepad import Gamepad, StickMemory, load_gamepad, read_sticks
+from marine_sim_ros.control.pilot import (
+    OUTPUT_MODES,
+    SWITCHES,
+    Pilot,
+    follow_sticks,
+    perform_function,
+    stop_vehicle,
+)
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.spatial import quaternion_from_rpy
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import NANOSECONDS, State
+from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.service_owner import service_owner
-from marine_sim_ros.ros.base.switches import Switches
-from marine_sim_ros.ros.base.triggers import ask_trigger
-from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import set_stamp
-from marine_sim_ros.ros.operators.arm_operator import ArmOperator
-from marine_sim_ros.ros.operators.command_publisher import CommandPublisher, full_stick
-from marine_sim_ros.ros.operators.fault_injector import FaultInjector
+from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
+from marine_sim_ros.ros.conversion import set_stamp
+from marine_sim_ros.ros.operators.commands import (
+    STICK_PARAMETERS,
+    ArmOperator,
+    CommandPublisher,
+    Switches,
+    call_trigger,
+    find_service_owner,
+    full_stick_velocity,
+)
 from marine_sim_ros.ros.operators.graph_monitor import GraphMonitor
+from marine_sim_ros.ros.operators.run_changes import FaultInjector
 
-__all__ = ['ConsoleBackend']
+__all__ = ['CONSOLE_PARAMETERS', 'ConsoleBackend']
 
-SETTLED = 2.5
+
+# Parameters of the console node.
+
+CONSOLE_PARAMETERS = (
+    NodeParameter('host', '127.0.0.1', 'address to listen on'),
+    option_parameter('console_port', name='port'),
+    NodeParameter(
+        'token_file',
+        '',
+        'file with the token of the link that steers, 32 letters or more, for its owner alone',
+        empty='a new token at each start',
+    ),
+    NodeParameter('rate', 20.0, 'page updates per second of wall time', 1.0, 60.0, unit='Hz'),
+    NodeParameter('output', 'pwm', 'output of the sticks at the start', choices=OUTPUT_MODES),
+    NodeParameter(
+        'operator_timeout',
+        OPERATOR_TIMEOUT,
+        "silence of the operator's page, wall time, until the thrusters are neutral",
+        0.1,
+        60.0,
+        unit='s',
+    ),
+    NodeParameter(
+        'lease_timeout',
+        LEASE_TIMEOUT,
+        'silence, wall time, until the page loses control; `operator_timeout` at least',
+        0.1,
+        600.0,
+        unit='s',
+    ),
+    NodeParameter('gain', 0.5, 'share of full stick at the start', 0.0, 1.0),
+    NodeParameter(
+        'on_loss',
+        'disarm',
+        'reaction of the controller to a lost operator',
+        choices=('disarm', 'hold'),
+    ),
+    NodeParameter(
+        'recorder',
+        '',
+        'parameters of the recorder that the operator may start, JSON',
+        empty='none may be started',
+    ),
+    NodeParameter(
+        'recorded', '', 'folder that the run is recorded to', empty='it is not, or by the operator'
+    ),
+    NodeParameter('folder', 'out', "folder of the operator's recordings"),
+    *STICK_PARAMETERS,
+    WRENCH_SOURCES,
+)
+
+
+# What the console's operator asks for -> topics and services; who stops steering stops it all.
+
+SWITCH_SETTLING_TIME = 2.5
 """s after which diagnostics tell of a switch; they come once a second."""
 TRIGGERS = ('reset', 'step', 'end')
 DONE = {'reset': 'the run is back at time 0', 'end': 'the run ends …'}
 """What is told of a service that was called."""
 MAX_LATE_PERIODS = 3.0
 """Periods between two calls that count at most as silence of a page."""
-GLANCE = 10.0
+PAGE_TIMEOUT = 10.0
 """s after a page's last look at the sensors, one each second, until it no longer looks."""
 
 
@@ -74,7 +152,7 @@ class ConsoleBackend:
             say: function that is called with what was done.
         """
         self._node, self._session, self._period, self._say = node, session, period, say
-        self._top = full_stick(node)
+        self._top = full_stick_velocity(node)
         self.command_publisher = CommandPublisher(node, self._top)
         names = dict.fromkeys(name for name, _ in SWITCHES.values())
         self.switches = Switches(node, list(names), 'controller')
@@ -90,7 +168,7 @@ class ConsoleBackend:
         self.current = node.environment.current.tolist()
         self.lights = dict.fromkeys(session.scenery['look']['lights'], 0.0)
         self._by_hand = False
-        self._grip, self._pad = Grip(), ''
+        self._grip, self._pad = StickMemory(), ''
         self._pads: dict[str, Gamepad] = {}
         self._names: dict[str, str] = {}
         self._out = {
@@ -147,7 +225,7 @@ class ConsoleBackend:
 
     def _unavailable(self) -> dict[str, str]:
         """Return why an output or a switch has no effect now, by name; of those that have none."""
-        found = {name: self.command_publisher.trouble(name) for name in OUTPUTS}
+        found = {name: self.command_publisher.trouble(name) for name in OUTPUT_MODES}
         for name in self.switches.states:
             if not self.switches.there(name):
                 found[name] = f'no controller offers {name}: start with --controller modern'
@@ -156,7 +234,9 @@ class ConsoleBackend:
     def serve(self, now: float, monitor: GraphMonitor) -> None:
         """Do what was asked since the last call at a time of the wall clock (s), and steer."""
         self.state, self.stamp = monitor.state, monitor.stamp
-        if now - self._switched > SETTLED:  # the nodes know better than what was asked here
+        if (
+            now - self._switched > SWITCH_SETTLING_TIME
+        ):  # the nodes know better than what was asked here
             self.paused = monitor.paused
             self.switches.states['arm'] = monitor.armed
         # A node that does not get its turn cannot say that it is the page that is silent.
@@ -182,10 +262,10 @@ class ConsoleBackend:
         """
         lease, values = self._session.lease, self._node.values
         timeout = values['operator_timeout']
-        if expired(lease, now, values['lease_timeout'], timeout):
+        if is_expired(lease, now, values['lease_timeout'], timeout):
             self._node.warn_throttled("the operator's page stays silent; it has lost control")
             self._vacate()
-        elif silent(lease, now, timeout) == self._silent:
+        elif is_silent(lease, now, timeout) == self._silent:
             slow = bool(lease.page) and not self._silent and now - self._hands_at > timeout
             if slow and not self._slow and any(self.pilot.sticks):
                 self._node.warn_throttled(
@@ -214,7 +294,9 @@ class ConsoleBackend:
 
     def looked_at(self, now: float) -> bool:
         """Return whether a page looks at the sensors at a time of the wall clock, s."""
-        self._looked = {page: when for page, when in self._looked.items() if now - when < GLANCE}
+        self._looked = {
+            page: when for page, when in self._looked.items() if now - when < PAGE_TIMEOUT
+        }
         return bool(self._looked)
 
     def _take(self, page: str, request: Request, now: float) -> None:
@@ -227,7 +309,7 @@ class ConsoleBackend:
         if request in STOPS and page != self._session.lease.page:
             self._stop_from(page)
             return
-        lease = beat(self._session.lease, page, self._clock)
+        lease = renew_lease(self._session.lease, page, self._clock)
         self._session.lease = lease
         kind = request.kind
         if kind == 'hello':
@@ -235,9 +317,9 @@ class ConsoleBackend:
         elif kind == 'take':
             name = self._names.get(page) or f'operator {page[:4]}'
             self._hands_at = self._clock
-            self._take_control(take(lease, page, name, self._clock, over=request.value))
+            self._take_control(take_lease(lease, page, name, self._clock, over=request.value))
         elif kind in ('leave', LOST):
-            if leave(lease, page) != lease:
+            if leave_lease(lease, page) != lease:
                 self._vacate()
         elif kind not in FREE_FOR_ALL and page == lease.page:
             self._do[kind](request.value)
@@ -271,8 +353,8 @@ class ConsoleBackend:
 
     def _let_go(self) -> None:
         """Hold nothing any more, and send that."""
-        self._by_hand, self._grip, self._pad = False, Grip(), ''
-        self.pilot = stop(self.pilot, self.state)
+        self._by_hand, self._grip, self._pad = False, StickMemory(), ''
+        self.pilot = stop_vehicle(self.pilot, self.state)
         if self.pilot.output != 'pose':
             self.command_publisher.send(self.pilot, self.stamp)
 
@@ -285,13 +367,13 @@ class ConsoleBackend:
 
     def _output(self, output: str) -> None:
         self._let_go()
-        self.pilot = stop(replace(self.pilot, output=output), self.state)
+        self.pilot = stop_vehicle(replace(self.pilot, output=output), self.state)
 
     def _hands(self, hands: OperatorInput) -> None:
         self._hands_at = self._clock
         efforts = np.array(hands.sticks)
         if hands.gamepad != self._pad:  # another one, or it was pulled out
-            self._grip, self._pad = Grip(), hands.gamepad
+            self._grip, self._pad = StickMemory(), hands.gamepad
         if hands.gamepad:
             pad = self._pads.setdefault(hands.gamepad, load_gamepad(hands.gamepad))
             dead_band = self._node.values['dead_band']
@@ -311,23 +393,23 @@ class ConsoleBackend:
         elif function == 'stop':
             self.halt()
         else:
-            self.pilot = perform(self.pilot, function, self.state)
+            self.pilot = perform_function(self.pilot, function, self.state)
 
     def _steer(self) -> None:
         if self.pilot.output == 'pose' and not self._by_hand:
             return  # what was commanded last holds
-        self.pilot = follow(self.pilot, self._top, self._period, self.state)
+        self.pilot = follow_sticks(self.pilot, self._top, self._period, self.state)
         self.command_publisher.send(self.pilot, self.stamp)
 
     def _find_controller(self) -> None:
         """Take whoever can be armed for the controller."""
         if self._controller is None and self.switches.there('arm'):
-            owner = service_owner(self._node, 'arm')
+            owner = find_service_owner(self._node, 'arm')
             self._controller = None if owner is None else AsyncParameterClient(self._node, owner)
 
     def _command(self, free: Sequence[str]) -> None:
         """Get ready for command mode: nothing is steered by hand, and some angles are free."""
-        self.pilot = replace(stop(self.pilot, self.state), output='pose', target=None)
+        self.pilot = replace(stop_vehicle(self.pilot, self.state), output='pose', target=None)
         self._by_hand = False
         if self._controller is not None and self._controller.services_are_ready():
             wanted = [Parameter('free_axes', value=list(free) or [''])]
@@ -394,4 +476,4 @@ class ConsoleBackend:
         client = self._triggers[name]
         done = DONE.get(name)
         told = None if done is None else partial(self._say, done)
-        ask_trigger(self._node, name, client, absent='no node owns the state', done=told)
+        call_trigger(self._node, name, client, absent='no node owns the state', done=told)

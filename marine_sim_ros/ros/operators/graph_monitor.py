@@ -1,23 +1,95 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the console sees of a graph: the newest row of every topic, and what the nodes report."""
+"""The newest message of every topic and the health of every node, for the console."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
+import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.node import Node
 
-from marine_sim_ros.analysis.bags.roles import SHOWN, numbers_of, role_of
-from marine_sim_ros.core.state import State
-from marine_sim_ros.ros.base.latest_message import LatestMessageReader
+from marine_sim_ros.bags.roles import DISPLAY_TOPICS, role_of, row_converter
+from marine_sim_ros.core.state import State, stamp_ns
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.bus import NEWEST, throttled_name
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import stamp_ns, state_from
+from marine_sim_ros.ros.conversion import state_from
+from marine_sim_ros.ros.topics import Topic
 
-__all__ = ['GraphMonitor']
+__all__ = ['GraphMonitor', 'LatestMessageReader', 'create_hidden_node', 'ignore_message']
+
+
+# Reads the latest message of topics on request: only messages that are read cost Python time.
+
+
+def create_hidden_node(node: SuiteNode, name: str) -> Node:
+    """Return a node beside another one that no executor serves."""
+    return rclpy.create_node(
+        f'_{node.get_name()}_{name}',
+        namespace=node.get_namespace(),
+        context=node.context,
+        use_global_arguments=False,
+        enable_rosout=False,
+        start_parameter_services=False,
+    )
+
+
+def ignore_message(message: Any) -> None:
+    """Stand where rclpy wants a callback; nobody calls it."""
+    del message
+
+
+class LatestMessageReader:
+    """Subscriptions of a hidden node that no executor serves.
+
+    Where a publisher has a slow lane, that is looked at, and its every tick costs nobody anything.
+    """
+
+    def __init__(self, node: SuiteNode, topics: Iterable[Topic]) -> None:
+        """Subscribe in a node's namespace."""
+        self._eyes = create_hidden_node(node, 'eyes')
+        self._topics = {topic.name: topic for topic in topics}
+        self._subscriptions: dict[str, Any] = {}
+        self._slow: dict[str, bool] = {}
+        self._look_around()
+        node.create_timer(0.5, self._look_around, clock=node.wall_clock)
+
+    def _look_around(self) -> None:
+        """Take the slow lane of every topic that has one, and the topic itself where none is."""
+        for name, topic in self._topics.items():
+            slow = bool(self._eyes.count_publishers(throttled_name(name)))
+            there = slow or bool(self._eyes.count_publishers(name))
+            if not there or self._slow.get(name) is slow:
+                continue
+            if name in self._subscriptions:
+                self._eyes.destroy_subscription(self._subscriptions[name])
+            lane = throttled_name(name) if slow else name
+            self._subscriptions[name] = self._eyes.create_subscription(
+                topic.type, lane, ignore_message, NEWEST
+            )
+            self._slow[name] = slow
+
+    def newest(self) -> dict[str, Any]:
+        """Return the messages that came since the last call, by topic; of each the newest."""
+        found = {}
+        for name, subscription in self._subscriptions.items():
+            with subscription.handle:
+                taken = subscription.handle.take_message(subscription.msg_type, False)
+            if taken is not None:
+                found[name] = taken[0]
+        return found
+
+    def close(self) -> None:
+        """Give the subscriptions up."""
+        self._eyes.destroy_node()
+
+
+# What the console sees of a graph: the newest row of every topic, and what the nodes report.
 
 LEVELS = ('ok', 'warning', 'error', 'stale')
 STALE = 4.0
@@ -51,7 +123,8 @@ class GraphMonitor:
         self._sampler = LatestMessageReader(node, looked_at)
         self._namespace = node.get_namespace().rstrip('/') + '/'
         self._numbers = {
-            t.name: numbers_of(role_of(t.name) or SHOWN[t.name], _type(t)) for t in looked_at
+            t.name: row_converter(role_of(t.name) or DISPLAY_TOPICS[t.name], _type(t))
+            for t in looked_at
         }
         self._said: dict[str, dict[str, str]] = {}
         self._values: dict[str, dict[str, str]] = {}

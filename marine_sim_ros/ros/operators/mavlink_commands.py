@@ -10,10 +10,10 @@ from geometry_msgs.msg import Wrench
 from sensor_msgs.msg import JointState
 
 from marine_sim_ros.autopilot.mavlink.autopilot import Efforts, SetPoints
-from marine_sim_ros.control.allocation import PilotMixer
+from marine_sim_ros.control.controllability import PilotMixer
 from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.messages import topics
 
 __all__ = ['MavlinkCommands']
 

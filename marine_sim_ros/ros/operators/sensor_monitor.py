@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Listens to the sensors while somebody looks at them, and costs nothing else."""
+"""Readings of sensors and pictures of cameras, received while a page shows them."""
 
 from __future__ import annotations
 
@@ -12,24 +12,31 @@ from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 
 from marine_sim_ros.console.sensor_rows import SensorRow, SensorRows
-from marine_sim_ros.core.stamps import NANOSECONDS, header_stamp
-from marine_sim_ros.faults.kinds import Fault
-from marine_sim_ros.ros.base.latest_message import hidden_node, uncalled
+from marine_sim_ros.core.state import NANOSECONDS, header_stamp
+from marine_sim_ros.faults.fault_types import Fault
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.bus import NEWEST, throttled_name
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.throttled_publisher import NEWEST, throttled_name
-from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.operators.console_backend import ConsoleBackend
-from marine_sim_ros.ros.operators.graph_monitor import GraphMonitor
+from marine_sim_ros.ros.operators.graph_monitor import (
+    GraphMonitor,
+    create_hidden_node,
+    ignore_message,
+)
+from marine_sim_ros.sensors import SENSORS
 
-__all__ = ['SILENCE', 'SensorMonitor', 'SensorPanel']
+__all__ = ['SENSOR_TIMEOUT', 'SensorMonitor', 'SensorPanel', 'VideoMonitor']
 
-DEPTH = 64
+
+# Listens to the sensors while somebody looks at them, and costs nothing else.
+
+QUEUE_DEPTH = 64
 """Messages that wait; of more the oldest are lost."""
-LARGE = ('sensor_msgs/msg/Image',)
+LARGE_TYPES = ('sensor_msgs/msg/Image',)
 """Types of which only a few wait, unless all are wanted."""
-SILENCE = 3.0
+SENSOR_TIMEOUT = 3.0
 """s without any message after which a page shows it."""
-LOOKS_EVERY = 0.25
+UPDATE_PERIOD = 0.25
 """s of wall time between looks at the sensors."""
 
 
@@ -53,7 +60,7 @@ class SensorMonitor:
 
     def _fresh(self) -> SensorRows:
         sensors = self._node.vehicle.sensors
-        return SensorRows((sensor, topics.told_topics(sensor)) for sensor in sensors)
+        return SensorRows((sensor, topics.published_topics(sensor)) for sensor in sensors)
 
     def look(
         self, now: float, faults: Sequence[Fault], ticks: float
@@ -76,18 +83,18 @@ class SensorMonitor:
     def _listen(self, now: float) -> None:
         node = self._node
         self.rows, self._since = self._fresh(), now
-        self._eyes = hidden_node(node, 'sensors')
+        self._eyes = create_hidden_node(node, 'sensors')
         for row in self.rows.rows:
-            told = {topic.name: topic for topic in topics.told_topics(row.sensor)}
+            told = {topic.name: topic for topic in topics.published_topics(row.sensor)}
             for name, every in row.wanted.items():
                 topic = topics.sensor_topic(row.sensor, told[name])
-                depth = 4 if topic.type_name in LARGE and not every else DEPTH
+                depth = 4 if topic.type_name in LARGE_TYPES and not every else QUEUE_DEPTH
                 # One reading in every tick is more than a page needs: its slow lane is enough.
                 lane = topic.name if row.sensor.period else throttled_name(topic.name)
                 quality = QoSProfile(
                     depth=depth, reliability=NEWEST.reliability, durability=NEWEST.durability
                 )
-                heard = self._eyes.create_subscription(topic.type, lane, uncalled, quality)
+                heard = self._eyes.create_subscription(topic.type, lane, ignore_message, quality)
                 self._heard.append((row, topic, name, heard, depth))
 
     def _take(
@@ -151,7 +158,7 @@ class SensorPanel:
         if not page.looked_at(clock):
             self.close()
             return
-        if self.rows is not None and clock - self._looked < LOOKS_EVERY:
+        if self.rows is not None and clock - self._looked < UPDATE_PERIOD:
             return
         self._looked = clock
         ticks = float(run.health.get('ticks') or 0)
@@ -159,7 +166,7 @@ class SensorPanel:
             self._ticks = ticks / time
         faults = page.fault_injector.faults
         rows, self.pictures = self._monitor.look(time, faults, self._ticks)
-        stopped = run.silence > SILENCE and not page.paused
+        stopped = run.silence > SENSOR_TIMEOUT and not page.paused
         self.rows = [{**row, 'state': 'silent'} for row in rows] if stopped else rows
 
     def close(self) -> None:
@@ -167,3 +174,63 @@ class SensorPanel:
         self.rows: list[dict[str, Any]] | None = None
         self.pictures: dict[str, bytes] = {}
         self._monitor.close()
+
+
+# Listens to the pictures of cameras while a page shows them, and costs nothing else.
+
+
+class VideoMonitor:
+    """Subscriptions of a hidden node to JPEG pictures, which a camera encodes for who asks.
+
+    Attributes:
+        names: cameras of the vehicle.
+    """
+
+    def __init__(self, node: SuiteNode) -> None:
+        """Find the cameras of a node's vehicle; listen to none."""
+        self._node = node
+        self._topics = {
+            sensor.name: topics.sensor_topic(sensor, topic)
+            for sensor in node.vehicle.sensors
+            for topic in topics.published_topics(sensor)
+            if topic.name == f'{SENSORS[sensor.kind].video}/compressed'
+        }
+        self.names = list(self._topics)
+        self._pictures: dict[str, tuple[int, bytes]] = {}
+        self._eyes: Any = None
+        self._heard: dict[str, Any] = {}
+        self._count = 0
+
+    def look(self, watched: Sequence[str]) -> dict[str, tuple[int, bytes]]:
+        """Return number and JPEG of the newest pictures of the cameras that are watched, by name.
+
+        The others are not listened to any more.
+        """
+        wanted = [name for name in watched if name in self._topics]
+        for name in self._heard.keys() - set(wanted):
+            self._eyes.destroy_subscription(self._heard.pop(name))
+        pictures = {n: one for n, one in self._pictures.items() if n in wanted}
+        for name in wanted:
+            if self._eyes is None:
+                self._eyes = create_hidden_node(self._node, 'video')
+            if name not in self._heard:
+                topic = self._topics[name]
+                self._heard[name] = self._eyes.create_subscription(
+                    topic.type, topic.name, ignore_message, NEWEST
+                )
+            subscription = self._heard[name]
+            with subscription.handle:
+                taken = subscription.handle.take_message(subscription.msg_type, True)
+            if taken is not None:
+                self._count += 1
+                message = deserialize_message(taken[0], subscription.msg_type)
+                pictures[name] = (self._count, bytes(message.data))
+        self._pictures = pictures
+        return pictures
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._heard.clear()
+        if self._eyes is not None:
+            self._eyes.destroy_node()
+            self._eyes = None

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.user_cache import kept_programs
+from marine_sim_ros.core.files import program_folder
 from marine_sim_ros.engine.availability import require_jax
-from marine_sim_ros.ros.base.parameters import Parameter
-from marine_sim_ros.ros.forces.compiled_graph import CompiledGraph
-from marine_sim_ros.ros.forces.force_node import CompiledTick
-from marine_sim_ros.ros.owners.external_wrench import ExternalWrench
+from marine_sim_ros.ros.base.parameters import NodeParameter
+from marine_sim_ros.ros.force_node import CompiledGraph, CompiledTick
 from marine_sim_ros.ros.owners.state_owner import START_TIMEOUT, StateOwner
-from marine_sim_ros.sim.step import Commands, Stepping
+from marine_sim_ros.ros.owners.summing import ExternalWrench
+from marine_sim_ros.sim.step import StepCommands, Stepping
 
 __all__ = ['CompiledOwner']
 
@@ -33,7 +32,7 @@ class CompiledOwner(StateOwner):
     def __init__(
         self,
         name: str = 'dynamics',
-        parameters: Sequence[Parameter] = (),
+        parameters: Sequence[NodeParameter] = (),
         *,
         graph: CompiledGraph,
         **options: Any,
@@ -71,7 +70,7 @@ class CompiledOwner(StateOwner):
         self._compiling = self._engine.compile_time
         self.get_logger().info(
             f'engine jax: all forces of {self.vehicle.name} in one program, compiled in '
-            f'{self._compiling:.1f} s; {kept_programs()}'
+            f'{self._compiling:.1f} s; {program_folder()}'
         )
 
     def on_reset(self) -> None:
@@ -107,7 +106,7 @@ class CompiledOwner(StateOwner):
         """Move the vehicle by a tick, and tell all that acted on it."""
         environment = self.environment_at(stamp)
         self._engine.change(self.environment, self._graph.faults)
-        given = Commands(
+        given = StepCommands(
             commands.get('pwm', self._none),
             joints=commands.get('joints'),
             fins=commands.get('fins'),

@@ -1,7 +1,13 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What every owner of the state does: publish it, keep the time, pause, reset, end."""
+"""Base class of owners of the state: odometry, clock, pause, reset; rival publishers.
+
+The younger of two runs with the same vehicle ends with exit code 2, before anybody relies on it.
+Once it has settled, and against publishers that own no state (a bag that is played, a test), it
+names them and goes on. A clock or frames that two vehicles share stop neither: the physics of a
+run reads no clock. Both runs warn, and say what keeps them apart.
+"""
 
 from __future__ import annotations
 
@@ -15,26 +21,138 @@ import numpy as np
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
+from rclpy.qos import qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.run_progress import report_time
 from marine_sim_ros.core.spatial import quaternion_from_rpy
-from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
-from marine_sim_ros.core.state import LIMITS, State, is_physical
+from marine_sim_ros.core.state import LIMITS, NANOSECONDS, State, is_physical, step_nanoseconds
+from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.parameters import SOURCES, Parameter, shared
+from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
 from marine_sim_ros.ros.base.publishers import NumbersPublisher, SpatialPublisher
-from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.owners.rivals import Rivals
-from marine_sim_ros.ros.recording.recorded import is_recorded
-from marine_sim_ros.ros.ticks.followers import SILENCE, Followers
-from marine_sim_ros.ros.ticks.pacing import Pacer
-from marine_sim_ros.sim.safe_step import step_warnings
-from marine_sim_ros.sim.start import start_warnings
+from marine_sim_ros.ros.recording.bag_topics import is_recorded
+from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, Pacer
+from marine_sim_ros.ros.topics import ODOM
+from marine_sim_ros.sim.preflight import start_warnings, step_warnings
 
-__all__ = ['PARAMETERS', 'START_TIMEOUT', 'StateOwner']
+__all__ = ['OWNER_PARAMETERS', 'Rivals', 'START_TIMEOUT', 'StateOwner']
+
+
+# Other publishers of what one owner of a state alone publishes: another run in the ROS domain.
+
+SETTLING_TIME = 2.0
+"""s of wall time after its start that a run may find an older one; discovery takes 0.1 to 0.6 s,
+and on a busy machine up to 3 s."""
+OWNERS = ('dynamics', 'gazebo_bridge')
+"""Nodes that own a state."""
+
+
+class Rivals:
+    """Looks for other publishers of a node's topics."""
+
+    def __init__(
+        self,
+        node: SuiteNode,
+        topics: Sequence[str],
+        *,
+        clocks: Sequence[str],
+        frames: Sequence[str],
+    ) -> None:
+        """Start young.
+
+        Args:
+            node: owner of a state; it ends where an older one publishes the same.
+            topics: full names of the topics that are its own.
+            clocks: full names of topics on which it publishes the time.
+            frames: full names of topics on which frames of other owners must differ from its own.
+        """
+        self._node, self._topics = node, tuple(topics)
+        self._clocks, self._frames = tuple(clocks), tuple(frames)
+        self._heard: dict[str, _Heard] = {}
+        self._settles = wall.monotonic() + SETTLING_TIME
+
+    def look(self) -> None:
+        """End or warn where there are others."""
+        young = wall.monotonic() < self._settles
+        for topic in self._topics:
+            others = self._others(topic)
+            if not others:
+                continue
+            text = f'{topic} is published by {" and ".join(others)} too'
+            if not _owners(others):
+                self._node.warn_throttled(f'{text}; expected this run alone', error=True)
+                continue
+            text += (
+                ', which is another run: end it, or set another ROS_DOMAIN_ID, or join its clock '
+                'with --clock follow, --namespace and --frame-prefix'
+            )
+            self._node.warn_throttled(text, error=True)
+            if young:
+                self._node.end(2)
+                return
+        for topic in self._clocks:
+            if owners := _owners(self._others(topic)):
+                self._node.warn_throttled(
+                    f'{topic} is published by {" and ".join(owners)} too, which is another run: '
+                    'what follows the clock jumps between two times; expected --clock follow in '
+                    'one of them, or another ROS_DOMAIN_ID'
+                )
+        for topic in self._frames:
+            for owner in _owners(self._others(topic)):
+                self._compare_frames(topic, owner)
+
+    def _compare_frames(self, topic: str, owner: str) -> None:
+        """Warn where another owner has the body frame of this one: ask its first odometry."""
+        heard = self._heard.setdefault(owner, _Heard())
+        if heard.frame is None and heard.subscription is None:
+            odometry = f'{owner.rpartition("/")[0]}/{ODOM.name}'
+            heard.subscription = self._node.create_subscription(
+                Odometry, odometry, heard.take, qos_profile_sensor_data
+            )
+        if heard.frame is not None and heard.subscription is not None:
+            self._node.destroy_subscription(heard.subscription)
+            heard.subscription = None
+        if heard.frame == self._node.body_frame:
+            self._node.warn_throttled(
+                f'{topic} has the frame {heard.frame!r} of {owner} too, which is another run; '
+                'expected a --frame-prefix of its own for each, or another ROS_DOMAIN_ID'
+            )
+
+    def _others(self, topic: str) -> list[str]:
+        """Return the full names of the other nodes that publish a topic."""
+        if self._node.count_publishers(topic) < 2:
+            return []
+        names = [
+            f'{info.node_namespace.rstrip("/")}/{info.node_name}'
+            for info in self._node.get_publishers_info_by_topic(topic)
+        ]
+        own = self._node.get_fully_qualified_name()
+        if own in names:
+            names.remove(own)  # once: another run may have a node of the same name
+        return names
+
+
+class _Heard:
+    """The body frame of another owner of a state, once its odometry was heard."""
+
+    def __init__(self) -> None:
+        self.frame: str | None = None
+        self.subscription: Any = None
+
+    def take(self, message: Odometry) -> None:
+        """Take the frame of a message."""
+        self.frame = str(message.child_frame_id)
+
+
+def _owners(names: Sequence[str]) -> list[str]:
+    """Return those of full names of nodes that own a state."""
+    return [name for name in names if name.rpartition('/')[2] in OWNERS]
+
+
+# What every owner of the state does: publish it, keep the time, pause, reset, end.
 
 ACKNOWLEDGEMENT = Duration(seconds=1)
 """That is waited for at most; then somebody listens who does not live any more."""
@@ -46,12 +164,12 @@ LONGEST_READING = 30.0
 START_TIMEOUT = 60.0
 """s of wall time; who has not spoken at all by then is missing."""
 
-PARAMETERS = (
-    shared('dt'),
-    shared('real_time_factor'),
-    SOURCES,
-    shared('lockstep'),
-    Parameter(
+OWNER_PARAMETERS = (
+    option_parameter('dt'),
+    option_parameter('real_time_factor'),
+    WRENCH_SOURCES,
+    option_parameter('lockstep'),
+    NodeParameter(
         'source_timeout',
         1.0,
         'wall time after which a silent source is missing',
@@ -59,25 +177,27 @@ PARAMETERS = (
         1e6,
         unit='s',
     ),
-    Parameter(
+    NodeParameter(
         'on_missing_wrench',
         'hold',
         'hold the last wrench of a missing source, or stop',
         choices=('hold', 'stop'),
     ),
-    shared('integrator'),
-    Parameter('implicit_drag', True, 'treat drag as linearly implicit, stable at any step'),
-    shared('initial_position', default=[0.0, 0.0, -0.5], empty=''),
-    shared('initial_rpy', default=[0.0, 0.0, 0.0], empty=''),
-    shared('duration', empty='until stopped'),
-    shared('clock'),
-    shared('truth_frame'),
-    Parameter(
+    option_parameter('integrator'),
+    NodeParameter('implicit_drag', True, 'treat drag as linearly implicit, stable at any step'),
+    option_parameter('initial_position', default=[0.0, 0.0, -0.5], empty=''),
+    option_parameter('initial_rpy', default=[0.0, 0.0, 0.0], empty=''),
+    option_parameter('duration', empty='until stopped'),
+    option_parameter('clock'),
+    option_parameter('truth_frame'),
+    NodeParameter(
         'followers', [''], 'namespaces of the vehicles that follow this /clock; it waits for them'
     ),
-    Parameter('await_recorder', False, 'wait for the recorder where it falls behind'),
-    Parameter('await_sensors', False, 'wait for the nodes of sensors where they fall behind'),
-    Parameter('await_acknowledgement', False, 'wait for every other listener to odom, over DDS'),
+    NodeParameter('await_recorder', False, 'wait for the recorder where it falls behind'),
+    NodeParameter('await_sensors', False, 'wait for the nodes of sensors where they fall behind'),
+    NodeParameter(
+        'await_acknowledgement', False, 'wait for every other listener to odom, over DDS'
+    ),
 )
 """Parameters of every owner of the state."""
 
@@ -92,9 +212,11 @@ def _three(name: str, values: Any) -> np.ndarray:
 class StateOwner(SuiteNode):
     """Publishes the state of a tick when it is due, and lets a subclass integrate it."""
 
-    def __init__(self, name: str, parameters: Sequence[Parameter] = (), **options: Any) -> None:
+    def __init__(
+        self, name: str, parameters: Sequence[NodeParameter] = (), **options: Any
+    ) -> None:
         """Set up at time 0; nothing is published before the first spin."""
-        super().__init__(name, (*PARAMETERS, *parameters), **options)
+        super().__init__(name, (*OWNER_PARAMETERS, *parameters), **options)
         values = self.values
         self._step = step_nanoseconds(values['dt'])
         self.dt = self._step / NANOSECONDS
@@ -159,7 +281,7 @@ class StateOwner(SuiteNode):
         for tick in self._sensor_ticks:
             self.listen_numbers(tick, partial(self._on_follower, self._sensors, tick.name))
         if self.values['await_recorder']:
-            self.listen_numbers(topics.WRITTEN, self._on_written)
+            self.listen_numbers(topics.RECORDER_WRITTEN, self._on_written)
         self.create_service(SetBool, 'pause', self._on_pause)
         self.create_service(Trigger, 'reset', self._on_reset)
         self.create_service(Trigger, 'step', self._on_step)
@@ -244,7 +366,10 @@ class StateOwner(SuiteNode):
 
     def _followers_are_late(self, stamp: int) -> bool:
         """Whether a follower or sensor that lives has not completed the tick of a stamp (ns)."""
-        for group, patience in ((self._followers, SILENCE), (self._sensors, LONGEST_READING)):
+        for group, patience in (
+            (self._followers, FOLLOWER_TIMEOUT),
+            (self._sensors, LONGEST_READING),
+        ):
             for name in group.give_up(stamp, wall.monotonic(), patience, START_TIMEOUT):
                 text = f'{name} is silent at {self.time:.3f} s: the run goes on without waiting'
                 self.get_logger().warning(f'{text} for it')

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""An owner of the state that waits for every force and sums them."""
+"""Owner of the state that sums the wrenches of all forces, and an external one."""
 
 from __future__ import annotations
 
@@ -10,30 +10,102 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from geometry_msgs.msg import WrenchStamped
 
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import Wrench
+from marine_sim_ros.core.state import NANOSECONDS, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import FORCES
-from marine_sim_ros.physics.arm.manipulator import posed
+from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.physics.rigid_body import weight
-from marine_sim_ros.ros.arm.joint_keeper import JointKeeper
-from marine_sim_ros.ros.arm.joint_positions import ArmListener
-from marine_sim_ros.ros.base.parameters import Parameter
-from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.owners.external_wrench import ExternalWrench
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.arm_joints import ArmListener, JointKeeper
+from marine_sim_ros.ros.base.parameters import NodeParameter
+from marine_sim_ros.ros.conversion import wrench_from
 from marine_sim_ros.ros.owners.state_owner import START_TIMEOUT, StateOwner
-from marine_sim_ros.ros.owners.wrench_bounds import largest_wrench, wrench_fault
-from marine_sim_ros.ros.ticks.barrier import WrenchBarrier
+from marine_sim_ros.ros.ticks import WrenchBarrier
 
-__all__ = ['SummingOwner']
+__all__ = ['ExternalWrench', 'SummingOwner', 'largest_wrench', 'wrench_fault']
+
+
+# What a wrench on a vehicle may be, whoever sends it.
+
+MAX_WRENCH_PER_MASS = 1e4
+"""N or N·m for each kg of the vehicle: a thousand times its weight."""
+MAX_VELOCITY_CHANGE = 100.0
+"""m/s in one step; an impulse, as of a contact, acts within one."""
+
+
+def largest_wrench(mass: float, dt: float) -> float:
+    """Return the bound of the sum of a wrench's absolute values, N or N·m.
+
+    Args:
+        mass: mass of the vehicle, kg.
+        dt: step, s.
+    """
+    return mass * max(MAX_WRENCH_PER_MASS, MAX_VELOCITY_CHANGE / dt)
+
+
+def wrench_fault(wrench: Sequence[float], largest: float) -> str:
+    """Return why a wrench (6,) cannot act, or an empty text."""
+    size = sum(map(abs, wrench))
+    if size <= largest:  # false for NaN
+        return ''
+    if size != size or size == float('inf'):
+        return 'not finite'
+    return f'{max(map(abs, wrench)):g} N or N m, expected {largest:g} at most'
+
+
+# A wrench that somebody adds from outside, on the topic wrench/external.
+
+EXTERNAL_WRENCH_DURATION = 1.0
+"""s that a message holds."""
+
+
+class ExternalWrench:
+    """The latest message, for as long as it holds; one that cannot act is ignored."""
+
+    def __init__(self, owner: StateOwner) -> None:
+        """Listen for the owner of the state."""
+        self._owner = owner
+        self._wrench = np.zeros(6)
+        self._until = -1
+        self._largest = largest_wrench(owner.vehicle.inertia.mass, owner.dt)
+        owner.listen(topics.EXTERNAL_WRENCH, self._on_wrench)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        wrench = wrench_from(message)
+        if fault := self._fault(wrench, message.header.frame_id):
+            self._owner.warn_throttled(f'wrench/external: {fault}; ignored')
+            return
+        self._wrench = wrench
+        self._until = self._owner.stamp + round(EXTERNAL_WRENCH_DURATION * NANOSECONDS)
+
+    def _fault(self, wrench: Wrench, frame: str) -> str:
+        """Return why a wrench cannot act, or an empty text."""
+        body = self._owner.body_frame
+        if frame not in ('', self._owner.vehicle.base_link, body):
+            return f'frame_id is {frame!r}, expected {body!r}'
+        return wrench_fault(wrench.tolist(), self._largest)
+
+    def at(self, stamp: int) -> Wrench | None:
+        """Return the wrench (6,) that acts at a stamp in ns, or None."""
+        return self._wrench if stamp < self._until else None
+
+    def restart(self) -> None:
+        """Forget it, since the run starts anew."""
+        self._until = -1
+
+
+# An owner of the state that waits for every force and sums them.
 
 
 class SummingOwner(StateOwner):
     """A barrier in front of what moves the body."""
 
-    def __init__(self, name: str, parameters: Sequence[Parameter] = (), **options: Any) -> None:
+    def __init__(
+        self, name: str, parameters: Sequence[NodeParameter] = (), **options: Any
+    ) -> None:
         """Listen to every source."""
         super().__init__(name, parameters, **options)
         sources = self.wrench_sources
@@ -139,7 +211,7 @@ class SummingOwner(StateOwner):
             self._keeper.give()
         self._begun = True
         environment = self.environment_at(self.stamp)
-        vehicle = posed(self.vehicle, None if self._arm is None else self._arm.poses)
+        vehicle = pose_vehicle(self.vehicle, None if self._arm is None else self._arm.poses)
         total = self.barrier.total(weight(vehicle, self.state, environment))
         external = self._external.at(self.stamp)
         if external is not None:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""``ros2 bag record`` as a child process of the recorder, and what it lost."""
+"""``ros2 bag record`` as a child process of the recorder, and the messages that it lost."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from typing import Any
 import yaml
 
 from marine_sim_ros.core.errors import ParameterError, RecordingError
-from marine_sim_ros.core.ros_distribution import ros_packages
+from marine_sim_ros.core.extras import ros_packages
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.messages.topics import (
-    ODOM,
-    TOTAL_WRENCH,
-    Topic,
-    sensor_ticks,
-    sensor_topics,
-)
-from marine_sim_ros.ros.recording.recorded import bag_node
+from marine_sim_ros.ros.recording.bag_topics import bag_node
+from marine_sim_ros.ros.topics import ODOM, TOTAL_WRENCH, Topic, sensor_ticks, sensor_topics
 
-__all__ = ['Ros2Bag', 'bag_counts', 'check_installed', 'command', 'lost', 'qos_overrides']
+__all__ = [
+    'Ros2Bag',
+    'bag_counts',
+    'check_ros2_bag',
+    'missing_messages',
+    'qos_overrides',
+    'ros2_bag_command',
+]
 
 BACKLOG = 5000
 """Messages of a topic that wait until they are written; by default it is ten, and what comes then
@@ -43,7 +44,7 @@ GRACE = 20.0
 """s that it gets to write what waits, and as long to close its bag."""
 
 
-def check_installed() -> None:
+def check_ros2_bag() -> None:
     """Raise ParameterError where there is no ``ros2 bag record`` that writes MCAP."""
     if find_spec('ros2bag') is None or shutil.which('ros2') is None:
         raise ParameterError(
@@ -66,7 +67,9 @@ def qos_overrides(topics: Mapping[str, Topic]) -> dict[str, dict[str, Any]]:
     }
 
 
-def command(bag: Path, overrides: Path, names: Iterable[str], node_name: str) -> list[str]:
+def ros2_bag_command(
+    bag: Path, overrides: Path, names: Iterable[str], node_name: str
+) -> list[str]:
     """Return the command line that records topics (full names) to a new folder."""
     return [
         'ros2',
@@ -106,7 +109,7 @@ def bag_counts(bag: Path) -> dict[str, int]:
         ) from None
 
 
-def lost(counts: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, int]:
+def missing_messages(counts: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, int]:
     """Return by topic how many messages are missing of those that are expected, where any are."""
     missing = {name: n - counts.get(name, 0) for name, n in expected.items()}
     return {name: n for name, n in missing.items() if n > 0}
@@ -134,7 +137,7 @@ class Ros2Bag:
             ParameterError: it is not installed.
             RecordingError: the bag exists, or its folder cannot be made.
         """
-        check_installed()
+        check_ros2_bag()
         if bag.exists():
             raise RecordingError(f'{bag}: exists; expected a new folder')
         try:
@@ -156,7 +159,7 @@ class Ros2Bag:
         self._overrides = Path(file.name)
         # A session of its own: ctrl-C is for the recorder, which lets it write what waits.
         self._process = subprocess.Popen(
-            command(self._bag, self._overrides, topics, self._name),
+            ros2_bag_command(self._bag, self._overrides, topics, self._name),
             start_new_session=True,
             stdin=subprocess.DEVNULL,
         )
@@ -198,7 +201,7 @@ class Ros2Bag:
             ) from None
         finally:
             self._overrides.unlink(missing_ok=True)
-        missing = lost(bag_counts(self._bag), expected)
+        missing = missing_messages(bag_counts(self._bag), expected)
         if missing:
             text = ', '.join(f'{name} {n} of {expected[name]}' for name, n in missing.items())
             self._node.get_logger().warning(f'`ros2 bag record` lost messages: {text}')
@@ -210,13 +213,13 @@ class Ros2Bag:
         while time.monotonic() < deadline and self._process.poll() is None:
             busy = 0
             for _ in range(IDLE_SAMPLES):
-                busy += _runs(self._process.pid)
+                busy += _is_busy(self._process.pid)
                 time.sleep(IDLE_PERIOD)
             if busy < IDLE_SHARE * IDLE_SAMPLES:
                 return
 
 
-def _runs(pid: int) -> bool:
+def _is_busy(pid: int) -> bool:
     """Return whether a thread of a process runs, or waits for a core or a disk to do so."""
     for stat in Path(f'/proc/{pid}/task').glob('*/stat'):
         with suppress(OSError):  # a thread that has just ended

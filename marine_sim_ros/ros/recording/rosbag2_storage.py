@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bags by ``rosbag2_py``, which every ROS 2 installation has or gets from rosdep."""
+"""Reading and writing of bags with ``rosbag2_py``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ import rosbag2_py
 from rclpy.serialization import deserialize_message, serialize_message
 from rosbag2_py._storage import QoS as OfferedQoS
 
-from marine_sim_ros.bags.storage import Connection, QoS, unwritable
+from marine_sim_ros.bags.storage import Connection, QoS, write_error
 from marine_sim_ros.core.errors import RecordingError
-from marine_sim_ros.core.ros_distribution import ros_packages
-from marine_sim_ros.ros.messages.convert import set_fields
+from marine_sim_ros.core.extras import ros_packages
+from marine_sim_ros.ros.conversion import set_fields
 
-__all__ = ['STORAGE', 'Rosbag2Storage']
+__all__ = ['Rosbag2Storage', 'STORAGE']
 
 MCAP_END = b'\x89MCAP0\r\n'
 """The last bytes of an MCAP file that is whole; rosbag2 says nothing when the disk is full."""
@@ -56,7 +56,7 @@ class Rosbag2Writer:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._writer.open(options, rosbag2_py.ConverterOptions('cdr', 'cdr'))
         except (RuntimeError, OSError) as error:
-            raise unwritable(path, error) from None
+            raise write_error(path, error) from None
         self._topics = 0
 
     def add(self, topic: str, message_type: str, qos: QoS) -> None:
@@ -82,19 +82,19 @@ class Rosbag2Writer:
             self._writer.write(topic, bytes(data), stamp)
         except RuntimeError as error:
             self._broken = True
-            raise unwritable(self.path, error) from None
+            raise write_error(self.path, error) from None
 
     def close(self) -> None:
         """Finish the bag, and look whether it is whole."""
         try:
             self._writer.close()
         except RuntimeError as error:
-            raise unwritable(self.path, error) from None
+            raise write_error(self.path, error) from None
         for file in self.path.glob('*.mcap'):
             with file.open('rb') as stream:
                 stream.seek(-min(len(MCAP_END), file.stat().st_size), 2)
                 if stream.read() != MCAP_END:
-                    raise unwritable(file, OSError('its end is missing; the disk may be full'))
+                    raise write_error(file, OSError('its end is missing; the disk may be full'))
 
 
 class Rosbag2Reader:

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.numbers import number
 from marine_sim_ros.core.random import key_bits
+from marine_sim_ros.core.settings import number
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.camera.lenses import EQUIDISTANT, PLUMB_BOB, Lens
 from marine_sim_ros.sensors.sensor_model import (
@@ -113,10 +113,10 @@ def _measure(
             for i, time in enumerate(times)
         ]
         return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-    from marine_sim_ros.sensors.camera.own_looks import with_moving
+    from marine_sim_ros.sensors.seen_bodies import with_moving_parts
 
     spec, time = sensor.spec, float(inputs.time)
-    environment = with_moving(environment, inputs)
+    environment = with_moving_parts(environment, inputs)
     turn = rotation_matrix(state.orientation)
     eye, own = state.position + turn @ sensor.position, turn @ sensor.rotation
     seen = picture(spec, environment, state, eye, own, time)
@@ -135,7 +135,7 @@ def _measure(
 
 def exposure(spec: Camera, environment: Environment, eye: np.ndarray) -> float:
     """Return the gain from light to pixels of a camera whose eye is at a place (3,)."""
-    return spec.exposure or _automatic(environment, float(eye[2]))
+    return spec.exposure or _automatic_gain(environment, float(eye[2]))
 
 
 def picture(
@@ -160,9 +160,9 @@ def picture(
         MissingPackageError: moderngl or OpenGL is missing.
     """
     # Here, as every vehicle has this module among the kinds of sensors: drawing needs twenty.
+    from marine_sim_ros.sensors.camera.lenses import Lamp, View
     from marine_sim_ros.sensors.camera.particles import with_particles
     from marine_sim_ros.sensors.camera.rendering import render
-    from marine_sim_ros.sensors.camera.view import Lamp, View
 
     lamp = Lamp(
         spec.light, np.array(spec.light_position), math.cos(math.radians(spec.light_beam) / 2)
@@ -175,7 +175,7 @@ def picture(
     return seen._replace(image=with_particles(seen.image, seen.depth, lens, environment, view))
 
 
-def _automatic(environment: Environment, height: float) -> float:
+def _automatic_gain(environment: Environment, height: float) -> float:
     """Return the gain that makes a white surface in the daylight at a height (m) bright."""
     brightest = float(np.max(environment.optics.daylight(-height)))
     return min(_WHITE / brightest, _MOST_GAIN)

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lenses: where a camera sees a direction, and which direction a pixel sees.
+"""Lenses, the view from a camera, and the lamps beside it.
 
 Frames are optical ones (REP 103): x to the right, y down, z ahead. Pixel (0, 0) is the middle of
 the upper left one. The models are those of sensor_msgs/CameraInfo and OpenCV.
@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 
-__all__ = ['EQUIDISTANT', 'PLUMB_BOB', 'Lens']
+__all__ = ['EQUIDISTANT', 'Lamp', 'Lens', 'PLUMB_BOB', 'View']
+
+
+# Lenses: where a camera sees a direction, and which direction a pixel sees.
 
 PLUMB_BOB, EQUIDISTANT = 'plumb_bob', 'equidistant'
 _ROUNDS = 60
@@ -118,3 +122,42 @@ class Lens:
             steeper * x * y + 2 * p1 * x + 2 * p2 * y,
             radial + steeper * y * y + 6 * p1 * y + 2 * p2 * x,
         )
+
+
+# Where a picture is taken from, and the lamps beside the camera.
+
+
+class Lamp(NamedTuple):
+    """Lamps of the vehicle, as one.
+
+    Attributes:
+        light: irradiance at 1 m, relative to daylight below the surface; 0: off.
+        place: (3,) frame of the camera, m.
+        cosine: of the angle from the camera's axis at which there is no light any more.
+    """
+
+    light: float
+    place: np.ndarray
+    cosine: float
+
+
+class View(NamedTuple):
+    """What a picture is taken from.
+
+    Attributes:
+        eye: (3,) map, m.
+        turn: (3, 3) v_map = R v_camera, optical frame.
+        gain: from light to pixels, 1 is white.
+        lamp: lamps.
+        time: s, of the ripples on the water.
+        position: (3,) of the vehicle itself, map, m.
+        orientation: (4,) of the vehicle itself, to map.
+    """
+
+    eye: np.ndarray
+    turn: np.ndarray
+    gain: float
+    lamp: Lamp
+    time: float
+    position: np.ndarray
+    orientation: np.ndarray

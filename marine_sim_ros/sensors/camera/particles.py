@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.sensors.camera.lenses import PLUMB_BOB, Lens
-from marine_sim_ros.sensors.camera.view import View
+from marine_sim_ros.sensors.camera.lenses import PLUMB_BOB, Lens, View
 
 __all__ = ['with_particles']
 
@@ -45,7 +44,7 @@ def with_particles(
         view: where from.
     """
     optics = environment.optics
-    places, sizes = _around(view.eye, optics.particles, environment.current * view.time)
+    places, sizes = _nearby_particles(view.eye, optics.particles, environment.current * view.time)
     seen = places @ view.turn  # in the camera's frame
     far = np.linalg.norm(seen, axis=-1)
     pixels = _pixels(lens, seen)
@@ -63,7 +62,7 @@ def with_particles(
     across = sizes[chosen] * lens.focal_length / far
     cover = np.minimum(np.pi / 4 * across**2, 1e3)
     spread = np.clip(across / 2, 0.6, _STAMP / 2)
-    linear = _decoded(image)
+    linear = _decode_srgb(image)
     offsets = range(-_STAMP, _STAMP + 1)
     for dy in offsets:
         for dx in offsets:
@@ -74,10 +73,12 @@ def with_particles(
             share = np.minimum(share, 1.0)[there, None]
             at = (y[there], x[there])
             np.add.at(linear, at, share * (view.gain * light[there] - linear[at]))
-    return _encoded(linear)
+    return _encode_srgb(linear)
 
 
-def _around(eye: np.ndarray, density: float, drift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _nearby_particles(
+    eye: np.ndarray, density: float, drift: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return places (n, 3) of particles from the eye, and their diameters (n,), m."""
     side = density ** (-1 / 3)
     own = eye - drift
@@ -132,12 +133,12 @@ _LINEAR = np.where(_LINEAR <= 0.04045, _LINEAR / 12.92, ((_LINEAR + 0.055) / 1.0
 _LINEAR = _LINEAR.astype(np.float32)
 
 
-def _decoded(image: np.ndarray) -> np.ndarray:
+def _decode_srgb(image: np.ndarray) -> np.ndarray:
     """Return the linear light of an sRGB image (IEC 61966-2-1)."""
     return np.asarray(_LINEAR[image])
 
 
-def _encoded(linear: np.ndarray) -> np.ndarray:
+def _encode_srgb(linear: np.ndarray) -> np.ndarray:
     """Return the sRGB image of linear light: the level whose light is nearest."""
     edges = (_LINEAR[1:] + _LINEAR[:-1]) / 2
     return np.searchsorted(edges, np.clip(linear, 0.0, 1.0)).astype(np.uint8)

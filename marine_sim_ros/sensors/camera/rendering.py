@@ -22,17 +22,19 @@ from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.scene.colours import colour
-from marine_sim_ros.scene.fiducials import Fiducial
+from marine_sim_ros.scene.drawing import material_colour
+from marine_sim_ros.scene.obstacles import Fiducial
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
-from marine_sim_ros.sensors.camera.fiducials import fiducial_rows
-from marine_sim_ros.sensors.camera.labels import OBSTACLE, PLANE, label
-from marine_sim_ros.sensors.camera.lenses import Lens
-from marine_sim_ros.sensors.camera.seen_parts import SeenPart, seen_parts
-from marine_sim_ros.sensors.camera.tiles import tiles_of
-from marine_sim_ros.sensors.camera.triangles import trees_of
-from marine_sim_ros.sensors.camera.view import View
+from marine_sim_ros.sensors.camera.lenses import Lens, View
+from marine_sim_ros.sensors.camera.render_input import (
+    SeenPart,
+    bounding_trees,
+    fiducial_rows,
+    parts_in_view,
+    tiles_of,
+)
+from marine_sim_ros.sensors.seen_bodies import OBSTACLE, PLANE, label
 
 __all__ = ['Rendered', 'linear_colour', 'render']
 
@@ -132,7 +134,7 @@ def _context() -> Any:
 @lru_cache(maxsize=64)
 def linear_colour(material: str) -> tuple[float, ...]:
     """Return red, green and blue of a material, linear: the share of light that it sends back."""
-    return tuple(_linear(np.array(colour(material))).tolist())
+    return tuple(_linear(np.array(material_colour(material))).tolist())
 
 
 def _linear(values: np.ndarray) -> np.ndarray:
@@ -310,7 +312,7 @@ class _Renderer:
         """Return the rows of parts; their meshes go to the card when there are others."""
         meshes = {id(one.part.corners): one.part.corners for one in _with_meshes(parts)}
         if not meshes.keys() <= self.meshes.keys():
-            trees, begins = trees_of(list(meshes.values()))
+            trees, begins = bounding_trees(list(meshes.values()))
             # Each array is kept, so that its number is not that of another one.
             self.meshes = {
                 n: (begin, mesh) for (n, mesh), begin in zip(meshes.items(), begins, strict=True)
@@ -333,7 +335,7 @@ class _Renderer:
 
     def _render(self, environment: Environment, view: View) -> Rendered:
         scene, eye = environment.scene or Scene(), view.eye
-        parts = seen_parts(environment, view, self.widest)
+        parts = parts_in_view(environment, view, self.widest)
         planes, rows = _plane_rows(scene, eye), _obstacle_rows(scene, eye)
         rows = np.concatenate([rows, self._parts(parts)])
         seen = self._seen(view, rows)
@@ -394,7 +396,7 @@ class _Renderer:
         Returns:
             Features and the number of tiles that have them; the texture of the surfaces of tiles.
         """
-        mirror, ground = _near(environment, view, self.tiles.steepest(view.turn))
+        mirror, ground = _tiles_near_surfaces(environment, view, self.tiles.steepest(view.turn))
         mirrored = np.repeat(mirror[:, None], len(rows), axis=1)
         if view.eye[2] < -2 * _PORT and mirrored.any():
             mirrored &= self._seen(view, rows, -1.0, _RIPPLES)
@@ -435,17 +437,17 @@ def _light(environment: Environment, view: View) -> dict[str, Any]:
         'lamp': view.lamp.light,
         'lamp_place': tuple((view.turn @ view.lamp.place).tolist()),
         'lamp_cosine': view.lamp.cosine,
-        'visible': _visible(environment, view),
+        'visible': _visible_range(environment, view),
     }
 
 
-def _visible(environment: Environment, view: View) -> float:
+def _visible_range(environment: Environment, view: View) -> float:
     """Return from how far on, m, light is too faint for any pixel to show it."""
     light = np.log(max(view.gain, 1.0) / _FAINT)
     return float(min(REACH, light / environment.optics.attenuation.min()))
 
 
-def _near(
+def _tiles_near_surfaces(
     environment: Environment, view: View, steepest: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return whether tiles (m,) may see the water's surface, and the terrain.
@@ -456,7 +458,7 @@ def _near(
         steepest: (m, 2) bounds of the z of the rays' directions.
     """
     height = float(view.eye[2])
-    reach = REACH if height > 0 else _visible(environment, view)
+    reach = REACH if height > 0 else _visible_range(environment, view)
     towards = steepest[:, 1] if height < 0 else -steepest[:, 0]
     mirror = (towards * reach >= abs(height)) | (abs(height) <= 2 * _PORT)
     terrain = environment.scene.terrain if environment.scene is not None else None

@@ -1,0 +1,503 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""PNG figures over time, at rest and their style; Matplotlib is imported when one is drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.control.controllability import BODY_AXES
+from marine_sim_ros.control.setpoints import wrap_angle
+from marine_sim_ros.core.errors import RecordingError
+from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+
+__all__ = [
+    'BLACK',
+    'BLUE',
+    'Balance',
+    'GREEN',
+    'GREY',
+    'LIGHT',
+    'ORANGE',
+    'PURPLE',
+    'SKY',
+    'THREE',
+    'VERMILION',
+    'YELLOW',
+    'balance_figure',
+    'box_corners',
+    'efforts_figure',
+    'figure_sheet',
+    'fit_figure',
+    'nice_step',
+    'padded_limits',
+    'pose_figure',
+    'speed_figure',
+    'thinning_slice',
+]
+
+
+# How all pictures look: a palette that colour-blind readers can tell apart, one size of type.
+
+# Okabe and Ito (2008), Color Universal Design.
+BLACK, ORANGE, SKY, GREEN = '#000000', '#E69F00', '#56B4E9', '#009E73'
+YELLOW, BLUE, VERMILION, PURPLE = '#F0E442', '#0072B2', '#D55E00', '#CC79A7'
+GREY, LIGHT = '#5f6b76', '#e9edf1'
+THREE = (BLUE, VERMILION, GREEN)
+"""Of x, y, z and of roll, pitch, yaw."""
+
+WIDTH = 12.0
+DPI = 100
+MOST_POINTS = 4000
+_LOOK: dict[Any, Any] = {
+    'font.size': 12,
+    'axes.titlesize': 13,
+    'axes.titlelocation': 'left',
+    'axes.labelsize': 12,
+    'axes.spines.top': False,
+    'axes.spines.right': False,
+    'axes.edgecolor': GREY,
+    'axes.grid': True,
+    'axes.axisbelow': True,
+    'axes.formatter.useoffset': False,
+    'grid.color': '#d5dbe1',
+    'grid.linewidth': 0.8,
+    'legend.fontsize': 11,
+    'legend.frameon': False,
+    'lines.linewidth': 1.8,
+    'xtick.color': GREY,
+    'ytick.color': GREY,
+    'xtick.labelcolor': BLACK,
+    'ytick.labelcolor': BLACK,
+}
+
+
+@contextmanager
+def figure_sheet(path: Path, title: str, height: float) -> Iterator[Any]:
+    """Give a Matplotlib figure 12 inches wide; write it to a PNG file when all went well.
+
+    No global state of Matplotlib is touched, and no display is needed.
+
+    Raises:
+        RecordingError: the file cannot be written.
+    """
+    matplotlib = require('matplotlib', 'figures')
+    Figure = require('matplotlib.figure', 'figures').Figure
+    with matplotlib.rc_context(_LOOK):
+        figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout='constrained')
+        figure.suptitle(title, x=0.01, ha='left', fontsize=15, weight='bold')
+        yield figure
+        try:
+            figure.savefig(path, format='png')
+        except OSError as error:
+            raise RecordingError(f'{path}: cannot be written: {error.strerror or error}') from None
+
+
+def thinning_slice(count: int) -> slice:
+    """Return the slice that leaves no more rows of a long run than a picture can show."""
+    return slice(None, None, max(1, math.ceil(count / MOST_POINTS)))
+
+
+def padded_limits(low: float, high: float, least: float) -> tuple[float, float]:
+    """Return limits around values, at least ``least`` apart, so that noise does not look large."""
+    middle, half = (low + high) / 2, max((high - low) * 0.54, least / 2)
+    return middle - half, middle + half
+
+
+def nice_step(span: float, parts: int) -> float:
+    """Return 1, 2 or 5 times a power of ten, of which about ``parts`` cover a span."""
+    raw = max(span, 1e-6) / parts
+    power = 10.0 ** math.floor(math.log10(raw))
+    return min((s * power for s in (1.0, 2.0, 5.0, 10.0)), key=lambda s: abs(math.log(s / raw)))
+
+
+def box_corners(size: tuple[float, float, float]) -> np.ndarray:
+    """Return the corners (8, 3) of a box of a size (m) around the origin."""
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    return signs * np.asarray(size) / 2
+
+
+# Values over time with their set-points, and below them the errors, enlarged.
+
+_POSE = (('x', 'y', 'z'), 'm', 0.1), (('roll', 'pitch', 'yaw'), '°', 2.0)
+_SPEED = (
+    (('surge', 'sway', 'heave'), 'm/s', 0.1),
+    (('roll rate', 'pitch rate', 'yaw rate'), '°/s', 2.0),
+)
+
+
+def pose_figure(
+    path: Path,
+    time: np.ndarray,
+    position: np.ndarray,
+    rpy: np.ndarray,
+    targets: np.ndarray,
+    *,
+    title: str,
+    window: float = 5.0,
+) -> None:
+    """Draw position and attitude, their set-points, and the errors of the last seconds.
+
+    Args:
+        path: path of the PNG file.
+        time: (n,) s.
+        position: (n, 3) m, map.
+        rpy: (n, 3) rad.
+        targets: (n, 12) as for ``response``; NaN: free.
+        title: title of the picture.
+        window: length of the enlarged error window, s.
+
+    Raises:
+        RecordingError: the file cannot be written.
+    """
+    turned = np.unwrap(rpy, axis=0)
+    goals = targets[:, :6].copy()
+    # A set-point is drawn in the turn that the vehicle is in.
+    goals[:, 3:] = turned + wrap_angle(goals[:, 3:] - turned)
+    values = np.concatenate([position, np.degrees(turned)], axis=1)
+    goals[:, 3:] = np.degrees(goals[:, 3:])
+    _draw(path, time, values, goals, _POSE, title, window)
+
+
+def speed_figure(
+    path: Path,
+    time: np.ndarray,
+    velocity: np.ndarray,
+    targets: np.ndarray,
+    *,
+    title: str,
+    window: float = 5.0,
+) -> None:
+    """Draw speeds and turn rates (n, 6) in m/s and rad/s as :func:`pose_figure` draws poses.
+
+    Raises:
+        RecordingError: the file cannot be written.
+    """
+    scale = np.repeat([1.0, 180 / math.pi], 3)
+    _draw(path, time, velocity * scale, targets[:, 6:] * scale, _SPEED, title, window)
+
+
+def _draw(
+    path: Path,
+    time: np.ndarray,
+    values: np.ndarray,
+    goals: np.ndarray,
+    groups: tuple[tuple[tuple[str, ...], str, float], ...],
+    title: str,
+    window: float,
+) -> None:
+    held = ~np.isnan(goals[-1])
+    with figure_sheet(path, title, 10.4 if held.any() else 7.6) as figure:
+        rows = 4 if held.any() else 3
+        grid = figure.subplots(
+            rows, 2, squeeze=False, gridspec_kw={'height_ratios': [1, 1, 1, 1.25][:rows]}
+        )
+        few = thinning_slice(len(time))
+        for column, (names, unit, least) in enumerate(groups):
+            for row, name in enumerate(names):
+                i = 3 * column + row
+                axes = grid[row, column]
+                _series(axes, time[few], values[few, i], goals[few, i], THREE[row], least)
+                axes.set_ylabel(f'{name} [{unit}]')
+                if held.any():
+                    axes.axvspan(time[-1] - window, time[-1], color=LIGHT, zorder=0)
+                if row < 2:
+                    axes.tick_params(labelbottom=False)
+            grid[2, column].set_xlabel('time [s]')
+            if held.any():
+                _errors(grid[3, column], time, values - goals, column, groups[column], window)
+        _legend(figure, grid[0, 0], held=bool(held.any()))
+
+
+def _series(
+    axes: Any, time: np.ndarray, value: np.ndarray, goal: np.ndarray, colour: str, least: float
+) -> None:
+    axes.plot(time, value, color=colour)
+    if np.isnan(goal).all():
+        axes.text(0.99, 0.92, 'free', transform=axes.transAxes, ha='right', va='top', color=GREY)
+    else:
+        axes.plot(time, goal, color=BLACK, linestyle=(0, (4, 3)), linewidth=1.2)
+    shown = np.concatenate([value, goal[~np.isnan(goal)]])
+    axes.set_xlim(time[0], time[-1])
+    axes.set_ylim(*padded_limits(float(shown.min()), float(shown.max()), least))
+
+
+def _errors(
+    axes: Any,
+    time: np.ndarray,
+    error: np.ndarray,
+    column: int,
+    group: tuple[tuple[str, ...], str, float],
+    window: float,
+) -> None:
+    names, unit, least = group
+    late = time >= time[-1] - window - 1e-9
+    part = error[late, 3 * column : 3 * column + 3]
+    axes.axhline(0, color=BLACK, linestyle=(0, (4, 3)), linewidth=1.2)
+    extremes = [0.0]
+    for i, name in enumerate(names):
+        one = part[:, i]
+        if np.isnan(one).any():
+            continue
+        mean = np.abs(one).mean()
+        axes.plot(time[late], one, color=THREE[i], label=f'{name}: {_number_text(mean)} {unit}')
+        extremes += [float(one.min()), float(one.max())]
+    axes.set_title(f'error in the last {window:g} s (its mean size below)')
+    axes.set(xlabel='time [s]', ylabel=f'error [{unit}]')
+    axes.set_facecolor(LIGHT)
+    axes.grid(color='white')
+    axes.set_xlim(time[late][0], time[-1])
+    axes.set_ylim(*padded_limits(min(extremes), max(extremes), least / 20))
+    if len(extremes) > 1:
+        # Below the lines, which may be anywhere.
+        axes.legend(
+            loc='upper center',
+            bbox_to_anchor=(0.5, -0.24),
+            ncols=3,
+            handlelength=1.0,
+            columnspacing=1.0,
+            handletextpad=0.4,
+        )
+    else:
+        axes.text(0.5, 0.6, 'all free', transform=axes.transAxes, ha='center', color=GREY)
+
+
+def _number_text(value: float) -> str:
+    return f'{value:.2g}' if value >= 1e-4 or value == 0 else '<0.0001'
+
+
+def _legend(figure: Any, axes: Any, *, held: bool) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = [Line2D([], [], color=GREY, label='run')]
+    if held:
+        dashes: dict[str, Any] = {'color': BLACK, 'linestyle': (0, (4, 3)), 'linewidth': 1.2}
+        handles.append(Line2D([], [], label='set-point', **dashes))
+        handles.append(Patch(color=LIGHT, label='enlarged below'))
+    figure.legend(handles=handles, loc='upper right', ncols=3, bbox_to_anchor=(0.995, 1.0))
+
+
+# Command and thrust of every thruster, one row each.
+
+
+def efforts_figure(
+    path: Path,
+    time: np.ndarray,
+    thrust: np.ndarray,
+    pwm: np.ndarray,
+    *,
+    title: str,
+    names: Sequence[str] = (),
+) -> None:
+    """Draw thrust (n, k) in N and PWM (n, k) in µs of k thrusters over time (n,) in s.
+
+    All thrusters share a scale, so that the busy ones show; 1500 µs is neutral. What was not
+    recorded is NaN, and stays empty.
+
+    Raises:
+        RecordingError: the file cannot be written.
+    """
+    count = thrust.shape[1]
+    labels = list(names) or [f'{i + 1}' for i in range(count)]
+    with figure_sheet(path, title, max(3.0, 1.3 + 1.15 * count)) as figure:
+        if not count:
+            figure.text(0.5, 0.5, 'no thrusters', ha='center', color=GREY)
+            return
+        few = thinning_slice(len(time))
+        grid = figure.subplots(count, 2, squeeze=False, sharex=True, sharey='col')
+        for column, (values, colour, neutral) in enumerate(
+            ((thrust, BLUE, 0.0), (pwm, ORANGE, 1500.0))
+        ):
+            told = np.append(values[np.isfinite(values)], neutral)
+            low, high = float(told.min()), float(told.max())
+            for i in range(count):
+                axes = grid[i, column]
+                axes.axhline(neutral, color=BLACK, linewidth=0.8)
+                axes.plot(time[few], values[few, i], color=colour, linewidth=1.3)
+                axes.set_xlim(time[0], time[-1])
+            grid[0, column].set_ylim(*padded_limits(low, high, 50.0 if column else 1.0))
+            grid[-1, column].set_xlabel('time [s]')
+        for i, label in enumerate(labels):
+            grid[i, 0].set_ylabel(label, rotation=0, ha='right', va='center', labelpad=10)
+        known = bool(np.isfinite(thrust).any())
+        grid[0, 0].set_title('thrust [N]' if known else 'thrust [N]: not recorded')
+        grid[0, 1].set_title('pulse width [µs]; 1500 is neutral')
+
+
+# Measured velocity, and what a model with fitted coefficients makes of the same thrust.
+
+_LEAST_SPEED = 0.02
+"""m/s or rad/s; noise below it does not look large."""
+
+
+def fit_figure(
+    path: Path, time: np.ndarray, measured: np.ndarray, fitted: np.ndarray, *, title: str
+) -> None:
+    """Draw velocities (s, l, 6) of s stretches over their times (s, l) in s.
+
+    Raises:
+        RecordingError: the file cannot be written.
+    """
+    with figure_sheet(path, title, 10.0) as figure:
+        grid = figure.subplots(6, 1, sharex=True)
+        for i, (axes, name) in enumerate(zip(grid, BODY_AXES, strict=True)):
+            axes.plot(
+                *_join_stretches(time, measured[..., i]),
+                color=SKY,
+                linewidth=4.0,
+                label='measured',
+            )
+            axes.plot(
+                *_join_stretches(time, fitted[..., i]),
+                color=BLACK,
+                linewidth=1.0,
+                label='fitted, each stretch from its own start',
+            )
+            axes.set_ylabel(f'{name}\n[{"m/s" if i < 3 else "rad/s"}]')
+            axes.set_ylim(
+                *padded_limits(
+                    float(measured[..., i].min()), float(measured[..., i].max()), _LEAST_SPEED
+                )
+            )
+            axes.set_xlim(time.min(), time.max())
+        # Above the first panel; Matplotlib has `outside` places from 3.7 on only.
+        grid[0].legend(loc='lower right', bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+        grid[-1].set_xlabel('time [s]')
+
+
+def _join_stretches(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return one line (s · (l + 1),) with a hole after every stretch."""
+    hole = np.full((len(time), 1), np.nan)
+    return np.concatenate([time, hole], 1).ravel(), np.concatenate([values, hole], 1).ravel()
+
+
+# Where weight and buoyancy act in a vehicle that has come to rest, seen from two sides.
+
+
+@dataclass(frozen=True)
+class Balance:
+    """A vehicle at rest; points in the body frame (FLU), m.
+
+    Attributes:
+        name: name of the case, such as "without arm".
+        center_of_gravity: (3,).
+        center_of_buoyancy: (3,).
+        roll: rad.
+        pitch: rad.
+        size: length, width, height of its outline, m.
+    """
+
+    name: str
+    center_of_gravity: tuple[float, float, float]
+    center_of_buoyancy: tuple[float, float, float]
+    roll: float
+    pitch: float
+    size: tuple[float, float, float]
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """R (3, 3) with v_map = R v_body, heading along x."""
+        return np.asarray(rotation_matrix(quaternion_from_rpy(self.roll, self.pitch, 0.0)))
+
+    @property
+    def lever(self) -> np.ndarray:
+        """(3,) from the centre of gravity to that of buoyancy, m, map; upright when balanced."""
+        offset = np.subtract(self.center_of_buoyancy, self.center_of_gravity)
+        return np.asarray(self.rotation @ offset)
+
+
+# Seen from starboard the bow is right; from astern, starboard is.
+_VIEWS = (('from starboard', 0, 1.0), ('from astern', 1, -1.0))
+
+
+def balance_figure(path: Path, cases: Sequence[Balance], *, title: str) -> None:
+    """Draw one row per case, from starboard and from astern, to one scale.
+
+    Raises:
+        RecordingError: the file cannot be written.
+    """
+    reach = 0.62 * max(max(c.size) for c in cases)
+    with figure_sheet(path, title, 0.7 + 4.1 * len(cases)) as figure:
+        grid = figure.subplots(len(cases), 2, squeeze=False, sharex=True, sharey=True)
+        for row, case in zip(grid, cases, strict=True):
+            for axes, (view, axis, sign) in zip(row, _VIEWS, strict=True):
+                _side(axes, case, axis, sign)
+                axes.set_title(f'{case.name}, {view}\n{_tilt(case, axis)}')
+                axes.set(xlim=(-reach, reach), ylim=(-0.62 * reach, 0.62 * reach), aspect='equal')
+                axes.set_xlabel(f'{"forward" if axis == 0 else "to starboard"} [m]')
+                axes.tick_params(labelbottom=True)
+            row[0].set_ylabel('up [m]')
+        _balance_legend(figure)
+
+
+def _tilt(case: Balance, axis: int) -> str:
+    name, value = ('pitch', case.pitch) if axis == 0 else ('roll', case.roll)
+    ways = ('bow down', 'bow up') if axis == 0 else ('starboard down', 'port down')
+    way = '' if abs(value) < 1e-4 else f', {ways[value < 0]}'
+    return f'{name} {math.degrees(value):+.2f}°{way}'.replace('-', '−')
+
+
+def _side(axes: Any, case: Balance, axis: int, sign: float) -> None:
+    from matplotlib.patches import Polygon
+
+    ConvexHull = require('scipy.spatial', 'figures').ConvexHull
+
+    def seen(points: Any) -> np.ndarray:
+        turned = np.asarray(points) @ case.rotation.T
+        return np.stack([sign * turned[..., axis], turned[..., 2]], axis=-1)
+
+    corners = seen(box_corners(case.size))
+    axes.add_patch(
+        Polygon(corners[ConvexHull(corners).vertices], facecolor=LIGHT, edgecolor=GREY, lw=1.5)
+    )
+    gravity, buoyancy = seen(case.center_of_gravity), seen(case.center_of_buoyancy)
+    length = 0.2 * max(case.size)
+    for point, way, colour in ((gravity, -1, ORANGE), (buoyancy, 1, SKY)):
+        axes.annotate(
+            '',
+            (point[0], point[1] + way * length),
+            point,
+            arrowprops={'arrowstyle': '-|>', 'color': colour, 'lw': 2.5, 'shrinkA': 0},
+        )
+        axes.axvline(point[0], color=colour, linestyle=(0, (2, 3)), linewidth=1.3)
+        axes.plot(*point, 'o', color=colour, markeredgecolor=BLACK, markersize=11, zorder=5)
+    offset = abs(float(buoyancy[0] - gravity[0]))
+    axes.text(
+        0.99,
+        0.02,
+        f'verticals {1000 * offset:.1f} mm apart',
+        ha='right',
+        transform=axes.transAxes,
+        color=BLACK,
+        fontsize=11,
+    )
+
+
+def _balance_legend(figure: Any) -> None:
+    from matplotlib.lines import Line2D
+
+    dot: dict[str, Any] = {
+        'marker': 'o',
+        'markeredgecolor': BLACK,
+        'markersize': 11,
+        'linestyle': '',
+    }
+    figure.legend(
+        handles=[
+            Line2D([], [], color=SKY, label='centre of buoyancy', **dot),
+            Line2D([], [], color=ORANGE, label='centre of gravity', **dot),
+        ],
+        loc='upper right',
+        ncols=2,
+        bbox_to_anchor=(0.995, 1.0),
+    )

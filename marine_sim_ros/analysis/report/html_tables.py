@@ -1,0 +1,175 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Numbers of a report as HTML tiles and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from marine_sim_ros.analysis.report.panels import ChartRun
+from marine_sim_ros.analysis.report.sensors import sensor_error_rows
+from marine_sim_ros.bags.metrics import stamp_notes
+from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES
+
+__all__ = [
+    'bags_table',
+    'channel_table',
+    'difference_table',
+    'impulse_table',
+    'response_table',
+    'sensors_table',
+    'tiles',
+]
+
+_NONE = '–'
+_UNITS = ('m',) * 3 + ('°',) * 3 + ('m/s',) * 3 + ('°/s',) * 3
+
+
+def short_number(value: Any, digits: int = 4) -> str:
+    """Return a number with some significant digits, or a dash."""
+    if value is None:
+        return _NONE
+    if isinstance(value, str):
+        return escape(value)
+    if isinstance(value, int):
+        return f'{value:,}'.replace(',', ' ')
+    if value and abs(value) < 1e-9:
+        return '0'
+    text = f'{value:.{digits}g}'
+    return f'{value:.0f}' if 'e+' in text else text
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    kinds = [' class="text"' if isinstance(c, str) else '' for c in (rows[0] if rows else head)]
+    top = ''.join(f'<th{k}>{escape(h)}</th>' for h, k in zip(head, kinds, strict=True))
+    body = ''.join(
+        '<tr>'
+        + ''.join(f'<td{k}>{short_number(c)}</td>' for c, k in zip(row, kinds, strict=True))
+        + '</tr>'
+        for row in rows
+    )
+    return f'<div class="table"><table><tr>{top}</tr>{body}</table></div>'
+
+
+def bags_table(bags: Sequence[Mapping[str, Any]]) -> str:
+    """Return what was read, and what of it is assumed or missing."""
+    head = ('bag', 'path', 'size [MB]', 'messages', 'topics')
+    rows = [
+        (b['label'], b['path'], b['bytes'] / 1e6, b['messages'], len(b['topics'])) for b in bags
+    ]
+    told = [f'{b["label"]}: {note}' for b in bags for note in b['notes']]
+    return _table(head, rows) + ''.join(f'<p>{escape(note)}.</p>' for note in told)
+
+
+def tiles(metrics: Mapping[str, Any]) -> str:
+    """Return the few numbers that are looked for first."""
+    motion, energy = metrics['motion'] or {}, metrics['energy'] or {}
+    timing = metrics['channels'].get('odom', {})
+    share = metrics['barometer'] or {}
+    shown = [
+        ('duration', motion.get('duration_s'), 's'),
+        ('ticks', motion.get('ticks'), ''),
+        ('gaps', timing.get('gaps'), ''),
+        ('distance', motion.get('distance_m'), 'm'),
+        ('deepest', motion.get('max_depth_m'), 'm'),
+        ('fastest', motion.get('max_speed_m_s'), 'm/s'),
+        ('energy', energy.get('total_Wh'), 'Wh'),
+        ('mean power', energy.get('mean_power_W'), 'W'),
+        ('real-time factor', timing.get('real_time_factor'), ''),
+        ('barometer RMS', share.get('rms_m'), 'm'),
+    ]
+    boxes = [
+        f'<div class="tile"><b>{short_number(v)}{" " + unit if unit else ""}</b>'
+        f'<span>{what}</span></div>'
+        for what, v, unit in shown
+        if v is not None
+    ]
+    return f'<div class="tiles">{"".join(boxes)}</div>' if boxes else ''
+
+
+def channel_table(metrics: Mapping[str, Any]) -> str:
+    """Return every topic's stamps against the ticks of the odometry."""
+    head = ('topic', 'as', 'messages', 'ticks without', 'tick [ms]', 'gaps', 'lost', 'backwards',
+            'longest [ms]', 'left out')  # fmt: skip
+    rows = []
+    for name, c in metrics['channels'].items():
+        tick = None if c['tick_s'] is None else 1e3 * c['tick_s']
+        rows.append((c['topic'], name, c['messages'], c['ticks_without'], tick, c['gaps'],
+                     c['lost_ticks'], c['stamps_backwards'], c['interval_max_ms'],
+                     c['left_out']))  # fmt: skip
+    notes = ''.join(f'<p>{escape(note)}.</p>' for note in stamp_notes(metrics['channels']))
+    return notes + _table(head, rows)
+
+
+def impulse_table(metrics: Mapping[str, Any]) -> str:
+    """Return each source's impulse in the body frame."""
+    if not metrics['impulse']:
+        return ''
+    head = ('source', '∫Fx [N s]', '∫Fy', '∫Fz', '∫|F|', 'share [%]', '∫|M| [N m s]', 'share [%]',
+            'largest |F| [N]', 'largest |M| [N m]')  # fmt: skip
+    rows = []
+    for name, i in metrics['impulse'].items():
+        shares = [None if i[k] is None else 100 * i[k] for k in ('force_share', 'torque_share')]
+        rows.append((name, *i['force_N_s'], i['force_size_N_s'], shares[0],
+                     i['torque_size_N_m_s'], shares[1], i['max_force_N'],
+                     i['max_torque_N_m']))  # fmt: skip
+    return '<h2>Impulse by source</h2>' + _table(head, rows)
+
+
+def response_table(metrics: Mapping[str, Any]) -> str:
+    """Return how the set-points were kept, by axis; or why that is not known."""
+    judged, note = metrics['response'], metrics['response_note']
+    if judged is None:
+        return f'<p>Response to set-points: {escape(note)}.</p>'
+    head = ('axis', 'unit', 'target', 'since [s]', 'step', 'mean |error|', 'largest', 'bias',
+            'overshoot', '[%]', 'settled after [s]')  # fmt: skip
+    rows = []
+    for (name, a), unit in zip(judged['axes'].items(), _UNITS, strict=True):
+        if a is not None:
+            rows.append((name, unit, a['target'], a['start'], a['step'], a['steady_mean'],
+                         a['steady_max'], a['bias'], a['overshoot'], a['overshoot_percent'],
+                         a['settling_time']))  # fmt: skip
+    window = judged['steady_state_window_s']
+    text = f'Errors over the last {window:g} s, for the set-points held at the end. {escape(note)}'
+    return f'<h2>Response to set-points</h2><p>{text}</p>' + _table(head, rows)
+
+
+def difference_table(found: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return how another bag differs from the first."""
+    head = ('quantity', 'unit', 'RMS', 'bias', 'RMS without bias', 'largest', 'moments')
+    rows = [
+        (n, d['unit'], d['rms'], d['bias'], d['rms_without_bias'], d['max'], d['moments'])
+        for n, d in found.items()
+    ]
+    motion = [row for row in rows if row[0] in ODOM_QUANTITIES]
+    rest = [row for row in rows if row[0] not in ODOM_QUANTITIES]
+    if not rows:
+        return '<p>No quantity is in both at the same time.</p>'
+    if not (motion and rest):
+        return _table(head, rows)
+    more = f'<summary>{len(rest)} more quantities</summary>{_table(head, rest)}'
+    return f'{_table(head, motion)}<details>{more}</details>'
+
+
+def sensors_table(runs: Sequence[ChartRun]) -> str:
+    """Return the errors of the sensors, a row for each value; or why they are not known."""
+    notes = ''.join(
+        f'<p>{escape(run.label)}: {escape(run.sensors_note)}.</p>'
+        for run in runs
+        if run.sensors_note
+    )
+    rows = sensor_error_rows(runs)
+    if not rows:
+        return notes
+    bag = ('bag',) if len(runs) > 1 else ()
+    head = ('sensor', 'quantity', *bag, 'unit', 'readings', 'bias', 'RMS', 'mean [σ]', 'RMS [σ]',
+            'within ±2 σ [%]')  # fmt: skip
+    text = (
+        'Errors are readings less what the sensor would read of the recorded state without noise. '
+        'In standard deviations σ of the noise, white noise alone gives a mean of 0, an RMS of 1 '
+        'and 95.4 % within ±2 σ; biases, drifts and faults show as more.'
+    )
+    return f'{notes}<p>{text}</p>{_table(head, rows)}'

@@ -1,0 +1,214 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Vehicle and environment of a recording, from its description or its manifest.
+
+The vehicle is the expanded URDF of ``robot_description``, or a shipped one that the manifest
+names; the environment is a shipped one. No file that a recording names is read: a path in a
+manifest says where something was on another machine, or what somebody wants to be opened here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from marine_sim_ros.bags.manifest import recorded_parameters
+from marine_sim_ros.bags.reading import Bag, bag_path, open_bag
+from marine_sim_ros.core.errors import MarineSimError, ModelError, RecordingError
+from marine_sim_ros.core.yaml_file import short_text
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import ENVIRONMENT_FILES, run_environment
+from marine_sim_ros.model import xml
+from marine_sim_ros.model.geometry.mesh_files import mesh_path
+from marine_sim_ros.model.library import load_vehicle, parse_xacro_arguments, vehicle_names
+from marine_sim_ros.model.urdf import vehicle_from_urdf
+from marine_sim_ros.model.vehicle import Vehicle
+
+__all__ = [
+    'described_environment',
+    'described_vehicle',
+    'recorded_environment',
+    'recorded_neighbours',
+    'recorded_vehicle',
+    'recorded_voltage',
+    'shipped_arguments',
+]
+
+_ARGUMENT = re.compile(r'[A-Za-z_]\w*:=[\w.+ -]*')
+"""An argument of a shipped vehicle: a word or a number, never an expression."""
+
+
+def described_vehicle(path: str, namespace: str, settings: Mapping[str, Any]) -> Vehicle | None:
+    """Return the vehicle of a namespace; None where the recording does not say which it is.
+
+    Args:
+        path: path of the recording.
+        namespace: namespace of the vehicle.
+        settings: what the manifest says of it.
+
+    Raises:
+        MarineSimError: the recording says which it is, and that cannot be read.
+    """
+    problem: MarineSimError | None = None
+    text = _urdf(path, namespace)
+    if text:
+        try:
+            return vehicle_from_urdf(
+                _confine_files(text, path), voltage=recorded_voltage(settings)
+            )
+        except MarineSimError as error:  # its meshes are those of another machine
+            problem = error
+    arguments = shipped_arguments(settings)
+    if arguments is not None:
+        return load_vehicle(settings['vehicle'], voltage=recorded_voltage(settings), **arguments)
+    if problem is not None:
+        raise problem
+    if 'vehicle' in settings:
+        raise RecordingError(
+            f'{path}: has no robot_description, and its vehicle {str(settings["vehicle"])[:80]!r} '
+            'is no shipped one; expected --vehicle URDF: no path that a recording names is read'
+        )
+    return None
+
+
+def shipped_arguments(settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the xacro arguments of the shipped vehicle of a manifest; None for another one."""
+    given = settings.get('vehicle_arguments', ())
+    if settings.get('vehicle') not in vehicle_names() or not isinstance(given, Sequence):
+        return None
+    if not all(isinstance(text, str) and _ARGUMENT.fullmatch(text) for text in given):
+        return None
+    return parse_xacro_arguments(given)
+
+
+def recorded_voltage(settings: Mapping[str, Any]) -> float | None:
+    """Return the supply voltage of the thrusters that a manifest has, V; None: that of the curves.
+
+    Raises:
+        RecordingError: it is no voltage.
+    """
+    value = settings.get('voltage') or None
+    if value is None:
+        return None
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    if not known or not 0 < value < math.inf:
+        raise RecordingError(
+            f'the voltage in the manifest is {short_text(value)}; expected a number'
+        )
+    return float(value)
+
+
+def described_environment(settings: Mapping[str, Any], wanted: str = '') -> Environment:
+    """Return the environment that a manifest names, with its current; still water without one.
+
+    Args:
+        settings: what the manifest says.
+        wanted: shipped name or file to take instead of the one that it names.
+
+    Raises:
+        MarineSimError: it is no shipped one, or the wanted one cannot be used.
+    """
+    name = wanted or settings.get('environment', '') or ''
+    if name and not wanted and name not in ENVIRONMENT_FILES.names():
+        raise RecordingError(
+            f'the recording is of the environment {str(name)[:80]!r}, which is no shipped one; '
+            'expected --environment FILE: no path that a recording names is read'
+        )
+    current = settings.get('current', (0.0, 0.0, 0.0))
+    good = isinstance(current, Sequence) and all(
+        isinstance(v, int | float) and abs(v) < 1e9 for v in current
+    )
+    if not good or len(current) != 3:
+        raise RecordingError('the current in the manifest is no list of three numbers')
+    return run_environment(name, current=current)
+
+
+def recorded_vehicle(bag: Bag, namespace: str) -> Vehicle | None:
+    """Return the vehicle of a namespace of a bag; see :func:`described_vehicle`."""
+    return described_vehicle(bag.path, namespace, _settings(bag, namespace))
+
+
+def recorded_neighbours(bag: Bag, namespace: str) -> dict[str, Vehicle]:
+    """Return the other vehicles of a fleet by their namespaces; none of a vehicle of its own.
+
+    Raises:
+        MarineSimError: one of them cannot be read.
+    """
+    settings, result = _settings(bag, namespace), {}
+    for name in bag.vehicles if settings.get('neighbours') else ():
+        if name != namespace and (vehicle := recorded_vehicle(bag, name)) is not None:
+            result[name] = vehicle
+    return result
+
+
+def recorded_environment(bag: Bag, namespace: str) -> Environment:
+    """Return the environment of a vehicle; see :func:`described_environment`.
+
+    Its current is left out: the environment of a recording is for its sensors.
+    """
+    settings = _settings(bag, namespace)
+    return described_environment({'environment': settings.get('environment', '')})
+
+
+def _confine_files(text: str, path: str) -> str:
+    """Return a URDF without files but those of packages and of the recording's folder.
+
+    Raises:
+        ModelError: its body needs another one.
+    """
+    root = xml.parse(text, 'robot_description')
+    own = Path(path).resolve()
+    folder = own if own.is_dir() else own.parent
+    changed = False
+    for element in list(root.iter('mesh', 'mass_from_parts')):
+        attribute = 'filename' if element.tag == 'mesh' else 'file'
+        uri = element.get(attribute, '')
+        if uri.startswith('package://'):
+            continue
+        changed = True
+        file = mesh_path(uri, folder).resolve()
+        if element.tag == 'mesh' and file.is_relative_to(folder):
+            element.set(attribute, file.as_uri())
+        elif not _remove_visual(element):
+            raise ModelError(
+                f'robot_description:{xml.line_of(element)}: <{element.tag}> {uri!r} is outside '
+                'the recording and of no package; expected --vehicle URDF'
+            )
+    return etree.tostring(root, encoding='unicode') if changed else text
+
+
+def _remove_visual(element: xml.Element) -> bool:
+    """Remove the <visual> that an element is in; return whether there is one."""
+    for above in element.iterancestors('visual'):
+        parent = above.getparent()
+        if parent is not None:
+            parent.remove(above)
+            return True
+    return False
+
+
+def _urdf(path: str, namespace: str) -> str:
+    """Return the first text of ``robot_description``; empty where there is none.
+
+    Without a namespace it is that of the only vehicle.
+    """
+    topic = f'{namespace}/robot_description'.lstrip('/')
+    with open_bag(bag_path(path), path) as reader:
+        texts = [c for c in reader.connections if c.msgtype == 'std_msgs/msg/String']
+        wanted = [c for c in texts if c.topic.lstrip('/') == topic]
+        if not wanted and not namespace:
+            wanted = [c for c in texts if c.topic.endswith('/robot_description')]
+        if len({c.topic for c in wanted}) == 1:
+            for connection, _, data in reader.messages(wanted):
+                return str(reader.deserialize(data, connection.msgtype).data)
+    return ''
+
+
+def _settings(bag: Bag, namespace: str) -> dict[str, Any]:
+    return recorded_parameters(bag_path(bag.path), namespace, alone=len(bag.vehicles) == 1)

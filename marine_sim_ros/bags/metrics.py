@@ -1,0 +1,310 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Metrics of a recorded run, as in metrics.json, and the depth check by the barometer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.bags.reading import Bag
+from marine_sim_ros.bags.response import response
+from marine_sim_ros.bags.streams import Series, Timing, interpolate_rows, latest_rows, rising_rows
+from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES, VehicleRecord
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.environment.environment import STANDARD_GRAVITY
+from marine_sim_ros.model.vehicle import Barometer, Vehicle
+
+__all__ = ['DepthCheck', 'bag_metrics', 'depth_check', 'stamp_notes', 'vehicle_metrics']
+
+
+# Depth by the barometer against the depth of the odometry.
+
+_LEAST_SPAN = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class DepthCheck:
+    """Depths of the same moments.
+
+    Attributes:
+        time: (n,) s.
+        measured: (n,) by pressure, m.
+        true: (n,) of the sensor by odometry, m.
+        atmospheric_pressure: atmospheric pressure in the conversion, Pa.
+        fluid_density: density in the conversion, kg/m³.
+    """
+
+    time: np.ndarray
+    measured: np.ndarray
+    true: np.ndarray
+    atmospheric_pressure: float
+    fluid_density: float
+
+    def metrics(self) -> dict[str, Any]:
+        """Return bias, scatter and RMS of the difference, and the line that fits best."""
+        error = self.measured - self.true
+        density = surface = None
+        if np.ptp(self.true) > _LEAST_SPAN and len(error) > 2:
+            slope, offset = np.polyfit(self.true, self.measured, 1)
+            weight = self.fluid_density * STANDARD_GRAVITY
+            density = float(slope * self.fluid_density)
+            surface = float(self.atmospheric_pressure + offset * weight)
+        return {
+            'used_atmospheric_pressure_Pa': self.atmospheric_pressure,
+            'used_density_kg_m3': self.fluid_density,
+            'bias_m': float(error.mean()),
+            'standard_deviation_m': float(error.std()),
+            'rms_m': float(np.sqrt(np.mean(error**2))),
+            'fitted_density_kg_m3': density,
+            'fitted_atmospheric_pressure_Pa': surface,
+        }
+
+
+def depth_check(record: VehicleRecord, sensor: Barometer | None) -> DepthCheck | None:
+    """Return depth (p − p₀)/(ρ g) beside −z of the sensor; None where either is missing.
+
+    Without a description the sensor sits at the vehicle's origin, with p₀ = 101300 Pa and
+    ρ = 997 kg/m³ (Orca3 plugin documentation, OrcaBarometerPlugin).
+    """
+    pressure, odom = record.get('barometer/pressure'), record.get('odom')
+    if pressure is None or odom is None:
+        return None
+    surface = 101300.0 if sensor is None else sensor.atmospheric_pressure
+    density = 997.0 if sensor is None else sensor.fluid_density
+    time = pressure.time
+    pose = interpolate_rows(odom, time)
+    height = pose[:, ODOM_QUANTITIES.index('z')]
+    if sensor is not None:
+        x, y, z = sensor.position
+        roll, pitch = (
+            pose[:, ODOM_QUANTITIES.index('roll')],
+            pose[:, ODOM_QUANTITIES.index('pitch')],
+        )
+        # Third row of R = Rz Ry Rx.
+        turned = (
+            -np.sin(pitch) * x
+            + np.cos(pitch) * np.sin(roll) * y
+            + np.cos(pitch) * np.cos(roll) * z
+        )
+        height = height + turned + sensor.reference_offset
+    measured = (pressure.rows[:, 0] - surface) / (density * STANDARD_GRAVITY)
+    known = np.isfinite(height) & np.isfinite(measured)
+    if not known.any():
+        return None
+    return DepthCheck(time[known], measured[known], -height[known], surface, density)
+
+
+# Numbers of a recorded run, as metrics.json holds them.
+
+WINDOW = 5.0
+
+
+def bag_metrics(bag: Bag) -> dict[str, Any]:
+    """Return what metrics.json holds of a bag, besides its vehicles."""
+    return {
+        'path': bag.path,
+        'label': bag.label,
+        'bytes': bag.size,
+        'messages': bag.messages,
+        'received_from_ns': bag.start,
+        'received_to_ns': bag.end,
+        'topics': {t: {'type': k, 'messages': n} for t, k, n in bag.topics},
+        'notes': list(bag.notes),
+    }
+
+
+def vehicle_metrics(record: VehicleRecord, vehicle: Vehicle | None) -> dict[str, Any]:
+    """Return what metrics.json holds of a vehicle; None where the bag cannot tell.
+
+    Energies and impulses are sums of value times the time to the next message, over all messages.
+    ``impulse`` is in the body frame; ``share`` is a source's part of the sum of all sources'
+    ∫ |F| dt.
+    """
+    odom = record.channels.get('odom')
+    check = depth_check(record, vehicle.barometer if vehicle else None)
+    result: dict[str, Any] = {
+        'channels': {c.name: _channel(record, c.name) for c in record.channels.values()},
+        'motion': None if odom is None else _motion(odom.series, odom.timing, odom.distance),
+        'energy': _energy(record),
+        'thrusters': _thrusters(record),
+        'impulse': _impulses(record),
+        'barometer': None if check is None else check.metrics(),
+    }
+    result['response'], result['response_note'] = _response(record)
+    return result
+
+
+def timing_metrics(timing: Timing) -> dict[str, Any]:
+    """Return what metrics.json holds of stamps."""
+    interval = timing.shape
+    return {
+        'duration_s': timing.duration,
+        'tick_s': timing.tick,
+        'gaps': timing.gaps,
+        'lost_ticks': timing.lost,
+        'longest_gaps': [{'gap_s': g, 'after_stamp_s': t} for g, t in timing.longest],
+        'stamps_backwards': timing.backwards,
+        'stamps_repeated': timing.repeated,
+        'interval_min_ms': finite_number(interval.minimum[0]),
+        'interval_max_ms': finite_number(interval.maximum[0]),
+        'wall_times': timing.wall,
+        'real_time_factor': timing.real_time_factor,
+    }
+
+
+def stamp_notes(channels: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return a line for each topic whose stamps go back.
+
+    Args:
+        channels: what :func:`vehicle_metrics` says of the topics of a vehicle.
+    """
+    notes = []
+    for channel in channels.values():
+        count = channel['stamps_backwards']
+        if 2 * count >= channel['messages']:
+            notes.append(f'{channel["topic"]}: most stamps go back: the run is reversed')
+        elif count:
+            notes.append(
+                f'{channel["topic"]}: stamps go back {count} time(s): the run loops, or its clock '
+                'started again; its parts lie over each other here'
+            )
+    return notes
+
+
+def _channel(record: VehicleRecord, name: str) -> dict[str, Any]:
+    channel, odom = record.channels[name], record.channels.get('odom')
+    return {
+        'topic': channel.topic,
+        'type': channel.type,
+        'messages': channel.count,
+        'own_stamps': channel.stamped,
+        'left_out': channel.odd,
+        'ticks_without': None if odom is None else max(0, odom.count - channel.count),
+        'thinned': channel.series.stride,
+        **timing_metrics(channel.timing),
+    }
+
+
+def _motion(series: Series, timing: Timing, distance: float) -> dict[str, Any]:
+    low = dict(zip(ODOM_QUANTITIES, series.minimum.tolist(), strict=True))
+    high = dict(zip(ODOM_QUANTITIES, series.maximum.tolist(), strict=True))
+    span = timing.duration
+    return {
+        'ticks': series.count,
+        'duration_s': span,
+        'distance_m': distance,
+        'mean_speed_m_s': distance / span if span > 0 else None,
+        'max_speed_m_s': finite_number(high['speed']),
+        'max_depth_m': finite_number(-low['z']),
+        'min_depth_m': finite_number(-high['z']),
+        'max_roll_deg': _largest_degrees(low['roll'], high['roll']),
+        'max_pitch_deg': _largest_degrees(low['pitch'], high['pitch']),
+        'turned_deg': finite_number(math.degrees(high['yaw'] - low['yaw'])),
+    }
+
+
+def _largest_degrees(low: float, high: float) -> float | None:
+    return finite_number(math.degrees(max(abs(low), abs(high))))
+
+
+def _energy(record: VehicleRecord) -> dict[str, Any] | None:
+    power = record.get('thrusters/power')
+    if power is None:
+        return None
+    each = power.integral[:-2]
+    span = record.channels['thrusters/power'].timing.duration
+    total = float(each.sum())
+    return {
+        'total_J': total,
+        'total_Wh': total / 3600,
+        'mean_power_W': total / span if span > 0 else None,
+        'max_power_W': finite_number(power.maximum[-2]),
+        'thrusters_J': each.tolist(),
+    }
+
+
+def _thrusters(record: VehicleRecord) -> dict[str, Any] | None:
+    pwm, thrust = record.get('thrusters/pwm'), record.get('thrusters/state')
+    if pwm is None and thrust is None:
+        return None
+    result: dict[str, Any] = {}
+    if pwm is not None:
+        result |= {'pwm_min_us': _numbers(pwm.minimum), 'pwm_max_us': _numbers(pwm.maximum)}
+    if thrust is not None:
+        half = thrust.width // 2
+        rpm = 30 / math.pi
+        result |= {
+            'thrust_min_N': _numbers(thrust.minimum[:half]),
+            'thrust_max_N': _numbers(thrust.maximum[:half]),
+            'rotor_min_rpm': _numbers(thrust.minimum[half:] * rpm),
+            'rotor_max_rpm': _numbers(thrust.maximum[half:] * rpm),
+        }
+    return result
+
+
+def _impulses(record: VehicleRecord) -> dict[str, Any]:
+    sources = record.wrenches
+    force = sum(s.integral[6] for s in sources.values())
+    torque = sum(s.integral[7] for s in sources.values())
+    everything = dict(sources)
+    total = record.get('wrench/total')
+    if total is not None:
+        everything['total'] = total
+    result = {}
+    for name, series in everything.items():
+        own = name in sources
+        result[name] = {
+            'force_N_s': series.integral[:3].tolist(),
+            'torque_N_m_s': series.integral[3:6].tolist(),
+            'force_size_N_s': float(series.integral[6]),
+            'torque_size_N_m_s': float(series.integral[7]),
+            'force_share': float(series.integral[6] / force) if own and force > 0 else None,
+            'torque_share': float(series.integral[7] / torque) if own and torque > 0 else None,
+            'max_force_N': finite_number(series.maximum[6]),
+            'max_torque_N_m': finite_number(series.maximum[7]),
+        }
+    return result
+
+
+def _response(record: VehicleRecord) -> tuple[dict[str, Any] | None, str]:
+    """Return the response to the set-points, and why there is none or what limits it."""
+    goals, odom = record.get('controller/setpoints'), record.get('odom')
+    if goals is None or odom is None:
+        return None, 'no set-points in the bag'
+    if np.isnan(goals.rows[-1]).all():
+        return None, 'all set-points are free at the end'
+    time, rows = rising_rows(odom)
+    known = np.isfinite(rows[:, :12]).all(axis=1)
+    time, rows = time[known], rows[known]
+    if not len(time):
+        return None, 'no odometry with attitude and velocity'
+    velocity = np.column_stack([rows[:, 12:15], rows[:, 9:12]])
+    window = min(WINDOW, 0.5 * float(time[-1] - time[0]))
+    try:
+        judged = response(
+            time - time[0],
+            rows[:, :3],
+            rows[:, 3:6],
+            latest_rows(goals, time),
+            velocity=velocity,
+            window=window,
+        )
+    except ParameterError as error:
+        return None, str(error)
+    note = '' if odom.stride == 1 else f'judged by every {odom.stride}th odometry'
+    return judged.to_dict(), note
+
+
+def finite_number(value: Any) -> float | None:
+    """Return a float; None where it is not finite."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _numbers(values: np.ndarray) -> list[float | None]:
+    return [finite_number(v) for v in values]

@@ -1,0 +1,308 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reader of any recorded bag or log, from its first message to its last, in parts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+from marine_sim_ros.bags.ardupilot_logs import LOG_SUFFIXES, open_log
+from marine_sim_ros.bags.roles import EXTRA_TYPES
+from marine_sim_ros.bags.storage import STORAGES, BagReader, BagStorage, storage
+from marine_sim_ros.bags.vehicle_record import (
+    Channel,
+    RowConsumer,
+    VehicleRecord,
+    suggest_topics,
+    vehicles_of,
+)
+from marine_sim_ros.core.errors import MarineSimError, RecordingError
+from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.files import MAX_TEXT_BYTES, check_file
+from marine_sim_ros.core.state import stamp_ns
+
+__all__ = ['Bag', 'Parts', 'bag_path', 'damage_as_error', 'open_bag', 'read_bag']
+
+
+# Parts of a recording whose clock started again, as a reset or a loop makes it.
+
+BACK = 500_000_000
+"""ns by which a stamp of the odometry goes back where a new part begins; less is disorder."""
+
+
+class Parts:
+    """Tells to which part of a vehicle's recording each message belongs; they come in order.
+
+    Attributes:
+        part: number of the present part, from 0.
+        count: number of parts so far; 1 where all stamps go back, as in a bag that is reversed.
+    """
+
+    def __init__(self) -> None:
+        """Begin with the first part."""
+        self.part = 0
+        self._newest: int | None = None
+        self._forward = self._backward = 0
+
+    @property
+    def count(self) -> int:
+        """How many parts there were, if the run goes forward at all."""
+        return self.part + 1 if self._forward > self._backward else 1
+
+    def tick(self, stamp: int) -> int:
+        """Return the part of an odometry with a stamp in ns, which may begin a new one."""
+        if self._newest is not None:
+            if stamp < self._newest - BACK:
+                self.part += 1
+            if stamp < self._newest:
+                self._backward += 1
+            else:
+                self._forward += 1
+        self._newest = stamp
+        return self.part
+
+    def part_of(self, stamp: int | None) -> int:
+        """Return the part of another message with a stamp in ns; None: it has none.
+
+        What is far ahead of the odometry just after a new part began is late, of the part before.
+        """
+        late = (
+            stamp is not None
+            and self.part > 0
+            and self._newest is not None
+            and stamp > self._newest + BACK
+        )
+        return self.part - late
+
+
+# Reads a bag from its first message to its last, once; nothing of ROS is needed.
+
+_FILES = ('.mcap', '.db3', '.bag', *LOG_SUFFIXES)
+_EVERY = 2000
+
+
+@dataclass(frozen=True)
+class Bag:
+    """What was read of a bag.
+
+    Attributes:
+        path: path as the caller gave it.
+        label: short, for people.
+        size: total size of its files, bytes.
+        messages: number of messages of all topics.
+        start: time of receipt of the first message, ns.
+        end: receipt time of the last message.
+        topics: name, type, messages of every topic.
+        vehicles: vehicles by namespace.
+        notes: what of it is assumed or missing, a line each; of logs of autopilots.
+        parts: how often its clock started, of the vehicle where that was most.
+        part: the part that was read, from 0; None: all of them.
+    """
+
+    path: str
+    label: str
+    size: int
+    messages: int
+    start: int
+    end: int
+    topics: tuple[tuple[str, str, int], ...]
+    vehicles: dict[str, VehicleRecord]
+    notes: tuple[str, ...] = ()
+    parts: int = 1
+    part: int | None = None
+
+
+def bag_path(text: str) -> Path:
+    """Return what is to be opened: the bag's folder, one in a recording's folder, or a file.
+
+    Raises:
+        RecordingError: there is no bag.
+    """
+    path = Path(text)
+    if not path.exists():
+        raise RecordingError(f'{text}: does not exist; expected a rosbag2 folder or file')
+    if path.is_file():
+        if path.suffix.lower() not in _FILES:
+            raise RecordingError(
+                f'{text}: is not a bag; expected a folder, .mcap, .db3, .bag, .BIN or .tlog'
+            )
+        return path
+    if (path / 'metadata.yaml').exists():
+        return path
+    if (path / 'bag').is_dir():
+        return bag_path(str(path / 'bag'))
+    # A recorder that was killed has written no metadata.
+    files = sorted(p for p in path.iterdir() if p.suffix in _FILES)
+    if len(files) == 1:
+        return files[0]
+    if files:
+        raise RecordingError(
+            f'{text}: has {len(files)} files and no metadata.yaml; '
+            'expected one file, or a bag repaired by `ros2 bag reindex`'
+        )
+    raise RecordingError(f'{text}: is not a bag; expected metadata.yaml, .mcap or .db3 in it')
+
+
+def read_bag(
+    text: str,
+    *,
+    maps: Mapping[str, str] | None = None,
+    label: str = '',
+    rows: Callable[[VehicleRecord], RowConsumer | None] = lambda _: None,
+    progress: Callable[[float], None] = lambda _: None,
+    part: int | None = None,
+) -> Bag:
+    """Read a bag.
+
+    Args:
+        text: path of a bag, of a recording's folder, or of a file.
+        maps: theirs -> ours, as ``parse_maps`` gives it.
+        label: short, for people; default: from the path.
+        rows: gives for each vehicle what takes every row.
+        progress: function that is called with the completed share.
+        part: part of it to read, from 0, where its clock started again (``Bag.parts``); None: all.
+
+    Raises:
+        RecordingError: it is none, is cut off or damaged, is empty, or has nothing of a vehicle.
+    """
+    path = bag_path(text)
+    with open_bag(path, text) as reader:
+        topics = {c.topic: c.msgtype for c in reader.connections}
+        if not reader.message_count:
+            raise RecordingError(f'{text}: has no messages; expected a recorded run')
+        vehicles = vehicles_of(topics, maps or {}, text)
+        if not vehicles:
+            raise RecordingError(f'{text}: {_no_vehicle_text(topics)}')
+        counts: dict[str, int] = {}
+        for c in reader.connections:
+            counts[c.topic] = counts.get(c.topic, 0) + c.msgcount
+        result = Bag(
+            path=text,
+            label=label or _label(path),
+            size=_size(path),
+            messages=reader.message_count,
+            start=reader.start_time,
+            end=reader.end_time,
+            topics=tuple((t, topics[t], counts[t]) for t in sorted(topics)),
+            vehicles=vehicles,
+            notes=getattr(reader, 'notes', ()),
+            part=part,
+        )
+        result = replace(result, parts=_stream(reader, result, rows, progress))
+    for name in [n for n, v in vehicles.items() if not v.channels]:
+        del vehicles[name]
+    if not vehicles:
+        raise RecordingError(f'{text}: its topics of a vehicle have no messages; expected a run')
+    return result
+
+
+def _stream(
+    reader: BagReader,
+    bag: Bag,
+    rows: Callable[[VehicleRecord], RowConsumer | None],
+    progress: Callable[[float], None],
+) -> int:
+    """Give the messages to the vehicles; return how many parts the bag has."""
+    sinks = {name: rows(record) for name, record in bag.vehicles.items()}
+    wanted: dict[str, list[tuple[VehicleRecord, Channel]]] = {}
+    for record in bag.vehicles.values():
+        for channel in record.channels.values():
+            wanted.setdefault(channel.topic, []).append((record, channel))
+    connections = [c for c in reader.connections if c.topic in wanted]
+    total = max(1, sum(c.msgcount for c in connections))
+    parts = {name: Parts() for name in bag.vehicles}
+    for i, (connection, receipt, data) in enumerate(reader.messages(connections)):
+        message = reader.deserialize(data, connection.msgtype)
+        for record, channel in wanted[connection.topic]:
+            # Of a whole bag only the odometries need a look: they count the parts.
+            counts = bag.part is not None or channel.role == 'odom'
+            part = _part(parts[record.name], channel, message) if counts else None
+            if bag.part in (None, part):
+                record.take(channel, message, receipt, sinks[record.name])
+        if i % _EVERY == 0:
+            progress(min(1.0, i / total))
+    for name, record in bag.vehicles.items():
+        record.finish(sinks[name])
+    return max(one.count for one in parts.values())
+
+
+def _part(parts: Parts, channel: Channel, message: Any) -> int:
+    """Return the part of a message of a vehicle."""
+    header = getattr(message, 'header', None)
+    stamp = None if header is None else stamp_ns(header.stamp)
+    if channel.role == 'odom' and stamp is not None:
+        return parts.tick(stamp)
+    return parts.part_of(stamp)
+
+
+@contextmanager
+def open_bag(path: Path, text: str) -> Iterator[BagReader]:
+    """Open a bag; whatever a damaged one makes of its reader becomes one line.
+
+    Raises:
+        RecordingError: it is damaged, or one of its files is a device or a pipe.
+    """
+    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+        if not file.is_dir():
+            limit = MAX_TEXT_BYTES if file.name == 'metadata.yaml' else sys.maxsize
+            check_file(file, limit, RecordingError)
+    with damage_as_error(text), _reader(path, text) as reader:
+        yield reader
+
+
+@contextmanager
+def damage_as_error(text: str) -> Iterator[None]:
+    """Turn whatever a damaged bag makes of its reader into one line.
+
+    Raises:
+        RecordingError: it is damaged.
+    """
+    try:
+        yield
+    except MarineSimError:
+        raise
+    except Exception as error:
+        # Truncated and damaged files fail in the storage, the decompressor or the deserialiser,
+        # each with exceptions of its own.
+        reason = ' '.join(str(error).split()).rstrip('.') or type(error).__name__
+        hint = ''
+        if 'magic' in reason or 'footer' in reason:
+            hint = '; it is cut off or no MCAP: `mcap recover` saves what is in it'
+        raise RecordingError(f'{text}: cannot be read: {reason}{hint}') from None
+
+
+def _reader(path: Path, text: str) -> AbstractContextManager[BagReader]:
+    if path.suffix.lower() in LOG_SUFFIXES:
+        return open_log(path, text)
+    store = storage('reading a bag') if path.suffix != '.bag' else _ros1(text)
+    return store.reader(path, EXTRA_TYPES)
+
+
+def _ros1(text: str) -> BagStorage:
+    """Return what reads a bag of ROS 1: rosbags alone does."""
+    require('rosbags', f'{text}: a bag of ROS 1')
+    return cast(BagStorage, import_module(STORAGES['rosbags']).STORAGE)
+
+
+def _no_vehicle_text(topics: Mapping[str, str]) -> str:
+    if could := suggest_topics(topics):
+        return f'has no topic of this package; expected --map OURS:=THEIRS, of: {could}'
+    some = ', '.join(sorted(topics)[:5]) + (', ...' if len(topics) > 5 else '')
+    return f'has nothing of a vehicle; expected odom, thrusters/pwm, ...; it has {some}'
+
+
+def _label(path: Path) -> str:
+    named = path.parent if path.name == 'bag' else path
+    return named.stem if named.is_file() else named.resolve().name
+
+
+def _size(path: Path) -> int:
+    files = [path] if path.is_file() else [p for p in path.iterdir() if p.is_file()]
+    return sum(p.stat().st_size for p in files)

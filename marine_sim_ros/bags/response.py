@@ -1,0 +1,252 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Set-point response of a closed loop: steady-state error, overshoot, settling time.
+
+Definitions (Ogata, Modern Control Engineering, 5th ed., section 5-3), per axis, with the error
+e = value − set-point, angles the shortest way round:
+
+- *Start*: when the set-point took the value that it keeps to the end of the run.
+- *Step*: set-point − value at the start. An axis whose step is smaller than its kind's smallest
+  step (0.05 m, 1°, 0.02 m/s, 1°/s) has none: it holds.
+- *Steady-state error*: the mean of |e| over the last ``window`` seconds; its maximum, and the
+  mean of e with its sign (bias), are given beside it.
+- *Overshoot*: the furthest the value went beyond the set-point in the direction of the step, 0
+  when it never did; in per cent of the step.
+- *Settling time*: from the start until |e| is within the band for the rest of the run. The band
+  is 2 % of the step around the set-point, not around the final value, so that a loop that settles
+  beside its set-point has not settled; without a step it is the smallest step of the kind.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.bags.streams import check_rows, check_time
+from marine_sim_ros.control.setpoints import QUANTITIES, wrap_angle
+from marine_sim_ros.core.errors import ParameterError
+
+__all__ = ['AxisResponse', 'Response', 'response']
+
+_DEGREE = math.pi / 180
+_GROUPS = ((0, 'm', 1.0), (3, 'deg', _DEGREE), (6, 'm_s', 1.0), (9, 'deg_s', _DEGREE))
+_SMALLEST = np.repeat([0.05, _DEGREE, 0.02, _DEGREE], 3)
+SETTLED = 0.02
+
+
+@dataclass(frozen=True)
+class AxisResponse:
+    """How one axis answered; in the unit of its group (m, deg, m/s, deg/s) and s.
+
+    Attributes:
+        target: set-point at the end of the run.
+        start: time at which it took that value.
+        step: set-point − value at the start; None: it holds.
+        steady_mean: mean of |e| in the window; None: held for less than the window.
+        steady_max: maximum of |e| in the window.
+        bias: mean of e in the window.
+        overshoot: overshoot beyond the set-point; None without a step.
+        overshoot_percent: overshoot in % of the step.
+        settling_band: half its width.
+        settling_time: settling time from the start; None: not settled when the run ended.
+    """
+
+    target: float
+    start: float
+    step: float | None
+    steady_mean: float | None
+    steady_max: float | None
+    bias: float | None
+    overshoot: float | None
+    overshoot_percent: float | None
+    settling_band: float
+    settling_time: float | None
+
+
+@dataclass(frozen=True)
+class Response:
+    """How a run answered.
+
+    Attributes:
+        duration: duration of the run, s.
+        window: over which the steady state is taken, s.
+        axes: response by axis of QUANTITIES; None: free at the end of the run.
+        horizontal: mean and maximum in the window of the distance to (x, y) of the set-point, m;
+            None unless both are held.
+        uncontrollable: axes the thrusters cannot command.
+    """
+
+    duration: float
+    window: float
+    axes: dict[str, AxisResponse | None]
+    horizontal: tuple[float, float] | None
+    uncontrollable: tuple[str, ...]
+
+    @property
+    def principal(self) -> str | None:
+        """The axis of position or attitude with the largest step, in smallest steps; or None."""
+        sizes = {}
+        for i, name in enumerate(QUANTITIES[:6]):
+            axis = self.axes[name]
+            if axis is not None and axis.step is not None:
+                sizes[name] = abs(axis.step) / (_SMALLEST[i] / _GROUPS[i // 3][2])
+        return max(sizes, key=lambda name: sizes[name]) if sizes else None
+
+    @property
+    def settling_time(self) -> float | None:
+        """Of the principal step (s); without one, of the slowest held position or attitude.
+
+        Axes that the thrusters cannot command are left out.
+        """
+        if self.principal is not None:
+            return self.axes[self.principal].settling_time  # type: ignore[union-attr]
+        able = [name for name in QUANTITIES[:6] if name not in self.uncontrollable]
+        held = [a for a in map(self.axes.get, able) if a is not None]
+        times = [a.settling_time for a in held if a.settling_time is not None]
+        return max(times) if held and len(times) == len(held) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what metrics.json holds; None where an axis is free or the value is unknown."""
+        result: dict[str, Any] = {
+            'duration_s': self.duration,
+            'steady_state_window_s': self.window,
+        }
+        for first, unit, _ in _GROUPS:
+            names = QUANTITIES[first : first + 3]
+            for key, value in (('', 'steady_mean'), ('_max', 'steady_max')):
+                result[f'steady_state_error{key}_{unit}'] = {
+                    n: getattr(self.axes[n], value, None) for n in names
+                }
+        mean, largest = self.horizontal or (None, None)
+        result['horizontal_error_m'] = {'mean': mean, 'max': largest}
+        step = self.axes[self.principal] if self.principal else None
+        linear = self.principal in QUANTITIES[:3]
+        result |= {
+            'step_axis': self.principal,
+            'overshoot_percent': step and step.overshoot_percent,
+            'overshoot_m': step.overshoot if step and linear else None,
+            'overshoot_deg': step.overshoot if step and not linear else None,
+            'settling_time_s': self.settling_time,
+            'uncontrollable': list(self.uncontrollable),
+            'axes': {n: None if a is None else asdict(a) for n, a in self.axes.items()},
+        }
+        return result
+
+
+def response(
+    time: np.ndarray,
+    position: np.ndarray,
+    rpy: np.ndarray,
+    targets: np.ndarray,
+    *,
+    velocity: np.ndarray | None = None,
+    window: float = 5.0,
+    uncontrollable: Sequence[str] = (),
+) -> Response:
+    """Judge a run by its set-points; the definitions are at the top of this module.
+
+    Args:
+        time: (n,) s.
+        position: (n, 3) m, map.
+        rpy: (n, 3) roll, pitch, yaw, rad; wrapped or not.
+        targets: (n, 12) set-points in the order of QUANTITIES; NaN: free.
+        velocity: (n, 6) in the order and the frames of QUANTITIES (level, m/s; body, rad/s);
+            without it these axes are taken as free.
+        window: over which the steady state is taken, s.
+        uncontrollable: axes the thrusters cannot command, as they are to be reported.
+
+    Raises:
+        ParameterError: wrong shapes, numbers that are not finite, times that do not rise, or a
+            run shorter than the window.
+    """
+    if not window > 0:
+        raise ParameterError(f'window is {window} s; expected more than 0')
+    t = check_time(time, least=window)
+    n = len(t)
+    goals = check_rows('targets', targets, n, 12, holes=True).copy()
+    if velocity is None:
+        velocity = np.zeros((n, 6))
+        goals[:, 6:] = np.nan
+    values = np.concatenate(
+        [
+            check_rows('position', position, n, 3),
+            check_rows('rpy', rpy, n, 3),
+            check_rows('velocity', velocity, n, 6),
+        ],
+        axis=1,
+    )
+    axes = {
+        name: _axis(t, values[:, i], goals[:, i], i, window) for i, name in enumerate(QUANTITIES)
+    }
+    x, y = axes['x'], axes['y']
+    horizontal = None
+    if x and y and x.steady_mean is not None and y.steady_mean is not None:
+        late = _window_mask(t, window)
+        distance = np.linalg.norm(position[late, :2] - goals[late, :2], axis=1)
+        horizontal = float(distance.mean()), float(distance.max())
+    return Response(float(t[-1] - t[0]), window, axes, horizontal, tuple(uncontrollable))
+
+
+def _window_mask(time: np.ndarray, window: float) -> np.ndarray:
+    return time >= time[-1] - window - 1e-9
+
+
+def _axis(
+    time: np.ndarray, value: np.ndarray, target: np.ndarray, index: int, window: float
+) -> AxisResponse | None:
+    goal = target[-1]
+    if np.isnan(goal):
+        return None
+    angular, unit = 3 <= index < 6, _GROUPS[index // 3][2]
+    change = target - goal
+    if angular:
+        change = wrap_angle(change)
+    others = np.flatnonzero(~(np.abs(change) <= 1e-9))  # NaN counts as another set-point
+    first = int(others[-1]) + 1 if len(others) else 0
+    t = time[first:] - time[first]
+    error = _unwrap_angles(value[first:] - goal) if angular else value[first:] - goal
+    shortest = wrap_angle(error) if angular else error
+    step = -float(error[0])
+    steps = abs(step) > _SMALLEST[index]
+    band = SETTLED * abs(step) if steps else float(_SMALLEST[index])
+    beyond = max(0.0, float(np.max(math.copysign(1.0, step) * error))) if steps else None
+    mean = largest = bias = None
+    if t[-1] >= window * (1 - 1e-9):
+        late = shortest[_window_mask(t, window)]
+        mean, largest = float(np.abs(late).mean()) / unit, float(np.abs(late).max()) / unit
+        bias = float(late.mean()) / unit
+    return AxisResponse(
+        target=float(goal) / unit,
+        start=float(time[first]),
+        step=step / unit if steps else None,
+        steady_mean=mean,
+        steady_max=largest,
+        bias=bias,
+        overshoot=None if beyond is None else beyond / unit,
+        overshoot_percent=None if beyond is None else 100 * beyond / abs(step),
+        settling_band=band / unit,
+        settling_time=_settling_time(t, shortest, band),
+    )
+
+
+def _unwrap_angles(error: np.ndarray) -> np.ndarray:
+    """Return angular errors (n,) as they went on: from the shortest way, without jumps.
+
+    A vehicle that took the long way round had the step the other way round.
+    """
+    went = np.unwrap(error)
+    went = went + (wrap_angle(went[:1]) - went[0])
+    turns = round(float(went[-1]) / (2 * np.pi))
+    return went - 2 * np.pi * turns if turns * went[0] > 0 else went
+
+
+def _settling_time(time: np.ndarray, error: np.ndarray, band: float) -> float | None:
+    outside = np.flatnonzero(np.abs(error) > band)
+    if not len(outside):
+        return 0.0
+    return float(time[outside[-1] + 1]) if outside[-1] + 1 < len(time) else None

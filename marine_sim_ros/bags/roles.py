@@ -1,0 +1,215 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Topic roles: which topics a recording may have, and how a message becomes a row of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from marine_sim_ros.control.setpoints import QUANTITIES
+
+__all__ = [
+    'DISPLAY_TOPICS',
+    'DRIVER_TOPICS',
+    'EXTRA_TYPES',
+    'FALLBACK_DRIVER_TOPICS',
+    'ODOM_COLUMNS',
+    'OWN_TOPICS',
+    'accepted_types',
+    'role_of',
+    'row_converter',
+    'row_labels',
+]
+
+Row = tuple[float, ...]
+_NAN = math.nan
+
+ODOM_COLUMNS = (
+    'x_m',
+    'y_m',
+    'z_m',
+    'qx',
+    'qy',
+    'qz',
+    'qw',
+    'surge_m_s',
+    'sway_m_s',
+    'heave_m_s',
+    'roll_rate_rad_s',
+    'pitch_rate_rad_s',
+    'yaw_rate_rad_s',
+)
+_WRENCH_COLUMNS = (
+    'force_x_N',
+    'force_y_N',
+    'force_z_N',
+    'torque_x_Nm',
+    'torque_y_Nm',
+    'torque_z_Nm',
+)
+_SETPOINT_UNITS = ('m',) * 3 + ('rad',) * 3 + ('m_s',) * 3 + ('rad_s',) * 3
+
+OWN_TOPICS = {
+    'odom': 'odom',
+    'thrusters/pwm': 'pwm',
+    'thrusters/state': 'thrust',
+    'thrusters/power': 'power',
+    'controller/setpoints': 'setpoints',
+    'controller/wrench': 'wrench',
+    'joint_states': 'joints',
+    'fins/state': 'angles',
+    'azimuths/state': 'angles',
+    'tether/tension': 'tension',
+}
+"""Role of each topic; below wrench/ and drag/ there are wrenches."""
+DISPLAY_TOPICS = {'tether/shape': 'shape'}
+"""Role of each topic that a page shows and nothing is computed of."""
+DRIVER_TOPICS = {
+    'local_position/odom': 'odom',
+    'global_position/local': 'odom',
+    'local_position/pose': 'odom',
+    'odometry/filtered': 'odom',
+    'rc/out': 'thrusters/pwm',
+    'imu/static_pressure': 'barometer/pressure',
+    'imu/temperature_baro': 'barometer/temperature',
+}
+"""Topics of MAVROS and robot_localization that say what one of ours says; the first there is
+counts, and one of ours before it."""
+FALLBACK_DRIVER_TOPICS = dict.fromkeys(
+    ('dvl/odometry', 'dvl/odom', 'dvl/position', 'usbl/odometry', 'usbl/pose', 'usbl/position'),
+    'odom',
+)
+"""Topics of DVLs (dead reckoning) and USBLs, which count where a bag has no other odometry."""
+_UNUSED = 65535.0
+"""A channel that an RC override leaves alone (MAVLink, RC_CHANNELS_OVERRIDE)."""
+_READINGS = {'pressure', 'temperature'}
+"""Topics of sensors, below the sensor's own name."""
+
+
+def role_of(name: str) -> str | None:
+    """Return the role of a topic's name relative to its vehicle; None: it has none."""
+    if name in OWN_TOPICS:
+        return OWN_TOPICS[name]
+    head, _, tail = name.partition('/')
+    if tail in _READINGS:
+        return tail
+    return 'wrench' if head in ('wrench', 'drag') and tail and '/' not in tail else None
+
+
+def _pose(p: Any) -> Row:
+    q = p.orientation
+    return (p.position.x, p.position.y, p.position.z, q.x, q.y, q.z, q.w)
+
+
+def _odometry(m: Any) -> Row:
+    v, w = m.twist.twist.linear, m.twist.twist.angular
+    return (*_pose(m.pose.pose), v.x, v.y, v.z, w.x, w.y, w.z)
+
+
+def _wrench(w: Any) -> Row:
+    f, t = w.force, w.torque
+    return (f.x, f.y, f.z, t.x, t.y, t.z)
+
+
+def _data(m: Any) -> Row:
+    return tuple(map(float, m.data))
+
+
+def _overrides(m: Any) -> Row:
+    return tuple(_NAN if c == _UNUSED else c for c in map(float, m.channels))
+
+
+def _thrust(m: Any) -> Row:
+    count = len(m.name) or len(m.effort) or len(m.velocity)
+    return (*_row_of_size(m.effort, count), *_row_of_size(m.velocity, count))
+
+
+def _row_of_size(values: Sequence[float], count: int) -> Row:
+    return tuple(map(float, values)) if len(values) == count else (_NAN,) * count
+
+
+def _places(m: Any) -> Row:
+    """Return x, y, z of each place of a path, one after the other."""
+    at = [pose.pose.position for pose in m.poses]
+    return tuple(value for p in at for value in (p.x, p.y, p.z))
+
+
+def _setpoints(m: Any) -> Row:
+    known = dict(zip(m.name, m.position, strict=False))
+    return tuple(float(known.get(name, _NAN)) for name in QUANTITIES)
+
+
+_NO_VELOCITY = (_NAN,) * 6
+_ARRAYS: dict[str, Callable[[Any], Row]] = {
+    f'std_msgs/msg/{kind}MultiArray': _data
+    for kind in ('UInt16', 'Int16', 'UInt32', 'Int32', 'UInt64', 'Int64', 'Float32', 'Float64')
+}
+_TYPES: dict[str, dict[str, Callable[[Any], Row]]] = {
+    'odom': {
+        'nav_msgs/msg/Odometry': _odometry,
+        'geometry_msgs/msg/PoseStamped': lambda m: (*_pose(m.pose), *_NO_VELOCITY),
+        'geometry_msgs/msg/PoseWithCovarianceStamped': lambda m: (
+            *_pose(m.pose.pose),
+            *_NO_VELOCITY,
+        ),
+    },
+    'pwm': {
+        **_ARRAYS,
+        'mavros_msgs/msg/RCOut': lambda m: tuple(map(float, m.channels)),
+        'mavros_msgs/msg/OverrideRCIn': _overrides,
+    },
+    'thrust': {'sensor_msgs/msg/JointState': _thrust},
+    'power': _ARRAYS,
+    'pressure': {'sensor_msgs/msg/FluidPressure': lambda m: (m.fluid_pressure, m.variance)},
+    'temperature': {'sensor_msgs/msg/Temperature': lambda m: (m.temperature,)},
+    'setpoints': {'sensor_msgs/msg/JointState': _setpoints},
+    'wrench': {
+        'geometry_msgs/msg/WrenchStamped': lambda m: _wrench(m.wrench),
+        'geometry_msgs/msg/Wrench': _wrench,
+    },
+    'joints': {'sensor_msgs/msg/JointState': lambda m: tuple(map(float, m.position))},
+    'angles': {'sensor_msgs/msg/JointState': lambda m: tuple(map(float, m.position))},
+    'tension': {'sensor_msgs/msg/JointState': lambda m: tuple(map(float, m.effort))},
+    'shape': {'nav_msgs/msg/Path': _places},
+}
+
+EXTRA_TYPES = {
+    'mavros_msgs/msg/RCOut': 'std_msgs/Header header\nuint16[] channels\n',
+    'mavros_msgs/msg/OverrideRCIn': 'uint16[18] channels\n',
+}
+"""Definitions for bags that carry none."""
+
+
+def accepted_types(role: str) -> tuple[str, ...]:
+    """Return the message types that can play a role."""
+    return tuple(_TYPES[role])
+
+
+def row_converter(role: str, message_type: str) -> Callable[[Any], Row]:
+    """Return what turns a message of an accepted type into a row."""
+    return _TYPES[role][message_type]
+
+
+def row_labels(role: str, message: Any, row: Row) -> tuple[str, ...]:
+    """Return the columns of a role's rows, with their units, from its first message."""
+    if role == 'odom':
+        return ODOM_COLUMNS
+    if role == 'wrench':
+        return _WRENCH_COLUMNS
+    if role == 'setpoints':
+        return tuple(f'{n}_{u}' for n, u in zip(QUANTITIES, _SETPOINT_UNITS, strict=True))
+    if role == 'thrust':
+        names = list(message.name) or [str(i + 1) for i in range(len(row) // 2)]
+        return (*(f'{n}_thrust_N' for n in names), *(f'{n}_rotor_rad_s' for n in names))
+    units = {'joints': 'position', 'angles': 'rad', 'tension': 'N'}
+    if role in units:
+        known, unit = len(message.name) == len(row), units[role]
+        return tuple(f'{message.name[i] if known else i + 1}_{unit}' for i in range(len(row)))
+    single = {'pressure': ('pressure_Pa', 'variance_Pa2'), 'temperature': ('temperature_degC',)}
+    if role in single:
+        return single[role]
+    unit = {'pwm': 'us', 'power': 'W'}[role]
+    return tuple(f'thruster_{i + 1}_{unit}' for i in range(len(row)))

@@ -1,0 +1,294 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Time series of any length in bounded memory, sampling between rows, and checks of arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ParameterError
+
+__all__ = [
+    'HOLD',
+    'Series',
+    'Timing',
+    'check_rows',
+    'check_time',
+    'interpolate_rows',
+    'latest_rows',
+    'rising_rows',
+]
+
+
+# Streams of any length in bounded memory: envelopes, thinned rows, extremes, integrals.
+
+BUCKETS = 1500
+"""An envelope has this many buckets to twice as many: more than a screen has columns."""
+NUMBERS = 2**20
+"""Of thinned rows: 8 MB; up to here nothing is left out."""
+HOLD = 2.0
+"""How long a value is held at most where it is integrated, s; a longer gap counts as nothing."""
+LONGEST = 20
+
+
+class Series:
+    """Rows (k,) over time, of which a picture and the metrics can be made.
+
+    An envelope keeps each bucket's minimum and maximum of every column, and when they were, so
+    that a peak of one sample is drawn however long the bag is. Thinned rows are whole rows, every
+    ``stride``-th, for what needs several columns of the same time.
+    """
+
+    def __init__(self, width: int, *, buckets: int = BUCKETS, numbers: int = NUMBERS) -> None:
+        self.width = width
+        self.count = 0
+        self.stride = 1
+        self.minimum = np.full(width, np.nan)
+        self.maximum = np.full(width, np.nan)
+        self.integral = np.zeros(width)
+        self._most_buckets = buckets
+        self._most_rows = max(1024, numbers // max(1, width))
+        self._kept: list[np.ndarray] = []
+        self._kept_rows = 0
+        self._per_bucket = 1
+        self._rest = np.zeros((0, width + 1))
+        self._buckets = np.zeros((4, 0, width))  # time of minimum, minimum, of maximum, maximum
+        self._last: np.ndarray | None = None
+
+    def add(self, time: np.ndarray, values: np.ndarray) -> None:
+        """Take rows: times (n,) in s and values (n, k), NaN where unknown."""
+        if not len(time):
+            return
+        rows = np.column_stack([time, values])
+        self._thin(rows)
+        self._integrate(rows)
+        self.minimum = np.fmin(self.minimum, np.fmin.reduce(values))
+        self.maximum = np.fmax(self.maximum, np.fmax.reduce(values))
+        self.count += len(rows)
+        rows = np.concatenate([self._rest, rows])
+        whole = len(rows) // self._per_bucket * self._per_bucket
+        self._rest = rows[whole:].copy()
+        self._append(rows[:whole].reshape(-1, self._per_bucket, self.width + 1))
+
+    def _thin(self, rows: np.ndarray) -> None:
+        part = rows[-self.count % self.stride :: self.stride]
+        if len(part):
+            self._kept.append(part.copy())  # a view would keep the whole block alive
+            self._kept_rows += len(part)
+        while self._kept_rows > self._most_rows:
+            self._kept = [np.concatenate(self._kept)[::2].copy()]
+            self._kept_rows = len(self._kept[0])
+            self.stride *= 2
+
+    def _integrate(self, rows: np.ndarray) -> None:
+        if self._last is not None:
+            rows = np.concatenate([self._last[None], rows])
+        step = np.diff(rows[:, 0])
+        # What a bag does not tell is not made up: nothing is added over a gap.
+        step = np.where((step > 0) & (step <= HOLD), step, 0.0)
+        self.integral = self.integral + step @ np.nan_to_num(rows[:-1, 1:])
+        self._last = rows[-1].copy()
+
+    def _append(self, rows: np.ndarray) -> None:
+        if not len(rows):
+            return
+        time, values = rows[..., 0], rows[..., 1:]
+        low = np.where(np.isnan(values), np.inf, values).argmin(axis=1)
+        high = np.where(np.isnan(values), -np.inf, values).argmax(axis=1)
+        each, columns = np.arange(len(rows))[:, None], np.arange(self.width)[None]
+        new = np.stack(
+            [
+                time[each, low],
+                values[each, low, columns],
+                time[each, high],
+                values[each, high, columns],
+            ]
+        )
+        self._buckets = np.concatenate([self._buckets, new], axis=1)
+        while self._buckets.shape[1] > 2 * self._most_buckets:
+            self._merge()
+
+    def _merge(self) -> None:
+        even = self._buckets.shape[1] // 2 * 2
+        first, second = self._buckets[:, :even:2], self._buckets[:, 1:even:2]
+        lower = (second[1] < first[1]) | np.isnan(first[1])
+        higher = (second[3] > first[3]) | np.isnan(first[3])
+        swap = np.stack([lower, lower, higher, higher])
+        merged = np.where(swap, second, first)
+        self._buckets = np.concatenate([merged, self._buckets[:, even:]], axis=1)
+        self._per_bucket *= 2
+
+    @property
+    def time(self) -> np.ndarray:
+        """Times (m,) of the thinned rows, s."""
+        return self._table()[:, 0]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Thinned rows (m, k)."""
+        return self._table()[:, 1:]
+
+    def _table(self) -> np.ndarray:
+        if len(self._kept) != 1:
+            self._kept = [
+                np.concatenate(self._kept) if self._kept else np.zeros((0, self.width + 1))
+            ]
+        return self._kept[0]
+
+    def line(self, column: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return times and values of a column to be drawn: all of it, or its envelope."""
+        if self.stride == 1 and self.count <= 2 * self._most_buckets:
+            return self.time, self.rows[:, column]
+        parts = self._buckets[:, :, column]
+        if len(self._rest):
+            values, time = self._rest[:, 1 + column], self._rest[:, 0]
+            low = int(np.where(np.isnan(values), np.inf, values).argmin())
+            high = int(np.where(np.isnan(values), -np.inf, values).argmax())
+            end = np.array([[time[low]], [values[low]], [time[high]], [values[high]]])
+            parts = np.concatenate([parts, end], axis=1)
+        time, values = parts[[0, 2]].T, parts[[1, 3]].T
+        order = np.argsort(time, axis=1, kind='stable')
+        time, values = (np.take_along_axis(a, order, axis=1).ravel() for a in (time, values))
+        same = np.append(False, (np.diff(time) == 0) & (np.diff(values) == 0))
+        return time[~same], values[~same]
+
+
+class Timing:
+    """Stamps of messages against their tick: gaps, repeats, and when the bag received them.
+
+    The tick is the median of the first intervals. A gap is an interval of more than one and a
+    half ticks; ``lost`` counts the ticks that fit into the gaps.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.tick: float | None = None
+        self.first = self.last = 0
+        self.gaps = self.lost = self.backwards = self.repeated = 0
+        self.longest: list[tuple[float, float]] = []
+        self.wall = False
+        self.shape = Series(3)
+        """Columns: interval, ms; lateness of the receipt, ms; receipt since the first, s."""
+        self._receipt = self._last_receipt = 0
+
+    def add(self, stamps: np.ndarray, receipts: np.ndarray) -> None:
+        """Take stamps and times of receipt (n,), ns."""
+        if not len(stamps):
+            return
+        if not self.count:
+            self.first, self._receipt = int(stamps[0]), int(receipts[0])
+            known = stamps
+        else:
+            known = np.append(self.last, stamps)
+        interval = np.diff(known)
+        if self.tick is None and np.any(interval > 0):
+            self.tick = float(np.median(interval[interval > 0])) / 1e9
+        self._count(known, interval)
+        self.wall = self.wall or bool(np.any(np.abs(receipts - stamps) > 1_000_000))
+        late = ((receipts - self._receipt) - (stamps - self.first)) / 1e6
+        shown = interval if self.count else np.append(0, interval)
+        shape = np.column_stack([shown / 1e6, late, (receipts - self._receipt) / 1e9])
+        if not self.count:
+            shape[0, 0] = np.nan
+        self.shape.add(stamps / 1e9, shape)
+        self.count += len(stamps)
+        self.last, self._last_receipt = int(stamps[-1]), int(receipts[-1])
+
+    def _count(self, known: np.ndarray, interval: np.ndarray) -> None:
+        self.backwards += int(np.sum(interval < 0))
+        self.repeated += int(np.sum(interval == 0))
+        if self.tick is None:
+            return
+        wide = np.flatnonzero(interval > 1.5e9 * self.tick)
+        self.gaps += len(wide)
+        self.lost += int(np.sum(np.rint(interval[wide] / (1e9 * self.tick)) - 1))
+        found = [(float(interval[i]) / 1e9, float(known[i]) / 1e9) for i in wide]
+        self.longest = sorted([*self.longest, *found], reverse=True)[:LONGEST]
+
+    @property
+    def duration(self) -> float:
+        """From the first stamp to the last, s."""
+        return (self.last - self.first) / 1e9
+
+    @property
+    def real_time_factor(self) -> float | None:
+        """Simulated or measured time over time of receipt; None without wall times."""
+        span = (self._last_receipt - self._receipt) / 1e9
+        return self.duration / span if self.wall and span > 0 else None
+
+
+# Values of a series at other times than its own.
+
+
+def rising_rows(series: Series) -> tuple[np.ndarray, np.ndarray]:
+    """Return times (m,) that rise and their rows (m, k); of equal times the last counts."""
+    time, rows = series.time, series.rows
+    order = np.argsort(time, kind='stable')
+    time, rows = time[order], rows[order]
+    last = np.append(np.diff(time) > 0, True) if len(time) else np.zeros(0, bool)
+    return time[last], rows[last]
+
+
+def interpolate_rows(series: Series, time: np.ndarray) -> np.ndarray:
+    """Return rows (n, k) between the nearest two; NaN outside the series and in its holes."""
+    at, rows = rising_rows(series)
+    columns = [np.interp(time, at, c, left=np.nan, right=np.nan) for c in rows.T]
+    return np.column_stack(columns) if columns else np.zeros((len(time), 0))
+
+
+def latest_rows(series: Series, time: np.ndarray) -> np.ndarray:
+    """Return the newest row (n, k) at each time; before the first, the first."""
+    at, rows = rising_rows(series)
+    newest = np.searchsorted(at, time, side='right') - 1
+    return rows[np.maximum(newest, 0)]
+
+
+# Checks of the arrays that an analysis takes: shape, finite numbers, rising times.
+
+
+def check_time(time: np.ndarray, *, least: float = 0.0) -> np.ndarray:
+    """Return times (n,) in s that rise and are long enough to be judged.
+
+    Raises:
+        ParameterError: fewer than two, not finite, not rising, or shorter than ``least`` (s).
+    """
+    result = np.asarray(time, float)
+    if result.ndim != 1 or len(result) < 2:
+        raise ParameterError(f'time has shape {result.shape}; expected (n,) with two or more')
+    _check_finite('time', result)
+    late = np.flatnonzero(np.diff(result) <= 0)
+    if len(late):
+        i = int(late[0]) + 1
+        raise ParameterError(
+            f'time[{i}] is {result[i]:g} s after {result[i - 1]:g} s; expected rising times'
+        )
+    span = result[-1] - result[0]
+    # A run of 10 s by 0.005 s may last 9.999999999999998 s.
+    if span < least * (1 - 1e-9):
+        raise ParameterError(f'the run lasts {span:g} s; expected at least {least:g} s to judge')
+    return result
+
+
+def check_rows(
+    name: str, values: np.ndarray, rows: int, columns: int, *, holes: bool = False
+) -> np.ndarray:
+    """Return an array (rows, columns) of finite numbers, or of numbers and NaN with ``holes``.
+
+    Raises:
+        ParameterError: another shape, or a value that is not finite.
+    """
+    result = np.asarray(values, float)
+    if result.shape != (rows, columns):
+        raise ParameterError(f'{name} has shape {result.shape}; expected ({rows}, {columns})')
+    _check_finite(name, np.where(np.isnan(result), 0.0, result) if holes else result)
+    return result
+
+
+def _check_finite(name: str, values: np.ndarray) -> None:
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        where = ', '.join(map(str, bad[0]))
+        raise ParameterError(
+            f'{name}[{where}] is {values[tuple(bad[0])]}; expected finite numbers'
+        )

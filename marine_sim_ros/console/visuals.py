@@ -1,0 +1,195 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Visuals of a page: links, joints and sensors of a vehicle, and its surroundings."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.state import rest
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.arm import GRIPPER
+from marine_sim_ros.model.kinematics import Pose
+from marine_sim_ros.model.propellers import propeller_link
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.scene.drawing import (
+    coarsen_terrain,
+    material_colour,
+    plane_lines,
+    plane_outline,
+)
+from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.sdf.appearance import Appearance, VisibleLink, Visual
+from marine_sim_ros.sensors import SENSORS, SensorInputs
+
+__all__ = ['base64_floats', 'scene_visuals', 'vehicle_visuals']
+
+
+# How a vehicle looks: its links with their shapes, joints, cameras, lights, thrusters.
+
+
+def base64_floats(values: np.ndarray) -> str:
+    """Return numbers as base64 of little-endian float32, a third of the size of JSON."""
+    return base64.b64encode(np.ascontiguousarray(values, '<f4').tobytes()).decode('ascii')
+
+
+def _pose(pose: Pose) -> dict[str, Any]:
+    return {'at': pose.translation.tolist(), 'turn': pose.quaternion.tolist()}
+
+
+def _visual(visual: Visual) -> dict[str, Any]:
+    shape: dict[str, Any] = {'kind': visual.kind, 'size': list(visual.size)}
+    if visual.kind == 'mesh':
+        shape = {'kind': 'mesh', 'corners': base64_floats(visual.corners)}
+    return {**shape, **_pose(visual.pose), 'colour': visual.colour.tolist()}
+
+
+def _link(link: VisibleLink) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        'name': link.name,
+        'parent': link.parent,
+        'visuals': [_visual(v) for v in link.visuals],
+    }
+    if link.parent:
+        result |= _pose(link.pose)
+    if link.joint is not None:
+        axis = link.joint.axis.tolist()
+        result['joint'] = {'name': link.joint.name, 'kind': link.joint.kind, 'axis': axis}
+    return result
+
+
+def _quantities(sensor: Sensor) -> list[str]:
+    """Return the quantities of a sensor's readings; none of one that makes pictures."""
+    model = SENSORS[sensor.kind]
+    if model.executable == 'sensor':
+        return []
+    try:
+        readings = model.measure(sensor, rest(), Environment(), SensorInputs.none())
+    except MarineSimError:  # it needs what is not installed
+        return []
+    return [name for name in readings if name != 'delay']
+
+
+def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any]:
+    """Return what a page needs to draw a vehicle; JSON.
+
+    Args:
+        vehicle: the vehicle, with its URDF.
+        base: folder that relative mesh names start from.
+
+    Raises:
+        ModelError: its URDF cannot be read.
+    """
+    looks = Appearance(vehicle, base)
+    links = [_link(link) for link in looks.links]
+    arm, thrusters, hull = vehicle.manipulator, vehicle.thrusters, vehicle.hull
+    voxels = None if hull is None else hull.voxels
+    return {
+        'name': vehicle.name,
+        'mass': vehicle.inertia.mass,
+        'center_of_mass': vehicle.inertia.center_of_mass.tolist(),
+        'links': links,
+        'cameras': [e['name'] for e in links if 'camera' in e['name']],
+        'lights': [e['name'] for e in links if 'light' in e['name']],
+        'joints': []
+        if arm is None
+        else [
+            {'name': n, 'lower': float(low), 'upper': float(high), 'slides': bool(s)}
+            for n, low, high, s in zip(arm.names, arm.lower, arm.upper, arm.sliding, strict=True)
+        ],
+        'gripper': arm is not None and GRIPPER in vehicle.extensions,
+        'tether': 'tether' in vehicle.extensions,
+        'barometer': vehicle.barometer is not None,
+        'sensors': [{'name': s.name, 'quantities': _quantities(s)} for s in vehicle.sensors],
+        'thrusters': [
+            {'name': n, 'at': p.tolist(), 'axis': a.tolist(), 'propeller': propeller_link(n)}
+            for n, p, a in zip(thrusters.names, thrusters.position, thrusters.axis, strict=True)
+        ],
+        'metered': bool(np.any(thrusters.power_of_thrust(np.ones(len(thrusters.names))))),
+        'voxels': None
+        if voxels is None
+        else {
+            'centers': base64_floats(voxels.center),
+            'size': float(np.median(np.linalg.norm(voxels.extent, axis=-1))),
+        },
+        'told': list(looks.told),
+    }
+
+
+# What is around a vehicle: seabed, walls, obstacles, and the sea of the run.
+
+
+def _planes(scene: Scene) -> list[dict[str, Any]]:
+    found = []
+    for plane in scene.planes:
+        corners = plane_outline(scene, plane)
+        if len(corners) >= 3:
+            lines = plane_lines(scene, plane).reshape(-1, 3) + 0.005 * plane.normal
+            found.append(
+                {
+                    'name': plane.name,
+                    'corners': base64_floats(corners),
+                    'lines': base64_floats(lines),
+                    'ground': bool(plane.normal[2] > 0.5),
+                    'colour': material_colour(plane.material, 1.0),
+                }
+            )
+    return found
+
+
+def _terrain(scene: Scene) -> dict[str, Any] | None:
+    if scene.terrain is None:
+        return None
+    seen = coarsen_terrain(scene.terrain)
+    rows, columns = seen.heights.shape
+    return {
+        'origin': [float(x) for x in seen.origin],
+        'spacing': float(seen.spacing),
+        'rows': rows,
+        'columns': columns,
+        'heights': base64_floats(seen.heights),
+        'colour': material_colour(seen.material, 1.0),
+    }
+
+
+def _waves(environment: Environment) -> list[list[float]]:
+    """Return k_x, k_y, ω, φ, a of every component, the highest first."""
+    waves = environment.waves
+    if waves is None:
+        return []
+    k = waves.wavenumber
+    east, north = k * np.cos(waves.direction), k * np.sin(waves.direction)
+    table = np.column_stack([east, north, waves.frequency, waves.phase, waves.amplitude])
+    return [[float(x) for x in row] for row in table[np.argsort(-waves.amplitude)]]
+
+
+def scene_visuals(environment: Environment) -> dict[str, Any]:
+    """Return the scene and the water as a page draws them; JSON."""
+    scene = environment.scene
+    obstacles = () if scene is None else scene.obstacles
+    return {
+        'name': environment.name or 'still water',
+        'gravity': environment.gravity,
+        'planes': [] if scene is None else _planes(scene),
+        'terrain': None if scene is None else _terrain(scene),
+        'obstacles': [
+            {
+                'name': o.name,
+                'kind': o.kind,
+                'size': o.size.tolist(),
+                'at': o.position.tolist(),
+                'turn': o.orientation.tolist(),
+                'colour': material_colour(o.material, 1.0),
+            }
+            for o in obstacles
+        ],
+        'waves': _waves(environment),
+        'current': environment.current.tolist(),
+        'heading': environment.origin.heading,
+    }

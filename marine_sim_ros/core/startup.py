@@ -1,0 +1,68 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Start of a process: one BLAS thread, no garbage collection while modules are imported.
+
+OpenBLAS solves even a 6 x 6 system in another order, with other last bits, when it has several
+threads (0.3.23, which NumPy 1.26 brings), so that a run would depend on the machine's cores and
+on who started it. The matrices here are too small for threads to pay. What is set in the
+environment is overruled: the result of a run is not the environment's to decide.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ['VARIABLES', 'no_collections', 'use_one_thread']
+
+
+# Gives BLAS one thread when the package is imported.
+
+VARIABLES = ('OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'BLIS_NUM_THREADS')
+_SETTERS = tuple(
+    f'{prefix}openblas_set_num_threads{suffix}'
+    for prefix in ('scipy_', '')
+    for suffix in ('64_', '')
+)
+
+
+def use_one_thread() -> None:
+    """Set the variables that BLAS reads when NumPy loads it; tell OpenBLAS if that is done."""
+    os.environ.update(dict.fromkeys(VARIABLES, '1'))
+    if 'numpy' in sys.modules:
+        for library in _loaded_libraries():
+            for name in _SETTERS:
+                if hasattr(library, name):
+                    getattr(library, name)(1)
+
+
+def _loaded_libraries() -> list[ctypes.CDLL]:
+    """Return the libraries of this process that are OpenBLAS."""
+    try:
+        lines = Path('/proc/self/maps').read_text(encoding='utf-8').splitlines()
+    except OSError:
+        return []
+    paths = {line.split(maxsplit=5)[5] for line in lines if 'blas' in line}
+    return [ctypes.CDLL(path) for path in sorted(paths) if Path(path).is_file()]
+
+
+# Python's garbage collector while a program starts.
+
+
+@contextmanager
+def no_collections() -> Iterator[None]:
+    """Collect no cycles meanwhile: what is loaded stays, and to look it through takes an eighth.
+
+    They are collected again afterwards, whatever was before: a fork starts where its parent was.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

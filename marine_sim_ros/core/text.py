@@ -1,0 +1,89 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Text output: tables of columns, Markdown, JSON without infinities, file names."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Container, Sequence
+from hashlib import sha256
+from typing import Any
+
+__all__ = ['aligned_columns', 'file_name', 'json_text', 'markdown_row', 'markdown_text']
+
+
+# Tables as text: columns of equal width, and rows of Markdown.
+
+_MARKUP = {'<': '&lt;', '`': '\\`', '](': ']\\('}
+"""Starts of HTML, of code, and of the target of a link or a picture."""
+
+
+def aligned_columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table whose columns are as wide as their widest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ['  '.join(t.ljust(w) for t, w in zip(r, widths, strict=True)).rstrip() for r in rows]
+
+
+def markdown_text(text: str) -> str:
+    """Return a text in one line that Markdown shows without HTML, links and pictures."""
+    text = ''.join(c if c.isprintable() else ' ' for c in ' '.join(text.split()))
+    for start, shown in _MARKUP.items():
+        text = text.replace(start, shown)
+    return text
+
+
+def markdown_row(cells: Sequence[str]) -> str:
+    """Return a row of a Markdown table."""
+    return '| ' + ' | '.join(markdown_text(cell).replace('|', '\\|') for cell in cells) + ' |'
+
+
+# JSON of numbers that may not be finite: null stands for these, as JSON has no others.
+
+
+def json_text(content: Any, **settings: Any) -> str:
+    """Return the JSON of some content; the settings are those of ``json.dumps``."""
+    try:
+        return json.dumps(content, allow_nan=False, **settings)
+    except ValueError:  # rare, and to look at each number takes longer than to write it
+        return json.dumps(_finite(content), allow_nan=False, **settings)
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, float):
+        return content if math.isfinite(content) else None
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return content
+
+
+# File names for names that come from outside, such as topics and vehicles of a recording.
+
+_PLAIN = re.compile(r'[A-Za-z0-9_]+(/[A-Za-z0-9_]+)*')
+_DEVICES = re.compile(r'(?i:con|prn|aux|nul|com\d|lpt\d)')
+"""Names that are no files on other systems, which may unpack what is written here."""
+_LONGEST, _READABLE = 100, 40
+"""Characters of a name that is taken as it is, and of another one before its digest."""
+
+
+def file_name(name: str, taken: Container[str] = ()) -> str:
+    """Return a file name, without its suffix, that lies in its folder and is of this name alone.
+
+    A name of letters, digits and underscores stays as it is, with an underscore for each slash.
+    Any other, or one whose file name is taken, ends with a dash and a digest of it.
+
+    Args:
+        name: any text.
+        taken: file names that others have.
+    """
+    plain = name.replace('/', '_')
+    usable = _PLAIN.fullmatch(name) and len(name) <= _LONGEST and not _DEVICES.fullmatch(plain)
+    if usable and plain not in taken:
+        return plain
+    digest = sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:16]
+    readable = re.sub('[^A-Za-z0-9_]+', '_', name)[:_READABLE].strip('_')
+    return f'{readable}-{digest}'

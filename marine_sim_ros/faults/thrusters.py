@@ -1,0 +1,312 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Thrusters with faults: from the command that is sent to the thrust, and tick by tick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.random import stamp_words
+from marine_sim_ros.core.state import NANOSECONDS, State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.fault_types import Fault
+from marine_sim_ros.faults.tables import ActiveFaults, battery_voltage, fault_tables
+from marine_sim_ros.model.propellers import power_factor
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.fins import servo_step
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, ThrusterOutput, thrusters
+
+__all__ = [
+    'COMMAND_TIMEOUT',
+    'FaultMemory',
+    'LiveThrusters',
+    'Propulsion',
+    'fault_free_memory',
+    'faulty_thrusters',
+    'propulsion_at_rest',
+]
+
+
+# Thrusters with what is wrong with them: from the command that is sent to the thrust.
+
+COMMAND_TIMEOUT = 1.0
+"""s without a command after which thrusters stop."""
+_ROUNDING = 1e-6
+"""s; of a sum of steps."""
+_MIN_STEP = 1e-9
+"""s; a step that is shorter than any delay, in place of none."""
+
+
+class FaultMemory(NamedTuple):
+    """What faults remember from tick to tick.
+
+    Attributes:
+        sent: pulse widths (..., n) that arrived last, µs.
+        silence: time (...) since, s.
+        line: pulse widths (d, ..., n) of this tick and those before, µs; None: none are late.
+        told: pulse widths (..., n) of the tick before, as the thrusters took them, µs.
+        load: power (...) of the tick before, at the nominal voltage, W.
+        current: drawn (...) in the tick before, A.
+        used: charge (...) drawn from the battery, A h.
+    """
+
+    sent: Array
+    silence: Array
+    line: Array | None
+    told: Array
+    load: Array
+    current: Array
+    used: Array
+
+
+class Propulsion(NamedTuple):
+    """The memory of thrusters: rotors (..., n), √N; of their faults, if any; azimuths (..., k)."""
+
+    rotors: Array
+    faults: FaultMemory | None = None
+    azimuths: Array | None = None
+
+
+def propulsion_at_rest(vehicle: Vehicle, like: Array) -> Propulsion:
+    """Return the memory of a start: rotors at rest and azimuths at 0, batched as (..., 6)."""
+    xp = namespace(like)
+
+    def zeros(count: int) -> Array:
+        return xp.zeros_like(like[..., :1] + constant(xp, np.zeros(count)))
+
+    azimuths = vehicle.thrusters.azimuths
+    angles = None if azimuths is None else zeros(len(azimuths))
+    return Propulsion(zeros(len(vehicle.thrusters)), azimuths=angles)
+
+
+def _azimuth_angles(
+    vehicle: Vehicle, angles: Array | None, target: Array | None, dt: Any
+) -> Array | None:
+    """Return the angles (..., k) of the azimuths after dt; None without."""
+    azimuths = vehicle.thrusters.azimuths
+    if azimuths is None or angles is None:
+        return None
+    return servo_step(azimuths, angles, angles * 0 if target is None else target, dt)
+
+
+def fault_free_memory(rotors: Array) -> FaultMemory:
+    """Return the memory of a start: nothing was commanded, nothing was drawn."""
+    xp = namespace(rotors)
+    neutral = xp.full_like(rotors, PWM_NEUTRAL)
+    none = xp.sum(xp.zeros_like(rotors), axis=-1)  # also where there is no thruster
+    return FaultMemory(neutral, none, None, neutral, none, none, none)
+
+
+def _received_pulses(
+    acting: ActiveFaults, memory: FaultMemory, pwm: Array, dt: float, timeout: float
+) -> tuple[Array, FaultMemory]:
+    """Return the pulse widths that are there: of this tick, or the last; at length neutral."""
+    xp = namespace(pwm)
+    if acting.lost is None:
+        return pwm, memory._replace(sent=pwm, silence=0.0 * memory.silence)
+    sent = xp.where(acting.lost, memory.sent, pwm)
+    silence = xp.where(acting.lost, memory.silence + dt, 0.0 * memory.silence)
+    over = silence[..., None] > timeout + _ROUNDING
+    there = xp.where(over, xp.full_like(sent, PWM_NEUTRAL), sent)
+    return there, memory._replace(sent=sent, silence=silence)
+
+
+def _delayed_pulses(
+    acting: ActiveFaults, memory: FaultMemory, pwm: Array, dt: float, period: float
+) -> tuple[Array, FaultMemory]:
+    """Return the pulse widths of as many ticks ago as each thruster is late.
+
+    The line grows by its oldest entry to where the longest delay reaches.
+    """
+    if acting.delay is None:
+        return pwm, memory._replace(line=None)
+    xp = namespace(pwm)
+    before = memory.told[None, ...] if memory.line is None else memory.line
+    reach = round(acting.longest / NANOSECONDS / period) if period > 0 else 1
+    depth = max(reach, 1) + 1
+    known = min(depth - 1, before.shape[0])
+    oldest = [before[-1:, ...]] * (depth - 1 - known)
+    line = xp.concat([pwm[None, ...], before[:known, ...], *oldest])
+    age = xp.clip(xp.round(acting.delay / (dt or _MIN_STEP)), 0.0, depth - 1.0)
+    row = constant(xp, np.arange(float(depth)).reshape(-1, *(1,) * pwm.ndim))
+    late = xp.sum(xp.where(row == age, line, 0.0 * line), axis=0)
+    return late, memory._replace(line=line)
+
+
+def _effective_pulses(
+    acting: ActiveFaults, memory: FaultMemory, pwm: Array
+) -> tuple[Array, FaultMemory]:
+    """Return the pulse widths that thrusters act on: kept, turned round, or none."""
+    xp = namespace(pwm)
+    if acting.stuck is not None:
+        kept = xp.where(xp.isnan(acting.stuck_at), memory.told, acting.stuck_at)
+        pwm = xp.where(acting.stuck, kept, pwm)
+    memory = memory._replace(told=pwm)
+    if acting.reverse is not None:
+        pwm = xp.where(acting.reverse, 2 * PWM_NEUTRAL - pwm, pwm)
+    if acting.dead is not None:
+        pwm = xp.where(acting.dead, xp.full_like(pwm, PWM_NEUTRAL), pwm)
+    return pwm, memory
+
+
+def _with_supply_voltage(vehicle: Vehicle, output: ThrusterOutput) -> ThrusterOutput:
+    """Return the output with the voltage of the run's supply, where it has one and no battery."""
+    voltage = vehicle.thrusters.voltage
+    if voltage is None or output.voltage is not None:
+        return output
+    none = namespace(output.power).sum(0 * output.power, axis=-1)
+    return output._replace(voltage=none + voltage)
+
+
+def faulty_thrusters(
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    memory: Propulsion,
+    acting: ActiveFaults | None,
+    *,
+    pwm: Array,
+    dt: float,
+    period: float,
+    timeout: float = COMMAND_TIMEOUT,
+    azimuths: Array | None = None,
+) -> tuple[ThrusterOutput, Propulsion]:
+    """Return what thrusters do that something may be wrong with, and their memory.
+
+    In this order: a command is lost, is late, is not heeded (stuck), is taken the other way
+    round, or by a dead thruster not at all; the battery sets how fast the rotors turn
+    (:func:`~marine_sim_ros.physics.thrusters.thrusters`), and a weak one makes less of it.
+
+    Args:
+        vehicle: whose thrusters.
+        state: state of the vehicle.
+        environment: environment at this tick's time.
+        memory: memory of the previous tick.
+        acting: active faults, or None.
+        pwm: pulse widths (..., n) that were sent, µs.
+        dt: time since the tick before, s.
+        period: time to the next tick, s; 0: unknown.
+        timeout: s without a command after which the thrusters stop.
+        azimuths: angles (..., k) that the azimuths go to, rad; None: 0.
+    """
+    angles = _azimuth_angles(vehicle, memory.azimuths, azimuths, dt)
+    if acting is None:
+        output, rotors = thrusters(
+            vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt, azimuths=angles
+        )
+        return _with_supply_voltage(vehicle, output), Propulsion(rotors, memory.faults, angles)
+    known = fault_free_memory(memory.rotors) if memory.faults is None else memory.faults
+    pwm, known = _received_pulses(acting, known, pwm, dt, timeout)
+    pwm, known = _delayed_pulses(acting, known, pwm, dt, period)
+    pwm, known = _effective_pulses(acting, known, pwm)
+    supply = voltage = None
+    if acting.battery is not None:
+        xp = namespace(pwm)
+        drawn = xp.where(acting.battery.on, known.current * (dt / 3600), 0.0 * known.current)
+        known = known._replace(used=known.used + drawn)
+        voltage = battery_voltage(acting.battery, known.load, known.used)
+        supply = voltage / acting.battery.nominal
+    output, rotors = thrusters(
+        vehicle,
+        state,
+        environment,
+        memory.rotors,
+        pwm=pwm,
+        dt=dt,
+        supply=supply,
+        share=acting.share,
+        azimuths=angles,
+    )
+    if voltage is not None and supply is not None:
+        power = namespace(pwm).sum(output.power, axis=-1)
+        known = known._replace(load=power / power_factor(supply), current=power / voltage)
+        output = output._replace(voltage=voltage, used=known.used)
+    return _with_supply_voltage(vehicle, output), Propulsion(rotors, known, angles)
+
+
+# Thrusters tick by tick, with faults that may change from one to the next.
+
+
+class LiveThrusters:
+    """The thrusters of a vehicle and their memory.
+
+    Attributes:
+        stamp: stamp of the last tick, ns, or None before the first.
+        voltage: voltage of the battery, V, or None without one.
+        tables: what is wrong with them, or None.
+    """
+
+    def __init__(self, vehicle: Vehicle, seed: int) -> None:
+        """Start at rest and without faults; the seed is of what is drawn."""
+        self._vehicle, self._seed = vehicle, seed
+        self.tables = fault_tables((), ())
+        self.restart()
+
+    def restart(self) -> None:
+        """Come to rest, as in the first tick."""
+        self._memory = propulsion_at_rest(self._vehicle, np.zeros(6))
+        self.stamp: int | None = None
+        self.voltage: float | None = None
+
+    def take(self, faults: Sequence[Fault]) -> None:
+        """Let these faults happen, and no others."""
+        self.tables = fault_tables(faults, self._vehicle.thrusters.names, self._seed)
+
+    def _acting(self, stamp: int) -> ActiveFaults:
+        if self.tables is None:
+            return ActiveFaults()  # and not None: past commands are kept for a later fault
+        return self.tables.at(np, stamp / NANOSECONDS, stamp_words(np.array(stamp)))
+
+    @property
+    def loses(self) -> bool:
+        """Whether a command that is sent now gets lost."""
+        lost = self._acting(self.stamp or 0).lost
+        return lost is not None and bool(lost)
+
+    def step(
+        self,
+        stamp: int,
+        state: State,
+        environment: Environment,
+        pwm: np.ndarray,
+        *,
+        per_tick: bool,
+        timeout: float,
+        azimuths: np.ndarray | None = None,
+    ) -> ThrusterOutput:
+        """Return what the thrusters do at a stamp, ns.
+
+        Args:
+            stamp: not before that of the last tick.
+            state: state of the vehicle.
+            environment: environment at that time.
+            pwm: pulse widths (n,), µs.
+            per_tick: whether they were sent for this tick and may be lost in it.
+            timeout: s without a command after which the thrusters stop.
+            azimuths: angles (k,) that the azimuths go to, rad; None: 0.
+        """
+        dt = 0.0 if self.stamp is None else (stamp - self.stamp) / NANOSECONDS
+        self.stamp, acting = stamp, self._acting(stamp)
+        if not per_tick:
+            acting = acting._replace(lost=None)
+        output, self._memory = faulty_thrusters(
+            self._vehicle,
+            state,
+            environment,
+            self._memory,
+            acting,
+            pwm=pwm,
+            dt=dt,
+            period=dt,
+            timeout=timeout,
+            azimuths=azimuths,
+        )
+        known, self.voltage = self._memory.faults, None
+        if acting.battery is not None and known is not None:
+            self.voltage = float(battery_voltage(acting.battery, known.load, known.used))
+        return output

@@ -1,0 +1,286 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Recordings of other programs: NPZ arrays or CSV columns, named by a YAML file."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from marine_sim_ros.control.controllability import BODY_AXES, manual_pwm
+from marine_sim_ros.core.errors import ParameterError, expected_one_of
+from marine_sim_ros.core.spatial import quaternion_of_angles, quaternion_product, rotation_matrix
+from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
+from marine_sim_ros.identification.fit_file import required_text
+from marine_sim_ros.identification.recording import MotionRecording, usable_recording
+from marine_sim_ros.identification.thrust import check_pulses
+from marine_sim_ros.model.vehicle import ThrusterSet
+
+__all__ = ['COLUMN_MAPS', 'ColumnMap', 'is_table', 'recording_of_table']
+
+_KEYS = {
+    *('time', 'time_unit', 'frame', 'attitude', 'velocity', 'pwm', 'sticks', 'skip', 'commands'),
+    *('stamp_to_sample', 'tilt', 'origin'),
+}
+_UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
+_TICKS = (1e-4, 2.0)
+"""s between rows of a motion."""
+_COLUMN = re.compile(r'(-?)([^\[\]]+?)(?:\[(\d+)\])?')
+_ALIKE = 8.0
+"""µs by which a mean may miss the line between its neighbours."""
+_FLIP = np.array([1.0, -1.0, -1.0])
+
+
+@dataclass(frozen=True)
+class ColumnMap:
+    """Where a recording's numbers stand. A column is ``name``, ``name[2]`` or ``-name``.
+
+    Attributes:
+        time: column of the time.
+        unit: seconds per unit of it.
+        down: whether axes are FRD over NED instead of FLU over ENU.
+        attitude: columns of roll, pitch, yaw in rad, or of a quaternion x, y, z, w.
+        velocity: columns of the body's, m/s and rad/s.
+        pwm: columns of the pulse widths, µs; or none.
+        sticks: column of ArduSub's manual sticks, −1 to 1, by axis; or none.
+        skip: rows to leave out at the beginning, by name of the array.
+        commands: ``held`` until the next, ``interpolated``, or ``means`` of what was held from
+            a row's stamp to the next: a value between its neighbours' tells when it changed.
+        stamp_to_sample: where a row stands between its stamp, 0, and the next, 1: a mean of
+            what came in between stands at 0.5.
+        tilt: roll and pitch in rad, in the file's axes, of the tracked frame in the body, whose
+            velocities and attitude they are. Angles count from their values with the body level.
+        origin: of the tracked frame in the body, m, in the body's axes as the file has them.
+    """
+
+    time: str
+    unit: float
+    down: bool
+    attitude: tuple[str, ...]
+    velocity: tuple[str, ...]
+    pwm: tuple[str, ...] = ()
+    sticks: Mapping[str, str] = field(default_factory=dict)
+    skip: Mapping[str, int] = field(default_factory=dict)
+    commands: str = 'held'
+    stamp_to_sample: float = 0.0
+    tilt: tuple[float, float] = (0.0, 0.0)
+    origin: tuple[float, ...] = (0.0, 0.0, 0.0)
+
+
+def _columns(root: YamlReader) -> ColumnMap:
+    """Return the content of a mapping file."""
+    given = root.mapping(_KEYS, {'time', 'frame', 'attitude', 'velocity'})
+    if ('pwm' in given) == ('sticks' in given):
+        raise root.error(': expected either pwm or sticks')
+    attitude = _words(root.child('attitude'), (3, 4))
+    sticks = root.child('sticks', {})
+    sticks.mapping(set(BODY_AXES))
+    skip = root.child('skip', {}).names()
+    return ColumnMap(
+        required_text(root.child('time')),
+        _UNITS[root.child('time_unit', 's').choice(tuple(_UNITS))],
+        root.child('frame').choice(('FLU', 'FRD')) == 'FRD',
+        attitude,
+        _words(root.child('velocity'), (6,)),
+        _words(root.child('pwm'), range(1, 65)) if 'pwm' in given else (),
+        {axis: required_text(sticks.child(axis)) for axis in sticks.value},
+        {name: root.child('skip').child(name).whole(0, 10**6) for name in skip},
+        root.child('commands', 'held').choice(('held', 'interpolated', 'means')),
+        root.child('stamp_to_sample', 0.0).number(0.0, 1.0),
+        _tilt(root.child('tilt', [0.0, 0.0])),
+        _place(root.child('origin', [0.0, 0.0, 0.0])),
+    )
+
+
+COLUMN_MAPS = ConfigFiles('recordings', _columns)
+"""Mappings of columns: config/recordings."""
+
+
+def _tilt(reader: YamlReader) -> tuple[float, float]:
+    angles = [math.radians(item.number(-89.0, 89.0)) for item in reader.items()]
+    if len(angles) != 2:
+        raise reader.error(f' has {len(angles)} numbers; expected roll and pitch, deg')
+    return angles[0], angles[1]
+
+
+def _place(reader: YamlReader) -> tuple[float, ...]:
+    place = tuple(item.number(-10.0, 10.0) for item in reader.items())
+    if len(place) != 3:
+        raise reader.error(f' has {len(place)} numbers; expected x, y and z, m')
+    return place
+
+
+def _words(reader: YamlReader, counts: tuple[int, ...] | range) -> tuple[str, ...]:
+    words = tuple(required_text(item) for item in reader.items())
+    if len(words) not in counts:
+        text = ' or '.join(map(str, counts)) if len(counts) < 5 else 'one for each thruster'
+        raise reader.error(f' has {len(words)} columns; expected {text}')
+    return words
+
+
+def is_table(path: str | Path) -> bool:
+    """Return whether a file is a table of another program, NPZ or CSV, by its name."""
+    return Path(path).suffix.lower() in ('.npz', '.csv')
+
+
+def recording_of_table(
+    path: str | Path, columns: ColumnMap, thrusters: ThrusterSet
+) -> MotionRecording:
+    """Return a recording of a ``.npz`` or ``.csv`` file.
+
+    Raises:
+        ParameterError: the file, or a column in it, cannot be used.
+    """
+    path = Path(path)
+    table = _npz(path) if path.suffix.lower() == '.npz' else _csv(path)
+
+    def column(text: str) -> np.ndarray:
+        match = _COLUMN.fullmatch(text)
+        if match is None or match[2] not in table:
+            raise ParameterError(
+                f'{path}: has no column {text!r}; {expected_one_of(text, sorted(table))}'
+            )
+        values = table[match[2]][columns.skip.get(match[2], 0) :]
+        if values.ndim != 1 + (match[3] is not None) or (
+            match[3] is not None and int(match[3]) >= values.shape[1]
+        ):
+            raise ParameterError(
+                f'{path}: {match[2]} has the shape {values.shape}; {text!r} is no column of it'
+            )
+        values = values if match[3] is None else values[:, int(match[3])]
+        return -values if match[1] else values
+
+    velocity = [column(c) for c in columns.velocity]
+    attitude = [column(c) for c in columns.attitude]
+    stamps = column(columns.time)
+    time = _sample_times(stamps, columns.stamp_to_sample)
+    sent = {axis: column(name) for axis, name in columns.sticks.items()}
+    widths = [column(c) for c in columns.pwm]
+    count = min(len(x) for x in (*velocity, *attitude, time, *sent.values(), *widths))
+    pwm = _pulse_widths(path, columns, thrusters, count, sent, widths)
+    moved = np.stack([v[:count] for v in velocity], axis=1)
+    turned = np.stack([a[:count] for a in attitude], axis=1)
+    tilt, origin = np.array([*columns.tilt, 0.0]), np.array(columns.origin)
+    if columns.down:
+        moved = moved * np.tile(_FLIP, 2)
+        turned = turned * (_FLIP if turned.shape[1] == 3 else np.append(_FLIP, 1.0))
+        tilt, origin = tilt * _FLIP, origin * _FLIP
+    if turned.shape[1] == 3:
+        turned = np.asarray(quaternion_of_angles((turned + tilt).T)).T
+    turned, moved = _of_body(turned, moved, tilt)
+    moved[:, :3] -= np.cross(moved[:, 3:], origin)
+    seconds = (time[:count] - time[0]) * columns.unit
+    _check_times(path, seconds)
+    edges = None
+    if columns.commands == 'means':
+        starts = (stamps[: count + 1] - time[0]) * columns.unit
+        edges, pwm = _stairs(starts, pwm)
+    held = columns.commands != 'interpolated'
+    return usable_recording(MotionRecording(path.stem, seconds, turned, moved, pwm, held, edges))
+
+
+def _check_times(path: Path, seconds: np.ndarray) -> None:
+    """Check that rows come as often as those of a motion.
+
+    Raises:
+        ParameterError: not so; with the unit in which they would.
+    """
+    tick = float(np.median(np.diff(seconds))) if len(seconds) > 1 else _TICKS[0]
+    if _TICKS[0] <= tick <= _TICKS[1] or not tick > 0:
+        return
+    fits = [u for u, factor in _UNITS.items() if _TICKS[0] <= tick * factor <= _TICKS[1]]
+    likely = f'; its times are likely in {fits[0]}: time_unit: {fits[0]}' if fits else ''
+    raise ParameterError(
+        f'{path}: rows are {tick:g} s apart; expected {_TICKS[0]:g} to {_TICKS[1]:g} s{likely}'
+    )
+
+
+def _pulse_widths(
+    path: Path,
+    columns: ColumnMap,
+    thrusters: ThrusterSet,
+    count: int,
+    sent: Mapping[str, np.ndarray],
+    widths: list[np.ndarray],
+) -> np.ndarray:
+    """Return pulse widths (count, k) of sticks by axis, or of columns of their own."""
+    if not sent:
+        if len(widths) != len(thrusters):
+            raise ParameterError(
+                f'{path}: {len(widths)} columns of pwm; expected {len(thrusters)}'
+            )
+        pulses = np.stack([w[:count] for w in widths], axis=1)
+        check_pulses(pulses, f'{path}: pwm')
+        return pulses
+    sticks = np.zeros((count, 6))
+    for axis, values in sent.items():
+        sticks[:, BODY_AXES.index(axis)] = values[:count]
+    if columns.down:
+        sticks *= np.tile(_FLIP, 2)
+    return np.asarray(manual_pwm(thrusters, sticks))
+
+
+def _stairs(starts: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return times (n, 2) and values (n, 2, k) of stairs with given means (n, k) in intervals.
+
+    An interval whose mean lies between those around it has the step from one to the other inside.
+    """
+    before = np.concatenate([mean[:1], mean[:-1]])
+    after = np.concatenate([mean[1:], mean[-1:]])
+    step = after - before
+    size = np.sum(step**2, axis=1)
+    share = np.sum((mean - before) * step, axis=1) / np.where(size > 0, size, 1.0)
+    apart = np.abs(mean - before - share[:, None] * step).max(axis=1)
+    within = (size > 0) & (apart < _ALIKE) & (share > 0.02) & (share < 0.98)
+    length = np.diff(starts, append=starts[-1:])[: len(mean)]
+    length = np.where(length > 0, length, np.median(np.diff(starts)))
+    edge = starts[: len(mean)] + np.where(within, 1 - share, 0.5) * length
+    values = np.stack([np.where(within[:, None], x, mean) for x in (before, after)], axis=1)
+    return np.stack([starts[: len(mean)], edge], axis=1), values
+
+
+def _sample_times(stamps: np.ndarray, share: float) -> np.ndarray:
+    """Return the times of rows: those between stamps need the next one, which the last lacks."""
+    return stamps[:-1] + share * np.diff(stamps) if share else stamps
+
+
+def _of_body(
+    attitude: np.ndarray, velocity: np.ndarray, tilt: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return attitudes (n, 4) and velocities (n, 6) of the body, from those of a tracked frame.
+
+    R_body = R_tracked R(tilt)ᵀ and v_body = R(tilt) v_tracked.
+    """
+    if not tilt.any():
+        return attitude, velocity
+    mount = np.asarray(quaternion_of_angles(tilt))
+    back = np.broadcast_to(mount * [-1, -1, -1, 1], attitude.shape)
+    parts = velocity.reshape(-1, 2, 3) @ np.asarray(rotation_matrix(mount)).T
+    return np.asarray(quaternion_product(attitude, back)), parts.reshape(-1, 6)
+
+
+def _npz(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: np.asarray(file[name], float) for name in file.files}
+    except (OSError, ValueError, KeyError) as error:
+        raise ParameterError(f'{path}: cannot be read: {error}; expected NPZ of numbers') from None
+
+
+def _csv(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with path.open(encoding='utf-8', newline='') as file:
+            names, *rows = list(csv.reader(file))
+        table = np.array([[float(x) if x.strip() else np.nan for x in row] for row in rows])
+        return {name.strip(): table[:, i] for i, name in enumerate(names)}
+    except (OSError, ValueError, IndexError) as error:
+        raise ParameterError(
+            f'{path}: cannot be read: {error}; expected CSV of numbers with a line of names'
+        ) from None

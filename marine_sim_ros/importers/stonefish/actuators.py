@@ -1,0 +1,270 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Thrusters, rudders and variable ballast of a Stonefish robot.
+
+Source: stonefish, Library/src/actuators/Rudder.cpp and VariableBuoyancy.cpp. A rudder turns about
+the z axis of its frame, which points down; its lift is ½ ρ A C_L α u² up to the stall and none
+beyond, its drag α times as much. Ballast weighs as much as the water in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.importers.buoyancy import add_bladder
+from marine_sim_ros.importers.curves import pose_along, sampled_curve, thrust_limit
+from marine_sim_ros.importers.description import GRAVITY, Fin, Sourced, Thruster
+from marine_sim_ros.importers.draft import Draft, origin_of
+from marine_sim_ros.importers.stonefish.parts import find_mesh, mesh_pose_in_ned, ned_pose
+from marine_sim_ros.model.geometry import shapes
+from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
+from marine_sim_ros.model.kinematics import IDENTITY, Pose
+from marine_sim_ros.model.xml import Reader
+
+__all__ = ['ThrusterReader', 'read_ballast', 'read_rudder']
+
+
+# Thrusters of a Stonefish robot: the models of their thrust as curves over pulse width.
+
+
+class ThrusterReader:
+    """Adds thrusters to a draft."""
+
+    def __init__(self, draft: Draft, density: float) -> None:
+        """Add to a draft, in water of a density (kg/m³)."""
+        self.draft, self.density = draft, density
+
+    def read(self, reader: Reader) -> None:
+        """Add the thruster of an element of type thruster, simple_thruster or push."""
+        if reader.attribute('type') == 'thruster':
+            self._thruster(reader)
+        else:
+            self._simple_thruster(reader)
+
+    def _simple_thruster(self, reader: Reader) -> None:
+        specs = reader.child('specs')
+        ends = [0.0, 0.0]
+        if specs is not None:
+            names = ('lower_thrust_limit', 'upper_thrust_limit')
+            if reader.attribute('type') == 'push':
+                names = ('lower_limit', 'upper_limit')
+            ends = [specs.attribute_number(tag, 0.0, -1e9, 1e9) for tag in names]
+        if not ends[0] < ends[1]:
+            most = thrust_limit(self.draft, reader.attribute('name')).value
+            ends = [-most, most]
+        inverted = specs is not None and specs.attribute('inverted', 'false') == 'true'
+        low, high = min(ends[0], 0.0), max(ends[1], 0.0)
+        if inverted:
+            self._add_thruster(reader, lambda f: -f, -high, -low, speed=False)
+        else:
+            self._add_thruster(reader, lambda f: f, low, high, speed=False)
+
+    def _thruster(self, reader: Reader) -> None:
+        specs, model = reader.child('specs'), reader.child('thrust_model')
+        propeller = reader.child('propeller')
+        if specs is not None and propeller is not None and specs.element.get('max_rpm'):
+            self._old_thruster(reader, specs, propeller)
+            return
+        if specs is None or model is None or propeller is None:
+            raise reader.error('expected <specs>, <propeller> and <thrust_model>')
+        most = specs.attribute_number('max_setpoint', 0.0, 0.0, 1e6)
+        diameter = propeller.attribute_number('diameter', 0.0, 0.0, 10.0)
+        right = propeller.attribute('right', 'true').lower() in ('true', '1')
+        thrust_of = self._model(model, diameter)
+        inverted = specs.attribute('inverted_setpoint', 'false').lower() in ('true', '1')
+        ratio = None
+        if model.attribute('type') == 'fluid_dynamics':
+            ratio = Sourced(1.0, f'{origin_of(model)}: k_T(J) = k_T (1 − J)')
+        self._add_thruster(
+            reader,
+            thrust_of if right != inverted else lambda c: thrust_of(-c),
+            -most,
+            most,
+            direction='cw' if right else 'ccw',
+            diameter=Sourced(diameter, origin_of(propeller)) if diameter > 0 else None,
+            time_constant=self._lag(reader),
+            zero_thrust_advance_ratio=ratio,
+        )
+
+    def _old_thruster(self, reader: Reader, specs: Reader, propeller: Reader) -> None:
+        """Take a thruster of Stonefish before 1.4: k_T and the largest rpm."""
+        constant = specs.attribute_number('thrust_coeff', 0.0, 0.0, 1e3)
+        astern = specs.attribute_number('thrust_coeff_backward', constant, 0.0, 1e3)
+        most = specs.attribute_number('max_rpm', 0.0, 0.0, 1e6) * np.pi / 30
+        diameter = propeller.attribute_number('diameter', 0.0, 0.0, 10.0)
+        right = propeller.attribute('right', 'true').lower() in ('true', '1')
+        inverted = specs.attribute('inverted', 'false').lower() in ('true', '1')
+        thrust_of = self._propeller(diameter, constant, astern)
+        self._add_thruster(
+            reader,
+            (lambda c: thrust_of(-c)) if inverted else thrust_of,
+            -most,
+            most,
+            direction='cw' if right else 'ccw',
+            diameter=Sourced(diameter, origin_of(propeller)) if diameter > 0 else None,
+            zero_thrust_advance_ratio=Sourced(1.0, f'{origin_of(specs)}: k_T(J) = k_T (1 − J)'),
+        )
+
+    def _lag(self, reader: Reader) -> Sourced[float] | None:
+        dynamics = reader.child('rotor_dynamics')
+        kind = '' if dynamics is None else dynamics.attribute('type', '')
+        if dynamics is None or kind == 'zero_order':
+            return None
+        if kind == 'first_order':
+            constant = dynamics.child('time_constant')
+            if constant is None:
+                return None
+            value = constant.attribute_number('value', 0.0, 0.0, 60.0)
+            return Sourced(value, origin_of(constant))
+        self.draft.drop(f'{origin_of(dynamics)}: {kind} dynamics of a rotor; it follows at once')
+        return None
+
+    def _model(self, model: Reader, diameter: float) -> Callable[[float], float]:
+        kind = model.attribute('type')
+
+        def value(tag: str, attribute: str = 'value') -> float:
+            element = model.child(tag)
+            if element is None:
+                raise model.error(f'has no <{tag}>')
+            return element.attribute_number(attribute, 0.0, -1e9, 1e9)
+
+        if kind == 'quadratic':
+            constant = value('thrust_coeff')
+            return lambda w: constant * w * abs(w)
+        if kind == 'deadband':
+            ahead, astern = value('thrust_coeff', 'forward'), value('thrust_coeff', 'reverse')
+            low, high = value('deadband', 'lower'), value('deadband', 'upper')
+            return lambda w: (
+                astern * min(w * abs(w) - low, 0.0) + ahead * max(w * abs(w) - high, 0.0)
+            )
+        if kind == 'linear_interpolation':
+            tables = []
+            for tag in ('input', 'output'):
+                element = model.child(tag)
+                if element is None:
+                    raise model.error(f'has no <{tag}>')
+                tables.append(element.numbers(set(range(1, 2001)), element.attribute('value')))
+            if len(tables[0]) != len(tables[1]):
+                raise model.error('expected as many numbers in <input> as in <output>')
+            order = np.argsort(tables[0], kind='stable')
+            at, thrust = tables[0][order], tables[1][order]
+            return lambda w: float(np.interp(w, at, thrust))
+        if kind == 'fluid_dynamics':
+            ahead, astern = value('thrust_coeff', 'forward'), value('thrust_coeff', 'reverse')
+            return self._propeller(diameter, ahead, astern)
+        raise model.error(
+            f'type {kind!r}; expected quadratic, deadband, linear_interpolation or fluid_dynamics'
+        )
+
+    def _propeller(self, diameter: float, ahead: float, astern: float) -> Callable[[float], float]:
+        """Return the thrust of a rotor speed, k_T ρ D⁴ n |n| with k_T ahead and astern."""
+        factor = self.density * diameter**4 / (2 * np.pi) ** 2
+        return lambda w: factor * (ahead if w >= 0 else astern) * w * abs(w)
+
+    def _add_thruster(
+        self,
+        reader: Reader,
+        thrust_of: Callable[[float], float],
+        low: float,
+        high: float,
+        *,
+        speed: bool = True,
+        **details: Any,
+    ) -> None:
+        """Add a thruster with the thrust of a set-point from low to high, and its details."""
+        if not low < high:
+            raise reader.error('has no range of set-points')
+        curve, mirrored = sampled_curve(thrust_of, low, high, speed=speed)
+        pose = self._place(reader)
+        axis = rotation_matrix(pose.quaternion)[:, 0]
+        self.draft.add_thruster(
+            Thruster(
+                reader.attribute('name').replace('/', '_'),
+                pose_along(pose.translation, -axis if mirrored else axis),
+                Sourced(curve, origin_of(reader)),
+                link=self.draft.named_link(reader, 'link'),
+                **details,
+            )
+        )
+
+    def _place(self, reader: Reader) -> Pose:
+        """Return the frame of an actuator in the base; its thrust is along x."""
+        link = self.draft.named_link(reader, 'link')
+        return self.draft.pose_of(link).then(ned_pose(reader.child('origin')))
+
+
+# Rudders and variable ballast of a Stonefish robot.
+
+_DROP = -1e6
+"""1/rad, slope of a lift that ends at once."""
+
+
+def read_rudder(draft: Draft, reader: Reader) -> None:
+    """Take a rudder as a fin that turns about the z axis of its frame."""
+    specs, where = reader.child('specs'), origin_of(reader)
+    if specs is None:
+        raise reader.error('has no <specs>')
+    area = specs.attribute_number('area', 0.0, 1e-8, 1e4)
+    slope = specs.attribute_number('lift_coeff', 0.0, 1e-6, 1e4)
+    stall = specs.attribute_number('stall_angle', math.pi / 4, 1e-3, math.pi / 2)
+    most = specs.attribute_number('max_angle', 0.0, 0.0, math.pi / 2)
+    if specs.attribute_number('max_angular_rate', 0.0, 0.0, 1e6):
+        draft.drop(f'{where}: max_angular_rate: the rudder follows at once here')
+    origin = origin_of(specs)
+    values = {
+        'area': Sourced(area, origin),
+        'lift_slope': Sourced(slope, f'{origin}: lift_coeff'),
+        'zero_lift_drag': Sourced(0.0, 'the source has none'),
+        'induced_drag': Sourced(1 / slope, f'{origin}: lift_coeff α², which its code has'),
+        'stall_angle': Sourced(stall, origin),
+        'stall_lift_slope': Sourced(_DROP, 'no lift beyond the stall'),
+        'stall_drag_slope': Sourced(slope * (math.pi / 2 + stall), 'to lift_coeff α² at 90°'),
+    }
+    link = draft.named_link(reader, 'link')
+    pose = draft.pose_of(link).then(ned_pose(reader.child('origin')))
+    if specs.attribute('inverted', 'false').lower() not in ('true', '1'):
+        pose = mesh_pose_in_ned(pose)  # a positive angle turns about an axis that points down
+    limits = Sourced((-most, most), f'{origin}: max_angle')
+    draft.fins.append(Fin(reader.attribute('name').replace('/', '_'), pose, values, limits))
+
+
+def read_ballast(draft: Draft, reader: Reader, path: Path, density: float) -> None:
+    """Take a variable buoyancy system at its initial volume; it weighs as the water in it."""
+    volume, where = reader.child('volume'), origin_of(reader)
+    meshes = [] if volume is None else volume.element.findall('mesh')
+    if volume is None or len(meshes) < 2:
+        raise reader.error('expected a <volume initial="..."> with two or more <mesh>')
+    try:
+        states = sorted(
+            (_state(Reader(m, reader.source), path) for m in meshes), key=lambda state: state[0]
+        )
+    except ModelError as error:
+        draft.drop(f'{where}: the ballast is left out: {error}')
+        return
+    sizes = np.array([size for size, _ in states])
+    centers = np.array([center for _, center in states])
+    first = float(np.clip(volume.attribute_number('initial', 0.0, 0.0, 1e6), sizes[0], sizes[-1]))
+    center = np.array([np.interp(first, sizes, centers[:, i]) for i in range(3)])
+    frame = mesh_pose_in_ned(ned_pose(reader.child('origin')))
+    place = frame.then(Pose(center, IDENTITY.quaternion)).translation
+    ends = ' to '.join(f'{-density * GRAVITY * v:+.3g}' for v in (sizes[-1], sizes[0]))
+    link = draft.named_link(reader, 'link')
+    add_bladder(draft, link, -density * first, where, ends, place)
+
+
+def _state(reader: Reader, path: Path) -> tuple[float, np.ndarray]:
+    """Return volume and centre of a mesh."""
+    uri = find_mesh(reader.attribute('filename'), path)
+    mesh = read_mesh(mesh_path(uri, path.parent))
+    made = shapes.shape_of(np.array(mesh.vertices, float), np.array(mesh.faces))
+    if not abs(made.volume) > 0:
+        raise ModelError(f'{uri}: the mesh encloses no volume')
+    return abs(made.volume), made.center

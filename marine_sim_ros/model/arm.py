@@ -1,0 +1,180 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Arms: joints and links of a manipulator, its drives, its gripper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from marine_sim_ros.core.spatial import skew
+from marine_sim_ros.model.inertia import Buoyancy, Inertia
+from marine_sim_ros.model.xml import Reader
+
+__all__ = ['Articulation', 'BANDWIDTH', 'GRIPPER', 'Gripper', 'Manipulator', 'read_gripper']
+
+
+# An arm: the joints of a vehicle that move, and what moves with them.
+
+BANDWIDTH = 5.0
+"""rad/s of the joints' drives: critically damped, 90 % of a small step after 0.8 s."""
+
+
+@dataclass(frozen=True, eq=False)
+class Articulation:
+    """What moves and resists n joints whose motion follows from efforts; m links in water.
+
+    Attributes:
+        effort: (n,) greatest effort of each drive, N·m or N.
+        damping: (n,) viscous damping of each gear, N·m·s/rad or N·s/m.
+        friction: (n,) Coulomb friction of each gear, N·m or N.
+        bandwidth: of the drives that go to a position, rad/s.
+        fixed: whether the vehicle is held where it is, as on a test bench.
+        added_mass: (n, 6, 6) of what hangs on each joint, about and in the joint frame.
+        drag_joint: (m,) number of the joint that carries each link with drag.
+        drag_arm: (m, 6, 6) velocity of the joint frame -> velocity of the link's centre of drag.
+        linear: (m, 6) N·s/m and N·m·s/rad.
+        quadratic: (m, 6) N·s²/m² and N·m·s²/rad².
+    """
+
+    effort: np.ndarray
+    damping: np.ndarray
+    friction: np.ndarray
+    bandwidth: float
+    fixed: bool
+    added_mass: np.ndarray
+    drag_joint: np.ndarray
+    drag_arm: np.ndarray
+    linear: np.ndarray
+    quadratic: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Manipulator:
+    """An arm of n joints, parents before children; joint frames are the child links' frames.
+
+    Attributes:
+        names: names of the joints.
+        parent: for each joint the number of its parent joint, −1 for the vehicle itself.
+        translation: (n, 3) of the joint frame in its parent's, m, at joint position 0.
+        rotation: (n, 3, 3) from the joint frame to its parent's, at joint position 0.
+        axis: (n, 3) unit vectors in the joint frame.
+        sliding: (n,) 1 where the joint is prismatic, 0 where it turns.
+        lower: (n,) least position, rad or m.
+        upper: (n,) greatest position, rad or m.
+        max_rate: (n,) rad/s or m/s.
+        mass: (n,) of what hangs on each joint up to the next, kg.
+        center_of_mass: (n, 3) of that in the joint frame, m.
+        tensor: (n, 3, 3) of that about its centre of mass, joint axes, kg·m².
+        volume: (n,) that it displaces, m³.
+        center_of_volume: (n, 3) in the joint frame, m.
+        body: mass of the vehicle without the arm.
+        body_buoyancy: displaced volume of the vehicle without the arm.
+        buoyancies: buoyancies of the links on each joint, in the body frame, joints at zero.
+        carrier: number of the joint that carries each moving link.
+        articulation: drives and water of an arm that moves by efforts; None: it is driven.
+    """
+
+    names: tuple[str, ...]
+    parent: tuple[int, ...]
+    translation: np.ndarray
+    rotation: np.ndarray
+    axis: np.ndarray
+    sliding: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    max_rate: np.ndarray
+    mass: np.ndarray
+    center_of_mass: np.ndarray
+    tensor: np.ndarray
+    volume: np.ndarray
+    center_of_volume: np.ndarray
+    body: Inertia
+    body_buoyancy: Buoyancy
+    buoyancies: tuple[Buoyancy, ...]
+    carrier: Mapping[str, int]
+    articulation: Articulation | None = None
+
+    @property
+    def links(self) -> frozenset[str]:
+        """Moving links."""
+        return frozenset(self.carrier)
+
+    @cached_property
+    def carries(self) -> np.ndarray:
+        """(n, n) 1 where joint j moves what hangs on joint i, else 0."""
+        result = np.eye(len(self))
+        for i, p in enumerate(self.parent):
+            if p >= 0:
+                result[i] += result[p]
+        return result
+
+    @cached_property
+    def link_mass(self) -> np.ndarray:
+        """(n, 6, 6) rigid-body mass matrices about and in the joint frames."""
+        parts = zip(self.mass, self.center_of_mass, self.tensor, strict=True)
+        return np.array([Inertia(*part).matrix for part in parts])
+
+    @cached_property
+    def rotation_by_sine(self) -> np.ndarray:
+        """(n, 3, 3) what sin q of a joint adds to its rotation: R₀ S(a)."""
+        return np.asarray(self.rotation @ np.array([skew(a) for a in self.axis]))
+
+    @cached_property
+    def rotation_by_versine(self) -> np.ndarray:
+        """(n, 3, 3) what 1 − cos q of a joint adds to its rotation: R₀ S(a)²."""
+        turn = np.array([skew(a) for a in self.axis])
+        return np.asarray(self.rotation @ turn @ turn)
+
+    @cached_property
+    def slide_axis(self) -> np.ndarray:
+        """(n, 3) axes in the parents' frames."""
+        return np.asarray((self.rotation @ self.axis[..., None])[..., 0])
+
+    def __len__(self) -> int:
+        """Return the number of joints."""
+        return len(self.names)
+
+
+# Grippers: where a vehicle's arm takes hold of a payload, and what it can hold.
+
+GRIPPER = 'gripper'
+"""Name in joint_states, after the joints: its position is the number of the payload that is held,
+counted from 1 in the order of the environment; 0: none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gripper:
+    """A gripper on a joint of the arm.
+
+    Attributes:
+        joint: name of the joint that carries it.
+        position: (3,) between its jaws, in the joint frame (that of the joint's child link), m.
+        reach: largest distance from there to the middle of a payload that it takes, m.
+        capacity: largest mass that it takes, kg.
+    """
+
+    joint: str
+    position: np.ndarray
+    reach: float
+    capacity: float
+
+
+def read_gripper(reader: Reader) -> Gripper:
+    """Return the gripper of an element.
+
+    ``<gripper joint="wrist_joint" xyz="0.12 0 0" reach="0.1" capacity="5"/>``
+
+    Raises:
+        ModelError: a value that cannot be used.
+    """
+    return Gripper(
+        reader.attribute('joint'),
+        reader.numbers({3}, reader.attribute('xyz', '0 0 0')),
+        reader.attribute_number('reach', 0.1, 1e-3, 100.0),
+        reader.attribute_number('capacity', 5.0, 1e-3, 1e6),
+    )

@@ -1,0 +1,530 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Readers of <hydrodynamics> and <buoyancy>: damping, added mass, hull parameters.
+
+``PARAMETERS`` is the whole table: names, defaults, units and ranges as the hydrodynamics guide
+has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.errors import expected_one_of
+from marine_sim_ros.core.registry import CONTROLLERS, FORCES, SENSORS
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.model.hull import FORCE_TERMS
+from marine_sim_ros.model.inertia import Buoyancy
+from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, base_name
+from marine_sim_ros.model.vehicle import Damping, DragElements, Frame, Lift
+from marine_sim_ros.model.xml import Reader
+
+__all__ = [
+    'ESTIMATE',
+    'EXTENSIONS',
+    'HULL_PARAMETERS',
+    'HULL_PARAMETER_GROUPS',
+    'HULL_TAGS',
+    'HullParameter',
+    'HullSettings',
+    'LUMPED_TAGS',
+    'PANELS',
+    'added_mass_method',
+    'linear_flaw',
+    'quadratic_flaw',
+    'read_damping',
+    'read_hull_settings',
+    'read_hydrodynamics',
+    'read_other_elements',
+    'read_volumes',
+    'robot_elements',
+]
+
+
+# Reads the hull parameters of <hydrodynamics>: robot-level defaults, overrides per collision.
+
+
+@dataclass(frozen=True)
+class HullParameter:
+    """One number of the hull model.
+
+    Attributes:
+        group: element around it, or ''.
+        name: name of its element.
+        default: the guide's.
+        unit: unit of the number.
+        low: smallest usual value.
+        high: largest usual value.
+        minimum: smallest possible value.
+        maximum: largest possible value.
+        text: description of the parameter.
+    """
+
+    group: str
+    name: str
+    default: float
+    unit: str
+    low: float
+    high: float
+    minimum: float
+    maximum: float
+    text: str
+
+    @property
+    def key(self) -> str:
+        """Unique name, ``group/name``."""
+        return f'{self.group}/{self.name}' if self.group else self.name
+
+
+_TINY = 1e-6
+_P = 'pressure_drag'
+_S = 'suction_drag'
+HULL_PARAMETERS: Mapping[str, HullParameter] = MappingProxyType(
+    {
+        p.key: p
+        for p in (
+            HullParameter(
+                '', 'water_density', 1027, 'kg/m³', 900, 1200, 1, 2e4, 'of the water at trim'
+            ),
+            HullParameter('', 'air_density', 1.225, 'kg/m³', 0.5, 2, 0, 100, 'of the air'),
+            HullParameter(
+                '', 'velocity_reference', 1, 'm/s', 0.01, 50, _TINY, 1e4, 'v_ref of s = |v|/v_ref'
+            ),
+            HullParameter(_P, 'C_PD1', 10, 'Pa', 0, 100, 0, 1e9, 'linear pressure'),
+            HullParameter(_P, 'C_PD2', 10, 'Pa', 0, 100, 0, 1e9, 'quadratic pressure'),
+            HullParameter(_P, 'f_P', 0.5, '', 0.1, 1, _TINY, 100, 'exponent of the angle'),
+            HullParameter(_S, 'C_SD1', 10, 'Pa', 0, 100, 0, 1e9, 'linear suction'),
+            HullParameter(_S, 'C_SD2', 10, 'Pa', 0, 100, 0, 1e9, 'quadratic suction'),
+            HullParameter(_S, 'f_S', 0.5, '', 0.1, 1, _TINY, 100, 'exponent of the angle'),
+            HullParameter('slamming', 'power', 2, '', 2, 10, _TINY, 100, 'exponent of the rise'),
+            HullParameter(
+                'slamming', 'max_acceleration', 10, 'm/s²', 1, 100, _TINY, 1e6, 'full slam'
+            ),
+            HullParameter('slamming', 'multiplier', 1, '', 0, 5, 0, 1e6, 'scale of the force'),
+            HullParameter(
+                'air_resistance', 'coefficient', 0.1, '', 0, 2, 0, 1e3, 'drag coefficient in air'
+            ),
+        )
+    }
+)
+"""By key. Outside [minimum, maximum] is an error, outside [low, high] a warning."""
+
+HULL_PARAMETER_GROUPS = tuple(dict.fromkeys(p.group for p in HULL_PARAMETERS.values() if p.group))
+_PRESSURES = {key for key, p in HULL_PARAMETERS.items() if p.unit == 'Pa'}
+_USUAL_CD = 3.0
+_LIKELY_CD = 2.5
+"""A pressure that is more likely meant as a drag coefficient."""
+_MODES = ('mass_density', 'geometry')
+_OURS = (
+    'coefficient_unit',
+    'buoyancy_mode',
+    'voxel_size',
+    'panel_size',
+    'max_triangles',
+    'forces',
+)
+_TRIANGLES = 4000
+"""Of a mesh: more of them slow a run down without a better drag."""
+HULL_TAGS = {
+    *(p.name for p in HULL_PARAMETERS.values() if not p.group),
+    *HULL_PARAMETER_GROUPS,
+    *_OURS,
+}
+"""Elements that may stand in a collision's <hydrodynamics>."""
+
+
+@dataclass(frozen=True)
+class HullSettings:
+    """The hull parameters in force for a collision.
+
+    Attributes:
+        values: values by key of PARAMETERS, in the units given there or, for
+            ``drag_coefficients``, 1.
+        coefficient_unit: pa or cd, of the pressures that are given.
+        drag_coefficients: keys of values that are drag coefficients instead of pressures.
+        buoyancy_mode: mass_density, geometry, or '' for the default.
+        voxel_size: m, or None for the default.
+        panel_size: longest edge of a panel, m, or None for the default.
+        max_triangles: triangles of a mesh; one of more is simplified.
+        forces: the kinds of forces that are switched on.
+        given: whether anything of the hull model was given at all.
+    """
+
+    values: Mapping[str, float] = field(
+        default_factory=lambda: {key: float(p.default) for key, p in HULL_PARAMETERS.items()}
+    )
+    coefficient_unit: str = 'pa'
+    drag_coefficients: frozenset[str] = frozenset()
+    buoyancy_mode: str = ''
+    voxel_size: float | None = None
+    panel_size: float | None = None
+    max_triangles: int = _TRIANGLES
+    forces: tuple[str, ...] = FORCE_TERMS
+    given: bool = False
+
+    def coefficient(self, key: str) -> float:
+        """Return a parameter; a pressure given as a drag coefficient as C = ½ ρ v_ref² C_d, Pa.
+
+        Source: the guide's own estimate C_d ≈ 2F/(ρ v² A), solved for the pressure.
+        """
+        value = self.values[key]
+        if key not in self.drag_coefficients:
+            return value
+        speed = self.values['velocity_reference']
+        return 0.5 * self.values['water_density'] * speed**2 * value
+
+
+def _read_number(
+    reader: Reader, parameter: HullParameter, unit: str, warnings: list[str]
+) -> float:
+    """Return a number within what is possible; tell of one beyond what is usual."""
+    value = reader.number()
+    if not parameter.minimum <= value <= parameter.maximum:
+        least = f'{parameter.minimum:g} or more'
+        if value <= 0 < parameter.minimum:
+            least = 'more than 0'
+        raise reader.error(
+            f'is {value:g}; expected {least} and at most {parameter.maximum:g} {parameter.unit}'
+        )
+    high = _USUAL_CD if unit == 'cd' else parameter.high
+    if not parameter.low <= value <= high:
+        usual = f'{parameter.low:g} to {high:g} {"" if unit == "cd" else parameter.unit}'.rstrip()
+        label = ' as a drag coefficient' if unit == 'cd' else ''
+        warnings.append(reader.warning(f'is {value:g}{label}; usual are {usual}'))
+    if parameter.key.endswith(('C_PD2', 'C_SD2')) and unit == 'pa' and 0 < value <= _LIKELY_CD:
+        warnings.append(
+            reader.warning(
+                f'is {value:g} Pa, almost nothing; a drag coefficient needs '
+                '<coefficient_unit>cd</coefficient_unit>'
+            )
+        )
+    return value
+
+
+def _read_choice(reader: Reader, choices: tuple[str, ...]) -> str:
+    text = (reader.element.text or '').strip()
+    if text not in choices:
+        raise reader.error(f'is {text[:40]!r}; {expected_one_of(text, choices)}')
+    return text
+
+
+def _read_forces(reader: Reader) -> tuple[str, ...]:
+    words = (reader.element.text or '').split()
+    for word in words:
+        if word not in FORCE_TERMS:
+            raise reader.error(f'is {word[:40]!r}; expected any of: {", ".join(FORCE_TERMS)}')
+    return tuple(term for term in FORCE_TERMS if term in words)
+
+
+def read_hull_settings(
+    root: Reader | None, defaults: HullSettings, warnings: list[str]
+) -> HullSettings:
+    """Return the defaults with what an element overrides; unusual values go into the warnings.
+
+    Raises:
+        ModelError: a value that is impossible, or an element that is unknown or given twice.
+    """
+    if root is None:
+        return defaults
+    values, as_cd = dict(defaults.values), set(defaults.drag_coefficients)
+    unit = root.value_of(
+        'coefficient_unit', lambda r: _read_choice(r, ('pa', 'cd')), defaults.coefficient_unit
+    )
+    given = any(root.child(tag) is not None for tag in HULL_TAGS - {'water_density'})
+    for key, parameter in HULL_PARAMETERS.items():
+        group = root.child(parameter.group) if parameter.group else root
+        if group is None:
+            continue
+        if parameter.group:
+            group.children(
+                {p.name for p in HULL_PARAMETERS.values() if p.group == parameter.group}
+            )
+        reader = group.child(parameter.name)
+        if reader is None:
+            continue
+        pressure = key in _PRESSURES
+        values[key] = _read_number(reader, parameter, unit if pressure else '', warnings)
+        if pressure:
+            as_cd = as_cd | {key} if unit == 'cd' else as_cd - {key}
+
+    def size(reader: Reader) -> float:
+        return reader.number(1e-4, 1e3)
+
+    return replace(
+        defaults,
+        values=values,
+        coefficient_unit=unit,
+        drag_coefficients=frozenset(as_cd),
+        buoyancy_mode=root.value_of(
+            'buoyancy_mode', lambda r: _read_choice(r, _MODES), defaults.buoyancy_mode
+        ),
+        voxel_size=root.value_of('voxel_size', size, defaults.voxel_size),
+        panel_size=root.value_of('panel_size', size, defaults.panel_size),
+        max_triangles=root.value_of(
+            'max_triangles', lambda r: int(r.number(100, 200_000)), defaults.max_triangles
+        ),
+        forces=root.value_of('forces', _read_forces, defaults.forces),
+        given=defaults.given or given,
+    )
+
+
+# Reads the damping of <hydrodynamics>, and accepts only what cannot add energy.
+
+_ROUNDING = 1e-9
+_NOTHING = 1e-60
+"""Of roots of coefficients; what is less counts as 0, so that nothing overflows."""
+
+
+def read_damping(root: Reader) -> Damping:
+    """Return the damping of a <hydrodynamics>.
+
+    Raises:
+        ModelError: numbers that cannot be used, or with which some motion would gain energy.
+    """
+    zero = np.zeros((6, 6))
+    return Damping(
+        root.value_of('linear_damping', lambda r: _read_matrix(r, linear_flaw), zero),
+        root.value_of('quadratic_damping', lambda r: _read_matrix(r, quadratic_flaw), zero),
+        root.value_of('damping_center', Reader.vector, np.zeros(3)),
+        root.value_of('modulus_damping', _read_modulus, None),
+        _read_drag_elements(
+            [Reader(e, root.source) for e in root.element.findall('drag_element')]
+        ),
+        _read_lift([Reader(e, root.source) for e in root.element.findall('lift')]),
+    )
+
+
+def _read_matrix(reader: Reader, flaw: Callable[[np.ndarray], str]) -> np.ndarray:
+    matrix = reader.matrix6()
+    if text := flaw(matrix):
+        raise reader.error(text)
+    return matrix
+
+
+def linear_flaw(matrix: np.ndarray) -> str:
+    """Return what is wrong with D_l (6, 6), or nothing.
+
+    νᵀ D_l ν ≥ 0 where its symmetric part has no negative eigenvalue.
+    """
+    # Divided by what each axis has of its own, so that units do not matter.
+    size = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    scale = np.where(size > _NOTHING, size, 1.0)
+    least = float(np.min(np.linalg.eigvalsh((matrix + matrix.T) / 2 / np.outer(scale, scale))))
+    if least >= -_ROUNDING:
+        return ''
+    return (
+        'adds energy to some motion: its symmetric part has a negative eigenvalue; expected '
+        'D with νᵀ D ν ≥ 0, such as |D_ij + D_ji| at most 2 √(D_ii D_jj) for a single pair'
+    )
+
+
+def quadratic_flaw(matrix: np.ndarray) -> str:
+    """Return what is wrong with D_q (6, 6) of F_i = −Σ_j D_ij |ν_j| ν_j, or nothing.
+
+    Its diagonal has to brake more than the rest adds. With x_i = D_ii^(1/3) |ν_i|, the power is at
+    least Σ x_i³ − Σ |d_ij| x_i x_j², and x_i x_j² ≤ x_i³/3 + 2 x_j³/3 (Young's inequality).
+    """
+    root = np.cbrt(np.diag(matrix))
+    rest = np.abs(matrix - np.diag(np.diag(matrix)))
+    coupled = (rest > 0).any(axis=0) | (rest > 0).any(axis=1)
+    if np.any(coupled & (root <= _NOTHING)):
+        return (
+            'couples an axis that has no coefficient of its own, which can add energy; expected a '
+            'number on the diagonal of each axis with numbers beside it'
+        )
+    safe = np.where(root > _NOTHING, root, 1.0)
+    share = rest / np.outer(safe, safe**2)
+    most = share.sum(axis=1) / 3 + 2 * share.sum(axis=0) / 3
+    if not np.any(most > 1 + _ROUNDING):
+        return ''
+    return (
+        'can add energy to some motion: beside the diagonal it is too large; expected, with '
+        'd_ij = |D_ij|/(D_ii D_jj²)^⅓, Σ_j d_ij/3 + 2 Σ_j d_ji/3 ≤ 1 for every axis i'
+    )
+
+
+def _read_modulus(reader: Reader) -> np.ndarray:
+    """Return K of F_i = −(Σ_j K_ij |ν_j|) ν_i."""
+    matrix = reader.matrix6()
+    if np.any(matrix < 0):
+        raise reader.error(
+            'has a negative number, with which some motion adds energy to another; expected 0 or '
+            'more everywhere'
+        )
+    return matrix
+
+
+def _read_drag_elements(readers: list[Reader]) -> DragElements | None:
+    if not readers:
+        return None
+    direction = [reader.direction(reader.attribute('axis')) for reader in readers]
+
+    def numbers(name: str) -> np.ndarray:
+        return np.array([r.attribute_number(name, 0.0, 0.0, 1e9) for r in readers])
+
+    places = [r.numbers({3}, r.attribute('xyz', '0 0 0')) for r in readers]
+    for reader, place in zip(readers, places, strict=True):
+        if np.max(np.abs(place)) > MAX_PART_DISTANCE:
+            raise reader.error(
+                f"attribute 'xyz' is beyond {MAX_PART_DISTANCE:g} m; expected a place on it"
+            )
+    return DragElements(
+        np.array(places),
+        np.array(direction),
+        numbers('linear'),
+        numbers('quadratic'),
+        numbers('mixed'),
+    )
+
+
+def _read_lift(readers: list[Reader]) -> Lift | None:
+    """Return the lift; F · v = (B v) x v · v = 0 for every B, so none adds energy."""
+    if not readers:
+        return None
+    values = [r.numbers({9}).reshape(3, 3) for r in readers]
+    centers = [r.numbers({3}, r.attribute('xyz', '0 0 0')) for r in readers]
+    for reader, value, center in zip(readers, values, centers, strict=True):
+        if np.max(np.abs(value)) > 1e9 or np.max(np.abs(center)) > MAX_PART_DISTANCE:
+            raise reader.error('has a number that no vehicle has; expected N·s²/m², and a place')
+    return Lift(np.array(values), np.array(centers))
+
+
+# Reads the robot-level extensions: <hydrodynamics>, <buoyancy>.
+
+EXTENSIONS = {
+    'hydrodynamics',
+    'buoyancy',
+    'buoyancy_material',
+    'thrusters',
+    'fins',
+    'mass_from_parts',
+    'contact_material',
+    'manipulator',
+    'sensor',
+}
+"""Elements of ours below <robot>; URDF readers that do not know them ignore them."""
+
+
+def robot_elements() -> set[str]:
+    """Return the elements below <robot> that are read: ours, and those of sensors and forces."""
+    return EXTENSIONS | {
+        entry.element
+        for entry in (*SENSORS.values(), *FORCES.values(), *CONTROLLERS.values())
+        if entry.element
+    }
+
+
+def read_other_elements(root: Reader) -> dict[str, Any]:
+    """Return what the elements of forces and controllers say, by element.
+
+    Raises:
+        ModelError: an element that cannot be used, or that is given twice.
+    """
+    result = {}
+    for force in FORCES.values():
+        if force.read is not None and (child := root.child(force.element)) is not None:
+            result[force.element] = force.read(child)
+    for controller in CONTROLLERS.values():
+        if controller.element and (child := root.child(controller.element)) is not None:
+            result[controller.element] = controller.read_element(child)
+    return result
+
+
+LUMPED_TAGS = {
+    'added_mass',
+    'linear_damping',
+    'quadratic_damping',
+    'modulus_damping',
+    'damping_center',
+    'drag_element',
+    'lift',
+}
+"""What <hydrodynamics> says of the vehicle as a whole (Fossen's terms)."""
+
+ESTIMATE, PANELS = ADDED_MASS_METHODS = ('estimate', 'panels')
+"""What computes the added mass from the collisions: an ellipsoid, or source panels."""
+MAX_ASYMMETRY = 0.1
+"""Largest |M − Mᵀ| of an added mass that is symmetrised, as a share of its largest number."""
+
+
+def added_mass_method(root: Reader | None) -> str:
+    """Return what computes the added mass, of METHODS, as attribute or element; '': numbers."""
+    if root is None:
+        return ''
+    element = root.child('added_mass')
+    inside = '' if element is None else (element.element.text or '').strip()
+    attribute = root.attribute('added_mass', '')
+    if attribute not in ('', *ADDED_MASS_METHODS):
+        raise root.error(
+            f'added_mass is {attribute!r}; expected {ESTIMATE!r}, {PANELS!r}, or an <added_mass>'
+        )
+    if attribute and element is not None:
+        raise root.error('has both an attribute and an element added_mass; expected one')
+    return attribute or (inside if inside in ADDED_MASS_METHODS else '')
+
+
+def read_hydrodynamics(root: Reader | None, warnings: list[str]) -> tuple[Damping, np.ndarray]:
+    """Return damping and added mass (6, 6); without the element all zeros.
+
+    A published added mass may differ from its transpose by rounding or by how it was computed; of
+    one that is nearly symmetric the symmetric part (M + Mᵀ)/2 is taken, with a warning.
+    """
+    zero = np.zeros((6, 6))
+    if root is None:
+        return Damping(zero, zero, np.zeros(3)), zero
+    root.children(HULL_TAGS | LUMPED_TAGS)
+    damping = read_damping(root)
+    if added_mass_method(root):
+        return damping, zero
+    added = root.value_of('added_mass', Reader.matrix6, zero)
+    if np.allclose(added, added.T):
+        return damping, added
+    uneven = float(np.max(np.abs(added - added.T)) / np.max(np.abs(added)))
+    if uneven > MAX_ASYMMETRY:
+        raise root.error('<added_mass> is not symmetric; expected M_A = M_Aᵀ')
+    warnings.append(
+        root.warning(
+            f'<added_mass> is not symmetric, by {uneven:.2g} of its largest number; '
+            '(M + Mᵀ)/2 is taken'
+        )
+    )
+    return damping, (added + added.T) / 2
+
+
+def read_volumes(
+    root: Reader, frames: dict[str, Frame], water_density: float
+) -> dict[str, Buoyancy]:
+    """Return the displaced volumes that <buoyancy link=""> elements give, by link, body frame.
+
+    The link is the body's where none is named; the height over which buoyancy is lost at the
+    surface is that of the whole vehicle, so it stands in the first.
+
+    Raises:
+        ModelError: a link that is unknown, or named twice.
+    """
+    result: dict[str, Buoyancy] = {}
+    for element in root.element.findall('buoyancy'):
+        reader = Reader(element, root.source)
+        reader.children({'volume', 'center_of_volume', 'height'})
+        link = reader.attribute('link', base_name(frames))
+        if link not in frames:
+            raise reader.error(
+                f'link {link!r} is unknown; {expected_one_of(link, sorted(frames))}'
+            )
+        if link in result:
+            raise reader.error(f'given twice for {link!r}; expected once')
+        frame = frames[link]
+        center = reader.value_of('center_of_volume', Reader.vector, np.zeros(3))
+        result[link] = Buoyancy(
+            reader.value_of('volume', lambda r: r.number(0.0, 1e6), 0.0),
+            frame.translation + rotation_matrix(frame.quaternion) @ center,
+            reader.value_of('height', lambda r: r.number(1e-6, 1e3), 0.25),
+            water_density,
+        )
+    return result

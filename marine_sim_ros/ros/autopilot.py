@@ -1,0 +1,306 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Firmware, companion, status and battery of the autopilot of a node."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PointStamped
+from std_msgs.msg import Bool, String, UInt16
+from std_srvs.srv import SetBool
+
+from marine_sim_ros.autopilot.channels import ChannelMap, frame_fault
+from marine_sim_ros.autopilot.companion import Companion, DeltaOdometry, Fixes, Status
+from marine_sim_ros.autopilot.firmware import (
+    Firmware,
+    FirmwareSettings,
+    command_by_hand,
+    find_firmware,
+)
+from marine_sim_ros.autopilot.instruments import Instruments, SlowSupply
+from marine_sim_ros.core.errors import MissingPackageError, ModelError
+from marine_sim_ros.core.state import NANOSECONDS, State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
+from marine_sim_ros.ros.codecs import JointNumbers, read_joints
+from marine_sim_ros.ros.conversion import set_stamp
+
+__all__ = [
+    'BatteryListener',
+    'CompanionPart',
+    'FIRMWARE_PARAMETERS',
+    'StatusPublisher',
+    'companion_part',
+    'start_firmware',
+]
+
+
+# The battery of a vehicle with a battery monitor, as its autopilot is told of it.
+
+
+class BatteryListener:
+    """Hears thrusters/supply, where the vehicle has a battery monitor."""
+
+    def __init__(self, node: SuiteNode) -> None:
+        """Listen."""
+        self._supply = SlowSupply()
+        if 'supply' in topics.sensor_needs(node.vehicle):
+            node.listen_numbers(topics.THRUSTER_SUPPLY, self._on_supply, read_joints)
+
+    def _on_supply(self, stamp: int, numbers: JointNumbers) -> None:
+        known = dict(zip(topics.SUPPLY, numbers[0], strict=False))
+        self._supply.take(stamp, known.get('power', 0.0), known.get('voltage', math.nan))
+
+    def due(self, stamp: int) -> tuple[float, float] | None:
+        """Return voltage (V) and current (A) told at a tick (ns); None: they are as before."""
+        return self._supply.due(stamp)
+
+
+# Publishes what an autopilot says of itself: mode, armed, flags of its estimator, position.
+
+
+class StatusPublisher:
+    """Publishes changes."""
+
+    def __init__(self, node: SuiteNode) -> None:
+        """Make the publishers."""
+        self._node = node
+        self._last = Status()
+        named = (
+            topics.AUTOPILOT_MODE,
+            topics.AUTOPILOT_ARMED,
+            topics.AUTOPILOT_EKF,
+            topics.AUTOPILOT_POSITION,
+        )
+        self._outlets = {topic.name: node.publisher(topic) for topic in named}
+
+    def publish(self, stamp: int, status: Status, origin: Origin) -> None:
+        """Publish what has changed.
+
+        Args:
+            stamp: time, ns.
+            status: what the autopilot has said.
+            origin: where map is on the Earth.
+        """
+        last, self._last = self._last, status
+        if status is last or not status.mode:
+            return
+        first = not last.mode
+        changes: list[tuple[bool, topics.Topic, Any]] = [
+            (status.mode != last.mode, topics.AUTOPILOT_MODE, String(data=status.mode)),
+            (status.armed != last.armed, topics.AUTOPILOT_ARMED, Bool(data=status.armed)),
+            (status.ekf != last.ekf, topics.AUTOPILOT_EKF, UInt16(data=status.ekf)),
+        ]
+        for changed, topic, message in changes:
+            if changed or first:
+                self._outlets[topic.name].publish(message)
+        if status.position is not None and status.position != last.position:
+            north, east, down = status.position
+            place = PointStamped()
+            place.header.frame_id = 'map'
+            set_stamp(place.header.stamp, stamp)
+            p = place.point
+            p.x, p.y, p.z = origin.in_map(np.array([east, north, -down])).tolist()
+            self._outlets[topics.AUTOPILOT_POSITION.name].publish(place)
+        self._node.health |= {'mode': status.mode, 'armed': 'yes' if status.armed else 'no'}
+
+
+# The companion of an autopilot as part of a node: its topics, its navigation, the service arm.
+
+
+def companion_part(
+    node: SuiteNode, instruments: Instruments, system: int, navigation: str
+) -> CompanionPart | None:
+    """Return the companion of a MAVLink system; None: pymavlink is not installed.
+
+    Args:
+        node: node of the autopilot.
+        instruments: what the autopilot reads.
+        system: MAVLink system of the autopilot.
+        navigation: by what it navigates: ``gps``, ``dvl`` or ``usbl``.
+
+    Raises:
+        MissingPackageError: it is not installed, and needed to navigate.
+        ParameterError: the vehicle lacks what it navigates by.
+    """
+    origin = node.environment.origin
+    try:
+        companion = Companion(system, (origin.latitude, origin.longitude))
+    except MissingPackageError as error:
+        if navigation != 'gps':
+            raise
+        node.get_logger().info(f'no topics autopilot/*, no service arm: {error}')
+        return None
+    return CompanionPart(node, companion, instruments, navigation)
+
+
+class CompanionPart:
+    """Hears what the autopilot says, and tells it how it moved."""
+
+    def __init__(
+        self, node: SuiteNode, companion: Companion, instruments: Instruments, navigation: str
+    ) -> None:
+        """Offer topics and the service, and find what the autopilot navigates by."""
+        self._node, self._companion, self._navigate = node, companion, navigation != 'gps'
+        self._instruments = instruments
+        self._odometry = DeltaOdometry()
+        self._fixes = Fixes(node.vehicle, instruments) if navigation == 'usbl' else None
+        self._status = StatusPublisher(node)
+        self._wet = False
+        self._voltage: float | None = None
+        node.create_service(SetBool, 'arm', self._on_arm)
+
+    @property
+    def address(self) -> str:
+        """UDP address to which the autopilot is to send."""
+        return self._companion.address
+
+    def _on_arm(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        response.success = self._companion.connected
+        response.message = 'asked ArduSub' if response.success else 'ArduSub has said nothing yet'
+        if response.success:
+            self._companion.arm(bool(request.data))
+        return response
+
+    def tick(
+        self,
+        stamp: int,
+        state: State,
+        environment: Environment,
+        battery: tuple[float, float] | None = None,
+    ) -> None:
+        """Talk while the autopilot waits for the frames of a tick.
+
+        Args:
+            stamp: time of the tick, ns.
+            state: state of the vehicle.
+            environment: around it.
+            battery: new voltage (V) and current (A), for an autopilot that reads none in its
+                replies; None: they are as before.
+        """
+        companion = self._companion
+        if battery is not None:
+            self._voltage = battery[0]
+        for text in companion.listen():
+            self._node.get_logger().info(f'ArduSub: {text}')
+        self._status.publish(stamp, companion.status, environment.origin)
+        if not companion.connected:
+            return
+        companion.beat(stamp)
+        if self._voltage is not None:
+            companion.set_voltage(self._voltage)
+            self._voltage = None
+        self._tell_leak(stamp)
+        if self._navigate:
+            self._tell_motion(stamp, state, environment)
+
+    def _tell_leak(self, stamp: int) -> None:
+        """Tell once a second whether the enclosure leaks, if that has changed."""
+        if stamp % NANOSECONDS == 0:
+            before, self._wet = self._wet, self._instruments.wet
+            if self._wet != before:
+                self._companion.set_leak(self._wet)
+
+    def _tell_motion(self, stamp: int, state: State, environment: Environment) -> None:
+        """Tell velocities, and positions where there are some."""
+        companion = self._companion
+        if self._fixes is not None:
+            fix = self._fixes.at(stamp, state, environment)
+            if fix is not None:
+                companion.place(fix)
+        elif stamp % NANOSECONDS == 0 and companion.status.origin is None:
+            companion.set_origin(environment.origin.latitude, environment.origin.longitude)
+        sensed = self._instruments
+        velocity = sensed.velocity(state)
+        delta = self._odometry.add(stamp, state, velocity, sensed.velocity_came)
+        if delta is not None:
+            companion.move(delta)
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._companion.close()
+
+
+# Starts an autopilot's firmware for a node, or says how somebody starts it.
+
+FIRMWARE_PARAMETERS = (
+    option_parameter('ardusub'),
+    option_parameter('autopilot_instance'),
+    option_parameter('autopilot_address'),
+    option_parameter('ground_station'),
+    option_parameter('navigation'),
+    NodeParameter(
+        'companion',
+        '127.0.0.1:14551',
+        'UDP address to which the firmware that is started '
+        'here sends MAVLink for a companion program',
+    ),
+    NodeParameter(
+        'frame_rate',
+        400.0,
+        "autopilot's frames per second; at least one for every tick",
+        1.0,
+        1e4,
+        unit='Hz',
+    ),
+    NodeParameter(
+        'start_timeout',
+        50.0,
+        'wall time that the first tick waits for an autopilot',
+        0.0,
+        59.0,
+        unit='s',
+    ),
+    NodeParameter('imu_noise', True, 'the IMU that the autopilot reads has its noise'),
+)
+"""Parameters of a node that starts a firmware."""
+
+
+def start_firmware(
+    node: SuiteNode, channels: ChannelMap, port: int, navigator: str
+) -> Firmware | None:
+    """Start the firmware of a node's parameters; None: somebody else is to start it.
+
+    Args:
+        node: a node with ``PARAMETERS``.
+        channels: frame and channels of the node's vehicle.
+        port: UDP port of the simulator.
+        navigator: UDP address of the companion, or empty.
+
+    Raises:
+        ParameterError: no such firmware, or no parameters for the frame.
+        ModelError: the thrusters push otherwise than the motors of the firmware that is started.
+    """
+    values, origin = node.values, node.environment.origin
+    settings = FirmwareSettings(
+        channels.frame,
+        '127.0.0.1',
+        port,
+        values['autopilot_instance'],
+        (origin.latitude, origin.longitude),
+        values['ground_station'],
+        values['companion'],
+        values['frame_rate'],
+        values['navigation'],
+        navigator,
+    )
+    program = find_firmware(values['ardusub'])
+    fault = frame_fault(node.vehicle, channels)
+    if program is not None:
+        if fault:
+            raise ModelError(fault)
+        firmware = Firmware(program, settings)
+        node.get_logger().info(f'started {program}; its output is in {firmware.log}')
+        return firmware
+    if fault:
+        node.get_logger().warning(fault)
+    node.get_logger().info(f'waiting for ArduSub on UDP {values["autopilot_address"]}:{port}')
+    node.get_logger().info(f'start it with: {command_by_hand(settings)}')
+    return None

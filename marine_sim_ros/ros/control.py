@@ -1,0 +1,233 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Operator's commands, control loop and outputs of the controller node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+from geometry_msgs.msg import Pose, PoseStamped, Twist, Wrench
+from nav_msgs.msg import Path
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
+
+from marine_sim_ros.control.closed_loop import ClosedLoop
+from marine_sim_ros.control.commander import HOLDS, Commander
+from marine_sim_ros.control.controller_model import ControllerSettings
+from marine_sim_ros.control.setpoints import QUANTITIES, free_setpoints
+from marine_sim_ros.core.spatial import rpy_from_quaternion
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import NodeParameter
+from marine_sim_ros.ros.base.publishers import JointPublisher, PwmPublisher, SpatialPublisher
+from marine_sim_ros.ros.servos import ServoPublisher
+
+__all__ = [
+    'ControllerOutputs',
+    'Operator',
+    'START_PARAMETERS',
+    'loop_factory',
+    'named_targets',
+    'pose_targets',
+]
+
+
+# What a controller answers an odom with: set-points, the wrench, angles, pulse widths.
+
+
+class ControllerOutputs:
+    """Publishes pulse widths, set-points, the wrench, and where fins and azimuths go.
+
+    Attributes:
+        azimuths: angles (k,) that thrusters turn to, rad; None without any.
+        fins: deflections (m,) that fins go to, rad; None without any.
+    """
+
+    def __init__(self, node: SuiteNode) -> None:
+        """Create the publishers."""
+        azimuths = node.vehicle.thrusters.azimuths
+        self.azimuths = None if azimuths is None else np.zeros(len(azimuths))
+        fins = node.vehicle.fins
+        self.fins = None if fins is None else np.zeros(len(fins))
+        self._steer = ServoPublisher(node, fins, topics.servo_commands('fins', per_tick=True))
+        self._turn = ServoPublisher(
+            node, azimuths, topics.servo_commands('azimuths', per_tick=True)
+        )
+        self._setpoints = JointPublisher(node, topics.SETPOINTS, QUANTITIES)
+        self._wrench = SpatialPublisher(node, topics.CONTROLLER_WRENCH)
+        self._pwm = PwmPublisher(node)
+
+    def centre_fins(self) -> None:
+        """Let the fins go to 0."""
+        self.fins = None if self.fins is None else np.zeros_like(self.fins)
+
+    def publish(self, stamp: int, pwm: np.ndarray, wanted: np.ndarray, wrench: np.ndarray) -> None:
+        """Publish the answer to the odom of a stamp in ns.
+
+        Args:
+            stamp: ns.
+            pwm: pulse widths (n,), µs.
+            wanted: set-points (12,), NaN where free.
+            wrench: (6,) that was commanded.
+        """
+        self._setpoints.publish(stamp, position=wanted.tolist())
+        self._wrench.publish(stamp, wrench)
+        self._turn.publish(stamp, self.azimuths)
+        self._steer.publish(stamp, self.fins)
+        self._pwm.publish(stamp, pwm)
+
+
+# What closes the loop of a controller's node: NumPy, or in a compiled graph a program.
+
+
+def loop_factory(
+    allocation: str, step: float | None
+) -> Callable[[Vehicle, ControllerSettings], ClosedLoop]:
+    """Return what makes the loop of a vehicle and settings.
+
+    Args:
+        allocation: allocation method, ``bounded`` or ``pseudo_inverse``.
+        step: s between two states of a compiled graph; None where nothing is compiled.
+    """
+    if step is None or allocation != 'bounded':
+        return partial(ClosedLoop, method=allocation)
+    from marine_sim_ros.engine.ticks import fastest_loop
+
+    return partial(fastest_loop, dt=step)
+
+
+# An operator's messages and services -> a commander's commands.
+
+START_PARAMETERS = (
+    NodeParameter('armed', False, 'arm the thrusters at the start'),
+    NodeParameter(
+        'holds', [''], 'functions to switch on at the start', choices=tuple(HOLDS), empty='none'
+    ),
+    NodeParameter(
+        'free_axes',
+        [''],
+        'axes that are never controlled',
+        choices=QUANTITIES,
+        empty='none',
+        live=True,
+    ),
+)
+"""Parameters of what an operator may change later, as it is at the start."""
+
+MAX_WAYPOINTS = 1000
+"""Waypoints of a path."""
+MAX_TARGET = 1e5
+"""m, m/s, N: nothing that is commanded is larger."""
+
+
+def pose_targets(pose: Pose) -> np.ndarray:
+    """Return x, y, z, roll, pitch, yaw (6,) of a pose.
+
+    A NaN in the position frees that axis, a NaN in the quaternion frees all three angles.
+
+    Raises:
+        ValueError: beyond reach, or a quaternion that is none.
+    """
+    p, q = pose.position, pose.orientation
+    position = np.array([p.x, p.y, p.z])
+    quaternion = np.array([q.x, q.y, q.z, q.w])
+    if np.any(np.abs(position) > MAX_TARGET):
+        raise ValueError(f'position {position.tolist()} is beyond {MAX_TARGET:g} m')
+    if np.any(np.isnan(quaternion)):
+        return np.concatenate([position, np.full(3, np.nan)])
+    length = float(np.linalg.norm(quaternion))
+    if not 0.5 < length < 2.0:
+        raise ValueError(f'quaternion {quaternion.tolist()} has length {length:g}; expected 1')
+    return np.concatenate([position, rpy_from_quaternion(quaternion / length)])
+
+
+def named_targets(names: Sequence[str], numbers: Sequence[float]) -> np.ndarray:
+    """Return set-points (12,) of named quantities; the others are free, as those of NaN.
+
+    Raises:
+        ValueError: a name that is no quantity, or a number that is none or too large.
+    """
+    if len(names) != len(numbers) or len(set(names)) != len(names):
+        raise ValueError(f'{len(names)} names and {len(numbers)} positions; expected one for each')
+    result = free_setpoints()
+    for name, number in zip(names, numbers, strict=True):
+        if name not in QUANTITIES:
+            raise ValueError(f'quantity {name!r:.40}; expected some of {", ".join(QUANTITIES)}')
+        if abs(number) > MAX_TARGET:
+            raise ValueError(f'{name} is {number:g}; expected at most {MAX_TARGET:g}')
+        result[QUANTITIES.index(name)] = number
+    return result
+
+
+def _six(linear: object, angular: object) -> np.ndarray:
+    numbers = [getattr(part, axis) for part in (linear, angular) for axis in 'xyz']
+    if not math.fsum(map(abs, numbers)) < MAX_TARGET:
+        raise ValueError(f'{numbers} is not finite, or too large')
+    return np.array(numbers)
+
+
+class Operator:
+    """Gives a node's commander what is said on the command topics and services."""
+
+    def __init__(self, node: SuiteNode, commander: Commander, now: Callable[[], float]) -> None:
+        """Subscribe and offer the services; ``now`` is the simulation time, s."""
+        self._node = node
+        self._commander = commander
+        self._now = now
+        node.listen(topics.COMMAND_POSE, partial(self._take, 'cmd_pose', self._on_pose))
+        node.listen(topics.COMMAND_PATH, partial(self._take, 'cmd_path', self._on_path))
+        node.listen(topics.COMMAND_VELOCITY, partial(self._take, 'cmd_vel', self._on_velocity))
+        node.listen(topics.COMMAND_WRENCH, partial(self._take, 'cmd_wrench', self._on_wrench))
+        node.listen(topics.COMMAND_SETPOINTS, partial(self._take, 'cmd_setpoints', self._on_aim))
+        node.create_service(SetBool, 'arm', self._on_arm)
+        for name in HOLDS:
+            node.create_service(SetBool, name, partial(self._on_hold, name))
+
+    def _take(self, topic: str, use: Callable[[object], None], message: object) -> None:
+        try:
+            use(message)
+        except ValueError as error:
+            self._node.warn_throttled(f'{topic}: {error}; ignored')
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        self._commander.go(self._targets(message.pose, message.header.frame_id))
+
+    def _on_path(self, message: Path) -> None:
+        if len(message.poses) > MAX_WAYPOINTS:
+            raise ValueError(f'{len(message.poses)} poses; expected up to {MAX_WAYPOINTS}')
+        frame = message.header.frame_id
+        self._commander.follow(
+            [self._targets(p.pose, p.header.frame_id or frame) for p in message.poses]
+        )
+
+    @staticmethod
+    def _targets(pose: Pose, frame: str) -> np.ndarray:
+        if frame not in ('map', ''):
+            raise ValueError(f"frame is {frame!r}; expected 'map'")
+        return pose_targets(pose)
+
+    def _on_velocity(self, message: Twist) -> None:
+        self._commander.drive(_six(message.linear, message.angular), self._now())
+
+    def _on_wrench(self, message: Wrench) -> None:
+        self._commander.push(_six(message.force, message.torque), self._now())
+
+    def _on_aim(self, message: JointState) -> None:
+        self._commander.aim(named_targets(message.name, message.position), self._now())
+
+    def _on_arm(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._commander.arm(bool(request.data))
+        response.success, response.message = True, 'armed' if request.data else 'disarmed'
+        return response
+
+    def _on_hold(
+        self, name: str, request: SetBool.Request, response: SetBool.Response
+    ) -> SetBool.Response:
+        self._commander.hold(name, bool(request.data))
+        response.success, response.message = True, f'{name} {"on" if request.data else "off"}'
+        return response

@@ -1,4 +1,0 @@
-# Copyright 2026 The marine_sim_ros authors
-# SPDX-License-Identifier: Apache-2.0
-
-"""What a controller takes from operators, and what it answers."""

@@ -1,0 +1,161 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Messages of other vehicles of a fleet, tick by tick, and a tether's end on one."""
+
+from __future__ import annotations
+
+import time as wall
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.state import State, stamp_ns
+from marine_sim_ros.model.tether import Tether
+from marine_sim_ros.physics.towing import towing_wrench
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.publishers import SpatialPublisher
+from marine_sim_ros.ros.conversion import state_from
+from marine_sim_ros.ros.owners.state_owner import START_TIMEOUT
+from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, TickSynchronizer
+from marine_sim_ros.ros.topics import Topic
+
+__all__ = ['OtherVehicles', 'TetherAnchor']
+
+
+# Listens to one topic of each of some other vehicles of a fleet, tick by tick.
+
+CHECK_PERIOD = 0.1
+"""s of wall time between looks for who is silent."""
+
+
+class OtherVehicles:
+    """What other vehicles say at each tick, for a gathering that waits for it.
+
+    Attributes:
+        last: what was said last, by namespace, or by name of the topic.
+    """
+
+    def __init__(
+        self,
+        node: SuiteNode,
+        names: Iterable[str],
+        topic: Topic,
+        read: Callable[[Any], Any],
+        *,
+        first: Any,
+        meanwhile: str,
+        by_topic: bool = False,
+    ) -> None:
+        """Take what is to be heard.
+
+        Args:
+            node: node that listens.
+            names: namespaces of the other vehicles.
+            topic: topic of each of them.
+            read: returns what a message says; None: it is not finite, and the last one holds.
+            first: what each of them has said before it speaks.
+            meanwhile: what holds while one is silent, for the warning.
+            by_topic: whether the gathering knows it by the names of the topics, because it has
+                something else by the namespaces.
+        """
+        self._node, self._topic, self._read, self._meanwhile = node, topic, read, meanwhile
+        told = {name: f'{name}/{topic.name}' for name in names}
+        self._topics = {topic: topic for topic in told.values()} if by_topic else told
+        self.last: dict[str, Any] = dict.fromkeys(self._topics, first)
+        self._heard = Followers(self.last)
+
+    def listen(self, gathering: TickSynchronizer) -> None:
+        """Give what is heard to a gathering, which waits for it."""
+        for name in self.last:
+            topic = replace(self._topic, name=self._topics[name])
+            self._node.listen(topic, partial(self._on_message, gathering, name))
+        if self.last:
+            clock = self._node.wall_clock
+            self._node.create_timer(CHECK_PERIOD, partial(self._watch, gathering), clock=clock)
+
+    def _on_message(self, gathering: TickSynchronizer, name: str, message: Any) -> None:
+        stamp, said = stamp_ns(message.header.stamp), self._read(message)
+        if said is None:
+            self._node.warn_throttled(f'{self._topics[name]}: not finite; its last one holds')
+            said = self.last[name]
+        if self._heard.take(name, stamp, wall.monotonic()):
+            gathering.absent.discard(name)
+            self._node.get_logger().info(f'{name} is back')
+        self.last[name] = said
+        gathering.other(name, stamp, said)
+
+    def _watch(self, gathering: TickSynchronizer) -> None:
+        """Wait no longer for who is silent."""
+        stamp = gathering.waiting
+        silent = self._heard.give_up(stamp, wall.monotonic(), FOLLOWER_TIMEOUT, START_TIMEOUT)
+        for name in silent:
+            self._node.get_logger().warning(
+                f'{name} is silent: {self._meanwhile} until it is back'
+            )
+        if silent:
+            gathering.leave(silent)
+
+
+# The far end of a tether on another vehicle: its state of each tick, and what it feels.
+
+
+class TetherAnchor:
+    """Waits for the other vehicle's state of the same tick, and publishes the pull on it.
+
+    Attributes:
+        state: state of the other vehicle at the tick that is answered; None: nothing is known of
+            it, or no vehicle carries the anchor.
+    """
+
+    def __init__(
+        self, node: SuiteNode, tether: Tether, answer: Callable[[int, State], None]
+    ) -> None:
+        """Listen to the other vehicle, if one carries the anchor.
+
+        Args:
+            node: the node of the tether.
+            tether: the tether.
+            answer: called with stamp (ns) and state of the own vehicle when the other's is there.
+        """
+        self._tether, self._answer = tether, answer
+        self.state: State | None = None
+        if not tether.vehicle:
+            return
+        name = '/' + tether.vehicle
+        others = OtherVehicles(
+            node,
+            [name],
+            topics.ODOM,
+            state_from,
+            first=None,
+            meanwhile='the tether ends where it was last',
+        )
+        self._name, self._node = name, node
+        self._gathering = TickSynchronizer(self._on_both, others.last, [name])
+        others.listen(self._gathering)
+        self._publisher = SpatialPublisher(node, topics.TETHER_ANCHOR)
+
+    def wait(self, stamp: int, state: State) -> None:
+        """Answer a state at a stamp (ns) when the other vehicle's is there."""
+        if not self._tether.vehicle:
+            self._answer(stamp, state)
+            return
+        self._gathering.main(stamp, state)
+
+    def _on_both(self, stamp: int, state: State, given: Mapping[str, Any]) -> None:
+        self.state = given[self._name]
+        self._answer(stamp, state)
+
+    def tell(self, stamp: int, pull: np.ndarray | None) -> None:
+        """Publish the pull (3,) of the cable on the anchor, map, N; None: nothing is computed."""
+        if not self._tether.vehicle:
+            return
+        wrench = np.zeros(6)
+        if pull is not None and self.state is not None:
+            wrench = towing_wrench(self._tether, self.state, pull)
+        self._publisher.publish(stamp, wrench)

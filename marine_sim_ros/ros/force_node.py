@@ -1,0 +1,324 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Base classes of force nodes, and the graph of forces that one program computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ParameterError, expected_one_of
+from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.fault_types import Fault
+from marine_sim_ros.faults.tables import FaultTables
+from marine_sim_ros.faults.thrusters import COMMAND_TIMEOUT
+from marine_sim_ros.physics import FORCES, ForceInputs
+from marine_sim_ros.physics.arm.manipulator import pose_vehicle
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.arm_joints import ArmFollower
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import NodeParameter
+from marine_sim_ros.ros.base.publishers import SpatialPublisher
+from marine_sim_ros.ros.codecs import JointNumbers, read_joints
+from marine_sim_ros.ros.conversion import is_finite, state_of
+from marine_sim_ros.ros.ticks import PairSynchronizer
+from marine_sim_ros.sim.step import StepOutput
+
+__all__ = ['CompiledForce', 'CompiledGraph', 'CompiledTick', 'ForceNode', 'ForceTick', 'ModelNode']
+
+
+# Forces that one compiled program computes: their nodes bring commands, and tell its output.
+
+Compute = Callable[[int, dict[str, Any]], None]
+
+
+class CompiledForce(Protocol):
+    """The node of a force, as far as a compiled graph knows it."""
+
+    newest: int
+
+    def on_state(self, stamp: int, state: State) -> None:
+        """Have the node give its commands for a state, now or when they are there."""
+
+    def on_output(self, tick: Any) -> None:
+        """Publish what a program computed for a tick."""
+
+
+class CompiledGraph:
+    """The nodes of a vehicle's forces, and the commands of a tick that they have given so far.
+
+    Attributes:
+        sources: names of the forces, in the order of their sum.
+        step: s between two ticks.
+        forces: nodes by their names.
+        faults: what is wrong with the thrusters, or None.
+        listed: those faults as they were given, for a program in another process.
+        loses: whether commands are sent for a tick, and may get lost in it.
+        timeout: time without a command after which the thrusters stop, s.
+    """
+
+    def __init__(self, sources: Collection[str], step: float) -> None:
+        """Expect the nodes of these forces."""
+        self.sources, self.step = tuple(sources), step
+        self.forces: dict[str, CompiledForce] = {}
+        self.faults: FaultTables | None = None
+        self.listed: tuple[Fault, ...] = ()
+        self.loses = True
+        self.timeout = COMMAND_TIMEOUT
+        self._compute: Compute | None = None
+        self._commanded: list[str] = []
+        self._last: dict[str, dict[str, Any]] = {}
+        self.forget()
+
+    def join(self, name: str, node: CompiledForce, *, commanded: bool) -> None:
+        """Take the node of a force; one that is commanded is awaited in every tick."""
+        self.forces[name] = node
+        if commanded:
+            self._commanded.append(name)
+
+    def serve(self, compute: Compute) -> None:
+        """Have a function called with the stamp (ns) and the commands of each tick."""
+        self._compute = compute
+
+    def forget(self) -> None:
+        """Wait for nothing."""
+        self._stamp: int | None = None
+        self._given: dict[str, dict[str, Any]] = {}
+
+    def begin(self, stamp: int, state: State) -> None:
+        """Ask for the commands of a tick: stamp in ns."""
+        self._stamp, self._given = stamp, {}
+        for name in self._commanded:
+            self.forces[name].on_state(stamp, state)
+        self._conclude()
+
+    def give(self, name: str, stamp: int, commands: dict[str, Any]) -> None:
+        """Take the commands of a node for a stamp in ns."""
+        if stamp != self._stamp or name in self._given:
+            return
+        self._given[name] = self._last[name] = commands
+        self._conclude()
+
+    @property
+    def missing(self) -> list[str]:
+        """The nodes that are waited for."""
+        if self._stamp is None:
+            return []
+        return [name for name in self._commanded if name not in self._given]
+
+    @property
+    def started(self) -> bool:
+        """Whether those that are waited for have ever given something."""
+        return set(self.missing) <= self._last.keys()
+
+    def give_up(self) -> None:
+        """Go on with the last commands of those that are waited for."""
+        for name in self.missing:
+            self._given[name] = self._last[name]
+        self._conclude()
+
+    def _conclude(self) -> None:
+        if self._stamp is None or self.missing or self._compute is None:
+            return
+        stamp, self._stamp = self._stamp, None
+        commands = {k: v for given in self._given.values() for k, v in given.items()}
+        self._compute(stamp, commands)
+
+
+# Nodes of forces: each answers every ``odom`` with one wrench of the same stamp.
+
+
+class ForceNode(SuiteNode):
+    """Answers every ``odom`` with one wrench of the same stamp; has no timer of its own."""
+
+    commanded = False
+    """Whether the force follows commands that a compiled graph waits for."""
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Sequence[NodeParameter] = (),
+        *,
+        graph: CompiledGraph | None = None,
+        **options: Any,
+    ) -> None:
+        """Subscribe to ``odom`` and publish ``wrench/<name>``.
+
+        With a compiled graph the node computes nothing: it brings its commands, and publishes.
+        """
+        super().__init__(name, parameters, **options)
+        self._wrench = SpatialPublisher(self, topics.wrench_topic(name))
+        self._zero = np.zeros(6)
+        self.source, self.graph = name, graph
+        if graph is not None:
+            graph.join(name, self, commanded=self.commanded)
+            return
+        self.follow_current()
+        self.listen_numbers(topics.ODOM, self._on_odom)
+        self.take_time_from_ticks()
+
+    def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
+        self.newest, state = stamp, state_of(numbers)
+        if state is None:
+            self.warn_throttled('odom: not finite; answered with a zero wrench')
+            self.publish_wrench(stamp, self._zero)
+            return
+        self.on_state(stamp, state)
+
+    def on_state(self, stamp: int, state: State) -> None:
+        """Answer a state; the default computes :meth:`wrench` at once."""
+        if self.graph is not None:
+            self.graph.give(self.source, stamp, self.commands(stamp))
+            return
+        compute = self.values['compute']
+        self.publish_wrench(stamp, self.wrench(stamp, state) if compute else self._zero)
+
+    def commands(self, stamp: int) -> dict[str, Any]:
+        """Return commands for a compiled graph, fields of Commands, at a stamp in ns."""
+        del stamp
+        return {}
+
+    def on_output(self, tick: CompiledTick) -> None:
+        """Publish what a compiled graph computed."""
+        self.newest = tick.stamp
+        self.publish_wrench(tick.stamp, tick.output.sources[self.source])
+
+    def publish_wrench(self, stamp: int, wrench: Wrench) -> None:
+        """Publish the answer to the odom of a stamp."""
+        self._wrench.publish(stamp, wrench)
+
+    def wrench(self, stamp: int, state: State) -> Wrench:
+        """Return the wrench (6,) of a state at a stamp in ns."""
+        raise NotImplementedError
+
+
+class ForceTick(NamedTuple):
+    """One evaluation of a force: stamp in ns, time since the last one in s, memories around it."""
+
+    stamp: int
+    state: State
+    environment: Environment
+    dt: float
+    before: Any
+    after: Any
+
+
+class CompiledTick(NamedTuple):
+    """A tick of a compiled graph: stamp in ns, water, output, and what forces remember.
+
+    Attributes:
+        remembered: returns what a force remembered before and after it, by the name of the force.
+    """
+
+    stamp: int
+    environment: Environment
+    output: StepOutput
+    remembered: Callable[[str], tuple[Any, Any]]
+
+
+class ModelNode(ForceNode):
+    """The node of a :class:`~marine_sim_ros.physics.ForceModel`, with what that needs.
+
+    Subscribes beside ``odom``: ``joint_states`` where the force needs the joints of an arm,
+    ``thrusters/state`` where it needs the thrust; each of the same stamp. While one of them is
+    silent its last message holds.
+    """
+
+    def __init__(
+        self, name: str, parameters: Sequence[NodeParameter] = (), **options: Any
+    ) -> None:
+        """Create the node of a force by its name.
+
+        Raises:
+            ParameterError: no force has that name.
+        """
+        if name not in FORCES:
+            raise ParameterError(f'force {name!r} is unknown; {expected_one_of(name, FORCES)}')
+        super().__init__(name, parameters, **options)
+        self.model = FORCES[name]
+        self._begin()
+        self._thrust = np.zeros(len(self.vehicle.thrusters))
+        needs, answer = self.model.needs, super().on_state
+        self._thrusts: PairSynchronizer[State, np.ndarray] | None = None
+        if self.graph is not None:
+            needs = ()
+        if 'thrust' in needs and len(self._thrust):
+            self._thrusts = PairSynchronizer(self._on_pair, self._thrust)
+            self.listen_numbers(topics.THRUSTER_STATE, self._on_thrust, read_joints)
+            answer = self._thrusts.first
+        self.arm: ArmFollower | None = None
+        if 'joints' in needs and self.vehicle.manipulator is not None:
+            self.arm = ArmFollower(self, answer)
+            answer = self.arm.wait
+        self._when_known = answer
+
+    def _begin(self) -> None:
+        self._memory, self._stamp = None, None
+
+    def on_state(self, stamp: int, state: State) -> None:
+        """Answer when all that the force needs is known for this stamp."""
+        if not self.values['compute']:
+            super().on_state(stamp, state)
+            return
+        self._when_known(stamp, state)
+        if self._thrusts is not None and self._thrusts.out:
+            self.warn_throttled('thrusters/state: silent; the last thrust holds')
+
+    def _on_pair(self, stamp: int, state: State, thrust: np.ndarray) -> None:
+        self._thrust = thrust
+        super().on_state(stamp, state)
+
+    def _on_thrust(self, stamp: int, numbers: JointNumbers) -> None:
+        assert self._thrusts is not None
+        thrust = np.array(numbers[2], float)
+        if len(thrust) != len(self._thrust) or not is_finite(thrust):
+            self.warn_throttled(
+                f'thrusters/state: effort is {thrust.tolist()}; expected {len(self._thrust)} '
+                'finite numbers; the last thrust holds'
+            )
+            thrust = self._thrusts.last
+        self._thrusts.second(stamp, thrust)
+
+    def wrench(self, stamp: int, state: State) -> Wrench:
+        """Return the force on a state; time that stands still or goes back starts anew."""
+        if self._stamp is not None and stamp <= self._stamp:
+            self._begin()
+        if self._stamp is None and self.model.begin is not None:
+            self._memory = self.model.begin(self.vehicle, state)
+        dt = 0.0 if self._stamp is None else (stamp - self._stamp) / NANOSECONDS
+        environment, before = self.environment_at(stamp), self._memory
+        wrench, self._memory = self.model.step(
+            self.vehicle, state, environment, self.inputs(stamp), before, dt=dt
+        )
+        self._stamp = stamp
+        self.on_wrench(ForceTick(stamp, state, environment, dt, before, self._memory))
+        return wrench
+
+    @property
+    def watched(self) -> bool:
+        """Whether :meth:`on_wrench` does something."""
+        return type(self).on_wrench is not ModelNode.on_wrench
+
+    def on_output(self, tick: CompiledTick) -> None:
+        """Publish what a compiled graph computed."""
+        super().on_output(tick)
+        if not self.watched:
+            return
+        dt = 0.0 if self._stamp is None else (tick.stamp - self._stamp) / NANOSECONDS
+        self._stamp = tick.stamp
+        before, after = tick.remembered(self.source)
+        state = tick.output.state
+        self.on_wrench(ForceTick(tick.stamp, state, tick.environment, max(dt, 0.0), before, after))
+
+    def inputs(self, stamp: int) -> ForceInputs:
+        """Return what the force needs beside the state, at a stamp in ns."""
+        del stamp
+        body = pose_vehicle(self.vehicle, None if self.arm is None else self.arm.poses)
+        return ForceInputs(self._thrust, body, {})
+
+    def on_wrench(self, tick: ForceTick) -> None:
+        """Called with each evaluation; the default does nothing."""

@@ -1,0 +1,271 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Moving parts in messages and transforms: tether, joints, payloads, propellers.
+
+robot_state_publisher leaves continuous joints to who publishes their angles. A description has
+such joints where a run shows markers (``model/propellers.py``), or where its author wrote them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState, PointCloud2, PointField
+from std_msgs.msg import String
+
+from marine_sim_ros.core.spatial import rotation_vector_quaternion
+from marine_sim_ros.core.state import NANOSECONDS, header_stamp, stamp_ns
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.kinematics import IDENTITY, Pose, read_origin_pose
+from marine_sim_ros.model.propellers import propeller_link, propeller_turns
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.xml import Reader, parse
+from marine_sim_ros.physics.reel import CableState
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import NodeParameter
+from marine_sim_ros.ros.conversion import is_finite, path_message, set_stamp, transform_message
+
+__all__ = [
+    'PROPELLER_RATE',
+    'PropellerFrames',
+    'TetherShape',
+    'cloud_points',
+    'listen_to_parts',
+    'part_readers',
+    'set_cloud',
+]
+
+
+# Publishes the cable of a tether: shape and tension at a rate, nodes per tick.
+
+_STEP = 24
+"""Bytes of a point: three numbers of 8."""
+
+
+class TetherShape:
+    """Publishes tether/tension and tether/shape, and tether/nodes where a camera needs it."""
+
+    def __init__(self, node: SuiteNode, rate: float) -> None:
+        """Publish for a node ``rate`` times per second of simulated time; 0: none but nodes."""
+        self._rate, self._shown = rate, -(10**18)
+        self._tension = node.publisher(topics.TETHER_TENSION)
+        self._shape = node.publisher(topics.TETHER_SHAPE)
+        needed = node.values['seen'] or 'tether' in topics.sensor_needs(node.vehicle)
+        self._nodes = node.publisher(topics.TETHER_NODES) if needed else None
+        fields = [
+            PointField(name=name, offset=8 * i, datatype=PointField.FLOAT64, count=1)
+            for i, name in enumerate('xyz')
+        ]
+        self._cloud = PointCloud2(height=1, point_step=_STEP, fields=fields, is_dense=True)
+        self._cloud.header.frame_id = 'map'
+
+    def publish(self, stamp: int, cable: CableState) -> None:
+        """Publish a cable at a stamp in ns."""
+        self.tell(stamp, cable.position)
+        if self._rate <= 0 or 0 <= stamp - self._shown < NANOSECONDS / self._rate:
+            return
+        self._shown = stamp
+        tension = JointState(name=['vehicle', 'anchor'])
+        set_stamp(tension.header.stamp, stamp)
+        tension.effort = np.linalg.norm(cable.pull, axis=-1).tolist()
+        self._tension.publish(tension)
+        self._shape.publish(path_message(stamp, cable.position))
+
+    def tell(self, stamp: int, places: np.ndarray) -> None:
+        """Publish places (n, 3) in map, m, as nodes where a sensor needs them."""
+        if self._nodes is None:
+            return
+        set_stamp(self._cloud.header.stamp, stamp)
+        set_cloud(self._cloud, places)
+        self._nodes.publish(self._cloud)
+
+
+def set_cloud(cloud: PointCloud2, places: np.ndarray) -> None:
+    """Write places (n, 3) into a cloud of x, y and z, as little-endian float64."""
+    cloud.width, cloud.row_step = len(places), _STEP * len(places)
+    cloud.data = array('B', np.ascontiguousarray(places, '<f8').tobytes())
+
+
+def cloud_points(cloud: PointCloud2) -> np.ndarray:
+    """Return the places (n, 3) that :func:`set_cloud` wrote; raises ValueError for another."""
+    if cloud.point_step != _STEP:
+        raise ValueError(f'points have {cloud.point_step} bytes; expected {_STEP}')
+    return np.frombuffer(bytes(cloud.data), '<f8').reshape(-1, 3)
+
+
+# What cameras see move of a vehicle, in the messages of a tick: its own, or another vehicle's.
+
+PartReader = Callable[[Any], np.ndarray | None]
+
+
+def part_readers(vehicle: Vehicle, environment: Environment) -> dict[str, PartReader]:
+    """Return what reads the messages of a vehicle's moving parts, by the name of the need.
+
+    Each returns the numbers of :class:`~marine_sim_ros.sensors.SensorInputs`; None where there
+    are not so many as the vehicle and the environment have, or they are not finite.
+    """
+    arm = vehicle.manipulator
+    joints = 0 if arm is None else len(arm)
+    readers: dict[str, tuple[Callable[[Any], np.ndarray], tuple[int, ...]]] = {
+        # The number of the payload that is held may follow.
+        'joints': (lambda m: np.array(m.position[:joints], float), (joints,)),
+        'payloads': (_poses, (len(environment.payloads), 7)),
+        'tether': (cloud_points, (3,)),
+        'rotors': (lambda m: np.array(m.velocity, float), (len(vehicle.thrusters),)),
+    }
+    return {need: partial(_checked, *reader) for need, reader in readers.items()}
+
+
+def listen_to_parts(
+    node: SuiteNode, last: Mapping[str, Any], take: Callable[[str, int, Any], None]
+) -> None:
+    """Have a node of sensors listen to what its sensors need of the own vehicle's parts.
+
+    Args:
+        node: the node.
+        last: what each need was last, by name, of all that the sensors need.
+        take: is given the name of a need, a stamp in ns and the value.
+    """
+
+    def hear(need: str, read: PartReader, message: Any) -> None:
+        value = read(message)
+        if value is None:
+            name = topics.NEEDS[need].name
+            node.warn_throttled(
+                f'{name}: not as many finite numbers as expected; the last ones hold'
+            )
+            value = last[need]
+        take(need, stamp_ns(message.header.stamp), value)
+
+    for need, read in part_readers(node.vehicle, node.environment).items():
+        if need in last:
+            node.listen(topics.NEEDS[need], partial(hear, need, read))
+
+
+def _checked(
+    read: Callable[[Any], np.ndarray], shape: tuple[int, ...], message: Any
+) -> np.ndarray | None:
+    value = read(message)
+    return value if value.shape[-len(shape) :] == shape and is_finite(value) else None
+
+
+def _poses(message: Any) -> np.ndarray:
+    """Return places and orientations (p, 7) of a PoseArray."""
+    rows = []
+    for pose in message.poses:
+        p, q = pose.position, pose.orientation
+        rows.append((p.x, p.y, p.z, q.x, q.y, q.z, q.w))
+    return np.array(rows, float).reshape(-1, 7)
+
+
+# Transforms of propellers, for whoever shows the vehicle by its robot_description.
+
+PROPELLER_RATE = NodeParameter(
+    'propeller_rate',
+    25.0,
+    'transforms of each propeller per second of simulated time, where robot_description has '
+    'continuous joints for them',
+    0.0,
+    1e3,
+    unit='Hz',
+    empty='none',
+)
+
+
+class _Mount(NamedTuple):
+    """Where a propeller is: its link, the link that carries it, and its place there at angle 0."""
+
+    link: str
+    parent: str
+    origin: Pose
+
+
+class PropellerFrames:
+    """Publishes the transforms of those propellers that a robot_description leaves to others.
+
+    Each is stamped a period ahead, with the angle that the rotor has then at its present speed.
+    Who shows the newest moment of which all frames are known else shows propellers where the
+    vehicle was up to a period ago.
+    """
+
+    def __init__(self, node: SuiteNode, rate: float) -> None:
+        """Wait for the description of a node's vehicle.
+
+        Args:
+            node: node that publishes.
+            rate: transforms of each per second of simulated time; 0: none.
+        """
+        self._node = node
+        self._mounts: tuple[_Mount, ...] = ()
+        self._publisher: Any = None
+        if topics.TF is None or not rate:
+            return
+        self._period = round(NANOSECONDS / rate)
+        self._last = -3 * self._period
+        self._speeds = part_readers(node.vehicle, node.environment)['rotors']
+        node.listen(topics.ROBOT_DESCRIPTION, self._on_description)
+
+    def _on_description(self, message: String) -> None:
+        links = {propeller_link(name) for name in self._node.vehicle.thrusters.names}
+        self._mounts = tuple(_mounts(message.data, links))
+        if self._mounts and self._publisher is None:
+            tf = topics.TF
+            self._publisher = self._node.create_publisher(tf.type, tf.name, tf.heard)
+            self._node.listen(topics.THRUSTER_STATE, self._on_thrusters, raw=True)
+
+    def _on_thrusters(self, given: Any) -> None:
+        """Take a message, or its bytes, which are read where it is time."""
+        raw = isinstance(given, bytes)
+        stamp = header_stamp(given) if raw else stamp_ns(given.header.stamp)
+        passed = stamp - self._last
+        if 0 <= passed < self._period or not self._publisher.get_subscription_count():
+            return
+        kind = topics.THRUSTER_STATE.type
+        speeds = self._speeds(deserialize_message(given, kind) if raw else given)
+        if speeds is None:
+            self._node.warn_throttled(
+                'thrusters/state: not one finite speed for each thruster; propellers stand still'
+            )
+            return
+        self._last = stamp
+        # The first ones, and those after a gap, are about now too: tf knows no moment before.
+        now = () if self._period <= passed <= 2 * self._period else (stamp,)
+        transforms = [
+            transform
+            for moment in (*now, stamp + self._period)
+            for transform in self._transforms(speeds, moment)
+        ]
+        self._publisher.publish(topics.TF.type(transforms=transforms))
+
+    def _transforms(self, speeds: np.ndarray, stamp: int) -> Iterator[Any]:
+        """Yield the transforms at a stamp, ns, of rotors with speeds (n,), rad/s."""
+        prefix = self._node.values['frame_prefix']
+        turns = propeller_turns(self._node.vehicle.thrusters, speeds, stamp / NANOSECONDS)
+        for link, parent, origin in self._mounts:
+            angle = np.array([0.0, 0.0, turns[link]])
+            turn = Pose(IDENTITY.translation, np.asarray(rotation_vector_quaternion(angle)))
+            pose = origin.then(turn)
+            message = transform_message(
+                prefix + parent, prefix + link, pose.translation, pose.quaternion
+            )
+            set_stamp(message.header.stamp, stamp)
+            yield message
+
+
+def _mounts(urdf: str, links: Collection[str]) -> Iterator[_Mount]:
+    """Yield where continuous joints carry links of the given names."""
+    root = parse(urdf, 'robot_description')
+    for element in root.findall('joint'):
+        joint = Reader(element, 'robot_description')
+        parent, child = joint.child('parent'), joint.child('child')
+        if element.get('type') != 'continuous' or parent is None or child is None:
+            continue
+        if (link := child.attribute('link')) in links:
+            yield _Mount(link, parent.attribute('link'), read_origin_pose(joint))

@@ -1,0 +1,405 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Commands of an operator: sticks, arm, and calls of SetBool and Trigger services."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, Twist
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import UInt16MultiArray
+from std_srvs.srv import SetBool, Trigger
+
+from marine_sim_ros.control.controllability import PilotMixer
+from marine_sim_ros.control.pilot import GRIPPER_FUNCTION, Pilot, PoseTarget
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.model.arm import GRIPPER
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import NodeParameter
+from marine_sim_ros.ros.conversion import set_stamp
+
+__all__ = [
+    'ArmOperator',
+    'CommandPublisher',
+    'STICK_PARAMETERS',
+    'Switches',
+    'call_trigger',
+    'find_service_owner',
+    'full_stick_velocity',
+]
+
+
+# Switches of another node: std_srvs/SetBool services that are called without waiting.
+
+SWITCH_TIMEOUT = 5.0
+"""s of wall time until a service that is absent or does not answer is given up. Discovery takes
+up to 3 s on a busy machine."""
+SWITCH_RETRY_PERIOD = 0.5
+"""s of wall time after which an unanswered request is sent again: DDS loses an answer to a client
+that the server has not discovered yet."""
+
+SwitchCallback = Callable[[bool, str], None]
+"""Called once with whether the switch was set, and else with the reason."""
+
+
+@dataclass
+class _Request:
+    """A wish that has no answer yet; wall times in ns."""
+
+    on: bool
+    since: int
+    answered: SwitchCallback | None
+    futures: list[Any] = field(default_factory=list)
+    sent: int = 0
+
+
+class Switches:
+    """What a node knows of another's switches; call :meth:`check` now and then."""
+
+    def __init__(self, node: SuiteNode, names: Sequence[str], whose: str) -> None:
+        """Make a client for each name; ``whose`` names their node in warnings."""
+        self._node = node
+        self._whose = whose
+        self._clients = {name: node.create_client(SetBool, name) for name in names}
+        self._requests: dict[str, _Request] = {}
+        self.states: dict[str, bool | None] = dict.fromkeys(names)
+
+    @property
+    def waiting(self) -> frozenset[str]:
+        """Return the names that were called and have not answered."""
+        return frozenset(self._requests)
+
+    def there(self, name: str) -> bool:
+        """Return whether somebody offers a switch."""
+        return bool(self._clients[name].service_is_ready())
+
+    def ask(
+        self, name: str, on: bool | None = None, answered: SwitchCallback | None = None
+    ) -> None:
+        """Ask for on, off, or (None) the other; an older request is superseded.
+
+        A switch that nobody offers yet is waited for.
+
+        Args:
+            name: name of the switch.
+            on: state that is wanted; None: the other.
+            answered: called once, at the latest after ``PATIENCE`` seconds.
+        """
+        self._conclude(name, False, 'superseded')
+        wanted = not self.states[name] if on is None else on
+        self._requests[name] = _Request(wanted, self._now(), answered)
+        self._send(name)
+
+    def check(self) -> None:
+        """Send what waits, give up what takes too long, forget the state of what is gone."""
+        now = self._now()
+        for name, request in list(self._requests.items()):
+            if now - request.since > SWITCH_TIMEOUT * NANOSECONDS:
+                self._give_up(name)
+            elif now - request.sent > SWITCH_RETRY_PERIOD * NANOSECONDS:
+                self._send(name)
+        for name in self._clients:
+            if self.states[name] is not None and not self.there(name):
+                self.states[name] = None
+
+    def _now(self) -> int:
+        return int(self._node.wall_clock.now().nanoseconds)
+
+    def _send(self, name: str) -> None:
+        """Send a request to a switch that is offered; the first answer to any copy counts."""
+        request = self._requests[name]
+        if not self.there(name):
+            return
+        future = self._clients[name].call_async(SetBool.Request(data=request.on))
+        request.futures.append(future)
+        request.sent = self._now()
+        future.add_done_callback(lambda done: self._take(name, request, done))
+
+    def _give_up(self, name: str) -> None:
+        self.states[name] = None
+        text = f'{name}: no {self._whose} answers'
+        self._node.warn_throttled(text)
+        self._conclude(name, False, text)
+
+    def _take(self, name: str, request: _Request, future: Any) -> None:
+        if self._requests.get(name) is not request:
+            return  # given up, or asked anew
+        answer = future.result()
+        if answer is None or not answer.success:
+            text = '' if answer is None else answer.message
+            text = f'{name}: refused{": " if text else ""}{text}'
+            self._node.warn_throttled(text)
+            self._conclude(name, False, text)
+            return
+        self.states[name] = request.on
+        self._conclude(name, True, answer.message)
+
+    def _conclude(self, name: str, done: bool, text: str) -> None:
+        """End a request, where there is one."""
+        request = self._requests.pop(name, None)
+        if request is None:
+            return
+        for future in request.futures:
+            self._clients[name].remove_pending_request(future)
+        if request.answered is not None:
+            request.answered(done, text)
+
+
+# Calls of Trigger services whose refusals are told, for operators.
+
+
+def call_trigger(
+    node: SuiteNode,
+    name: str,
+    client: Any,
+    *,
+    absent: str,
+    done: Callable[[], object] | None = None,
+) -> None:
+    """Call a service; warn with the reason where it is not there, and where it refuses.
+
+    Args:
+        node: warns.
+        name: of the service.
+        client: of the service.
+        absent: what is told where nobody serves it.
+        done: function that is called after it has succeeded.
+    """
+    if not client.service_is_ready():
+        node.warn_throttled(f'{name}: {absent}')
+        return
+    client.call_async(Trigger.Request()).add_done_callback(
+        partial(_report_answer, node, name, done)
+    )
+
+
+def _report_answer(
+    node: SuiteNode, name: str, done: Callable[[], object] | None, future: Any
+) -> None:
+    answer = future.result()
+    if answer is not None and not answer.success:
+        node.warn_throttled(f'{name}: refused: {answer.message}')
+    elif answer is not None and done is not None:
+        done()
+
+
+# Finds a node by what it offers, whatever it is called.
+
+
+def find_service_owner(node: Node, service: str) -> str | None:
+    """Return the full name of a node that offers a service (relative to a namespace), or None."""
+    wanted = node.resolve_service_name(service)
+    for name, namespace in node.get_node_names_and_namespaces():
+        offered = node.get_service_names_and_types_by_node(name, namespace)
+        if any(found == wanted for found, _ in offered):
+            return f'{namespace.rstrip("/")}/{name}'
+    return None
+
+
+# Sends what a pilot wants: pulse widths, velocities or a pose.
+
+OUTPUT_TOPICS = {
+    'pwm': topics.PWM,
+    'velocity': topics.COMMAND_VELOCITY,
+    'pose': topics.COMMAND_POSE,
+}
+POSE_REPEAT_PERIOD = 0.5
+"""s of wall time after which a pose that did not change is sent again."""
+
+STICK_PARAMETERS = (
+    NodeParameter('max_speed', [1.0, 0.5, 0.5], 'surge, sway and heave of full stick', unit='m/s'),
+    NodeParameter(
+        'max_rate', [0.5, 0.5, 0.8], 'roll, pitch and yaw rate of full stick', unit='rad/s'
+    ),
+    NodeParameter(
+        'dead_band', 0.08, 'share of a stick around its middle that counts as 0', 0.0, 0.9
+    ),
+)
+
+
+def full_stick_velocity(node: SuiteNode) -> np.ndarray:
+    """Return the velocities (6,) of full stick, m/s and rad/s, of a node with ``STICKS``.
+
+    Raises:
+        ParameterError: one is not three numbers of 0 to 1000.
+    """
+    result = []
+    for name in ('max_speed', 'max_rate'):
+        top = np.array(node.values[name], float)
+        if top.shape != (3,) or not np.all((top >= 0) & (top <= 1e3)):
+            raise ParameterError(
+                f'{node.get_name()}: {name} is {top.tolist()}; expected three of 0 to 1000'
+            )
+        result.append(top)
+    return np.concatenate(result)
+
+
+class CommandPublisher:
+    """The pilot's three outputs, of which one is used at a time."""
+
+    def __init__(self, node: SuiteNode, top: np.ndarray) -> None:
+        """Make the publishers; ``top`` (6,) are the velocities of full effort, m/s and rad/s."""
+        self._node = node
+        self._top = top
+        self._mixer = PilotMixer(node.vehicle.thrusters)
+        self._outlets = {
+            output: node.publisher(topic)
+            for output, topic in OUTPUT_TOPICS.items()
+            if output != 'pwm'
+        }
+        self._send: dict[str, Callable[[Pilot, int], None]] = {
+            'pwm': self._send_pwm,
+            'velocity': self._send_velocity,
+            'pose': self._send_pose,
+        }
+        self._sent: tuple[PoseTarget | None, int] = (None, 0)
+        self._rival = False
+        self._unheard: frozenset[str] = frozenset()
+        self.pwm = np.full(len(node.vehicle.thrusters), 1500.0)
+        node.create_timer(0.5, self._look_around, clock=node.wall_clock)
+        self._finding = node.create_timer(0.1, self._find_thrusters, clock=node.wall_clock)
+
+    def send(self, pilot: Pilot, stamp: int) -> None:
+        """Send what the pilot wants; a pose only when it is new or due, with a stamp in ns."""
+        self._send[pilot.output](pilot, stamp)
+
+    def trouble(self, output: str) -> str:
+        """Return why an output moves nothing, or an empty text."""
+        if output == 'pwm' and self._rival:
+            return 'a controller drives the thrusters; take another output than pwm'
+        who = 'no thrusters listen' if output == 'pwm' else 'no controller listens'
+        return f'{who} to {OUTPUT_TOPICS[output].name}' if output in self._unheard else ''
+
+    def _find_thrusters(self) -> None:
+        """Speak to thrusters that listen; those that await a controller would complain of us."""
+        name = self._node.resolve_topic_name(topics.PWM.name)
+        wanted = {
+            info.qos_profile.durability
+            for info in self._node.get_subscriptions_info_by_topic(name)
+            if info.qos_profile.reliability is ReliabilityPolicy.RELIABLE
+        }
+        if wanted == {DurabilityPolicy.VOLATILE}:
+            self._outlets['pwm'] = self._node.publisher(topics.PWM)
+            self._finding.cancel()
+
+    def _look_around(self) -> None:
+        name = self._node.resolve_topic_name(topics.PWM.name)
+        self._unheard = frozenset(
+            output
+            for output in OUTPUT_TOPICS
+            if output not in self._outlets or not self._outlets[output].get_subscription_count()
+        )
+        # Whoever sends one command for every odom latches it, as an operator's node does not.
+        self._rival = any(
+            info.qos_profile.durability is DurabilityPolicy.TRANSIENT_LOCAL
+            for info in self._node.get_publishers_info_by_topic(name)
+        )
+
+    def _send_pwm(self, pilot: Pilot, stamp: int) -> None:
+        del stamp
+        if self._rival:
+            return
+        self.pwm = self._mixer.pwm(pilot.efforts())
+        if 'pwm' in self._outlets:
+            self._outlets['pwm'].publish(UInt16MultiArray(data=[int(p) for p in self.pwm]))
+
+    def _send_velocity(self, pilot: Pilot, stamp: int) -> None:
+        del stamp
+        message = Twist()
+        v, w = message.linear, message.angular
+        v.x, v.y, v.z, w.x, w.y, w.z = (pilot.efforts() * self._top).tolist()
+        self._outlets['velocity'].publish(message)
+
+    def _send_pose(self, pilot: Pilot, stamp: int) -> None:
+        now = self._node.wall_clock.now().nanoseconds
+        target, (last, at) = pilot.target, self._sent
+        if target is None or (target == last and now - at < POSE_REPEAT_PERIOD * NANOSECONDS):
+            return
+        self._sent = (target, now)
+        message = PoseStamped()
+        message.header.frame_id = 'map'
+        set_stamp(message.header.stamp, stamp)
+        p, q = message.pose.position, message.pose.orientation
+        p.x, p.y, p.z = target.position
+        q.x, q.y, q.z, q.w = target.orientation().tolist()
+        self._outlets['pose'].publish(message)
+
+
+# An operator's arm: speeds of joints on joint_commands, and the services of the gripper.
+
+
+class ArmOperator:
+    """Moves the joints of a node's vehicle by pairs, and closes and opens its gripper.
+
+    Attributes:
+        pairs: number of pairs of joints; 0 without an arm.
+        holds: whether the gripper holds something, as far as joint_states was told.
+    """
+
+    def __init__(self, node: SuiteNode) -> None:
+        """Make publisher and clients, where the vehicle has an arm."""
+        arm = node.vehicle.manipulator
+        self._node = node
+        self._names = () if arm is None else arm.names
+        self._fastest = () if arm is None else tuple(arm.max_rate.tolist())
+        self.pairs = math.ceil(len(self._names) / 2)
+        self.holds = False
+        self._moving: list[str] = []
+        self._out = None if arm is None else node.publisher(topics.ARM_COMMANDS)
+        has = arm is not None and GRIPPER in node.vehicle.extensions
+        names = ('attach', 'detach') if has else ()
+        self._clients = {name: node.create_client(Trigger, name) for name in names}
+
+    def hear(self, message: JointState) -> None:
+        """Take what joint_states says of the gripper."""
+        held = dict(zip(message.name, message.position, strict=False)).get(GRIPPER, 0.0)
+        self.holds = held > 0
+
+    def move(self, pair: int, efforts: Sequence[float]) -> None:
+        """Move a pair of joints at shares of their largest rates, and stop those of before.
+
+        Args:
+            pair: number of the pair, from 1; 0: none.
+            efforts: two efforts, −1 to 1.
+        """
+        if self._out is None:
+            return
+        first = 2 * pair - 2
+        names = list(self._names[first : first + 2]) if pair else []
+        rates = dict(zip(names, (float(e) for e in efforts), strict=False))
+        wanted = dict.fromkeys(self._moving, 0.0) | {n: r for n, r in rates.items() if r}
+        self._moving = [name for name, rate in rates.items() if rate]
+        if wanted:
+            fastest = dict(zip(self._names, self._fastest, strict=True))
+            velocity = [rate * fastest[name] for name, rate in wanted.items()]
+            self._out.publish(JointState(name=list(wanted), velocity=velocity))
+
+    def go(self, joints: Mapping[str, float]) -> None:
+        """Send joints to positions, rad or m, by name."""
+        if self._out is not None:
+            self._out.publish(JointState(name=list(joints), position=list(joints.values())))
+
+    def perform(self, function: str) -> None:
+        """Do what the key or the button of a function does, where it is the gripper's."""
+        if function == GRIPPER_FUNCTION:
+            self.grip()
+
+    def grip(self, closed: bool | None = None) -> None:
+        """Close or open the gripper; None: open one that holds something, and close another."""
+        name = 'detach' if (self.holds if closed is None else not closed) else 'attach'
+        client = self._clients.get(name)
+        if client is None:
+            self._node.warn_throttled(f'{name}: the vehicle has no gripper')
+        else:
+            call_trigger(self._node, name, client, absent='no manipulator answers')

@@ -1,0 +1,212 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Faults and recordings that an operator starts and ends during a run."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+
+from marine_sim_ros.core.processes import module_command
+from marine_sim_ros.core.registry import CONTROLLERS
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.core.text import file_name
+from marine_sim_ros.faults.fault_types import (
+    BarometerDrift,
+    Fault,
+    Gust,
+    SensorFault,
+    ThrusterFault,
+    fault_type_name,
+)
+from marine_sim_ros.faults.reading import fault_text, unsuited_fault
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.sensors import sensor_nodes
+from marine_sim_ros.sim.graph import NodeSpec
+
+__all__ = ['FaultInjector', 'RecorderProcess']
+
+
+# Faults that an operator sets while a run is under way, in every node that they concern.
+
+STATE_OWNERS = ('dynamics', 'gazebo_bridge')
+EXCLUSIVE_KINDS = {'dead': 'thrust', 'weak': 'thrust'}
+"""Kinds of which a thruster has one or the other."""
+Slot = tuple[str, str]
+
+
+def _slot(kind: str, thruster: str) -> Slot:
+    return EXCLUSIVE_KINDS.get(kind, kind), thruster
+
+
+class FaultInjector:
+    """One fault of a kind, of thrusters one of a kind each; kept here, and set as a whole."""
+
+    def __init__(self, node: SuiteNode, sources: Sequence[str]) -> None:
+        """Begin with the faults of the node's parameter; ``sources`` also name nodes."""
+        self._node = node
+        controllers = [model.executable for model in CONTROLLERS.values()]
+        sensors = sensor_nodes(node.vehicle)
+        self._clients = {
+            name: node.create_client(SetParameters, f'{name}/set_parameters')
+            for name in dict.fromkeys((*STATE_OWNERS, *controllers, *sensors, *sources))
+        }
+        self._faults = {_slot(fault_type_name(f), _thruster(f)): f for f in node.faults}
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Return the faults."""
+        return tuple(self._faults.values())
+
+    @property
+    def shown(self) -> list[dict[str, Any]]:
+        """Return the faults as JSON."""
+        return [
+            {'kind': fault_type_name(fault)}
+            | {n: v for n, v in asdict(fault).items() if isinstance(v, str) or np.isfinite(v)}
+            for fault in self._faults.values()
+        ]
+
+    def add(self, fault: Fault, stamp: int) -> None:
+        """Add a fault; a drift or a gust begins at the stamp (ns), the others have no history."""
+        if reason := unsuited_fault([fault], self._node.vehicle):
+            self._node.warn_throttled(f'fault: {reason}')
+            return
+        if isinstance(fault, (BarometerDrift, Gust)):
+            fault = replace(fault, start=stamp / NANOSECONDS)
+        self._faults[_slot(fault_type_name(fault), _thruster(fault))] = fault
+        self._tell()
+
+    def clear(self, kind: str, thruster: str) -> None:
+        """Clear faults of a kind; empty: clear all faults."""
+        if kind:
+            self._faults.pop(_slot(kind, thruster), None)
+        else:
+            self._faults.clear()
+        self._tell()
+
+    def restart(self) -> None:
+        """Forget what began at a time that is yet to come, since the run starts anew."""
+        self._faults = {slot: fault for slot, fault in self._faults.items() if not fault.start}
+        self._tell()
+
+    def _tell(self) -> None:
+        text = fault_text(tuple(self._faults.values()))
+        wanted = [Parameter('faults', value=text).to_parameter_msg()]
+        for name, client in self._clients.items():
+            if client.service_is_ready():
+                future = client.call_async(SetParameters.Request(parameters=wanted))
+                future.add_done_callback(partial(self._told, name))
+
+    def _told(self, name: str, future: Any) -> None:
+        answer = future.result()
+        for result in () if answer is None else answer.results:
+            if not result.successful:
+                self._node.warn_throttled(f'fault: {name}: refused: {result.reason}')
+
+
+def _thruster(fault: Fault) -> str:
+    if isinstance(fault, SensorFault):
+        return fault.sensor
+    return fault.thruster if isinstance(fault, ThrusterFault) else ''
+
+
+# A recorder that is started and ended in the middle of a run.
+
+GRACE = 3.0
+"""s that a recorder gets to close its bag."""
+
+
+class RecorderProcess:
+    """The recorder node as a process of its own; nothing in the run waits for it."""
+
+    def __init__(
+        self, node: SuiteNode, parameters: str, folder: str, say: Callable[[str], object]
+    ) -> None:
+        """Get ready.
+
+        Args:
+            node: node that starts the recording, in whose namespace it records.
+            parameters: parameters of the recorder, JSON; empty where none can be started.
+            folder: folder for the recordings, one subfolder each.
+            say: function that is called with what happens to a recording.
+        """
+        self._node, self._parameters, self._folder, self._say = node, parameters, folder, say
+        self._process: subprocess.Popen[bytes] | None = None
+        self._asked_to_end = False
+        self.directory = ''
+
+    @property
+    def running(self) -> bool:
+        """Whether it records."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def closing(self) -> bool:
+        """Whether a recording was asked to end, and still writes."""
+        return self.running and self._asked_to_end
+
+    def look(self) -> None:
+        """Tell of a recorder that has ended since the last call."""
+        if self._process is None or self.running:
+            return
+        code, self._process = self._process.returncode, None
+        if code:
+            why = (
+                'it was ended before it began' if code == -signal.SIGTERM else f'exit code {code}'
+            )
+            self._node.warn_throttled(f'record: {self.directory} is not recorded: {why}')
+            self.directory = ''
+        else:
+            self._say(f'recording saved: {self.directory}')
+
+    def switch(self, on: bool) -> None:
+        """Start or end a recording."""
+        if self.closing and on:
+            self._node.warn_throttled(f'record: {self.directory} is still being closed')
+        if on == self.running or self.closing:
+            return
+        if not on:
+            self._interrupt()
+            self._say(f'closing the recording {self.directory} …')
+        elif not self._parameters:
+            self._node.warn_throttled('record: the run is recorded already, or nothing says how')
+        else:
+            self._start()
+
+    def close(self) -> None:
+        """End a recording, and wait until its bag is closed."""
+        if self._process is not None:
+            self._interrupt()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(GRACE)
+                self.look()
+
+    def _start(self) -> None:
+        name = f'{file_name(self._node.vehicle.name)}_{time.strftime("%Y%m%d_%H%M%S")}'
+        self.directory = str(Path(self._folder) / name)
+        parameters = {**json.loads(self._parameters), 'directory': self.directory}
+        spec = NodeSpec('recorder', self._node.get_namespace(), parameters)
+        command = module_command('marine_sim_ros.nodes.recorder', *spec.ros_arguments())
+        self._process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL)
+        self._asked_to_end = False
+        self._say(f'recording to {self.directory}')
+
+    def _interrupt(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            # Not SIGINT: a recorder that is still starting would print a traceback.
+            self._process.send_signal(signal.SIGTERM)
+            self._asked_to_end = True

@@ -1,0 +1,169 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Gazebo bridge whose wrenches a system in Gazebo's server computes (delivery:=compiled).
+
+It stands in for the node ``gazebo_bridge`` in a process with the nodes of all forces: those bring
+their commands, and publish what the server has computed. Commands go to the server, states and
+what acted come back, one message each per tick, over gz-transport; ros_gz_bridge has the world's
+control service. Topics, services, parameters and failures are those of nodes/gazebo_bridge.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.state import State
+from marine_sim_ros.faults.fault_types import Gust
+from marine_sim_ros.faults.reading import fault_text
+from marine_sim_ros.gazebo.exchange import stepped_velocity
+from marine_sim_ros.gazebo.named_numbers import (
+    MESSAGE_TYPE,
+    NumberReader,
+    NumberWriter,
+    rebuild_tree,
+)
+from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.force_node import CompiledTick
+from marine_sim_ros.ros.owners.compiled_owner import CompiledOwner
+from marine_sim_ros.ros.owners.gazebo import GAZEBO_PARAMETERS, GazeboOwner, InServerTransport
+from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, Stepping, advance, begin
+
+__all__ = ['CompiledGazeboNode', 'CompiledTransport']
+
+BACKLOG = 64
+"""States that may wait to be taken; more of them, of a Gazebo that waits for nobody, are lost."""
+
+Numbers = dict[str, np.ndarray]
+
+
+class CompiledTransport(InServerTransport):
+    """By the compiled system in the server; the node takes what acted before the state."""
+
+    _node: CompiledGazeboNode
+
+    def _connect(self, node: SuiteNode) -> None:
+        """Open both topics.
+
+        Raises:
+            MarineSimError: Gazebo's Python bindings are not installed.
+        """
+        try:
+            transport, content = binding('gz.transport'), message('Bytes')
+        except ImportError as error:
+            raise MarineSimError(
+                f"gazebo_bridge: {error}; expected Gazebo's Python bindings, of Harmonic "
+                'python3-gz-transport13 and python3-gz-msgs10'
+            ) from None
+        bus = node.bus
+        assert bus is not None
+        self._waiting = 0
+        self._reader = NumberReader()
+        self._gz = transport.Node()
+        topic = f'/model/{self._place.link.split("::")[0]}/seat'
+        self._commands = self._gz.advertise(f'{topic}/commands', content)
+
+        def on_tick(raw: bytes, info: Any) -> None:
+            """Hand over to the thread of the node; this one is gz-transport's."""
+            del info
+            if self._waiting < BACKLOG:
+                self._waiting += 1
+                bus.call_from_thread(self._on_tick, raw)
+
+        self._gz.subscribe_raw(
+            f'{topic}/tick', on_tick, MESSAGE_TYPE, transport.SubscribeOptions()
+        )
+
+    def send(self, stamp: int, state: State, answer: Any) -> None:
+        """Publish the commands for a state: a message."""
+        del stamp, state
+        self._commands.publish_raw(answer, MESSAGE_TYPE)
+
+    def _on_tick(self, raw: bytes) -> None:
+        self._waiting -= 1
+        try:
+            numbers = self._reader.read(raw)
+            stamp = int(numbers['stamp'])
+            state = State(*(np.array(numbers[name]) for name in State._fields))
+        except (MarineSimError, KeyError, ValueError) as error:
+            self._node.warn_throttled(f'Gazebo: tick: {error}')
+            return
+        velocity = stepped_velocity(state.velocity, self._physics_step)
+        self._node.take(stamp, numbers)
+        self._arrived(stamp, state._replace(velocity=velocity))
+
+
+class CompiledGazeboNode(GazeboOwner, CompiledOwner):
+    """The node."""
+
+    def __init__(self, **options: Any) -> None:
+        """Create it as ``gazebo_bridge``, after the nodes of all forces."""
+        super().__init__('gazebo_bridge', GAZEBO_PARAMETERS, **options)
+        self.follow(CompiledTransport)
+
+    def _prepare(self) -> None:
+        """Compute a tick, for the structure of what the server will send."""
+        first = begin(self.vehicle, self.environment, self._initial)
+        commands = StepCommands(np.full(len(self.vehicle.thrusters), PWM_NEUTRAL, float))
+        self._like: tuple[StepOutput, Memory] = advance(
+            self.vehicle, self.environment.at(0.0), first, commands, Stepping(self.dt), since=0.0
+        )
+        self._writers: dict[Any, NumberWriter] = {}
+        self._listed: tuple[Any, str] = (None, '')
+        self._remembered = [n for n, f in self._graph.forces.items() if getattr(f, 'watched', 0)]
+        self._begun = first.forces
+        self._restart_engine()
+
+    def _restart_engine(self) -> None:
+        self._before = {name: self._begun[name] for name in self._remembered}
+
+    def idle(self) -> bytes:
+        """Return commands that stop the thrusters."""
+        return self._message(self.stamp, {'pwm': np.full(len(self._none), PWM_NEUTRAL, float)})
+
+    def _compute(self, stamp: int, commands: dict[str, Any]) -> None:
+        """Send the commands of a tick to the server."""
+        given = {'pwm': self._none, **commands, 'current': self.environment.current}
+        if (external := self._external.at(stamp)) is not None:
+            given['external'] = external
+        self.answer(self._message(stamp, given))
+
+    def _message(self, stamp: int, given: dict[str, Any]) -> bytes:
+        rows = {'stamp': np.array(float(stamp))}
+        rows |= {name: np.asarray(x, float) for name, x in given.items() if x is not None}
+        told = self._fault_text(), self._graph.loses
+        key = *((name, x.shape) for name, x in rows.items()), told
+        if key not in self._writers:
+            self._writers[key] = NumberWriter(
+                [(name, x.shape) for name, x in rows.items()],
+                faults=told[0],
+                lost_commands=told[1],
+                remembered=self._remembered,
+            )
+        return self._writers[key].write(*rows.values())
+
+    def _fault_text(self) -> str:
+        """Return all faults that act on the vehicle: gusts are this node's, as everywhere."""
+        given = self._graph.listed, self.faults
+        if self._listed[0] != given:
+            thrusters = (f for f in self._graph.listed if not isinstance(f, Gust))
+            gusts = (f for f in self.faults if isinstance(f, Gust))
+            self._listed = given, fault_text((*thrusters, *gusts))
+        return self._listed[1]
+
+    def take(self, stamp: int, numbers: Numbers) -> None:
+        """Have the nodes publish what acted before the state of a stamp, once."""
+        ticked = int(numbers['ticked'])
+        if ticked < 0 or not self._awaits or stamp == self.account.stamp or stamp < ticked:
+            return
+        output: StepOutput = rebuild_tree(self._like[0], numbers, 'output')
+        before, forces = self._before, self._like[1].forces
+        after = {n: rebuild_tree(forces[n], numbers, f'memory.{n}') for n in before}
+        self._before = {n: before[n] if x is None else x for n, x in after.items()}
+        environment = self.environment_at(ticked)
+        self._tell(CompiledTick(ticked, environment, output, lambda n: (before[n], after[n])))

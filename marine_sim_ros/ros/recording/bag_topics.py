@@ -1,0 +1,141 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Topics that a bag records, and whether the recorder listens to all of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from marine_sim_ros.faults.fault_types import BarometerDropout, SensorDelay, SensorDropout
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
+
+__all__ = [
+    'MARKERS_PARAMETER',
+    'RECORDING_PARAMETERS',
+    'Readiness',
+    'bag_node',
+    'is_recorded',
+    'one_time_topics',
+    'per_tick_topics',
+    'recorded_topics',
+    'subscribe_to',
+]
+
+
+# What a run records: the one list for whoever writes the bag.
+
+SILENCING_FAULTS = (BarometerDropout, SensorDelay, SensorDropout)
+
+RECORDING_PARAMETERS = (
+    NodeParameter(
+        'pwm_source', 'external', "the thrusters' pwm_source", choices=('external', 'controller')
+    ),
+    option_parameter('publish_components'),
+    NodeParameter('controller', False, 'record the topics of a controller too'),
+    WRENCH_SOURCES,
+)
+"""Parameters of a node that has to know the list."""
+MARKERS_PARAMETER = option_parameter('markers')
+
+
+def recorded_topics(node: SuiteNode) -> dict[str, topics.Topic]:
+    """Return the topics of a node's run by full name; the node has ``PARAMETERS``."""
+    found = topics.topics_to_record(
+        node.vehicle,
+        components=node.values['publish_components'],
+        controller=node.values['controller'],
+        pwm_per_tick=node.values['pwm_source'] == 'controller',
+        sources=node.wrench_sources,
+    )
+    return {node.resolve_topic_name(topic.name): topic for topic in found}
+
+
+def subscribe_to(
+    node: SuiteNode, full: str, topic: topics.Topic, take: Callable[[bytes], None]
+) -> None:
+    """Subscribe a node to the bytes of a topic, by the fastest path that carries it."""
+    if node.bus is not None and topic.per_tick and not (topic.open_ended or topic.shared):
+        node.bus.subscribe_bytes(full, take)
+    elif topic.per_tick and not topic.shared:
+        node.listen_to_bytes(topic, take)
+    else:
+        node.create_subscription(topic.type, topic.name, take, topic.heard, raw=True)
+
+
+def bag_node(namespace: str) -> str:
+    """Return the node name of the `ros2 bag record` that records a namespace.
+
+    Each has one of its own, so that another recorder of the same graph is not taken for it.
+    """
+    return f'rosbag2_recorder_{namespace.strip("/").replace("/", "_")}'
+
+
+def is_recorded(node: SuiteNode, topic: str) -> bool:
+    """Return whether a topic, by its full name, has the recorder of a node's run as subscriber."""
+    namespace = node.get_namespace()
+    recorders = {(namespace, 'recorder'), ('/', bag_node(namespace))}
+    ends = node.get_subscriptions_info_by_topic(topic)
+    return any((end.node_namespace, end.node_name) in recorders for end in ends)
+
+
+def per_tick_topics(node: SuiteNode) -> list[str]:
+    """Return the full names of those that have one message for every tick of the node's run."""
+    silent = tuple(
+        f'{sensor.name}/'
+        for sensor in node.vehicle.sensors
+        for fault in node.faults
+        if isinstance(fault, SILENCING_FAULTS)
+        and getattr(fault, 'sensor', sensor.name) == sensor.name
+    )
+    told = {tick.name for tick in topics.sensor_ticks(node.vehicle)}  # whatever the sensor reads
+    return [
+        name
+        for name, topic in recorded_topics(node).items()
+        if topic.per_tick
+        and not topic.sometimes
+        and (topic.name in told or not topic.name.startswith(silent))
+    ]
+
+
+def one_time_topics(node: SuiteNode) -> list[str]:
+    """Return the full names of those that come once, and may come late; it has ``MARKERS``."""
+    shown = node.values['markers'] and node.environment.scene is not None
+    return [node.resolve_topic_name(topics.SCENE_MARKERS.name)] if shown else []
+
+
+# Whether a bag has every topic: `ros2 bag record` looks for topics, and not at once.
+
+_OVERDUE_TIME = 5.0
+"""s without a message after which topics that the bag lacks are reported."""
+
+
+class Readiness:
+    """Readiness of a bag for the first tick.
+
+    Attributes:
+        reached: whether the bag has listened to every topic for its settling time.
+    """
+
+    def __init__(self, bag: Any, names: Iterable[str]) -> None:
+        """Watch a bag for topics by full name."""
+        self._bag, self._names = bag, tuple(names)
+        self._complete_at = time.monotonic()
+        self.reached = False
+
+    def check(self, last_message: float) -> list[str]:
+        """Update ``reached``; return the topics that are overdue.
+
+        Args:
+            last_message: monotonic time of the newest message, s.
+        """
+        if self.reached:
+            return []
+        missing, now = self._bag.deaf(self._names), time.monotonic()
+        self._complete_at = now if missing else self._complete_at
+        self.reached = now - self._complete_at >= self._bag.settling
+        return missing if now - last_message > _OVERDUE_TIME else []

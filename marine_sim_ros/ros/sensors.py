@@ -1,0 +1,423 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sensor nodes, and the neighbouring vehicles that their sensors meet."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from geometry_msgs.msg import TransformStamped
+from rclpy.duration import Duration
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.state import NANOSECONDS, State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.library import vehicle_of
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import NEIGHBOURS, VIDEO, NodeParameter
+from marine_sim_ros.ros.base.publishers import NumbersPublisher
+from marine_sim_ros.ros.codecs import JointNumbers, read_joints
+from marine_sim_ros.ros.conversion import (
+    is_finite,
+    set_fields,
+    set_stamp,
+    state_from,
+    state_of,
+    transform_message,
+)
+from marine_sim_ros.ros.fleet import OtherVehicles
+from marine_sim_ros.ros.moving_parts import listen_to_parts, part_readers
+from marine_sim_ros.ros.ticks import TickSynchronizer
+from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs, moving_parts
+from marine_sim_ros.sensors.camera.video_address import video_address
+from marine_sim_ros.sensors.dead_reckoning import start_pose
+from marine_sim_ros.sensors.partners import check_partners, partner_of
+from marine_sim_ros.sensors.seen_bodies import OwnParts, body_of, inputs_with_others
+from marine_sim_ros.sensors.sensor_model import SensorTopic
+from marine_sim_ros.sensors.series import SensorReader, SensorSample
+
+if TYPE_CHECKING:
+    from marine_sim_ros.sensors.camera.video_stream import VideoStream
+
+__all__ = ['Neighbours', 'SENSOR_PARAMETERS', 'SensorNode', 'SensorsNode', 'described_neighbours']
+
+
+# The other vehicles of a fleet around a sensor: where each and its parts are at a tick.
+
+
+class Neighbours(OtherVehicles):
+    """Listens to the odom of every other vehicle, and puts their bodies into an environment.
+
+    Attributes:
+        last: the last known state by namespace; None before the first.
+        gathered: the same, and the last known parts by name of the topic: what is waited for.
+    """
+
+    def __init__(
+        self,
+        node: SuiteNode,
+        text: str,
+        needs: Collection[str],
+        partners: Collection[str] | None = None,
+    ) -> None:
+        """Load the vehicles.
+
+        Args:
+            node: node of the sensors.
+            text: value of the parameter ``neighbours``.
+            needs: what the sensors see move of vehicles, of ``topics.NEEDS``.
+            partners: names of the vehicles that count; None: all.
+
+        Raises:
+            MarineSimError: not JSON, or a vehicle that cannot be used.
+        """
+        vehicles = _vehicles(text, partners)
+        self._bodies = {name: body_of(vehicle, name) for name, vehicle in vehicles.items()}
+        super().__init__(
+            node,
+            self._bodies,
+            topics.ODOM,
+            state_from,
+            first=None,
+            meanwhile='sensors see it where it was last',
+        )
+        none = SensorInputs.none()
+        self._parts = {
+            (name, need): OtherVehicles(
+                node,
+                [name],
+                topics.NEEDS[need],
+                read,
+                first=getattr(none, need),
+                meanwhile='cameras see its parts where they were last',
+                by_topic=True,
+            )
+            for name, vehicle in vehicles.items()
+            for need, read in part_readers(vehicle, node.environment).items()
+            if need in needs and need in moving_parts(vehicle)
+        }
+        self.gathered = dict(self.last)
+        for part in self._parts.values():
+            self.gathered |= part.last
+
+    def listen(self, gathering: TickSynchronizer) -> None:
+        """Give what is heard to a gathering, which waits for it."""
+        super().listen(gathering)
+        for part in self._parts.values():
+            part.listen(gathering)
+
+    def around(
+        self, environment: Environment, own: SensorInputs, given: Mapping[str, Any]
+    ) -> tuple[Environment, SensorInputs]:
+        """Return what sensors are given at a tick, as :func:`inputs_with_others` does.
+
+        Args:
+            environment: water and scene.
+            own: inputs of the own vehicle's sensors.
+            given: what is known of the other vehicles, by the names of ``gathered``.
+        """
+        others = dict.fromkeys(self._bodies, SensorInputs.none(float(own.time)))
+        for (name, need), part in self._parts.items():
+            (key,) = part.last
+            others[name] = others[name]._replace(**{need: given[key]})
+        return inputs_with_others(environment, own, self._bodies, given, others)
+
+
+def _vehicles(text: str, partners: Collection[str] | None) -> dict[str, Vehicle]:
+    return {
+        name: vehicle_of(parameters)
+        for name, parameters in described_neighbours(text).items()
+        if partners is None or name.strip('/') in partners
+    }
+
+
+def described_neighbours(text: str) -> dict[str, dict[str, Any]]:
+    """Return vehicle and vehicle_arguments by namespace, of the parameter ``neighbours``.
+
+    Raises:
+        ParameterError: it is not such a JSON object.
+    """
+    if not text:
+        return {}
+    try:
+        told = json.loads(text)
+        return {
+            name: {
+                'vehicle': str(one['vehicle']),
+                'vehicle_arguments': [str(text) for text in one['vehicle_arguments']],
+            }
+            for name, one in told.items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ParameterError(
+            f'neighbours is {text[:80]!r}; expected a JSON object with vehicle and '
+            'vehicle_arguments by namespace'
+        ) from None
+
+
+# Nodes of sensors: each ``odom`` is answered with what the sensors read then.
+
+SENSOR_PARAMETERS = (NEIGHBOURS, VIDEO)
+"""Of the node of one sensor, beside the common ones."""
+
+DELIVERY_TIMEOUT = Duration(seconds=1)
+"""That a picture may be on its way; then somebody listens who does not live any more."""
+
+
+def _is_wanted(topic: SensorTopic, publisher: Any) -> bool:
+    """Whether anybody gets the next message of a topic."""
+    return bool(publisher.get_subscription_count() if topic.on_demand else publisher.wanted)
+
+
+class _Publishing:
+    """One sensor of a node: what it reads, and the messages that are on their way."""
+
+    def __init__(self, node: SuiteNode, sensor: Sensor) -> None:
+        self.reader = SensorReader(sensor, node.values['seed'])
+        self._waiting: deque[tuple[int, int, Readings]] = deque()
+        self._stamp = -1
+        self._outputs = []
+        self.video: VideoStream | None = None
+        told = topics.published_topics(sensor)
+        for topic in self.reader.model.topics_of(sensor):
+            if topic not in told:
+                node.get_logger().info(
+                    f'{sensor.name}/{topic.name} is not published: '
+                    f'{topic.type.partition("/")[0]} is not installed'
+                )
+        for topic in told:
+            own = topics.sensor_topic(sensor, topic)
+            message = own.type()
+            prefix = node.values['frame_prefix']
+            if own.stamped:
+                message.header.frame_id = topic.frame_of(sensor, prefix)
+            if topic.odometry:
+                message.child_frame_id = prefix + sensor.frame
+            # Made on demand of DDS alone: wrappers of publishers do not know who asks.
+            create = node.create_publisher
+            publisher = (
+                create(own.type, own.name, own.qos) if topic.on_demand else node.publisher(own)
+            )
+            self._outputs.append((topic, message, publisher, own.stamped))
+
+    @property
+    def _wanted(self) -> bool:
+        """Whether anybody takes what it reads."""
+        return (
+            bool(self._waiting)
+            or self.video is not None
+            or any(_is_wanted(topic, publisher) for topic, _, publisher, _ in self._outputs)
+        )
+
+    def read(self, node: SensorsNode, stamp: int, moment: SensorSample) -> bool:
+        """Take a tick: publish what is due; return whether there was something."""
+        if stamp < self._stamp:  # the run was reset
+            self._waiting.clear()
+        self._stamp = stamp
+        if not self._wanted and self.reader.skip(stamp, moment, node.faults):
+            return False
+        found = self.reader.read(stamp, *moment(), node.faults)
+        if found is not None:
+            if self.reader.first == stamp and any(topic.odometry for topic, *_ in self._outputs):
+                node.frame_odometry(self.reader.sensor, moment()[0])
+            arrival, readings = found
+            self._waiting.append((arrival, stamp, readings))
+        due = bool(self._waiting) and self._waiting[0][0] <= stamp
+        while self._waiting and self._waiting[0][0] <= stamp:
+            _, measured, readings = self._waiting.popleft()
+            self._publish(measured, readings)
+        return due
+
+    def deliver(self) -> None:
+        """Wait until who listens has received the messages."""
+        for _, _, publisher, _ in self._outputs:
+            publisher.wait_for_all_acked(DELIVERY_TIMEOUT)
+
+    def _publish(self, stamp: int, readings: Readings) -> None:
+        if self.video is not None:
+            self.video.show(readings[self.reader.model.video])
+        for topic, message, publisher, stamped in self._outputs:
+            if not _is_wanted(topic, publisher):
+                continue
+            values = topic.fields(self.reader.sensor, readings)
+            if values is None:
+                continue
+            if stamped:
+                set_stamp(message.header.stamp, stamp)
+            set_fields(message, values)
+            publisher.publish(message)
+
+
+class SensorsNode(SuiteNode):
+    """Publishes what some sensors of the vehicle read; by default all that have no other node."""
+
+    def __init__(
+        self,
+        name: str = SHARED,
+        parameters: Sequence[NodeParameter] = (NEIGHBOURS,),
+        **options: Any,
+    ) -> None:
+        """Create the node."""
+        super().__init__(name, parameters, **options)
+        self._sensors = [_Publishing(self, sensor) for sensor in self._own(name)]
+        found = {n for s in self._sensors for n in s.reader.model.needs}
+        needs = [need for need in topics.sensor_needs(self.vehicle) if need in found]
+        none = SensorInputs.none()
+        self._last = {need: getattr(none, need) for need in needs}
+        sees = any(s.reader.model.sees for s in self._sensors)
+        sensors = [s.reader.sensor for s in self._sensors]
+        partners = {name for name in map(partner_of, sensors) if name}
+        others = self.values.get('neighbours', '') if sees or partners else ''
+        check_partners(sensors, self.get_namespace(), described_neighbours(others))
+        self._neighbours = Neighbours(self, others, found, None if sees else partners)
+        last = {**self._last, **self._neighbours.gathered}
+        self._gathering = TickSynchronizer(self._on_motion, last, self._neighbours.gathered)
+        self._neighbours.listen(self._gathering)
+        self.environment = replace(self.environment, looks=OwnParts(self.vehicle))
+        if 'acceleration' in needs:
+            self.listen_numbers(topics.ACCELERATION, self._on_acceleration)
+        if 'supply' in needs:
+            self.listen_numbers(topics.THRUSTER_SUPPLY, self._on_supply, read_joints)
+        listen_to_parts(self, self._last, self._take)
+        self._frames: dict[str, TransformStamped] = {}
+        self._frames_publisher: Any = None
+        self._publish_frames()
+        tick = topics.sensor_tick(name)
+        told = tick in topics.sensor_ticks(self.vehicle)
+        self._tick = NumbersPublisher(self, tick, tick.type()) if told else None
+        # Pictures are many packets: a tick, sent later, may come sooner, unless by the bus.
+        slow = any(SENSORS[s.reader.sensor.kind].executable == 'sensor' for s in self._sensors)
+        self._large = slow and self.bus is None
+        self.follow_current()
+        self.listen_numbers(topics.ODOM, self._on_odom)
+        self.take_time_from_ticks()
+
+    def _own(self, name: str) -> list[Sensor]:
+        """Return the sensors of the node of a name."""
+        del name
+        return [s for s in self.vehicle.sensors if SENSORS[s.kind].executable == SHARED]
+
+    def _publish_frames(self) -> None:
+        """Tell tf where sensors sit that are no links: robot_state_publisher does not know."""
+        for sensor in (s.reader.sensor for s in self._sensors):
+            if sensor.own_frame:
+                place = sensor.position, sensor.place.quaternion
+                self._put_frame(self.body_frame, sensor.frame, *place)
+        self._send_frames()
+
+    def frame_odometry(self, sensor: Sensor, state: State) -> None:
+        """Tell tf where the odometry of a sensor starts: in a state of the vehicle."""
+        place = start_pose(state, sensor.position, sensor.place.quaternion)
+        self._put_frame('map', f'{sensor.name}_odom', *place)
+        self._send_frames()
+
+    def _put_frame(
+        self, parent: str, child: str, position: np.ndarray, attitude: np.ndarray
+    ) -> None:
+        name = self.values['frame_prefix'] + child
+        self._frames[child] = transform_message(parent, name, position, attitude)
+
+    def _send_frames(self) -> None:
+        if not self._frames or topics.TF_STATIC is None:
+            return
+        if self._frames_publisher is None:
+            self._frames_publisher = self.publisher(topics.TF_STATIC)
+        # All at once: who comes later is sent the last messages only.
+        transforms = list(self._frames.values())
+        self._frames_publisher.publish(topics.TF_STATIC.type(transforms=transforms))
+
+    def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
+        self.newest, state = stamp, state_of(numbers)
+        if state is None:
+            self.warn_throttled('odom: not finite; no reading')
+        else:
+            self._gathering.main(stamp, state)
+
+    def _on_acceleration(self, stamp: int, numbers: Sequence[float]) -> None:
+        acceleration = np.array(numbers)
+        if not is_finite(acceleration):
+            self.warn_throttled('acceleration: not finite; the last one holds')
+            acceleration = self._last['acceleration']
+        self._take('acceleration', stamp, acceleration)
+
+    def _on_supply(self, stamp: int, numbers: JointNumbers) -> None:
+        supply = np.array(numbers[0], float)
+        if supply.shape != (len(topics.SUPPLY),):
+            self.warn_throttled('thrusters/supply: not three numbers; the last ones hold')
+            supply = self._last['supply']
+        self._take('supply', stamp, supply)
+
+    def _take(self, need: str, stamp: int, value: np.ndarray) -> None:
+        self._last[need] = value
+        self._gathering.other(need, stamp, value)
+
+    def _on_motion(self, stamp: int, state: State, given: Mapping[str, Any]) -> None:
+        environment = self.environment
+
+        @cache  # what nobody wants to be read is not made
+        def moment() -> tuple[State, Environment, SensorInputs]:
+            needs = {name: given[name] for name in self._last}
+            inputs = SensorInputs.none(stamp / NANOSECONDS)._replace(**needs)
+            now = environment.at(stamp / NANOSECONDS)
+            return state, *self._neighbours.around(now, inputs, given)
+
+        for sensor in self._sensors:
+            try:
+                told = sensor.read(self, stamp, moment)
+                if told and self._large and self._tick is not None and self._tick.heard:
+                    sensor.deliver()
+            except Exception as error:  # the others go on
+                text = f'{sensor.reader.sensor.name}: {type(error).__name__}: {error}'
+                self.warn_throttled(text, error=True)
+        if self._tick is not None:
+            self._tick.publish(stamp)
+
+
+class SensorNode(SensorsNode):
+    """Publishes what the sensor of the node's name reads."""
+
+    def __init__(
+        self,
+        name: str = SHARED,
+        parameters: Sequence[NodeParameter] = SENSOR_PARAMETERS,
+        **options: Any,
+    ) -> None:
+        """Create the node; send video where it is asked for."""
+        super().__init__(name, parameters, **options)
+        if not (text := self.values.get('video', '')):
+            return
+        sensor = self._sensors[0]
+        if not sensor.reader.model.video:
+            raise ParameterError(f'video: {name} is no camera; expected no address')
+        from marine_sim_ros.sensors.camera.video_stream import RATE, VideoStream
+
+        address = video_address(text)
+        period, warn = sensor.reader.sensor.period, partial(self.warn_throttled, error=True)
+        sensor.video = VideoStream(address, warn, NANOSECONDS / period if period else RATE)
+        self.get_logger().info(f'video: H.264 to {text} (RTP, payload type 96)')
+
+    def close(self) -> None:
+        """Send no more video."""
+        if (video := self._sensors[0].video) is not None:
+            video.close()
+
+    def _own(self, name: str) -> list[Sensor]:
+        found = [sensor for sensor in self.vehicle.sensors if sensor.name == name]
+        if not found:
+            known = ', '.join(s.name for s in self.vehicle.sensors) or 'none'
+            raise ParameterError(f'{self.vehicle.name} has no sensor {name!r}; it has: {known}')
+        return found
+
+    def describe_sensor(self, **changes: Any) -> None:
+        """Replace parts of what describes the sensor."""
+        reader = self._sensors[0].reader
+        reader.sensor = replace(reader.sensor, spec=replace(reader.sensor.spec, **changes))

@@ -1,0 +1,168 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Pulse widths for the thrusters in, thrusts, rotor speeds, power and supply out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from std_msgs.msg import Float32MultiArray
+
+from marine_sim_ros.core.state import NANOSECONDS, State
+from marine_sim_ros.faults.thrusters import LiveThrusters
+from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN, PWM_NEUTRAL, ThrusterOutput
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.publishers import JointPublisher
+from marine_sim_ros.ros.codecs import read_pwm
+from marine_sim_ros.ros.servos import ServoPublisher
+from marine_sim_ros.sim.step import supply_readings
+
+__all__ = ['PwmCommands', 'ThrusterOutputs', 'check_pulse_widths']
+
+
+# Pulse widths that are credible.
+
+PULSE_WIDTH_BOUNDS = (800, 2200)
+
+
+def check_pulse_widths(widths: Sequence[int], count: int) -> tuple[np.ndarray | None, str]:
+    """Return the pulse widths (n,) in µs within their limits, and a complaint or nothing.
+
+    None where the command is to be ignored as a whole: of the wrong length, or beyond what any
+    thruster takes (a negative number wraps to a huge one).
+    """
+    pwm = np.array(widths, float)
+    if len(pwm) != count:
+        return None, f'thrusters/pwm: {len(pwm)} pulse widths; expected {count}; ignored'
+    if not count:
+        return pwm, ''
+    low, high = min(widths), max(widths)
+    if not (PULSE_WIDTH_BOUNDS[0] <= low and high <= PULSE_WIDTH_BOUNDS[1]):
+        span = f'{low:g} to {high:g} us'
+        return None, f'thrusters/pwm: {span}; expected 1100 to 1900; ignored'
+    if low < PWM_MIN or high > PWM_MAX:
+        clamped = np.clip(pwm, PWM_MIN, PWM_MAX)
+        return clamped, 'thrusters/pwm: beyond 1100 to 1900 us; clamped'
+    return pwm, ''
+
+
+# Pulse widths for the thrusters: the latest ones hold, or a controller's are awaited per tick.
+
+CONTROLLER_TIMEOUT = 0.8
+"""s of wall time that a controller may take; less than dynamics waits for a wrench."""
+NEVER = -1
+
+
+class PwmCommands:
+    """Listens to thrusters/pwm, and calls back when the command for a state is there."""
+
+    def __init__(
+        self, node: SuiteNode, live: LiveThrusters, answer: Callable[[int, State], None]
+    ) -> None:
+        """Listen for a node with the parameters ``pwm_source`` and ``command_timeout``.
+
+        Args:
+            node: the node.
+            live: thrusters and their faults; commands may get lost.
+            answer: takes the stamp (ns) and the state that a command is there for.
+        """
+        self._node, self._live, self._answer = node, live, answer
+        self._neutral = np.full(len(node.vehicle.thrusters), PWM_NEUTRAL)
+        self._pwm: np.ndarray | None = None
+        self._pwm_stamp = 0
+        self._waiting: tuple[int, State] | None = None
+        self._waiting_since = 0.0
+        self._answers: int | None = NEVER
+        self._lost = False
+        self.per_tick = node.values['pwm_source'] == 'controller'
+        """Whether a command is awaited for every state."""
+        topic = topics.PWM_PER_TICK if self.per_tick else topics.PWM
+        node.listen_numbers(topic, self._on_pwm, read_pwm)
+        if self.per_tick:
+            node.create_timer(CONTROLLER_TIMEOUT / 8, self._watch, clock=node.wall_clock)
+
+    def restart(self) -> None:
+        """Take time from the beginning: the run was reset."""
+        self._pwm_stamp = 0
+
+    def _on_pwm(self, stamp: int | None, widths: Sequence[int]) -> None:
+        pwm, complaint = check_pulse_widths(widths, len(self._neutral))
+        if complaint:
+            self._node.warn_throttled(complaint)
+        if not self.per_tick:
+            if pwm is not None and not self._live.loses:
+                self._pwm, self._pwm_stamp = pwm, self._live.stamp or 0
+            return
+        self._lost, self._answers = False, stamp
+        self._pwm = self._neutral if pwm is None else pwm
+        if self._waiting is not None and self._answers in (None, self._waiting[0]):
+            self._go_on(*self._waiting)
+
+    def wait(self, stamp: int, state: State) -> None:
+        """Call back for a state (stamp in ns), now or when its command is there."""
+        here = self._lost or (self._pwm is not None and self._answers in (None, stamp))
+        if self.per_tick and not here:
+            if self._waiting is None:  # else dynamics went on alone, and this is no new patience
+                self._waiting_since = time.monotonic()
+            self._waiting = (stamp, state)
+        else:
+            self._go_on(stamp, state)
+
+    def _go_on(self, stamp: int, state: State) -> None:
+        self._waiting = None
+        self._answer(stamp, state)
+
+    def _watch(self) -> None:
+        """Stop the thrusters where a controller that has spoken before falls silent."""
+        since = time.monotonic() - self._waiting_since
+        if self._waiting is not None and self._answers != NEVER and since > CONTROLLER_TIMEOUT:
+            self._lost = True
+            self._go_on(*self._waiting)
+
+    def command(self, stamp: int) -> np.ndarray:
+        """Return the pulse widths (n,) in µs that hold at a stamp in ns."""
+        if self.per_tick:
+            if self._lost:
+                self._node.warn_throttled(
+                    'thrusters/pwm: the controller is silent; thrusters stopped'
+                )
+            pwm, self._pwm = self._pwm, None
+            return self._neutral if pwm is None else pwm
+        age = (stamp - self._pwm_stamp) / NANOSECONDS
+        if self._pwm is not None and age > self._node.values['command_timeout']:
+            self._pwm = None
+            self._node.warn_throttled('thrusters/pwm: no command any more; thrusters stopped')
+        return self._neutral if self._pwm is None else self._pwm
+
+
+# Publishes thrusts, rotor speeds, power and supply of the thrusters, beside their wrench.
+
+
+class ThrusterOutputs:
+    """Publishes thrusters/state, thrusters/power, and what else the vehicle or a sensor needs."""
+
+    def __init__(self, node: SuiteNode) -> None:
+        """Create the publishers."""
+        names = node.vehicle.thrusters.names
+        self._state = JointPublisher(node, topics.THRUSTER_STATE, names)
+        self._power = node.publisher(topics.THRUSTER_POWER)
+        azimuths = node.vehicle.thrusters.azimuths
+        self._azimuths = ServoPublisher(node, azimuths, topics.AZIMUTH_STATE)
+        needed = 'supply' in topics.sensor_needs(node.vehicle)
+        supply = topics.THRUSTER_SUPPLY
+        self._supply = JointPublisher(node, supply, topics.SUPPLY) if needed else None
+
+    def publish(self, stamp: int, output: ThrusterOutput) -> None:
+        """Publish the output of a tick with its stamp in ns."""
+        thrust, speed = output.thrust.tolist(), output.rotor_speed.tolist()
+        self._state.publish(stamp, velocity=speed, effort=thrust)
+        if self._power.wanted:
+            self._power.publish(Float32MultiArray(data=output.power.tolist()))
+        self._azimuths.publish(stamp, output.azimuths)
+        if self._supply is not None:
+            supply = supply_readings(output.power, output.voltage, output.used)
+            self._supply.publish(stamp, position=supply.tolist())

@@ -1,0 +1,423 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Names, message types and qualities of service of all topics, relative to the namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import (
+    AccelStamped,
+    PointStamped,
+    PoseArray,
+    PoseStamped,
+    Twist,
+    Vector3Stamped,
+    Wrench,
+    WrenchStamped,
+)
+from nav_msgs.msg import Odometry, Path
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState, Joy, PointCloud2
+from std_msgs.msg import Bool, Float32MultiArray, Header, String, UInt16, UInt16MultiArray
+from visualization_msgs.msg import MarkerArray
+
+from marine_sim_ros.model.hull import FORCE_TERMS
+from marine_sim_ros.model.tether import reel_of
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.sensors import SENSORS, SHARED, SensorTopic, needs_of, sensor_nodes
+
+__all__ = [
+    'ACK_WINDOW',
+    'ARM_COMMANDS',
+    'AUTOPILOT_ARMED',
+    'AUTOPILOT_EKF',
+    'AUTOPILOT_MODE',
+    'AUTOPILOT_POSITION',
+    'AZIMUTH_STATE',
+    'CLOCK',
+    'COMMAND_PATH',
+    'COMMAND_POSE',
+    'COMMAND_SETPOINTS',
+    'COMMAND_VELOCITY',
+    'COMMAND_WRENCH',
+    'CONTACT_MARKERS',
+    'CONTROLLER_WRENCH',
+    'DIAGNOSTICS',
+    'DRAG_COMPONENTS',
+    'DRAG_KINDS',
+    'EXTERNAL_WRENCH',
+    'FIN_STATE',
+    'GAZEBO_CLOCK',
+    'GAZEBO_POSE',
+    'GAZEBO_STATE',
+    'GAZEBO_STATUS',
+    'GAZEBO_WRENCH',
+    'JOINT_STATES',
+    'JOY',
+    'KEPT_JOINTS',
+    'LATCHED',
+    'LIGHTS',
+    'LOCKSTEP',
+    'MARKERS',
+    'OCEAN_CURRENT',
+    'ODOM',
+    'PWM',
+    'PWM_PER_TICK',
+    'QUEUE',
+    'RECORDER_WRITTEN',
+    'ROBOT_DESCRIPTION',
+    'SCENE_MARKERS',
+    'SERVOS',
+    'SETPOINTS',
+    'TETHER_ANCHOR',
+    'TETHER_SHAPE',
+    'TETHER_STATE',
+    'TETHER_TENSION',
+    'TF',
+    'TF_STATIC',
+    'THRUSTER_POWER',
+    'THRUSTER_STATE',
+    'TOTAL_WRENCH',
+    'Topic',
+    'drag_topic',
+    'servo_commands',
+    'topics_to_record',
+    'wrench_topic',
+]
+
+try:
+    from tf2_msgs.msg import TFMessage
+except ImportError:
+    TFMessage = None
+
+
+DEPTH = 16
+LOCKSTEP = QoSProfile(
+    depth=DEPTH,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""Of what is sent once per tick. Transient local, so that the first tick reaches a node that is
+discovered late: the first tick is the handshake, and nobody has to wait or to send twice."""
+OF_OTHERS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+"""Of a subscriber to what others publish too, as tf2_ros has it."""
+QUEUE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+"""Of what anybody may send at any time."""
+ACK_WINDOW = 8
+"""Ticks that the state owner may be ahead of the recorder; below the queues' depth, so that
+nothing is dropped."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic of the suite.
+
+    Attributes:
+        name: relative to the namespace.
+        type: message class.
+        qos: quality of service.
+        per_tick: one message for every tick.
+        sometimes: sent as those of every tick are, but not in every one: a sensor with a rate.
+        optional: no node waits for it, so that it is left out where nobody listens.
+        open_ended: its messages have sequences of names before numbers, or end in empty ones, of
+            which ``serialize_message`` overstates the size; strict readers take only what DDS
+            delivered.
+        shared: other packages publish it too, and keep nothing for who comes late.
+    """
+
+    name: str
+    type: Any
+    qos: QoSProfile
+    per_tick: bool = True
+    open_ended: bool = False
+    shared: bool = False
+    sometimes: bool = False
+    optional: bool = False
+
+    @property
+    def type_name(self) -> str:
+        """The type as bags and ``ros2 topic`` name it: ``package/msg/Name``."""
+        return f'{self.type.__module__.split(".")[0]}/msg/{self.type.__name__}'
+
+    @property
+    def heard(self) -> QoSProfile:
+        """The quality of service with which a subscriber hears every publisher."""
+        return OF_OTHERS if self.shared else self.qos
+
+    @property
+    def transient_local(self) -> bool:
+        """Whether a subscriber that comes late gets what was sent last."""
+        return bool(self.qos.durability == DurabilityPolicy.TRANSIENT_LOCAL)
+
+    @property
+    def stamped(self) -> bool:
+        """Whether a message starts with a header or a stamp, so that its bytes tell the time."""
+        first = next(iter(self.type.get_fields_and_field_types().values()))
+        return first in ('std_msgs/Header', 'builtin_interfaces/Time')
+
+
+ODOM = Topic('odom', Odometry, LOCKSTEP)
+TF = Topic('/tf', TFMessage, LOCKSTEP, shared=True, optional=True) if TFMessage else None
+"""None: tf2_msgs is missing, which has no wheel on PyPI; the graph runs without."""
+CLOCK = Topic('/clock', Clock, LOCKSTEP)
+TOTAL_WRENCH = Topic('wrench/total', WrenchStamped, LOCKSTEP)
+EXTERNAL_WRENCH = Topic('wrench/external', WrenchStamped, QUEUE, per_tick=False)
+PWM = Topic('thrusters/pwm', UInt16MultiArray, QUEUE, per_tick=False)
+PWM_PER_TICK = Topic(PWM.name, PWM.type, LOCKSTEP)
+"""The same topic where a controller sends one command for every odom; its layout has the stamp of
+that odom (ros/messages/pwm.py)."""
+JOY = Topic('/joy', Joy, QUEUE, per_tick=False)
+THRUSTER_STATE = Topic('thrusters/state', JointState, LOCKSTEP)
+THRUSTER_POWER = Topic('thrusters/power', Float32MultiArray, LOCKSTEP, optional=True)
+ACCELERATION = Topic('acceleration', AccelStamped, LOCKSTEP)
+"""Rate of change of the body-frame velocity over the step that follows, for inertial sensors."""
+THRUSTER_SUPPLY = Topic('thrusters/supply', JointState, LOCKSTEP)
+"""position: the numbers of SUPPLY, which are the ``supply`` of SensorInputs; published where a
+sensor needs it."""
+SUPPLY = ('power', 'voltage', 'used')
+OCEAN_CURRENT = Topic('/ocean_current', Vector3Stamped, QUEUE, per_tick=False)
+DIAGNOSTICS = Topic('/diagnostics', DiagnosticArray, QUEUE, per_tick=False)
+RECORDER_WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
+"""Up to which stamp the recorder has every per-tick message; below 0: it listens, and has none."""
+
+
+LATCHED = QoSProfile(
+    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+)
+"""Of what is sent once and kept for who comes later."""
+TF_STATIC = Topic(
+    '/tf_static',
+    TFMessage,
+    QoSProfile(
+        depth=100,
+        reliability=ReliabilityPolicy.RELIABLE,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL,
+    ),
+    per_tick=False,
+)
+"""The fixed links, from robot_state_publisher, as tf2_ros subscribes to it."""
+ROBOT_DESCRIPTION = Topic('robot_description', String, LATCHED, per_tick=False)
+"""The URDF, from robot_state_publisher."""
+SCENE_MARKERS = Topic('scene/markers', MarkerArray, LATCHED, per_tick=False)
+LIGHTS = Topic('lights', Float32MultiArray, LATCHED, per_tick=False)
+"""How bright each light of the URDF is, 0 to 1, in its order."""
+SERVOS = Topic('servos', JointState, LATCHED, per_tick=False)
+"""What an autopilot commands besides thrusters: lights 0 to 1, camera_tilt rad, gripper 0 to 1."""
+AUTOPILOT_MODE = Topic('autopilot/mode', String, LATCHED, per_tick=False)
+AUTOPILOT_ARMED = Topic('autopilot/armed', Bool, LATCHED, per_tick=False)
+AUTOPILOT_EKF = Topic('autopilot/ekf_flags', UInt16, LATCHED, per_tick=False)
+"""EKF_STATUS_FLAGS of MAVLink."""
+AUTOPILOT_POSITION = Topic('autopilot/position', PointStamped, QUEUE, per_tick=False)
+"""In map, as the autopilot's estimator has it."""
+JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP)
+KEPT_JOINTS = Topic('joint_states/kept', JointState, LATCHED, per_tick=False)
+"""Where the joints go on from: kept by dynamics while no node moves them, else empty."""
+FIN_STATE = Topic('fins/state', JointState, LOCKSTEP)
+AZIMUTH_STATE = Topic('azimuths/state', JointState, LOCKSTEP)
+ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
+COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
+COMMAND_POSE = Topic('cmd_pose', PoseStamped, QUEUE, per_tick=False)
+COMMAND_PATH = Topic('cmd_path', Path, QUEUE, per_tick=False)
+COMMAND_WRENCH = Topic('cmd_wrench', Wrench, QUEUE, per_tick=False)
+COMMAND_SETPOINTS = Topic('cmd_setpoints', JointState, QUEUE, per_tick=False)
+"""name: some of the twelve quantities; position: their targets; the others are free."""
+SETPOINTS = Topic('controller/setpoints', JointState, LOCKSTEP, optional=True)
+"""name: the twelve quantities; position: their targets, NaN where free."""
+CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP, optional=True)
+"""What the controller asks of the thrusters, about the centre of mass."""
+MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
+CONTACT_MARKERS = Topic('contact/markers', MarkerArray, QUEUE, per_tick=False)
+TETHER_TENSION = Topic('tether/tension', JointState, QUEUE, per_tick=False, open_ended=True)
+"""name: vehicle, anchor; effort: pull of the cable there, N."""
+TETHER_ANCHOR = Topic('tether/anchor_wrench', WrenchStamped, LOCKSTEP)
+"""On the vehicle that carries the anchor, in its body frame; where one does."""
+TETHER_SHAPE = Topic('tether/shape', Path, QUEUE, per_tick=False)
+TETHER_STATE = Topic('tether/state', JointState, LOCKSTEP)
+"""name: reel; position: length off it, m; velocity: rate of that, m/s; effort: pull there, N."""
+GAZEBO_STATE = Topic('gazebo/state', Odometry, QUEUE, per_tick=False)
+"""Between gazebo_bridge and ros_gz_bridge, which knows no latched topics."""
+GAZEBO_CLOCK = Topic('gazebo/clock', Clock, QUEUE, per_tick=False)
+GAZEBO_POSE = Topic('gazebo/pose', PoseStamped, QUEUE, per_tick=False)
+GAZEBO_WRENCH = Topic('gazebo/wrench', WrenchStamped, QUEUE, per_tick=False)
+GAZEBO_STATUS = Topic('gazebo/status', String, QUEUE, per_tick=False)
+DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP)
+DRAG_KINDS = ('damping', *FORCE_TERMS)
+"""What wrench/drag is the sum of."""
+
+
+PAYLOADS = Topic('payloads', PoseArray, LOCKSTEP, open_ended=True)
+"""Of the environment, in its order; published where a sensor needs it."""
+TETHER_NODES = Topic('tether/nodes', PointCloud2, LOCKSTEP, open_ended=True)
+"""What tether/shape has, in every tick and exactly; published where a sensor needs it."""
+NEEDS = {
+    'acceleration': ACCELERATION,
+    'supply': THRUSTER_SUPPLY,
+    'joints': JOINT_STATES,
+    'payloads': PAYLOADS,
+    'tether': TETHER_NODES,
+    'rotors': THRUSTER_STATE,
+}
+"""Topics of what only some sensors need."""
+_RECORDED_NEEDS = ('acceleration', 'supply')
+"""The others follow from what is recorded anyway, and serve pictures alone."""
+
+
+def servo_commands(kind: str, *, per_tick: bool = False) -> Topic:
+    """Return the topic on which ``fins``, ``azimuths`` or the reel of a ``tether`` are commanded.
+
+    Per tick where a controller sends one command for every odom.
+    """
+    return Topic(f'{kind}/command', JointState, LOCKSTEP if per_tick else QUEUE, per_tick=per_tick)
+
+
+def drag_topic(kind: str) -> Topic:
+    """Return the topic of one kind of drag, published if the option is on."""
+    return Topic(f'drag/{kind}', WrenchStamped, LOCKSTEP)
+
+
+def wrench_topic(source: str) -> Topic:
+    """Return the topic of a wrench source."""
+    return Topic(f'wrench/{source}', WrenchStamped, LOCKSTEP)
+
+
+def sensor_topic(sensor: Sensor, topic: SensorTopic) -> Topic:
+    """Return a topic of a sensor."""
+    package, _, name = topic.type.split('/')
+    kind = getattr(import_module(f'{package}.msg'), name)
+    rare = bool(sensor.period or sensor.latency)
+    return Topic(f'{sensor.name}/{topic.name}', kind, LOCKSTEP, sometimes=rare, optional=True)
+
+
+def published_topics(sensor: Sensor) -> tuple[SensorTopic, ...]:
+    """Return the topics of a sensor whose types are installed: not every ROS has all packages."""
+    return tuple(
+        topic
+        for topic in SENSORS[sensor.kind].topics_of(sensor)
+        if find_spec(topic.type.partition('/')[0]) is not None
+    )
+
+
+def sensor_ticks(vehicle: Vehicle) -> tuple[Topic, ...]:
+    """Return where nodes tell that they have read their sensors, for who waits for them.
+
+    Sensors with a rate do not tell it themselves in every tick, and pictures may be on their way.
+    """
+    programs = {s.name: SENSORS[s.kind].executable for s in vehicle.sensors}
+    rare = {
+        s.name: bool(s.period or s.latency or programs[s.name] == 'sensor')
+        for s in vehicle.sensors
+    }
+    shared = any(rare[name] for name, program in programs.items() if program == SHARED)
+    return tuple(
+        sensor_tick(node)
+        for node in sensor_nodes(vehicle)
+        if (shared if node == SHARED else rare[node])
+    )
+
+
+def sensor_tick(node: str) -> Topic:
+    """Return the topic on which a node of sensors tells each tick that it has read them."""
+    return Topic(f'{node}/tick', Header, LOCKSTEP)
+
+
+def sensor_needs(vehicle: Vehicle) -> tuple[str, ...]:
+    """Return what the sensors of a vehicle need beside its state, of ``NEEDS``."""
+    needs = needs_of(vehicle)
+    if not len(vehicle.thrusters):
+        needs -= {'supply'}
+    return tuple(need for need in NEEDS if need in needs)
+
+
+def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
+    """Return the topics of all sensors of a vehicle, and of what they need that is recorded.
+
+    Those that are made on demand are left out: their content is in another topic.
+    """
+    needs = sensor_needs(vehicle)
+    needed = (NEEDS[need] for need in _RECORDED_NEEDS if need in needs)
+    told = (
+        sensor_topic(sensor, topic)
+        for sensor in vehicle.sensors
+        for topic in published_topics(sensor)
+        if not topic.on_demand
+    )
+    return (*needed, *told)
+
+
+_ALWAYS = (
+    ODOM,
+    *([TF, TF_STATIC] if TFMessage else []),
+    ROBOT_DESCRIPTION,
+    CLOCK,
+    TOTAL_WRENCH,
+    EXTERNAL_WRENCH,
+    PWM,
+    THRUSTER_STATE,
+    THRUSTER_POWER,
+    LIGHTS,
+    SERVOS,
+    OCEAN_CURRENT,
+    AUTOPILOT_MODE,
+    AUTOPILOT_ARMED,
+    AUTOPILOT_EKF,
+    AUTOPILOT_POSITION,
+    DIAGNOSTICS,
+    MARKERS,
+    SCENE_MARKERS,
+    CONTACT_MARKERS,
+)
+
+
+def topics_to_record(
+    vehicle: Vehicle,
+    *,
+    components: bool = False,
+    controller: bool = False,
+    pwm_per_tick: bool = False,
+    sources: Sequence[str],
+) -> tuple[Topic, ...]:
+    """Return everything that is recorded of a run, whoever records it.
+
+    Args:
+        vehicle: the vehicle that is recorded.
+        components: the kinds of drag are published.
+        controller: whether there is a controller.
+        pwm_per_tick: whether there is one command for every odom.
+        sources: sources of wrenches.
+    """
+    always = tuple(PWM_PER_TICK if t is PWM and pwm_per_tick else t for t in _ALWAYS)
+    result = (
+        *always,
+        *(wrench_topic(s) for s in sources),
+        *sensor_topics(vehicle),
+        *sensor_ticks(vehicle),
+    )
+    if 'thrusters' not in sources:
+        result = tuple(t for t in result if not t.name.startswith('thrusters/'))
+    if components:
+        result = (*result, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))
+    if vehicle.manipulator is not None:
+        result = (*result, JOINT_STATES, ARM_COMMANDS)
+    if 'fins' in sources:
+        result = (*result, FIN_STATE, servo_commands('fins'))
+    if 'thrusters' in sources and vehicle.thrusters.azimuths is not None:
+        result = (*result, AZIMUTH_STATE, servo_commands('azimuths'))
+    if 'tether' in sources:
+        result = (*result, TETHER_TENSION, TETHER_SHAPE)
+        if reel_of(vehicle) is not None:
+            result = (*result, TETHER_STATE, servo_commands('tether'))
+        if vehicle.extensions['tether'].vehicle:
+            result = (*result, TETHER_ANCHOR)
+    if controller:
+        commands = (COMMAND_VELOCITY, COMMAND_POSE, COMMAND_PATH, COMMAND_WRENCH)
+        result = (*result, SETPOINTS, CONTROLLER_WRENCH, *commands, COMMAND_SETPOINTS)
+    return result

@@ -1,0 +1,229 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bathymetry files: ESRI ASCII grids in map coordinates, or in degrees (WGS84).
+
+Their numbers are metres of map, or degrees of longitude and latitude.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.files import read_file
+from marine_sim_ros.scene.terrain import HeightMap
+
+__all__ = [
+    'MAX_POINTS',
+    'MapPlace',
+    'distance_outside',
+    'is_in_degrees',
+    'local_terrain',
+    'read_grid',
+]
+
+
+# Grids in degrees of longitude and latitude (WGS84) as terrain in map.
+
+_SEMI_MAJOR, _SQUARE_ECCENTRICITY = 6378137.0, 6.69437999014e-3
+"""Of WGS84: m, and e²."""
+_FINE, _COARSE = 0.01, 0.5
+"""Cell sizes: below the first numbers within ±180 and ±90 are degrees, below the second where the
+depths exceed the grid's own size."""
+_MAX_POINTS = 4_000_000
+
+
+@dataclass(frozen=True)
+class MapPlace:
+    """Latitude and longitude of the origin of map, and bearing of its y axis, degrees."""
+
+    latitude: float
+    longitude: float
+    heading: float = 0.0
+
+
+def is_in_degrees(grid: HeightMap) -> bool:
+    """Return whether the numbers of a grid can hardly be anything but degrees."""
+    (west, south), (east, north) = grid.extent
+    # Longitudes go from −180 or from 0, and past the end where a grid lies across it.
+    on_earth = west >= -180 and east <= 540 and south >= -90 and north <= 90
+    size = max(east - west, north - south)
+    deep = float(np.abs(grid.heights).max()) > size
+    return bool(on_earth and deep and grid.spacing < _COARSE) or bool(
+        on_earth and grid.spacing < _FINE and max(abs(west), abs(south)) > size
+    )
+
+
+def distance_outside(grid: HeightMap, point: np.ndarray) -> float:
+    """Return how far a point (2,) lies outside a grid over the grid's larger side; 0 inside."""
+    low, high = grid.extent
+    away = np.linalg.norm(np.maximum(np.maximum(low - point, point - high), 0.0))
+    return float(away / np.max(high - low))
+
+
+def local_terrain(grid: HeightMap, place: MapPlace, name: str) -> HeightMap:
+    """Return a terrain in map, m, of a grid whose coordinates are degrees.
+
+    East and north of the origin are (λ − λ₀) N cos φ₀ and (φ − φ₀) M with the ellipsoid's radii
+    of curvature N = a/√(1 − e² sin² φ₀) and M = a (1 − e²)/(1 − e² sin² φ₀)^1.5 (WGS84).
+
+    Args:
+        grid: origin and spacing in degrees, longitude first.
+        place: where map is.
+        name: of the file, for messages.
+
+    Raises:
+        ParameterError: the origin lies outside the grid, farther than its own size.
+    """
+    latitude = math.radians(place.latitude)
+    bend = 1 - _SQUARE_ECCENTRICITY * math.sin(latitude) ** 2
+    metres = np.radians(1.0) * np.array(
+        [
+            _SEMI_MAJOR / math.sqrt(bend) * math.cos(latitude),
+            _SEMI_MAJOR * (1 - _SQUARE_ECCENTRICITY) / bend**1.5,
+        ]
+    )
+    low, high = grid.extent
+    turns = 360.0 * round(((low[0] + high[0]) / 2 - place.longitude) / 360.0)
+    origin = np.array([place.longitude + turns, place.latitude])
+    if distance_outside(grid, origin) > 1 or not metres[0] > 1.0:
+        raise ParameterError(
+            f'{name}: longitude {low[0]:g} to {high[0]:g}, latitude {low[1]:g} to {high[1]:g} '
+            f'degrees; the origin of the environment, {place.latitude:g} north '
+            f'{place.longitude:g} east, lies farther away than the grid is wide; expected an '
+            'origin in it'
+        )
+    c, s = (f(math.radians(place.heading)) for f in (math.cos, math.sin))
+    turn = np.array([[c, -s], [s, c]])  # v_map = R v of east and north
+    corners = np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])])
+    corners = (corners - origin) * metres @ turn.T
+    first, size = corners.min(axis=0), np.ptp(corners, axis=0)
+    spacing = grid.spacing * float(metres.min())
+    spacing = max(spacing, math.sqrt(float(size[0] * size[1]) / _MAX_POINTS))
+    x, y = (first[i] + spacing * np.arange(math.ceil(size[i] / spacing) + 1) for i in range(2))
+    points = np.stack(np.meshgrid(x, y), axis=-1) @ turn / metres + origin
+    heights = np.asarray(grid.height(points[..., 0], points[..., 1]))
+    return HeightMap(first, spacing, heights, grid.material)
+
+
+# Reads terrains from ESRI ASCII grids (.asc), the plain form in which bathymetry is given.
+
+MAX_POINTS = 4_000_000
+_FARTHEST = 1e5
+"""m from the origin of map; eastings of UTM are 1.66e5 and more."""
+MAX_BYTES = 100_000_000
+"""Size of a file: 4,000,000 heights of 25 characters."""
+_HEADER = (
+    'ncols',
+    'nrows',
+    'xllcorner',
+    'yllcorner',
+    'xllcenter',
+    'yllcenter',
+    'cellsize',
+    'nodata_value',
+)
+
+
+def _header(lines: list[str], name: str) -> dict[str, float]:
+    """Return the numbers of the header by their names in small letters."""
+    values: dict[str, float] = {}
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if len(words) != 2 or words[0].lower() not in _HEADER:
+            break
+        try:
+            value = float(words[1])
+        except ValueError:
+            raise ParameterError(
+                f'{name}:{number}: {words[0]} is {words[1]!r}; expected a number'
+            ) from None
+        if not abs(value) < 1e12 or (words[0].lower() == 'cellsize' and value <= 0):
+            raise ParameterError(f'{name}:{number}: {words[0]} is {value}; expected a length in m')
+        values[words[0].lower()] = value
+    for key in ('ncols', 'nrows', 'cellsize'):
+        if key not in values:
+            raise ParameterError(f'{name}: no {key} in its header; expected an ESRI ASCII grid')
+    columns, rows = values['ncols'], values['nrows']
+    if not (columns >= 2 and rows >= 2 and columns * rows <= MAX_POINTS):
+        raise ParameterError(
+            f'{name}: {columns:g} x {rows:g} points; expected 2 x 2 to {MAX_POINTS} in all'
+        )
+    return values
+
+
+def _numbers(words: list[str], name: str) -> np.ndarray:
+    try:
+        return np.array(words, float)
+    except ValueError as error:
+        raise ParameterError(f'{name}: not a number among its heights: {error}') from None
+
+
+@lru_cache(maxsize=8)
+def read_grid(path: Path, material: str, place: MapPlace | None = None) -> HeightMap:
+    """Return the terrain of a file whose coordinates are map's x, y and z, m, or degrees and m.
+
+    Args:
+        path: path of the file.
+        material: name of its material.
+        place: where map is on the Earth, for degrees; None: nobody knows.
+
+    Raises:
+        ParameterError: it cannot be read, is no such grid, has points without a height, or
+            coordinates of which none are near map.
+    """
+    name = str(path)
+    try:
+        lines = read_file(path, MAX_BYTES, ParameterError).decode('ascii').splitlines()
+    except ValueError:
+        raise ParameterError(f'{name}: not ASCII text; expected an ESRI ASCII grid') from None
+    header = _header(lines[: len(_HEADER)], name)
+    rows, columns = int(header['nrows']), int(header['ncols'])
+    heights = _numbers(' '.join(lines[len(header) :]).split(), name)
+    if heights.size != rows * columns:
+        raise ParameterError(
+            f'{name}: {heights.size} heights; expected {rows} rows of {columns} numbers'
+        )
+    if not np.all(np.isfinite(heights)) or np.any(heights == header.get('nodata_value', -9999.0)):
+        raise ParameterError(f'{name}: points without a height; expected one everywhere')
+    # A value stands in the middle of its cell; rows come from the north.
+    corner = header['cellsize'] / 2
+    origin = [
+        header[f'{axis}llcenter']
+        if f'{axis}llcenter' in header
+        else header.get(f'{axis}llcorner', 0.0) + corner
+        for axis in 'xy'
+    ]
+    grid = heights.reshape(rows, columns)[::-1]
+    terrain = HeightMap(np.array(origin), header['cellsize'], grid, material)
+    return _to_map(terrain, place, name)
+
+
+def _to_map(terrain: HeightMap, place: MapPlace | None, name: str) -> HeightMap:
+    """Return a terrain in map, of one that may be in degrees.
+
+    Raises:
+        ParameterError: it is in degrees of an unknown place, or in metres of a projection.
+    """
+    (west, south), (east, north) = terrain.extent
+    text = f'{name}: x {west:.9g} to {east:.9g}, y {south:.9g} to {north:.9g}'
+    if is_in_degrees(terrain):
+        if place is None:
+            raise ParameterError(
+                f'{text} are degrees of longitude and latitude; expected m of map, or the '
+                "environment's origin: {latitude: ..., longitude: ...}, to place them"
+            )
+        return local_terrain(terrain, place, name)
+    if np.abs([west, south]).max() > _FARTHEST and distance_outside(terrain, np.zeros(2)) > 1:
+        raise ParameterError(
+            f'{text} m lie far from the origin of map, as eastings and northings of a projection '
+            "(UTM) do; expected m of map: subtract the origin's easting and northing from "
+            'xllcorner and yllcorner'
+        )
+    return terrain

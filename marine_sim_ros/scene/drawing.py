@@ -1,0 +1,133 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Drawings of a scene: colours, outlines of planes, coarse terrain, tubes of cables."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from marine_sim_ros.scene.bodies import VisiblePart
+from marine_sim_ros.scene.obstacles import FREEBOARD, Plane
+from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.scene.terrain import HeightMap
+
+__all__ = ['cable_tube', 'coarsen_terrain', 'material_colour', 'plane_lines', 'plane_outline']
+
+
+# What materials look like.
+
+_COLOURS = {
+    'sand': (0.85, 0.75, 0.50),
+    'rock': (0.45, 0.43, 0.42),
+    'concrete': (0.70, 0.72, 0.74),
+    'steel': (0.35, 0.40, 0.48),
+    'rubber': (0.90, 0.55, 0.10),
+    'black': (0.02, 0.02, 0.02),
+    'white': (0.90, 0.90, 0.90),
+}
+_OTHER = (0.60, 0.60, 0.60)
+
+
+def material_colour(material: str, light: float = 1.0) -> tuple[float, float, float]:
+    """Return red, green and blue of a material in so much light, each 0 to 1."""
+    r, g, b = (min(light * c, 1.0) for c in _COLOURS.get(material, _OTHER))
+    return r, g, b
+
+
+# What of a scene can be drawn: where planes end at each other, and a coarser terrain.
+
+
+def _plane_axes(plane: Plane) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the plane's point nearest to the origin of map and two axes along it."""
+    n = plane.normal
+    first = np.array([0.0, 1.0, 0.0]) if abs(n[0]) > 0.9 else np.array([1.0, 0.0, 0.0])
+    first = first - (first @ n) * n
+    first = first / np.linalg.norm(first)
+    return n * (n @ plane.point), first, np.cross(n, first)
+
+
+def _drawn_limits(scene: Scene, plane: Plane) -> list[tuple[np.ndarray, float]]:
+    """Return half-spaces a·p ≥ b that the drawn part of a plane lies in: the water."""
+    others = [p for p in scene.planes if p is not plane and abs(p.normal @ plane.normal) < 0.999]
+    up = (np.array([0.0, 0.0, -1.0]), -FREEBOARD)
+    return [*((p.normal, float(p.normal @ p.point)) for p in others), up]
+
+
+def plane_outline(scene: Scene, plane: Plane, reach: float = 32.0) -> np.ndarray:
+    """Return the corners (v, 3) in map of a scene's plane as far as the other planes let it go.
+
+    It is a square of ±reach m about the point nearest to the origin, cut by the others'
+    half-spaces (Sutherland & Hodgman 1974); counter-clockwise seen from the water; empty when
+    nothing is left.
+    """
+    middle, a, b = _plane_axes(plane)
+    corners = [middle + reach * (s * a + t * b) for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+    for normal, offset in _drawn_limits(scene, plane):
+        height = [float(normal @ c) - offset for c in corners]
+        kept = []
+        for i, (corner, h) in enumerate(zip(corners, height, strict=True)):
+            before, h0 = corners[i - 1], height[i - 1]
+            if (h < 0) != (h0 < 0):
+                kept.append(before + h0 / (h0 - h) * (corner - before))
+            if h >= 0:
+                kept.append(corner)
+        corners = kept
+    return np.array(corners).reshape(-1, 3)
+
+
+def plane_lines(
+    scene: Scene, plane: Plane, reach: float = 32.0, spacing: float = 1.0
+) -> np.ndarray:
+    """Return a grid on a plane's drawn part: starts and ends (lines, 2, 3) in map."""
+    middle, a, b = _plane_axes(plane)
+    steps = np.arange(-np.floor(reach / spacing), reach / spacing + 1e-9)[:, None] * spacing
+    lines = []
+    for along, across in ((a, b), (b, a)):
+        base = middle + steps * across
+        low, high = np.full(len(base), -reach), np.full(len(base), reach)
+        for normal, offset in _drawn_limits(scene, plane):
+            height, rise = base @ normal - offset, float(along @ normal)
+            cut = -height / rise if abs(rise) > 1e-9 else np.where(height < 0, np.inf, -np.inf)
+            low, high = (
+                (low, np.minimum(high, cut)) if rise < -1e-9 else (np.maximum(low, cut), high)
+            )
+        ends = np.stack([low, high], axis=1)[high > low]
+        lines.append(base[high > low][:, None, :] + ends[:, :, None] * along)
+    return np.concatenate(lines)
+
+
+def coarsen_terrain(terrain: HeightMap, cells: int = 96) -> HeightMap:
+    """Return a terrain with every n-th point, so that it has about ``cells`` cells a side."""
+    rows, columns = terrain.heights.shape
+    step = max(1, (max(rows, columns) - 1) // cells)
+    return HeightMap(
+        terrain.origin, terrain.spacing * step, terrain.heights[::step, ::step], terrain.material
+    )
+
+
+# A cable as pictures show it: a tube of its diameter along its shape.
+
+_YELLOW = np.array([0.95, 0.8, 0.1])
+"""Colour of the cable, sRGB; an assumption."""
+
+
+def cable_tube(places: np.ndarray, diameter: float) -> tuple[VisiblePart, ...]:
+    """Return cylinders from place to place (m, 3) in m, of a diameter in m."""
+    result = []
+    for a, b in pairwise(places):
+        length = float(np.linalg.norm(b - a))
+        if not 0 < length < np.inf:
+            continue
+        along = (b - a) / length
+        # Any two axes across it: the first is that of the axis of map that is least along it.
+        across = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
+        across /= np.linalg.norm(across)
+        turn = np.column_stack([across, np.cross(along, across), along])
+        size = np.array([diameter, diameter, length])
+        result.append(
+            VisiblePart('cylinder', size, (a + b) / 2, turn, _YELLOW, np.zeros((0, 3, 3)))
+        )
+    return tuple(result)

@@ -1,0 +1,274 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sound in water: absorption, reflectivity, and echoes of beams over range.
+
+Between two neighbouring rays that meet one surface the sound comes back from all of the way
+between them, evenly; else each ray's half of the angle comes back at its own range. So a few rays
+give an even picture, and shadows keep their edges.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.random import key_bits
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.rays import WATER_SURFACE, first_hits, hit_materials
+from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.scene.rays import Hits
+
+__all__ = [
+    'Fan',
+    'SOUND_SPEED',
+    'absorption',
+    'add_speckle',
+    'beam_hits',
+    'decibels',
+    'echo_strength',
+    'fan_hits',
+    'profiles',
+    'reflectivity',
+    'two_way',
+]
+
+
+# Sound in water: how much of it is absorbed, and how much comes back from what it meets.
+
+SOUND_SPEED = 1500.0
+"""m/s, with which the instruments compute."""
+_WATER = 1.5
+_IMPEDANCE = {
+    'sand': 1.5 * 1.845 * 1.1782,
+    'rock': 1.5 * 2.5 * 2.5,
+    'concrete': 8.0,
+    'steel': 47.0,
+    'aluminium': 17.0,
+    'HDPE': 2.3,
+    'rubber': 1.8,
+    'foam': 1.1,
+    'white': 2.3,
+    'black': 2.3,
+    WATER_SURFACE: 4e-4,
+}
+"""MRayl. Sand and rock: APL-UW (1994), TR 9407, table 2; solids: Kinsler et al. (2000), table A10;
+HDPE and foam from their densities and speeds of sound; white and black are panels of HDPE."""
+
+
+def absorption(frequency: float) -> float:
+    """Return the absorption of sound in sea water (10 °C, salinity 35, pH 8, 0 m), dB/m.
+
+    Source: Ainslie and McColm (1998), J. Acoust. Soc. Am. 103(3), equations 1 to 3.
+
+    Args:
+        frequency: kHz.
+    """
+    temperature, square = 10.0, frequency * frequency
+    boron = 0.78 * math.exp(temperature / 26)
+    magnesium = 42.0 * math.exp(temperature / 17)
+    per_km = (
+        0.106 * boron * square / (square + boron**2)
+        + 0.52 * (1 + temperature / 43) * magnesium * square / (square + magnesium**2)
+        + 0.00049 * square * math.exp(-temperature / 27)
+    )
+    return per_km / 1000.0
+
+
+def reflectivity(material: str) -> float:
+    """Return the share of the intensity that a material does not let in: ((Z − Z_w)/(Z + Z_w))².
+
+    Unknown materials are taken as sand; nothing, the empty name, reflects nothing.
+    """
+    if not material:
+        return 0.0
+    impedance = _IMPEDANCE.get(material, _IMPEDANCE['sand'])
+    return ((impedance - _WATER) / (impedance + _WATER)) ** 2
+
+
+def beam_hits(
+    sensor: Sensor, state: State, environment: Environment, directions: Array, maximum: float
+) -> tuple[Hits, Array]:
+    """Return what rays of a sensor meet (..., n), and their directions (..., n, 3) in map.
+
+    Args:
+        sensor: where the rays begin.
+        state: (...) of the vehicle.
+        environment: around it.
+        directions: (n, 3) unit vectors, frame of the sensor.
+        maximum: how far they go, m.
+    """
+    xp = namespace(state.position)
+    turn = rotation_matrix(state.orientation)
+    position = constant(xp, sensor.position)
+    origin = state.position + (turn @ position[:, None])[..., 0]
+    rays = constant(xp, directions @ sensor.rotation.T) @ xp.matrix_transpose(turn)
+    return first_hits(environment, origin[..., None, :], rays, maximum), rays
+
+
+def echo_strength(environment: Environment, hits: Hits, rays: Array, loss: float) -> Array:
+    """Return the intensity (...) that comes back per solid angle, 1 from a perfect reflector.
+
+    μ cos α 10^(−2 a r/10): Lambert's law, μ cos² α per area, of r²/cos α m² per steradian, with
+    the spherical spreading r⁻⁴ made up for by the receiver's gain, but for r⁻²·r² that cancel;
+    the absorption a is not.
+
+    Args:
+        environment: of the hits.
+        hits: what the rays meet.
+        rays: (..., 3) their directions, map.
+        loss: absorption, dB/m.
+    """
+    xp = namespace(rays)
+    shares = np.array([reflectivity(name) for name in hit_materials(environment)])
+    share = constant(xp, shares)[xp.astype(hits.surface, xp.int32)]
+    cosine = xp.maximum(-xp.sum(hits.normal * rays, axis=-1), xp.zeros_like(share))
+    way = xp.where(hits.surface < 0, xp.zeros_like(share), hits.distance)
+    return share * cosine * 10.0 ** (-0.2 * loss * way)
+
+
+def two_way(angle: np.ndarray, width: float) -> np.ndarray:
+    """Return a Gaussian beam's sensitivity, sent and received, at angles from its axis.
+
+    Args:
+        angle: (...) rad.
+        width: between the points of half power, one way, rad.
+    """
+    return 4.0 ** -((2 * np.asarray(angle) / width) ** 2)
+
+
+# Echoes over range: of beams as rays fan out from their lower to their upper side.
+
+
+class Fan(NamedTuple):
+    """What the rays (b, n) of b beams meet.
+
+    Attributes:
+        range: (b, n) m; infinite for nothing.
+        strength: (b, n) intensity per solid angle, 1 from a perfect reflector.
+        joined: (b, n − 1) whether a ray and the next meet one surface without a step.
+    """
+
+    range: np.ndarray
+    strength: np.ndarray
+    joined: np.ndarray
+
+
+def fan_hits(
+    sensor: Sensor,
+    state: State,
+    environment: Environment,
+    rays: np.ndarray,
+    maximum: float,
+    loss: float,
+) -> Fan:
+    """Return what the rays of beams meet, up to twice their range.
+
+    What is farther than the range lets the last ray within it be joined to the next.
+
+    Args:
+        sensor: where they begin.
+        state: of the vehicle.
+        environment: around it.
+        rays: (b, n, 3) unit vectors, frame of the sensor.
+        maximum: range of the beams, m.
+        loss: absorption, dB/m.
+    """
+    shape = rays.shape[:-1]
+    hits, directions = beam_hits(sensor, state, environment, rays.reshape(-1, 3), 2 * maximum)
+    strength = echo_strength(environment, hits, directions, loss).reshape(shape)
+    found, surface = hits.distance.reshape(shape), hits.surface.reshape(shape)
+    normal, along = hits.normal.reshape(*shape, 3), directions.reshape(*shape, 3)
+    one, other = np.s_[:, :-1], np.s_[:, 1:]
+    same = (surface[one] == surface[other]) & (surface[one] >= 0)
+    near = np.where(np.isfinite(found), found, 0.0)
+    apart = np.abs(near[other] - near[one])
+
+    def expected(at: tuple[slice, slice], to: tuple[slice, slice]) -> np.ndarray:
+        """Return how far apart two rays meet the plane that touches the surface at one."""
+        facing = np.sum(normal[at] * along[at], axis=-1)
+        beside = np.sum(normal[at] * along[to], axis=-1)
+        meets = beside < 0
+        ratio = facing / np.where(meets, beside, -1.0)
+        return np.where(meets, near[at] * np.abs(ratio - 1), np.inf)
+
+    steps = np.stack([expected(one, other), expected(other, one)])
+    most = 2 * np.max(np.where(np.isfinite(steps), steps, 0.0), axis=0)
+    return Fan(found, strength, same & (apart <= most + 0.01 * near[one]))
+
+
+def profiles(fan: Fan, weights: np.ndarray, edges: tuple[float, float], bins: int) -> np.ndarray:
+    """Return the energy (b, bins) of beams over range, 1 for a perfect reflector across all.
+
+    Args:
+        fan: what their rays meet.
+        weights: (n,) of the rays, evenly apart.
+        edges: range of the first bin's near and the last one's far side, m.
+        bins: number of bins, all of one width.
+    """
+    count = fan.range.shape[0]
+    width = (edges[1] - edges[0]) / bins
+    met = np.isfinite(fan.range)
+    place = (np.where(met, fan.range, edges[0]) - edges[0]) / width
+    energy = np.where(met, fan.strength, 0.0) * (weights / weights.sum())
+    half = 0.5 * energy
+    # Halves on both sides of each ray; where it is joined, they are spread on the way between.
+    beside = np.zeros_like(energy)
+    beside[:, 0], beside[:, -1] = half[:, 0], half[:, -1]
+    loose = ~fan.joined
+    beside[:, :-1] += half[:, :-1] * loose
+    beside[:, 1:] += half[:, 1:] * loose
+    between = (half[:, :-1] + half[:, 1:]) * fan.joined
+    begin = np.concatenate([place - 0.5, np.minimum(place[:, :-1], place[:, 1:])], axis=1)
+    end = np.concatenate([place + 0.5, np.maximum(place[:, :-1], place[:, 1:])], axis=1)
+    middle, long = 0.5 * (begin + end), np.maximum(end - begin, 1.0)
+    amount = np.concatenate([beside, between], axis=1) / long
+    return _sum_into_bins(middle - 0.5 * long, middle + 0.5 * long, amount, count, bins)
+
+
+def _sum_into_bins(
+    begin: np.ndarray, end: np.ndarray, rate: np.ndarray, count: int, bins: int
+) -> np.ndarray:
+    """Return the sums (count, bins) of intervals (count, m) with an even rate per bin.
+
+    The sum up to a place is one of ramps; the second differences of a ramp at whole places are two
+    numbers, so that it takes one sum over the bins, whatever the lengths of the intervals.
+    """
+    row = np.arange(count)[:, None] * (bins + 3)
+    total = np.zeros(count * (bins + 3))
+    for place, change in ((begin, rate), (end, -rate)):
+        # What is beyond the ends goes where it is cut off.
+        inside = np.clip(place, -1.0, float(bins))
+        whole = np.floor(inside)
+        share = inside - whole
+        index = (row + whole.astype(int) + 1).reshape(-1)
+        for shift, part in ((0, change * (1 - share)), (1, change * share)):
+            total += np.bincount(index + shift, part.reshape(-1), len(total))
+    sums = np.cumsum(total.reshape(count, bins + 3), axis=1)
+    return np.maximum(sums[:, 1 : bins + 1], 0.0)
+
+
+def add_speckle(energy: np.ndarray, noise: float, seed: int, name: str, stamp: int) -> np.ndarray:
+    """Return energies with speckle and noise: exponential, as of Rayleigh amplitudes.
+
+    Args:
+        energy: (b, bins).
+        noise: mean energy of the noise.
+        seed: random seed.
+        name: name of what is drawn.
+        stamp: ns.
+    """
+    stream = np.random.Philox(key=key_bits(seed, name), counter=stamp << 128)
+    draw = np.random.Generator(stream).random(energy.shape)
+    return np.asarray(-np.log1p(-draw) * (energy + noise))
+
+
+def decibels(energy: np.ndarray, gain: float, dynamic_range: float) -> np.ndarray:
+    """Return energies with a gain in dB as numbers 0 to 255: from −dynamic_range to 0 dB."""
+    level = 10 * np.log10(np.maximum(energy, 1e-30)) + gain
+    return np.clip(np.round(255 * (1 + level / dynamic_range)), 0, 255).astype(np.uint8)

@@ -1,0 +1,273 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bodies that sensors meet: own arm, propellers, payloads and tether; other vehicles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.kinematics import body_frame
+from marine_sim_ros.model.propellers import propeller_turns
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.scene.bodies import Body, Payload, VisiblePart
+from marine_sim_ros.scene.drawing import cable_tube, material_colour
+from marine_sim_ros.sensors.sensor_model import SensorInputs
+
+if TYPE_CHECKING:
+    from marine_sim_ros.sdf.appearance import Appearance
+
+__all__ = [
+    'NO_LABEL',
+    'NO_SURFACES',
+    'OBSTACLE',
+    'OTHER_VEHICLE',
+    'OWN_VEHICLE',
+    'OwnParts',
+    'PAYLOAD',
+    'PLANE',
+    'SURFACE',
+    'TERRAIN',
+    'TETHER_LABEL',
+    'body_of',
+    'inputs_with_others',
+    'label',
+    'moved_payloads',
+    'payload_bodies',
+    'tether_body',
+    'with_moving_parts',
+    'with_vehicles',
+]
+
+
+# Labels of what a camera sees: a class, and which one of its class.
+
+NO_LABEL, SURFACE, TERRAIN, PLANE, OBSTACLE, OWN_VEHICLE, OTHER_VEHICLE = range(7)
+PAYLOAD, TETHER_LABEL = 7, 8
+"""Classes; the shader has them too. Nothing within 200 m is water, or sky."""
+_MOST = 255
+
+
+def label(kind: int, number: int) -> int:
+    """Return the label of the number-th of a class: class + 256 min(number, 255)."""
+    return kind + 256 * min(number, _MOST)
+
+
+# What a camera sees move: arms and propellers of vehicles, payloads, and tethers.
+
+NO_SURFACES = (np.zeros((0, 1, 3)), np.zeros((0, 1)), np.zeros((0, 3)), np.zeros(0))
+"""What sonars meet of a body that cameras alone see."""
+
+
+class OwnParts:
+    """The visible parts of a vehicle, ``looks`` of an environment.
+
+    Attributes:
+        diameter: of its tether, m; 0: none.
+    """
+
+    def __init__(self, vehicle: Vehicle) -> None:
+        """Take a vehicle; its meshes are read when they are asked for."""
+        self._vehicle = vehicle
+        self._names = () if vehicle.manipulator is None else vehicle.manipulator.names
+        tether = vehicle.extensions.get('tether')
+        self.diameter = 0.0 if tether is None else float(tether.cable.diameter)
+
+    @cached_property
+    def _appearance(self) -> Appearance:
+        # Of the nodes that have such looks only that of a camera reads meshes.
+        from marine_sim_ros.sdf.appearance import Appearance
+
+        return Appearance(self._vehicle)
+
+    def __call__(self) -> tuple[VisiblePart, ...]:
+        """Return the parts in the frame of the body, joints at zero."""
+        return self._appearance.parts()
+
+    def at(
+        self, joints: np.ndarray | None, rotors: np.ndarray | None = None, time: float = 0.0
+    ) -> tuple[VisiblePart, ...]:
+        """Return the parts in the frame of the body at a tick.
+
+        Args:
+            joints: (k,) positions of the arm's joints, rad or m; None: 0.
+            rotors: (n,) speeds of the rotors, rad/s; None: propellers are at their angle 0.
+            time: s, for the angles of the propellers.
+        """
+        posed = () if joints is None else zip(self._names, joints.tolist(), strict=True)
+        turns = None if rotors is None else propeller_turns(self._vehicle.thrusters, rotors, time)
+        return self._appearance.parts_at(dict(posed), turns)
+
+
+def tether_body(places: np.ndarray, diameter: float, number: int = 0) -> Body:
+    """Return a tether along places (n, 3) in map, m, of a diameter in m.
+
+    Args:
+        places: along it.
+        diameter: of it.
+        number: 0 for the own one; from 1 for those of other vehicles.
+    """
+    parts = cable_tube(places, diameter)
+    still = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+    return Body(
+        'tether', *NO_SURFACES, *still, looks=lambda: parts, label=label(TETHER_LABEL, number)
+    )
+
+
+def with_moving_parts(environment: Environment, inputs: SensorInputs) -> Environment:
+    """Return an environment with own parts, payloads and tether where the inputs of a tick say."""
+    looks, own = environment.looks, list(payload_bodies(environment.payloads, inputs.payloads))
+    if isinstance(looks, OwnParts):
+        if inputs.joints is not None or inputs.rotors is not None:
+            parts = looks.at(inputs.joints, inputs.rotors, float(inputs.time))
+            environment = replace(environment, looks=lambda: parts)
+        if inputs.tether is not None:
+            own.append(tether_body(inputs.tether, looks.diameter))
+    return replace(environment, bodies=(*environment.bodies, *own)) if own else environment
+
+
+def moved_payloads(
+    payloads: tuple[Payload, ...], poses: Iterable[np.ndarray | None]
+) -> np.ndarray | None:
+    """Return where payloads are (p, 7) that several vehicles may move; None: as declared.
+
+    A payload is where the first vehicle has it that has moved it.
+
+    Args:
+        payloads: of an environment.
+        poses: of each vehicle, (p, 7) as :func:`payload_bodies` takes them, or None.
+    """
+    known = [rows for rows in poses if rows is not None]
+    if not known or not payloads:
+        return None
+    declared = np.stack([np.concatenate([p.body.position, p.body.orientation]) for p in payloads])
+    result = declared.copy()
+    for rows in reversed(known):
+        moved = np.any(rows != declared, axis=-1)
+        result[moved] = rows[moved]
+    return result
+
+
+def payload_bodies(payloads: tuple[Payload, ...], poses: np.ndarray | None) -> Iterator[Body]:
+    """Yield payloads as cameras see them.
+
+    Args:
+        payloads: of an environment.
+        poses: (p, 7) places, m, and orientations x, y, z, w, map; None: as they are declared.
+    """
+    for i, payload in enumerate(payloads):
+        body = payload.body
+        place, turn = body.position, body.orientation
+        if poses is not None:
+            place, turn = poses[i, :3], poses[i, 3:]
+        shown = np.array(material_colour(body.material))
+        part = VisiblePart(
+            body.kind, body.size, np.zeros(3), np.eye(3), shown, np.zeros((0, 3, 3))
+        )
+        yield Body(
+            body.name,
+            *NO_SURFACES,
+            place,
+            turn,
+            looks=partial(tuple, (part,)),
+            label=label(PAYLOAD, i),
+        )
+
+
+# Other vehicles as the sensors of a vehicle meet them.
+
+
+def body_of(vehicle: Vehicle, name: str) -> Body:
+    """Return the body of a vehicle at the origin: what touches and is touched in contact.
+
+    Cameras see its visuals, with joints at zero until :func:`with_vehicles` is told where they
+    are.
+
+    Boxes are exact, a cylinder is a prism of 24 sides, a mesh its convex hull.
+
+    Args:
+        vehicle: the vehicle.
+        name: name of the body.
+
+    Raises:
+        ModelError: a mesh that cannot be used.
+    """
+    contact = vehicle.contact
+    balls = contact.radius > 0
+    return Body(
+        name,
+        contact.solids.normal,
+        contact.solids.offset,
+        contact.position[balls],
+        contact.radius[balls],
+        np.zeros(3),
+        np.array([0.0, 0.0, 0.0, 1.0]),
+        looks=OwnParts(vehicle),
+        frames={
+            f.name: (f.translation, f.quaternion)
+            for f in (body_frame(vehicle.base_link), *vehicle.frames)
+        },
+    )
+
+
+def with_vehicles(
+    environment: Environment,
+    bodies: Mapping[str, Body],
+    states: Mapping[str, State | None],
+    inputs: Mapping[str, SensorInputs] | None = None,
+) -> Environment:
+    """Return an environment with the bodies of those whose states are known.
+
+    Args:
+        environment: water and scene.
+        bodies: of :func:`body_of`, by name.
+        states: by name; None: not known yet.
+        inputs: what cameras see move of each, by name; without: joints and propellers at zero,
+            and no tethers.
+    """
+    placed, tethers = [], []
+    for number, (name, body) in enumerate(bodies.items(), start=1):
+        state, seen = states.get(name), None if inputs is None else inputs.get(name)
+        if state is None:
+            continue
+        looks = body.looks
+        if seen is not None and isinstance(looks, OwnParts):
+            if seen.tether is not None:
+                tethers.append(tether_body(seen.tether, looks.diameter, number))
+            looks = partial(looks.at, seen.joints, seen.rotors, float(seen.time))
+        placed.append(
+            replace(body, position=state.position, orientation=state.orientation, looks=looks)
+        )
+    return replace(environment, bodies=(*placed, *tethers)) if placed else environment
+
+
+def inputs_with_others(
+    environment: Environment,
+    own: SensorInputs,
+    bodies: Mapping[str, Body],
+    states: Mapping[str, State | None],
+    others: Mapping[str, SensorInputs],
+) -> tuple[Environment, SensorInputs]:
+    """Return what a vehicle's sensors are given at a tick among others.
+
+    Args:
+        environment: water and scene.
+        own: inputs of the own vehicle's sensors.
+        bodies: of :func:`body_of`, of the other vehicles, by name.
+        states: of these by name; None: not known yet.
+        others: what cameras see move of these, by name.
+
+    Returns:
+        The environment with the bodies of those whose states are known; the inputs, with the
+        payloads that others have moved.
+    """
+    poses = (own.payloads, *(other.payloads for other in others.values()))
+    payloads = moved_payloads(environment.payloads, poses)
+    return with_vehicles(environment, bodies, states, others), own._replace(payloads=payloads)
