@@ -129,7 +129,7 @@ def test_in_a_server_without_this_package_one_line_says_what_is_missing(monkeypa
     sent = []
     monkeypatch.setattr(os, 'kill', lambda pid, number: sent.append(number))
     monkeypatch.syspath_prepend(SYSTEM_FOLDER)
-    monkeypatch.setitem(sys.modules, 'marine_sim_ros.engine.gazebo_system', None)
+    monkeypatch.setitem(sys.modules, 'marine_sim_ros.gazebo.compiled_system', None)
     with pytest.raises(ImportError):
         importlib.import_module('marine_sim_compiled').get_system()
     assert sent == [signal.SIGTERM]
@@ -155,7 +155,7 @@ def test_its_world_names_the_system_and_what_that_reads(tmp_path):
 
 def gazebo_ticks(vehicle, initial, **options):
     pytest.importorskip('jax')
-    from marine_sim_ros.engine.gazebo_ticks import GazeboTicks
+    from marine_sim_ros.gazebo.compiled_ticks import GazeboTicks
 
     return GazeboTicks(vehicle, Environment(), initial, Stepping(DT), physics_step=DT, **options)
 
@@ -223,7 +223,7 @@ class World:
     Bytes = None
 
     def __init__(self, folder, *, lockstep=True, options=None):
-        from marine_sim_ros.engine.gazebo_system import CompiledSystem
+        from marine_sim_ros.gazebo.compiled_system import CompiledSystem
 
         self.options = options or RunOptions()
         self.options = replace(self.options, engine='jax', gazebo={'delivery': 'compiled'})

@@ -3,7 +3,7 @@
 
 """The system of ``delivery:=compiled`` inside Gazebo's server, as its Python loader finds it.
 
-What it does is in engine/gazebo_system.py, which needs this package and JAX: those are looked for
+gazebo/compiled_system.py computes the forces; it needs this package and JAX, which are imported
 when the system is made, so that one line says what is missing.
 """
 
@@ -21,7 +21,7 @@ def get_system() -> Any:
     from marine_sim_lockstep import Gazebo, system_of  # beside this file
 
     def make() -> Any:
-        return import_module('marine_sim_ros.engine.gazebo_system').CompiledSystem(Gazebo())
+        return import_module('marine_sim_ros.gazebo.compiled_system').CompiledSystem(Gazebo())
 
     version = '.'.join(map(str, sys.version_info[:2]))
     expected = (

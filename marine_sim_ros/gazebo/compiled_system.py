@@ -72,7 +72,7 @@ class ServedVehicle:
         require_jax()
         import jax
 
-        from marine_sim_ros.engine.gazebo_ticks import GazeboTicks
+        from marine_sim_ros.gazebo.compiled_ticks import GazeboTicks
 
         jax.config.update('jax_enable_x64', True)  # this process computes nothing else
         vehicle = vehicle_of(options.named_vehicle())
