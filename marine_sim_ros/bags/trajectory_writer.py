@@ -11,14 +11,14 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from marine_sim_ros.bags.manifest import Manifest
 from marine_sim_ros.bags.storage import BagStorage, BagWriter, QoS, storage
 from marine_sim_ros.control.setpoints import QUANTITIES
-from marine_sim_ros.core.errors import RunError
+from marine_sim_ros.core.errors import RecordingError, RunError
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.model.arm import GRIPPER
 from marine_sim_ros.model.tether import REEL
@@ -27,7 +27,10 @@ from marine_sim_ros.sensors import SENSORS, Readings, SensorTopic, needs_of
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory
 
-__all__ = ['write_parts', 'write_recording']
+if TYPE_CHECKING:
+    from marine_sim_ros.engine.batch import Batch
+
+__all__ = ['write_batch', 'write_parts', 'write_recording']
 
 
 class _Messages:
@@ -228,6 +231,34 @@ def write_parts(
             manifest.write(folder / 'manifest.json')
             raise
     manifest.write(folder / 'manifest.json')
+
+
+def write_batch(folder: str | Path, batch: Batch) -> None:
+    """Write bag and manifest of every vehicle of a batch, of the ticks that are kept.
+
+    Those of vehicle 17 are ``000017/bag`` and ``000017/manifest.json``.
+
+    Args:
+        folder: a new or empty folder.
+        batch: vehicles that were simulated with ``all_quantities=True``.
+
+    Raises:
+        MarineSimError: a folder that is not empty or cannot be written, or a batch that kept
+            states only.
+    """
+    folder = Path(folder)
+    if folder.exists() and any(folder.iterdir()):
+        raise RecordingError(f'{folder}: has files; expected a new folder')
+    for i, (vehicle, options) in enumerate(zip(batch.vehicles, batch.options, strict=True)):
+        write_recording(
+            folder / f'{i:06d}',
+            vehicle,
+            options,
+            batch.trajectory(i),
+            engine='jax',
+            precision=batch.dtype,
+            every=str(batch.every),
+        )
 
 
 class _Recording:

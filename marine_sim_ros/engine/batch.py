@@ -9,14 +9,12 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
-from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.control.controller_model import ControllerSettings
-from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import NANOSECONDS, State, ticks_of
 from marine_sim_ros.engine.compiled import ScenarioProgram, make_setting, make_trajectory
 from marine_sim_ros.engine.loop import LoopSetting, record_everything, states
@@ -51,6 +49,10 @@ class Batch:
         compile_time: s.
         trajectory: function that returns the trajectory of a vehicle by its number; needs all
             quantities.
+        vehicles: the N vehicles.
+        options: options of the run of each vehicle.
+        dtype: precision of the program.
+        every: one tick in so many is kept.
     """
 
     stamp: np.ndarray
@@ -59,6 +61,10 @@ class Batch:
     velocity: np.ndarray
     compile_time: float
     trajectory: Callable[[int], Trajectory]
+    vehicles: Sequence[Vehicle]
+    options: Sequence[RunOptions]
+    dtype: str
+    every: int
 
     @property
     def time(self) -> np.ndarray:
@@ -148,7 +154,6 @@ def simulate_batch(
     every: int = 20,
     dtype: str = 'float64',
     all_quantities: bool = False,
-    bags: str | Path | None = None,
 ) -> Batch:
     """Run many vehicles, and return one tick in ``every`` of each.
 
@@ -170,16 +175,10 @@ def simulate_batch(
         every: one tick in so many is kept, beginning with the first.
         dtype: ``float64`` or ``float32``.
         all_quantities: keep what a :class:`~marine_sim_ros.sim.trajectory.Trajectory` needs.
-        bags: folder to write each vehicle's to, as ``simulate --record`` does, of the ticks that
-            are kept: ``000017/bag`` and ``000017/manifest.json``.
 
     Raises:
-        MarineSimError: an argument out of range, vehicles that cannot share a batch, or a folder
-            that is not empty or cannot be written.
+        MarineSimError: an argument out of range, or vehicles that cannot share a batch.
     """
-    all_quantities = all_quantities or bags is not None
-    if bags is not None and Path(bags).exists() and any(Path(bags).iterdir()):
-        raise RecordingError(f'{bags}: has files; expected a new folder')
     lists = (vehicles, scenarios, environments, controllers, seeds)
     lengths = [len(x) for x in lists if isinstance(x, list | tuple | np.ndarray)]
     count = lengths[0] if lengths else 1 if initial is None else len(initial.position)
@@ -216,34 +215,29 @@ def simulate_batch(
         return make_trajectory(settings[i], one, program.kept, noise[i])
 
     state = State(*(np.moveaxis(kept[name], -1, 1) for name in State._fields))
-    batch = Batch(
+    options = [
+        RunOptions(
+            vehicle=setting.vehicle.name,
+            scenario=scenario[i].name,
+            dt=dt,
+            seed=noise[i],
+            environment=setting.environment.name,
+            integrator=integrator,
+        )
+        for i, setting in enumerate(settings)
+    ]
+    return Batch(
         program.kept,
         state.position,
         state.orientation,
         state.velocity,
         program.compile_time,
         trajectory,
+        [setting.vehicle for setting in settings],
+        options,
+        dtype,
+        every,
     )
-    if bags is not None:
-        for i, setting in enumerate(settings):
-            options = RunOptions(
-                vehicle=setting.vehicle.name,
-                scenario=scenario[i].name,
-                dt=dt,
-                seed=noise[i],
-                environment=setting.environment.name,
-                integrator=integrator,
-            )
-            write_recording(
-                Path(bags) / f'{i:06d}',
-                setting.vehicle,
-                options,
-                trajectory(i),
-                engine='jax',
-                precision=dtype,
-                every=str(every),
-            )
-    return batch
 
 
 def first_states(initial: State | None, scenarios: Sequence[Scenario]) -> State:
