@@ -58,7 +58,7 @@ def test_the_values_are_the_same_to_the_bit(programs):
 def test_the_dear_one_is_computed_once(programs):
     plain, kept, _ = programs
     counts = [p.as_text().count(' multiply(') for p in (plain, kept)]
-    assert counts[0] >= USES * DEGREE, 'XLA has learnt it: engine/reuse.py is not needed any more'
+    assert counts[0] >= USES * DEGREE, 'XLA has learnt it: engine/xla.py is not needed any more'
     assert counts[1] <= DEGREE + 2 * USES
 
 

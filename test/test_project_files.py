@@ -56,6 +56,35 @@ def test_yaml_parses_and_has_no_key_twice(path):
     assert isinstance(yaml.load(path.read_text(encoding='utf-8'), OncePerKey), dict)
 
 
+# Modules that texts name.
+
+PACKAGE = ROOT / 'marine_sim_ros'
+ROOMS = sorted(path.parent.name for path in PACKAGE.glob('*/__init__.py'))
+MODULE_PATH = re.compile(rf'(?<![\w/.<-])(?:marine_sim_ros/)?((?:{"|".join(ROOMS)})/[\w/]+\.py)\b')
+WRITTEN = ('*.md', 'docs/**/*.md', 'examples/**/*.md', 'marine_sim_ros/**/*.py', 'test/*.py')
+
+
+def missing_modules(text):
+    """Return the paths of modules in a text that do not exist; a recipe's new file may."""
+    recipes = set(re.findall(r'<!-- test: file marine_sim_ros/(\S+) -->', text))
+    return sorted(set(MODULE_PATH.findall(text)) - recipes - EXISTING)
+
+
+EXISTING = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob('*.py')}
+
+
+def test_a_path_of_a_module_that_does_not_exist_is_found():
+    text = 'see physics/no_such_file.py, marine_sim_ros/ros/gone.py and core/state.py'
+    assert missing_modules(text) == ['physics/no_such_file.py', 'ros/gone.py']
+
+
+def test_modules_that_docs_docstrings_and_comments_name_exist():
+    paths = {path for pattern in WRITTEN for path in ROOT.glob(pattern)}
+    paths -= {ROOT / 'CHANGELOG.md', Path(__file__).resolve()}
+    found = {p.name: missing_modules(p.read_text(encoding='utf-8')) for p in sorted(paths)}
+    assert {name: missing for name, missing in found.items() if missing} == {}
+
+
 # The workflow.
 
 
@@ -106,7 +135,8 @@ def test_what_make_run_records_is_in_the_way_of_no_command_of_the_documentation(
 def test_what_runs_weekly_exists(line):
     file, _, name = line.partition('::')
     text = (ROOT / file).read_text(encoding='utf-8')
-    assert re.search(rf'^def {name.partition("[")[0]}\(', text, re.MULTILINE)
+    defined = re.split(r'\[|::', name)[0]
+    assert re.search(rf'^(def )?{defined}( =|\()', text, re.MULTILINE)
 
 
 def test_launch_arguments_of_the_workflow_exist():

@@ -1,4 +1,4 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Evaluates and draws recorded runs: pure functions of arrays."""
+"""Evaluation and figures of recorded runs: pure functions of arrays."""

@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 
-# A run as its analysis takes it: from a trajectory, or from a recorded bag.
+# Run of an experiment, from a trajectory or from a recorded bag.
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,7 @@ def balance_metrics(
     }
 
 
-# Evaluates the run of an experiment: metrics, pictures and a report.
+# Metrics, pictures and report of an experiment's run.
 
 PICTURES = ('pose.png', 'efforts.png', 'plan.png', 'speed.png', 'path.png', 'balance.png')
 """All that ``draw`` may make."""

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-# What a source prints beside what a run gave, and the band the run must be in.
+# Published values compared with the run, and the band that the run must meet.
 
 COMPARISON_COLUMNS = ('quantity', 'printed', 'ours', 'unit', 'verdict', 'required', '')
 _NONE = '–'
@@ -173,7 +173,7 @@ def markdown_comparison(comparisons: Sequence[ComparedQuantity]) -> str:
     return '\n'.join(lines)
 
 
-# Reads ``config/experiments/*.yaml``: scenario, bands of the metrics, published values.
+# Reader of ``config/experiments/*.yaml``: scenario, bands of metrics, published values.
 
 ANALYSES = ('response', 'turn', 'balance')
 _KEYS = {

@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 
-# How all pictures look: a palette that colour-blind readers can tell apart, one size of type.
+# Style of all pictures: a palette for colour-blind readers, and one font size.
 
 # Okabe and Ito (2008), Color Universal Design.
 BLACK, ORANGE, SKY, GREEN = '#000000', '#E69F00', '#56B4E9', '#009E73'
@@ -126,7 +126,7 @@ def box_corners(size: tuple[float, float, float]) -> np.ndarray:
     return signs * np.asarray(size) / 2
 
 
-# Values over time with their set-points, and below them the errors, enlarged.
+# Values and set-points over time, with enlarged errors below.
 
 _POSE = (('x', 'y', 'z'), 'm', 0.1), (('roll', 'pitch', 'yaw'), '°', 2.0)
 _SPEED = (
@@ -334,7 +334,7 @@ def efforts_figure(
         grid[0, 1].set_title('pulse width [µs]; 1500 is neutral')
 
 
-# Measured velocity, and what a model with fitted coefficients makes of the same thrust.
+# Measured velocity, and the velocity of a fitted model under the same thrust.
 
 _LEAST_SPEED = 0.02
 """m/s or rad/s; noise below it does not look large."""
@@ -381,7 +381,7 @@ def _join_stretches(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, n
     return np.concatenate([time, hole], 1).ravel(), np.concatenate([values, hole], 1).ravel()
 
 
-# Where weight and buoyancy act in a vehicle that has come to rest, seen from two sides.
+# Weight and buoyancy of a vehicle at rest, seen from two sides.
 
 
 @dataclass(frozen=True)
@@ -416,7 +416,7 @@ class Balance:
         return np.asarray(self.rotation @ offset)
 
 
-# Seen from starboard the bow is right; from astern, starboard is.
+# Seen from starboard the bow is right; seen from astern starboard is right.
 _VIEWS = (('from starboard', 0, 1.0), ('from astern', 1, -1.0))
 
 

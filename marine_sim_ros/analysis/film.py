@@ -117,7 +117,7 @@ def camera_of(vehicle: Vehicle, name: str) -> Sensor | None:
     return cameras[name] if name else next(iter(cameras.values()))
 
 
-# What a film tells in its corner: time, depth, heading.
+# Overlay of a film: time, depth, heading.
 
 _EDGE = 0.02
 """Of the text from the corner, of the height of the picture."""
@@ -158,7 +158,7 @@ def draw_text(image: np.ndarray, text: str) -> np.ndarray:
     return np.asarray(picture)
 
 
-# Takes the film of a recorded run: pictures are rendered from what the bag says, or are in it.
+# Film of a recorded run: rendered pictures, or pictures that the bag has.
 
 MOST_PICTURES = 1e7
 """Of a film: four days at 30 Hz."""

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-# Messages of a topic of a bag, in its order.
+# Messages of a topic of a bag, in recorded order.
 
 
 def messages_of(bag: str, topic: str) -> Iterator[tuple[float, Callable[[], Any]]]:
@@ -60,7 +60,7 @@ def messages_of(bag: str, topic: str) -> Iterator[tuple[float, Callable[[], Any]
             )
 
 
-# How the vehicles of a bag moved: poses, joints and rotors at any time.
+# Motion of the vehicles of a bag: poses, joints and rotors at any time.
 
 _UNIT = 0.1
 """Of a quaternion's length from 1, at most."""
@@ -187,7 +187,7 @@ def read_motion(text: str, maps: Mapping[str, str]) -> tuple[Bag, dict[str, Reco
     return bag, found
 
 
-# Where the payloads of a recorded run were: what the gripper held, and let go.
+# Positions of the payloads of a recorded run, gripped and released.
 
 
 class RecordedPayloads:
@@ -239,7 +239,7 @@ class RecordedPayloads:
         return JointMotion(position, np.zeros_like(position))
 
 
-# A recorded tether: its shapes, and between them.
+# Recorded tether: its shapes, interpolated between messages.
 
 _SHAPE = 'tether/shape'
 
@@ -293,7 +293,7 @@ def recorded_tether(bag: Bag, namespace: str, vehicle: Vehicle) -> RecordedTethe
     return RecordedTether(np.array(stamps), shapes, tether.cable.diameter)
 
 
-# Pictures that a bag has of a camera, for a film that is not rendered anew.
+# Recorded camera pictures, for a film that is not rendered again.
 
 _TYPES = ('sensor_msgs/msg/CompressedImage', 'sensor_msgs/msg/Image')
 _ENDS = ('/image/compressed', '/image', '/image_raw/compressed', '/image_raw')

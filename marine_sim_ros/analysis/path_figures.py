@@ -27,7 +27,7 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 __all__ = ['helix_figure', 'plan_figure', 'trail_samples']
 
 
-# The run from above and from the side, on a grid of known size, with the trail of its end.
+# Plan and side view of a run on a grid, with its trail.
 
 GRID = 2.0
 TRAIL = 20.0
@@ -241,7 +241,7 @@ def _legend(figure: Any, goals: np.ndarray) -> None:
     figure.legend(handles=handles, loc='upper right', ncols=3, bbox_to_anchor=(0.995, 1.0))
 
 
-# A path in three dimensions, coloured by time, with the helix that was fitted to it.
+# Path in three dimensions, coloured by time, with the fitted helix.
 
 
 def helix_figure(

@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-# What an autopilot's estimator says, as a sensor that would read the true state.
+# Estimate of an autopilot, treated as a sensor that reads the true state.
 
 AUTOPILOT = Sensor(
     'autopilot', 'autopilot', None, Frame('map', '', np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
@@ -95,7 +95,7 @@ def estimator_model(sensor: Sensor) -> SensorModel:
     return _MODEL if sensor is AUTOPILOT else SENSORS[sensor.kind]
 
 
-# Readings of recorded sensors beside what they would be without noise.
+# Recorded sensor readings compared with noise-free ones.
 
 MOST = 131_072
 """Readings of a topic that are compared, 11 minutes at 200 Hz: of more, every n-th."""

@@ -23,7 +23,7 @@ from marine_sim_ros.core.text import file_name
 __all__ = ['TableFiles', 'TopicTables', 'table_format']
 
 
-# Files of tables of a report: their folder, and a list of them, by which they are removed.
+# Folder of a report's tables, and the list of files by which they are removed.
 
 LIST = 'files.txt'
 
@@ -111,7 +111,7 @@ def _open(path: Path, flags: int) -> BinaryIO:
     return os.fdopen(descriptor, 'wb')
 
 
-# Tidy tables of a bag, a file for each topic: every message a row, every quantity a column.
+# Tidy tables of a bag: a file per topic, a row per message, a column per quantity.
 
 
 def table_format(wanted: str) -> str:

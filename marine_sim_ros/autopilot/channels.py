@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Channels of an autopilot: what each moves, and ArduSub's frames of thrusters.
+"""Channels of an autopilot: the actuator of each, and ArduSub's frames of thrusters.
 
 Source: ArduPilot 4.5, libraries/AP_Motors/AP_Motors6DOF.cpp;
 https://ardupilot.org/sub/docs/sub-frames.html.
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-# ArduSub's frames: which axes each motor pushes, and whether the thrusters of a vehicle do so.
+# Frames of ArduSub: axes that each motor pushes, compared with the vehicle's thrusters.
 
 CUSTOM = 'custom'
 """Frame whose motors are compiled into a firmware of one's own; the stock firmware has those of
@@ -194,7 +194,7 @@ def frames_of(count: int) -> list[str]:
     return [name for name, motors in MOTORS.items() if len(motors) == count]
 
 
-# Which channel of an autopilot moves what: thrusters, lights, camera tilt, gripper.
+# Channels of an autopilot: thrusters, lights, camera tilt, gripper.
 
 ARDUSUB_ELEMENT = 'ardusub'
 NEUTRAL, LOW, HIGH = 1500, 1100, 1900

@@ -3,12 +3,12 @@
 
 """Companion computer beside ArduSub: status, external positions, DVL odometry.
 
-Under water they are those of a USBL; at the surface those of the vehicle's GPS receiver, if it
-has one. The autopilot wants five a second, so that a slower sensor's last position is repeated, as
-long as it is known.
+External positions come from a USBL under water, and from the vehicle's GPS receiver, if it has
+one, at the surface. The autopilot expects five per second, so the last position of a slower sensor
+is repeated while it is valid.
 
-It also sets the parameters with which the firmware's own simulation makes what no JSON reply of
-ArduSub 4.5 can tell: the battery's voltage, and water in the enclosure.
+Battery voltage and leaks have no field in a JSON reply of ArduSub 4.5. The companion sets the
+parameters with which the firmware simulates them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from marine_sim_ros.sensors.series import is_due
 __all__ = ['Companion', 'Delta', 'DeltaOdometry', 'Fix', 'Fixes', 'Status']
 
 
-# Positions that others tell an autopilot in a GPS receiver's place (GPS_INPUT).
+# External positions for an autopilot, in place of a GPS receiver (GPS_INPUT).
 
 FIX_PERIOD = 200_000_000
 """ns between two messages: an autopilot takes a receiver that is slower for an unhealthy one."""
@@ -124,7 +124,7 @@ def _finite(place: np.ndarray, accuracy: float) -> tuple[float, float, float, fl
     return latitude, longitude, altitude, accuracy
 
 
-# Dead reckoning between two messages, as a DVL tells an autopilot (VISION_POSITION_DELTA).
+# Displacement since the last message, as a DVL sends it (VISION_POSITION_DELTA).
 
 ODOMETRY_PERIOD = 100_000_000
 """ns between two messages of a velocity that is known at all times."""
@@ -216,7 +216,7 @@ class DeltaOdometry:
         self._start, self._last, self._moved = (stamp, state.orientation), stamp, np.zeros(3)
 
 
-# A companion computer beside ArduSub: what it says of itself, arming, external navigation.
+# Companion computer beside ArduSub: status, arming, external navigation.
 
 COMPONENT = 197
 """MAV_COMP_ID_VISUAL_INERTIAL_ODOMETRY."""

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-# The packets of ArduPilot's JSON interface: pulse widths in, motion out; no sockets.
+# Packets of ArduPilot's JSON interface: pulse widths in, motion out; no sockets.
 
 HEADER = struct.Struct('<HHI')
 CHANNELS = {18458: 16, 29569: 32}

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Starts ArduSub as software in the loop, and ends it."""
+"""ArduSub as software in the loop: start and end of its process."""
 
 from __future__ import annotations
 

@@ -3,8 +3,9 @@
 
 """Instruments of an autopilot: readings of the simulated sensors, and of the battery.
 
-The IMU is a function of state, stamp and seed, so that its readings between two ticks need no
-messages. Every other sensor reads at its own rate, and is known when its message would have come.
+The IMU is a function of state, stamp and seed, so its readings between two ticks need no messages.
+Every other sensor reads at its own rate, and its reading is available when its message would have
+arrived.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from marine_sim_ros.sensors.series import SensorReader, disturb_readings, is_due
 __all__ = ['Instruments', 'LatestReading', 'SlowSupply']
 
 
-# What an autopilot's own sensors read: the simulated IMU at its frames, the others at ticks.
+# Readings of an autopilot's sensors: the IMU at its frames, the others at ticks.
 
 MOST_RANGES = 6
 """Rangefinders of the interface."""
@@ -191,7 +192,7 @@ def _distance(readings: Readings | None) -> float:
     return float(np.clip(readings['range'], 0.0, NOTHING_NEAR))
 
 
-# The battery, as often as an autopilot is told of it.
+# Battery state, at the rate at which the autopilot receives it.
 
 STEP = 0.05
 """V; a smaller change is not told."""

@@ -3,12 +3,12 @@
 
 """Lockstep with ArduPilot: its UDP socket, frames between ticks, exchange of packets.
 
-The autopilot waits for the reply to each packet, and sends it again about once a second. One
-that comes again before the reply is answered by that reply; one that comes after it was not
-received, and gets the same reply once more.
+The autopilot waits for the reply to each packet, and sends the packet again about once a second.
+A packet repeated before the reply gets one reply; a packet repeated after it means that the reply
+was lost, and gets the same reply again.
 
-At a tick the state of the tick before is known too. The frames lie between the two, at equal
-steps, and the last one is the tick itself. The pulse widths that answer it drive the next step.
+Frames lie at equal steps between the state of the tick before and that of the tick; the last frame
+is the tick itself. The pulse widths that answer it drive the next step.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-# The UDP socket to an autopilot: one at a time, every packet answered once.
+# UDP socket to one autopilot; every packet is answered once.
 
 BASE_PORT = 9002
 """That ArduPilot sends to, plus ten for every instance."""
@@ -172,7 +172,7 @@ class AutopilotLink:
             self._warn(f'autopilot: no reply to {self.peer[0]}: {error}')
 
 
-# An autopilot's frames between two ticks: nothing is held or extrapolated.
+# Frames of an autopilot between two ticks, without hold or extrapolation.
 
 LONGEST = 0.09
 """s; the autopilot's clock stands still over a step of 0.1 s or more."""
@@ -227,7 +227,7 @@ class Frames:
             )
 
 
-# Lockstep with an autopilot: it is told a tick's frames one by one, and answers each.
+# Lockstep with an autopilot: frames of a tick are sent one by one, each is answered.
 
 PATIENCE = 0.7
 """s of wall time that the autopilot may take for a frame; less than thrusters wait for it."""

@@ -3,10 +3,10 @@
 
 """Logs of ArduPilot as bags: dataflash (.BIN) and telemetry (.tlog).
 
-Source: ArduPilot, libraries/AP_NavEKF3/LogStructure.h, AP_NavEKF/AP_Nav_Common.h, AP_Motors6DOF;
+Sources: ArduPilot, libraries/AP_NavEKF3/LogStructure.h, AP_NavEKF/AP_Nav_Common.h, AP_Motors6DOF;
 MAVLink common messages.
 
-They become the topics ``ardusub/odom``, ``thrusters/pwm``, ``barometer/pressure`` and
+A log becomes the topics ``ardusub/odom``, ``thrusters/pwm``, ``barometer/pressure`` and
 ``barometer/temperature``, with the time since the autopilot started as stamps.
 """
 
@@ -36,7 +36,7 @@ from marine_sim_ros.core.state import NANOSECONDS
 __all__ = ['AutopilotRows', 'LOG_SUFFIXES', 'LogRow', 'TimedRow', 'open_log', 'parameters_beside']
 
 
-# What a log of ArduPilot says of a vehicle, as rows of topics in our axes and units.
+# Contents of an ArduPilot log as rows of topics, in our axes and units.
 
 LogRow = tuple[float, ...]
 TimedRow = tuple[int, int, LogRow]

@@ -4,8 +4,8 @@
 """Vehicle and environment of a recording, from its description or its manifest.
 
 The vehicle is the expanded URDF of ``robot_description``, or a shipped one that the manifest
-names; the environment is a shipped one. No file that a recording names is read: a path in a
-manifest says where something was on another machine, or what somebody wants to be opened here.
+names; the environment is a shipped one. No path in a recording is opened: it belongs to another
+machine, or may have been written to make this program read a file.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from marine_sim_ros.sim.trajectory import TrajectoryHash
 __all__ = ['Manifest', 'recorded_parameters', 'vehicle_digest', 'versions', 'write_json']
 
 
-# Writes the manifest beside a recorded bag.
+# Writer of the manifest beside a recorded bag.
 
 
 class Manifest:
@@ -113,7 +113,7 @@ def versions() -> dict[str, str]:
     return result
 
 
-# What the manifest beside a bag says of a vehicle.
+# Parameters of a vehicle in the manifest beside a bag.
 
 
 def recorded_parameters(bag: Path, namespace: str, *, alone: bool) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from marine_sim_ros.model.vehicle import Barometer, Vehicle
 __all__ = ['DepthCheck', 'bag_metrics', 'depth_check', 'stamp_notes', 'vehicle_metrics']
 
 
-# Depth by the barometer against the depth of the odometry.
+# Depth by the barometer compared with the depth of the odometry.
 
 _LEAST_SPAN = 0.5
 
@@ -100,7 +100,7 @@ def depth_check(record: VehicleRecord, sensor: Barometer | None) -> DepthCheck |
     return DepthCheck(time[known], measured[known], -height[known], surface, density)
 
 
-# Numbers of a recorded run, as metrics.json holds them.
+# Metrics of a recorded run, as in metrics.json.
 
 WINDOW = 5.0
 

@@ -31,7 +31,7 @@ from marine_sim_ros.core.state import stamp_ns
 __all__ = ['Bag', 'Parts', 'bag_path', 'damage_as_error', 'open_bag', 'read_bag']
 
 
-# Parts of a recording whose clock started again, as a reset or a loop makes it.
+# Parts of a recording, split where its clock starts again (reset, loop).
 
 BACK = 500_000_000
 """ns by which a stamp of the odometry goes back where a new part begins; less is disorder."""
@@ -82,7 +82,7 @@ class Parts:
         return self.part - late
 
 
-# Reads a bag from its first message to its last, once; nothing of ROS is needed.
+# One pass over a bag from its first message to its last; needs no ROS.
 
 _FILES = ('.mcap', '.db3', '.bag', *LOG_SUFFIXES)
 _EVERY = 2000

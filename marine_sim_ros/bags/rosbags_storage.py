@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bags by the ``rosbags`` library, which needs no ROS."""
+"""Storage of bags with the ``rosbags`` library, which needs no ROS."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What reads and writes rosbag2: the ``rosbags`` library, or else the ``rosbag2_py`` of ROS."""
+"""Storage of rosbag2: the ``rosbags`` library, or else the ``rosbag2_py`` of ROS."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ class Timing:
         return self.duration / span if self.wall and span > 0 else None
 
 
-# Values of a series at other times than its own.
+# Values of a series between its rows.
 
 
 def rising_rows(series: Series) -> tuple[np.ndarray, np.ndarray]:
@@ -244,7 +244,7 @@ def latest_rows(series: Series, time: np.ndarray) -> np.ndarray:
     return rows[np.maximum(newest, 0)]
 
 
-# Checks of the arrays that an analysis takes: shape, finite numbers, rising times.
+# Checks of arrays: shape, finite numbers, rising times.
 
 
 def check_time(time: np.ndarray, *, least: float = 0.0) -> np.ndarray:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Writes what ``simulate`` computed as the same kind of recording, without ROS."""
+"""Writer of the trajectories of ``simulate`` as recordings, without ROS."""
 
 from __future__ import annotations
 

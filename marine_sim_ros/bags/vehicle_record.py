@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-# What one vehicle left in a bag: a channel for each topic.
+# Channels of one vehicle in a bag, one for each topic.
 
 BLOCK = 1024
 WIDEST = 1000

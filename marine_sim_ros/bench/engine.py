@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-# Speed of the compiled engine beside NumPy over solid ground, far from it and on it.
+# Compiled engine and NumPy over solid ground: far from it, and on it.
 
 STEPS = 400
 """Of a fall, which ends before 20 m are over."""
@@ -117,7 +117,7 @@ def solid_engine_rows() -> Iterator[tuple[str, str, float]]:
         yield f'JAX, bluerov2 {where}: compiling, s', '.1f', costs.compiling
 
 
-# What a step of learning environments costs.
+# Cost of a step of learning environments.
 
 TASK = 'marine_sim_ros/StationKeeping-v0'
 LEARNING_COPIES = 1000
@@ -148,7 +148,7 @@ def learning_rows() -> Iterator[tuple[str, str, float]]:
     )
 
 
-# Speed of the compiled engine beside NumPy: one vehicle, many, large hulls, contact.
+# Compiled engine and NumPy: one vehicle, many, large hulls, contact.
 
 SIZES = {1: 20_000, 10: 10_000, 1000: 1_000, 10_000: 200}
 """Steps of a batch of so many vehicles."""

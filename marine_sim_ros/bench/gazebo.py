@@ -63,7 +63,7 @@ __all__ = [
 ]
 
 
-# A world in which Gazebo's own underwater plugins move a vehicle, to compare with.
+# World with Gazebo's own underwater plugins, for comparison.
 
 _WATER = 1000.0
 """kg/m³."""
@@ -138,7 +138,7 @@ def plugin_world(world: str, vehicle: Vehicle, *, step: float) -> GazeboWorld:
     return GazeboWorld(to_text(root), name, label, 'base_link', step_nanoseconds(step))
 
 
-# Speed of one vehicle in Gazebo: its own underwater plugins against forces from outside.
+# Speed of one vehicle in Gazebo: own underwater plugins against external forces.
 
 VEHICLE = 'bluerov2'
 COEFFICIENTS = 'maker'

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-# Watches a run from outside: how many ticks have passed.
+# External observer that counts the ticks of a run.
 
 BURST = 1000
 """Reports that wait: those of a fleet's nodes come at once, nine for each vehicle."""
@@ -138,7 +138,7 @@ class Odometer:
         rclpy.try_shutdown()
 
 
-# What the command ``marine_sim run`` takes until its first odom.
+# Time from the command ``marine_sim run`` to the first odom.
 
 COMMAND = ('run', 'bluerov2', '--scenario', 'dive', '--duration', '100000', '--namespace', 'bench')
 SETTLED = 1.0
@@ -176,7 +176,7 @@ def start_rows(add: Callable[[str, str, float], None]) -> None:
         add(f'start, {kind}: the same, shared pages divided', '.0f', max(own for _, own in memory))
 
 
-# What a vehicle of a composed fleet costs, against the number of vehicles.
+# Cost of a vehicle in a composed fleet, by number of vehicles.
 
 NUMBERS = (1, 5, 20)
 SPACING = 3.0
@@ -231,7 +231,7 @@ def fleet_rows(
             add(f'{name}: memory, MB', '.0f', memory)
 
 
-# Ticks a second of running graphs, and what each of their processes takes.
+# Ticks per second of running graphs, and load of each process.
 
 CLOSED_LOOP_RUN = {'vehicle': 'investigator90', 'scenario': 'position_hold'}
 SEA = 'moderate_sea'

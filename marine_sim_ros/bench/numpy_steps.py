@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-# Speed of a whole tick with NumPy.
+# Cost of a whole tick with NumPy.
 
 BENCH_PWM = 1600.0
 """µs, for every thruster."""
@@ -57,7 +57,7 @@ def step_microseconds(vehicle: Vehicle, steps: int) -> float:
     return (time.perf_counter() - start) / steps * 1e6
 
 
-# Measure what contact and boundary cost, off the ground and on it.
+# Cost of contact and boundary, off the ground and on it.
 
 TICKS = 400
 THIN_WATER = 100.0
@@ -162,7 +162,7 @@ def mujoco_microseconds() -> float:
     return 1e6 * (time.thread_time() - start) / (10 * TICKS)
 
 
-# What the sensors of a BlueROV2 cost: each reading, and all of them at their rates.
+# Cost of a BlueROV2's sensors: each reading, and all at their rates.
 
 IMAGE_SENSOR = 'imaging_sonar'
 NO_SENSORS: dict[str, Any] = {

@@ -39,7 +39,7 @@ from marine_sim_ros.sensors import SENSORS, SensorTopic
 __all__ = ['Replay', 'ReplayedSensors']
 
 
-# The sensors of a bag at any time: what a page of a running graph would show of them then.
+# Sensors of a bag at any time, as a page of a running graph would show them.
 
 WINDOW = (4.0, 7.0)
 """s, and periods of the sensor, before a time in which its messages count: whichever is longer.
@@ -117,7 +117,7 @@ class ReplayedSensors:
             row.take(name, stamps, [self._reader.deserialize(d, c.msgtype) for c, _, d in shown])
 
 
-# A bag at any time, without reading it whole: what a page shows while its slider moves.
+# Contents of a bag at any time, without reading the whole bag.
 
 REACH = (0.1, 1.0, 10.0)
 """s; so far back the newest message of a topic is looked for, one after the other."""

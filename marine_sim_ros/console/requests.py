@@ -99,7 +99,7 @@ def is_expired(
     return is_silent(lease, now, max(timeout, operator_timeout))
 
 
-# What a page may ask for; nothing it sends is believed before it is checked here.
+# Requests of a page, checked before they are used.
 
 FARTHEST = 1e5
 """m; nothing that is wanted is farther away."""
@@ -324,7 +324,7 @@ def parse_request(data: Any) -> Request:
         raise ParameterError(f'{kind}: {error}') from None
 
 
-# Meeting point of a node and the pages of its console: neither waits for the other.
+# Exchange between a node and the pages of its console, without waiting.
 
 HISTORY = 3000
 """Moments that a page that comes late is given: five minutes at ten a second."""

@@ -21,7 +21,7 @@ from marine_sim_ros.sensors.dvl import beam_directions
 __all__ = ['DRAWINGS', 'Drawing', 'NAMED', 'READINGS', 'number_text', 'plain_reading']
 
 
-# Readings of sensors in plain words and units, by the type of the message.
+# Readings of sensors as text with units, by type of message.
 
 MOST = 4
 """Numbers of a message of a type that has no words here."""
@@ -135,7 +135,7 @@ def _numbers(message: Any, name: str) -> list[str]:
     return found[:MOST]
 
 
-# Drawings of sensors of which a line of text says too little: beams of a DVL, sonar pictures.
+# Drawings of sensors: beams of a DVL, sonar pictures.
 
 SIDE = 320
 """Pixels of the side of the picture of a sweep."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a page shows of the sensors of a vehicle: reading, age, rate and health of each."""
+"""Sensor rows of a page: reading, age, rate and health of each sensor."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from marine_sim_ros.physics import FORCES
 __all__ = ['Energy', 'force_colour', 'force_colours', 'telemetry_frame', 'wrench_names']
 
 
-# Colours of what acts on a vehicle: the same in RViz and in the browser.
+# Colours of forces, the same in RViz and in the browser.
 
 _OTHERS = {
     'weight': '#666666',

@@ -31,7 +31,7 @@ from marine_sim_ros.sensors import SENSORS, SensorInputs
 __all__ = ['base64_floats', 'scene_visuals', 'vehicle_visuals']
 
 
-# How a vehicle looks: its links with their shapes, joints, cameras, lights, thrusters.
+# Visuals of a vehicle: links with shapes, joints, cameras, lights, thrusters.
 
 
 def base64_floats(values: np.ndarray) -> str:
@@ -122,7 +122,7 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
     }
 
 
-# What is around a vehicle: seabed, walls, obstacles, and the sea of the run.
+# Visuals of the surroundings: seabed, walls, obstacles, sea.
 
 
 def _planes(scene: Scene) -> list[dict[str, Any]]:

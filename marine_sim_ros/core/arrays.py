@@ -3,9 +3,9 @@
 
 """Array namespaces of NumPy and JAX, and loops and branches that a compiler traces.
 
-A loop over arrays ends when these say so. NumPy can be asked; a compiler has no numbers yet and
-needs the loop as a function. These are all that the core knows of it: what follows from
-:mod:`marine_sim_ros.core.arrays` alone does not need them.
+The number of iterations of a loop may depend on its arrays. NumPy has their values; a tracing
+compiler has none yet, and needs the loop as a function. Only the functions for loops and branches
+below make this distinction.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-# NumPy as the Python array API standard has it: NumPy 1.26 lacks names that NumPy 2 has.
+# NumPy with the names of the Python array API standard, which NumPy 1.26 lacks.
 
 
 def _vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
@@ -93,7 +93,7 @@ NUMPY = _standard()
 """NumPy with all names of the standard that the package uses, frequent ones without detours."""
 
 
-# Which array library a computation runs on: the Python array API standard's one question.
+# Array library of a computation.
 
 Array: TypeAlias = Any
 """An array of any library that follows the Python array API standard."""
@@ -132,7 +132,7 @@ def matvec(matrix: Array, vector: Array) -> Array:
     return (matrix @ vector[..., None])[..., 0]
 
 
-# Loops that end when they are done, and branches, for arrays that a compiler traces too.
+# Loops and branches for arrays, also while a compiler traces them.
 
 Search = TypeVar('Search')
 Result = TypeVar('Result')

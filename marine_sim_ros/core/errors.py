@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Errors of the package, and hints in their messages: the name that was meant, plain text."""
+"""Errors of the package, and hints in their messages: nearest names, escaped text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-# Texts of others on a terminal and in a log: control characters are shown, and do nothing.
+# Foreign text on a terminal or in a log, with control characters escaped.
 
 
 def escape_controls(text: str) -> str:
@@ -41,7 +41,7 @@ def escape_controls(text: str) -> str:
     return ''.join(c if c.isprintable() or c in '\n\t' else ascii(c)[1:-1] for c in text)
 
 
-# Hints at the name that was meant, for messages about a name that does not exist.
+# Suggestions for a name that does not exist.
 
 
 def nearest_name(word: str, names: Iterable[str], likeness: float = 0.6) -> str:
@@ -72,7 +72,7 @@ def expected_one_of(word: object, names: Iterable[str]) -> str:
     return f'{hint}expected one of: {", ".join(known) or "none"}'
 
 
-# What to say of a path that is no file: a folder and the files in it, or the nearest name.
+# Messages about a path that is no file: a folder's files, or the nearest name.
 
 _MOST = 10_000
 """Names of a folder that are compared."""
@@ -113,7 +113,7 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-# Every error the package raises on purpose, so that one ``except`` catches them all.
+# Errors of the package, under one base class.
 
 
 class MarineSimError(Exception):

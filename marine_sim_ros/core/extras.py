@@ -3,7 +3,7 @@
 
 """Packages of features: optional ones, and the ROS 2 distribution of this environment.
 
-The core runs with NumPy, PyYAML, lxml, rich, xacro and urdf_parser_py.
+Without extras the package needs NumPy, PyYAML, lxml, rich, xacro and urdf_parser_py.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-# Imports packages that only some features need; where one is missing, says how to get it.
+# Import of optional packages, with a message on how to install a missing one.
 
 
 class PackageSource(NamedTuple):
@@ -123,7 +123,7 @@ def missing_package(name: str, feature: str) -> MissingPackageError:
     )
 
 
-# The ROS 2 distribution of this environment: names of its packages, and its middleware.
+# ROS 2 distribution of this environment: names of its packages, and its middleware.
 
 _DEFAULT = 'jazzy'
 """Where no workspace is sourced."""

@@ -3,7 +3,8 @@
 
 """Files: bounded reading, the package's own resources, the user's cache, POSIX differences.
 
-Modules such as fcntl, termios, tty, resource and pwd are imported in the function that needs them.
+Modules of POSIX (fcntl, termios, tty, resource, pwd) are imported in the functions that need them,
+so that this module can be imported on Windows.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 
-# What POSIX systems have and Windows has not, for code that runs on both.
+# Features of POSIX systems that Windows lacks.
 
 SIGPROF: int = getattr(signal, 'SIGPROF', 27)
 """Number of the signal; on Windows no process ends with it."""
@@ -70,7 +71,7 @@ def open_flags(*names: str) -> int:
     return result
 
 
-# Reads files that others wrote: regular files only, and no more than a bound of bytes.
+# Bounded reading of foreign files: regular files only, up to a number of bytes.
 
 MAX_TEXT_BYTES = 2_000_000
 """Largest configuration file: the 100,000 values that a YAML file may have take less."""
@@ -170,7 +171,7 @@ def _name(path: Path) -> str:
     return str(path)[:300]
 
 
-# Finds the files that come with the package: from the source, or installed by pip or colcon.
+# Resources of the package: in the source, or installed by pip or colcon.
 
 
 def resource_folder(name: str) -> Path:
@@ -204,7 +205,7 @@ def resource_folder(name: str) -> Path:
     )
 
 
-# Results that are kept between the runs of one user.
+# Cache folder of a user.
 
 
 def cache_folder(kind: str) -> Path | None:

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-# Small systems of linear equations, and few of many numbers, for every array library.
+# Small systems of linear equations for every array library.
 
 
 def _eliminate(work: Array) -> Array:
@@ -75,7 +75,7 @@ def smallest_indices(values: Array, count: int) -> Array:
     return lax.top_k(-single, count)[1]
 
 
-# Linear systems whose matrix is symmetric, positive definite and banded: O(n) of n unknowns.
+# Banded, symmetric positive definite linear systems: O(n) for n unknowns.
 
 
 def solve_banded(band: Array, right: Array) -> Array:
@@ -136,7 +136,7 @@ def _solve_by_scan(xp: Any, band: Array, right: Array) -> Array:
     return x[width:]
 
 
-# Piecewise-linear tables, many at once.
+# Sets of piecewise-linear tables.
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +189,7 @@ def interpolation_table(knots: Sequence[tuple[np.ndarray, np.ndarray]]) -> Inter
     )
 
 
-# Smooth motion towards a target: of driven joints, and of filtered set-points.
+# Smooth motion towards a target, for driven joints and filtered set-points.
 
 _TINY = 1e-30
 """So that the root of nothing has a slope, in single precision too."""

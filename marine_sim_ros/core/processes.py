@@ -20,7 +20,7 @@ from marine_sim_ros.core.files import SIGPROF
 __all__ = ['RUN', 'THROUGH', 'child_environment', 'end_child', 'end_with_parent', 'module_command']
 
 
-# What a process and the one that started it know of each other: their run, and their end.
+# Number of a run, and end of a child process with its parent.
 
 THROUGH = (0, -SIGPROF)
 """Exit codes of a node that came to its end; SIGPROF: where DDS would not close."""
@@ -59,7 +59,7 @@ def end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-# Processes that are started here: their command, and their end.
+# Child processes: command and end.
 
 _RUN = (
     'import sys; sys.path[:] = [*filter(None, sys.path), sys.argv[1]]; del sys.argv[:2]; '

@@ -11,7 +11,7 @@ from typing import TextIO
 __all__ = ['ReportProgress', 'log_format', 'no_progress', 'own_line_text']
 
 
-# How long work tells how far it has come.
+# Progress reports of long work.
 
 ReportProgress = Callable[[float], None]
 """Function that is called with the completed share, 0 to 1."""
@@ -21,7 +21,7 @@ def no_progress(share: float) -> None:
     """Ignore the progress."""
 
 
-# Lines of several processes on one terminal, of which one draws a progress bar.
+# Output lines of several processes beside one progress bar.
 
 _CLEAR = '\r\x1b[2K'
 """Removes the bar from its line (ECMA-48: CR, EL 2); it is drawn again below."""

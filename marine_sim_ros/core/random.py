@@ -3,7 +3,7 @@
 
 """Random numbers that depend on a seed, a name and a stamp, never on the order of calls.
 
-They come from whole numbers of 32 bits alone, Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror
+They are computed from integers of 32 bits, Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror
 and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"): the same in every process and after
 a restart, one by one or many at once, and compiled.
 """

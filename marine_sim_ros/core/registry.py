@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What can be extended: forces, sensors, controllers and vehicles, from here and other packages.
+"""Registries of forces, sensors, controllers and vehicles, of this and other packages.
 
-A list names its own entries as ``name='module:attribute'`` and imports each when it is first
-asked for, so that a room below can hold a list of what stands above it. Entries of other packages
-follow, by the entry points ``marine_sim_ros.forces``, ``.sensors``, ``.controllers`` and
+A registry names its entries as ``name='module:attribute'`` and imports each at its first use, so
+that a lower room can list entries of higher rooms. Entries of other packages follow, by the entry
+points ``marine_sim_ros.forces``, ``.sensors``, ``.controllers`` and
 ``.vehicles``.
 """
 

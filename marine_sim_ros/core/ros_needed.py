@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether this Python has what a command needs, told in one line before any process starts."""
+"""Check that this Python can run ROS, with a one-line error before any process starts."""
 
 from __future__ import annotations
 

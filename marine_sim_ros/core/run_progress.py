@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How far a run is, from the process that moves it to the command that started it: one number.
+"""Progress of a run: one number, from the state owner to the command that started the run.
 
 A file holds the simulated time, so that the command needs no participant of its own in the graph.
 """

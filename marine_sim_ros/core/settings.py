@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-# Numbers and names as fields of dataclasses, each with its meaning, stated once.
+# Dataclass fields for numbers and names, with description, unit and range.
 
 
 class Number(NamedTuple):
@@ -62,7 +62,7 @@ def texts_of(kind: type) -> dict[str, str]:
     return {f.name: f.metadata['text'] for f in fields(kind) if 'text' in f.metadata}
 
 
-# A named value that a user may set: its meaning, unit, default and range, stated once.
+# Setting of a user: description, unit, default and range.
 
 
 def typed_number(value: float) -> str:

@@ -4,9 +4,9 @@
 """Start of a process: one BLAS thread, no garbage collection while modules are imported.
 
 OpenBLAS solves even a 6 x 6 system in another order, with other last bits, when it has several
-threads (0.3.23, which NumPy 1.26 brings), so that a run would depend on the machine's cores and
-on who started it. The matrices here are too small for threads to pay. What is set in the
-environment is overruled: the result of a run is not the environment's to decide.
+threads (0.3.23, which NumPy 1.26 brings), so a run would depend on the machine's cores. The
+matrices here are too small to gain from threads. The setting overrides the environment's, on which
+the result of a run must not depend.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 __all__ = ['VARIABLES', 'no_collections', 'use_one_thread']
 
 
-# Gives BLAS one thread when the package is imported.
+# One BLAS thread, set when the package is imported.
 
 VARIABLES = ('OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'BLIS_NUM_THREADS')
 _SETTERS = tuple(
@@ -52,7 +52,7 @@ def _loaded_libraries() -> list[ctypes.CDLL]:
     return [ctypes.CDLL(path) for path in sorted(paths) if Path(path).is_file()]
 
 
-# Python's garbage collector while a program starts.
+# Garbage collection while a program starts.
 
 
 @contextmanager

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-# Stamps in whole nanoseconds, and how many steps there are between two of them.
+# Stamps in whole nanoseconds, and steps between them.
 
 NANOSECONDS = 1_000_000_000
 """In a second."""
@@ -60,7 +60,7 @@ def ticks_of(duration: float, dt: float) -> int:
     return round(duration * NANOSECONDS) // step_nanoseconds(dt) + 1
 
 
-# What the simulation carries from tick to tick, and what a force returns.
+# State of the simulation, and wrench of a force.
 
 FARTHEST = 1e8
 """m from the origin of ``map``: more than twice around the Earth."""

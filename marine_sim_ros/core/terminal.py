@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Text in colour on a terminal, plain in a pipe."""
+"""Text output: coloured on a terminal, plain in a pipe."""
 
 from __future__ import annotations
 

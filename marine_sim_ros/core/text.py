@@ -15,7 +15,7 @@ from typing import Any
 __all__ = ['aligned_columns', 'file_name', 'json_text', 'markdown_row', 'markdown_text']
 
 
-# Tables as text: columns of equal width, and rows of Markdown.
+# Tables as text, and rows of Markdown.
 
 _MARKUP = {'<': '&lt;', '`': '\\`', '](': ']\\('}
 """Starts of HTML, of code, and of the target of a link or a picture."""
@@ -40,7 +40,7 @@ def markdown_row(cells: Sequence[str]) -> str:
     return '| ' + ' | '.join(markdown_text(cell).replace('|', '\\|') for cell in cells) + ' |'
 
 
-# JSON of numbers that may not be finite: null stands for these, as JSON has no others.
+# JSON with null in place of numbers that are not finite.
 
 
 def json_text(content: Any, **settings: Any) -> str:
@@ -61,7 +61,7 @@ def _finite(content: Any) -> Any:
     return content
 
 
-# File names for names that come from outside, such as topics and vehicles of a recording.
+# File names from foreign names, such as topics and vehicles of a recording.
 
 _PLAIN = re.compile(r'[A-Za-z0-9_]+(/[A-Za-z0-9_]+)*')
 _DEVICES = re.compile(r'(?i:con|prn|aux|nul|com\d|lpt\d)')

@@ -27,7 +27,7 @@ from marine_sim_ros.core.files import expand_home, read_text_file, resource_fold
 __all__ = ['ConfigFiles', 'YamlReader', 'parse_yaml', 'short_text']
 
 
-# Reads the YAML files of the package; every complaint says where, what, and what was expected.
+# Reader of the package's YAML files; errors name place, value and expectation.
 
 _WORD = re.compile('[A-Za-z0-9_.-]{1,64}')
 
@@ -261,7 +261,7 @@ def _no_key_twice(node: yaml.MappingNode, name: str, error: type[MarineSimError]
         seen[what] = line
 
 
-# The kinds of YAML files in ``config``: each is found, parsed and read in the same way.
+# Registry of the YAML files in ``config``: find, parse and read.
 
 Content = TypeVar('Content')
 

@@ -3,8 +3,8 @@
 
 """All checks, by name. A new one is a function in a file here and one line in a table.
 
-A check takes a :class:`DescriptionContext` and yields what it finds; its docstring's first line
-is the rule it holds the description to. docs/reference/doctor.md gives reasons and sources.
+A check takes a :class:`DescriptionContext` and yields its findings; the first line of its
+docstring is the rule that it checks. docs/reference/doctor.md gives reasons and sources.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-# What an examination says: how bad, what, where, and what to do.
+# Findings: severity, message, place and remedy.
 
 
 class Severity(str, Enum):
@@ -105,7 +105,7 @@ class Diagnostic:
     edit: Edit | None = None
 
 
-# Boxes around the geometry of a description, without building a hull.
+# Bounding boxes of a description's geometry, without a hull.
 
 _CORNERS = np.array(list(product((0.0, 1.0), repeat=3)))
 
@@ -201,7 +201,7 @@ def geometry_extents(root: Element, frames: Mapping[str, Frame], base: Path) -> 
     return tuple(result)
 
 
-# The vehicle under examination: its text, its XML with lines, and the vehicle that it makes.
+# Vehicle under examination: text, XML with lines, and the vehicle read from it.
 
 
 @dataclass(frozen=True, eq=False)

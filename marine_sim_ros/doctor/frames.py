@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-# Links and joints: one tree, names that tf takes, and hulls that do not move.
+# Links and joints: one tree, valid tf names, fixed hulls.
 
 _WORLD = {'map', 'odom', 'earth', 'world'}
 _FAR = 10.0
@@ -141,7 +141,7 @@ def sensor_links(context: DescriptionContext) -> Iterator[Diagnostic]:
             )
 
 
-# Where sensors look: each kind has its axis, that of its message or instrument.
+# View directions of sensors: each type has the axis of its message or instrument.
 
 _DOWN = math.cos(math.radians(60))
 """Of the angle between down and where a sensor for the ground looks at most."""
@@ -174,7 +174,7 @@ def _where(direction: np.ndarray) -> str:
     return _WORDS[axis][0 if direction[axis] > 0 else 1]
 
 
-# Where a tether ends.
+# Anchor of a tether.
 
 
 def tether_anchor(context: DescriptionContext) -> Iterator[Diagnostic]:

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-# Added mass and damping: physical, plausible, and what they do to a fast vehicle.
+# Added mass and damping: physically possible, plausible, and stable at speed.
 
 AHEAD = np.array([1.0, 0.0, 0.0])
 FAST = 5.0
@@ -212,7 +212,7 @@ def _munk(context: DescriptionContext, axis: str, speed: float) -> Iterator[Diag
     )
 
 
-# Steps that a simulation of the vehicle can take, by the rules of ``sim/safe_step.py``.
+# Time steps that are safe for the vehicle, by the rules of ``sim/preflight.py``.
 
 
 def drag_step(context: DescriptionContext) -> Iterator[Diagnostic]:

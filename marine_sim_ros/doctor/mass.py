@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-# Moments of inertia: possible at all, and plausible for the size.
+# Moments of inertia: possible, and plausible for the size.
 
 _ENTRIES = (('ixx', 'ixy', 'ixz'), ('ixy', 'iyy', 'iyz'), ('ixz', 'iyz', 'izz'))
 SMALLEST = 0.05
@@ -111,7 +111,7 @@ def products_of_inertia(context: DescriptionContext) -> Iterator[Diagnostic]:
     )
 
 
-# Weight against buoyancy, and whether the vehicle stays upright.
+# Weight against buoyancy, and upright stability.
 
 HEAVY, LIGHT = 0.9, 1.25
 """Displaced mass over mass: below, it sinks like a stone; above, it is a boat."""

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-# Changes that have one right answer.
+# Repairs with exactly one right answer.
 
 
 def flip_signs(element: Element) -> Edit | None:
@@ -70,7 +70,7 @@ def relative_density(element: Element, value: float) -> Edit:
     return Edit(element, f'<density> {value:g} kg/m³ is now {text}', attributes={'value': text})
 
 
-# Writes edits into a description; every byte that they do not concern stays as it is.
+# Edits of a description that leave all other bytes unchanged.
 
 _ATTRIBUTE = r'\s+{}\s*=\s*("[^"]*"|\'[^\']*\')'
 

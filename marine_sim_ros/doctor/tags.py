@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 
-# Elements and attributes of ours that say nothing where they stand.
+# Unknown or misplaced elements and attributes.
 
 _CHILDREN: dict[str, set[str]] = {
     'hydrodynamics': HULL_TAGS | LUMPED_TAGS,
@@ -225,7 +225,7 @@ def density_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
             )
 
 
-# What is described twice: by Orca3's plugins and by our elements, or by two kinds of ours.
+# Duplicate descriptions: Orca3's plugins and our elements, or two of our elements.
 
 _LUMPED = ('linear_damping', 'quadratic_damping', 'modulus_damping')
 

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-# Thrusters: which axes they control, where each pushes, and whether pairs are mirror images.
+# Thrusters: controlled axes, push directions, mirrored pairs.
 
 MIRRORED = 0.02
 """m, that a pair's positions may differ from mirror images."""
@@ -233,7 +233,7 @@ def thruster_links(context: DescriptionContext) -> Iterator[Diagnostic]:
             )
 
 
-# Number, order, place and sense of thrusters against the motors of ArduSub's frames.
+# Number, order, position and sense of thrusters against the motors of ArduSub's frames.
 
 PLACES: dict[str, np.ndarray] = {
     'vectored': np.array([(1, -1), (1, 1), (-1, -1), (-1, 1), (0, -1), (0, 1)]),

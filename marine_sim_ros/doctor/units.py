@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-# Units: numbers that physics does not allow as they are, but in another usual unit.
+# Units: values that are impossible as given and plausible in another usual unit.
 
 _MERIT = (0.05, 0.9)
 """Figures of merit that a propeller at the bollard can have."""
@@ -200,7 +200,7 @@ def angle_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
                 )
 
 
-# Signs of a frame that looks down (NED, FRD) where ours look up (ENU, FLU; REP 103).
+# Signs of a downward frame (NED, FRD) in place of ours (ENU, FLU; REP 103).
 
 _HIGH = ('float', 'foam', 'buoy', 'top', 'antenna', 'mast')
 _LOW = ('ballast', 'skid', 'keel', 'lead', 'bottom', 'leg')
@@ -287,7 +287,7 @@ def negative_damping(context: DescriptionContext) -> Iterator[Diagnostic]:
                 )
 
 
-# Meshes: there, in metres, and with their outside outwards.
+# Meshes: present, in metres, with outward normals.
 
 FAR = 30.0
 """Times all else; a mesh that much larger is in another unit."""

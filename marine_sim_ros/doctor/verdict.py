@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-# What all thrusters together can push.
+# Total thrust of all thrusters.
 
 _ENDS = (1100.0, 1900.0)
 
@@ -57,7 +57,7 @@ def full_thrust(thrusters: ThrusterSet, direction: np.ndarray) -> float:
     return float((thrust - neutral) @ (thrusters.axis @ direction))
 
 
-# Verdict on a vehicle in three lines: what moves it, what damps it, what floats it.
+# Verdict on a vehicle in three lines: thrust, drag, buoyancy.
 
 MAX_PLAUSIBLE_SPEED = 40.0
 """m/s; the fastest torpedoes with propellers reach about 36 m/s."""

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-# Ocean currents that change with depth or with time.
+# Ocean currents that vary with depth or time.
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ class GaussMarkov:
         return velocity if self.turn is None else matvec(constant(xp, self.turn), velocity)
 
 
-# Currents that swell and fall again once.
+# Gusts: currents that rise and fall once.
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +179,7 @@ def _pad_gust(gusts: Gusts | None, count: int) -> Gusts:
     )
 
 
-# Linear (Airy) waves: a sum of components, each a closed form of place and time.
+# Linear (Airy) waves: a sum of components, each a closed form of position and time.
 
 
 def dispersion(frequency: np.ndarray, depth: float, gravity: float) -> np.ndarray:

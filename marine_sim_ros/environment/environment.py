@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The environment of a run: water, light, currents, waves, what is solid, gravity."""
+"""Environment of a run: water, light, currents, waves, scene, gravity."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class WaterOptics:
         return np.asarray(self.daylight(depth) * scattering / (self.diffuse + scattering))
 
 
-# The water, the solid and the gravity around a vehicle, the same for every node of a run.
+# Environment of a run: water, scene and gravity, the same for every node.
 
 STANDARD_GRAVITY = 9.8
 """m/s²; Gazebo's default, so that the embedded and the Gazebo body weigh the same."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where ``map`` is on the Earth, and the magnetic field there."""
+"""Position of ``map`` on the Earth, and the magnetic field there."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What rays meet first in the water: what is solid, other vehicles, the surface from below."""
+"""First hits of rays in the water: scene, other vehicles, the surface from below."""
 
 from __future__ import annotations
 

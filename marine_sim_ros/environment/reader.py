@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads environments from ``config/environments/*.yaml``: water, waves, currents, seabed."""
+"""Reader of environments in ``config/environments/*.yaml``: water, waves, currents, seabed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What may go wrong in a run: thrusters, battery, commands, water and sensors."""
+"""Faults of a run: thrusters, battery, commands, water and sensors."""

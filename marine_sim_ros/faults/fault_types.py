@@ -3,7 +3,7 @@
 
 """Types of faults with their numbers, and random draws of a seed and a stamp.
 
-A new kind is a dataclass here, a line in ``KINDS``, and a place that computes it.
+A new type is a dataclass here, a line in ``FAULT_TYPES``, and the code that computes its effect.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-# Random numbers of faults, of a seed and a stamp: every array library draws them alike.
+# Random draws of faults from a seed and a stamp, equal in every array library.
 
 
 @lru_cache(maxsize=4096)
@@ -68,7 +68,7 @@ def uniform_draws(xp: ModuleType, key: Array, stamp: Array) -> Array:
     return xp.asarray((x >> 8)[..., 0], dtype=halves.dtype) * 2.0**-24
 
 
-# The kinds of faults and their numbers; the other modules of this package say what each does.
+# Fault types and their numbers; other modules of the package compute their effects.
 
 
 @dataclass(frozen=True, kw_only=True)

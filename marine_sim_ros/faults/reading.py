@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Faults as YAML, whether a vehicle can have them, and gusts in the water of a run."""
+"""Reader of faults in YAML, checks against the vehicle, and gusts of a run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-# Whether faults can happen to a vehicle.
+# Checks that a fault can happen to a vehicle.
 
 BAROMETER_FAULTS = (BarometerDropout, BarometerDrift, BarometerSpikes)
 
@@ -75,7 +75,7 @@ def unsuited_fault(faults: Sequence[Fault], vehicle: Vehicle) -> str:
     return ''
 
 
-# Faults as a list in YAML: of a scenario's file, and of a live parameter.
+# Faults as a YAML list, of a scenario's file or of a live parameter.
 
 MAX_TIME = 1e9
 """s"""
@@ -159,7 +159,7 @@ def _fault_mapping(fault: Fault) -> dict[str, Any]:
     return result | {n: value for n, value in numbers.items() if not math.isnan(value)}
 
 
-# Gusts of faults in the water of a run.
+# Gust faults in the water of a run.
 
 
 def _gust_velocity(gust: Gust) -> tuple[float, float, float]:

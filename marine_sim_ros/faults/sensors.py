@@ -28,7 +28,7 @@ from marine_sim_ros.faults.fault_types import (
 __all__ = ['add_errors', 'added_latency', 'dropout_mask', 'freeze_mask', 'pressure_error']
 
 
-# What faults add to a barometer's reading.
+# Errors that faults add to a barometer's reading.
 
 
 def _draw_spikes(seed: int, name: str, stamps: np.ndarray) -> np.ndarray:
@@ -61,7 +61,7 @@ def pressure_error(faults: Sequence[Fault], seed: int, stamps: int | np.ndarray)
     return result
 
 
-# What faults of any sensor do to its readings.
+# Effects of sensor faults on readings.
 
 StampArray = int | np.ndarray
 

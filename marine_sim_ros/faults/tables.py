@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-# A battery that sags: an open-circuit voltage behind a resistance.
+# Battery sag: an open-circuit voltage behind a resistance.
 
 _NEWTON_STEPS = 5
 """Of Newton's method; what is left is rounding, from no load to one that takes all."""
@@ -97,7 +97,7 @@ def battery_voltage(battery: BatteryNumbers, load: Array, used: Array) -> Array:
     return xp.where(battery.on, share, none + 1.0) * battery.nominal
 
 
-# Faults as tables of numbers, read with the time of a tick: no branches, so they compile.
+# Faults as tables of numbers over time; no branches, so they compile.
 
 NEVER = np.inf
 

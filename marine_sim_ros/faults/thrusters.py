@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-# Thrusters with what is wrong with them: from the command that is sent to the thrust.
+# Thrusters with faults: from the sent command to the thrust.
 
 COMMAND_TIMEOUT = 1.0
 """s without a command after which thrusters stop."""
@@ -229,7 +229,7 @@ def faulty_thrusters(
     return _with_supply_voltage(vehicle, output), Propulsion(rotors, known, angles)
 
 
-# Thrusters tick by tick, with faults that may change from one to the next.
+# Thrusters tick by tick, with faults that may change between ticks.
 
 
 class LiveThrusters:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Paths of wrenches to Gazebo, and which of them the installation allows."""
+"""Transports of wrenches to Gazebo, and those that the installation supports."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-# Where a machine has the parts of Gazebo and of ros_gz_bridge.
+# Locations of Gazebo's and ros_gz_bridge's parts on this machine.
 
 
 def _paths(variable: str) -> list[Path]:
@@ -76,7 +76,7 @@ def bridge_program() -> Path | None:
     return None
 
 
-# The ways a wrench gets to Gazebo, and which of them a machine can go.
+# Transports of wrenches to Gazebo, and those that this machine supports.
 
 IN_SERVER, STOCK, COMPILED = 'in_server', 'stock', 'compiled'
 DELIVERIES = ('auto', IN_SERVER, STOCK, COMPILED)

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-# Account of the states that come from Gazebo; knows nothing of ROS.
+# Order of the states from Gazebo; without ROS.
 
 
 class TickArrival(Enum):
@@ -81,7 +81,7 @@ class TickAccount:
         return TickArrival.LATE
 
 
-# Velocities as Gazebo reports them and as the simulation steps them.
+# Conversion between the velocities of Gazebo and those of the simulation.
 
 
 def stepped_velocity(told: Array, dt: float) -> Array:
@@ -122,7 +122,7 @@ def twist_between(
     return np.concatenate([to_body(q0, p1 - p0), rotation_vector(q0, q1)]) / dt
 
 
-# The wrench that Gazebo is to exert, which has weight and added mass of its own.
+# Wrench that Gazebo exerts, without its own weight and added mass.
 
 
 def exerted_wrench(

@@ -5,8 +5,8 @@
 
 ``data`` of the message is a row of little-endian doubles; ``data`` of its header has one entry,
 ``marine_sim``, a JSON text: ``numbers``, a list of name and shape in the order of the row, and
-whatever else there is to be told. Names change seldom and come with every message, so that nobody
-has to have heard an earlier one; whoever writes or reads them does the work for names once.
+further entries. Every message carries the names, so a reader needs no earlier message; names
+change seldom, so writer and reader process them once.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-# ros_gz_bridge: its command line, and config/gazebo/<delivery>.yaml with names filled in.
+# Command line and configuration of ros_gz_bridge, from config/gazebo/<delivery>.yaml.
 
 
 def bridge_text(delivery: str, *, namespace: str, model: str, world: str) -> str:
@@ -79,7 +79,7 @@ def bridge_command(program: Path, world: str, file: Path) -> list[str]:
     return [str(program), control_service(world), '--ros-args', '-p', f'config_file:={file}']
 
 
-# A world and a vehicle put together for a run: step, systems, and the lockstep system.
+# World and vehicle of a run: step, systems, and the lockstep system.
 
 SYSTEM_FOLDER = Path(__file__).resolve().parent / 'system'
 """Entry of GZ_SIM_SYSTEM_PLUGIN_PATH by which the server finds the lockstep system."""
@@ -299,7 +299,7 @@ def _add_pose_publisher(vehicle: Element, model: str, frequency: float) -> None:
         add_element(plugin, 'update_frequency', frequency)
 
 
-# The files of a run in Gazebo: its world with the vehicle, and what ros_gz_bridge reads.
+# Files of a run in Gazebo: world with vehicle, and configuration of ros_gz_bridge.
 
 DEFAULT_START = {'initial_position': [0.0, 0.0, -0.5], 'initial_rpy': [0.0, 0.0, 0.0]}
 """Where gazebo_bridge takes a vehicle to begin that nobody placed."""

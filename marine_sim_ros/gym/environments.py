@@ -24,7 +24,7 @@ from marine_sim_ros.sensors import Readings
 __all__ = ['ManyVehicles', 'OneVehicle', 'spaces_of']
 
 
-# Many vehicles as one Gymnasium vector environment: they move in one compiled call.
+# Gymnasium vector environment of many vehicles in one compiled call.
 
 
 def spaces_of(episodes: Episodes) -> tuple[spaces.Box, spaces.Box]:

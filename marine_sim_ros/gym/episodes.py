@@ -31,7 +31,7 @@ from marine_sim_ros.sensors.series import ideal_readings
 __all__ = ['Episodes', 'Sensing', 'StepResult']
 
 
-# What sensors tell a policy: each sensor's newest reading, which holds until the next one.
+# Sensor readings for a policy: each sensor's newest reading, held until the next.
 
 
 class _SensorHistory:
@@ -156,7 +156,7 @@ def _with_rows(values: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.ndar
     return result
 
 
-# Vehicles with a task: what a single environment and a vector of them have in common.
+# Vehicles with a task, shared by single and vector environments.
 
 PULSE_WIDTH_SPAN = 400.0
 """µs from neutral to full."""

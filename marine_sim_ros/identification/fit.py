@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-# Finds the coefficients with which a simulated vehicle moves as the recorded one did.
+# Fit of coefficients so that the simulated motion matches the recorded one.
 
 LENGTH = 4.0
 """Of a stretch, s."""
@@ -314,7 +314,7 @@ def _solve(
     )
 
 
-# Puts what was found into a description, in the elements that the URDF reader takes.
+# Fitted values written into a description, in the elements of the URDF reader.
 
 
 def fitted_urdf(vehicle: Vehicle, found: Identification) -> str:

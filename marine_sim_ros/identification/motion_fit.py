@@ -1,16 +1,16 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fits numbers of a vehicle to whole motions: multiple shooting with the gradients of the engine.
+"""Fit of a vehicle's numbers to whole motions: multiple shooting with the engine's gradients.
 
 Recordings are cut into stretches. Each is simulated, attitude and rotors too, from an initial
 state of its own; the squared difference from attitude and velocity, over the deviation of each
-channel, and the squared distance from the priors are made least by Levenberg-Marquardt steps
-within bounds, with the initial states eliminated (variable projection; Golub & Pereyra 1973,
-Kaufman 1975). Each stretch takes as much of the step of its initial state as makes its own error
-least, so that one that turns over does not stop the others. Huber's weights keep outliers from
-deciding (Huber 1964). The deviations are those of the residuals, estimated in between; the three
-of the upward direction, whose length is 1, share one.
+channel, and the squared distance from the priors are minimised by Levenberg-Marquardt steps within
+bounds, with the initial states eliminated (variable projection; Golub & Pereyra 1973, Kaufman
+1975). Each stretch scales the step of its initial state so that its own error is least, so a
+stretch that capsizes does not stop the others. Huber's weights bound outliers (Huber 1964). The
+deviations are those of the residuals, estimated in between; the three of the upward direction,
+whose length is 1, share one.
 """
 
 from __future__ import annotations

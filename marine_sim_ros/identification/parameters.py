@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-# What is fitted: names, units and bounds, and the matrices that a vector of values makes.
+# Fitted parameters: names, units, bounds, and the matrices that they form.
 
 PARAMETER_KINDS = ('added_mass', 'linear_damping', 'quadratic_damping')
 """Those with a value for each axis, called as in <hydrodynamics>."""
@@ -175,7 +175,7 @@ def _with_diagonal(matrix: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
     return others + diagonal[..., None, :] * np.eye(6)
 
 
-# How well a fit knows its parameters, and which it does not know at all.
+# Confidence of fitted parameters, and parameters that are not observable.
 
 NORMAL_95 = 1.96
 """Standard deviations to either side that hold 95 % of a normal distribution."""

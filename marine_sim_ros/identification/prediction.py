@@ -123,7 +123,7 @@ def mean_thrusts(vehicle: Vehicle, times: Any, pwm: Any, edges: Any) -> Any:
     return jnp.diff(total, axis=1) / jnp.diff(edges, axis=1)[..., None]
 
 
-# Simulates many stretches of recordings at once, traceable by JAX.
+# Simulation of many stretches of recordings at once, traceable by JAX.
 
 BEFORE = 4
 """Samples before a stretch whose commands count, because of delay and lag."""

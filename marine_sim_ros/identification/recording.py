@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-# Takes what a fit needs from a bag: every odometry and every command.
+# Recorded motion and commands of a bag: every odometry and every command.
 
 _WANTED = ('odom', 'thrusters/pwm', 'thrusters/state', 'fins/state', 'azimuths/state')
 _PRESSURE = 'pressure'
@@ -183,7 +183,7 @@ def _angles(
     return RecordedAngles((stamps[order] - first) / NANOSECONDS, rows[order])
 
 
-# A recorded motion with its pulse widths, from whatever file it came.
+# Recorded motion with pulse widths, from any type of file.
 
 _TICK = 0.05
 """s; a recording with more samples is thinned to this."""
@@ -288,7 +288,7 @@ def recording_of_bag(
     return usable_recording(MotionRecording(name, time[order], orientation, velocity, pwm[held]))
 
 
-# The pulse widths of a bag or log as a scenario: the model does what the vehicle was told.
+# Scenario that replays the pulse widths of a bag or log.
 
 _STICKS = (0.0,) * 6
 _UNUSED = ('fins/state', 'azimuths/state')
@@ -379,7 +379,7 @@ def _start(
     return (x, y, z), (roll, pitch, yaw), tuple(map(float, filled[7:13]))
 
 
-# A simulated run as imperfect sensors tell it: what a fit could find of it.
+# Simulated run with sensor errors, to test what a fit can find.
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from marine_sim_ros.physics.rigid_body import weight
 __all__ = ['STEP', 'Samples', 'check_frames', 'check_stamps', 'make_samples']
 
 
-# Checks that odometry is in SI units, its pose ENU and its twist in the body's axes (REP 103).
+# Checks of odometry: SI units, pose in ENU, twist in body axes (REP 103).
 
 _TICKS = (1e-4, 2.0)
 """Plausible times between odometries, s."""
@@ -163,7 +163,7 @@ def _check_twist(time: np.ndarray, odometry: np.ndarray) -> None:
         )
 
 
-# Samples of a vehicle's motion from a bag, on one even time grid.
+# Samples of a vehicle's motion from a bag on one even time grid.
 
 STEP = 0.02
 """Of the grid, s, where the odometry is not slower."""

@@ -29,7 +29,7 @@ from marine_sim_ros.identification.samples import Samples
 __all__ = ['Shooting', 'first_guess', 'stretch_starts']
 
 
-# A first guess: the equations of motion, linear in their coefficients, in their weak form.
+# First guess: the weak form of the equations of motion, linear in the coefficients.
 
 _HALF = 0.25
 """Of a window, s."""
@@ -132,7 +132,7 @@ def _columns(parameters: ParameterSet, samples: Samples, windows: _Windows) -> n
     return np.stack(columns, axis=-1)
 
 
-# Simulated beside measured velocity over many short stretches: multiple shooting.
+# Simulated and measured velocity over many short stretches: multiple shooting.
 
 _MOST = 400
 """Stretches; of a longer run evenly spread ones count."""

@@ -227,7 +227,7 @@ def _sort_rows(
     return ThrustCommands(time[last], thrust[last], thrusters, lagging)
 
 
-# Forces that a fit takes from the description as they are: of fins, panels, other packages.
+# Forces that a fit takes from the description: fins, panels, other packages.
 
 _BLOCK = 64
 """Samples that are computed at a time: panels take memory."""

@@ -155,7 +155,7 @@ def _mesh_uri(uri: str, folder: Path) -> str:
     return uri if '://' not in uri else uri.replace('model://', 'package://')
 
 
-# Links and joints in any order -> one tree with the body at its root.
+# One tree of links and joints from any order, with the body at its root.
 
 
 def add_moving(

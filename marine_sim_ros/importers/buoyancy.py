@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-# Buoyancy engines: bladders that stay at the volume that they start with.
+# Buoyancy engines: bladders with constant volume, as at the start.
 
 
 def read_buoyancy_engine(plugin: Plugin, draft: Draft) -> None:
@@ -97,7 +97,7 @@ def fill_bladders(draft: Draft) -> None:
         draft.volumes.append(Volume(at, Sourced(volume, where), place, edge))
 
 
-# Where a source leaves the buoyancy to the collisions: lumped volumes, or a hull that floats.
+# Buoyancy from collisions: lumped volumes, or a floating hull.
 
 _FLOATS = 1.15
 """A vehicle that could displace more than this times its mass floats at the surface."""

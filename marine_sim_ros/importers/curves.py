@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Thrust over pulse width, from what other simulators say of a thruster."""
+"""Thrust over pulse width, from the thruster models of other simulators."""
 
 from __future__ import annotations
 

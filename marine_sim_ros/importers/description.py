@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What every importer reads a vehicle into: values, each with its origin."""
+"""Values of an imported vehicle, each with its origin."""
 
 from __future__ import annotations
 

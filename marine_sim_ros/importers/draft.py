@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""An imported vehicle: what the readers of files and plugins add to, and the writer writes."""
+"""Builder of an imported vehicle: readers of files and plugins fill it, the writer writes it."""
 
 from __future__ import annotations
 

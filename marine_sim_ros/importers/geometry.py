@@ -95,7 +95,7 @@ def box_around(solids: list[shapes.Shape]) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-# Drag and added mass of a vehicle whose source has none: of the box around its shapes.
+# Estimated drag and added mass, from the box around the shapes.
 
 _CD = 1.0
 """Drag coefficient of a box broadside on; Hoerner (1965), ch. 3: 1.05 for a cube."""

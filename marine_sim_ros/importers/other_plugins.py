@@ -7,9 +7,9 @@ Source: PX4/PX4-SITL_gazebo-classic, src/gazebo_motor_model.cpp and gazebo_uuv_p
 PX4/PX4-Autopilot, src/modules/simulation/gz_plugins/generic_motor; gz-sim,
 MulticopterMotorModel. All push along z of the rotor's link.
 
-Source: HippoCampusRobotics/hippo_simulation, hippo_gz_plugins/src.
+HippoCampus: HippoCampusRobotics/hippo_simulation, hippo_gz_plugins/src.
 
-Source: freefloating_gazebo, src/hydro_model_parser.cpp, hydro_link.h and
+freefloating_gazebo: src/hydro_model_parser.cpp, hydro_link.h and
 freefloating_gazebo_control.cpp. Its damping is quadratic where type="linear" is not given; its
 <density> is relative, a factor of buoyancy, damping and added mass.
 """
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 
-# Plugins of PX4's underwater vehicles: motors of Gazebo classic and new, and its hydrodynamics.
+# Plugins of PX4's underwater vehicles: motors (Gazebo classic and new), hydrodynamics.
 
 _MAX_SPEED = 838.0
 """rad/s, default of <maxRotVelocity>."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which plugin means what: the list that SDF and URDF share."""
+"""Readers of plugins by file name, shared by SDF and URDF."""
 
 from __future__ import annotations
 

@@ -3,10 +3,9 @@
 
 """Sensors of SDF, <gazebo> blocks, UUV Simulator and Plankton.
 
-Source: SDFormat 1.11 specification, <sensor>; gz-sensors, src/GaussianNoiseModel.cc and
+Sources: SDFormat 1.11 specification, <sensor>; gz-sensors, src/GaussianNoiseModel.cc and
 DopplerVelocityLog.cc. Gazebo's σ is that of one reading; our densities are σ/√rate.
-
-Source: uuv_simulator, uuv_sensor_plugins/uuv_sensor_ros_plugins: ROSBasePlugin (a noise is
+UUV Simulator: uuv_simulator, uuv_sensor_plugins/uuv_sensor_ros_plugins: ROSBasePlugin (a noise is
 <noise_amplitude>, by default 0, times its σ), SubseaPressureROSPlugin, IMUROSPlugin, DVLROSPlugin,
 MagnetometerROSPlugin. Its GPS and cameras are <sensor> elements.
 """
@@ -40,7 +39,7 @@ __all__ = [
 ]
 
 
-# Adds a sensor of another simulator to a vehicle, if ours can have its numbers.
+# Sensor of another simulator added to a vehicle, if our sensor can have its numbers.
 
 _PICTURES = ('camera', 'imaging_sonar')
 _FASTEST = 1e5

@@ -43,7 +43,7 @@ from marine_sim_ros.model.packages import ReadableFolders
 __all__ = ['SideFile', 'add_missing_thrusters', 'find_side_files', 'note_limits', 'read_marinegym']
 
 
-# Numbers in YAML files beside a description, and in arguments of its xacro.
+# Numbers from YAML files beside a description and from arguments of its xacro.
 
 _MOST_FILES = 200
 _DEEPEST = 6

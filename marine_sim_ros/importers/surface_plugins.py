@@ -3,12 +3,10 @@
 
 """Plugins of surface vessels: VRX, VRX for Gazebo classic, asv_wave_sim.
 
-Source: vrx, vrx_gz/src/{Surface,SimpleHydrodynamics}.cc.
-
-Source: vrx (2018 to 2021), usv_gazebo_plugins/src/usv_gazebo_{dynamics,thrust}_plugin.cc.
-
-Source: asv_wave_sim, gz-waves/src/Physics.cc: pressure and suction −(C_1 s + C_2 s²) S cosᶠθ with
-s = |v|/v_r, friction by Reynolds number, and damping −(A_wet/A) (c_1 + c_2 |v|) v.
+Sources: vrx, vrx_gz/src/{Surface,SimpleHydrodynamics}.cc; vrx (2018 to 2021),
+usv_gazebo_plugins/src/usv_gazebo_{dynamics,thrust}_plugin.cc; asv_wave_sim,
+gz-waves/src/Physics.cc: pressure and suction −(C_1 s + C_2 s²) S cosᶠθ with s = |v|/v_r, friction
+by Reynolds number, and damping −(A_wet/A) (c_1 + c_2 |v|) v.
 """
 
 from __future__ import annotations
@@ -241,7 +239,7 @@ def read_usv_thrust(plugin: Plugin, draft: Draft) -> None:
         )
 
 
-# Hydrodynamics of asv_wave_sim: forces on the panels of the collisions, as our hulls have them.
+# Hydrodynamics of asv_wave_sim: forces on the panels of the collisions.
 
 _PRESSURE, _EXPONENT = 100.0, 0.4
 """Pa and 1, defaults of <cPDrag1>, <cPDrag2>, <cSDrag1>, <cSDrag2>; of <fPDrag> and <fSDrag>."""

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-# Layers of a USD file, checked before they are composed: where they lie, how large they are.
+# Layers of a USD file, checked for location and size before composition.
 
 _MOST_LAYERS = 200
 _MAX_BYTES = 100_000_000
@@ -126,7 +126,7 @@ def _open(name: str, folders: ReadableFolders) -> Any:
     return layer
 
 
-# Shapes of USD in the frame of their link; a mesh becomes a box, for a URDF names mesh files.
+# Shapes of USD in the frame of their link; a mesh becomes a box, as URDF needs mesh files.
 
 _SKEW = 1e-4
 _AXES = {'X': (2, 1, 0), 'Y': (0, 2, 1), 'Z': (0, 1, 2)}

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-# Templates of descriptions, which other programs expand first.
+# Templates of descriptions, which another program must expand first.
 
 _SUFFIXES = {
     '.erb': 'erb',
@@ -85,7 +85,7 @@ def refuse_template(path: Path, text: str) -> None:
     )
 
 
-# XML as other simulators' parsers take it: two hyphens in comments, prefixes not declared.
+# Lenient XML of other simulators: two hyphens in comments, undeclared prefixes.
 
 MAX_INCLUDES = 200
 """Files that a model may include, those within included ones counted each time."""
@@ -157,7 +157,7 @@ def read_lenient(path: Path) -> str:
     return text
 
 
-# SDF with its includes written out, as libsdformat does: nested or merged models, parameters.
+# SDF with includes written out as by libsdformat: nested or merged models, parameters.
 
 _DEEPEST = 8
 _POSED = ('link', 'model', 'frame')

@@ -37,7 +37,7 @@ FORCE_TERMS = ('viscous', 'pressure', 'suction', 'slamming', 'air')
 
 @dataclass(frozen=True, eq=False)
 class PanelCoefficients:
-    """Coefficients of every panel, (n,) each; pressures in Pa (physics/hydrodynamics.py).
+    """Coefficients of every panel, (n,) each; pressures in Pa (physics/panels.py).
 
     Attributes:
         water_density: kg/m³, of the water the vehicle is trimmed for.

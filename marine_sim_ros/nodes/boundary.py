@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Boundary: what seabed, walls and surface do to the vehicle through its thrusters' jets.
+"""Boundary: effect of seabed, walls and surface on the vehicle through its thrusters' jets.
 
 Subscribes: odom; thrusters/state of the same stamp.
 Publishes: wrench/boundary, one per odom, same stamp.

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Contact: what seabed, walls and obstacles do to a vehicle that touches them.
+"""Contact: forces of seabed, walls and obstacles on a vehicle that touches them.
 
 Subscribes: odom; joint_states where the vehicle has an arm.
 Publishes: wrench/contact, one per odom, same stamp; contact/markers (MarkerArray in base_link):

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Dynamics: owns the state. Publishes it, waits for every force, integrates, publishes again.
+"""Dynamics: owner of the state; publishes it, waits for every force and integrates.
 
 Publishes, one per tick, same stamp: odom (twist in the body frame), /tf map -> base_link, /clock,
 wrench/total (weight included).

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gazebo bridge: owns ``odom`` where Gazebo moves the body.
+"""Gazebo bridge: owner of ``odom`` where Gazebo moves the body.
 
 Takes Gazebo's state, publishes it, waits for every force, and gives Gazebo their sum to exert.
 
@@ -12,11 +12,11 @@ Subscribes: gazebo/state and gazebo/status, or gazebo/pose, from ros_gz_bridge; 
 each of ``wrench_sources``, wrench/external (WrenchStamped; holds for a second), joint_states where
 there is an arm, /ocean_current; recorder/written if configured.
 Services: pause (SetBool: Gazebo waits), reset (Trigger: Gazebo resets its world).
-Parameters: the common ones, those in ros/owners/state_owner.py, and those in ros/gazebo/owner.py.
+Parameters: the common ones, those in ros/owners/state_owner.py, and those in ros/owners/gazebo.py.
 Failure: that of dynamics; Gazebo silent, paused or without the vehicle is reported and waited for;
 a world that was reset starts a new run; a tick that never came is counted and reported. A Gazebo
 that never sends a state ends the node with exit code 1.
-With delivery ``compiled`` it is another class, ros/gazebo/compiled.py, in a composed process.
+With delivery ``compiled`` a composed process has the class of ros/owners/compiled_gazebo.py.
 """
 
 from __future__ import annotations

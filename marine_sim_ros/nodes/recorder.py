@@ -3,7 +3,7 @@
 
 """Recorder: writes every topic of the suite to an MCAP rosbag2, without a loss in lockstep.
 
-Subscribes: everything in ros/messages/topics.py recorded(). Publishes: recorder/written, the stamp
+Subscribes: everything in ros/recording/bag_topics.py. Publishes: recorder/written, the stamp
 up to which it has every topic of every tick, -1 s as soon as it listens; the state owner
 (``await_recorder``) starts then, and never gets further ahead than the queues hold.
 Writes: <directory>/bag (rosbag2, MCAP; times are simulation time) and <directory>/manifest.json.

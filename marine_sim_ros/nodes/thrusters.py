@@ -15,7 +15,7 @@ Failure: a command of the wrong length or beyond 800 to 2200 µs is ignored as a
 holds, and ``command_timeout`` after it the thrusters stop. With ``pwm_source: controller`` the
 command of the same stamp is awaited for every odom; a controller that falls silent for 0.8 s stops
 them. Faults (live parameters ``faults`` and ``failed_thrusters``) are computed as in
-faults/thrust.py; of commands that get lost, the last one holds for ``command_timeout``.
+faults/thrusters.py; of commands that get lost, the last one holds for ``command_timeout``.
 """
 
 from __future__ import annotations

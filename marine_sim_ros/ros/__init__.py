@@ -1,4 +1,4 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all nodes share: topics, message conversion, parameters, the wrench barrier."""
+"""Shared parts of all nodes: topics, message conversion, parameters, the wrench barrier."""

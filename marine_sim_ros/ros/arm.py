@@ -26,7 +26,7 @@ from marine_sim_ros.sim.scenario import Scenario
 __all__ = ['ArmTick', 'GripperServer', 'JointCommands']
 
 
-# What the joints of an arm are to do: joint_commands, or a scenario.
+# Joint commands of an arm, from joint_commands or a scenario.
 
 HOLD = 0.5
 """s that a commanded joint velocity or effort lasts."""
@@ -153,7 +153,7 @@ class JointCommands:
         return self._effort
 
 
-# The gripper of a node that drives an arm: its services, and what a scenario says.
+# Gripper of an arm's node: services, and commands of a scenario.
 
 
 class ArmTick(NamedTuple):

@@ -3,9 +3,9 @@
 
 """Joint positions of an arm: listeners, and their keeper in the owner of the state.
 
-The owner keeps the joints while nobody moves them: at rest before the run, and where they were
-while ``manipulator`` is silent. While it lives the message is empty, so that a node that comes
-back sooner than it was missed waits, instead of going on from older joints.
+The owner keeps the joints while no node moves them: at rest before the run, and at their last
+positions after a time-out of ``manipulator``. While that node runs the message is empty, so a node
+that restarts before the time-out waits instead of continuing from old positions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from marine_sim_ros.ros.ticks import PairSynchronizer
 __all__ = ['ArmFollower', 'ArmListener', 'JointKeeper', 'KeptJoints']
 
 
-# Joint positions of the arm, for nodes that need them.
+# Listener of the arm's joint positions.
 
 
 class ArmListener:
@@ -103,7 +103,7 @@ class ArmFollower:
         self._pairing.first(stamp, state)
 
 
-# Where the joints of an arm go on from: the owner of the state knows it when their node dies.
+# Keeper of joint positions: the state owner restores them when the arm's node restarts.
 
 
 class JointKeeper:

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-# The battery of a vehicle with a battery monitor, as its autopilot is told of it.
+# Battery of a vehicle with a battery monitor, as reported to its autopilot.
 
 
 class BatteryListener:
@@ -63,7 +63,7 @@ class BatteryListener:
         return self._supply.due(stamp)
 
 
-# Publishes what an autopilot says of itself: mode, armed, flags of its estimator, position.
+# Publisher of an autopilot's status: mode, armed, estimator flags, position.
 
 
 class StatusPublisher:
@@ -112,7 +112,7 @@ class StatusPublisher:
         self._node.health |= {'mode': status.mode, 'armed': 'yes' if status.armed else 'no'}
 
 
-# The companion of an autopilot as part of a node: its topics, its navigation, the service arm.
+# Companion of an autopilot as part of a node: topics, navigation, service arm.
 
 
 def companion_part(
@@ -228,7 +228,7 @@ class CompanionPart:
         self._companion.close()
 
 
-# Starts an autopilot's firmware for a node, or says how somebody starts it.
+# Start of an autopilot's firmware for a node, or instructions to start it.
 
 FIRMWARE_PARAMETERS = (
     option_parameter('ardusub'),

@@ -3,9 +3,9 @@
 
 """Numbers of per-tick messages, joint states and pulse widths in serialised bytes (CDR).
 
-OMG, DDS-RTPS 2.5, 2022, section 10, and CORBA 3.3, part 2, 2012, section 9.3: two bytes say the
-byte order, two are options; then come the fields, each aligned to its size from there on. A string
-is its length in 4 bytes, its characters and a zero.
+OMG, DDS-RTPS 2.5, 2022, section 10, and CORBA 3.3, part 2, 2012, section 9.3: two bytes of byte
+order, two of options, then the fields, each aligned to its size from there on. A string is its
+length in 4 bytes, its characters and a zero.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-# Reads and writes the numbers of per-tick messages in their serialised bytes (CDR).
+# Numbers of per-tick messages in serialised bytes (CDR).
 
 try:
     from tf2_msgs.msg import TFMessage
@@ -184,7 +184,7 @@ class MessageTemplate:
         return bytes(self._data)
 
 
-# Reads and writes joint states and pulse widths in their serialised bytes (CDR: codecs.py).
+# Joint states and pulse widths in serialised bytes (CDR).
 
 STAMP_LABEL = 'stamp'
 """Label of the dimension of pulse widths that holds a stamp: size is its seconds, stride its ns.

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-# What a controller answers an odom with: set-points, the wrench, angles, pulse widths.
+# Outputs of a controller for an odom: set-points, wrench, angles, pulse widths.
 
 
 class ControllerOutputs:
@@ -82,7 +82,7 @@ class ControllerOutputs:
         self._pwm.publish(stamp, pwm)
 
 
-# What closes the loop of a controller's node: NumPy, or in a compiled graph a program.
+# Closed loop of a controller's node: NumPy, or a program in a compiled graph.
 
 
 def loop_factory(
@@ -101,7 +101,7 @@ def loop_factory(
     return partial(fastest_loop, dt=step)
 
 
-# An operator's messages and services -> a commander's commands.
+# Conversion of an operator's messages and services into commands.
 
 START_PARAMETERS = (
     NodeParameter('armed', False, 'arm the thrusters at the start'),

@@ -27,7 +27,7 @@ from marine_sim_ros.ros.topics import Topic
 __all__ = ['OtherVehicles', 'TetherAnchor']
 
 
-# Listens to one topic of each of some other vehicles of a fleet, tick by tick.
+# Listener of one topic of each other vehicle of a fleet, tick by tick.
 
 CHECK_PERIOD = 0.1
 """s of wall time between looks for who is silent."""
@@ -101,7 +101,7 @@ class OtherVehicles:
             gathering.leave(silent)
 
 
-# The far end of a tether on another vehicle: its state of each tick, and what it feels.
+# Far end of a tether on another vehicle: its state of each tick, and its force.
 
 
 class TetherAnchor:

@@ -31,7 +31,7 @@ from marine_sim_ros.sim.step import StepOutput
 __all__ = ['CompiledForce', 'CompiledGraph', 'CompiledTick', 'ForceNode', 'ForceTick', 'ModelNode']
 
 
-# Forces that one compiled program computes: their nodes bring commands, and tell its output.
+# Forces computed by one compiled program; nodes supply commands and publish results.
 
 Compute = Callable[[int, dict[str, Any]], None]
 
@@ -129,7 +129,7 @@ class CompiledGraph:
         self._compute(stamp, commands)
 
 
-# Nodes of forces: each answers every ``odom`` with one wrench of the same stamp.
+# Force nodes: one wrench for every ``odom``, with the same stamp.
 
 
 class ForceNode(SuiteNode):

@@ -3,8 +3,8 @@
 
 """Moving parts in messages and transforms: tether, joints, payloads, propellers.
 
-robot_state_publisher leaves continuous joints to who publishes their angles. A description has
-such joints where a run shows markers (``model/propellers.py``), or where its author wrote them.
+robot_state_publisher publishes no transform of a continuous joint without its angle. A description
+has such joints for propellers in a run with markers (``model/propellers.py``), or by its author.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-# Publishes the cable of a tether: shape and tension at a rate, nodes per tick.
+# Publisher of a tether's cable: shape and tension at a rate, nodes per tick.
 
 _STEP = 24
 """Bytes of a point: three numbers of 8."""
@@ -100,7 +100,7 @@ def cloud_points(cloud: PointCloud2) -> np.ndarray:
     return np.frombuffer(bytes(cloud.data), '<f8').reshape(-1, 3)
 
 
-# What cameras see move of a vehicle, in the messages of a tick: its own, or another vehicle's.
+# Moving parts that cameras see, from the messages of a tick.
 
 PartReader = Callable[[Any], np.ndarray | None]
 
@@ -165,7 +165,7 @@ def _poses(message: Any) -> np.ndarray:
     return np.array(rows, float).reshape(-1, 7)
 
 
-# Transforms of propellers, for whoever shows the vehicle by its robot_description.
+# Transforms of propellers, for viewers that use robot_description.
 
 PROPELLER_RATE = NodeParameter(
     'propeller_rate',

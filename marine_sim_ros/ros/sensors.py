@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ['Neighbours', 'SENSOR_PARAMETERS', 'SensorNode', 'SensorsNode', 'described_neighbours']
 
 
-# The other vehicles of a fleet around a sensor: where each and its parts are at a tick.
+# Other vehicles of a fleet around a sensor: their positions and parts at a tick.
 
 
 class Neighbours(OtherVehicles):
@@ -164,7 +164,7 @@ def described_neighbours(text: str) -> dict[str, dict[str, Any]]:
         ) from None
 
 
-# Nodes of sensors: each ``odom`` is answered with what the sensors read then.
+# Sensor nodes: readings for each ``odom``.
 
 SENSOR_PARAMETERS = (NEIGHBOURS, VIDEO)
 """Of the node of one sensor, beside the common ones."""

@@ -154,7 +154,7 @@ class ServoCommands:
         return self._target.copy()
 
 
-# Publishes what an autopilot commands besides thrusters: lights, camera tilt, gripper, joints.
+# Publisher of an autopilot's other commands: lights, camera tilt, gripper, joints.
 
 
 class AutopilotServoPublisher:

@@ -24,7 +24,7 @@ from marine_sim_ros.sim.step import supply_readings
 __all__ = ['PwmCommands', 'ThrusterOutputs', 'check_pulse_widths']
 
 
-# Pulse widths that are credible.
+# Range of valid pulse widths.
 
 PULSE_WIDTH_BOUNDS = (800, 2200)
 
@@ -50,7 +50,7 @@ def check_pulse_widths(widths: Sequence[int], count: int) -> tuple[np.ndarray | 
     return pwm, ''
 
 
-# Pulse widths for the thrusters: the latest ones hold, or a controller's are awaited per tick.
+# Pulse widths for the thrusters: the latest ones, or a controller's for each tick.
 
 CONTROLLER_TIMEOUT = 0.8
 """s of wall time that a controller may take; less than dynamics waits for a wrench."""
@@ -139,7 +139,7 @@ class PwmCommands:
         return self._neutral if self._pwm is None else self._pwm
 
 
-# Publishes thrusts, rotor speeds, power and supply of the thrusters, beside their wrench.
+# Publisher of thrusts, rotor speeds, power and supply.
 
 
 class ThrusterOutputs:

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-# Keeps simulation time in step with the wall clock; knows nothing of ROS.
+# Pacing of simulation time by the wall clock; without ROS.
 
 MAX_DEBT = 0.5
 """s of wall time; a run that is further behind goes on from where it is instead of racing."""
@@ -52,7 +52,7 @@ class Pacer:
         return wall >= deadline
 
 
-# Up to which stamp a subscriber has every message of every tick.
+# Completeness of a subscriber: the stamp up to which it has every tick.
 
 TOPIC_TIMEOUT = 1.0
 """s of wall time; a topic that lags and has been silent for longer has lost its node."""
@@ -108,7 +108,7 @@ class TickProgress:
         return min(s for s, seen in self._newest.values() if s == newest or seen > alive)
 
 
-# How far those are that a state owner waits for; knows nothing of ROS.
+# Progress of the nodes that a state owner waits for; without ROS.
 
 FOLLOWER_TIMEOUT = 10.0
 """s of wall time that another vehicle is waited for; its own forces get a second of it."""
@@ -173,7 +173,7 @@ class Followers:
         return lost
 
 
-# Brings two per-tick inputs of the same stamp together; knows nothing of ROS.
+# Synchroniser of two per-tick inputs with the same stamp; without ROS.
 
 F = TypeVar('F')
 S = TypeVar('S')
@@ -215,7 +215,7 @@ class PairSynchronizer(Generic[F, S]):
         self._answer(stamp, value, self.last)
 
 
-# Brings several per-tick inputs of the same stamp together; knows nothing of ROS.
+# Synchroniser of several per-tick inputs with the same stamp; without ROS.
 
 MAX_WAITING_TICKS = 8
 """Ticks that wait for an input; the senders of a lockstep run are never so far apart."""
@@ -293,7 +293,7 @@ class TickSynchronizer:
             self._answer(stamp, value, {**self._last, **here})
 
 
-# Waits until every source has answered for a tick; knows nothing of ROS.
+# Barrier that waits for every source of a tick; without ROS.
 
 
 class WrenchBarrier:

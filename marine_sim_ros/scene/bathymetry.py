@@ -1,10 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bathymetry files: ESRI ASCII grids in map coordinates, or in degrees (WGS84).
-
-Their numbers are metres of map, or degrees of longitude and latitude.
-"""
+"""Bathymetry files: ESRI ASCII grids in metres of map, or in degrees (WGS84)."""
 
 from __future__ import annotations
 
@@ -112,7 +109,7 @@ def local_terrain(grid: HeightMap, place: MapPlace, name: str) -> HeightMap:
     return HeightMap(first, spacing, heights, grid.material)
 
 
-# Reads terrains from ESRI ASCII grids (.asc), the plain form in which bathymetry is given.
+# Reader of terrains from ESRI ASCII grids (.asc).
 
 MAX_POINTS = 4_000_000
 _FARTHEST = 1e5

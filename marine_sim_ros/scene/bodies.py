@@ -22,7 +22,7 @@ from marine_sim_ros.scene.scene import Scene
 __all__ = ['Body', 'Payload', 'VisiblePart', 'body_hits', 'read_payloads']
 
 
-# Visible parts of what moves: boxes, cylinders, spheres and meshes with their colours.
+# Visible moving parts: boxes, cylinders, spheres and meshes with colours.
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class VisiblePart:
     corners: np.ndarray
 
 
-# Bodies that move in the scene: convex polyhedra and balls, and what rays meet of them.
+# Moving bodies of the scene: convex polyhedra and spheres, and their ray hits.
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ def _ball(o: Array, d: Array, center: np.ndarray, radius: float) -> tuple[Array,
     return _hit_distance(middle - half, leave), (passing - half[..., None] * d) / radius
 
 
-# Payloads: loose bodies that lie where they are declared until a gripper takes them.
+# Payloads: loose bodies that rest at their declared position until they are gripped.
 
 _OWN = frozenset({'mass', 'volume', 'drag_coefficient', 'added_mass_coefficient'})
 

@@ -17,7 +17,7 @@ from marine_sim_ros.scene.terrain import HeightMap
 __all__ = ['cable_tube', 'coarsen_terrain', 'material_colour', 'plane_lines', 'plane_outline']
 
 
-# What materials look like.
+# Colours of materials.
 
 _COLOURS = {
     'sand': (0.85, 0.75, 0.50),
@@ -37,7 +37,7 @@ def material_colour(material: str, light: float = 1.0) -> tuple[float, float, fl
     return r, g, b
 
 
-# What of a scene can be drawn: where planes end at each other, and a coarser terrain.
+# Drawable scene: bounded planes and a coarser terrain.
 
 
 def _plane_axes(plane: Plane) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -108,7 +108,7 @@ def coarsen_terrain(terrain: HeightMap, cells: int = 96) -> HeightMap:
     )
 
 
-# A cable as pictures show it: a tube of its diameter along its shape.
+# Tube of a cable, for pictures.
 
 _YELLOW = np.array([0.95, 0.8, 0.1])
 """Colour of the cable, sRGB; an assumption."""

@@ -26,7 +26,7 @@ from marine_sim_ros.scene.terrain import HeightMap
 __all__ = ['Hits', 'cast_rays', 'nearest_hits', 'terrain_hits']
 
 
-# Where rays first meet a terrain: from cell to cell of its grid, exact in each.
+# First hit of a ray on a terrain: cell by cell, exact in each.
 
 _ALMOST_ZERO = 1e-200
 """Stands for 0 in a direction, so that one can divide by it."""
@@ -262,7 +262,7 @@ def terrain_hits(
     return xp.where(march.hit, march.t, xp.full_like(z, xp.inf)), normal
 
 
-# What rays meet first of everything solid around the water: closed forms, and a march.
+# First hit of a ray on the scene: closed forms, and a march over the terrain.
 
 
 class Hits(NamedTuple):

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads the solid part of an environment file: seabed, planes, pool, terrain, obstacles."""
+"""Reader of the scene in an environment file: seabed, planes, pool, terrain, obstacles."""
 
 from __future__ import annotations
 

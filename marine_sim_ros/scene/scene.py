@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The scene: everything solid around the water, distances to it, its edges."""
+"""Scene of a run: solid boundaries, distances to them, and their edges."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-# Edges of what is solid: where a flat side of a vehicle meets it first.
+# Edges of the scene, which touch the flat sides of a vehicle first.
 
 ROUND = 24
 """Sides of the prism whose edges stand for those of a cylinder: its flats are within
@@ -180,7 +180,7 @@ def _ridges_of_cell(
     return which, start[which], along[which]
 
 
-# Which law the jets of thrusters follow near a boundary.
+# Law of thruster jets near a boundary.
 
 JET_MODES = ('normal_only', 'documented')
 
@@ -212,7 +212,7 @@ class JetLaw:
             raise ParameterError(f'boundary suction is {self.suction}; expected 0 to 1')
 
 
-# Distances to everything solid around the water.
+# Signed distances to the scene.
 
 
 def _half_edges(obstacle: Obstacle) -> np.ndarray:

@@ -3,9 +3,9 @@
 
 """Terrains: heights on a regular grid, and seabeds generated from a seed.
 
-Only sums, products, floors and quotients of IEEE doubles, no library functions, and whole numbers
-at the end: the same seed gives the same terrain to the bit in every process, on every machine and
-with every NumPy. Made on request, in milliseconds, and kept: nothing is to be stored.
+A seed gives the same terrain to the bit in every process, on every machine and with every NumPy:
+generated seabeds use only sums, products, floors and quotients of IEEE doubles, and integers. They
+are generated in milliseconds when needed, and cached; no file stores them.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _upward_normals(slopes: Array) -> Array:
     return xp.concat([-slopes * up, up], axis=-1)
 
 
-# Seabeds made from a seed: rippled sand, ridged rock.
+# Seabeds generated from a seed: rippled sand, ridged rock.
 
 _STEPS = 1 << 20
 """Into which a relief is divided, so that its mean is a sum of whole numbers."""

@@ -1,4 +1,4 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Writes SDF for Gazebo: models from vehicles, worlds from scenes."""
+"""SDF for Gazebo: models from vehicles, worlds from scenes."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How a vehicle looks: its links with their visual shapes, and where these are in the body."""
+"""Appearance of a vehicle: visual shapes of its links, and their poses in the body."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Writes SDF elements: numbers, poses, documents."""
+"""Elements of SDF: numbers, poses, documents."""
 
 from __future__ import annotations
 

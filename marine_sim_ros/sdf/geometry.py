@@ -5,8 +5,8 @@
 
 Gazebo knows surfaces, not pairs of materials. DART makes a pair of two surfaces: friction is the
 lesser of both, restitution their product, slip compliance their sum. So e = √(1 − v) and the
-surface viscosity of a material are exact, its roughness only where both have the same; where it is
-known what the other one is, a surface can be chosen that makes the pair right.
+surface viscosity of a material are exact, its roughness only for a pair of equal materials; where
+the other material is known, a surface can be chosen that makes the pair exact.
 """
 
 from __future__ import annotations

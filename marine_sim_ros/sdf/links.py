@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-# Which links of a vehicle move as one: the links of its SDF model.
+# Groups of links that move as one: the links of the SDF model.
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,7 @@ from marine_sim_ros.sdf.links import (
 __all__ = ['Names', 'SdfModel', 'sdf_model']
 
 
-# Names that SDF takes: each once among links, joints and frames of a model.
+# Unique SDF names among links, joints and frames of a model.
 
 
 class Names:

@@ -3,11 +3,10 @@
 
 """SDF world of an environment: gravity, planes, terrain, obstacles, water.
 
-Not as <heightmap>: gz-physics 7 sets DART's samples size/n apart instead of size/(n − 1), so the
-ground that is drawn and the ground that is touched would not be the same.
-
-With a normal at each corner: gz-physics 7 leaves out a mesh that has fewer normals than vertices,
-and DART then ends the server.
+A terrain is a mesh, not a <heightmap>: gz-physics 7 spaces DART's samples by size/n instead of
+size/(n − 1), so the drawn ground and the collision ground would differ. The mesh has a normal at
+each corner: gz-physics 7 drops a mesh with fewer normals than vertices, and DART then ends the
+server.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def terrain_obj(terrain: HeightMap) -> str:
     return '\n'.join(lines) + '\n'
 
 
-# Static models of what a scene has: planes, terrain, obstacles, and the water's surface.
+# Static models of a scene: planes, terrain, obstacles, water surface.
 
 _REACH = 32.0
 """m; planes are drawn so far from the point nearest to the origin, and are solid farther out."""
@@ -228,7 +227,7 @@ def _water_extent(scene: Scene) -> tuple[np.ndarray, np.ndarray]:
     return corners.min(axis=0), corners.max(axis=0)
 
 
-# Environment -> SDF world: gravity, what is solid, the water's surface, gz-sim's systems.
+# SDF world of an environment: gravity, scene, water surface, gz-sim's systems.
 
 STEP = 0.005
 """s; the control period: a wrench acts for one physics step, so both are the same."""

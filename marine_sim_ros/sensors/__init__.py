@@ -1,9 +1,9 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One sensor per file: its URDF element, what it measures, its noise, its topics.
+"""Sensors, one per file: URDF element, measurement, noise, topics.
 
-``SENSORS`` lists the kinds; ``vehicle.sensors`` are the ones that a vehicle carries.
+``SENSORS`` lists the types; ``vehicle.sensors`` are the sensors of a vehicle.
 """
 
 from __future__ import annotations

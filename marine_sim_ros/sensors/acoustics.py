@@ -3,9 +3,9 @@
 
 """Sound in water: absorption, reflectivity, and echoes of beams over range.
 
-Between two neighbouring rays that meet one surface the sound comes back from all of the way
-between them, evenly; else each ray's half of the angle comes back at its own range. So a few rays
-give an even picture, and shadows keep their edges.
+Between two neighbouring rays on one surface the echo is spread evenly over the ranges between
+them; otherwise each ray's half of the angle echoes at its own range. So a few rays give an even
+picture, and shadows keep their edges.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-# Sound in water: how much of it is absorbed, and how much comes back from what it meets.
+# Sound in water: absorption and reflectivity.
 
 SOUND_SPEED = 1500.0
 """m/s, with which the instruments compute."""
@@ -142,7 +142,7 @@ def two_way(angle: np.ndarray, width: float) -> np.ndarray:
     return 4.0 ** -((2 * np.asarray(angle) / width) ** 2)
 
 
-# Echoes over range: of beams as rays fan out from their lower to their upper side.
+# Echoes over range, of rays that fan out from a beam's lower to its upper side.
 
 
 class Fan(NamedTuple):

@@ -3,7 +3,7 @@
 
 """Altimeter: range by a single wide beam, with a confidence.
 
-It looks along the x axis of its frame, as sensor_msgs/Range has it.
+It points along the x axis of its frame, as in sensor_msgs/Range.
 """
 
 from __future__ import annotations

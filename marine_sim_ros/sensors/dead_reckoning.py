@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Dead reckoning of a DVL: its velocities, turned by its own attitude and summed over time.
+"""Dead reckoning of a DVL: its velocities, rotated by its attitude and integrated.
 
 The frame of the result begins where the first reading was taken: z is up, x where the DVL's x axis
 pointed then, seen from above.

@@ -3,8 +3,8 @@
 
 """Doppler velocity log: velocity over ground and altitude of four beams.
 
-It looks along the z axis of its frame, x is ahead and y to the right, as the instruments' own
-axes and marine_acoustic_msgs/Dvl have it. Beams 1 to 4 point 135°, −135°, −45° and 45° from x to
+It looks along the z axis of its frame, x is ahead and y to the right, as in the
+instruments and in marine_acoustic_msgs/Dvl. Beams 1 to 4 point 135°, −135°, −45° and 45° from x to
 y, as those of the A50.
 """
 

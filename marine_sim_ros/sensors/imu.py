@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""IMU: specific force and angular velocity where the sensor sits, in its own axes."""
+"""IMU: specific force and angular velocity at the sensor's position, in its axes."""
 
 from __future__ import annotations
 

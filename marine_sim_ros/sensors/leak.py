@@ -3,7 +3,7 @@
 
 """Leak detector: whether there is water in the enclosure.
 
-It gets in below the depth rating, and by the fault ``sensor_bias`` of this sensor, of size 1.
+Water enters below the depth rating, and by the fault ``sensor_bias`` of this sensor with size 1.
 """
 
 from __future__ import annotations

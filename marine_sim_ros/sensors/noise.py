@@ -3,8 +3,8 @@
 
 """Noise of sensors as functions of seed, name and stamp: white, and slow with a memory.
 
-Slow noise is drawn at quarters of seconds and linear between them, so that it is the same whoever
-asks, for whatever stamp, in whatever order.
+Slow noise is drawn every quarter of a second and linear between, so that it is the same for every
+reader, stamp and order of calls.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pinger: range and bearing, in the sensor's own frame, of a beacon that is heard on board.
+"""Pinger receiver: range and bearing of a beacon in the sensor's frame.
 
 The beacon is fixed in map, or another vehicle of the fleet carries it.
-An array of hydrophones hears the pings of a beacon at a known time (synchronised clocks, or as
+An array of hydrophones receives the pings of a beacon at a known time (synchronised clocks, or as
 answers to its own interrogation), so that their delay is the range. The angles are those of the
 VRX acoustic pinger plugin (Open Robotics: range, bearing and elevation in the vehicle's frame).
 """

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scanning sonar: one beam that turns step by step, and its echo over range.
+"""Scanning sonar: one beam that rotates step by step, and its echo over range.
 
 It turns about the z axis of its frame from x towards y, as sensor_msgs/LaserScan counts angles.
 """

@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-# Labels of what a camera sees: a class, and which one of its class.
+# Labels of camera pictures: class and instance.
 
 NO_LABEL, SURFACE, TERRAIN, PLANE, OBSTACLE, OWN_VEHICLE, OTHER_VEHICLE = range(7)
 PAYLOAD, TETHER_LABEL = 7, 8
@@ -60,7 +60,7 @@ def label(kind: int, number: int) -> int:
     return kind + 256 * min(number, _MOST)
 
 
-# What a camera sees move: arms and propellers of vehicles, payloads, and tethers.
+# Moving parts in camera pictures: arms, propellers, payloads, tethers.
 
 NO_SURFACES = (np.zeros((0, 1, 3)), np.zeros((0, 1)), np.zeros((0, 3)), np.zeros(0))
 """What sonars meet of a body that cameras alone see."""
@@ -181,7 +181,7 @@ def payload_bodies(payloads: tuple[Payload, ...], poses: np.ndarray | None) -> I
         )
 
 
-# Other vehicles as the sensors of a vehicle meet them.
+# Other vehicles as bodies for a vehicle's sensors.
 
 
 def body_of(vehicle: Vehicle, name: str) -> Body:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a sensor is: pure functions of the motion, and what the package must know."""
+"""Model of a sensor: pure functions of the motion, parameters and topics."""
 
 from __future__ import annotations
 

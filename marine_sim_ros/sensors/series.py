@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a sensor reads in a run: when, with which noise and faults, and when it is told.
+"""Readings of a sensor in a run: sampling times, noise, faults, latency.
 
 A sensor with a period reads at the first tick at or after each multiple of the period. A message
-comes at the first tick that is no earlier than its measurement and the sensor's latency, and never
-before one that was measured earlier.
+arrives at the first tick at or after its measurement plus the sensor's latency, and never before
+an earlier measurement.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-# Metrics of a run: a few numbers of its states.
+# Metrics of a run.
 
 METRICS = (
     'finite',
@@ -75,7 +75,7 @@ def state_metrics(time: np.ndarray, states: State, scenario: Scenario) -> dict[s
     return {'finite': finite, 'as_expected': np.array(held) & finite, **numbers}
 
 
-# What a sweep file says.
+# Contents of a sweep file.
 
 SWEEP_METHODS = ('grid', 'latin_hypercube', 'monte_carlo')
 _KEYS = {
@@ -244,7 +244,7 @@ SWEEPS = ConfigFiles('sweeps', _plan)
 load_plan, parse_plan = SWEEPS.load, SWEEPS.parse
 
 
-# Which numbers every run of a sweep has: a function of the plan and its seed alone.
+# Numbers of every run of a sweep, a function of the plan and its seed.
 
 MOST = 10_000_000
 """Runs of a sweep."""

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-# The dataset of a sweep: one Parquet file per block, each there as a whole or not at all.
+# Dataset of a sweep: one Parquet file per block, complete or absent.
 
 
 class SweepDataset:

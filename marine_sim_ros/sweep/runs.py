@@ -113,7 +113,7 @@ def with_fault(
     return tuple(changed if i in same else f for i, f in enumerate(faults))
 
 
-# Puts a number where a sweep's parameter points: into a vehicle, an environment, a scenario.
+# Substitution of a sweep's numbers into a vehicle, an environment or a scenario.
 
 _PART = re.compile(r'([a-z_A-Z0-9]+)(?:\[([0-9, ]+)\])?')
 _PLACES = ('position', 'rpy')
@@ -241,7 +241,7 @@ def _change_controller(
     return case._replace(controller=_replace_at(parameter, case.controller, path, value))
 
 
-# Runs of a sweep, block by block; a block is a function of the plan and its number alone.
+# Runs of a sweep, block by block; a block depends on the plan and its number alone.
 
 
 @lru_cache(maxsize=2)

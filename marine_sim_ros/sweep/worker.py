@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A worker process of a sweep: takes numbers of blocks from a pipe, and sends their columns."""
+"""Worker process of a sweep: receives numbers of blocks over a pipe, and returns their columns."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names that come with the package, for lists and for completion in a shell.
+"""Names of the package's contents, for lists and for completion in a shell.
 
-Every kind has one function that imports what it needs when it is called.
+Each kind of name has one function, which imports its modules when it is called.
 
 The shell calls ``marine_sim`` with ``_ARGCOMPLETE`` set; see docs/reference/parameters.md.
 """
@@ -24,7 +24,7 @@ from marine_sim_ros.core.errors import ParameterError
 __all__ = ['CATALOGUE', 'first_sentence', 'is_requested', 'print_completions']
 
 
-# What comes with the package: names and one-line descriptions by kind, for lists and completion.
+# Names and one-line descriptions of the package's contents by kind, for lists and completion.
 
 
 def first_sentence(comment: str) -> str:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A run of the node graph from its start to its exit code."""
+"""Run of the node graph from its start to its exit code."""
 
 from __future__ import annotations
 

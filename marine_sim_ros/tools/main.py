@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # PYTHON_ARGCOMPLETE_OK
 
-"""The ``marine_sim`` command: parses and dispatches."""
+"""The ``marine_sim`` command: parser and dispatch."""
 
 from __future__ import annotations
 

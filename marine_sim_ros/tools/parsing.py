@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parser of the command line: answers a mistake in one line, and tells the usual options first."""
+"""Parser of the command line: one-line errors, and help with the usual options first."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-# Standard output that nobody reads any more.
+# Standard output after its reader has closed it.
 
 
 def discard_output() -> None:
@@ -38,7 +38,7 @@ def flush_or_discard() -> None:
         discard_output()
 
 
-# What verbs tell: warnings on standard error, and the files that they were asked for.
+# Output of verbs: warnings on standard error, and requested files.
 
 
 def print_warnings(texts: Iterable[str]) -> None:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Prints comparisons: in colour on a terminal, as plain columns in a pipe."""
+"""Tables of comparisons: coloured on a terminal, plain columns in a pipe."""
 
 from __future__ import annotations
 

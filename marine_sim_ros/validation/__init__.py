@@ -1,4 +1,4 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Standard manoeuvres of a vehicle, and what is published of them."""
+"""Standard manoeuvres of a vehicle, and their published values."""

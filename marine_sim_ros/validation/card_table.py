@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-# The cards as a table of texts, the same for a terminal, a pipe, Markdown and a web page.
+# Cards as a table of texts, the same for terminal, pipe, Markdown and web page.
 
 NONE = '–'
 UNPUBLISHED = VERDICTS[2]
@@ -193,7 +193,7 @@ def markdown_cards(validation: Validation) -> str:
     return '\n'.join([*lines, '', *lists, *(['', 'Sources:', '', *notes] if notes else [])])
 
 
-# The cards as one web page that needs nothing else, light or dark as the reader has it.
+# Cards as one self-contained web page, light or dark by the reader's setting.
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1c2430; --quiet: #5f6b76; --page: #ffffff;

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Floating bodies measured or computed by others: a sphere let go, a section in waves."""
+"""Published floating bodies: a released sphere, a section in waves."""
 
 from __future__ import annotations
 

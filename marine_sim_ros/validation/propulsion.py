@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Vehicle under its sticks: bollard thrust and power, speeds, turn rates, stick steps.
+"""Vehicle under stick commands: bollard thrust and power, speeds, turn rates, stick steps.
 
 The stick is that of ArduSub's manual mode, as in the tank: every motor of an axis at the same
 pulse width.
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 
-# Thrust and electrical power with a stick full over and the vehicle tied to a bollard.
+# Bollard pull: thrust and electrical power at full stick, with the vehicle held in place.
 
 _PLACE = rest((0.0, 0.0, -DEPTH))
 
@@ -100,7 +100,7 @@ def _title(what: str, axis: str, sense: float) -> str:
     return f'{what}, {axis} {DIRECTIONS[axis][sense < 0].replace("_", " ")}'
 
 
-# Steady speeds with a stick full over, held on one axis; and without thrust, free.
+# Steady speeds at full stick with the other axes held; and free, without thrust.
 
 _FIRST_STEP, _GROWTH, _MOST_STEPS = 0.05, 1.3, 200
 _SETTLED = 1e-9
@@ -196,7 +196,7 @@ def _climb(state: State) -> float:
     return float((rotation_matrix(state.orientation) @ state.velocity[:3])[2])
 
 
-# Full ahead without anybody who steers: whether the vehicle stays upright.
+# Full ahead without steering: stability of the upright attitude.
 
 _FREE_RUN_DURATION = 10.0
 _OVER = 90.0
@@ -225,7 +225,7 @@ def largest_tilt(vehicle: Vehicle) -> Measurement:
     return Measurement(title, 'deg', tilt, 'turns over' if tilt > _OVER else '')
 
 
-# One stick at a part of its way, free in six axes: speed, attitude, and other axes' answers.
+# Partial stick on one axis, free in six axes: speed, attitude, cross-coupling.
 
 EFFORTS = {'25': 0.25, '50': 0.5, '62': 0.625, '75': 0.75}
 """Of the stick, in % of its way."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Vehicle at rest and left alone: measurements of equilibrium, trim, draught and free decay."""
+"""Vehicle at rest and in free motion: equilibrium, trim, draught, free decay."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 
-# Measurement: a quantity that a manoeuvre gives, with its unit.
+# Measurement: a quantity of a manoeuvre, with its unit.
 
 DIRECTIONS = {
     'surge': ('ahead', 'astern'),
@@ -88,7 +88,7 @@ class Measurement:
     note: str = ''
 
 
-# The forces on a vehicle that is held in an attitude: what a towing tank measures.
+# Forces on a vehicle held in an attitude, as in a towing tank.
 
 STILL = Environment()
 """Still water without walls, of the density the vehicle is trimmed for."""
@@ -135,7 +135,7 @@ def still_water_wrench(
     return total if pwm is None else total + steady_thrust(vehicle, state, pwm).wrench
 
 
-# Equilibrium of a vehicle left alone: weight, buoyancy, attitude, draught.
+# Equilibrium of a free vehicle: weight, buoyancy, attitude, draught.
 
 _RESERVE = 1.25
 """Buoyancy over weight above which a vehicle is one of the surface."""
@@ -244,7 +244,7 @@ def draught(vehicle: Vehicle) -> Measurement:
     return Measurement('draught', 'm', float(-(turned[:, 2].min() + found.height)))
 
 
-# Free decay: the vehicle is let go ten degrees from its attitude of rest, and swings.
+# Free decay: the vehicle is released ten degrees from its rest attitude, and oscillates.
 
 START = 10.0
 """Degrees."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Validation cards: every manoeuvre of a vehicle beside its published values."""
+"""Validation cards: manoeuvres of a vehicle compared with published values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-# All manoeuvres by name; a new one is one line here.
+# Manoeuvres by name; a new one is one line here.
 
 Manoeuvre = Callable[[Vehicle], Measurement]
 
@@ -81,7 +81,7 @@ WHERE_MEASURED: dict[str, Manoeuvre] = {
 """The same, of manoeuvres that are run only for a vehicle with a measured value of them."""
 
 
-# Reads ``config/validation/*.yaml``: what is published of a vehicle, by whom, how exactly.
+# Reader of ``config/validation/*.yaml``: published values, sources, accuracy.
 
 _KEYS = {'arguments', 'compare', 'references'}
 _REFERENCE = {'quantity', 'value', 'tolerance', 'margin', 'source', 'doubt'}
@@ -184,7 +184,7 @@ def load_published(vehicle: str) -> PublishedVehicle:
     return PUBLISHED.load(vehicle) if vehicle in PUBLISHED.names() else PublishedVehicle()
 
 
-# Cards: every manoeuvre of a vehicle beside what is published, and which variant fits.
+# Cards: every manoeuvre of a vehicle with its published values and the best variant.
 
 VERDICTS = ('pass', 'fail', 'no published value')
 Progress = Callable[[float], None]

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-# Charts of where the vehicle was: in space, from above, and over time with its set-points.
+# Charts of the path: in space, from above, and over time with set-points.
 
 _POINTS = 2000
 _DEGREES = 180 / math.pi
@@ -259,7 +259,7 @@ def _goal(run: ChartRun, index: int, scale: float, *, several: bool) -> list[Cha
     ]
 
 
-# Charts of what moved the vehicle: wrenches and their shares, thrusters, power and energy.
+# Charts of wrenches, thrusters, power and energy.
 
 _AXES = ('Fx', 'Fy', 'Fz', 'Mx', 'My', 'Mz')
 _BINS = 400

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-# Lines with fewer points that look the same.
+# Lines thinned without visible change.
 
 _FINEST = 1 / 5000
 """Deviation that no screen shows, as a fraction of the largest extent of a line."""
@@ -345,7 +345,7 @@ def _trace(line: ChartLine, end: str, span: float, *, shown: bool) -> dict[str, 
     return trace
 
 
-# The recordings of one vehicle that are drawn over one another.
+# Recordings of one vehicle in the same charts.
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def _line(
     yield ChartLine(label, time, np.insert(values, holes, np.nan), colour, dash, width, points=few)
 
 
-# Charts of how far the recording can be trusted: barometer, stamps, and bag against bag.
+# Charts of the recording's quality: barometer, stamps, differences of bags.
 
 _FACTORS = 200
 

@@ -3,9 +3,8 @@
 
 """ArduSub's modes over our controller, and the targets of a ground station.
 
-Sources: ArduSub 4.5, ArduSub/mode.h (numbers), ArduSub/mode_althold.cpp, ArduSub/mode_surface.cpp.
-
-Sources: MAVLink common.xml; ArduSub 4.5, ArduSub/GCS_Mavlink.cpp.
+Sources: MAVLink common.xml; ArduSub 4.5, ArduSub/mode.h (numbers), ArduSub/mode_althold.cpp,
+ArduSub/mode_surface.cpp, ArduSub/GCS_Mavlink.cpp.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from marine_sim_ros.environment.origin import Origin
 __all__ = ['ARDUSUB_MODES', 'Autopilot', 'Efforts', 'MODE_NAMES', 'SetPoints', 'Targets']
 
 
-# ArduSub's modes over our controller: sticks, targets and missions become commands.
+# Modes of ArduSub: sticks, targets and missions become commands of the controller.
 
 ARDUSUB_MODES = {
     'stabilize': 0,

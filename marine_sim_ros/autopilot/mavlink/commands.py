@@ -3,7 +3,7 @@
 
 """Commands of a ground station: COMMAND_LONG, COMMAND_INT and SET_MODE, each with its answer.
 
-An answer says what was done: that of arming waits for the controller.
+An answer reports the result: that of arming waits for the controller.
 
 Source: ArduSub 4.5, ArduSub/GCS_Mavlink.cpp and libraries/GCS_MAVLink/GCS_Common.cpp.
 """

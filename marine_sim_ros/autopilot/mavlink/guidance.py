@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-# Coordinates at the edge of MAVLink: map, and north-east-down with latitude and longitude.
+# Coordinates of MAVLink: map to and from north-east-down, latitude and longitude.
 
 
 def wrap_heading(angle: float) -> float:
@@ -94,7 +94,7 @@ class NedFrame:
         return self.in_map((north, east, -altitude))
 
 
-# Paths in map that a target point moves along, as fast as it may and the vehicle follows.
+# Paths in map, and the target point that moves along them ahead of the vehicle.
 
 LEASH = 2.0
 """m that the target point is ahead of the vehicle at most."""
@@ -235,7 +235,7 @@ class Tracker:
             self.distance = min(self.distance + step, self.path.length)
 
 
-# Set-points of a vehicle that is guided: to places, by velocities, along paths, in attitudes.
+# Set-points of guided mode: positions, velocities, paths, attitudes.
 
 VELOCITY_TIMEOUT, ATTITUDE_TIMEOUT = 3.0, 1.0
 """s after which a velocity or an attitude that is not renewed counts as zero and level."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of ArduSub that a MAVLink vehicle has: those that change something here."""
+"""Parameters of ArduSub that have an effect in a MAVLink vehicle."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sticks of a pilot as ArduSub has them: channels that are overridden, and a joystick.
+"""Sticks of a pilot as in ArduSub: overridden channels, and a joystick.
 
 Sources: MAVLink common.xml (RC_CHANNELS_OVERRIDE, MANUAL_CONTROL); ArduSub 4.5,
 libraries/RC_Channel (time of an override), ArduSub/joystick.cpp (scaling, buttons),

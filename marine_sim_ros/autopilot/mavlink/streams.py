@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages that a MAVLink vehicle sends by itself, each at its own rate.
+"""Messages that a MAVLink vehicle sends unasked, each at its own rate.
 
 Sources: MAVLink common.xml; ArduSub 4.5, ArduSub/GCS_Mavlink.cpp (groups of streams) and
 libraries/GCS_MAVLink/GCS_Common.cpp (intervals).

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Transfer of missions and parameters, as MAVLink's services of these names have it.
+"""Transfer of missions and parameters by MAVLink's services of these names.
 
 Sources: mavlink.io, services/mission and services/parameter; ArduSub 4.5,
 libraries/GCS_MAVLink/MissionItemProtocol.cpp (times).

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-# Limit of wrong tokens by address: each one more doubles the wait for the next.
+# Limit of wrong tokens per address: each one doubles the wait for the next.
 
 FREE = 5
 """Wrong tokens without a wait."""
@@ -71,7 +71,7 @@ class Attempts:
             self._wrong.popitem(last=False)
 
 
-# Headers of every answer: no script but the page's own, no frame, no guessed types.
+# Headers of every response: own scripts only, no frames, no guessed types.
 
 _ALWAYS = {
     b'x-frame-options': b'DENY',
@@ -159,7 +159,7 @@ def _with_nonce(start: dict[str, Any], body: bytes) -> list[dict[str, Any]]:
     return [{**start, 'headers': headers}, {'type': 'http.response.body', 'body': body}]
 
 
-# Ways of programs to the console: the cookie of a link, and a file that leads a browser there.
+# Access of programs to the console: cookie of a link, and a file that opens a browser.
 
 
 def cookie_of(address: str, timeout: float = 10.0) -> str:
@@ -194,7 +194,7 @@ def opening_file(folder: Path, address: str) -> Path:
     return path
 
 
-# Who may open the console: who has one of its two links, of which one only watches.
+# Access to the console by two links, of which one only watches.
 
 COOKIE = 'marine_sim_console'
 _RIGHT = 'marine_sim.right'

@@ -24,7 +24,7 @@ from marine_sim_ros.console.page.panels import (
 __all__ = ['Known', 'SensorFaults', 'Show', 'fault_panel']
 
 
-# Faults of the sensor that the operator chooses: dropout, freeze, delay, bias and spikes.
+# Faults of the chosen sensor: dropout, freeze, delay, bias and spikes.
 
 Known = dict[tuple[str, str], dict[str, Any]]
 """Faults by kind, and thruster or sensor."""
@@ -119,7 +119,7 @@ def _number(panel: ControlPanel, label: str, use: Callable[[Any], None]) -> ui.n
     return field.on('blur', use).on('keydown.enter', use)
 
 
-# Panel of faults that the operator can inject: thrusters, commands, battery, sensors.
+# Panel of faults: thrusters, commands, battery, sensors.
 
 
 def fault_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-# Parts of the page that draw themselves in the browser.
+# Browser components of the page.
 
 # What draws here imports three.js, ECharts and nipplejs from the modules that these bring along.
 _BROUGHT = (ui.scene, ui.echart, ui.joystick)
@@ -53,7 +53,7 @@ class BrowserPart(Element, component='part.js', esm={'marine-sim-console': 'lib'
         self.run_method('call', name, *values)
 
 
-# The page: the view and the curves on the left, instruments and controls on the right.
+# Page: view and curves on the left, instruments and controls on the right.
 
 CSS = (Path(__file__).parent / 'console.css').read_text(encoding='utf-8')
 SIDES = ('above', 'below', 'north', 'south', 'east', 'west')

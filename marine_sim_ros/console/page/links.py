@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-# Whether what the pages need is installed.
+# Check that the packages of the pages are installed.
 
 
 def require_pages() -> None:
@@ -42,7 +42,7 @@ def require_pages() -> None:
         raise missing_package('nicegui', 'console')
 
 
-# The socket that the pages are served from.
+# Listening socket of the pages.
 
 _FREE = (
     'a free port, 1 to 65535, or 0 for any: run --console-port 0, console --port 0, '
@@ -77,7 +77,7 @@ def listen(host: str, port: int) -> socket.socket:
     raise ParameterError(f'console: cannot listen on {host} port {port}: {why}; expected {hint}')
 
 
-# Tokens of the console's links: one steers, and the one that only watches is derived from it.
+# Tokens of the console's links: the watching one is derived from the steering one.
 
 STEER, VIEW = 'steer', 'view'
 """The two rights of a page."""

@@ -31,7 +31,7 @@ from marine_sim_ros.core.progress import own_line_text
 __all__ = ['Server', 'add_video_streams', 'add_web_socket', 'application', 'picture_response']
 
 
-# Serves the pages from a thread of their own; whoever starts it never waits for a page.
+# Server of the pages in a thread of its own; the node never waits for a page.
 
 LARGEST = 2**16
 """Bytes of a message from a page."""
@@ -233,7 +233,7 @@ async def _send(socket: WebSocket, session: Session, page: str, period: float) -
             await asyncio.sleep(period)
 
 
-# The pictures of a camera as a stream of JPEG: ``multipart/x-mixed-replace``, RFC 2046.
+# Camera pictures as a stream of JPEG: ``multipart/x-mixed-replace``, RFC 2046.
 
 _BOUNDARY = b'--picture\r\n'
 

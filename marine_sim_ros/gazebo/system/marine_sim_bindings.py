@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gazebo's Python modules, whose names have a number of their own in each release.
+"""Gazebo's Python modules, whose names have another number in each release.
 
 Harmonic has gz.sim8 and gz.msgs10, Ionic gz.sim9 and gz.msgs11, Jetty gz.sim and gz.msgs. The
 newest that is installed is taken, a name without a number before all others. Gazebo's server

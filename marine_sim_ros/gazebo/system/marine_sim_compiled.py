@@ -1,10 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The system of ``delivery:=compiled`` inside Gazebo's server, as its Python loader finds it.
+"""System of ``delivery:=compiled`` inside Gazebo's server, found by its Python loader.
 
 gazebo/compiled_system.py computes the forces; it needs this package and JAX, which are imported
-when the system is made, so that one line says what is missing.
+when the system is created, so that one line names what is missing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The lockstep system inside Gazebo's server: publishes the state and waits for its wrench.
+"""Lockstep system inside Gazebo's server: publishes the state and waits for its wrench.
 
 Loaded by gz::sim::systems::PythonSystemLoader, by the server's own Python, so that it imports
 nothing but the standard library and Gazebo's bindings, and those only in :func:`get_system`.

@@ -32,7 +32,7 @@ from marine_sim_ros.model.xml import Reader
 __all__ = ['ThrusterReader', 'read_ballast', 'read_rudder']
 
 
-# Thrusters of a Stonefish robot: the models of their thrust as curves over pulse width.
+# Thrusters of a Stonefish robot: thrust models as curves over pulse width.
 
 
 class ThrusterReader:

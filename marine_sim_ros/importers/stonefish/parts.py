@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-# Poses of Stonefish in our axes: its frames are NED (x forward, y starboard, z down).
+# Poses of Stonefish in our axes; its frames are NED (x forward, y starboard, z down).
 
 SIGNS = np.array([1.0, -1.0, -1.0])
 """NED <-> FLU of a vector."""
@@ -67,7 +67,7 @@ def mesh_pose_in_ned(pose: Pose) -> Pose:
     return Pose(pose.translation, np.asarray(quaternion_product(pose.quaternion, _TURNED)))
 
 
-# Parts of a Stonefish link: shape, volume, mass, and what the water does to them.
+# Parts of a Stonefish link: shape, volume, mass, hydrodynamics.
 
 _ABOUT_Y = np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
 """Quarter turn about x: the z axis of a cylinder becomes −y."""
@@ -311,7 +311,7 @@ def _tensor(made: shapes.Shape, mass: float) -> np.ndarray:
     return np.asarray(np.trace(second) * np.eye(3) - second)
 
 
-# Hydrodynamics of a Stonefish robot: what it computes of panels as it runs, lumped once.
+# Hydrodynamics of a Stonefish robot, lumped once from its panels.
 
 
 class Drag(NamedTuple):

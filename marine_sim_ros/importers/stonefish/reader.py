@@ -44,7 +44,7 @@ from marine_sim_ros.model.xml import Element, Reader
 __all__ = ['ScenarioFiles', 'read_stonefish']
 
 
-# A Stonefish scenario with its includes, arguments and sums written out.
+# Stonefish scenario with includes, arguments and sums written out.
 
 _DEEPEST = 10
 _LONGEST = 100_000
@@ -185,7 +185,7 @@ class ScenarioFiles:
         return next((p for p in places if p.is_file()), None)
 
 
-# The robot of a Stonefish scenario: links, joints, actuators, sensors.
+# Robot of a Stonefish scenario: links, joints, actuators, sensors.
 
 _DENSITY = 1000.0
 _CF = 0.1

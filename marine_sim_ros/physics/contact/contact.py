@@ -69,7 +69,7 @@ class ContactMemory(NamedTuple):
         wrench: (6,) that it answered.
         terms: what followed from the state alone; None where nothing was near, but for what is
             compiled, where a memory has the same parts in every tick.
-        pair: (n,) numbers of pairs (see physics/contact/touch.py); below 0: none.
+        pair: (n,) numbers of pairs (see physics/contact/detection.py); below 0: none.
         impulse: (n, 3) on the vehicle, body frame, N·s.
         places: (m, 3) of the vehicle's points, m, where an arm moves some; else None.
     """

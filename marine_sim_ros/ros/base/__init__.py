@@ -1,4 +1,4 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What every node stands on: its process, parameters, publishers, switches."""
+"""Basis of every node: its process, parameters, publishers, switches."""

@@ -3,14 +3,13 @@
 
 """Message bus within a process, throttled publishers to DDS, and check of senders.
 
-DDS still gets what somebody outside listens to. Deliveries wait in one queue, first in, first
-out, so that a message object may be filled anew for the next tick: whoever was to see it has.
+DDS gets the topics that have subscribers outside. Deliveries wait in one queue, first in, first
+out, so every receiver has seen a message object before it is filled again for the next tick.
 
-The nodes of a run write its tag (ros/messages/codecs.py) into their messages. Where a topic has
-such a publisher, messages without the tag are ignored: of a node that was forgotten, another run,
-or a stranger. Where it has none, or none any more, anybody may publish: a force node of the user's
-own, or a vehicle on another machine. This is no secret: on an open DDS network
-anybody can read the tag and send it.
+The nodes of a run write its tag (ros/codecs.py) into their messages. Where a topic has such a
+publisher, messages without the tag are ignored: they come from a forgotten node, another run, or a
+stranger. Where it has none any more, any node may publish: a force node of the user, or a vehicle
+on another machine. The tag is no secret: on an open DDS network anybody can read and send it.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from marine_sim_ros.ros.topics import Topic
 __all__ = ['Bus', 'NEWEST', 'Outlet', 'SenderCheck', 'ThrottledPublisher', 'throttled_name']
 
 
-# Delivers messages between nodes of one process without serialising them.
+# Delivery of messages between nodes of one process without serialisation.
 
 FIRST_MESSAGES = 16
 """Messages that a publisher sends though it has no subscriber yet: what its queue keeps."""
@@ -212,7 +211,7 @@ class Outlet:
         return int(self._listeners())
 
 
-# A hidden second topic beside each per-tick one, for who only looks: the newest, now and then.
+# Throttled second topic of each per-tick topic, for viewers.
 
 THROTTLED_PERIOD = 0.04
 """s of wall time between messages, at least."""
@@ -289,7 +288,7 @@ class ThrottledPublisher:
         return int(self._publisher.get_subscription_count())
 
 
-# Which messages of a per-tick topic are of this run: each has one rightful publisher.
+# Check of senders: each per-tick topic has one publisher of this run.
 
 SENDER_TIMEOUT = 5.0
 """s of wall time after the last message of this run until a single other publisher replaces it."""

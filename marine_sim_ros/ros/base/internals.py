@@ -3,8 +3,8 @@
 
 """Internals of rclpy and rcl: clock, peer counts, type support of messages, log folder.
 
-Distributions differ in them. Where one is missing, the public interface does the same more slowly,
-or the feature that needs it is left out.
+ROS distributions differ in them. Where one is missing, the slower public interface is used, or the
+feature that needs it is left out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-# Internals of rclpy that the nodes use for speed, each looked for before it is used.
+# Internals of rclpy that make nodes faster, each used only where it exists.
 
 
 def clock_subscription(node: Any) -> Any:
@@ -66,7 +66,7 @@ def peer_counter(endpoint: Any, name: str) -> Callable[[], int]:
     return counter
 
 
-# Imports what makes the C types of messages known, without the generator of their Python code.
+# Import of the C type support of messages, without generating their Python code.
 
 _PACKAGE = 'rosidl_generator_py'
 _GENERATOR = f'{_PACKAGE}.generate_py_impl'
@@ -87,7 +87,7 @@ def import_type_support() -> None:
         del sys.modules[_GENERATOR]
 
 
-# Log files of rcl, which are left out where no folder for them can be made.
+# Log files of rcl, left out where their folder cannot be made.
 
 
 def log_words() -> list[str]:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The base of every node: vehicle, environment, guarded callbacks, diagnostics."""
+"""Base class of every node: vehicle, environment, guarded callbacks, diagnostics."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 
 """Publishers of numbers that are sent in every tick: states, wrenches, joints, pulse widths.
 
-The nodes of a process get the numbers over its bus. For DDS and for who records, they are written
-into the bytes of a message, which costs a fraction of making one.
+Nodes of the same process get the numbers over its bus. For DDS and recorders they are written into
+the bytes of an existing message, which costs a fraction of building one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A program that joins the ROS graph and leaves it; without the keys of SROS2 it says why not."""
+"""Programs that join the ROS graph and leave it, with an error where keys of SROS2 are missing."""
 
 from __future__ import annotations
 

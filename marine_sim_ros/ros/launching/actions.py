@@ -53,7 +53,7 @@ from marine_sim_ros.sim.options import RunOptions
 __all__ = ['actions', 'end_launch', 'end_launch_on_failure', 'gazebo_actions', 'simulation']
 
 
-# What a launch does when a process ends that it cannot go on without.
+# Reaction of a launch to the end of a process that the run needs.
 
 _CLEAN = (*THROUGH, -signal.SIGINT, 128 + signal.SIGINT)
 """Exit codes of a process that came to its end, or was interrupted together with the launch."""
@@ -83,7 +83,7 @@ def end_launch_on_failure(event: ProcessExited, context: LaunchContext) -> list[
     return [] if event.returncode in _CLEAN else end_launch(event, context)
 
 
-# Launch actions of Gazebo: its server, ros_gz_bridge, and the files that both read.
+# Launch actions of Gazebo: server, ros_gz_bridge, and their files.
 
 
 def _server(folder: Path, *, gui: bool, delivery: str) -> ExecuteProcess:
@@ -138,7 +138,7 @@ def gazebo_actions(
     )
 
 
-# The graph of sim/graph.py as launch actions, for all launch files.
+# Launch actions of the graph in sim/graph.py, for all launch files.
 
 PACKAGE = 'marine_sim_ros'
 WRITES_LAST = {'sigterm_timeout': '30', 'sigkill_timeout': '30'}

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-# The launch arguments and their values, from the options of sim/options.py; imports no launch.
+# Launch arguments and values, from the options of sim/options.py; imports no launch.
 
 _LIKENESS = 0.8
 """Of two names; launch files that include ours may have arguments of their own."""
@@ -96,7 +96,7 @@ def unknown_argument_warnings(names: Iterable[str], *, alone: bool) -> list[str]
     ]
 
 
-# Layouts of viewers, shipped for the namespace of the BlueROV2 and written for any other.
+# Layouts of viewers: shipped for the BlueROV2, written for other namespaces.
 
 VIEWER_LAYOUTS = {
     'rviz': 'rviz/vehicle.rviz',

@@ -3,10 +3,9 @@
 
 """Nodes and readers of vehicles as forks of this process, with shared imports.
 
-It takes others 0.1 s to discover a process, whatever it has to tell; meanwhile a vehicle is read.
-
-Who reads a description needs lxml, xacro and fifty modules of this package; who has the vehicle
-needs none of them.
+DDS takes 0.1 s to discover a process, so forks join the graph while the vehicle is still read. A
+fork of its own reads descriptions: that needs lxml, xacro and fifty modules of this package, which
+nodes with the finished vehicle do not need.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from marine_sim_ros.ros.launching.installation import fast_dds_library, uses_fas
 __all__ = ['EarlyFork', 'Fork', 'can_fork', 'import_shared', 'read_vehicles', 'run_node']
 
 
-# Starts nodes as forks of this process, so that what they all import is imported once.
+# Nodes as forks of this process, which share its imports.
 
 _PR_SET_NAME = 15  # prctl(2)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -196,7 +195,7 @@ def run_node(name: str, executable: str, arguments: Sequence[str]) -> None:
     import_module(f'marine_sim_ros.nodes.{executable}').main()
 
 
-# A process that is in the ROS graph before it is known what it runs.
+# Early fork: a process that joins the ROS graph before its node is known.
 
 
 class EarlyFork(Fork):
@@ -239,7 +238,7 @@ class EarlyFork(Fork):
         run_node(name, executable, arguments)
 
 
-# Reads vehicles in a fork of this process, for a quicker start and smaller nodes.
+# Vehicles read in a fork of this process: quicker start, smaller nodes.
 
 
 def read_vehicles(

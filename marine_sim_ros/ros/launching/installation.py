@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a machine offers to a run: middleware, DDS profile, shared memory, gamepads.
+"""Installed parts of a machine: middleware, DDS profile, shared memory, gamepads.
 
 A participant has a segment ``fastrtps_<id>`` and ports ``fastrtps_port<n>`` with a mutex
 ``sem.fastrtps_port<n>_mutex`` (``fastdds_...`` from Fast DDS 3 on); it holds a flock on
-``<name>_el`` (``_sl`` of a port that readers share). A process that is killed leaves all of them;
+``<name>_el`` (``_sl`` of a port that readers share). A killed process leaves all of these files;
 the kernel frees its locks.
 """
 
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-# The middleware (RMW) of this environment, found by its files, not by names of distributions.
+# Middleware (RMW) of this environment, found by its files.
 
 _LIBRARIES = {'libfastdds.so': 3, 'libfastrtps.so': 2}
 """Major version of Fast DDS by the name of its library; later versions keep the first name."""
@@ -76,7 +76,7 @@ def _folders() -> Iterator[Path]:
             yield from sorted(library.glob('*-linux-gnu'))
 
 
-# A profile of Fast DDS for the processes of a run: config/dds/fast_dds_*.xml.
+# Fast DDS profile of a run: config/dds/fast_dds_*.xml.
 
 _VARIABLES = {2: 'FASTRTPS_DEFAULT_PROFILES_FILE', 3: 'FASTDDS_DEFAULT_PROFILES_FILE'}
 """By the major version of Fast DDS, each of which refuses the spelling of the other."""
@@ -98,7 +98,7 @@ def dds_profile() -> dict[str, str]:
     return {_VARIABLES[version]: str(resource_folder('config') / f'dds/fast_dds_{version}.xml')}
 
 
-# Files of Fast DDS in /dev/shm: removes what no process holds, and looks for room there.
+# Files of Fast DDS in /dev/shm: removal of stale ones, and free space.
 
 FOLDER = Path('/dev/shm')
 MIN_AGE = 1.0
@@ -186,7 +186,7 @@ def make_room() -> None:
         )
 
 
-# Whether the ROS 2 package joy, which reads gamepads, is installed; imports no launch.
+# Check that the ROS 2 package joy (gamepads) is installed; imports no launch.
 
 
 @cache

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-# Switches of another node: std_srvs/SetBool services that are called without waiting.
+# Switches of another node: std_srvs/SetBool services, called without waiting.
 
 SWITCH_TIMEOUT = 5.0
 """s of wall time until a service that is absent or does not answer is given up. Discovery takes
@@ -156,7 +156,7 @@ class Switches:
             request.answered(done, text)
 
 
-# Calls of Trigger services whose refusals are told, for operators.
+# Calls of Trigger services that report refusals to the operator.
 
 
 def call_trigger(
@@ -194,7 +194,7 @@ def _report_answer(
         done()
 
 
-# Finds a node by what it offers, whatever it is called.
+# Search for a node by the service that it offers.
 
 
 def find_service_owner(node: Node, service: str) -> str | None:
@@ -207,7 +207,7 @@ def find_service_owner(node: Node, service: str) -> str | None:
     return None
 
 
-# Sends what a pilot wants: pulse widths, velocities or a pose.
+# Sender of a pilot's commands: pulse widths, velocities or a pose.
 
 OUTPUT_TOPICS = {
     'pwm': topics.PWM,
@@ -336,7 +336,7 @@ class CommandPublisher:
         self._outlets['pose'].publish(message)
 
 
-# An operator's arm: speeds of joints on joint_commands, and the services of the gripper.
+# Arm of an operator: joint speeds on joint_commands, and services of the gripper.
 
 
 class ArmOperator:

@@ -117,7 +117,7 @@ CONSOLE_PARAMETERS = (
 )
 
 
-# What the console's operator asks for -> topics and services; who stops steering stops it all.
+# Operator's requests as topics and services; when steering stops, all outputs stop.
 
 SWITCH_SETTLING_TIME = 2.5
 """s after which diagnostics tell of a switch; they come once a second."""

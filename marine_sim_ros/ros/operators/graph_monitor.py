@@ -24,7 +24,7 @@ from marine_sim_ros.ros.topics import Topic
 __all__ = ['GraphMonitor', 'LatestMessageReader', 'create_hidden_node', 'ignore_message']
 
 
-# Reads the latest message of topics on request: only messages that are read cost Python time.
+# Latest message of topics, on request: unread messages cost no Python time.
 
 
 def create_hidden_node(node: SuiteNode, name: str) -> Node:
@@ -89,7 +89,7 @@ class LatestMessageReader:
         self._eyes.destroy_node()
 
 
-# What the console sees of a graph: the newest row of every topic, and what the nodes report.
+# Monitor of a graph: the newest row of every topic, and health of the nodes.
 
 LEVELS = ('ok', 'warning', 'error', 'stale')
 STALE = 4.0

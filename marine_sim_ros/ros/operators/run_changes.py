@@ -40,7 +40,7 @@ from marine_sim_ros.sim.graph import NodeSpec
 __all__ = ['FaultInjector', 'RecorderProcess']
 
 
-# Faults that an operator sets while a run is under way, in every node that they concern.
+# Faults that an operator sets during a run, in every affected node.
 
 STATE_OWNERS = ('dynamics', 'gazebo_bridge')
 EXCLUSIVE_KINDS = {'dead': 'thrust', 'weak': 'thrust'}
@@ -124,7 +124,7 @@ def _thruster(fault: Fault) -> str:
     return fault.thruster if isinstance(fault, ThrusterFault) else ''
 
 
-# A recorder that is started and ended in the middle of a run.
+# Recorder that an operator starts and ends during a run.
 
 GRACE = 3.0
 """s that a recorder gets to close its bag."""

@@ -28,7 +28,7 @@ from marine_sim_ros.sensors import SENSORS
 __all__ = ['SENSOR_TIMEOUT', 'SensorMonitor', 'SensorPanel', 'VideoMonitor']
 
 
-# Listens to the sensors while somebody looks at them, and costs nothing else.
+# Listener of the sensors while a page shows them.
 
 QUEUE_DEPTH = 64
 """Messages that wait; of more the oldest are lost."""
@@ -176,7 +176,7 @@ class SensorPanel:
         self._monitor.close()
 
 
-# Listens to the pictures of cameras while a page shows them, and costs nothing else.
+# Listener of the cameras' pictures while a page shows them.
 
 
 class VideoMonitor:

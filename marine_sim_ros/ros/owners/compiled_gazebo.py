@@ -3,9 +3,9 @@
 
 """Gazebo bridge whose wrenches a system in Gazebo's server computes (delivery:=compiled).
 
-It stands in for the node ``gazebo_bridge`` in a process with the nodes of all forces: those bring
-their commands, and publish what the server has computed. Commands go to the server, states and
-what acted come back, one message each per tick, over gz-transport; ros_gz_bridge has the world's
+It replaces the node ``gazebo_bridge`` in a process with the nodes of all forces: they supply their
+commands, and publish the wrenches that the server has computed. Commands go to the server, states
+and wrenches come back, one message each per tick, over gz-transport; ros_gz_bridge has the world's
 control service. Topics, services, parameters and failures are those of nodes/gazebo_bridge.py.
 """
 

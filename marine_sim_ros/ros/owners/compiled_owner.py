@@ -1,10 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The owner of a state that a compiled program moves on: all forces and the integration at once.
+"""Owner of a state that a compiled program advances: all forces and the integration at once.
 
-It stands in for the node ``dynamics`` in a process with the nodes of all forces, and has its
-topics, services and parameters. ``on_missing_wrench`` and ``source_timeout`` are about the
+It replaces the node ``dynamics`` in a process with the nodes of all forces, and has its topics,
+services and parameters. ``on_missing_wrench`` and ``source_timeout`` are about the
 commands of nodes (thrusters, fins, manipulator), the only ones that are waited for.
 """
 

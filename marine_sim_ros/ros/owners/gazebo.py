@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-# One world of Gazebo as ros_gz_bridge shows it: its control service and its time.
+# World of Gazebo through ros_gz_bridge: control service and time.
 
 
 class ControlledWorld:
@@ -379,7 +379,7 @@ class StockTransport:
         return True
 
 
-# What owners of a state that Gazebo moves have in common: its states, pauses, resets, silence.
+# Base class of owners of a state that Gazebo integrates: states, pauses, resets, time-outs.
 
 GAZEBO_PARAMETERS = (
     NodeParameter(

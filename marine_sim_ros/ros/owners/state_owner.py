@@ -3,10 +3,10 @@
 
 """Base class of owners of the state: odometry, clock, pause, reset; rival publishers.
 
-The younger of two runs with the same vehicle ends with exit code 2, before anybody relies on it.
-Once it has settled, and against publishers that own no state (a bag that is played, a test), it
-names them and goes on. A clock or frames that two vehicles share stop neither: the physics of a
-run reads no clock. Both runs warn, and say what keeps them apart.
+The younger of two runs with the same vehicle ends with exit code 2 at its start. Later, and
+against publishers that own no state (a bag that is played, a test), it names them and continues.
+Two vehicles that share a clock or frames continue, because the physics of a run reads no clock;
+both runs warn, and name the option that separates them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from marine_sim_ros.sim.preflight import start_warnings, step_warnings
 __all__ = ['OWNER_PARAMETERS', 'Rivals', 'START_TIMEOUT', 'StateOwner']
 
 
-# Other publishers of what one owner of a state alone publishes: another run in the ROS domain.
+# Rival publishers of the owner's topics: another run in the ROS domain.
 
 SETTLING_TIME = 2.0
 """s of wall time after its start that a run may find an older one; discovery takes 0.1 to 0.6 s,
@@ -152,7 +152,7 @@ def _owners(names: Sequence[str]) -> list[str]:
     return [name for name in names if name.rpartition('/')[2] in OWNERS]
 
 
-# What every owner of the state does: publish it, keep the time, pause, reset, end.
+# Base class of owners of the state: publish, keep time, pause, reset, end.
 
 ACKNOWLEDGEMENT = Duration(seconds=1)
 """That is waited for at most; then somebody listens who does not live any more."""

@@ -28,7 +28,7 @@ from marine_sim_ros.ros.ticks import WrenchBarrier
 __all__ = ['ExternalWrench', 'SummingOwner', 'largest_wrench', 'wrench_fault']
 
 
-# What a wrench on a vehicle may be, whoever sends it.
+# Limits of a wrench on a vehicle.
 
 MAX_WRENCH_PER_MASS = 1e4
 """N or N·m for each kg of the vehicle: a thousand times its weight."""
@@ -56,7 +56,7 @@ def wrench_fault(wrench: Sequence[float], largest: float) -> str:
     return f'{max(map(abs, wrench)):g} N or N m, expected {largest:g} at most'
 
 
-# A wrench that somebody adds from outside, on the topic wrench/external.
+# External wrench, on the topic wrench/external.
 
 EXTERNAL_WRENCH_DURATION = 1.0
 """s that a message holds."""
@@ -97,7 +97,7 @@ class ExternalWrench:
         self._until = -1
 
 
-# An owner of the state that waits for every force and sums them.
+# Owner of the state that waits for every force and sums them.
 
 
 class SummingOwner(StateOwner):

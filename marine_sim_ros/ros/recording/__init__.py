@@ -1,4 +1,4 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bags: what is recorded, by whom, into which files."""
+"""Recording of bags: topics, recorders, files."""

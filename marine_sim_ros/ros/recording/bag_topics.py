@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-# What a run records: the one list for whoever writes the bag.
+# Topics that a run records, the same for every recorder.
 
 SILENCING_FAULTS = (BarometerDropout, SensorDelay, SensorDropout)
 
@@ -108,7 +108,7 @@ def one_time_topics(node: SuiteNode) -> list[str]:
     return [node.resolve_topic_name(topics.SCENE_MARKERS.name)] if shown else []
 
 
-# Whether a bag has every topic: `ros2 bag record` looks for topics, and not at once.
+# Check that a bag has every topic: `ros2 bag record` discovers topics with a delay.
 
 _OVERDUE_TIME = 5.0
 """s without a message after which topics that the bag lacks are reported."""

@@ -23,7 +23,7 @@ from marine_sim_ros.ros.topics import Topic
 __all__ = ['FleetRecording', 'RecorderFiles', 'SuiteBag', 'recorders']
 
 
-# One bag and one manifest that the recorders of several vehicles write in one process.
+# One bag and one manifest for the recorders of several vehicles in a process.
 
 
 class FleetRecording:
@@ -89,7 +89,7 @@ class _VehicleWriter:
             self._writer.close()
 
 
-# A bag into which the recorder itself writes every message.
+# Bag that the recorder itself writes.
 
 
 class SuiteBag:
@@ -146,7 +146,7 @@ class SuiteBag:
         return {}
 
 
-# What recorders write to: a folder of their own, or that of a fleet.
+# Output of recorders: a folder of their own, or a fleet's.
 
 RECORDERS = {'suite': SuiteBag, 'ros2_bag': Ros2Bag}
 

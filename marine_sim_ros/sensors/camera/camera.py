@@ -3,8 +3,8 @@
 
 """Camera: a colour picture of the scene through the water, its calibration, and its depths.
 
-It looks along x of its link or <origin>; its frame is the optical one (REP 103): z ahead, x to the
-right, y down. The picture is rendered on a graphics card, or by software where there is none.
+It points along x of its link or <origin>; its frame is the optical one (REP 103): z ahead, x to
+the right, y down. The picture is rendered on a graphics card, or in software where there is none.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from marine_sim_ros.core.errors import ParameterError
 __all__ = ['EQUIDISTANT', 'Lamp', 'Lens', 'PLUMB_BOB', 'View']
 
 
-# Lenses: where a camera sees a direction, and which direction a pixel sees.
+# Lenses: projection of directions to pixels, and of pixels to directions.
 
 PLUMB_BOB, EQUIDISTANT = 'plumb_bob', 'equidistant'
 _ROUNDS = 60
@@ -124,7 +124,7 @@ class Lens:
         )
 
 
-# Where a picture is taken from, and the lamps beside the camera.
+# Viewpoint of a picture, and the lamps beside the camera.
 
 
 class Lamp(NamedTuple):

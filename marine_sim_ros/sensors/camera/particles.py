@@ -3,8 +3,8 @@
 
 """Suspended particles in a picture: bright specks in daylight, and in the beam of the lamps.
 
-They stand in the water, one in each cell of a lattice that drifts with the current, at a place
-that follows from the cell's numbers: the same from every camera and in every picture.
+Each cell of a lattice that drifts with the current has one particle, at a position that is a
+function of the cell's indices: the same for every camera and in every picture.
 """
 
 from __future__ import annotations

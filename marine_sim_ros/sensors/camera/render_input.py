@@ -3,8 +3,8 @@
 
 """Input of the renderer: parts in view, tiles, triangle trees, fiducial markers.
 
-A processor's OpenGL computes all that a shader has for every pixel; what no ray of a tile can meet
-costs least where it is left out of the shader's loops, or out of the shader.
+OpenGL on a processor evaluates the whole shader for every pixel, so parts that no ray of a tile
+can meet are left out of the shader's loops, or of the shader.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-# Which visible parts of vehicles a camera can see, and where they are.
+# Visible parts of vehicles in the view of a camera, with poses.
 
 
 class SeenPart(NamedTuple):
@@ -99,7 +99,7 @@ def _may_be_in_cone(axis: np.ndarray, place: np.ndarray, radius: float, widest: 
     return bool(angle - np.arcsin(radius / far) <= widest)
 
 
-# Tiles of a picture: the cone of what each sees, so that a pixel tries only what may be there.
+# Tiles of a picture with view cones, which select the parts that a pixel tests.
 
 _BALLS, _MANY = 6, 24
 """That a box is covered by, and one that is long."""
@@ -234,7 +234,7 @@ def tiles_of(rays: np.ndarray, side: int) -> Tiles:
     return Tiles(axes, np.arccos(np.clip(least, -1.0, 1.0)) + 1e-3, across)
 
 
-# Meshes as the camera's shader reads them: a tree of boxes over triangles, in one array.
+# Meshes for the camera's shader: a tree of boxes over triangles, in one array.
 
 _LEAF = 4
 """Triangles of a leaf, at most."""
@@ -293,7 +293,7 @@ def bounding_trees(meshes: Sequence[np.ndarray]) -> tuple[np.ndarray, list[int]]
     return np.concatenate([np.zeros((0, 4)), *trees]), begins[:-1]
 
 
-# The cells of fiducial markers, drawn by OpenCV, which has the codes of AprilTag's families.
+# Cells of fiducial markers, drawn by OpenCV, which has AprilTag's codes.
 
 _BITS = {'tag16h5': 4, 'tag25h9': 5, 'tag36h10': 6, 'tag36h11': 6}
 """Cells along each side within the black edge."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Renders what a camera sees, off screen, with OpenGL: one ray per sample in a fragment shader.
+"""Off-screen rendering of a camera's picture with OpenGL: one ray per sample in a shader.
 
 A ray per pixel, in place of triangles, shows every distortion exactly and meets the same surfaces
 as :mod:`marine_sim_ros.environment.rays`. EGL gives the context, so no display is needed: the

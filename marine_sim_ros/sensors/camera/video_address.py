@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where pictures of a camera are sent to: ``udp://HOST:PORT``."""
+"""Address that pictures of a camera are sent to: ``udp://HOST:PORT``."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sends pictures as H.264 over RTP and UDP, as the camera of a BlueROV2 sends them.
+"""Video stream of a camera: H.264 over RTP and UDP, as from a BlueROV2.
 
-A thread encodes and sends the newest picture; who shows one never waits, and pictures that come
-faster than they are encoded are left out. Packets follow RFC 6184 with payload type 96.
+A thread encodes and sends the newest picture; the caller never waits, and pictures that arrive
+faster than they are encoded are dropped. Packets follow RFC 6184 with payload type 96.
 """
 
 from __future__ import annotations
