@@ -16,7 +16,7 @@ from conftest import marine_sim
 from processor import PATIENCE
 
 from marine_sim_ros.ros.launching.installation import dds_profile
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
 

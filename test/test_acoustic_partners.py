@@ -11,8 +11,9 @@ from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.ros.node_graph import describe_fleet
 from marine_sim_ros.sensors import SENSORS
-from marine_sim_ros.sim.fleet import FLEETS, describe_fleet, fleet_runs
+from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
 

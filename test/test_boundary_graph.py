@@ -15,7 +15,7 @@ from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics.boundary import boundary_wrench
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros

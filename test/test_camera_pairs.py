@@ -16,11 +16,11 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment, WaterOptics
 from marine_sim_ros.environment.rays import first_hits
 from marine_sim_ros.environment.reader import load_environment, parse_environment
+from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.rays import cast_rays
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.camera.camera import lens_of
 from marine_sim_ros.sensors.seen_bodies import (

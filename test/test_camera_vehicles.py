@@ -13,8 +13,8 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment, WaterOptics
+from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.model.vehicle import Frame, Sensor
-from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.camera.camera import Camera, lens_of
 from marine_sim_ros.sensors.camera.render_input import bounding_tree

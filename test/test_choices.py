@@ -13,7 +13,7 @@ from marine_sim_ros.environment.reader import parse_environment
 from marine_sim_ros.faults.reading import parse_faults, unsuited_fault
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.ros.launching.arguments import unknown_argument_warnings
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sweep.plan import parse_plan

@@ -157,8 +157,8 @@ def test_a_string_longer_than_its_message_is_refused(kind):
 def test_a_node_drops_broken_bytes_and_answers_other_senders(processes, ros_environment):
     from diagnostic_msgs.msg import DiagnosticArray
 
+    from marine_sim_ros.ros.node_graph import describe
     from marine_sim_ros.ros.topics import LOCKSTEP
-    from marine_sim_ros.sim.graph import describe
     from marine_sim_ros.sim.options import RunOptions
 
     watcher = Watcher()

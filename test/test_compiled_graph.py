@@ -11,7 +11,7 @@ from test_engine_ticks import FAULTS
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.ros.force_node import CompiledGraph
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros

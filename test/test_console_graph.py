@@ -17,7 +17,7 @@ from test_console_page import address_of, start
 from test_graph import Watcher
 
 from marine_sim_ros.console.requests import OPERATOR_TIMEOUT
-from marine_sim_ros.sim.graph import NodeSpec, describe
+from marine_sim_ros.ros.node_graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = [

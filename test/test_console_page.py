@@ -25,7 +25,7 @@ from test_graph import Watcher
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.console.replay import Replay
-from marine_sim_ros.sim.graph import describe, has_own_process
+from marine_sim_ros.ros.node_graph import describe, has_own_process
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.tools.main import main
 

@@ -9,7 +9,7 @@ from conftest import marine_sim
 from graph import recorded, run_everywhere
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros

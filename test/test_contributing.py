@@ -99,7 +99,7 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.sensors import SENSORS, SensorInputs
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
 assert Path(marine_sim_ros.__file__).parent.parent == Path.cwd()

@@ -11,7 +11,7 @@ import pytest
 from conftest import marine_sim
 from graph import ONE_PROCESS, STEP, Watcher, run_everywhere, start_graph, statuses, ticks
 
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros

@@ -19,8 +19,8 @@ from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.model.library import vehicle_path
-from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors.camera.camera import Camera, lens_of
 from marine_sim_ros.tools.main import main
 

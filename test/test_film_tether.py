@@ -15,9 +15,9 @@ from marine_sim_ros.analysis.film_sources import RecordedMotion, RecordedTether,
 from marine_sim_ros.bags.reading import Bag
 from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.environment.environment import Environment, WaterOptics
+from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.scene.drawing import cable_tube
-from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors.camera.camera import Camera, lens_of
 
 PLACES = np.array(

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.ros.node_graph import describe_fleet
 from marine_sim_ros.ros.ticks import MAX_WAITING_TICKS, Followers, TickSynchronizer
-from marine_sim_ros.sim.fleet import FLEETS, describe_fleet, fleet_runs
+from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
 
 

@@ -41,8 +41,8 @@ from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.rigid_body import advance_pose, rigid_body_step, weight
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sdf.model import sdf_model
-from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
 DT = 0.005

@@ -30,7 +30,7 @@ from marine_sim_ros.gazebo.run_files import (
     bridge_parameters,
     write_run,
 )
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 

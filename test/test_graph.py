@@ -24,7 +24,7 @@ from graph import (
 )
 from processor import PATIENCE, slowed
 
-from marine_sim_ros.sim.graph import NodeSpec, describe
+from marine_sim_ros.ros.node_graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros

@@ -18,7 +18,7 @@ from graph import (
     ticks,
 )
 
-from marine_sim_ros.sim.graph import NodeSpec, describe
+from marine_sim_ros.ros.node_graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros

@@ -16,7 +16,7 @@ from conftest import ROOT
 from graph import NotInTime, Watcher, recorded
 from stand_in_autopilot import free_instance, make_firmware
 
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = [pytest.mark.launch, pytest.mark.ros]

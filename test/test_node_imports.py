@@ -70,7 +70,7 @@ import rclpy
 from marine_sim_ros.nodes.composed import _make
 from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.internals import import_type_support
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 import_type_support()
 rclpy.init()

@@ -22,7 +22,7 @@ from processor import PATIENCE, slowed
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.controllability import PilotMixer
-from marine_sim_ros.sim.graph import NodeSpec
+from marine_sim_ros.ros.node_graph import NodeSpec
 
 pytestmark = pytest.mark.ros
 NEUTRAL = [1500] * 6

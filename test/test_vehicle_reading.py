@@ -22,7 +22,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.progress import no_progress
 from marine_sim_ros.model.library import known_vehicles, vehicle_of
 from marine_sim_ros.ros.launching.fork import read_vehicles
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
 def readers():

@@ -10,7 +10,7 @@ from graph import manifest, recorded, simulated
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics import wrench_sources
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 

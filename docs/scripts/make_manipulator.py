@@ -24,7 +24,7 @@ from marine_sim_ros.bags.description import recorded_vehicle
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.sdf.appearance import Appearance
+from marine_sim_ros.model.appearance import Appearance
 
 PICTURE = Path(__file__).parents[1] / 'pictures' / 'pick_up.png'
 TIMES = (11.0, 16.0)

@@ -27,7 +27,7 @@ from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.processes import end_child
 from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.ros.launching.supervisor import Supervisor
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['print_console_costs', 'print_console_memory']

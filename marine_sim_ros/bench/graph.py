@@ -27,8 +27,8 @@ from marine_sim_ros.core.processes import module_command
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.launching.installation import dds_profile
 from marine_sim_ros.ros.launching.supervisor import Supervisor
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.fleet import Fleet, FleetVehicle, fleet_runs
-from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
 __all__ = [

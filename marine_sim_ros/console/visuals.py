@@ -14,6 +14,7 @@ import numpy as np
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.appearance import Appearance, VisibleLink, Visual
 from marine_sim_ros.model.arm import GRIPPER
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.propellers import propeller_link
@@ -25,7 +26,6 @@ from marine_sim_ros.scene.drawing import (
     plane_outline,
 )
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.sdf.appearance import Appearance, VisibleLink, Visual
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 
 __all__ = ['base64_floats', 'scene_visuals', 'vehicle_visuals']

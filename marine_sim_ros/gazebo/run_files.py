@@ -25,8 +25,9 @@ from marine_sim_ros.model.xml import Element
 from marine_sim_ros.sdf.elements import GZ, add_element, add_pose, to_text
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.world import sdf_world
-from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.run_setup import namespace_of, start_pose
+from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = [
     'GazeboWorld',
@@ -307,7 +308,8 @@ DEFAULT_START = {'initial_position': [0.0, 0.0, -0.5], 'initial_rpy': [0.0, 0.0,
 
 def start_state(options: RunOptions) -> State:
     """Return the state in which the vehicle of a run begins, at rest."""
-    start = {**DEFAULT_START, **describe(options)[-1].parameters}
+    scenario = load_scenario(options.scenario) if options.scenario else None
+    start = {**DEFAULT_START, **start_pose(options, scenario)}
     turn = quaternion_from_rpy(*start['initial_rpy'])
     return State(np.array(start['initial_position'], float), turn, np.zeros(6))
 
@@ -362,7 +364,7 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
         run=run,
     )
     (folder / 'world.sdf').write_text(made.text, encoding='utf-8')
-    namespace = describe(options)[-1].namespace
+    namespace = namespace_of(options, vehicle.name)
     bridge = bridge_text(delivery, namespace=namespace, model=made.model, world=made.name)
     (folder / 'ros_gz_bridge.yaml').write_text(bridge, encoding='utf-8')
     return made

@@ -20,8 +20,8 @@ from rclpy.parameter import Parameter
 from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.process import own_words, run
 from marine_sim_ros.ros.force_node import CompiledGraph
+from marine_sim_ros.ros.node_graph import NodeSpec, describe, has_own_process
 from marine_sim_ros.sim.fleet import remote_namespaces
-from marine_sim_ros.sim.graph import NodeSpec, describe, has_own_process
 from marine_sim_ros.sim.options import RunOptions
 
 if TYPE_CHECKING:

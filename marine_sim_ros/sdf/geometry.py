@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.model.appearance import read_colour
 from marine_sim_ros.model.contact import Material
 from marine_sim_ros.model.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.kinematics import Pose, read_origin_pose
@@ -35,7 +36,6 @@ __all__ = [
     'add_geometry',
     'add_surface',
     'add_visual',
-    'read_colours',
     'surface_of',
     'surface_on',
 ]
@@ -131,33 +131,6 @@ _SHINE = 0.2
 """Share of light that every surface mirrors."""
 
 
-def read_colours(root: Reader) -> dict[str, np.ndarray]:
-    """Return red, green, blue, alpha (4,) by the name of their material; the last one counts.
-
-    URDF readers differ in whether a material may be named before it is defined; here it may.
-
-    Raises:
-        ModelError: a colour that is not four numbers of 0 to 1.
-    """
-    colours = {}
-    for element in root.element.iter('material'):
-        colour = _colour(Reader(element, root.source))
-        name = element.get('name')
-        if name and colour is not None:
-            colours[name] = colour
-    return colours
-
-
-def _colour(material: Reader) -> np.ndarray | None:
-    color = material.child('color')
-    if color is None:
-        return None
-    rgba = color.numbers({4}, color.attribute('rgba'))
-    if not np.all((rgba >= 0) & (rgba <= 1)):
-        raise color.error(f'rgba is {color.attribute("rgba")!r}; expected numbers of 0 to 1')
-    return rgba
-
-
 def add_colour(parent: Element, rgba: np.ndarray) -> None:
     """Add a <material> of one colour, and what makes it transparent."""
     if rgba[3] < 1:
@@ -197,7 +170,7 @@ def add_visual(
         return
     if material.child('texture') is not None:
         warnings.append(material.warning('textures are not written, only colours'))
-    colour = _colour(material)
+    colour = read_colour(material)
     if colour is None:
         colour = colours.get(material.attribute('name', ''))
     if colour is not None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model import xml
+from marine_sim_ros.model.appearance import read_colours
 from marine_sim_ros.model.arm_reader import MOVING_JOINT_TYPES
 from marine_sim_ros.model.contact_tags import read_contact_tags
 from marine_sim_ros.model.kinematics import Pose
@@ -25,7 +26,6 @@ from marine_sim_ros.sdf.geometry import (
     Surface,
     add_collision,
     add_visual,
-    read_colours,
     surface_of,
     surface_on,
 )

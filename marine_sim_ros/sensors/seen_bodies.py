@@ -22,7 +22,7 @@ from marine_sim_ros.scene.drawing import cable_tube, material_colour
 from marine_sim_ros.sensors.sensor_model import SensorInputs
 
 if TYPE_CHECKING:
-    from marine_sim_ros.sdf.appearance import Appearance
+    from marine_sim_ros.model.appearance import Appearance
 
 __all__ = [
     'NO_LABEL',
@@ -83,7 +83,7 @@ class OwnParts:
     @cached_property
     def _appearance(self) -> Appearance:
         # Of the nodes that have such looks only that of a camera reads meshes.
-        from marine_sim_ros.sdf.appearance import Appearance
+        from marine_sim_ros.model.appearance import Appearance
 
         return Appearance(self._vehicle)
 

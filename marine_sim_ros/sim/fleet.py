@@ -5,21 +5,19 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.sensors.camera.video_address import next_address
-from marine_sim_ros.sim.graph import NodeSpec, describe, namespace_of
 from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.run_setup import namespace_of
 from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = [
@@ -27,7 +25,6 @@ __all__ = [
     'Fleet',
     'FleetVehicle',
     'select_fleet_runs',
-    'describe_fleet',
     'remote_namespaces',
     'fleet_runs',
     'split_runs',
@@ -312,29 +309,3 @@ def _vehicle_run(place: int, vehicle: FleetVehicle, common: RunOptions) -> RunOp
         video=next_address(common.video, 10 * place) if common.video else '',
         **own,
     )
-
-
-def describe_fleet(
-    runs: Sequence[RunOptions],
-    progress: ReportProgress = no_progress,
-    warn: Callable[[Iterable[str]], object] = tuple,
-) -> list[NodeSpec]:
-    """Return the nodes of all vehicles, those of the first one first.
-
-    The recorders of the vehicles, which write one bag, are one process.
-
-    Args:
-        runs: options of the vehicles, from :func:`fleet_runs`.
-        progress: function that is called with the completed share of long work.
-        warn: function that is called with the warnings about the vehicle descriptions.
-
-    Raises:
-        MarineSimError: a vehicle or a scenario that cannot be used.
-    """
-    specs = [spec for run in runs for spec in describe(run, progress, warn)]
-    recorders = [spec for spec in specs if spec.executable == 'recorder']
-    if len(recorders) < 2:
-        return specs
-    told = [json.dumps({'namespace': s.namespace, 'parameters': s.parameters}) for s in recorders]
-    one = NodeSpec('recorder', '', {}, ('recorder', *told))
-    return [*(spec for spec in specs if spec.executable != 'recorder'), one]

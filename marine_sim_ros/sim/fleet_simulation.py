@@ -20,9 +20,14 @@ from marine_sim_ros.model.tether import Tether
 from marine_sim_ros.physics.tether import check_tether_reach
 from marine_sim_ros.physics.towing import towing_wrench, with_tow_tethers
 from marine_sim_ros.sensors.partners import check_partners
-from marine_sim_ros.sim.graph import camera_parts, check_anchor, namespace_of, towing_namespaces
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.player import ScriptedPilot
+from marine_sim_ros.sim.run_setup import (
+    camera_parts,
+    check_anchor,
+    namespace_of,
+    towing_namespaces,
+)
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import Simulation, collect_trajectory, scripted_ticks
 from marine_sim_ros.sim.step import StepOutput, TickRecord

@@ -39,7 +39,7 @@ from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros.launching.supervisor import Supervisor
-from marine_sim_ros.sim.graph import NodeSpec, describe
+from marine_sim_ros.ros.node_graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import Scenario, load_scenario

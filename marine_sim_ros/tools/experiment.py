@@ -36,7 +36,7 @@ from marine_sim_ros.core.text import json_text
 from marine_sim_ros.model import library
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from marine_sim_ros.core.processes import THROUGH
 from marine_sim_ros.ros.launching.supervisor import Supervisor
+from marine_sim_ros.ros.node_graph import NodeSpec
 from marine_sim_ros.sim.fleet import split_runs
-from marine_sim_ros.sim.graph import NodeSpec
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.progress import progress_bar
@@ -47,7 +47,7 @@ def run_graph(
 
     Args:
         settings: settings of the run.
-        specs: nodes of the run, from :func:`marine_sim_ros.sim.fleet.describe_fleet`.
+        specs: nodes of the run, from :func:`marine_sim_ros.ros.node_graph.describe_fleet`.
         composed: all nodes in one process.
         summary: print what was recorded.
         followers: settings of the other vehicles of a fleet.

@@ -46,9 +46,9 @@ from marine_sim_ros.bags.vehicle_record import parse_maps
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import run_environment
+from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.tools.options import add_option, add_recorded_arguments, parse_xacro_arguments
 from marine_sim_ros.tools.progress import progress_bar
 from marine_sim_ros.tools.reporting import check_writable, print_warnings

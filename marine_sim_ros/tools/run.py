@@ -22,7 +22,7 @@ from marine_sim_ros.tools.reporting import print_warnings
 
 if TYPE_CHECKING:
     from marine_sim_ros.ros.launching.supervisor import Supervisor
-    from marine_sim_ros.sim.graph import NodeSpec
+    from marine_sim_ros.ros.node_graph import NodeSpec
 
 __all__ = ['add_arguments', 'execute']
 
@@ -50,7 +50,7 @@ def execute(options: argparse.Namespace) -> int:
         with no_collections(), progress_bar('building') as told:
             runs, supervisor = _runs(options, told)
             # Imported while a fork reads the vehicle, and so not at the top.
-            from marine_sim_ros.sim.fleet import describe_fleet
+            from marine_sim_ros.ros.node_graph import describe_fleet
             from marine_sim_ros.tools.graph_run import recordings, run_graph
 
             folders = recordings(runs, options.processes)

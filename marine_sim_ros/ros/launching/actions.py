@@ -45,9 +45,9 @@ from marine_sim_ros.ros.launching.arguments import (
     viewer_layout,
 )
 from marine_sim_ros.ros.launching.installation import check_joy, dds_profile, make_room
+from marine_sim_ros.ros.node_graph import NodeSpec, describe_fleet, has_own_process
 from marine_sim_ros.ros.recording import ros2_bag
-from marine_sim_ros.sim.fleet import describe_fleet, select_fleet_runs, split_runs
-from marine_sim_ros.sim.graph import NodeSpec, has_own_process
+from marine_sim_ros.sim.fleet import select_fleet_runs, split_runs
 from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['actions', 'end_launch', 'end_launch_on_failure', 'gazebo_actions', 'simulation']
@@ -138,7 +138,7 @@ def gazebo_actions(
     )
 
 
-# Launch actions of the graph in sim/graph.py, for all launch files.
+# Launch actions of the graph in ros/node_graph.py, for all launch files.
 
 PACKAGE = 'marine_sim_ros'
 WRITES_LAST = {'sigterm_timeout': '30', 'sigkill_timeout': '30'}

@@ -20,8 +20,8 @@ from marine_sim_ros.core.startup import no_collections
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.ros.launching.fork import EarlyFork, Fork, can_fork, import_shared
 from marine_sim_ros.ros.launching.installation import dds_profile, make_room, remove_stale
+from marine_sim_ros.ros.node_graph import NodeSpec, has_own_process
 from marine_sim_ros.sim.fleet import split_runs
-from marine_sim_ros.sim.graph import NodeSpec, has_own_process
 from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['Supervisor', 'process_environment']
@@ -98,7 +98,7 @@ class Supervisor:
 
         Args:
             options: options of the run.
-            specs: nodes of the run, from :func:`marine_sim_ros.sim.graph.describe`.
+            specs: nodes of the run, from :func:`marine_sim_ros.ros.node_graph.describe`.
             composed: one process for all nodes that would not hold others up.
             followers: options of the other vehicles of a fleet.
             processes: number of processes that share the vehicles of a composed fleet.

@@ -34,8 +34,8 @@ from marine_sim_ros.faults.fault_types import (
 )
 from marine_sim_ros.faults.reading import fault_text, unsuited_fault
 from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.node_graph import NodeSpec
 from marine_sim_ros.sensors import sensor_nodes
-from marine_sim_ros.sim.graph import NodeSpec
 
 __all__ = ['FaultInjector', 'RecorderProcess']
 

@@ -1,15 +1,13 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Node graph of a run: its nodes, their parameters, and the vehicles that tethers join."""
+"""Node graph of a run: its nodes and their parameters, for launch files and ``marine_sim run``."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -26,94 +24,28 @@ from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.registry import CONTROLLERS, SENSORS
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.reading import fault_text
-from marine_sim_ros.model import xml
-from marine_sim_ros.model.library import parse_xacro_arguments, vehicle_of, vehicle_path
-from marine_sim_ros.model.tether import Tether
+from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.towing import with_tow_tethers
-from marine_sim_ros.sensors import moving_parts, sensor_nodes
+from marine_sim_ros.sensors import sensor_nodes
 from marine_sim_ros.sensors.camera.video_address import next_address
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.run_setup import (
+    camera_parts,
+    check_anchor,
+    namespace_of,
+    start_pose,
+    towing_namespaces,
+)
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
-__all__ = [
-    'NodeSpec',
-    'camera_parts',
-    'check_anchor',
-    'describe',
-    'has_own_process',
-    'namespace_of',
-    'towing_namespaces',
-]
-
-
-# Which vehicles of a fleet tethers join: at whom one ends, and whose end at a vehicle.
-
-
-def check_anchor(vehicle: Vehicle, namespace: str, others: Mapping[str, Any]) -> None:
-    """Check that a tether that ends at a vehicle ends at another one of the run.
-
-    Args:
-        vehicle: the vehicle with the tether, if it has one.
-        namespace: its namespace, such as ``/scout_1``.
-        others: the other vehicles of the run by their namespaces.
-
-    Raises:
-        ParameterError: it ends at itself, or at none of the run.
-    """
-    tether: Tether | None = vehicle.extensions.get('tether')
-    if tether is None or not tether.vehicle:
-        return
-    names = ', '.join(other.strip('/') for other in others) or '(a fleet with it, --fleet)'
-    if tether.vehicle == namespace.strip('/'):
-        raise ParameterError(
-            f'tether of {tether.vehicle}: its anchor is the vehicle itself; expected one of: '
-            f'{names}'
-        )
-    if '/' + tether.vehicle not in others:
-        raise ParameterError(
-            f'tether of {namespace.strip("/")}: its anchor is vehicle {tether.vehicle!r}, which '
-            f'is not in this run; expected one of: {names}'
-        )
-
-
-def towing_namespaces(namespace: str, others: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the namespaces of the vehicles whose tethers end at one, sorted.
-
-    Args:
-        namespace: its namespace, such as ``/scout_1``.
-        others: ``vehicle`` and ``vehicle_arguments`` of the others by their namespaces.
-
-    Raises:
-        MarineSimError: a description that cannot be read.
-    """
-    wanted = namespace.strip('/')
-    ends = {
-        name: _tether_end(str(told['vehicle']), tuple(told['vehicle_arguments']))
-        for name, told in others.items()
-    }
-    return tuple(sorted(name for name, end in ends.items() if end == wanted))
-
-
-@lru_cache(maxsize=128)
-def _tether_end(vehicle: str, arguments: tuple[str, ...]) -> str:
-    """Return the vehicle at which the tether of one ends, or nothing: without loading it."""
-    from marine_sim_ros.model.xacro_expansion import expand_description
-
-    given = {k: str(v) for k, v in parse_xacro_arguments(arguments).items()}
-    description = expand_description(vehicle_path(vehicle), given)
-    element = xml.parse(description.text, description.source).find('tether')
-    return '' if element is None else element.get('vehicle', '').strip('/')
-
-
-# The node graph of a run, described once: launch files and ``marine_sim run`` both read it.
+__all__ = ['NodeSpec', 'describe', 'describe_fleet', 'has_own_process']
 
 MAVLINK = 'mavlink'
 """The autopilot that is our own controller, with a node that speaks for it."""
-_NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
 
 
 @dataclass(frozen=True)
@@ -147,20 +79,6 @@ class NodeSpec:
         return arguments
 
 
-def namespace_of(options: RunOptions, vehicle_name: str = '') -> str:
-    """Return the namespace of a run's topics, such as ``/bluerov2``.
-
-    Raises:
-        ParameterError: a name that ROS cannot use.
-    """
-    name = (options.namespace or vehicle_name).strip('/')
-    if not _NAMESPACE.fullmatch(name):
-        raise ParameterError(
-            f'namespace is {name!r}; expected letters, digits and underscores, as in "bluerov2"'
-        )
-    return '/' + name
-
-
 def _dynamics_node(
     options: RunOptions, scenario: Scenario | None, sources: list[str]
 ) -> dict[str, Any]:
@@ -178,13 +96,8 @@ def _dynamics_node(
         'await_acknowledgement': bool(options.record) and options.recorder == 'ros2_bag',
     }
     if scenario is not None:
-        parameters['initial_position'] = list(scenario.position)
-        parameters['initial_rpy'] = list(scenario.rpy)
         parameters['duration'] = float(options.duration or scenario.duration)
-    if options.initial_position is not None:
-        parameters['initial_position'] = [float(x) for x in options.initial_position]
-    if options.initial_rpy is not None:
-        parameters['initial_rpy'] = [float(x) for x in options.initial_rpy]
+    parameters |= start_pose(options, scenario)
     if options.neighbours and options.clock == 'publish':
         parameters['followers'] = list(options.neighbours)
     return parameters
@@ -263,23 +176,6 @@ def _common_parameters(options: RunOptions, scenario: Scenario | None) -> dict[s
     if scenario is not None and scenario.faults:
         common['faults'] = fault_text(scenario.faults)
     return common
-
-
-def camera_parts(options: RunOptions, vehicle: Vehicle) -> set[str]:
-    """Return what cameras of other vehicles of a fleet see of one besides what it always tells.
-
-    ``payloads`` that its gripper moves, and its ``tether``.
-    """
-    parts = moving_parts(vehicle) & {'payloads', 'tether'}
-    if not parts:
-        return parts  # and the others need not be read
-    needs = {
-        need
-        for other in options.neighbours.values()
-        for sensor in vehicle_of(other).sensors
-        for need in SENSORS[sensor.kind].needs
-    }
-    return parts & needs
 
 
 def describe(
@@ -429,3 +325,29 @@ def _controller_nodes(
 def _make_node(executable: str, name: str, namespace: str, parameters: dict[str, Any]) -> NodeSpec:
     arguments = () if executable == name else (name,)
     return NodeSpec(executable, namespace, parameters, arguments)
+
+
+def describe_fleet(
+    runs: Sequence[RunOptions],
+    progress: ReportProgress = no_progress,
+    warn: Callable[[Iterable[str]], object] = tuple,
+) -> list[NodeSpec]:
+    """Return the nodes of all vehicles, those of the first one first.
+
+    The recorders of the vehicles, which write one bag, are one process.
+
+    Args:
+        runs: options of the vehicles, from :func:`fleet_runs`.
+        progress: function that is called with the completed share of long work.
+        warn: function that is called with the warnings about the vehicle descriptions.
+
+    Raises:
+        MarineSimError: a vehicle or a scenario that cannot be used.
+    """
+    specs = [spec for run in runs for spec in describe(run, progress, warn)]
+    recorders = [spec for spec in specs if spec.executable == 'recorder']
+    if len(recorders) < 2:
+        return specs
+    told = [json.dumps({'namespace': s.namespace, 'parameters': s.parameters}) for s in recorders]
+    one = NodeSpec('recorder', '', {}, ('recorder', *told))
+    return [*(spec for spec in specs if spec.executable != 'recorder'), one]

@@ -20,9 +20,8 @@ from marine_sim_ros.model.kinematics import IDENTITY, Pose, read_origin_pose
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader, parse
 from marine_sim_ros.scene.bodies import VisiblePart
-from marine_sim_ros.sdf.geometry import read_colours
 
-__all__ = ['Appearance', 'VisibleJoint', 'VisibleLink', 'Visual']
+__all__ = ['Appearance', 'VisibleJoint', 'VisibleLink', 'Visual', 'read_colour', 'read_colours']
 
 _GREY = np.array([0.6, 0.6, 0.62, 1.0])
 _SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
@@ -224,6 +223,38 @@ def _visual(visual: Reader, colours: dict[str, np.ndarray], base: Path | None) -
         for name in _SIZES[kind]:
             size += shape.numbers(count, shape.attribute(name)).tolist()
     return Visual(kind, tuple(size), corners, read_origin_pose(visual), _colour(visual, colours))
+
+
+def read_colours(root: Reader) -> dict[str, np.ndarray]:
+    """Return red, green, blue, alpha (4,) by the name of their material; the last one counts.
+
+    URDF readers differ in whether a material may be named before it is defined; here it may.
+
+    Raises:
+        ModelError: a colour that is not four numbers of 0 to 1.
+    """
+    colours = {}
+    for element in root.element.iter('material'):
+        colour = read_colour(Reader(element, root.source))
+        name = element.get('name')
+        if name and colour is not None:
+            colours[name] = colour
+    return colours
+
+
+def read_colour(material: Reader) -> np.ndarray | None:
+    """Return red, green, blue and alpha (4,) of a <material>; None where it has no <color>.
+
+    Raises:
+        ModelError: a colour that is not four numbers of 0 to 1.
+    """
+    color = material.child('color')
+    if color is None:
+        return None
+    rgba = color.numbers({4}, color.attribute('rgba'))
+    if not np.all((rgba >= 0) & (rgba <= 1)):
+        raise color.error(f'rgba is {color.attribute("rgba")!r}; expected numbers of 0 to 1')
+    return rgba
 
 
 def _colour(visual: Reader, colours: dict[str, np.ndarray]) -> np.ndarray:
