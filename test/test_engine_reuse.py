@@ -10,8 +10,7 @@ pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 
 import jax
 
-from marine_sim_ros.engine.availability import precision
-from marine_sim_ros.engine.compiled import compile_scenario
+from marine_sim_ros.engine.program import compile_program
 from marine_sim_ros.engine.xla import reuse_common_values
 
 COUNT, USES, DEGREE = 64, 12, 20
@@ -29,9 +28,7 @@ def program(function, x, scale):
     def run(x, scale, one):
         return function(one)(x, scale)
 
-    with precision('float64'):
-        lowered = jax.jit(run).lower(x, scale, 1.0)
-        return compile_scenario(lowered, round_each=True)
+    return compile_program(run, x, scale, 1.0, subject='polynomials', round_each=True)
 
 
 @pytest.fixture(scope='module')
@@ -45,8 +42,7 @@ def programs():
 
 def test_the_values_are_the_same_to_the_bit(programs):
     plain, kept, (x, scale) = programs
-    with precision('float64'):
-        expected, found = (jax.tree.map(np.asarray, p(x, scale, 1.0)) for p in (plain, kept))
+    expected, found = (p(x, scale, 1.0) for p in (plain, kept))
     assert expected.keys() == found.keys()
     for a, b in zip(jax.tree.leaves(expected), jax.tree.leaves(found), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -57,7 +53,7 @@ def test_the_values_are_the_same_to_the_bit(programs):
 
 def test_the_dear_one_is_computed_once(programs):
     plain, kept, _ = programs
-    counts = [p.as_text().count(' multiply(') for p in (plain, kept)]
+    counts = [p.call.as_text().count(' multiply(') for p in (plain, kept)]
     assert counts[0] >= USES * DEGREE, 'XLA has learnt it: engine/xla.py is not needed any more'
     assert counts[1] <= DEGREE + 2 * USES
 

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import platform
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -19,7 +17,6 @@ from marine_sim_ros.control.controller_model import ControllerSettings
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.random import stamp_words
 from marine_sim_ros.core.state import NANOSECONDS, State, is_physical, step_nanoseconds, ticks_of
-from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.loop import (
     LoopSetting,
     Recorder,
@@ -27,6 +24,7 @@ from marine_sim_ros.engine.loop import (
     rollout,
     share_scene,
 )
+from marine_sim_ros.engine.program import compile_program
 from marine_sim_ros.engine.script import make_script
 from marine_sim_ros.engine.thrust_tables import with_thruster_curves
 from marine_sim_ros.engine.trees import compute_cached_properties, slot_arguments, stack_records
@@ -47,7 +45,6 @@ from marine_sim_ros.sim.trajectory import Trajectory, trajectory_hash
 
 __all__ = [
     'ScenarioProgram',
-    'compile_scenario',
     'is_scalarisable',
     'make_setting',
     'simulate_compiled',
@@ -98,46 +95,6 @@ def is_scalarisable(
     return plain and (faults is None or faults.scalarisable)
 
 
-_ONE_FUNCTION_OPTIONS = {
-    'xla_cpu_use_thunk_runtime': False,
-    'xla_disable_hlo_passes': 'cpu-parallel-task-assigner',
-    'xla_cpu_multi_thread_eigen': False,
-}
-"""A tick is hundreds of small operations, written out a thousand. XLA's newer CPU runtime makes a
-call for each; its older one, as long as JAX has it, compiles them all into one function. Threads
-that share a row wait for one another longer than they work; blocks of a batch have their own."""
-_ROUNDING_OPTIONS = (
-    {'xla_cpu_max_isa': 'AVX'} if platform.machine().lower() in ('x86_64', 'amd64') else {}
-)
-"""The newest instructions of x86-64 without fused multiply-add. LLVM fuses a product and a sum
-where it meets them together: the same step would have other last bits in another program."""
-
-
-def compile_scenario(
-    lowered: jax.stages.Lowered, *, round_each: bool = False
-) -> jax.stages.Compiled:
-    """Return the compiled program.
-
-    Args:
-        lowered: program.
-        round_each: round every product and every sum, so that a step has the same bits in every
-            program (on x86-64).
-    """
-    exact: dict[str, Any] = _ROUNDING_OPTIONS if round_each else {}
-    for options in (
-        _ONE_FUNCTION_OPTIONS | exact,
-        _ONE_FUNCTION_OPTIONS,
-        exact,
-        {},
-    ):  # a JAX may lack one
-        try:
-            return lowered.compile(compiler_options=options or None)
-        except (jax.errors.JaxRuntimeError, ValueError):
-            if not options:
-                raise
-    raise AssertionError
-
-
 def _map_rollout(run: Callable[..., Any]) -> Callable[..., Any]:
     """Return the rollout of a batch of hulls: a hull fills a core's cache and vectors alone."""
 
@@ -156,7 +113,8 @@ class ScenarioProgram:
         arguments: numbers that differ among the vehicles, vehicle axis last.
         stamps: stamps of all ticks, ns.
         kept: stamps of the ticks that are kept, ns.
-        compile_time: s that tracing and compiling took; little where the cache had it.
+        compile_time: duration of tracing and compiling, s; short where JAX's cache had the
+            program.
     """
 
     def __init__(
@@ -213,19 +171,22 @@ class ScenarioProgram:
         batch = () if size is None else (size,)
         start = State(*(np.zeros((n, *batch)) for n in (3, 4, 6)))
         shapes = [np.zeros((*a.shape[:-1], *batch)) for a in self.arguments]
-        with precision(dtype):
-            before = time.perf_counter()
-            lowered = jax.jit(run).lower(*self._inputs(shapes, start))
-            self._compiled = compile_scenario(lowered, round_each=size is None)
-            self.compile_time = time.perf_counter() - before
+        self._program = compile_program(
+            run,
+            *self._inputs(shapes, start),
+            subject=one.vehicle.name,
+            dtype=dtype,
+            round_each=size is None,
+        )
+        self.compile_time = self._program.compile_time
         self.kept = self.stamps[::every]
 
     def _inputs(self, arguments: Sequence[np.ndarray], initial: State) -> tuple[Any, ...]:
         times = self.stamps / NANOSECONDS
         numbers = jax.tree.map(
-            partial(jnp.asarray, dtype=self._dtype), (list(arguments), initial, times)
+            partial(np.asarray, dtype=self._dtype), (list(arguments), initial, times)
         )
-        return (*numbers, jnp.asarray(stamp_words(self.stamps)))
+        return (*numbers, stamp_words(self.stamps))
 
     def arguments_of(self, settings: Sequence[LoopSetting]) -> list[np.ndarray]:
         """Return the arguments of other vehicles of the same structure.
@@ -242,9 +203,8 @@ class ScenarioProgram:
             initial: state, a batch's axis last.
             arguments: the members of ``arguments`` for this batch.
         """
-        with precision(self._dtype):
-            kept = self._compiled(*self._inputs(arguments, initial))
-            return {name: np.asarray(values) for name, values in kept.items()}
+        kept: dict[str, np.ndarray] = self._program(*self._inputs(arguments, initial))
+        return kept
 
 
 def _check_physical(vehicle: Vehicle, kept: dict[str, np.ndarray], stamps: np.ndarray) -> None:

@@ -22,6 +22,7 @@ from marine_sim_ros.engine.components import (
     join_components,
     mix_components,
 )
+from marine_sim_ros.engine.program import trace_once
 from marine_sim_ros.engine.script import (
     ControllerMemory,
     Script,
@@ -312,7 +313,7 @@ def _scan_all_ticks(
 ) -> dict[str, jax.Array]:
     """Run all ticks by one loop, so that a tick is compiled once."""
     moments = moments._replace(since=jnp.full_like(moments.time, dt).at[0].set(0.0))
-    once = jax.jit(tick)  # traced once
+    once = trace_once(tick)
     _, shapes = jax.eval_shape(once, carry, _tick_time(moments, 0))
     kept = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
 

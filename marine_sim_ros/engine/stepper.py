@@ -17,11 +17,12 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.state import NANOSECONDS, State, step_nanoseconds
-from marine_sim_ros.engine.availability import precision, wait_for_programs
+from marine_sim_ros.engine.availability import wait_for_programs
 from marine_sim_ros.engine.batch import BLOCK
-from marine_sim_ros.engine.compiled import compile_scenario, is_scalarisable
+from marine_sim_ros.engine.compiled import is_scalarisable
 from marine_sim_ros.engine.components import Components, components, join_components
 from marine_sim_ros.engine.loop import broadcast_carry, initial_loop_memory
+from marine_sim_ros.engine.program import compile_program
 from marine_sim_ros.engine.thrust_tables import with_thruster_curves
 from marine_sim_ros.engine.trees import TreeLayout, compute_cached_properties, pack_tree
 from marine_sim_ros.engine.xla import reuse_common_values
@@ -50,6 +51,7 @@ class ColumnFunction:
         widths: Sequence[int],
         size: int,
         *,
+        subject: str,
         written_out: bool,
         together: bool,
     ) -> None:
@@ -60,6 +62,7 @@ class ColumnFunction:
                 (k, *batch); returns a tuple of columns.
             widths: numbers k of each column.
             size: N that are worked on at a time as a rule; others are possible.
+            subject: what is compiled, for error messages.
             written_out: whether it computes with
                 :class:`~marine_sim_ros.engine.components.Components`.
             together: whether it is traced for a batch at once.
@@ -73,9 +76,7 @@ class ColumnFunction:
             function if together else _map_columns(function, None if written_out else COLUMN_GROUP)
         )
         shapes = [np.zeros((k, self._block)) for k in widths]
-        with precision('float64'):
-            lowered = jax.jit(run).lower(1.0, *shapes)
-            self._compiled = compile_scenario(lowered)
+        self._program = compile_program(run, 1.0, *shapes, subject=subject)
 
     def __call__(self, *columns: np.ndarray) -> list[np.ndarray]:
         """Return what the function makes of columns (k, N), each (m, N)."""
@@ -87,8 +88,7 @@ class ColumnFunction:
             else:  # filled up with the last one
                 rows = np.minimum(np.arange(start, start + size), count - 1)
                 given = [x[:, rows] for x in columns]
-            with precision('float64'):
-                return [np.asarray(x) for x in self._compiled(1.0, *given)]
+            return list(self._program(1.0, *given))
 
         parts = list(self._map(block, range(0, count, size)))
         return [np.concatenate(p, axis=1)[:, :count] for p in zip(*parts, strict=True)]
@@ -261,7 +261,12 @@ class VehicleMotion:
     def columns(self, function: Any, widths: list[int], size: int) -> ColumnFunction:
         """Return a compiled function of columns of N vehicles, see :class:`ColumnFunction`."""
         return ColumnFunction(
-            function, widths, size, written_out=self.written_out, together=self.together
+            function,
+            widths,
+            size,
+            subject=self.vehicle.name,
+            written_out=self.written_out,
+            together=self.together,
         )
 
 

@@ -13,11 +13,10 @@ is there at the start, and anew where that changes: faults, gusts, or a current 
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -27,10 +26,9 @@ from marine_sim_ros.control.allocator import Allocation, Allocator
 from marine_sim_ros.control.closed_loop import ClosedLoop, LoopOutput, begin_loop, loop_step
 from marine_sim_ros.control.controller_model import ControllerSettings, find_controller_model
 from marine_sim_ros.core.arrays import namespace
-from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.state import NANOSECONDS, State, rest
-from marine_sim_ros.engine.availability import double_precision, precision, wait_for_programs
-from marine_sim_ros.engine.compiled import compile_scenario, is_scalarisable
+from marine_sim_ros.engine.availability import precision, wait_for_programs
+from marine_sim_ros.engine.compiled import is_scalarisable
 from marine_sim_ros.engine.components import Components, components
 from marine_sim_ros.engine.loop import (
     broadcast_carry,
@@ -38,14 +36,13 @@ from marine_sim_ros.engine.loop import (
     report_arrays,
     starts_without_memory,
 )
+from marine_sim_ros.engine.program import ProgramCache, RowProgram, compile_row_program
 from marine_sim_ros.engine.script import make_control
 from marine_sim_ros.engine.thrust_tables import allocation_tables, with_thruster_curves
 from marine_sim_ros.engine.trees import (
-    ProgramCache,
     TreeLayout,
     compute_cached_properties,
     have_same_values,
-    pack_tree,
     tree_row,
 )
 from marine_sim_ros.environment.environment import Environment
@@ -66,15 +63,8 @@ TIME_TOLERANCE = 1e-9
 """s; two times whose difference is this near to a step are a step apart."""
 
 
-class _ControllerProgram(NamedTuple):
-    """A compiled loop, the memory that it takes and leaves, and what it tells."""
-
-    call: Any
-    memory: TreeLayout
-    told: TreeLayout
-
-
-_CONTROLLER_PROGRAMS: ProgramCache[_ControllerProgram] = ProgramCache()
+_CONTROLLER_PROGRAMS: ProgramCache[RowProgram] = ProgramCache()
+"""From a row of memory, targets, state and allocation to the memory afterwards and the answer."""
 
 
 def _allocation_row(allocator: Allocator, failed: np.ndarray) -> np.ndarray:
@@ -84,9 +74,7 @@ def _allocation_row(allocator: Allocator, failed: np.ndarray) -> np.ndarray:
     return np.concatenate([table[1].reshape(-1) for table in both.values()])
 
 
-def _compile_controller(
-    vehicle: Vehicle, settings: ControllerSettings, dt: float
-) -> _ControllerProgram:
+def _compile_controller(vehicle: Vehicle, settings: ControllerSettings, dt: float) -> RowProgram:
     none = np.zeros(len(vehicle.thrusters), bool)
     control = compute_cached_properties(
         make_control(vehicle, settings, [True], [none], whole=True)
@@ -105,34 +93,29 @@ def _compile_controller(
 
     with precision('float64'):
         memory = TreeLayout(jax.eval_shape(begun, rest()))
-        sizes = [memory.size, 12, 3, 4, 6, 1, *(int(np.prod(s)) for s in shapes.values())]
-        ends = np.cumsum(sizes)[:-1]
-        found: dict[str, TreeLayout] = {}
+    sizes = [memory.size, 12, 3, 4, 6, 1, *(int(np.prod(s)) for s in shapes.values())]
+    ends = np.cumsum(sizes)[:-1]
 
-        def answered(row: jax.Array) -> jax.Array:
-            kept, wanted, *state, since, rest_ = jnp.split(row, ends[:6])[:7]
-            parts = jnp.split(rest_, ends[6:] - ends[5])
-            tables = {
-                name: inside(part.reshape(shape))
-                for (name, shape), part in zip(shapes.items(), parts, strict=True)
-            }
-            output, after = loop_step(
-                control.law,
-                replace(control.allocation, **tables),
-                inside(wanted),
-                State(*map(inside, state)),
-                memory.unpacked(kept),
-                dt=inside(since[0]),
-                fins=control.fins,
-            )
-            answer = report_arrays({**vars(output.allocation), 'wrench': output.wrench}, row.dtype)
-            found['told'] = TreeLayout(answer)
-            return jnp.concatenate(
-                [pack_tree(broadcast_carry(after, (), row.dtype)), pack_tree(answer)]
-            )
+    def answered(row: jax.Array) -> tuple[Any, Any]:
+        kept, wanted, *state, since, rest_ = jnp.split(row, ends[:6])[:7]
+        parts = jnp.split(rest_, ends[6:] - ends[5])
+        tables = {
+            name: inside(part.reshape(shape))
+            for (name, shape), part in zip(shapes.items(), parts, strict=True)
+        }
+        output, after = loop_step(
+            control.law,
+            replace(control.allocation, **tables),
+            inside(wanted),
+            State(*map(inside, state)),
+            memory.unpacked(kept),
+            dt=inside(since[0]),
+            fins=control.fins,
+        )
+        answer = report_arrays({**vars(output.allocation), 'wrench': output.wrench}, row.dtype)
+        return broadcast_carry(after, (), row.dtype), answer
 
-        lowered = jax.jit(answered).lower(np.zeros(sum(sizes)))
-    return _ControllerProgram(compile_scenario(lowered, round_each=True), memory, found['told'])
+    return compile_row_program(answered, sum(sizes), subject=vehicle.name, round_each=True)
 
 
 class CompiledLoop(ClosedLoop):
@@ -172,10 +155,10 @@ class CompiledLoop(ClosedLoop):
     ) -> tuple[LoopOutput, np.ndarray]:
         since = self._dt if abs(dt - self._dt) < TIME_TOLERANCE else dt
         given = [memory, wanted, *state, (since,), self._without(failed)]
-        with double_precision():
-            out = np.asarray(self._program.call(np.concatenate(given)))
-        size = self._program.memory.size
-        answer = self._program.told.unpacked(out[size:])
+        out = self._program(np.concatenate(given))
+        after, report = self._program.layouts
+        size = after.size
+        answer = report.unpacked(out[size:])
         wrench = answer.pop('wrench')
         found = Allocation(**answer | {'saturated': bool(answer['saturated'])})
         return LoopOutput(found.pwm, wrench, found), out[:size]
@@ -212,16 +195,9 @@ def _as_numpy_tree(tree: Any) -> Any:
     return jax.tree.map(one, tree, is_leaf=lambda x: isinstance(x, Components))
 
 
-class _TickProgram(NamedTuple):
-    """A compiled tick, the memory that it leaves behind, and what it tells."""
-
-    call: Any
-    after: TreeLayout
-    told: TreeLayout
-
-
-_TICK_PROGRAMS: ProgramCache[dict[Any, _TickProgram]] = ProgramCache()
-"""Of the same vehicle in the same water."""
+_TICK_PROGRAMS: ProgramCache[dict[Any, RowProgram]] = ProgramCache()
+"""Programs of the same vehicle in the same water, from a row of memory and commands to the memory
+afterwards and the output of the tick."""
 
 
 def actuator_commands(commands: StepCommands) -> list[np.ndarray]:
@@ -385,12 +361,11 @@ class TickedVehicle:
             return self._inside(given)
         return 0.0 if first else self._stepping.dt
 
-    def _compile(self, layout: TreeLayout, *, first: bool) -> _TickProgram:
+    def _compile(self, layout: TreeLayout, *, first: bool) -> RowProgram:
         """Return the program that goes on from a memory of a layout."""
-        found: dict[str, TreeLayout] = {}
         vehicle, ends = self._vehicle, np.cumsum(self._widths())[:-1]
 
-        def ticked(row: jax.Array) -> jax.Array:
+        def ticked(row: jax.Array) -> tuple[Any, Any]:
             memory = layout.unpacked(row)
             parts = jnp.split(row[layout.size :], ends)
             pwm, joints, fins, azimuths, reel, efforts, (moment,), (given,), stamp, *others = parts
@@ -416,23 +391,16 @@ class TickedVehicle:
             )
             since = self._since(given, first=first)
             happened, after = self._advance(vehicle, around, memory, commands, since)
-            after = broadcast_carry(after, (), row.dtype)
-            output = report_arrays(happened, row.dtype)
-            found.update(after=TreeLayout(after), told=TreeLayout(output))
-            return jnp.concatenate([pack_tree(after), pack_tree(output)])
+            return broadcast_carry(after, (), row.dtype), report_arrays(happened, row.dtype)
 
-        inputs = np.zeros(layout.size + sum(self._widths()))
-        try:
-            lowered = jax.jit(ticked).lower(inputs)
-        except MarineSimError:
-            raise
-        except Exception as error:  # whatever a function does that does not trace
-            reason = f'{type(error).__name__}: {error}'.splitlines()[0]
-            raise ParameterError(
-                f'engine jax: {vehicle.name} cannot be compiled: {reason}; expected --engine numpy'
-            ) from None
-        call = compile_scenario(lowered, round_each=self.round_each)
-        return _TickProgram(call, found['after'], found['told'])
+        program = compile_row_program(
+            ticked,
+            layout.size + sum(self._widths()),
+            subject=vehicle.name,
+            round_each=self.round_each,
+        )
+        self.compile_time += program.compile_time
+        return program
 
     def _advance(
         self,
@@ -448,14 +416,10 @@ class TickedVehicle:
     def _prepare(self) -> None:
         """Compile what this tick and the next ones need."""
         layout, first = self._layout, self._first
-        begun = time.perf_counter()
-        with precision('float64'):
-            for _ in range(4):  # memories of faults and forces take their shapes in few ticks
-                program = self._program(layout, first=first)
-                layout, first = program.after, False
-        self.compile_time += time.perf_counter() - begun
+        for _ in range(4):  # memories of faults and forces take their shapes in few ticks
+            layout, first = self._program(layout, first=first).layouts[0], False
 
-    def _program(self, layout: TreeLayout, *, first: bool) -> _TickProgram:
+    def _program(self, layout: TreeLayout, *, first: bool) -> RowProgram:
         key = layout.key, first and not self._alike
         if key not in self._programs:
             self._programs[key] = self._compile(layout, first=first)
@@ -481,13 +445,13 @@ class TickedVehicle:
             self._environment.current,
         ]
         program = self._program(self._layout, first=self._first)
-        with double_precision():
-            out = np.asarray(program.call(np.concatenate(inputs)))
-        size = program.after.size
+        out = program(np.concatenate(inputs))
+        after, report = program.layouts
+        size = after.size
         self.before = self._layout, self._row
-        self._layout, self._row = program.after, out[:size]
+        self._layout, self._row = after, out[:size]
         self._first, self._pwm = False, commands.pwm
-        output = program.told.unpacked(out[size:])
+        output = report.unpacked(out[size:])
         state = State(*(np.array(x) for x in self._state(out)))
         return output._replace(stamp=stamp, held=0), state
 

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +24,6 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = [
-    'ProgramCache',
     'Slot',
     'TreeLayout',
     'compute_cached_properties',
@@ -219,29 +218,7 @@ def fill_slots(record: Record, convert: Callable[[Any], Any]) -> Record:
     return _map_records(one, '', [record])
 
 
-# What vehicles of one kind share: the programs that were compiled for the first of them.
-
-Shared = TypeVar('Shared')
-_MAX_KINDS = 16
-
-
-class ProgramCache(Generic[Shared]):
-    """What was made for the last kinds: the same vehicle with others of the same values."""
-
-    def __init__(self) -> None:
-        """Begin with none."""
-        self._made: list[tuple[Vehicle, tuple[Any, ...], Shared]] = []
-
-    def shared(
-        self, vehicle: Vehicle, others: tuple[Any, ...], make: Callable[[], Shared]
-    ) -> Shared:
-        """Return what was made for such a kind, or is made now."""
-        for known, with_, made in self._made:
-            if known is vehicle and have_same_values(with_, others):
-                return made
-        self._made.append((vehicle, others, make()))
-        del self._made[:-_MAX_KINDS]
-        return self._made[-1][2]
+# Records compared by value.
 
 
 def have_same_values(a: Any, b: Any) -> bool:

@@ -98,9 +98,10 @@ class GazeboTicks(TickedVehicle):
         program = self._program(self._layout, first=self._first)
         # The program has its inputs when the call returns: it runs in this thread.
         out = np.asarray(program.call(inputs))
-        size = program.after.size
+        after, report = program.layouts
+        size = after.size
         self.before = self._layout, row
-        self._layout, self._row, self._told = program.after, out[:size], (program.told, out[size:])
+        self._layout, self._row, self._told = after, out[:size], (report, out[size:])
         self._first = False
         return out[size : size + 6]
 
