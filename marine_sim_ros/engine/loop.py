@@ -375,22 +375,19 @@ def _unpack_outputs(kept: Mapping[str, Any], rows: jax.Array) -> dict[str, jax.A
 # What is solid around the vehicles of a batch, and what they touch it with: one for all.
 
 
-def _with_contact_points(vehicle: Vehicle, first: Vehicle) -> None:
-    """Have a vehicle touch with the points of the first one, which must be its own.
+def _check_contact_points(vehicle: Vehicle, first: Vehicle) -> None:
+    """Have a vehicle compute its contact points, which must be those of the first one.
 
     Raises:
         ParameterError: they are not.
         ModelError: a collision mesh that cannot be used.
     """
-    own = first.contact
-    if vehicle.find_contact is not first.find_contact and not have_same_values(
-        vehicle.contact, own
-    ):
+    own, points = compute_cached_properties(first.contact), vehicle.contact
+    if not have_same_values(compute_cached_properties(points), own):
         raise ParameterError(
             'batch: the collisions of its vehicles differ; expected the same in all, where there '
             'is something to touch'
         )
-    vars(vehicle)['contact'] = own
 
 
 def share_scene(settings: Sequence[LoopSetting]) -> list[LoopSetting]:
@@ -413,7 +410,7 @@ def share_scene(settings: Sequence[LoopSetting]) -> list[LoopSetting]:
                 f'in {around.name or "another"} differs; expected one scene for all'
             )
         if solid[0] is not None and len(solid[0]):
-            _with_contact_points(setting.vehicle, first.vehicle)
+            _check_contact_points(setting.vehicle, first.vehicle)
         if around.scene is not solid[0] or around.materials is not solid[1]:
             around = compute_cached_properties(replace(around, scene=solid[0], materials=solid[1]))
             setting = replace(setting, environment=around)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -192,9 +191,7 @@ class VehicleMotion:
         return jnp.asarray(value, float)
 
     def _around(self, current: Any, time: Any) -> Environment:
-        around = copy.copy(self.environment.at(time))
-        vars(around).update(current=current, still=False)
-        return around
+        return self.environment.at(time).with_current(current)
 
     def _begun(self, position: Any, orientation: Any, current: Any, time: Any) -> Memory:
         batch = position.shape[1:]

@@ -12,7 +12,6 @@ is there at the start, and anew where that changes: faults, gusts, or a current 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -373,8 +372,7 @@ class TickedVehicle:
             time_ = self._inside(moment)
             around = self._environment.at(time_)
             if self._given_current:
-                around = copy.copy(around)
-                vars(around).update(current=self._inside(current), still=False)
+                around = around.with_current(self._inside(current))
             acting = None
             if self._faults is not None:
                 words = stamp.astype(jnp.uint32)

@@ -244,9 +244,23 @@ class Environment:
 
     def at(self, time: float) -> Environment:
         """Return the environment at a time in s."""
-        # Cheaper than replace() and copy(): nothing is to be checked again.
+        return self._changed(time=time)
+
+    def with_current(self, current: Array) -> Environment:
+        """Return the environment with another steady current (3,), m/s, not still water.
+
+        The current may be traced: it is not checked.
+        """
+        return self._changed(current=current, still=False)
+
+    def _changed(self, **values: Any) -> Environment:
+        """Return a copy with other fields and cached properties, unchecked.
+
+        Every step has an environment of its own. replace() takes twenty times as long, for it
+        checks all fields again, and it cannot check traced numbers.
+        """
         result = object.__new__(type(self))
-        vars(result).update(vars(self), time=time)
+        result.__dict__.update(self.__dict__, **values)
         return result
 
     @property

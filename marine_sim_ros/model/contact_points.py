@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from marine_sim_ros.model.geometry.shapes import Shape
 
 __all__ = [
+    'DescribedContact',
     'MAX_MESH_POINTS',
     'contact_points',
-    'described_points',
     'solid_points',
     'with_link_points',
 ]
@@ -186,23 +186,42 @@ def contact_points(
 # Contact points from the text of a description, found when something is there to touch.
 
 
-def described_points(
-    text: str, source: str, base: Path | None, body: str, arm: Manipulator | None = None
-) -> ContactPoints:
-    """Return what touches: all collisions, those of an arm where its joints are at 0.
+class DescribedContact:
+    """Contact points of a description, read when first asked for, once for all of its vehicles.
 
-    It takes the text alone, so that a vehicle is plain data that another process can have.
-
-    Args:
-        text: the URDF, with ``body`` as its root.
-        source: source of the text, for messages.
-        base: folder that relative mesh names start from.
-        body: name of the body's link.
-        arm: the arm that the text describes, if there is one.
-
-    Raises:
-        ModelError: a mesh or a tag that cannot be read.
+    It keeps the text alone, so that a vehicle is plain data that another process can have.
     """
+
+    def __init__(
+        self, text: str, source: str, base: Path | None, body: str, arm: Manipulator | None = None
+    ) -> None:
+        """Keep the description.
+
+        Args:
+            text: URDF with ``body`` as its root.
+            source: source of the text, for messages.
+            base: folder that relative mesh names start from.
+            body: name of the body's link.
+            arm: arm that the text describes, or None.
+        """
+        self._description = text, source, base, body
+        self._arm = arm
+        self._points: ContactPoints | None = None
+
+    def __call__(self) -> ContactPoints:
+        """Return the points of all collisions, those of an arm where its joints are at 0.
+
+        Raises:
+            ModelError: a mesh or a tag that cannot be read.
+        """
+        if self._points is None:
+            self._points = _read_contact_points(*self._description, self._arm)
+        return self._points
+
+
+def _read_contact_points(
+    text: str, source: str, base: Path | None, body: str, arm: Manipulator | None
+) -> ContactPoints:
     # A process with a vehicle that touches nothing needs no reader of descriptions.
     from marine_sim_ros.model.contact_tags import read_contact_tags
     from marine_sim_ros.model.kinematics import fixed_frames

@@ -10,7 +10,6 @@ import io
 from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from marine_sim_ros.model import foreign, hydrodynamics, xml
 from marine_sim_ros.model.arm import Manipulator
 from marine_sim_ros.model.arm_reader import hinge_finder, read_articulation, read_manipulator
 from marine_sim_ros.model.collisions import Collision, read_collisions
-from marine_sim_ros.model.contact_points import described_points
+from marine_sim_ros.model.contact_points import DescribedContact
 from marine_sim_ros.model.contact_tags import read_contact_tags, set_mass_from_density
 from marine_sim_ros.model.foreign import plugin_warnings
 from marine_sim_ros.model.geometry.mesh_files import mesh_path
@@ -202,7 +201,7 @@ def vehicle_from_urdf(
         urdf=text,
         base_link=body,
         files=(*built.files, *_collision_meshes(root, base)),
-        find_contact=partial(described_points, text, source, base, body),
+        find_contact=DescribedContact(text, source, base, body),
     )
     equipped = foreign.apply_orca3_plugins(vehicle, root, frames, source)
     if equipped.buoyancy is not vehicle.buoyancy:
@@ -210,9 +209,7 @@ def vehicle_from_urdf(
     arm = read_manipulator(robot, frames, inertias, volumes, equipped.buoyancy, source)
     arm = read_articulation(reader, robot, frames, arm)
     if arm is not None:
-        equipped = replace(
-            equipped, find_contact=partial(described_points, text, source, base, body, arm)
-        )
+        equipped = replace(equipped, find_contact=DescribedContact(text, source, base, body, arm))
     return _check(_with_arm(equipped, arm, robot, source), source)
 
 
