@@ -39,7 +39,7 @@ _STILL = 1e-4
 
 @dataclass(frozen=True)
 class Alignment:
-    """How another recording's time becomes the first one's.
+    """Mapping of another recording's time to the time of the first.
 
     Attributes:
         method: stamps, start or correlation.
@@ -65,7 +65,7 @@ class Alignment:
 
 
 def align(first: VehicleRecord, other: VehicleRecord, method: str = 'auto') -> Alignment:
-    """Return how the other's time becomes the first one's; see the top of this module.
+    """Return the mapping of the other's time to the first one's; see the module's docstring.
 
     Raises:
         ParameterError: a method that does not exist, or correlation where nothing moves.
@@ -148,7 +148,7 @@ def _costs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _parabola_minimum(cost: np.ndarray, best: int) -> float:
-    """Return where between the grid's shifts the parabola through three costs is lowest."""
+    """Return the minimum of the parabola through three costs, in grid shifts."""
     if not 0 < best < len(cost) - 1:
         return 0.0
     left, middle, right = cost[best - 1 : best + 2]

@@ -202,7 +202,7 @@ def balance_metrics(
     mass: float,
     volume: float,
 ) -> dict[str, float]:
-    """Return what metrics.json holds of a vehicle that has come to rest at roll and pitch (rad).
+    """Return the entries of metrics.json for a vehicle at rest at roll and pitch (rad).
 
     Centres (3,) in the body frame, m; ``horizontal_m`` is the arm of the moment that is left, and
     ``trim_*_deg`` the attitude that leaves none.

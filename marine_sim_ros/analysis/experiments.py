@@ -285,7 +285,7 @@ def _band(reader: YamlReader) -> tuple[float, float] | None:
 
 
 def _decimals(value: object) -> int:
-    """Return how many decimals a number, or the more exact of two, is written with."""
+    """Return the number of decimals of a number, or of the more exact of two."""
     values = value if isinstance(value, list) else [value]
     texts = [repr(v) for v in values if isinstance(v, float)]
     return max((len(t.partition('.')[2]) for t in texts if 'e' not in t), default=0)

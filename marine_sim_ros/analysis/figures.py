@@ -153,7 +153,6 @@ def pose_figure(
         position: (n, 3) m, map.
         rpy: (n, 3) rad.
         targets: (n, 12) as for ``response``; NaN: free.
-        title: title of the picture.
         window: length of the enlarged error window, s.
 
     Raises:

@@ -102,7 +102,6 @@ def camera_of(vehicle: Vehicle, name: str) -> Sensor | None:
     """Return a camera of a vehicle; None for the one that follows it.
 
     Args:
-        vehicle: the vehicle.
         name: of a sensor, or ``chase``; empty: its first camera, else ``chase``.
 
     Raises:
@@ -193,7 +192,7 @@ class Cast:
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """What a film is made of.
+    """Sources and settings of a film.
 
     Attributes:
         camera: what it is taken with.
@@ -214,7 +213,6 @@ def frame_stamps(
     """Return the stamps (n,) of pictures, s.
 
     Args:
-        motion: of the vehicle.
         rate: pictures a second.
         start: of the film, s since the first odometry.
         end: of the film, s since the first odometry; None: the last one.
@@ -271,7 +269,6 @@ def recorded_frames(
     """Yield the recorded pictures at stamps (n,) in s, from the first one on.
 
     Args:
-        pictures: of the bag.
         motion: of the vehicle, for the overlay.
         times: s.
         origin: of the map, for the heading in the overlay.

@@ -45,7 +45,6 @@ def messages_of(bag: str, topic: str) -> Iterator[tuple[float, Callable[[], Any]
     """Yield the stamp in s of each message, and what deserialises it.
 
     Args:
-        bag: path of the bag.
         topic: name of a topic of messages with a header.
 
     Raises:
@@ -65,9 +64,9 @@ def messages_of(bag: str, topic: str) -> Iterator[tuple[float, Callable[[], Any]
 _UNIT = 0.1
 """Of a quaternion's length from 1, at most."""
 _JOINT = '_position'
-"""What ends the labels of joints."""
+"""Suffix of the labels of joints."""
 _THRUST, _SPEED = '_thrust_N', '_rotor_rad_s'
-"""What ends those of thrusters."""
+"""Suffixes of the labels of thrusters."""
 _SAME = 1e-6
 """s; stamps so near are the same one: those of pictures are sums of a period."""
 
@@ -273,8 +272,6 @@ def recorded_tether(bag: Bag, namespace: str, vehicle: Vehicle) -> RecordedTethe
     """Return the tether of a vehicle as a bag has it, or None.
 
     Args:
-        bag: the bag.
-        namespace: of the vehicle.
         vehicle: its description, which has the diameter.
 
     Raises:
@@ -298,7 +295,7 @@ def recorded_tether(bag: Bag, namespace: str, vehicle: Vehicle) -> RecordedTethe
 _TYPES = ('sensor_msgs/msg/CompressedImage', 'sensor_msgs/msg/Image')
 _ENDS = ('/image/compressed', '/image', '/image_raw/compressed', '/image_raw')
 _ORDERS = {'rgb8': [0, 1, 2], 'bgr8': [2, 1, 0], 'mono8': [0, 0, 0]}
-"""Which numbers of a pixel are red, green and blue."""
+"""Indices of red, green and blue in a pixel."""
 _DATA = {'16UC1': 'u2', 'mono16': 'u2', '32FC1': 'f4'}
 """Encodings of labels and depths, which are no colours."""
 
@@ -350,8 +347,6 @@ def recorded_pictures(bag: Bag, namespace: str, camera: str) -> RecordedPictures
     """Return the pictures of a vehicle's camera.
 
     Args:
-        bag: the bag.
-        namespace: of the vehicle.
         camera: name of the camera, or of a topic of pictures; empty: the first.
 
     Raises:

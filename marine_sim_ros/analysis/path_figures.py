@@ -66,7 +66,6 @@ def plan_figure(
         position: (n, 3) m, map.
         rpy: (n, 3) rad.
         targets: (n, 12) as for ``response``; NaN: free. None: all free.
-        title: title of the picture.
         circle: fitted one, drawn with its radius.
         size: length, width and height of the vehicle, m; drawn where the trail ends.
         until: end of the 20 s trail, s; default: end of the run.

@@ -130,7 +130,7 @@ class SteadyTurn:
     kinematic_pitch: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what metrics.json holds."""
+        """Return the entries of metrics.json."""
         values = asdict(self)
         circle = values.pop('circle')
         units = {
@@ -210,7 +210,7 @@ def _slope(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def track_error(position: np.ndarray, start: np.ndarray, end: np.ndarray) -> dict[str, float]:
-    """Return how far from the straight line from start to end (3,) a path (n, 3) went, m.
+    """Return the largest distance of a path (n, 3) from the line from start to end (3,), m.
 
     The keys are ``cross_track_m``, the largest horizontal distance from the line's vertical
     plane, and ``vertical_track_m``, the largest vertical distance from the line at that progress.

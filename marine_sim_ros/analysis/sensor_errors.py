@@ -184,8 +184,6 @@ def compare_sensors(
     Args:
         text: path of the bag.
         namespace: of the vehicle in the bag.
-        vehicle: whose sensors.
-        environment: around it.
         neighbours: the other vehicles that its rays meet, by their namespaces in the bag.
 
     Raises:
@@ -306,7 +304,7 @@ def _share_stamps(topics: Iterable[_Topic]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Motion:
-    """What is true at some stamps (m,), ns: rows (m, k), NaN where the bag does not say."""
+    """True motion at stamps (m,), ns: rows (m, k), NaN where the bag has no data."""
 
     stamps: np.ndarray
     odom: np.ndarray
@@ -320,7 +318,7 @@ class _Motion:
 
 @dataclass(frozen=True, eq=False)
 class _Around:
-    """What is around a vehicle: an environment, and other vehicles, whose odom is known."""
+    """Surroundings of a vehicle: an environment, and other vehicles with known odom."""
 
     environment: Environment
     bodies: Mapping[str, Body]
@@ -338,7 +336,7 @@ class _Around:
 
 
 def _read_motion(reader: BagReader, namespace: str, stamps: np.ndarray) -> _Motion:
-    """Return what the bag has at stamps, ns; of other messages only the stamp is looked at."""
+    """Return the motion at stamps, ns; of other messages only the stamp is read."""
     found = {n: np.full((len(stamps), width), np.nan) for n, (_, width, _) in _NUMBERS.items()}
     kinds = {(name, kind) for name, (kind, _, _) in _NUMBERS.items()}
     wanted = [

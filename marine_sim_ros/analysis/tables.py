@@ -184,7 +184,6 @@ class TopicTables:
 
         Args:
             written: files of the report.
-            label: label of the bag.
             vehicle: namespace of the vehicle, as the bag has it; it may have slashes.
             kind: csv or parquet.
         """

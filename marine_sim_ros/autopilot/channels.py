@@ -116,7 +116,7 @@ class MotorMismatch:
     found: int = 0
 
     def __str__(self) -> str:
-        """Return what disagrees, in words."""
+        """Return a description of the mismatch."""
         if not self.thruster:
             return f'no thruster is on the channel of motor {self.motor}'
         does = f'pushes {_sign(self.found)}{self.axis}' if self.found else f'makes no {self.axis}'
@@ -168,10 +168,9 @@ def pushes_alike(signs: np.ndarray, motor: np.ndarray) -> bool:
 
 
 def motor_mismatches(vehicle: Vehicle, channels: Sequence[int], frame: str) -> list[MotorMismatch]:
-    """Return where the thrusters of a vehicle push otherwise than the motors of a frame.
+    """Return the thrusters that push otherwise than the motors of a frame.
 
     Args:
-        vehicle: the vehicle.
         channels: channel of each thruster, from 1; motor k is on channel k.
         frame: a frame of ``MOTORS``; of another one nothing is known.
     """
@@ -207,7 +206,7 @@ TILT = 0.7854
 
 @dataclass(frozen=True)
 class Device:
-    """What a channel moves besides thrusters.
+    """Actuator of a channel other than a thruster.
 
     Attributes:
         name: lights, camera_tilt, gripper, or a joint of the arm.
@@ -229,7 +228,7 @@ class Device:
 
 @dataclass(frozen=True)
 class ArdusubElement:
-    """What the element of a URDF says; ``thrusters`` has channels by the name of the thruster."""
+    """Contents of the URDF element; ``thrusters`` has channels by the name of the thruster."""
 
     frame: str
     thrusters: dict[str, int]
@@ -272,7 +271,7 @@ _SIX, _EIGHT = ((Device('camera_tilt', channel, -TILT, TILT), *_BLUEROV2) for ch
 
 
 def read_element(reader: Any) -> ArdusubElement:
-    """Return what an element ``<ardusub>`` says, of its Reader.
+    """Return the contents of an element ``<ardusub>``.
 
     Raises:
         ModelError: a frame, channel or number that cannot be.
@@ -337,7 +336,7 @@ def _frame_of_vehicle(vehicle: Vehicle, channels: Sequence[int]) -> str:
 
 
 def frame_fault(vehicle: Vehicle, channels: ChannelMap) -> str:
-    """Return which motor and axis disagree with the vehicle's frame, in one line; or ''."""
+    """Return one line on the motor and axis that disagree with the vehicle's frame, or ''."""
     if channels.frame == CUSTOM:
         return ''
     if not channels.frame:

@@ -89,7 +89,6 @@ class Fixes:
         Args:
             stamp: time of the tick, ns, which the instruments have sensed.
             state: state of the vehicle; of it, the transponder's lever arm takes the attitude.
-            environment: around it.
         """
         before, self._before = self._before, stamp
         if not is_due(FIX_PERIOD, stamp, before):
@@ -132,7 +131,7 @@ ODOMETRY_PERIOD = 100_000_000
 
 @dataclass(frozen=True)
 class Delta:
-    """How the vehicle moved.
+    """Motion of the vehicle between two messages.
 
     Attributes:
         stamp: end of the motion, ns.
@@ -226,7 +225,7 @@ EARTH = 6378100.0
 VOLTAGE, LEAK_PINS, LEAK_PIN = 'SIM_BATT_VOLTAGE', 'SIM_PIN_MASK', 1 << 5
 """Parameters of its simulation; the pin is the LEAK1_PIN of the shipped files."""
 DILUTION, SATELLITES = 0.8, 12
-"""What a receiver tells of its sky, where the position is another instrument's: enough for the
+"""GPS quality reported where the position is another instrument's: good enough for the
 autopilot's checks, which judge by its accuracy."""
 REPORTS = {'LOCAL_POSITION_NED': 5.0, 'EKF_STATUS_REPORT': 2.0, 'GPS_GLOBAL_ORIGIN': 1.0}
 """Messages that it is asked for, and how often a second."""
@@ -234,7 +233,7 @@ REPORTS = {'LOCAL_POSITION_NED': 5.0, 'EKF_STATUS_REPORT': 2.0, 'GPS_GLOBAL_ORIG
 
 @dataclass(frozen=True)
 class Status:
-    """What the autopilot says of itself.
+    """Status of the autopilot.
 
     Attributes:
         mode: name of its mode, in capitals; empty: it has said nothing.

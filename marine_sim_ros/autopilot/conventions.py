@@ -66,7 +66,7 @@ class PacketError(MarineSimError):
 
 @dataclass(frozen=True)
 class ServoPacket:
-    """What an autopilot sends for every frame.
+    """Packet of an autopilot for every frame.
 
     Attributes:
         frame_rate: frames per second of its own time that it asks for.
@@ -81,7 +81,7 @@ class ServoPacket:
 
 @dataclass(frozen=True)
 class ReportedMotion:
-    """What an autopilot is told in return: north, east, down; forward, right, down.
+    """Motion sent to an autopilot in return: north, east, down; forward, right, down.
 
     Attributes:
         stamp: time in ns.
@@ -203,11 +203,10 @@ def geographic_state(state: State, origin: Origin) -> State:
 def reported_motion(
     stamp: int, state: State, force: np.ndarray, rates: np.ndarray, ranges: tuple[float, ...] = ()
 ) -> ReportedMotion:
-    """Return what an autopilot is told of a state.
+    """Return the motion that an autopilot receives for a state.
 
     Args:
         stamp: time, ns.
-        state: state of the vehicle.
         force: specific force (3,) that the accelerometer measures, FLU, m/s².
         rates: angular velocity (3,) that the gyroscope measures, FLU, rad/s.
         ranges: distances that rangefinders measure, m.

@@ -40,7 +40,7 @@ PARAMETERS = {
 
 @dataclass(frozen=True)
 class FirmwareSettings:
-    """How the firmware is started.
+    """Settings of the firmware's start.
 
     Attributes:
         frame: ArduSub's frame, as ``vectored``.
@@ -110,7 +110,6 @@ def firmware_command(
     Args:
         program: path of the firmware.
         settings: how it is started.
-        files: parameter files.
     """
     latitude, longitude = settings.home
     return [
@@ -185,7 +184,7 @@ class Firmware:
 
     @property
     def ended(self) -> str:
-        """What it left where it has ended by itself; else empty."""
+        """Last output of a firmware that has ended by itself; else empty."""
         if self._stopped or self._process.poll() is None:
             return ''
         lines = self.log.read_text(encoding='utf-8', errors='replace').strip().splitlines()

@@ -123,7 +123,6 @@ class Instruments:
 
         Args:
             stamp: time, ns.
-            state: state of the vehicle.
             acceleration: (6,) rate of change of ``state.velocity``, m/s² and rad/s².
             environment: water and gravity.
         """
@@ -147,7 +146,7 @@ class Instruments:
         )
 
     def ranges(self) -> tuple[float, ...]:
-        """Return what the altimeters measure, m."""
+        """Return the ranges of the altimeters, m."""
         return tuple(_distance(altimeter.readings) for altimeter in self._altimeters)
 
     def velocity(self, state: State) -> np.ndarray | None:

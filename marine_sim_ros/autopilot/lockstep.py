@@ -54,7 +54,7 @@ __all__ = [
 # UDP socket to one autopilot; every packet is answered once.
 
 BASE_PORT = 9002
-"""That ArduPilot sends to, plus ten for every instance."""
+"""UDP port of the first instance of ArduPilot; each further one adds ten."""
 LINK_TIMEOUT = 2.5
 """s after which another autopilot may take the place of a silent one, which repeats itself about
 once a second while it waits for a reply."""
@@ -179,7 +179,7 @@ LONGEST = 0.09
 
 
 def frames_per_tick(rate: float, dt: float) -> int:
-    """Return how many frames of a rate (Hz) a tick of dt (s) is divided into; at least one."""
+    """Return the number of frames of a rate (Hz) in a tick of dt (s), at least one."""
     return max(1, round(rate * dt), -int(-dt // LONGEST))
 
 
@@ -263,7 +263,6 @@ class AutopilotExchange:
 
         Args:
             stamp: time of the tick, ns.
-            state: state at the tick.
             environment: water, scene and gravity at the tick.
             ranges: distances that rangefinders measure, m; None: those of the altimeters.
             patience: wall time that each frame may take, s.

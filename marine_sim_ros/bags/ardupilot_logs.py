@@ -367,7 +367,7 @@ class _Telemetry:
 
 
 def _telemetry(path: Path) -> AutopilotRows:
-    """Return what a telemetry log has of the first vehicle in it."""
+    """Return the rows of the first vehicle in a telemetry log."""
     mavutil = require('pymavlink.mavutil', f'{path}: a log of ArduPilot')
     log = mavutil.mavlogfile(str(path))
     found = _Telemetry()

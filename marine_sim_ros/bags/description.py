@@ -48,8 +48,6 @@ def described_vehicle(path: str, namespace: str, settings: Mapping[str, Any]) ->
     """Return the vehicle of a namespace; None where the recording does not say which it is.
 
     Args:
-        path: path of the recording.
-        namespace: namespace of the vehicle.
         settings: what the manifest says of it.
 
     Raises:

@@ -27,7 +27,7 @@ __all__ = ['Manifest', 'recorded_parameters', 'vehicle_digest', 'versions', 'wri
 
 
 class Manifest:
-    """What a run was: versions, parameters, vehicle hash, ticks, trajectory hash."""
+    """Manifest of a run: versions, parameters, vehicle hash, ticks, trajectory hash."""
 
     def __init__(self, settings: dict[str, Any], vehicle: Vehicle) -> None:
         """Start with the settings of the run; ``voltage`` is that of the supply."""
@@ -52,7 +52,7 @@ class Manifest:
         self._hash.add_ticks(stamps, states)
 
     def content(self, **more: Any) -> dict[str, Any]:
-        """Return what is written; ``more`` joins it."""
+        """Return the manifest's entries with ``more`` added."""
         return {
             'versions': versions(),
             'parameters': self._settings,

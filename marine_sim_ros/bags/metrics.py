@@ -106,7 +106,7 @@ WINDOW = 5.0
 
 
 def bag_metrics(bag: Bag) -> dict[str, Any]:
-    """Return what metrics.json holds of a bag, besides its vehicles."""
+    """Return the entries of metrics.json for a bag, without its vehicles."""
     return {
         'path': bag.path,
         'label': bag.label,
@@ -120,7 +120,7 @@ def bag_metrics(bag: Bag) -> dict[str, Any]:
 
 
 def vehicle_metrics(record: VehicleRecord, vehicle: Vehicle | None) -> dict[str, Any]:
-    """Return what metrics.json holds of a vehicle; None where the bag cannot tell.
+    """Return the entries of metrics.json for a vehicle; None where the bag lacks the data.
 
     Energies and impulses are sums of value times the time to the next message, over all messages.
     ``impulse`` is in the body frame; ``share`` is a source's part of the sum of all sources'
@@ -141,7 +141,7 @@ def vehicle_metrics(record: VehicleRecord, vehicle: Vehicle | None) -> dict[str,
 
 
 def timing_metrics(timing: Timing) -> dict[str, Any]:
-    """Return what metrics.json holds of stamps."""
+    """Return the entries of metrics.json for stamps."""
     interval = timing.shape
     return {
         'duration_s': timing.duration,

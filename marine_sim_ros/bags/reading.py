@@ -53,7 +53,7 @@ class Parts:
 
     @property
     def count(self) -> int:
-        """How many parts there were, if the run goes forward at all."""
+        """Number of parts of the recording."""
         return self.part + 1 if self._forward > self._backward else 1
 
     def tick(self, stamp: int) -> int:
@@ -90,7 +90,7 @@ _EVERY = 2000
 
 @dataclass(frozen=True)
 class Bag:
-    """What was read of a bag.
+    """Contents of a bag.
 
     Attributes:
         path: path as the caller gave it.
@@ -120,7 +120,7 @@ class Bag:
 
 
 def bag_path(text: str) -> Path:
-    """Return what is to be opened: the bag's folder, one in a recording's folder, or a file.
+    """Return the path to open: the bag's folder, one in a recording's folder, or a file.
 
     Raises:
         RecordingError: there is no bag.
@@ -286,7 +286,7 @@ def _reader(path: Path, text: str) -> AbstractContextManager[BagReader]:
 
 
 def _ros1(text: str) -> BagStorage:
-    """Return what reads a bag of ROS 1: rosbags alone does."""
+    """Return a reader of a ROS 1 bag, which needs rosbags."""
     require('rosbags', f'{text}: a bag of ROS 1')
     return cast(BagStorage, import_module(STORAGES['rosbags']).STORAGE)
 

@@ -41,7 +41,7 @@ SETTLED = 0.02
 
 @dataclass(frozen=True)
 class AxisResponse:
-    """How one axis answered; in the unit of its group (m, deg, m/s, deg/s) and s.
+    """Response of one axis, in the unit of its group (m, deg, m/s, deg/s) and s.
 
     Attributes:
         target: set-point at the end of the run.
@@ -70,7 +70,7 @@ class AxisResponse:
 
 @dataclass(frozen=True)
 class Response:
-    """How a run answered.
+    """Response of a run to its set-points.
 
     Attributes:
         duration: duration of the run, s.
@@ -111,7 +111,7 @@ class Response:
         return max(times) if held and len(times) == len(held) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what metrics.json holds; None where an axis is free or the value is unknown."""
+        """Return the entries of metrics.json; None where an axis is free or a value unknown."""
         result: dict[str, Any] = {
             'duration_s': self.duration,
             'steady_state_window_s': self.window,

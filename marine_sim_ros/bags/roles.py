@@ -189,7 +189,7 @@ def accepted_types(role: str) -> tuple[str, ...]:
 
 
 def row_converter(role: str, message_type: str) -> Callable[[Any], Row]:
-    """Return what turns a message of an accepted type into a row."""
+    """Return a converter of messages of an accepted type into rows."""
     return _TYPES[role][message_type]
 
 

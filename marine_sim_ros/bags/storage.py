@@ -38,7 +38,7 @@ The second one needs ROS and so lies above this package; like a plug-in, it is o
 
 @dataclass(frozen=True)
 class QoS:
-    """What publishers of a topic offer; all of them are reliable and keep the last messages.
+    """Quality of service of a topic's publishers: all are reliable and keep the last messages.
 
     Attributes:
         depth: messages that are kept.
@@ -117,7 +117,6 @@ class BagStorage(Protocol):
         """Open a bag's folder or file; damaged ones raise whatever the library raises.
 
         Args:
-            path: of the bag.
             definitions: of message types that neither the bag nor the library may know.
         """
 
@@ -160,6 +159,6 @@ def storage(purpose: str) -> BagStorage:
 
 
 def write_error(path: Path, error: Exception) -> RecordingError:
-    """Return what to raise where a file of a recording cannot be written."""
+    """Return the error for a file of a recording that cannot be written."""
     reason = getattr(error, 'strerror', None) or str(error)
     return RecordingError(f'{path}: cannot be written: {reason}; the recording ends here')

@@ -28,7 +28,7 @@ BUCKETS = 1500
 NUMBERS = 2**20
 """Of thinned rows: 8 MB; up to here nothing is left out."""
 HOLD = 2.0
-"""How long a value is held at most where it is integrated, s; a longer gap counts as nothing."""
+"""Longest hold of a value in an integral, s; the rest of a longer gap adds nothing."""
 LONGEST = 20
 
 

@@ -210,8 +210,6 @@ def write_parts(
 
     Args:
         folder: a folder, made where it is missing.
-        vehicle: the vehicle.
-        settings: of the run.
         parts: of :func:`marine_sim_ros.sim.simulation.simulate_blocks`.
         **more: joins the settings in the manifest.
 

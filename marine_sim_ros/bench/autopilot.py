@@ -42,7 +42,6 @@ def times_real_time(program: str, vehicle: Vehicle, tick: Tick, seconds: float) 
 
     Args:
         program: path of the firmware.
-        vehicle: vehicle that it steers.
         tick: computes the motion.
         seconds: simulated time, s.
 

@@ -35,7 +35,7 @@ __all__ = ['print_console_costs', 'print_console_memory']
 PORT = 8960
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
 WATCHERS = ('nobody', 'console, no page', 'console and a page', 'console and a browser')
-"""Who looks; a page is a program that takes what a browser is sent, and draws nothing."""
+"""Viewers of the run; a page is a program that receives a browser's data, and draws nothing."""
 
 
 @contextmanager
@@ -161,7 +161,7 @@ def _watch_graph(
 
 
 def _measure_run(run: _Run, seconds: float) -> dict[str, float]:
-    """Return what so many seconds of a run measure."""
+    """Return the measurements over some seconds of a run."""
     ticks, since = run.odometer.ticks(), time.monotonic()
     before, sent = run.of_each(cpu_seconds), run.frames[0]
     run.odometer.spin(seconds)
@@ -176,7 +176,7 @@ def _measure_run(run: _Run, seconds: float) -> dict[str, float]:
 
 
 def _round(order: Sequence[str], seconds: float, *, composed: bool) -> dict[str, dict[str, float]]:
-    """Return what is measured while one after the other watches the same graph.
+    """Return the measurements of one viewer after the other on the same graph.
 
     Graphs that are alike differ by more than a console costs, by how their processes share cores.
     """

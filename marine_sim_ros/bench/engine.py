@@ -68,7 +68,7 @@ def _cpu_seconds(work: Callable[[], object]) -> float:
 
 
 def solid_step_costs(name: str, scene: str, *, height: float, settled: bool) -> StepCosts:
-    """Return what steps of a vehicle cost that falls on the ground in thin water.
+    """Return the cost of steps of a vehicle that falls on the ground in thin water.
 
     Args:
         name: name of a shipped vehicle.
@@ -166,8 +166,6 @@ def compiled_step_cost(
     """Return µs a step of all vehicles takes, and s of compiling.
 
     Args:
-        vehicle: the vehicle to simulate.
-        scenario: the scenario to follow.
         steps: number of steps of the measurement.
         count: number of vehicles in the batch; None for a single vehicle without a batch.
     """

@@ -200,7 +200,7 @@ CASES = (
 
 @dataclass(frozen=True)
 class GazeboSpeed:
-    """What was measured.
+    """Measured speeds.
 
     Attributes:
         steps: physics steps per second of wall time.

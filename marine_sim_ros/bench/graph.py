@@ -220,7 +220,6 @@ def fleet_rows(
     Args:
         add: takes name, format and value of a measurement.
         seconds: time of each measurement, s.
-        numbers: numbers of vehicles.
     """
     for engine in ('numpy', 'jax') if find_spec('jax') else ('numpy',):
         for count in numbers:
@@ -292,7 +291,7 @@ def _arguments(values: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _core_percent(without: float, beside: float) -> float:
-    """Return what more takes at real time, % of a core, of CPU seconds per tick."""
+    """Return the additional load at real time, % of a core, from CPU seconds per tick."""
     return 100 * REAL_TIME * (beside - without)
 
 

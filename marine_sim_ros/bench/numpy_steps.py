@@ -79,7 +79,7 @@ class SolidCosts(NamedTuple):
 
 
 def solid_milliseconds(name: str, *, height: float, still: bool = False) -> SolidCosts:
-    """Return what a vehicle costs that falls on deep rock.
+    """Return the cost of a vehicle that falls on deep rock.
 
     Args:
         name: name of a shipped vehicle.
@@ -188,7 +188,6 @@ def reading_seconds(sensor: Sensor, environment: str, count: int) -> float:
     """Return the processor time of a reading and of its messages' fields, s.
 
     Args:
-        sensor: the sensor.
         environment: name of what is around it.
         count: how many are measured.
     """

@@ -54,7 +54,6 @@ class ReplayedSensors:
 
         Args:
             reader: opened bag (rosbags AnyReader); who calls sees to it that one thread reads.
-            vehicle: the vehicle.
             namespace: of its topics, without slashes around it.
         """
         self._reader = reader
@@ -73,7 +72,7 @@ class ReplayedSensors:
         return SensorRows((sensor, topics.values()) for sensor, topics in self._known)
 
     def scenery(self) -> list[dict[str, Any]]:
-        """Return what stays the same of each sensor; JSON."""
+        """Return the constant parts of each sensor's drawing; JSON."""
         return self._fresh().scenery()
 
     def look(self, stop: int, now: float) -> tuple[list[dict[str, Any]], Mapping[str, bytes]]:
@@ -259,7 +258,7 @@ class Replay:
         }
 
     def _first_stamp(self) -> float:
-        """Return what is taken from stamps (s) so that they can be read: a wall clock's start."""
+        """Return the offset subtracted from stamps (s) for display: the start of a wall clock."""
         for _, name, data in self._messages(self._start, self._end):
             if name == 'odom':
                 stamp = _header(data())
@@ -316,7 +315,7 @@ class Replay:
         return pictures.get(name)
 
     def telemetry_frame(self, time: float) -> dict[str, Any]:
-        """Return what a page shows at a time since the start (s): the newest of every topic.
+        """Return the frame of a page at a time since the start (s): the newest of every topic.
 
         Raises:
             RecordingError: the bag is damaged there.
@@ -367,7 +366,7 @@ class Replay:
         ]
 
     def overview(self) -> dict[str, Any]:
-        """Return how far the bag has been read, and then what ``analyze`` says of it."""
+        """Return the progress of reading the bag, and then the results of ``analyze``."""
         if self.bag is None:
             return {'progress': self.progress, 'failed': self.failed}
         record = self.bag.vehicles[self.name]

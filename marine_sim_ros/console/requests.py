@@ -124,7 +124,7 @@ STEERING = frozenset({'hands', 'output', 'switch', 'target', 'path', 'joints', '
 
 @dataclass(frozen=True)
 class OperatorInput:
-    """What an operator holds.
+    """Inputs of an operator.
 
     Attributes:
         sticks: six efforts of sticks on the screen and keys, −1 to 1 (FLU).
@@ -369,7 +369,6 @@ class Session:
 
         Args:
             data: what the page sent.
-            page: its name.
             steers: whether the page has the right to steer, or only watches.
 
         Raises:

@@ -108,7 +108,7 @@ READINGS: dict[str, Callable[[Any], str]] = {
     'std_msgs/msg/Float32': _value,
     'std_msgs/msg/Float64': _value,
 }
-"""What a message says, by its type."""
+"""Formatters of messages by type."""
 NAMED = (
     'sensor_msgs/msg/Range',
     'std_msgs/msg/Bool',
@@ -148,7 +148,7 @@ RETURN = 160
 
 
 class Drawing:
-    """What is drawn of one sensor.
+    """Drawing of one sensor.
 
     Attributes:
         shape: name of the page's function that draws it.
@@ -167,7 +167,7 @@ class Drawing:
         self.serial = 0
 
     def scenery(self) -> dict[str, Any]:
-        """Return what stays the same; JSON."""
+        """Return the constant parts; JSON."""
         return {'shape': self.shape}
 
     def take(self, topic: str, message: Any) -> None:
@@ -175,11 +175,11 @@ class Drawing:
         raise NotImplementedError
 
     def frame(self) -> dict[str, Any]:
-        """Return what is drawn now; JSON."""
+        """Return the present drawing; JSON."""
         raise NotImplementedError
 
     def reading(self) -> str:
-        """Return what it has to say in words, or nothing."""
+        """Return the reading as text, or nothing."""
         return ''
 
     def _show(self, picture: np.ndarray) -> None:
@@ -308,7 +308,7 @@ class _Sweep(Drawing):
         self._pixels, self._inside = self._lookup()
 
     def _lookup(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return which number of the echoes each pixel (SIDE, SIDE) is, and if it is."""
+        """Return the index of the echo of each pixel (SIDE, SIDE), and a mask of valid ones."""
         place = (np.arange(SIDE) + 0.5 - SIDE / 2) / (SIDE / 2)
         ahead, port = -place[:, None] + 0 * place, -place + 0 * place[:, None]
         distance = np.hypot(ahead, port)

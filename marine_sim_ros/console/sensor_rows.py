@@ -91,7 +91,7 @@ class SensorRow:
         return NANOSECONDS / self.sensor.period if self.sensor.period else 0.0
 
     def scenery(self) -> dict[str, Any]:
-        """Return what stays the same; JSON."""
+        """Return the constant parts; JSON."""
         return {
             'name': self.sensor.name,
             'label': SENSORS[self.sensor.kind].label or self.sensor.kind,
@@ -124,7 +124,6 @@ class SensorRow:
         Args:
             now: time of the run, s.
             since: time since which somebody listens, s.
-            faults: faults of the run.
             ticks: ticks per second of the run's time, for no sensor is faster; 0: unknown, and no
                 sensor is late for its rate.
         """
@@ -204,7 +203,7 @@ class SensorRows:
         self.rows = [SensorRow(sensor, topics) for sensor, topics in sensors]
 
     def scenery(self) -> list[dict[str, Any]]:
-        """Return what stays the same of each; JSON."""
+        """Return the constant parts of each; JSON."""
         return [row.scenery() for row in self.rows]
 
     def frame(

@@ -131,7 +131,7 @@ def _tether(rows: Mapping[str, Row]) -> dict[str, Any]:
 def telemetry_frame(
     time: float, rows: Mapping[str, Row], *, weight: float, vehicle: Vehicle | None = None
 ) -> dict[str, Any]:
-    """Return what a page shows of a time (s) as JSON; what is unknown is None or empty.
+    """Return the telemetry frame of a time (s) as JSON; unknown values are None or empty.
 
     Depth by the barometer is (p − p₀)/(ρ g), of its sensor.
 

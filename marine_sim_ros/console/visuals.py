@@ -77,7 +77,7 @@ def _quantities(sensor: Sensor) -> list[str]:
 
 
 def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any]:
-    """Return what a page needs to draw a vehicle; JSON.
+    """Return the data for drawing a vehicle; JSON.
 
     Args:
         vehicle: the vehicle, with its URDF.

@@ -79,7 +79,7 @@ _SHORTER = {
     'sum': _reduction(np.add),
     'take': lambda x, indices, /, *, axis=None: x.take(indices, axis),
 }
-"""What NumPy's own functions do after a microsecond of looking at their arguments; 1.26 lacks
+"""Reductions without the microsecond in which NumPy's own functions inspect arguments; 1.26 lacks
 two of them."""
 
 
@@ -146,7 +146,7 @@ def is_traced(xp: Any) -> bool:
 def while_loop(
     xp: Any, unfinished: Callable[[Search], Array], body: Callable[[Search], Search], start: Search
 ) -> Search:
-    """Return what is left of ``start`` when ``body`` was applied while it was unfinished.
+    """Return the state after applying ``body`` to ``start`` while the condition holds.
 
     Args:
         xp: namespace of the arrays within.
@@ -166,7 +166,7 @@ def while_loop(
 def counted_loop(
     xp: Any, count: int, body: Callable[[Search, Array], Search], start: Search
 ) -> Search:
-    """Return what ``body`` makes of ``start`` when it is applied with 0, 1, ... count − 1."""
+    """Return the state after applying ``body`` to ``start`` with 0, 1, ... count − 1."""
     if is_traced(xp):
         from jax import lax
 
@@ -189,7 +189,7 @@ def without_gradient(xp: Any, arrays: Result) -> Result:
 def skip_unless(
     condition: Array, short: Callable[[], Result], full: Callable[[], Result]
 ) -> Result:
-    """Return what one of two functions does: ``short`` where a condition () holds, else ``full``.
+    """Return the result of ``short`` where a condition () holds, else that of ``full``.
 
     Only one of them is called where the library can tell at all; ``full`` must do for both cases.
     """
@@ -215,7 +215,6 @@ def cond(
     Args:
         xp: namespace of the arrays.
         needed: a truth ().
-        function: expensive function.
         otherwise: result where it is not needed.
         arrays: arguments of both.
     """

@@ -48,8 +48,6 @@ def nearest_name(word: str, names: Iterable[str], likeness: float = 0.6) -> str:
     """Return the name that is most like a word; empty where none is.
 
     Args:
-        word: the word.
-        names: the names.
         likeness: ratio of difflib, 0 to 1, that a name has at least.
     """
     from difflib import get_close_matches  # only a mistake needs it
@@ -80,7 +78,7 @@ _FIRST = ('model.sdf', 'model.urdf', 'robot.urdf', 'robot.urdf.xacro')
 
 
 def no_file(path: Path, suffixes: tuple[str, ...]) -> str:
-    """Return why a path is no file of some suffixes, and what may have been meant.
+    """Return the reason why a path is no file of some suffixes, with a suggestion.
 
     Args:
         path: path of no regular file.

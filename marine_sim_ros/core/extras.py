@@ -31,7 +31,7 @@ __all__ = [
 
 
 class PackageSource(NamedTuple):
-    """Where a package comes from; empty where it is not there.
+    """Sources of a package; empty where there is none.
 
     Attributes:
         pip: name on PyPI, with the versions that setup.cfg asks for.
@@ -108,7 +108,7 @@ def require(module: str, feature: str) -> Any:
 
 
 def missing_package(name: str, feature: str) -> MissingPackageError:
-    """Return what to raise where a feature lacks a package, which is known by its import name."""
+    """Return the error for a feature that lacks a package, given by its import name."""
     source = PACKAGE_SOURCES.get(name, PackageSource(name))
     ways = [
         f'apt install {source.apt}' if source.apt else '',
@@ -126,7 +126,7 @@ def missing_package(name: str, feature: str) -> MissingPackageError:
 # ROS 2 distribution of this environment: names of its packages, and its middleware.
 
 _DEFAULT = 'jazzy'
-"""Where no workspace is sourced."""
+"""ROS distribution where no workspace is sourced."""
 
 
 def ros_packages(*names: str) -> str:

@@ -255,10 +255,6 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     """Write a file in one step, so that no other process ever reads half of it.
 
     Where nothing can be kept, nothing is: that is no error.
-
-    Args:
-        path: the file.
-        write: writes its content.
     """
     import tempfile  # not for every start
 

@@ -29,7 +29,7 @@ __all__ = [
 
 
 def _eliminate(work: Array) -> Array:
-    """Return what Gauss-Jordan elimination leaves right of [A | B] (..., n, n + k), A⁻¹ B.
+    """Return A⁻¹ B by Gauss-Jordan elimination of [A | B] (..., n, n + k).
 
     Without pivoting: for matrices near symmetric positive ones. Compiled, n = 6, it is a tenth
     of a call of LAPACK with its exchange of rows.

@@ -90,7 +90,6 @@ def end_child(
     Args:
         process: the process to end; one that has ended already has its own exit code.
         grace: time that it gets to end by itself, s.
-        ask: signal that asks it.
     """
     process.send_signal(ask)
     try:

@@ -55,7 +55,7 @@ def _entry_points() -> Any:
 
 
 def _import_attribute(name: str) -> Any:
-    """Return what ``module:attribute`` names."""
+    """Return the object named by ``module:attribute``."""
     module, _, attribute = name.partition(':')
     return getattr(import_module(module), attribute)
 

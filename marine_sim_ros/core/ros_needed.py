@@ -25,7 +25,7 @@ CORE = ('lxml', 'numpy', 'rich', 'urdf_parser_py', 'xacro', 'yaml')
 
 
 def _activation() -> str:
-    """Return how to get the Python of the installation: that of the checkout where it has one."""
+    """Return the command that activates the Python of the installation."""
     installed = Path(__file__).resolve().parents[2] / '.venv'
     script = installed / 'bin' / 'activate'
     if script.is_file() and Path(sys.prefix) != installed:

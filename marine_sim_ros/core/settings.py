@@ -25,7 +25,7 @@ __all__ = [
 
 
 class Number(NamedTuple):
-    """What a number of a fault or a sensor may be.
+    """Specification of a number: range, unit and description.
 
     Attributes:
         default: default value, or a tuple of them; NaN: no default.
@@ -108,7 +108,7 @@ class Setting:
 
     @property
     def text(self) -> str:
-        """What the setting does, its unit, and what an empty value means."""
+        """Description of the setting, with unit and meaning of an empty value."""
         unit = f', {self.unit}' if self.unit else ''
         return f'{self.help}{unit}' + (f'; {self.nothing}: {self.empty}' if self.empty else '')
 
@@ -127,7 +127,7 @@ class Setting:
         return typed_text(self.default)
 
     def refusal(self, value: Any) -> str:
-        """Return why the setting cannot have a value, as ``is 2; expected 0 to 1 s``, or nothing.
+        """Return the reason to refuse a value, as ``is 2; expected 0 to 1 s``, or nothing.
 
         Empty texts in a list are passed over: an empty list of ROS has no type.
         """

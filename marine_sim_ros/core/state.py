@@ -56,7 +56,7 @@ def step_nanoseconds(dt: float) -> int:
 
 
 def ticks_of(duration: float, dt: float) -> int:
-    """Return how many ticks of a step there are in a duration (s), both ends included."""
+    """Return the number of ticks of a step in a duration (s), both ends included."""
     return round(duration * NANOSECONDS) // step_nanoseconds(dt) + 1
 
 

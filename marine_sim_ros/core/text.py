@@ -77,7 +77,6 @@ def file_name(name: str, taken: Container[str] = ()) -> str:
     Any other, or one whose file name is taken, ends with a dash and a digest of it.
 
     Args:
-        name: any text.
         taken: file names that others have.
     """
     plain = name.replace('/', '_')

@@ -223,7 +223,7 @@ def parse_yaml(
 
 
 def _size(node: yaml.Node, known: dict[int, int], name: str, error: type[MarineSimError]) -> int:
-    """Return how many values a node has with all aliases written out.
+    """Return the number of values of a node with all aliases written out.
 
     Raises:
         MarineSimError: of the given kind: too many, endless, or a key twice.

@@ -85,7 +85,7 @@ _ORDER = list(Severity)
 
 
 def examine(context: DescriptionContext) -> list[Diagnostic]:
-    """Return what all checks find, the worst first."""
+    """Return the findings of all checks, the worst first."""
     checks = dict(CHECKS_OF_TEXT)
     if context.loaded is not None:
         checks |= CHECKS_OF_VEHICLE

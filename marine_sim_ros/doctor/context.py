@@ -42,7 +42,7 @@ __all__ = [
 
 
 class Severity(str, Enum):
-    """How bad it is."""
+    """Severity of a finding."""
 
     ERROR = 'error'
     WARNING = 'warning'
@@ -51,7 +51,7 @@ class Severity(str, Enum):
 
 @dataclass(frozen=True)
 class FindingPlace:
-    """Where it stands; line 0 is the whole file, ``element`` as a person would point at it."""
+    """Location of a finding; line 0 is the whole file, ``element`` is a readable path."""
 
     file: str
     line: int = 0
@@ -261,7 +261,7 @@ class DescriptionContext:
         return list(self.root.findall('thrusters/thruster'))
 
     def place(self, element: Element | None) -> FindingPlace:
-        """Return where an element stands.
+        """Return the location of an element.
 
         In a file with xacro it is where the element was written, in it or in an include.
         """
@@ -293,7 +293,6 @@ def load_context(name_or_path: str, arguments: Mapping[str, str]) -> Description
 
     Args:
         name_or_path: a shipped vehicle's name, or the path of a URDF or xacro file.
-        arguments: xacro arguments.
 
     Raises:
         ModelError: no file, no XML, no robot, or xacro refuses it: nothing to examine.

@@ -251,7 +251,7 @@ def default_step(context: DescriptionContext) -> Iterator[Diagnostic]:
 
 
 def step_line(vehicle: Vehicle, environment: Environment) -> str:
-    """Return which steps are safe, in calm water and in an environment with waves."""
+    """Return a line on safe time steps, in calm water and in an environment with waves."""
     calm, reason = longest_safe_step(vehicle)
     text = f'steps: safe up to {calm * 1e3:.3g} ms in calm water: {reason}'
     if environment.waves is None:

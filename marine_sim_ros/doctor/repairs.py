@@ -99,7 +99,7 @@ class _Spans:
 
 
 def _tag_end(content: bytes, start: int) -> int:
-    """Return where the start tag that begins at an offset ends: one past its '>'."""
+    """Return the end of the start tag at an offset: one past its '>'."""
     quote = 0
     for offset in range(start, len(content)):
         byte = content[offset]

@@ -112,7 +112,6 @@ def steady_speed_under(
     hull.
 
     Args:
-        vehicle: the vehicle.
         axis: 0 surge, 1 sway, 2 heave; the motion is along the direction of the force.
         force: F along the axis at rest, N, of either sign.
         pulses: pulse widths (n,) in µs of the thrusters that make the force; None: it is constant.

@@ -375,7 +375,6 @@ def irregular_waves(
     Args:
         significant_height: 4 √m₀, m.
         peak_period: s.
-        gamma: peak enhancement.
         direction: towards which the sea travels, rad from east to north.
         spreading: s of cos^2s(θ/2).
         components: number of them.

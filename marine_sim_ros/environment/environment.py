@@ -121,7 +121,7 @@ _SCATTERED = 0.2
 
 @dataclass(frozen=True)
 class WaterOptics:
-    """How water colours what is seen through it.
+    """Optical properties of water.
 
     An image is I = J exp(−c z) + B (1 − exp(−c z)) over the range z, for each of red, green and
     blue, with c = K + turbidity. J is the light that a surface sends off, B = E b/(K + b) the

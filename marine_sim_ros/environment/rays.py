@@ -28,7 +28,7 @@ _MOST = 500
 def first_hits(
     environment: Environment, origins: Array, directions: Array, maximum: float
 ) -> Hits:
-    """Return what rays meet first.
+    """Return the first hits of rays.
 
     The surface of the water has the number k of ``scene``'s end, the bodies those that follow.
 

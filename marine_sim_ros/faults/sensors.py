@@ -47,7 +47,7 @@ def _fault_error(fault: Fault, name: str, seed: int, stamps: np.ndarray) -> np.n
 
 
 def pressure_error(faults: Sequence[Fault], seed: int, stamps: int | np.ndarray) -> np.ndarray:
-    """Return what is added to readings of stamps (...) in ns, Pa; NaN: there is none.
+    """Return the error added to readings of stamps (...) in ns, Pa; NaN: no reading.
 
     Drift is rate (t − t₀); spikes are Bernoulli-Gaussian noise, size N(0, 1) in a share of the
     readings. What is drawn depends on the seed, the stamp, and the place in the list.
@@ -89,11 +89,8 @@ def add_errors(
     stamp, the sensor's name and the fault's place in the list.
 
     Args:
-        faults: faults of the run.
-        name: name of the sensor.
         readings: arrays (...) or (..., k) by quantity.
         stamps: stamps (...), ns.
-        seed: random seed.
     """
     result = dict(readings)
     for i, fault in enumerate(faults):
@@ -112,7 +109,7 @@ def add_errors(
 
 
 def dropout_mask(faults: Sequence[Fault], name: str, stamps: StampArray, seed: int) -> np.ndarray:
-    """Return which readings (...) of a sensor are not sent."""
+    """Return a mask (...) of the readings of a sensor that are not sent."""
     result = np.zeros(np.shape(stamps), bool)
     for i, fault in enumerate(faults):
         if isinstance(fault, SensorDropout) and fault.sensor == name:
@@ -122,7 +119,7 @@ def dropout_mask(faults: Sequence[Fault], name: str, stamps: StampArray, seed: i
 
 
 def freeze_mask(faults: Sequence[Fault], name: str, stamps: StampArray) -> np.ndarray:
-    """Return which readings (...) of a sensor are the one before."""
+    """Return a mask (...) of the readings of a sensor that repeat the one before."""
     result = np.zeros(np.shape(stamps), bool)
     for fault in faults:
         if isinstance(fault, SensorFreeze) and fault.sensor == name:
@@ -131,7 +128,7 @@ def freeze_mask(faults: Sequence[Fault], name: str, stamps: StampArray) -> np.nd
 
 
 def added_latency(faults: Sequence[Fault], name: str, stamps: StampArray) -> np.ndarray:
-    """Return what is added to the latency of readings (...), ns."""
+    """Return the additional latency of readings (...), ns."""
     result = np.zeros(np.shape(stamps), np.int64)
     for fault in faults:
         if isinstance(fault, SensorDelay) and fault.sensor == name:

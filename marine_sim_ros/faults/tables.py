@@ -78,7 +78,6 @@ def battery_voltage(battery: BatteryNumbers, load: Array, used: Array) -> Array:
     circuit models", section 2.1 (Rint model).
 
     Args:
-        battery: numbers of the battery.
         load: P₀ (...), the power that would be drawn at the nominal voltage U₀, W.
         used: charge (...) since the start, A h.
     """
@@ -103,7 +102,7 @@ NEVER = np.inf
 
 
 class ActiveFaults(NamedTuple):
-    """What is wrong at a tick; None: nothing of that kind can be. n thrusters.
+    """Active faults at a tick, of n thrusters; None: no fault of that type in the run.
 
     Attributes:
         dead: (n,) whether it stands still.
@@ -154,7 +153,7 @@ class FaultRows:
         ]
 
     def any(self, xp: ModuleType, time: Array) -> Array:
-        """Return where any acts: (n,)."""
+        """Return a mask (n,) of thrusters with an active fault."""
         first, *others = self.on(xp, time)
         for other in others:
             first = first | other
@@ -171,7 +170,7 @@ class FaultRows:
     def _folded(
         self, xp: ModuleType, time: Array, start: float, fold: Callable[[Array, Array], Array]
     ) -> Array:
-        """Return what the first numbers of all that act make of a start, in their order: (n,)."""
+        """Return the values (n,) after all active faults are applied to a start in order."""
         numbers, result = constant(xp, self.numbers), constant(xp, self.where[0, ...]) * 0.0
         result = result + start
         for i, on in enumerate(self.on(xp, time)):
@@ -205,7 +204,7 @@ class FaultTables:
         return self.delayed is None and self.lost is None
 
     def at(self, xp: ModuleType, time: Array, stamp: Array | None = None) -> ActiveFaults:
-        """Return what is wrong at a time, s.
+        """Return the active faults at a time, s.
 
         Args:
             xp: array namespace to compute with.
@@ -276,7 +275,6 @@ def fault_tables(
     """Return the tables of some faults, or None where thrusters feel none of them.
 
     Args:
-        faults: faults of a run.
         names: names of the vehicle's thrusters, in order.
         seed: random seed of the faults.
     """

@@ -43,7 +43,7 @@ _MIN_STEP = 1e-9
 
 
 class FaultMemory(NamedTuple):
-    """What faults remember from tick to tick.
+    """Memory of faults from tick to tick.
 
     Attributes:
         sent: pulse widths (..., n) that arrived last, µs.
@@ -176,15 +176,13 @@ def faulty_thrusters(
     timeout: float = COMMAND_TIMEOUT,
     azimuths: Array | None = None,
 ) -> tuple[ThrusterOutput, Propulsion]:
-    """Return what thrusters do that something may be wrong with, and their memory.
+    """Return the outputs of thrusters with faults, and their memory.
 
     In this order: a command is lost, is late, is not heeded (stuck), is taken the other way
     round, or by a dead thruster not at all; the battery sets how fast the rotors turn
     (:func:`~marine_sim_ros.physics.thrusters.thrusters`), and a weak one makes less of it.
 
     Args:
-        vehicle: whose thrusters.
-        state: state of the vehicle.
         environment: environment at this tick's time.
         memory: memory of the previous tick.
         acting: active faults, or None.
@@ -279,12 +277,10 @@ class LiveThrusters:
         timeout: float,
         azimuths: np.ndarray | None = None,
     ) -> ThrusterOutput:
-        """Return what the thrusters do at a stamp, ns.
+        """Return the outputs of the thrusters at a stamp, ns.
 
         Args:
             stamp: not before that of the last tick.
-            state: state of the vehicle.
-            environment: environment at that time.
             pwm: pulse widths (n,), µs.
             per_tick: whether they were sent for this tick and may be lost in it.
             timeout: s without a command after which the thrusters stop.

@@ -24,7 +24,7 @@ STATE_SIZE = 13
 
 
 class TickReport(NamedTuple):
-    """What a program tells of a tick.
+    """Report of a program for a tick.
 
     Attributes:
         exerted: (6,) see :func:`~marine_sim_ros.gazebo.exchange.exerted_wrench`; first, so that it

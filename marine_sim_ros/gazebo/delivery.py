@@ -45,7 +45,7 @@ def _prefixes() -> Iterator[Path]:
 
 
 def plugin_folders() -> list[Path]:
-    """Return where gz-sim, of any release, may have its systems."""
+    """Return the folders that may hold gz-sim's systems, of any release."""
     patterns = ('lib/gz-sim*/plugins', 'lib/*/gz-sim*/plugins')
     found = [folder for prefix in _prefixes() for p in patterns for folder in prefix.glob(p)]
     return [*_paths('GZ_SIM_SYSTEM_PLUGIN_PATH'), *found]
@@ -87,7 +87,7 @@ _MODULES = ('gz.sim', 'gz.transport', 'gz.msgs', 'gz.math', 'sdformat')
 
 
 def missing_for_in_server() -> list[str]:
-    """Return what the in-server transport needs and this machine lacks."""
+    """Return the missing requirements of the in-server transport."""
     found = any((folder / _LOADER).is_file() for folder in plugin_folders())
     missing = [] if found else [f'the system {_LOADER}']
     return missing + [f'the Python module {m}' for m in _MODULES if not has_binding(m)]

@@ -43,7 +43,7 @@ __all__ = [
 
 
 class TickArrival(Enum):
-    """What a state is to the one before."""
+    """Relation of a state to the one before."""
 
     NEXT = 'next'
     AGAIN = 'again'
@@ -153,11 +153,9 @@ def exerted_wrench(
     Args:
         vehicle: the vehicle with its arm in the present pose.
         state: state at the start of the step, with velocity ν*.
-        environment: environment at that time.
         wrench: (..., 6) total, weight included, body frame about ``base_link``.
         dt: step, s.
         carried: the vehicle as Gazebo has it; None takes ``vehicle``.
-        integrator: integrator of the step.
         implicit_drag: whether drag counts as linearly implicit.
         physics_step: Gazebo's own, s; None takes ``dt``.
         after: state after the step, where it is known already; None computes it.

@@ -49,7 +49,7 @@ def _read_varint(raw: bytes, at: int) -> tuple[int, int]:
 
 
 def _fields(raw: bytes) -> dict[int, tuple[int, int]]:
-    """Return where the content of each field of a message begins and ends, by its number.
+    """Return start and end of the content of each field of a message, by field number.
 
     Fields that have no length, such as the seconds of a stamp, are passed over.
 

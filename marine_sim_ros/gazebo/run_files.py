@@ -54,7 +54,6 @@ def bridge_text(delivery: str, *, namespace: str, model: str, world: str) -> str
         delivery: ``in_server`` or ``stock``.
         namespace: namespace of the vehicle's topics in ROS, such as ``/bluerov2``.
         model: name of the vehicle in Gazebo.
-        world: name of the world.
 
     Raises:
         ParameterError: the file cannot be read.
@@ -99,7 +98,7 @@ _MIN_STEP = 1000
 
 @dataclass(frozen=True)
 class GazeboWorld:
-    """What a run gives to ``gz sim``.
+    """World files and settings of a run for ``gz sim``.
 
     Attributes:
         text: text of the SDF file.
@@ -303,7 +302,7 @@ def _add_pose_publisher(vehicle: Element, model: str, frequency: float) -> None:
 # Files of a run in Gazebo: world with vehicle, and configuration of ros_gz_bridge.
 
 DEFAULT_START = {'initial_position': [0.0, 0.0, -0.5], 'initial_rpy': [0.0, 0.0, 0.0]}
-"""Where gazebo_bridge takes a vehicle to begin that nobody placed."""
+"""Default initial pose of a vehicle in gazebo_bridge."""
 
 
 def start_state(options: RunOptions) -> State:
@@ -334,7 +333,6 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
     """Write world.sdf, its meshes and ros_gz_bridge.yaml into a folder.
 
     Args:
-        options: options of the run.
         folder: existing folder.
         world: SDF file to put the vehicle into; empty: one made from the environment.
         delivery: ``in_server``, ``stock`` or ``compiled``.

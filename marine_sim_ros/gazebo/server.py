@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 WORKING_FOLDER = '/'
-"""Where a server is started: its Python looks for modules in the working folder first."""
+"""Working folder of a server: its Python looks for modules there first."""
 GRACE = 10.0
 """s that a server gets to end by itself before it is killed."""
 
@@ -70,7 +70,6 @@ def start_server(
     """Start a server with a world of a run, which begins to step at once, or stays paused.
 
     Args:
-        world: SDF file.
         run: begin to step.
         compiled: whether the compiled system is in that world.
     """

@@ -65,7 +65,6 @@ class Sensing:
         """Begin with readings of 0.
 
         Args:
-            vehicle: whose sensors.
             count: N.
             period: s between observations.
             environment: what the sensors see; not the current of an episode.
@@ -119,7 +118,7 @@ class Sensing:
             held.line.append(np.where(new[:, None] & ~np.isnan(values), values, last))
 
     def observed(self) -> np.ndarray:
-        """Return what the sensors have told by now (N, size); a range without an echo is 0."""
+        """Return the newest sensor readings (N, size); a range without an echo is 0."""
         told = np.concatenate([held.line[0] for held in self._sensors], axis=1)
         return np.where(np.isfinite(told), told, 0.0)
 
@@ -170,7 +169,7 @@ MAX_STARTS = 16
 
 
 class StepResult(NamedTuple):
-    """What comes of a step: observation (N, m), reward (N,), and whether it ended, either way."""
+    """Result of a step: observation (N, m), reward (N,), terminated and truncated (N,)."""
 
     observation: np.ndarray
     reward: np.ndarray
@@ -200,7 +199,6 @@ class Episodes:
         """Compile for a task of ``TASKS`` and a vehicle, a shipped name or a path.
 
         Args:
-            task: name of the task.
             vehicle: vehicle, its shipped name or a path; fins, azimuths and joints stay at 0.
             size: N.
             observe: ``state``: what the task observes; ``sensors``: what the vehicle's sensors
@@ -328,7 +326,7 @@ class Episodes:
 
     @property
     def readings(self) -> Mapping[str, Readings]:
-        """What each sensor has told by now: its quantities (N, ...); nothing by ``state``."""
+        """Newest quantities (N, ...) of each sensor; empty with observations ``state``."""
         return {} if self._sensing is None else self._sensing.readings()
 
     def _traced(

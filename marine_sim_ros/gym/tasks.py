@@ -41,7 +41,7 @@ EFFORT_COST = 0.05
 
 
 class Episode(NamedTuple):
-    """What an episode has.
+    """State of an episode.
 
     Attributes:
         current: (..., 3) m/s, map.
@@ -55,7 +55,7 @@ class Episode(NamedTuple):
 
 
 class StepJudgement(NamedTuple):
-    """What comes of a step: observation (..., m), reward, end (...), and the episode then."""
+    """Result of a step: observation (..., m), reward, end (...), and the episode after it."""
 
     observation: Array
     reward: Array
@@ -82,7 +82,7 @@ class Task(Protocol):
     def judge(
         self, before: State, after: State, actions: Array, episode: Episode
     ) -> StepJudgement:
-        """Return what comes of a step with actions (..., n)."""
+        """Return observation, reward, end and episode after a step with actions (..., n)."""
 
 
 def _current(rng: np.random.Generator) -> np.ndarray:
@@ -163,7 +163,7 @@ class StationKeeping:
     def judge(
         self, before: State, after: State, actions: Array, episode: Episode
     ) -> StepJudgement:
-        """Return what comes of a step with actions (..., n)."""
+        """Return observation, reward, end and episode after a step with actions (..., n)."""
         del before
         seen = self.observe(after, episode)
         xp = namespace(seen)
@@ -218,7 +218,7 @@ class SurfaceStationKeeping:
     def judge(
         self, before: State, after: State, actions: Array, episode: Episode
     ) -> StepJudgement:
-        """Return what comes of a step with actions (..., n)."""
+        """Return observation, reward, end and episode after a step with actions (..., n)."""
         del before
         seen = self.observe(after, episode)
         distance = _length(seen[..., :3])
@@ -284,7 +284,7 @@ class WaypointFollowing:
     def judge(
         self, before: State, after: State, actions: Array, episode: Episode
     ) -> StepJudgement:
-        """Return what comes of a step with actions (..., n)."""
+        """Return observation, reward, end and episode after a step with actions (..., n)."""
         goal = next_goals(episode)
         xp = namespace(goal)
         distance = _length(goal - after.position)

@@ -60,7 +60,7 @@ _STILL = 2.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run says of a parameter.
+    """Estimate of a parameter from a run.
 
     Attributes:
         parameter: the estimated parameter.

@@ -112,7 +112,7 @@ FITS = ConfigFiles('identification', _parameters)
 
 
 def _index(text: str) -> tuple[Any, ...]:
-    """Return what ``2``, ``0:4`` or ``0,0`` mean as an index."""
+    """Return the index written as ``2``, ``0:4`` or ``0,0``."""
     parts = []
     for part in text.split(','):
         ends = part.split(':')
@@ -177,7 +177,6 @@ def with_values(
     """Return a vehicle with values (k,) in the places of k parameters.
 
     Args:
-        vehicle: the vehicle to change.
         parameters: k of them; those of recordings are passed over.
         theta: (k,) values; traced ones where ``xp`` is ``jax.numpy``.
         xp: ``numpy`` or ``jax.numpy``.

@@ -80,7 +80,7 @@ class MotionFit:
 
     @cached_property
     def reasons(self) -> tuple[str, ...]:
-        """Why the recordings do not tell each parameter; empty where they do."""
+        """Reason why each parameter is not observable; empty where it is."""
         deviation = np.sqrt(np.diag(self.covariance))
         alike = np.abs(self.covariance) / np.outer(deviation, deviation)
         alike = alike - 2 * np.eye(len(deviation))

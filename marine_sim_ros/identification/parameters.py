@@ -37,7 +37,7 @@ _UNITS = {
 _SLOWEST = 5.0
 """Of rotors, s."""
 _TRIM = 0.2
-"""How far the volume may be from that of the description, as a share of it."""
+"""Bound of the volume's change, as a fraction of the description's volume."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class HydrodynamicParameter:
 
 @dataclass(frozen=True, eq=False)
 class ParameterSet:
-    """What is fitted of a vehicle; everything else stays as it is described.
+    """Fitted parameters of a vehicle; all others keep the description's values.
 
     A vector θ (k,) has the diagonals of added mass, linear and quadratic damping, then the
     rotors' common time constant and the displaced volume where those are fitted.
@@ -149,7 +149,7 @@ class ParameterSet:
         return _with_diagonal(self.vehicle.damping.quadratic, theta[..., 12:18])
 
     def kept_drag(self, velocity: np.ndarray) -> np.ndarray:
-        """Return what modulus damping, drag elements and lift take (..., 6) at a velocity."""
+        """Return the wrench (..., 6) of modulus damping, drag elements and lift at a velocity."""
         return np.asarray(coupled_drag(self.vehicle.damping, velocity))
 
     def kept_damping(self, speed: np.ndarray) -> np.ndarray:
@@ -184,7 +184,7 @@ WIDEST = 0.25
 DOUBTFUL = 0.7
 """Of the variance of a motion; what is explained less casts doubt on what was found."""
 _STILL = 3.0
-"""How far an axis's motion must stand out of the noise not to count as one that hardly moved."""
+"""Minimum ratio of an axis's motion to the noise; below it the axis counts as unmoved."""
 _BLOCK = 20
 """Samples over which noise is averaged out to see that."""
 _ALIKE = 0.9
@@ -251,7 +251,7 @@ def covariance(
 def interval_scales(
     parameters: ParameterSet, theta: np.ndarray, speed: np.ndarray, kept: np.ndarray
 ) -> np.ndarray:
-    """Return what each interval is held against (k,): what would make a difference.
+    """Return the scale (k,) that each interval is compared with: a significant change.
 
     An added mass beside the rigid body's, a coefficient of drag beside what all drag of its axis
     is at the run's typical speed u (6,), kept drag included, the volume beside a hundredth of
@@ -276,7 +276,7 @@ def unobservable_reasons(
     explained: np.ndarray,
     kept: np.ndarray,
 ) -> list[str]:
-    """Return why each parameter is not observable in the run; empty where it is.
+    """Return the reason why each parameter is not observable; empty where it is.
 
     An axis that moves no more than its noise carries no information, whatever the fit gives.
 
@@ -313,7 +313,7 @@ def unobservable_reasons(
 
 
 def _still_axes(measured: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Return which axes (6,) show no more motion in means over blocks than noise would."""
+    """Return a mask (6,) of axes whose block means vary no more than noise."""
     size = min(_BLOCK, measured.shape[1])
     whole = measured.shape[1] // size * size
     blocks = measured[:, :whole].reshape(len(measured), -1, size, 6).mean(axis=2)

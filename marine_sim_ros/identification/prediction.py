@@ -169,8 +169,6 @@ def stretches_of(
     """Return all stretches without gaps.
 
     Args:
-        recordings: their sources.
-        seconds: length.
         every: one begins at every so many samples; None: they follow each other.
 
     Raises:
@@ -212,7 +210,7 @@ def stretches_of(
 
 
 def integration_steps(stretches: Stretches) -> int:
-    """Return how many steps of integration fit between two samples."""
+    """Return the number of integration steps between two samples."""
     return max(1, int(np.ceil(float(np.median(np.diff(stretches.time, axis=1))) / _STEP - 0.05)))
 
 

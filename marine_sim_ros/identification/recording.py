@@ -119,7 +119,6 @@ def samples_of(
     Thrust is that of the pulse widths; of a bag without them, that of ``thrusters/state``.
 
     Args:
-        collector: collector of the bag.
         vehicle: the vehicle that made the bag.
         current: velocity of the water in ``map``, m/s.
         span: begin and end of the used part, s since the first odometry; None: the whole run.
@@ -262,11 +261,9 @@ def usable_recording(recording: MotionRecording) -> MotionRecording:
 def recording_of_bag(
     collector: MotionCollector, name: str, current: tuple[float, float, float]
 ) -> MotionRecording:
-    """Return what a bag has in ``odom`` and ``thrusters/pwm``.
+    """Return the recording of a bag, from ``odom`` and ``thrusters/pwm``.
 
     Args:
-        collector: collector of the bag.
-        name: display name.
         current: velocity of the water in ``map``, m/s; taken off.
 
     Raises:

@@ -302,7 +302,7 @@ def _noise(velocity: np.ndarray) -> np.ndarray:
 
 
 def _covered_times(time: np.ndarray, grid: np.ndarray, step: float, gap: float) -> np.ndarray:
-    """Return which times (n,) have no gap of the odometry within a step."""
+    """Return a mask of the times (n,) without a gap of the odometry within a step."""
     wide = np.flatnonzero(np.diff(time) > gap)
     bad = np.zeros(len(grid) + 1, int)
     first = np.searchsorted(grid, time[wide] - step / 2)

@@ -148,7 +148,7 @@ _Known = tuple[np.ndarray, np.ndarray | None]
 
 
 def stretch_starts(samples: Samples, length: float) -> np.ndarray:
-    """Return where stretches of a length (s) begin (s,): they touch and have no holes."""
+    """Return the starts (s,) of adjacent stretches of a length (s) without gaps."""
     count = max(2, round(length / samples.step))
     edges = np.flatnonzero(np.diff(np.concatenate([[0], samples.known.astype(int), [0]])))
     result = [
@@ -170,8 +170,6 @@ class Shooting:
         """Set up s stretches of l steps.
 
         Args:
-            parameters: parameters to fit.
-            samples: the run.
             starts: (s,) of :func:`stretch_starts`.
             length: s, as there.
         """
@@ -351,14 +349,14 @@ class _Integrator:
 
 
 def _interpolate(start: _Known, middle: _Known, end: _Known, share: float) -> _Known:
-    """Return what is at a share of the way, by straight lines; the gradient of the middle."""
+    """Return values interpolated at a fraction of a step; the gradient is the midpoint's."""
     if share <= 0.5:
         return start[0] + 2 * share * (middle[0] - start[0]), middle[1]
     return middle[0] + (2 * share - 1) * (end[0] - middle[0]), middle[1]
 
 
 def _line_start(values: np.ndarray) -> np.ndarray:
-    """Return where straight lines through values (s, m, 6) begin (s, 6)."""
+    """Return the initial values (s, 6) of straight lines fitted to values (s, m, 6)."""
     x = np.arange(values.shape[1]) - 0.5 * (values.shape[1] - 1)
     slope = np.einsum('m,smk->sk', x, values) / np.sum(x**2)
     return np.asarray(values.mean(axis=1) + slope * x[0])

@@ -40,7 +40,7 @@ _FLIP = np.array([1.0, -1.0, -1.0])
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """Where a recording's numbers stand. A column is ``name``, ``name[2]`` or ``-name``.
+    """Map of a recording's columns. A column is ``name``, ``name[2]`` or ``-name``.
 
     Attributes:
         time: column of the time.

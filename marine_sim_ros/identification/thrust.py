@@ -88,7 +88,7 @@ class ThrustCommands:
     fins: RecordedAngles | None = None
 
     def known(self, grid: np.ndarray, step: float) -> np.ndarray:
-        """Return at which times (n,) of a grid the thrust within a step is known."""
+        """Return a mask of the times (n,) of a grid with known thrust within a step."""
 
         def told(at: np.ndarray) -> np.ndarray:
             newest = np.searchsorted(self.time, at - step / 2, side='right') - 1
@@ -287,7 +287,7 @@ def kept_terms(vehicle: Vehicle) -> tuple[str, ...]:
 
 
 def omitted_terms(vehicle: Vehicle) -> tuple[str, ...]:
-    """Return what acts on the vehicle and is not in the model of a fit."""
+    """Return the forces on the vehicle that the model of a fit lacks."""
     found = {'loss of thrust with the speed of advance': vehicle.thrusters.any_inflow_loss}
     named = [name for name, there in found.items() if there]
     return (*named, *(_label(f) for f in _other_forces(vehicle) if not _is_memoryless(f)))

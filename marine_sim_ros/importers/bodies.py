@@ -164,7 +164,6 @@ def add_moving(
     """Add a joint that moves; one away from the child's origin gets a link of its own there.
 
     Args:
-        draft: the vehicle.
         joint: the joint, with the pose of its child in its parent.
         place: frame of the joint in the parent.
         axis: (3,) in that frame.

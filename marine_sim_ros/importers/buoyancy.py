@@ -61,8 +61,6 @@ def add_bladder(
     """Note a bladder.
 
     Args:
-        draft: the vehicle.
-        link: link that carries it.
         mass: mass of water that it displaces beyond its own, kg; negative where it is heavy.
         where: its place in the source.
         ends: its least and greatest force, N, as text.
@@ -120,8 +118,6 @@ def add_weight_share(
     known.
 
     Args:
-        draft: the vehicle.
-        link: the link.
         factor: c.
         center: (3,) of the volume in the link, m.
         height: over which it is lost at the surface, m.

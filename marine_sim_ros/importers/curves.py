@@ -157,8 +157,6 @@ def add_column(
     """Add a thruster where its force f makes its moment m: r = f x m/|f|².
 
     Args:
-        draft: the vehicle.
-        name: name of the thruster.
         columns: (6,) force and moment of one newton.
         effort: largest thrust, N.
         center: (3,) in the base about which the moment is, m; default: its origin.

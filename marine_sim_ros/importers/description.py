@@ -131,7 +131,7 @@ class ImportedJoint:
 
 @dataclass(frozen=True, eq=False)
 class Volume:
-    """What a link displaces: m³, (3,) m in the link, and the height in m at the surface."""
+    """Displaced volume of a link: m³, centre (3,) m in the link, height in m at the surface."""
 
     link: str
     volume: Sourced[float]

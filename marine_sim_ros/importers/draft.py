@@ -47,7 +47,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Options:
-    """What a user says of an import.
+    """Options of an import.
 
     Attributes:
         model: name of the model or robot to take, where a file has several; empty: the only one.

@@ -174,12 +174,9 @@ def add_fin(
     """Add a fin with the chord along x and the span along z; name one that does not fit.
 
     Args:
-        draft: the vehicle.
-        label: its name.
         where: place in the source.
         pose: its frame in the base.
         joint: its hinge, or None where it is fixed.
-        rest: its values.
         flap: what turns its lift in place of its hinge.
     """
     lower = upper = 0.0

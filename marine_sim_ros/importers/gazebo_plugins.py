@@ -72,7 +72,6 @@ def set_hydrodynamics(
     """Take lumped terms about the origin of a link over to the base.
 
     Args:
-        draft: the vehicle.
         reader: the element that gives them.
         link: link that they act on.
         added: (6, 6) added mass, positive.
@@ -435,8 +434,6 @@ def _limits(
     """Return the least and the largest command (N) of a thruster, and where they are from.
 
     Args:
-        reader: the plugin.
-        draft: the vehicle.
         label: name of the thruster.
         known: whether an autopilot's channel limits it too.
     """

@@ -49,7 +49,6 @@ def import_vehicle(path: Path, options: Options | None = None) -> Draft:
     """Return the vehicle of a file: SDF, URDF or xacro, MJCF, USD, Stonefish.
 
     Args:
-        path: the file.
         options: what to take of it.
 
     Raises:

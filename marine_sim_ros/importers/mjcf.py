@@ -47,7 +47,6 @@ def read_mjcf(path: Path, options: Options) -> Draft:
     """Return the vehicle of an MJCF file: a body with a free joint, and what hangs on it.
 
     Args:
-        path: the file.
         options: what to take; ``model`` names the body.
 
     Raises:

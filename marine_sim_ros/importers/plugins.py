@@ -96,7 +96,7 @@ _WORD = re.compile(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d?[a-z]?|\d+')
 
 
 def _role(plugin: Plugin) -> tuple[str, bool]:
-    """Return what is known of a plugin that no reader takes, and whether forces may be lost.
+    """Return a description of a plugin without a reader, and whether its forces are lost.
 
     The library and the system's class are looked at, not the free name.
     """

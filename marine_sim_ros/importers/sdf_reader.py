@@ -152,7 +152,7 @@ class _SdfReader:
         return moving[0]
 
     def _not_found(self) -> str:
-        """Return what to do about includes that are not there, or nothing."""
+        """Return a hint about missing includes, or nothing."""
         if not self.missing:
             return ''
         uris = ', '.join(self.missing[:4])
@@ -312,7 +312,6 @@ def read_sdf(
     Args:
         root: the <sdf> element.
         source: name of the file, for messages.
-        path: the file.
         options: what to take.
 
     Raises:

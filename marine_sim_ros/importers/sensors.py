@@ -84,10 +84,7 @@ def add_sensor(
     """Add a sensor; what of it cannot be taken over is noted.
 
     Args:
-        draft: the vehicle.
-        kind: name of our kind.
         reader: the element that it is from.
-        link: link that carries it.
         pose: pose of our sensor's frame in the link.
         name: its name in the source; empty: that of the kind.
         rate: Hz, 0: each step.

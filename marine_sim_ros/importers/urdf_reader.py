@@ -39,7 +39,6 @@ def read_urdf(
     Args:
         root: the <robot> element.
         source: name of the file, for messages.
-        path: the file.
         options: what to take.
 
     Raises:

@@ -65,7 +65,6 @@ def read_stage(path: Path, options: Options) -> Draft:
     """Return the vehicle of a USD file: rigid bodies that joints hold together.
 
     Args:
-        path: the file.
         options: what to take; ``model`` names the vehicle or one of its bodies.
 
     Raises:

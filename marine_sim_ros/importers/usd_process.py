@@ -29,7 +29,6 @@ def read_usd(path: Path, options: Options) -> Draft:
     """Return the vehicle of a USD file.
 
     Args:
-        path: the file.
         options: what to take; ``model`` names the vehicle or one of its bodies.
 
     Raises:

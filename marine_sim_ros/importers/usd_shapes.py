@@ -52,7 +52,7 @@ def pxr(name: str) -> Any:
 
 
 def error_line(error: Exception) -> str:
-    """Return what an exception of usd-core says, in one line without its C++ places."""
+    """Return the message of a usd-core exception in one line, without C++ locations."""
     text = ' '.join(str(error).split())
     found = text.split(" : '")[1:]
     return '; '.join(part.split("'", 1)[0] for part in found)[:300] or text[:300]
@@ -60,9 +60,6 @@ def error_line(error: Exception) -> str:
 
 def check_layers(path: Path) -> list[str]:
     """Check the layers that a file names, those of its layers too.
-
-    Args:
-        path: the file.
 
     Returns:
         The names of layers that are not there.
@@ -168,7 +165,6 @@ def read_prim_shape(prim: Any, matrix: np.ndarray, origin: str, *, hull: str) ->
     """Return the shape of a prim.
 
     Args:
-        prim: the prim.
         matrix: (4, 4) from its axes and units to the frame in m.
         origin: where it is from.
         hull: how PhysX takes a mesh (``convexHull``, ``boundingCube``, ...); empty: as it looks.
@@ -288,7 +284,7 @@ def _triangles(prim: Any, origin: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _hull(points: np.ndarray, faces: np.ndarray, hull: str, origin: str) -> shapes.Shape:
-    """Return what PhysX makes of a mesh that moves: its convex hull, pieces, or a sphere."""
+    """Return the collision shape that PhysX gives a moving mesh: hull, pieces, or a sphere."""
     if hull == 'boundingSphere':
         middle = (points.min(axis=0) + points.max(axis=0)) / 2
         radius = float(np.max(np.linalg.norm(points - middle, axis=1)))

@@ -86,10 +86,8 @@ def _surface_volume(
 
     Args:
         reader: the <link> of the plugin.
-        link: the link.
         center: (3,) m, <center_of_buoyancy>.
         displaced: m/ρ, m³.
-        draft: the vehicle.
     """
     draught = read_number(reader, 'submerged_height', 0.0, 0.0, 1e4)
     box = _box(reader)

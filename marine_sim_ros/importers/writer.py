@@ -334,7 +334,6 @@ def urdf_text(vehicle: Draft, folder: Path | None) -> str:
     """Return the URDF of an imported vehicle.
 
     Args:
-        vehicle: the vehicle.
         folder: folder of the output; meshes below it are named relative to it.
     """
     return _HEAD + '\n'.join(_lines(vehicle, folder)) + '\n'

@@ -62,7 +62,6 @@ def refuse_template(path: Path, text: str) -> None:
     """Refuse a file that another program has to expand first, by its suffix or its text.
 
     Args:
-        path: the file.
         text: its text without comments, line breaks kept.
 
     Raises:
@@ -118,7 +117,6 @@ class IncludedFiles:
         """Return the root element of an included file.
 
         Args:
-            file: the file.
             where: place of what includes it, for messages.
 
         Raises:

@@ -26,7 +26,7 @@ __all__ = ['Appearance', 'VisibleJoint', 'VisibleLink', 'Visual', 'read_colour',
 _GREY = np.array([0.6, 0.6, 0.62, 1.0])
 _SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
 _LEAST_ALPHA = 0.5
-"""What is more transparent is left out of pictures."""
+"""Minimum opacity of a shape in pictures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class VisibleLink:
 
 
 class Appearance:
-    """How a vehicle looks; its meshes are read when they are asked for."""
+    """Appearance of a vehicle; its meshes are read on demand."""
 
     def __init__(self, vehicle: Vehicle, base: Path | None = None) -> None:
         """Keep a vehicle.

@@ -60,7 +60,7 @@ def _make(
 
 
 def _graph(options: RunOptions, specs: Sequence[NodeSpec]) -> CompiledGraph | None:
-    """Return what the nodes of one vehicle's forces share where a program computes them."""
+    """Return the shared graph of one vehicle's compiled forces."""
     if options.engine != 'jax':
         return None
     owner = next(spec for spec in specs if spec.executable in COMPILED_OWNERS)

@@ -156,7 +156,7 @@ class ConsoleNode(SuiteNode):
         return f'no message of the run for {silence:.0f} s' if stopped else ''
 
     def _end_message(self) -> str:
-        """Return what pages show after the run: its length, its recording and what reads that."""
+        """Return the final text of pages: length of the run, recording and how to read it."""
         folder = self.values['recorded'] or self._recording.directory
         text = f'The run has ended after {self.session.frame.get("time", 0.0):.1f} s.'
         if not folder:

@@ -83,7 +83,7 @@ class ManipulatorNode(ForceNode):
         self.publish_wrench(stamp, wrench if self.values['compute'] else np.zeros(6))
 
     def commands(self, stamp: int) -> dict[str, Any]:
-        """Return where the joints go at a stamp in ns, for a compiled graph."""
+        """Return the joints' commands at a stamp in ns, for a compiled graph."""
         commands = {'joints': self._commands.wanted(stamp, self._dt(stamp))}
         if has_articulated_arm(self.vehicle):
             commands['joint_efforts'] = self._commands.efforts(stamp)

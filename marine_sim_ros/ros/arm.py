@@ -39,7 +39,6 @@ class JointCommands:
         """Listen for a node whose vehicle has an arm.
 
         Args:
-            node: the node.
             scenario: that the joints follow instead, or None.
         """
         self._node, self._scenario = node, scenario
@@ -54,7 +53,7 @@ class JointCommands:
     def restart(self) -> None:
         """Forget commands: the run begins anew."""
         self.joints = joints_at_rest(self._arm)
-        """Where the joints are; whoever moves them says so."""
+        """Positions of the joints, set by the node that moves them."""
         self.stamp: int | None = None
         """Of ``joints``, ns; None before the first tick."""
         self._target = np.zeros(len(self._arm))
@@ -118,11 +117,11 @@ class JointCommands:
 
     @property
     def _ahead(self) -> np.ndarray:
-        """Where the joints are (n,), braking room included."""
+        """Positions (n,) where the joints can stop, braking distance included."""
         return self.joints.position + self.joints.rate / self._bandwidth
 
     def wanted(self, stamp: int, dt: float) -> np.ndarray:
-        """Return where the joints are to go (n,), rad, at a stamp in ns, dt (s) after the last."""
+        """Return target positions (n,), rad, at a stamp in ns, dt (s) after the last."""
         if self._scenario is not None:
             target = joint_targets(self._scenario, self._node.vehicle, stamp / NANOSECONDS)
             assert target is not None
@@ -157,7 +156,7 @@ class JointCommands:
 
 
 class ArmTick(NamedTuple):
-    """What the latest tick of an arm left behind; time in s."""
+    """Result of the latest tick of an arm; time in s."""
 
     time: float
     state: State

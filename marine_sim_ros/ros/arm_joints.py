@@ -47,7 +47,7 @@ class ArmListener:
 
     @property
     def poses(self) -> Poses:
-        """Where the joints are now, and what the gripper holds."""
+        """Present positions of the joints, and the gripped payload."""
         assert self._node.vehicle.manipulator is not None
         poses = link_poses(self._node.vehicle.manipulator, self.position)
         return poses._replace(load=self._load)
@@ -95,7 +95,7 @@ class ArmFollower:
 
     @property
     def poses(self) -> Poses:
-        """Where the joints are now."""
+        """Present positions of the joints."""
         return self._arm.poses
 
     def wait(self, stamp: int, state: State) -> None:
@@ -143,7 +143,7 @@ class KeptJoints:
 
     @property
     def known(self) -> tuple[np.ndarray, np.ndarray, int] | None:
-        """What is kept; None while the joints are not kept."""
+        """Kept positions; None while the joints are not kept."""
         position = np.array(self._message.position, float)
         rate = np.array(self._message.velocity, float)
         n = self._count

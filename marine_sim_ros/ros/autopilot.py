@@ -121,7 +121,6 @@ def companion_part(
     """Return the companion of a MAVLink system; None: pymavlink is not installed.
 
     Args:
-        node: node of the autopilot.
         instruments: what the autopilot reads.
         system: MAVLink system of the autopilot.
         navigation: by what it navigates: ``gps``, ``dvl`` or ``usbl``.
@@ -180,8 +179,6 @@ class CompanionPart:
 
         Args:
             stamp: time of the tick, ns.
-            state: state of the vehicle.
-            environment: around it.
             battery: new voltage (V) and current (A), for an autopilot that reads none in its
                 replies; None: they are as before.
         """

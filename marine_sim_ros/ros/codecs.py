@@ -62,7 +62,7 @@ ORDERS = {b'\0\0': '>', b'\0\1': '<'}
 
 
 class MessageLayout(NamedTuple):
-    """Where a message has its numbers.
+    """Positions of the numbers in a message.
 
     Attributes:
         header: bytes of the fields before the header.

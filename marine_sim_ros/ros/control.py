@@ -88,7 +88,7 @@ class ControllerOutputs:
 def loop_factory(
     allocation: str, step: float | None
 ) -> Callable[[Vehicle, ControllerSettings], ClosedLoop]:
-    """Return what makes the loop of a vehicle and settings.
+    """Return a factory of the control loop of a vehicle and settings.
 
     Args:
         allocation: allocation method, ``bounded`` or ``pseudo_inverse``.

@@ -34,7 +34,7 @@ CHECK_PERIOD = 0.1
 
 
 class OtherVehicles:
-    """What other vehicles say at each tick, for a gathering that waits for it.
+    """Messages of other vehicles at each tick, for a synchroniser.
 
     Attributes:
         last: what was said last, by namespace, or by name of the topic.
@@ -54,7 +54,6 @@ class OtherVehicles:
         """Take what is to be heard.
 
         Args:
-            node: node that listens.
             names: namespaces of the other vehicles.
             topic: topic of each of them.
             read: returns what a message says; None: it is not finite, and the last one holds.
@@ -119,7 +118,6 @@ class TetherAnchor:
 
         Args:
             node: the node of the tether.
-            tether: the tether.
             answer: called with stamp (ns) and state of the own vehicle when the other's is there.
         """
         self._tether, self._answer = tether, answer

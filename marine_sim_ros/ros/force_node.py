@@ -315,7 +315,7 @@ class ModelNode(ForceNode):
         self.on_wrench(ForceTick(tick.stamp, state, tick.environment, max(dt, 0.0), before, after))
 
     def inputs(self, stamp: int) -> ForceInputs:
-        """Return what the force needs beside the state, at a stamp in ns."""
+        """Return the inputs of the force beside the state, at a stamp in ns."""
         del stamp
         body = pose_vehicle(self.vehicle, None if self.arm is None else self.arm.poses)
         return ForceInputs(self._thrust, body, {})

@@ -106,7 +106,7 @@ PartReader = Callable[[Any], np.ndarray | None]
 
 
 def part_readers(vehicle: Vehicle, environment: Environment) -> dict[str, PartReader]:
-    """Return what reads the messages of a vehicle's moving parts, by the name of the need.
+    """Return readers of the messages of a vehicle's moving parts, by name of the need.
 
     Each returns the numbers of :class:`~marine_sim_ros.sensors.SensorInputs`; None where there
     are not so many as the vehicle and the environment have, or they are not finite.
@@ -129,7 +129,6 @@ def listen_to_parts(
     """Have a node of sensors listen to what its sensors need of the own vehicle's parts.
 
     Args:
-        node: the node.
         last: what each need was last, by name, of all that the sensors need.
         take: is given the name of a need, a stamp in ns and the value.
     """
@@ -180,7 +179,7 @@ PROPELLER_RATE = NodeParameter(
 
 
 class _Mount(NamedTuple):
-    """Where a propeller is: its link, the link that carries it, and its place there at angle 0."""
+    """Mount of a propeller: its link, the parent link, and its pose there at angle 0."""
 
     link: str
     parent: str
@@ -199,7 +198,6 @@ class PropellerFrames:
         """Wait for the description of a node's vehicle.
 
         Args:
-            node: node that publishes.
             rate: transforms of each per second of simulated time; 0: none.
         """
         self._node = node

@@ -72,7 +72,6 @@ class Neighbours(OtherVehicles):
         """Load the vehicles.
 
         Args:
-            node: node of the sensors.
             text: value of the parameter ``neighbours``.
             needs: what the sensors see move of vehicles, of ``topics.NEEDS``.
             partners: names of the vehicles that count; None: all.
@@ -118,7 +117,7 @@ class Neighbours(OtherVehicles):
     def around(
         self, environment: Environment, own: SensorInputs, given: Mapping[str, Any]
     ) -> tuple[Environment, SensorInputs]:
-        """Return what sensors are given at a tick, as :func:`inputs_with_others` does.
+        """Return the inputs of sensors at a tick, as :func:`inputs_with_others` does.
 
         Args:
             environment: water and scene.
@@ -170,7 +169,7 @@ SENSOR_PARAMETERS = (NEIGHBOURS, VIDEO)
 """Of the node of one sensor, beside the common ones."""
 
 DELIVERY_TIMEOUT = Duration(seconds=1)
-"""That a picture may be on its way; then somebody listens who does not live any more."""
+"""Grace period before a subscriber of pictures counts as gone."""
 
 
 def _is_wanted(topic: SensorTopic, publisher: Any) -> bool:

@@ -66,7 +66,6 @@ class PwmCommands:
         """Listen for a node with the parameters ``pwm_source`` and ``command_timeout``.
 
         Args:
-            node: the node.
             live: thrusters and their faults; commands may get lost.
             answer: takes the stamp (ns) and the state that a command is there for.
         """

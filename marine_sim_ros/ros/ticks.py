@@ -76,7 +76,6 @@ class TickProgress:
         """Note a message.
 
         Args:
-            name: of its topic.
             stamp: ns; None where the message does not tell.
             now: wall time, s.
         """
@@ -146,11 +145,11 @@ class Followers:
         return back
 
     def late(self, stamp: int) -> list[str]:
-        """Return who is waited for at a stamp (ns)."""
+        """Return the sources that have not answered at a stamp (ns)."""
         return [n for n, seen in self._newest.items() if seen < stamp and n not in self.silent]
 
     def give_up(self, stamp: int, now: float, limit: float, first: float) -> list[str]:
-        """Return who is silent from now on.
+        """Drop the sources that have not answered, and return their names.
 
         Args:
             stamp: complete tick that is waited for, ns.

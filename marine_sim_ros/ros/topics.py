@@ -209,9 +209,9 @@ ROBOT_DESCRIPTION = Topic('robot_description', String, LATCHED, per_tick=False)
 """The URDF, from robot_state_publisher."""
 SCENE_MARKERS = Topic('scene/markers', MarkerArray, LATCHED, per_tick=False)
 LIGHTS = Topic('lights', Float32MultiArray, LATCHED, per_tick=False)
-"""How bright each light of the URDF is, 0 to 1, in its order."""
+"""Brightness of each light of the URDF, 0 to 1, in its order."""
 SERVOS = Topic('servos', JointState, LATCHED, per_tick=False)
-"""What an autopilot commands besides thrusters: lights 0 to 1, camera_tilt rad, gripper 0 to 1."""
+"""Commands of an autopilot besides thrusters: lights 0 to 1, camera_tilt rad, gripper 0 to 1."""
 AUTOPILOT_MODE = Topic('autopilot/mode', String, LATCHED, per_tick=False)
 AUTOPILOT_ARMED = Topic('autopilot/armed', Bool, LATCHED, per_tick=False)
 AUTOPILOT_EKF = Topic('autopilot/ekf_flags', UInt16, LATCHED, per_tick=False)
@@ -220,7 +220,7 @@ AUTOPILOT_POSITION = Topic('autopilot/position', PointStamped, QUEUE, per_tick=F
 """In map, as the autopilot's estimator has it."""
 JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP)
 KEPT_JOINTS = Topic('joint_states/kept', JointState, LATCHED, per_tick=False)
-"""Where the joints go on from: kept by dynamics while no node moves them, else empty."""
+"""Joint positions kept by dynamics while no node moves the arm, else empty."""
 FIN_STATE = Topic('fins/state', JointState, LOCKSTEP)
 AZIMUTH_STATE = Topic('azimuths/state', JointState, LOCKSTEP)
 ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
@@ -233,7 +233,7 @@ COMMAND_SETPOINTS = Topic('cmd_setpoints', JointState, QUEUE, per_tick=False)
 SETPOINTS = Topic('controller/setpoints', JointState, LOCKSTEP, optional=True)
 """name: the twelve quantities; position: their targets, NaN where free."""
 CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP, optional=True)
-"""What the controller asks of the thrusters, about the centre of mass."""
+"""Wrench that the controller commands, about the centre of mass."""
 MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
 CONTACT_MARKERS = Topic('contact/markers', MarkerArray, QUEUE, per_tick=False)
 TETHER_TENSION = Topic('tether/tension', JointState, QUEUE, per_tick=False, open_ended=True)
@@ -251,13 +251,13 @@ GAZEBO_WRENCH = Topic('gazebo/wrench', WrenchStamped, QUEUE, per_tick=False)
 GAZEBO_STATUS = Topic('gazebo/status', String, QUEUE, per_tick=False)
 DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP)
 DRAG_KINDS = ('damping', *FORCE_TERMS)
-"""What wrench/drag is the sum of."""
+"""Terms of wrench/drag."""
 
 
 PAYLOADS = Topic('payloads', PoseArray, LOCKSTEP, open_ended=True)
 """Of the environment, in its order; published where a sensor needs it."""
 TETHER_NODES = Topic('tether/nodes', PointCloud2, LOCKSTEP, open_ended=True)
-"""What tether/shape has, in every tick and exactly; published where a sensor needs it."""
+"""Exact shape of the tether in every tick; published where a sensor needs it."""
 NEEDS = {
     'acceleration': ACCELERATION,
     'supply': THRUSTER_SUPPLY,
@@ -307,7 +307,7 @@ def published_topics(sensor: Sensor) -> tuple[SensorTopic, ...]:
 
 
 def sensor_ticks(vehicle: Vehicle) -> tuple[Topic, ...]:
-    """Return where nodes tell that they have read their sensors, for who waits for them.
+    """Return the topic on which sensor nodes report completed ticks.
 
     Sensors with a rate do not tell it themselves in every tick, and pictures may be on their way.
     """
@@ -330,7 +330,7 @@ def sensor_tick(node: str) -> Topic:
 
 
 def sensor_needs(vehicle: Vehicle) -> tuple[str, ...]:
-    """Return what the sensors of a vehicle need beside its state, of ``NEEDS``."""
+    """Return the inputs beside the state that a vehicle's sensors need, of ``NEEDS``."""
     needs = needs_of(vehicle)
     if not len(vehicle.thrusters):
         needs -= {'supply'}
@@ -392,7 +392,6 @@ def topics_to_record(
         components: the kinds of drag are published.
         controller: whether there is a controller.
         pwm_per_tick: whether there is one command for every odom.
-        sources: sources of wrenches.
     """
     always = tuple(PWM_PER_TICK if t is PWM and pwm_per_tick else t for t in _ALWAYS)
     result = (

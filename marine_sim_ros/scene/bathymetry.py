@@ -58,7 +58,7 @@ def is_in_degrees(grid: HeightMap) -> bool:
 
 
 def distance_outside(grid: HeightMap, point: np.ndarray) -> float:
-    """Return how far a point (2,) lies outside a grid over the grid's larger side; 0 inside."""
+    """Return the distance of a point (2,) outside a grid, over its larger side; 0 inside."""
     low, high = grid.extent
     away = np.linalg.norm(np.maximum(np.maximum(low - point, point - high), 0.0))
     return float(away / np.max(high - low))
@@ -167,8 +167,6 @@ def read_grid(path: Path, material: str, place: MapPlace | None = None) -> Heigh
     """Return the terrain of a file whose coordinates are map's x, y and z, m, or degrees and m.
 
     Args:
-        path: path of the file.
-        material: name of its material.
         place: where map is on the Earth, for degrees; None: nobody knows.
 
     Raises:

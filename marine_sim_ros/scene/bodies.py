@@ -82,14 +82,13 @@ class Body:
 
 
 def body_hits(body: Body, origins: Array, directions: Array) -> tuple[Array, Array]:
-    """Return where rays meet a body first: distances (...), m, and unit normals (..., 3), map.
+    """Return first hits of rays on a body: distances (...), m, and unit normals (..., 3), map.
 
     A ray o + t d is in a polyhedron for max (b − a·o)/(a·d) over the faces with a·d < 0 up to min
     over those with a·d > 0, if a·o ≤ b where a·d = 0. A ray that begins inside meets it at 0; what
     is not met is at infinity.
 
     Args:
-        body: the body.
         origins: (..., 3) in map, m.
         directions: (..., 3) unit vectors, map.
     """

@@ -47,7 +47,7 @@ class _Rays(NamedTuple):
 
 
 class _March(NamedTuple):
-    """How far rays (r,) have come: m along the ray, cell, and whether they met the terrain."""
+    """Progress of rays (r,): distance in m, cell, and whether they hit the terrain."""
 
     t: Array
     i: Array
@@ -107,7 +107,7 @@ def _first_root(f: Array, slope: Array, bend: Array) -> Array:
 
 
 def _end(place: Array, change: Array, cell: Array, last: int, size: int) -> Array:
-    """Return how far (r,) along its ray a cell ends along an axis, m; the outer ones never do."""
+    """Return the exit distance (r,) of a cell along an axis, m; infinite for outer cells."""
     xp = namespace(place)
     ahead = change > 0
     side = xp.where(ahead, cell + 1.0, cell) * size
@@ -116,7 +116,7 @@ def _end(place: Array, change: Array, cell: Array, last: int, size: int) -> Arra
 
 
 def _over_block(terrain: HeightMap, ray: _Rays, march: _March) -> tuple[Array, _March]:
-    """Return which rays (r,) stay above all of their block, and where they leave it."""
+    """Return a mask of rays (r,) above all of their block, and their exits from it."""
     xp = namespace(march.t)
     rows, columns = terrain.heights.shape
     tops = _block_tops(terrain)
@@ -146,7 +146,7 @@ def _over_block(terrain: HeightMap, ray: _Rays, march: _March) -> tuple[Array, _
 
 
 def _through_cell(terrain: HeightMap, ray: _Rays, march: _March) -> _March:
-    """Return where rays (r,) meet the terrain in their cells, or leave these."""
+    """Return the distances at which rays (r,) hit the terrain in their cells, or leave these."""
     xp = namespace(march.t)
     rows, columns = terrain.heights.shape
     h, along_u, along_v, twist = _ground(terrain, ray, march)
@@ -177,7 +177,7 @@ def _is_unfinished(ray: _Rays, march: _March) -> Array:
 
 
 def _march(terrain: HeightMap, ray: _Rays, march: _March) -> _March:
-    """Return where rays end: where they meet the terrain, or at their ends."""
+    """Return the distances at which rays hit the terrain, or their lengths."""
     xp = namespace(march.t)
     if xp is NUMPY:
         return _march_some(terrain, ray, march)
@@ -221,12 +221,11 @@ def _select_rays(values: Numbers, some: np.ndarray) -> Numbers:
 def terrain_hits(
     terrain: HeightMap, origins: Array, directions: Array, maximum: Array
 ) -> tuple[Array, Array]:
-    """Return how far rays go until they meet a terrain, and where it faces there.
+    """Return distances and normals of the first hits of rays on a terrain.
 
     A ray that begins below the terrain meets it at once.
 
     Args:
-        terrain: terrain of a scene.
         origins: (r, 3) in map, m.
         directions: (r, 3) unit vectors, map.
         maximum: (r,) how far the rays go, m; finite.
@@ -266,7 +265,7 @@ def terrain_hits(
 
 
 class Hits(NamedTuple):
-    """What rays (...) meet first.
+    """First hits of rays (...).
 
     Attributes:
         distance: (...) along the ray, m; infinite where it meets nothing.
@@ -281,14 +280,13 @@ class Hits(NamedTuple):
 
 @np.errstate(over='ignore', invalid='ignore')  # what is beyond all numbers is not met
 def cast_rays(scene: Scene, origins: Array, directions: Array, maximum: float) -> Hits:
-    """Return what rays meet first of a scene.
+    """Return the first hits of rays on a scene.
 
     A ray that begins within something solid meets it at a distance of 0. Planes, boxes, spheres
     and cylinders are closed forms; the bilinear patches of a terrain are too, one after another
     (:mod:`marine_sim_ros.scene.rays`).
 
     Args:
-        scene: the scene.
         origins: (..., 3) in map, m.
         directions: (..., 3) unit vectors, map.
         maximum: how far the rays go, m; finite.
@@ -309,7 +307,7 @@ def cast_rays(scene: Scene, origins: Array, directions: Array, maximum: float) -
 
 
 def nearest_hits(first: Hits, second: Hits, reach: Array) -> Hits:
-    """Return of two hits (...) of each ray the one that is nearer, and not beyond its reach."""
+    """Return the nearer of two hits (...) of each ray within its reach."""
     xp = namespace(first.distance)
     nearer = (second.distance < first.distance) & (second.distance <= reach)
     return Hits(
@@ -326,7 +324,7 @@ def _no_hits(d: Array) -> Hits:
 
 
 def _within_reach(scene: Scene, o: Array, maximum: float) -> tuple[int, ...]:
-    """Return which surfaces rays from one place can reach; all for rays from several."""
+    """Return the surfaces that rays from one point can reach; all for several origins."""
     if namespace(o) is NUMPY and len(scene) > 2 and len(o) and np.all(o == o[0]):
         return scene.near(o[0], maximum)
     return tuple(range(len(scene)))
@@ -366,7 +364,7 @@ def _plane(plane: Plane, o: Array, d: Array) -> tuple[Array, Array]:
 
 
 def _half_space(height: Array, rise: Array) -> tuple[Array, Array]:
-    """Return where rays (r,) enter and leave height + t rise ≤ 0; infinite where they do not."""
+    """Return entry and exit of rays (r,) in height + t rise ≤ 0; infinite where there is none."""
     xp = namespace(rise)
     moves = rise != 0
     at = -height / xp.where(moves, rise, xp.ones_like(rise))
@@ -376,7 +374,7 @@ def _half_space(height: Array, rise: Array) -> tuple[Array, Array]:
 
 
 def _slab(o: Array, d: Array, half: float) -> tuple[Array, Array]:
-    """Return where rays (r,) enter and leave −half ≤ x ≤ half."""
+    """Return entry and exit of rays (r,) in −half ≤ x ≤ half."""
     xp = namespace(d)
     change = xp.where(xp.abs(d) < _ALMOST_ZERO, xp.full_like(d, _ALMOST_ZERO), d)
     one, other = (-half - o) / change, (half - o) / change
@@ -384,7 +382,7 @@ def _slab(o: Array, d: Array, half: float) -> tuple[Array, Array]:
 
 
 def _round_interval(o: Array, d: Array, radius: float) -> tuple[Array, Array]:
-    """Return where rays (r, n) enter and leave a circle or a sphere about the origin."""
+    """Return entry and exit of rays (r, n) in a circle or sphere about the origin."""
     xp = namespace(d)
     speed = xp.sum(d * d, axis=-1)
     moves = speed > 1e-30
@@ -401,7 +399,7 @@ def _round_interval(o: Array, d: Array, radius: float) -> tuple[Array, Array]:
 
 
 Interval = tuple[Array, Array, Array]
-"""Where rays enter and leave a solid (r,), m, and the normals (r, 3) where they enter."""
+"""Entry and exit of rays in a solid (r,), m, and the entry normals (r, 3)."""
 
 
 def _box(o: Array, d: Array, box: Obstacle) -> Interval:

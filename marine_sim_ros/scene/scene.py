@@ -112,12 +112,11 @@ def obstacle_edges(obstacles: Sequence[Obstacle]) -> Edges:
 
 
 def ridge_window(terrain: HeightMap, reach: float) -> int:
-    """Return how many points a side w of a terrain's grid to look at around a body.
+    """Return the number of grid points per side of a terrain to check around a body.
 
     0 where the grid is so fine that there would be more than 12: its ridges are not looked at.
 
     Args:
-        terrain: terrain of a scene.
         reach: largest distance of the body from its origin, m.
     """
     window = 2 * math.ceil(reach / terrain.spacing) + 2
@@ -131,7 +130,6 @@ def ridges(terrain: HeightMap, window: int, position: Array) -> tuple[Array, Arr
     edge keeps its number while the window moves over it.
 
     Args:
-        terrain: terrain of a scene.
         window: w, of :func:`ridge_window`.
         position: (..., 3) in map, m.
     """
@@ -187,7 +185,7 @@ JET_MODES = ('normal_only', 'documented')
 
 @dataclass(frozen=True)
 class JetLaw:
-    """How a jet of thrust T acts back from a boundary at distance d; R is the rotor's radius.
+    """Reaction of a jet of thrust T on a boundary at distance d; R is the rotor's radius.
 
     Attributes:
         mode: ``normal_only`` or ``documented``, see :mod:`marine_sim_ros.physics.boundary`.
@@ -268,7 +266,7 @@ class Scene:
         return len(self.names)
 
     def surfaces(self, points: Array) -> tuple[Array, Array]:
-        """Return how far points are from each surface, and where each surface faces.
+        """Return distances of points from each surface, and the surfaces' normals.
 
         Args:
             points: (..., m, 3), map, m.
@@ -325,7 +323,7 @@ class Scene:
         return xp.concat([normals @ position - offsets, apart])
 
     def near(self, position: np.ndarray, distance: float) -> tuple[int, ...]:
-        """Return which surfaces may be within a distance (m) of a point (3,), map."""
+        """Return the surfaces that may be within a distance (m) of a point (3,), map."""
         return tuple((self.clearances(position) <= distance).nonzero()[0].tolist())
 
     def part(self, surfaces: tuple[int, ...]) -> Scene:

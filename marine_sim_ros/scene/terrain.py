@@ -136,7 +136,7 @@ class HeightMap:
 
 
 def _find_ridges(heights: np.ndarray, spacing: float) -> np.ndarray:
-    """Return where (ny, nx) the edge from a point to the next one in x is a ridge."""
+    """Return a mask (ny, nx) of points whose edge to the next one in x is a ridge."""
     bend = (2 * heights[1:-1] - heights[2:] - heights[:-2]) / spacing
     convex = np.pad(bend > _FLAT, ((1, 1), (0, 0)))
     return np.pad(convex[:, :-1] | convex[:, 1:], ((0, 0), (0, 1)))
@@ -242,7 +242,6 @@ def generate(
         size: along x and y, m; rounded to the grid.
         spacing: spacing of the grid, m.
         seed: random seed of the terrain.
-        material: name of the material.
     """
     columns, rows = (max(round(length / spacing), 1) + 1 for length in size)
     x, y = np.meshgrid(np.arange(columns) * spacing, np.arange(rows) * spacing)

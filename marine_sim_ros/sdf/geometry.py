@@ -48,7 +48,7 @@ MESH_MODES = ('uri', 'copy')
 
 @dataclass(eq=False)
 class Meshes:
-    """How an SDF file names meshes, and what is to be copied beside it.
+    """Mesh names in an SDF file, and the files to copy beside it.
 
     Attributes:
         mode: ``uri``: package:// becomes model://, which Gazebo looks for in
@@ -62,7 +62,7 @@ class Meshes:
     files: dict[str, Path] = field(default_factory=dict)
 
     def uri(self, name: str) -> str:
-        """Return what the SDF file calls a mesh of the URDF.
+        """Return the URI in the SDF file of a mesh of the URDF.
 
         Raises:
             ModelError: a name that stands for no file.
@@ -155,11 +155,8 @@ def add_visual(
 
     Args:
         link: SDF link to which the element is added.
-        name: name of the visual.
         visual: element of the URDF visual.
         frame: frame of its URDF link in the SDF link.
-        meshes: naming of the meshes.
-        colours: colours of all materials.
         warnings: list to which warnings are appended.
     """
     element = add_element(link, 'visual', name=name)
@@ -182,7 +179,7 @@ def add_visual(
 
 @dataclass(frozen=True)
 class Surface:
-    """What DART reads of a surface.
+    """Surface parameters of DART.
 
     Attributes:
         friction: friction coefficient; of a pair, the lesser one counts.
@@ -262,11 +259,8 @@ def add_collision(
 
     Args:
         link: SDF link to which the element is added.
-        name: name of the collision.
         collision: element of the URDF collision.
         frame: frame of its URDF link in the SDF link.
-        meshes: naming of the meshes.
-        surface: surface of its material.
     """
     element = add_element(link, 'collision', name=name)
     add_pose(element, frame.then(read_origin_pose(collision)))

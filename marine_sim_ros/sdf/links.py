@@ -163,7 +163,6 @@ def add_inertial(
 
     Args:
         link: SDF link to which the element is added.
-        name: name of the link.
         inertia: inertia in the link's frame.
         added_mass: (6, 6), kg, kg·m, kg·m², or None.
         warnings: list to which warnings are appended.
@@ -208,9 +207,7 @@ def add_joint(
 
     Args:
         model: SDF model to which the joint is added.
-        name: name of the joint.
         ends: the link that carries it and the link that it moves.
-        joint: the URDF joint.
         frame: name of the URDF link of its <origin>.
         arm: whose axes and limits are written.
         warnings: list to which warnings are appended.
@@ -253,7 +250,7 @@ _SYSTEMS = {
 
 
 def joint_inertia(arm: Manipulator) -> np.ndarray:
-    """Return what each joint moves with the others at zero and the vehicle held: (n,).
+    """Return the inertia (n,) at each joint, with the others at zero and the vehicle fixed.
 
     I_j = Σ_i aᵀ R_i I_i R_iᵀ a + m_i |a × (c_i − p_j)|² over the links i that hang on joint j, in
     kg·m², or Σ m_i, in kg, where it slides.
@@ -287,7 +284,6 @@ def add_drives(
 
     Args:
         model: SDF model to which the systems are added.
-        arm: its joints.
         named: returns the name of a joint in the model.
         efforts: (n,) greatest effort of each joint, N·m or N.
         kind: of ``DRIVES``.

@@ -46,7 +46,7 @@ __all__ = ['Names', 'SdfModel', 'sdf_model']
 
 
 class Names:
-    """What links and joints of a URDF are called in SDF."""
+    """SDF names of the links and joints of a URDF."""
 
     def __init__(self, links: Iterable[str], warnings: list[str]) -> None:
         """Take the names of all links; warnings are added to."""
@@ -56,17 +56,17 @@ class Names:
         self._joints: dict[str, str] = {}
 
     def link(self, name: str) -> str:
-        """Return what a link, or the frame that is left of it, is called."""
+        """Return the name of a link, or of the frame that replaces it."""
         return self._links[name]
 
     def joint(self, name: str) -> str:
-        """Return what a joint is called."""
+        """Return the name of a joint."""
         if name not in self._joints:
             self._joints[name] = self._free(name, 'joint')
         return self._joints[name]
 
     def model(self, name: str) -> str:
-        """Return what the model is called."""
+        """Return the name of the model."""
         return self._usable(name)
 
     @staticmethod

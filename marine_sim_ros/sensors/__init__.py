@@ -35,13 +35,13 @@ SEEN = frozenset({'joints', 'payloads', 'tether', 'rotors'})
 
 
 def needs_of(vehicle: Vehicle) -> set[str]:
-    """Return what the sensors of a vehicle need beside its state (``SensorModel.needs``)."""
+    """Return the inputs beside the state that a vehicle's sensors need (``SensorModel.needs``)."""
     needs = {need for sensor in vehicle.sensors for need in SENSORS[sensor.kind].needs}
     return needs - (SEEN - moving_parts(vehicle))
 
 
 def moving_parts(vehicle: Vehicle) -> set[str]:
-    """Return what cameras see move of a vehicle beside the whole of it, of ``SEEN``."""
+    """Return the moving parts of a vehicle that cameras see, of ``SEEN``."""
     has = {
         'joints': vehicle.manipulator is not None,
         'payloads': 'gripper' in vehicle.extensions,

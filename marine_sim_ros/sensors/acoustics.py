@@ -65,9 +65,6 @@ def absorption(frequency: float) -> float:
     """Return the absorption of sound in sea water (10 °C, salinity 35, pH 8, 0 m), dB/m.
 
     Source: Ainslie and McColm (1998), J. Acoust. Soc. Am. 103(3), equations 1 to 3.
-
-    Args:
-        frequency: kHz.
     """
     temperature, square = 10.0, frequency * frequency
     boron = 0.78 * math.exp(temperature / 26)
@@ -94,12 +91,11 @@ def reflectivity(material: str) -> float:
 def beam_hits(
     sensor: Sensor, state: State, environment: Environment, directions: Array, maximum: float
 ) -> tuple[Hits, Array]:
-    """Return what rays of a sensor meet (..., n), and their directions (..., n, 3) in map.
+    """Return the hits of a sensor's rays (..., n), and their directions (..., n, 3) in map.
 
     Args:
         sensor: where the rays begin.
         state: (...) of the vehicle.
-        environment: around it.
         directions: (n, 3) unit vectors, frame of the sensor.
         maximum: how far they go, m.
     """
@@ -119,7 +115,6 @@ def echo_strength(environment: Environment, hits: Hits, rays: Array, loss: float
     the absorption a is not.
 
     Args:
-        environment: of the hits.
         hits: what the rays meet.
         rays: (..., 3) their directions, map.
         loss: absorption, dB/m.
@@ -146,7 +141,7 @@ def two_way(angle: np.ndarray, width: float) -> np.ndarray:
 
 
 class Fan(NamedTuple):
-    """What the rays (b, n) of b beams meet.
+    """Hits of the rays (b, n) of b beams.
 
     Attributes:
         range: (b, n) m; infinite for nothing.
@@ -167,14 +162,12 @@ def fan_hits(
     maximum: float,
     loss: float,
 ) -> Fan:
-    """Return what the rays of beams meet, up to twice their range.
+    """Return the hits of the rays of beams, up to twice their range.
 
     What is farther than the range lets the last ray within it be joined to the next.
 
     Args:
         sensor: where they begin.
-        state: of the vehicle.
-        environment: around it.
         rays: (b, n, 3) unit vectors, frame of the sensor.
         maximum: range of the beams, m.
         loss: absorption, dB/m.
@@ -190,7 +183,7 @@ def fan_hits(
     apart = np.abs(near[other] - near[one])
 
     def expected(at: tuple[slice, slice], to: tuple[slice, slice]) -> np.ndarray:
-        """Return how far apart two rays meet the plane that touches the surface at one."""
+        """Return the distance between the hits of two rays on the tangent plane at one hit."""
         facing = np.sum(normal[at] * along[at], axis=-1)
         beside = np.sum(normal[at] * along[to], axis=-1)
         meets = beside < 0
@@ -259,7 +252,6 @@ def add_speckle(energy: np.ndarray, noise: float, seed: int, name: str, stamp: i
     Args:
         energy: (b, bins).
         noise: mean energy of the noise.
-        seed: random seed.
         name: name of what is drawn.
         stamp: ns.
     """

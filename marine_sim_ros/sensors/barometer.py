@@ -77,7 +77,7 @@ def water_temperature(z: Array) -> Array:
 
 
 def barometer(sensor: Barometer, state: State, environment: Environment) -> BarometerReading:
-    """Return what an ideal barometer reads where it sits on the body.
+    """Return the reading of an ideal barometer at its position on the body.
 
     In waves the dynamic pressure of Airy's theory is added: the depth is less the wave's head.
     z_sensor = z + (R r_sensor)_z + reference_offset: the sensor's own height, moved by what its

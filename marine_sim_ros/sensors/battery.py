@@ -110,7 +110,7 @@ def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 
 
 def _comparison(name: str, sign: float) -> Callable[..., ReadingComparison]:
-    """Return what compares the quantity of a name, with the sign that messages have."""
+    """Return a comparison of a named quantity, with the sign of the messages."""
 
     def compare(
         sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State

@@ -27,7 +27,7 @@ __all__ = ['DeadReckoning', 'dead_reckoning', 'start_pose', 'true_path']
 
 
 class DeadReckoning(NamedTuple):
-    """What is carried from one reading to the next.
+    """State carried from one reading to the next.
 
     Attributes:
         stamp: of the reading, ns.
@@ -55,7 +55,7 @@ def _heading(attitude: np.ndarray) -> float:
 def start_pose(
     state: State, position: np.ndarray, turn: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the dead reckoning starts in map: position (3,), m, and attitude (4,), level.
+    """Return the initial pose of the dead reckoning in map: position (3,), m; level attitude (4,).
 
     Args:
         state: of the vehicle at the first reading.
@@ -68,7 +68,7 @@ def start_pose(
 
 
 def true_path(state: State, position: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Return where a sensor is (m, 3), in the frame of the dead reckoning from its first state on.
+    """Return the positions of a sensor (m, 3) in the frame of the dead reckoning.
 
     Args:
         state: (m, ...) of the vehicle.

@@ -86,7 +86,7 @@ def beam_directions(angle: float) -> np.ndarray:
 
 @lru_cache(maxsize=32)
 def _estimators(angle: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return of each set of valid beams the least-squares estimator and its covariance.
+    """Return the least-squares estimator and its covariance for each set of valid beams.
 
     (16, 3, 4) P with v = P v_beams, and (16, 3, 3) (BᵀB)⁻¹; NaN for fewer than three beams. Bit i
     of a set's number is beam i.
@@ -108,7 +108,7 @@ def _set_of(valid: np.ndarray) -> np.ndarray:
 
 
 def _solve(spec: Dvl, ranges: np.ndarray, velocities: np.ndarray) -> Readings:
-    """Return what a DVL makes of ranges and velocities (..., 4) of its beams; NaN: lost ones."""
+    """Return a DVL's solution from ranges and velocities (..., 4) of its beams; NaN: lost ones."""
     valid = np.isfinite(ranges)
     chosen = _set_of(valid)
     estimator, covariance = (table[chosen] for table in _estimators(spec.beam_angle))
@@ -320,7 +320,7 @@ def _compare_position(
 
 
 def _compare_beams(quantity: str) -> Callable[..., ReadingComparison]:
-    """Return what compares a quantity of the beams; a lost one has the variance −1."""
+    """Return a comparison of a quantity of the beams; a lost beam has the variance −1."""
 
     def compare(
         sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State

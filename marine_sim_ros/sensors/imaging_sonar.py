@@ -82,7 +82,7 @@ def _rays(spec: ImagingSonar) -> tuple[np.ndarray, np.ndarray]:
 def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
-    """Return what the rays of all beams meet."""
+    """Return the hits of the rays of all beams."""
     if state.position.ndim > 1:
         rows = [
             _measure(sensor, State(*(x[i] for x in state)), environment, inputs)
@@ -117,7 +117,7 @@ def _disturb(
 
 @lru_cache(maxsize=8)
 def _pixels(spec: ImagingSonar) -> tuple[np.ndarray, np.ndarray]:
-    """Return which number (rows, columns) of an image each pixel of the fan is, and if it is."""
+    """Return the image index (rows, columns) of each pixel of the fan, and a validity mask."""
     half = math.radians(spec.aperture) / 2
     reach = spec.max_range
     side = reach * (math.sin(half) if half < math.pi / 2 else 1.0)

@@ -89,7 +89,6 @@ def specific_force(
     Fossen (2011), eq. 7.26 for the lever arm.
 
     Args:
-        state: state of the vehicle.
         acceleration: (..., 6) of SensorInputs.
         position: (3,) of the point, m.
         gravity: m/s².

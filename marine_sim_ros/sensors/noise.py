@@ -96,8 +96,6 @@ def slow_noise(
     octaves: Voss and Clarke (1978), "1/f noise in music".
 
     Args:
-        seed: random seed.
-        name: name of the quantity.
         stamps: ns, from 0 to 17 years.
         instability: B, in the quantity's unit.
         random_walk: K, in the unit per √s.

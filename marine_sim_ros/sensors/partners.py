@@ -58,7 +58,6 @@ def carried_pose(
     NaN where the environment does not have the carrier.
 
     Args:
-        spec: the carrier.
         point: in the axes of its frame, m.
         environment: with the other vehicles.
     """
@@ -77,7 +76,6 @@ def check_partners(sensors: Iterable[Sensor], namespace: str, others: Mapping[st
     """Check that the far ends of sensors are at other vehicles of the run.
 
     Args:
-        sensors: of a vehicle.
         namespace: its namespace, such as ``/scout_1``; empty: none.
         others: ``vehicle`` and ``vehicle_arguments`` of the others by their namespaces.
 

@@ -98,7 +98,7 @@ def bearing(sensor: Sensor, time: float) -> float:
 def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
-    """Return what the rays of a ping meet."""
+    """Return the hits of the rays of a ping."""
     if state.position.ndim > 1:
         return _one_by_one(sensor, state, environment, inputs)
     rays, *_ = _rays(sensor.spec)

@@ -63,7 +63,7 @@ def label(kind: int, number: int) -> int:
 # Moving parts in camera pictures: arms, propellers, payloads, tethers.
 
 NO_SURFACES = (np.zeros((0, 1, 3)), np.zeros((0, 1)), np.zeros((0, 3)), np.zeros(0))
-"""What sonars meet of a body that cameras alone see."""
+"""Empty surfaces for sonars, of a body that only cameras see."""
 
 
 class OwnParts:
@@ -110,8 +110,6 @@ def tether_body(places: np.ndarray, diameter: float, number: int = 0) -> Body:
     """Return a tether along places (n, 3) in map, m, of a diameter in m.
 
     Args:
-        places: along it.
-        diameter: of it.
         number: 0 for the own one; from 1 for those of other vehicles.
     """
     parts = cable_tube(places, diameter)
@@ -136,12 +134,11 @@ def with_moving_parts(environment: Environment, inputs: SensorInputs) -> Environ
 def moved_payloads(
     payloads: tuple[Payload, ...], poses: Iterable[np.ndarray | None]
 ) -> np.ndarray | None:
-    """Return where payloads are (p, 7) that several vehicles may move; None: as declared.
+    """Return the poses of payloads (p, 7) that several vehicles may move; None: as declared.
 
     A payload is where the first vehicle has it that has moved it.
 
     Args:
-        payloads: of an environment.
         poses: of each vehicle, (p, 7) as :func:`payload_bodies` takes them, or None.
     """
     known = [rows for rows in poses if rows is not None]
@@ -159,7 +156,6 @@ def payload_bodies(payloads: tuple[Payload, ...], poses: np.ndarray | None) -> I
     """Yield payloads as cameras see them.
 
     Args:
-        payloads: of an environment.
         poses: (p, 7) places, m, and orientations x, y, z, w, map; None: as they are declared.
     """
     for i, payload in enumerate(payloads):
@@ -193,7 +189,6 @@ def body_of(vehicle: Vehicle, name: str) -> Body:
     Boxes are exact, a cylinder is a prism of 24 sides, a mesh its convex hull.
 
     Args:
-        vehicle: the vehicle.
         name: name of the body.
 
     Raises:
@@ -255,7 +250,7 @@ def inputs_with_others(
     states: Mapping[str, State | None],
     others: Mapping[str, SensorInputs],
 ) -> tuple[Environment, SensorInputs]:
-    """Return what a vehicle's sensors are given at a tick among others.
+    """Return the inputs of a vehicle's sensors at a tick, with other vehicles.
 
     Args:
         environment: water and scene.

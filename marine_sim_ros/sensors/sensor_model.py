@@ -38,7 +38,7 @@ quantity ``delay`` (...), s, is added to the latency."""
 
 
 class SensorInputs(NamedTuple):
-    """What only some sensors need, of the same tick.
+    """Inputs that only some sensors need, of the same tick.
 
     Attributes:
         time: (...) s.
@@ -161,7 +161,7 @@ Compare = Callable[[Sensor, np.ndarray, Readings, State], ReadingComparison]
 
 
 def against_ideal(quantity: str, scale: float = 1.0) -> Compare:
-    """Return what compares the numbers of messages with an ideal quantity.
+    """Return a comparison of the numbers of messages with an ideal quantity.
 
     Args:
         quantity: (m, k) or (m,) of the ideal readings; the numbers of the messages are its values

@@ -80,8 +80,6 @@ def ideal_readings(
     """Return the readings (m, ...) without noise of a sensor at m stamps.
 
     Args:
-        sensor: the sensor.
-        environment: around it.
         stamps: (m,) ns.
         states: (m, ...) each.
         inputs: (m, ...) each.
@@ -133,7 +131,6 @@ class SensorReader:
         Args:
             stamp: ns.
             moment: returns what :meth:`read` takes of it: state, environment and inputs.
-            faults: faults of the run.
         """
         if self.model.follow is not None or stamp < self._before:
             return False
@@ -160,7 +157,7 @@ class SensorReader:
         inputs: SensorInputs,
         faults: Sequence[Fault],
     ) -> tuple[int, Readings] | None:
-        """Return when the reading of a stamp comes, ns, and the reading; None: there is none."""
+        """Return the arrival of the reading of a stamp, ns, and the reading; None: no reading."""
         before, self._before = self._before, stamp
         if stamp < before:  # the run was reset
             before, self.first, self._last, self._memory = -1, -1, None, None
@@ -226,7 +223,7 @@ class SensorSeries(Mapping[str, np.ndarray]):
 
 
 class SeriesMemory(NamedTuple):
-    """What the readings of a sensor depend on of the ticks before.
+    """Memory of a sensor's readings from earlier ticks.
 
     Attributes:
         stamp: of the last tick, ns; -1: there was none.
@@ -242,7 +239,7 @@ class SeriesMemory(NamedTuple):
 
 
 class SensorRecord(Mapping[str, SensorSeries]):
-    """What all sensors of a vehicle read in a run, by name; computed when it is looked at.
+    """Readings of all sensors of a vehicle in a run, by name; computed on demand.
 
     Attributes:
         inputs: (n, ...) each, of all ticks.
@@ -264,13 +261,10 @@ class SensorRecord(Mapping[str, SensorSeries]):
         """Keep n ticks.
 
         Args:
-            vehicle: whose sensors.
             environment: around it, with gusts.
             stamps: (n,) ns.
             states: (n, ...) each.
             inputs: (n, ...) each.
-            seed: random seed.
-            faults: faults of the run.
             at_once: compute all ticks in one call where the water is steady, which may round
                 otherwise than tick by tick.
             before: memory of the ticks before by sensor, which each sensor that is read brings up

@@ -68,7 +68,7 @@ class SweepDataset:
         return self._parts / f'part-{number:06d}.parquet'
 
     def missing(self, count: int) -> list[int]:
-        """Return which of so many blocks are not there yet."""
+        """Return the numbers of the missing blocks."""
         return [i for i in range(count) if not self.part(i).is_file()]
 
     def add(self, number: int, columns: Mapping[str, np.ndarray]) -> None:
@@ -139,9 +139,6 @@ def write_sweep_report(
 
     Args:
         folder: folder of the sweep.
-        name: name of the sweep.
-        plan: plan of the sweep.
-        columns: columns of the dataset.
 
     Raises:
         RecordingError: they cannot be written.
@@ -208,7 +205,7 @@ def _draw(path: Path, plan: SweepPlan, columns: Mapping[str, np.ndarray]) -> Non
 
 
 def parse_choice(text: str) -> int | None:
-    """Return how many of the worst runs ``worst:N`` asks for; None: ``all``.
+    """Return the number N of ``worst:N``; None for ``all``.
 
     Raises:
         ParameterError: it is neither.
@@ -228,7 +225,7 @@ def select_runs(columns: Mapping[str, np.ndarray], metric: str, count: int | Non
 
 
 def run_alone(plan: SweepPlan, run: int) -> tuple[RunCase, Trajectory]:
-    """Return what a run consists of and its trajectory, by NumPy, as long as that is finite.
+    """Return the parts of a run and its NumPy trajectory, up to its last finite state.
 
     Raises:
         MarineSimError: there is no such run.

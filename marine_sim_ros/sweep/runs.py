@@ -80,7 +80,6 @@ def with_fault(
     """Return faults with a number of one of them changed; it is added where it is not there.
 
     Args:
-        faults: faults of a scenario.
         name: ``KIND.NUMBER``, ``KIND.THRUSTER.NUMBER``, or ``THRUSTER`` for when it dies.
         thrusters: names of the vehicle's.
         change: function from the old number to the new one.
@@ -120,7 +119,7 @@ _PLACES = ('position', 'rpy')
 
 
 class RunCase(NamedTuple):
-    """What a run consists of."""
+    """Parts of a run."""
 
     vehicle: Vehicle
     environment: Environment
@@ -246,7 +245,7 @@ def _change_controller(
 
 @lru_cache(maxsize=2)
 def _base(plan: SweepPlan) -> RunCase:
-    """Return what the runs of a plan have in common."""
+    """Return the common parts of a plan's runs."""
     arguments: dict[str, Any] = dict(plan.arguments)
     vehicle = load_vehicle(plan.vehicle, **arguments)
     environment = run_environment(plan.environment)
@@ -296,7 +295,7 @@ def seed_of(plan: SweepPlan, run: int) -> int:
 
 
 def block_count(plan: SweepPlan) -> int:
-    """Return how many blocks of runs there are."""
+    """Return the number of blocks of runs."""
     return -(-len(_design(plan)) // plan.block)
 
 

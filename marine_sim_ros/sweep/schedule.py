@@ -69,7 +69,6 @@ def run_blocks(
     A worker that dies is replaced and its block repeated.
 
     Args:
-        plan: plan of the sweep.
         numbers: blocks to compute.
         workers: number of processes.
 
@@ -168,8 +167,6 @@ def run_missing(
     Each block is written when it is there, so a sweep that is broken off goes on where it was.
 
     Args:
-        plan: plan of the sweep.
-        dataset: dataset to complete.
         scheduler: address of a running Dask scheduler; empty: workers of this machine.
         workers: worker processes on this machine; None: one per core.
         progress: function that is called with the fraction of finished blocks.
@@ -199,7 +196,7 @@ def run_missing(
 
 
 def _result(future: Any) -> Any:
-    """Return what a block computed.
+    """Return the result of a block.
 
     Raises:
         MarineSimError: its own complaint.

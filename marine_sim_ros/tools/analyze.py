@@ -280,7 +280,7 @@ def _sensors(
 
 
 def _errors(run: ChartRun) -> dict[str, Any]:
-    """Return what metrics.json holds of the sensors."""
+    """Return the entries of metrics.json for the sensors."""
     result: dict[str, Any] = {}
     for compared in run.sensors:
         result.setdefault(compared.sensor, {}).update(compared.metrics())

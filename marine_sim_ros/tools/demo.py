@@ -94,7 +94,7 @@ PORT = 8060
 
 
 class _Stage:
-    """Where the tour takes place: a terminal, or a pipe that gets plain lines."""
+    """Output of the demo: a terminal, or a pipe that gets plain lines."""
 
     def __init__(self, *, fast: bool) -> None:
         self.console = Terminal(highlight=False)

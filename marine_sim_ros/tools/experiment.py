@@ -48,7 +48,7 @@ from marine_sim_ros.tools.tables import print_comparisons
 __all__ = ['add_arguments', 'execute']
 
 FILES = ('metrics.json', 'report.md', *PICTURES)
-"""What DIR holds besides the bag and its manifest."""
+"""Files in DIR besides the bag and its manifest."""
 
 
 class RunFailed(MarineSimError):
@@ -57,7 +57,7 @@ class RunFailed(MarineSimError):
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is run."""
+    """Parts of the run of an experiment."""
 
     experiment: Experiment
     vehicle: Vehicle
@@ -95,7 +95,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> _Plan:
-    """Return what is to be run; everything that can be refused is refused here.
+    """Return the run of an experiment; all input errors are raised here.
 
     Raises:
         MarineSimError: one line with what, where, and what was expected.

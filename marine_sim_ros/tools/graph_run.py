@@ -46,7 +46,6 @@ def run_graph(
     """Start the nodes of a run, wait for its end, end them; return the exit code.
 
     Args:
-        settings: settings of the run.
         specs: nodes of the run, from :func:`marine_sim_ros.ros.node_graph.describe_fleet`.
         composed: all nodes in one process.
         summary: print what was recorded.
@@ -92,7 +91,7 @@ def _wait(supervisor: Supervisor, duration: float, factor: float, last: Set[str]
 
 
 class _Pace:
-    """How fast a run goes, over the last seconds."""
+    """Real-time factor of a run over the last seconds."""
 
     def __init__(self) -> None:
         self._since, self._from, self._text = time.monotonic(), 0.0, ''

@@ -169,7 +169,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _collector(options: argparse.Namespace, path: str) -> MotionCollector:
-    """Return what the vehicle of a bag did."""
+    """Return the motion of the vehicle of a bag."""
     bag, collectors = read_collectors(path, options.maps)
     for note in bag.notes:
         print(f'{bag.label}: {note}', file=sys.stderr if options.json else sys.stdout)

@@ -36,7 +36,6 @@ def fit_recordings(
     """Fit and report; 1 where nothing could be told.
 
     Args:
-        options: of the verb.
         vehicle: the vehicle that made the recordings.
         collector: function that reads a bag.
     """

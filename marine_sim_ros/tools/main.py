@@ -48,7 +48,7 @@ KEPT = {
     'simulate': 'nothing was kept',
     'sweep': 'complete blocks are kept in --out, and the same command goes on from them',
 }
-"""What is left of a verb that is interrupted."""
+"""Results that remain after a verb is interrupted."""
 
 
 def parser(arguments: Sequence[str]) -> Parser:

@@ -229,7 +229,6 @@ def add_run_arguments(
     """Add what describes a run; with a graph, also what only the node graph has.
 
     Args:
-        parser: parser of the verb.
         graph: whether it starts a node graph.
         fleet: whether it takes a fleet in place of a vehicle; a graph does.
     """

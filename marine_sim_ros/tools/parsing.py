@@ -15,7 +15,7 @@ from marine_sim_ros.core.errors import nearest_name
 __all__ = ['Arguments', 'Parser', 'help_section']
 
 Arguments: TypeAlias = argparse.ArgumentParser | argparse._ArgumentGroup
-"""What an option can be added to."""
+"""Parser or group that an option can be added to."""
 
 
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")

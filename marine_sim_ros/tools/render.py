@@ -179,7 +179,7 @@ def _name(options: argparse.Namespace, bag: Bag, motions: dict[str, RecordedMoti
 def _shown(
     options: argparse.Namespace, bag: Bag, motions: dict[str, RecordedMotion], name: str
 ) -> tuple[Callable[[np.ndarray], Iterator[FilmFrame]], float]:
-    """Return what yields the pictures at stamps in s, and the rate of its camera, Hz."""
+    """Return the source of pictures at stamps in s, and the rate of its camera, Hz."""
     if not options.recorded:
         film, rate = _film(options, bag, motions, name)
         return partial(render_frames, film), rate
@@ -200,7 +200,7 @@ def _origin(bag: Bag, name: str) -> Origin:
 def _film(
     options: argparse.Namespace, bag: Bag, motions: dict[str, RecordedMotion], name: str
 ) -> tuple[Film, float]:
-    """Return what the film is made of, and the rate of its camera, Hz."""
+    """Return the film, and the rate of its camera, Hz."""
     size, vehicle = _size(options.size), _vehicle(options, bag, name)
     sensor = camera_of(vehicle, options.camera)
     looks = Appearance(vehicle)

@@ -110,8 +110,7 @@ def _runs(
 
 
 CONSOLE_DEFAULTS = {'controller': ('modern', 'none'), 'environment': ('shallow_sand', 'still')}
-"""What a run with a console and without a scenario has unless told otherwise, and the value that
-leaves it out."""
+"""Defaults of a run with a console and without a scenario, and the value that leaves each out."""
 
 
 def _with_console_defaults(run: RunOptions) -> RunOptions:

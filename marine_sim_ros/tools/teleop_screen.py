@@ -132,7 +132,7 @@ def _switches(node: Any) -> Text:
 
 
 def _arm(node: Any) -> Text:
-    """Return what the arm does; nothing without one."""
+    """Return the lines of the arm; none without an arm."""
     if not node.arm.pairs:
         return Text('')
     first = 2 * node.pilot.pair - 2
@@ -156,7 +156,7 @@ def _keys() -> Table:
 
 
 def screen(node: Any) -> Panel:
-    """Return what the pilot sees: output, place, efforts and what is sent, switches, keys."""
+    """Return the pilot's screen: output, position, efforts, commands, switches, keys."""
     right = {'pwm': _thrusters, 'velocity': _velocities, 'pose': _target}[node.pilot.output]
     middle = Table.grid(padding=(0, 4))
     middle.add_row(_efforts(node), right(node))

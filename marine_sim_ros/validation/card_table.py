@@ -135,7 +135,7 @@ def _share(error: float | None) -> str:
 
 
 def conclusion_lines(validation: Validation) -> tuple[str, ...]:
-    """Return which card reproduces which published value, and how many each does."""
+    """Return lines on the published values that each card reproduces."""
     if not validation.references:
         return ('Nothing is published of this vehicle.',)
     found = findings(validation)

@@ -248,7 +248,7 @@ class Answer(NamedTuple):
 
 @lru_cache(maxsize=128)
 def stick_answer(vehicle: Vehicle, axis: str, effort: float) -> Answer | None:
-    """Return how a vehicle answers a stick four seconds after rest; None where it cannot."""
+    """Return the response of a vehicle to a stick four seconds after rest; None without one."""
     start = find_equilibrium(vehicle)
     if start is None or not axis_reachable(vehicle, axis):
         return None

@@ -113,7 +113,7 @@ def stick_pulses(vehicle: Vehicle, axis: str, effort: float) -> np.ndarray:
 
 
 def steady_thrust(vehicle: Vehicle, state: State, pwm: np.ndarray) -> ThrusterOutput:
-    """Return what the thrusters do when the rotors have come to their speeds."""
+    """Return the outputs of the thrusters at steady rotor speeds."""
     none = np.zeros(len(vehicle.thrusters))
     return thrusters(vehicle, state, STILL, none, pwm=pwm, dt=_LONG)[0]
 
@@ -180,7 +180,7 @@ def floats_at_surface(vehicle: Vehicle) -> bool:
 
 @lru_cache(maxsize=8)
 def find_equilibrium(vehicle: Vehicle) -> Equilibrium | None:
-    """Return how a vehicle lies without thrust; None where it never comes to rest.
+    """Return the equilibrium of a vehicle without thrust; None where it never comes to rest.
 
     Under water the moment about the centre of mass vanishes, K = M = 0 (a net force only moves
     it). At the surface the vertical force vanishes too. Solved with MINPACK's hybrid method from
@@ -233,7 +233,7 @@ def trim_angle(vehicle: Vehicle, axis: str) -> Measurement:
 
 
 def draught(vehicle: Vehicle) -> Measurement:
-    """Return how deep the lowest point of a floating hull is."""
+    """Return the depth of the lowest point of a floating hull."""
     found = find_equilibrium(vehicle)
     if not floats_at_surface(vehicle):
         return Measurement('draught', 'm', None, 'no surface vehicle')

@@ -118,7 +118,7 @@ class PublishedValue:
 
 @dataclass(frozen=True)
 class PublishedVehicle:
-    """What is published of a vehicle.
+    """Published values of a vehicle.
 
     Attributes:
         arguments: xacro arguments that make the vehicle the published one.
@@ -176,7 +176,7 @@ parse_published = PUBLISHED.parse
 
 
 def load_published(vehicle: str) -> PublishedVehicle:
-    """Return what is published of a shipped vehicle; nothing where there is no file.
+    """Return the published values of a shipped vehicle; none where there is no file.
 
     Raises:
         ParameterError: the file cannot be read or used.
@@ -319,7 +319,7 @@ def validate(
 
 
 def _error(value: float | None, reference: PublishedValue) -> float | None:
-    """Return how far a value is from the nearest published one, as a share of it."""
+    """Return the relative difference of a value from the nearest published one."""
     if value is None:
         return None
     nearest = min(max(value, reference.low), reference.high)

@@ -55,7 +55,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def bags_table(bags: Sequence[Mapping[str, Any]]) -> str:
-    """Return what was read, and what of it is assumed or missing."""
+    """Return a table of the bags that were read, with assumptions and missing data."""
     head = ('bag', 'path', 'size [MB]', 'messages', 'topics')
     rows = [
         (b['label'], b['path'], b['bytes'] / 1e6, b['messages'], len(b['topics'])) for b in bags
@@ -120,7 +120,7 @@ def impulse_table(metrics: Mapping[str, Any]) -> str:
 
 
 def response_table(metrics: Mapping[str, Any]) -> str:
-    """Return how the set-points were kept, by axis; or why that is not known."""
+    """Return a table of the set-point responses by axis, or the reason why there is none."""
     judged, note = metrics['response'], metrics['response_note']
     if judged is None:
         return f'<p>Response to set-points: {escape(note)}.</p>'
@@ -138,7 +138,7 @@ def response_table(metrics: Mapping[str, Any]) -> str:
 
 
 def difference_table(found: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return how another bag differs from the first."""
+    """Return a table of the differences of another bag from the first."""
     head = ('quantity', 'unit', 'RMS', 'bias', 'RMS without bias', 'largest', 'moments')
     rows = [
         (n, d['unit'], d['rms'], d['bias'], d['rms_without_bias'], d['max'], d['moments'])

@@ -93,7 +93,7 @@ def visible_points(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _needed_points(places: np.ndarray, tolerance: float) -> np.ndarray:
-    """Return which points (n,) a line needs to stay within a tolerance."""
+    """Return a mask (n,) of the points that a line needs to stay within a tolerance."""
     kept = np.zeros(len(places), bool)
     kept[[0, -1]] = True
     waiting = [(0, len(places) - 1)]
@@ -245,7 +245,7 @@ def _corner_points(x: np.ndarray, y: np.ndarray, span: float) -> np.ndarray:
 
 
 def axis_style(**more: Any) -> dict[str, Any]:
-    """Return what all flat axes share."""
+    """Return the common style of all flat axes."""
     return {
         'gridcolor': '@grid',
         'linecolor': '@soft',
@@ -374,12 +374,12 @@ class ChartRun:
 
     @property
     def colour(self) -> str:
-        """Where a panel shows one quantity, bags differ in colour."""
+        """Colour of the bag's lines in panels of one quantity."""
         return COLOURS[self.number % len(COLOURS)]
 
     @property
     def dash(self) -> str:
-        """Where colours tell quantities, bags differ in dashes."""
+        """Dash style of the bag's lines in panels whose colours distinguish quantities."""
         return DASHES[self.number % len(DASHES)]
 
     def time(self, stamps: np.ndarray) -> np.ndarray:
@@ -388,7 +388,7 @@ class ChartRun:
 
 
 def legend_name(run: ChartRun, what: str, *, several: bool) -> str:
-    """Return what a legend calls a line."""
+    """Return the name of a line in the legend."""
     return f'{what} ({run.label})' if several else what
 
 

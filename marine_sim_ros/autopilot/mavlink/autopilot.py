@@ -50,7 +50,7 @@ HOLDS = {
     'surface': ('auto_depth', 'auto_heading'),
     'poshold': ('auto_depth', 'auto_heading', 'station_keeping'),
 }
-"""What is held in a mode that sticks steer, while they are centred."""
+"""Axes held in a manually steered mode while the sticks are centred."""
 ATTITUDE_TIMEOUT = 5.0
 """s that a SET_ATTITUDE_TARGET lasts in ALT_HOLD (ArduSub/mode_althold.cpp)."""
 TILT_RATE = math.radians(30.0)
@@ -321,7 +321,7 @@ class Targets:
         self._go(message, position, False, message.yaw)
 
     def _fault(self, message: Any, frames: Any, modes: tuple[str, ...]) -> str:
-        """Return why a target is not taken, or an empty text."""
+        """Return the reason to refuse a target, or an empty text."""
         mask = message.type_mask
         if self._autopilot.mode not in modes:
             return f'taken in {" and ".join(modes).upper()} only'

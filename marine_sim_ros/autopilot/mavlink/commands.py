@@ -77,7 +77,6 @@ class CommandHandler:
         """Command an autopilot.
 
         Args:
-            link: the connection.
             autopilot: what is commanded.
             streams: intervals of messages.
             telemetry: sends single messages.

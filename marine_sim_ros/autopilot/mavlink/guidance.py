@@ -129,7 +129,7 @@ class Path(Protocol):
 
     @property
     def leash(self) -> float:
-        """How far the target point is ahead of the vehicle at most, m."""
+        """Maximum distance of the target point ahead of the vehicle, m."""
 
     def at(self, distance: float) -> np.ndarray:
         """Return the point (3,) in map."""
@@ -189,7 +189,7 @@ class CirclePath:
 
     @property
     def leash(self) -> float:
-        """How far the target point is ahead of the vehicle at most, m."""
+        """Maximum distance of the target point ahead of the vehicle, m."""
         return min(LEASH, CHORD * self.radius)
 
     def _angle(self, distance: float) -> float:
@@ -246,7 +246,7 @@ _NONE = (math.nan, math.nan, math.nan)
 
 @dataclass(frozen=True)
 class HeadingTurn:
-    """How the vehicle turns.
+    """Heading control of the vehicle.
 
     Attributes:
         yaw: in map, rad; NaN: the heading is held, or turns at ``rate``.
@@ -259,7 +259,7 @@ class HeadingTurn:
 
 @dataclass(frozen=True)
 class Course:
-    """Where to go, in map; NaN leaves an axis to the other, and both NaN hold it.
+    """Target in map; an axis that is NaN in position and velocity is held.
 
     The level axes are both given or both NaN.
 
@@ -336,12 +336,12 @@ class Guide:
 
     @property
     def end(self) -> np.ndarray | None:
-        """Where the path ends (3,), or None."""
+        """End of the path (3,), or None."""
         return None if self._tracker is None else self._tracker.path.at(math.inf)
 
     @property
     def target(self) -> Course | Posture:
-        """What was taken last."""
+        """The last accepted target."""
         return self._target
 
     @property

@@ -61,7 +61,7 @@ def _unset_fields(message: Any) -> frozenset[str]:
 
 
 def wrong_number(message: Any) -> str:
-    """Return what is wrong with a number of a message, or an empty text."""
+    """Return the error of a number of a message, or an empty text."""
     unset = _unset_fields(message)
     for name in message.fieldnames:
         value = getattr(message, name)

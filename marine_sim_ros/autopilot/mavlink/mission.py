@@ -88,7 +88,6 @@ def item_fault(index: int, count: int, item: MissionItem) -> tuple[int, str]:
     Args:
         index: number of the item, from 0, which is home.
         count: number of items of the mission.
-        item: the item.
     """
     place = (item.latitude, item.longitude, item.altitude)
     numbers = (*item.params, *place)
@@ -157,8 +156,6 @@ class MissionRun:
         """Have none.
 
         Args:
-            guide: what flies.
-            frame: places.
             parameters: speeds and radii.
             say: called with a text for the pilot.
             reached: called with the number of an item that is done.

@@ -71,7 +71,7 @@ def parse_mission(text: str, where: str) -> tuple[MissionItem, ...]:
 
 
 Placed = tuple[str, MissionItem]
-"""Where an item stands in its file, and the item."""
+"""Position of an item in its file, and the item."""
 
 
 def _waypoints(text: str, where: str) -> Iterator[Placed]:

@@ -135,7 +135,6 @@ class Joystick:
         """Start with ArduSub's gain.
 
         Args:
-            overrides: channels that are overridden.
             parameters: values of JS_… .
             press: called with arm, disarm, mount_center or mode_… of a button.
             say: called with a text for the pilot.

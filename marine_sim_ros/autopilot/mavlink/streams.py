@@ -59,7 +59,7 @@ UNKNOWN_CURRENT, UNKNOWN_VOLTAGE = -1, 65535
 
 @dataclass
 class StreamReadings:
-    """What the node knows besides the state.
+    """Readings of a node besides the state.
 
     Attributes:
         pressure: of the barometer, Pa; None: no barometer.
@@ -277,7 +277,7 @@ def _quaternion(roll: float, pitch: float, yaw: float) -> tuple[float, float, fl
 
 
 class Streams:
-    """When each message is due, by wall time."""
+    """Schedule of messages by wall time."""
 
     def __init__(self, rate: float, send: Callable[[str], None]) -> None:
         """Send the fast ones at a rate in Hz; ``send`` sends the message of a name."""

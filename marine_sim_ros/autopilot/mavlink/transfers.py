@@ -47,7 +47,6 @@ class MissionTransfer:
         """Serve a mission.
 
         Args:
-            link: the connection.
             mission: what is flown.
             home: returns item 0.
             say: called with what was done.

@@ -55,7 +55,7 @@ class Attempts:
         self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
     def wait(self, address: str) -> float:
-        """Return how long an address waits until its next token is looked at, s."""
+        """Return the delay before the next token of an address is checked, s."""
         count, last = self._wrong.get(address, (0, 0.0))
         if count < FREE:
             return 0.0
@@ -265,7 +265,7 @@ class Gate:
             await _refuse(scope, send, 403, _CLOSED)
 
     def _foreign(self, headers: Mapping[str, list[str]]) -> str:
-        """Return why a request comes from another site, or nothing."""
+        """Return the reason why a request counts as cross-site, or nothing."""
         hosts, origins = headers.get('host', []), headers.get('origin', [])
         if len(hosts) != 1 or len(origins) > 1:
             return 'expected one Host and at most one Origin'

@@ -53,7 +53,6 @@ def message(name: str, module: str = '') -> Any:
     """Return the class of a message of gz.msgs, such as StringMsg.
 
     Args:
-        name: name of the class.
         module: name of its file before ``_pb2``, where that is not the class's in small letters.
 
     Raises:

@@ -130,7 +130,7 @@ class PartReader:
         )
 
     def visuals(self, reader: Reader) -> list[ImportedShape]:
-        """Return how a link looks, where it says so."""
+        """Return the visuals of a link, if it has some."""
         visual = reader.child('visual')
         return [] if visual is None else [self._mesh(visual, IDENTITY, origin_of(visual))]
 
@@ -345,7 +345,6 @@ def lump(
 
     Args:
         draft: what takes them.
-        parts_of: parts of each link.
         drags: drag coefficients of each link.
         water: density of the water, kg/m³.
     """

@@ -198,7 +198,6 @@ def read_stonefish(root: Element, source: str, path: Path, options: Options) -> 
     Args:
         root: the <scenario> element.
         source: name of the file, which knows where each line is from.
-        path: the file.
         options: what to take; its arguments stand for $(arg NAME).
 
     Raises:

@@ -103,7 +103,7 @@ def _camera(reader: Reader, draft: Draft) -> Values:
 
 
 def _sonar(reader: Reader, draft: Draft) -> Values:
-    """Return what a forward-looking and a scanning sonar share."""
+    """Return the common values of a forward-looking and a scanning sonar."""
     for name in ('multiplicative', 'additive'):
         noise = _number(reader, 'noise', name)
         if noise is not None and noise.value:

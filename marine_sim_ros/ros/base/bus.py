@@ -99,7 +99,6 @@ class Bus:
             name: full name of its topic.
             data: the message, serialised.
             stamp: its stamp, ns.
-            numbers: its numbers.
         """
         for reader in self._readers.get(name, ()):
             self._queue.append((reader, (stamp, numbers)))
@@ -117,7 +116,7 @@ class Bus:
 
     @property
     def pending(self) -> int:
-        """How many deliveries wait."""
+        """Number of waiting deliveries."""
         return len(self._queue)
 
     def run(self, count: int) -> None:
@@ -143,7 +142,6 @@ class Outlet:
         """Wrap a ROS publisher.
 
         Args:
-            publisher: the publisher.
             bus: the bus of this process, if it has one.
             always: give DDS every message, because a node may wait for it that is found late.
         """
@@ -207,7 +205,7 @@ class Outlet:
         return bool(self._publisher.wait_for_all_acked(timeout))
 
     def get_subscription_count(self) -> int:
-        """Return how many listen over DDS."""
+        """Return the number of subscribers over DDS."""
         return int(self._listeners())
 
 
@@ -284,7 +282,7 @@ class ThrottledPublisher:
         return bool(self._publisher.wait_for_all_acked(timeout))
 
     def get_subscription_count(self) -> int:
-        """Return how many listen to every tick."""
+        """Return the number of subscribers of every tick."""
         return int(self._publisher.get_subscription_count())
 
 
@@ -301,8 +299,6 @@ class SenderCheck:
         """Look at none yet.
 
         Args:
-            node: node of the subscription.
-            topic: name of the topic.
             warn: called with a warning, and ``error``.
         """
         self._node, self._topic, self._warn = node, topic, warn

@@ -53,7 +53,7 @@ def activate_ros_time(clock: Any) -> None:
 
 
 def peer_counter(endpoint: Any, name: str) -> Callable[[], int]:
-    """Return what counts the peers of a publisher or subscription.
+    """Return a counter of the peers of a publisher or subscription.
 
     Args:
         endpoint: publisher or subscription.

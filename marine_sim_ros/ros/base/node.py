@@ -207,7 +207,7 @@ class SuiteNode(Node):
         """Called when live parameters have new values; the default does nothing."""
 
     def refuse(self, name: str, value: Any) -> str:
-        """Return why a live parameter cannot have a value; the default refuses nothing."""
+        """Return the reason to refuse a value of a live parameter; the default accepts all."""
         del name, value
         return ''
 
@@ -251,7 +251,6 @@ class SuiteNode(Node):
         message of them costs more than that.
 
         Args:
-            topic: the topic.
             callback: called with stamp and numbers.
             reader: returns both of serialised bytes; None: as codecs.py reads the type.
         """

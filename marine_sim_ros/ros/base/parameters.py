@@ -41,7 +41,7 @@ class NodeParameter(Setting):
     live: bool = False
 
     def descriptor(self) -> ParameterDescriptor:
-        """Return what ``ros2 param describe`` shows."""
+        """Return the descriptor that ``ros2 param describe`` shows."""
         result = ParameterDescriptor(description=self.text, read_only=not self.live)
         if self.choices:
             result.additional_constraints = self.range

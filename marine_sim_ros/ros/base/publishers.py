@@ -62,7 +62,6 @@ class NumbersPublisher(_TemplatePublisher):
         """Create the publisher.
 
         Args:
-            node: the node.
             topic: the topic; its type has a layout in codecs.py.
             message: a message with the names of its frames.
         """

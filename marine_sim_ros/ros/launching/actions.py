@@ -188,7 +188,7 @@ def _check_recorder(options: RunOptions) -> None:
 
 
 def _link_publisher(options: RunOptions, namespace: str, *, arm: bool) -> list[Node]:
-    """Return what publishes the vehicle's description and, below base_link, its links on tf."""
+    """Return the node that publishes the vehicle's description and its links on tf."""
     try:
         get_package_prefix('robot_state_publisher')
     except PackageNotFoundError:
@@ -274,7 +274,6 @@ def actions(
     """Return the launch actions of a run.
 
     Args:
-        options: options of the run.
         composed: one process for all nodes that would not hold others up.
         links: publish robot_description and the links on tf, where this can be done.
         joy: add a gamepad and what it drives.

@@ -69,7 +69,7 @@ _MESSAGE_MODULES = (
     'visualization_msgs.msg',
 )
 _OF_RCLPY = ('ament_index_python', 'concurrent.futures.thread')
-"""What rclpy imports, and has no thread."""
+"""Imports of rclpy that start no thread."""
 
 
 def can_fork() -> bool:
@@ -112,7 +112,6 @@ class Fork:
             name: name for ps and top, which have room for its last 15 characters.
             executable: module of ``marine_sim_ros.nodes``.
             arguments: words after it on a command line.
-            env: its environment.
         """
         self._part(lambda: run_node(name, executable, arguments), env)
 
@@ -206,7 +205,6 @@ class EarlyFork(Fork):
 
         Args:
             executable: module of ``marine_sim_ros.nodes``.
-            env: its environment.
         """
         end, self._start = os.pipe()
         self._part(lambda: self._wait(executable, end), env)

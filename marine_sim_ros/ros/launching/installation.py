@@ -202,7 +202,7 @@ def has_joy() -> bool:
 
 
 def no_joy() -> str:
-    """Return what is missing, and both remedies."""
+    """Return the missing package, and both remedies."""
     return (
         'the ROS package joy, which reads gamepads, is not installed (PyPI does not have it); '
         f'expected `apt install {ros_packages("joy")}` (rosdep key joy), or the gamepad on the '

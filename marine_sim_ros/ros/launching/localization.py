@@ -83,7 +83,7 @@ def _missing_sensor(options: RunOptions, arguments: Sequence[str]) -> str:
 
 
 def ekf_parameters(options: RunOptions) -> dict[str, Any]:
-    """Return what a run sets beside PATH: its frames, and where it starts."""
+    """Return the parameters that a run sets: frames and initial pose."""
     position, rpy = (0.0, 0.0, -0.5), (0.0, 0.0, 0.0)
     if options.scenario:
         scenario = load_scenario(options.scenario)

@@ -97,7 +97,6 @@ class Supervisor:
         """Start all nodes of a run.
 
         Args:
-            options: options of the run.
             specs: nodes of the run, from :func:`marine_sim_ros.ros.node_graph.describe`.
             composed: one process for all nodes that would not hold others up.
             followers: options of the other vehicles of a fleet.

@@ -65,7 +65,7 @@ class _Request:
 
 
 class Switches:
-    """What a node knows of another's switches; call :meth:`check` now and then."""
+    """Known switches of another node; call :meth:`check` regularly."""
 
     def __init__(self, node: SuiteNode, names: Sequence[str], whose: str) -> None:
         """Make a client for each name; ``whose`` names their node in warnings."""
@@ -92,7 +92,6 @@ class Switches:
         A switch that nobody offers yet is waited for.
 
         Args:
-            name: name of the switch.
             on: state that is wanted; None: the other.
             answered: called once, at the latest after ``PATIENCE`` seconds.
         """
@@ -170,9 +169,6 @@ def call_trigger(
     """Call a service; warn with the reason where it is not there, and where it refuses.
 
     Args:
-        node: warns.
-        name: of the service.
-        client: of the service.
         absent: what is told where nobody serves it.
         done: function that is called after it has succeeded.
     """
@@ -275,7 +271,7 @@ class CommandPublisher:
         self._send[pilot.output](pilot, stamp)
 
     def trouble(self, output: str) -> str:
-        """Return why an output moves nothing, or an empty text."""
+        """Return the reason why an output has no effect, or an empty text."""
         if output == 'pwm' and self._rival:
             return 'a controller drives the thrusters; take another output than pwm'
         who = 'no thrusters listen' if output == 'pwm' else 'no controller listens'

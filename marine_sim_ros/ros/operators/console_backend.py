@@ -123,7 +123,7 @@ SWITCH_SETTLING_TIME = 2.5
 """s after which diagnostics tell of a switch; they come once a second."""
 TRIGGERS = ('reset', 'step', 'end')
 DONE = {'reset': 'the run is back at time 0', 'end': 'the run ends …'}
-"""What is told of a service that was called."""
+"""Confirmations of called services."""
 MAX_LATE_PERIODS = 3.0
 """Periods between two calls that count at most as silence of a page."""
 PAGE_TIMEOUT = 10.0
@@ -146,7 +146,6 @@ class ConsoleBackend:
 
         Args:
             node: the console, with the parameters of ``STICKS`` and of the console.
-            session: session with the pages.
             period: period of calls of ``serve``, s.
             record: starts and ends a recording.
             say: function that is called with what was done.
@@ -211,7 +210,7 @@ class ConsoleBackend:
         self.pilot = replace(self.pilot, **changes)
 
     def mode(self) -> dict[str, Any]:
-        """Return what pages show of the controls."""
+        """Return the state of the controls for pages."""
         unavailable = self._unavailable()
         return {
             'output': self.pilot.output,
@@ -224,7 +223,7 @@ class ConsoleBackend:
         }
 
     def _unavailable(self) -> dict[str, str]:
-        """Return why an output or a switch has no effect now, by name; of those that have none."""
+        """Return the reasons why outputs and switches have no effect now, by name."""
         found = {name: self.command_publisher.trouble(name) for name in OUTPUT_MODES}
         for name in self.switches.states:
             if not self.switches.there(name):

@@ -157,7 +157,7 @@ class GraphMonitor:
 
     @property
     def health(self) -> dict[str, Any]:
-        """Return what the state's owner says of the run, and what every node says of itself."""
+        """Return the state owner's report of the run, and the report of every node."""
         nodes = [self._how(name) for name in sorted(self._said)]
         voltage = self._values.get('thrusters', {}).get('voltage')
         return {**self._owner, 'nodes': nodes, 'voltage': voltage}

@@ -69,7 +69,6 @@ class SensorMonitor:
 
         Args:
             now: time of the run, s.
-            faults: faults of the run.
             ticks: ticks per second of the run's time; 0: unknown.
         """
         if self._eyes is None or now < self._since:  # at the first look, and after a reset
@@ -129,7 +128,7 @@ class SensorMonitor:
 
 
 class SensorPanel:
-    """What a page shows of the sensors, made anew a few times a second while somebody looks.
+    """Sensor panel of a page, refreshed a few times per second while a page shows it.
 
     Attributes:
         rows: one for each sensor; None: nobody looks.
@@ -143,7 +142,7 @@ class SensorPanel:
         self.close()
 
     def scenery(self) -> Any:
-        """Return what of the sensors does not change."""
+        """Return the constant data of the sensors."""
         return self._monitor.rows.scenery()
 
     def look(self, clock: float, time: float, page: ConsoleBackend, run: GraphMonitor) -> None:

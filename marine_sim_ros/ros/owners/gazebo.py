@@ -117,7 +117,7 @@ StateCallback = Callable[[int, State], None]
 
 @dataclass(frozen=True)
 class TransportSettings:
-    """Where the vehicle is in Gazebo.
+    """Names of the vehicle in Gazebo.
 
     Attributes:
         world: name of the world.
@@ -137,7 +137,7 @@ class TransportSettings:
 
 
 class Transport(Protocol):
-    """How states come and wrenches go."""
+    """Transport of states and wrenches."""
 
     def send(self, stamp: int, state: State, wrench: Wrench) -> None:
         """Answer the state of a stamp (ns) with a wrench (6,) in the body frame."""

@@ -155,7 +155,7 @@ def _owners(names: Sequence[str]) -> list[str]:
 # Base class of owners of the state: publish, keep time, pause, reset, end.
 
 ACKNOWLEDGEMENT = Duration(seconds=1)
-"""That is waited for at most; then somebody listens who does not live any more."""
+"""Time-out of acknowledgements; after it, a subscriber counts as gone."""
 AHEAD = topics.ACK_WINDOW // 2
 """Ticks ahead of a follower, which is ACK_WINDOW ahead of its recorder: together fewer than the
 queues keep for who is discovered late."""
@@ -484,7 +484,7 @@ class StateOwner(SuiteNode):
         self._rivals.look()
 
     def _find_rivals(self) -> Rivals:
-        """Return what looks for other runs."""
+        """Return the search for other runs."""
         publishes = self.values['clock'] == 'publish'
         framed = topics.TF is not None and not self.values['truth_frame']
         return Rivals(

@@ -47,7 +47,7 @@ def largest_wrench(mass: float, dt: float) -> float:
 
 
 def wrench_fault(wrench: Sequence[float], largest: float) -> str:
-    """Return why a wrench (6,) cannot act, or an empty text."""
+    """Return the reason to refuse a wrench (6,), or an empty text."""
     size = sum(map(abs, wrench))
     if size <= largest:  # false for NaN
         return ''
@@ -82,7 +82,7 @@ class ExternalWrench:
         self._until = self._owner.stamp + round(EXTERNAL_WRENCH_DURATION * NANOSECONDS)
 
     def _fault(self, wrench: Wrench, frame: str) -> str:
-        """Return why a wrench cannot act, or an empty text."""
+        """Return the reason to refuse a wrench, or an empty text."""
         body = self._owner.body_frame
         if frame not in ('', self._owner.vehicle.base_link, body):
             return f'frame_id is {frame!r}, expected {body!r}'

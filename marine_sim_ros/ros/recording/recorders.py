@@ -27,7 +27,7 @@ __all__ = ['FleetRecording', 'RecorderFiles', 'SuiteBag', 'recorders']
 
 
 class FleetRecording:
-    """What the recorders share; the last that closes finishes it."""
+    """Shared output of recorders; the last one that closes finishes it."""
 
     def __init__(self) -> None:
         """Open nothing yet."""
@@ -123,7 +123,7 @@ class SuiteBag:
             self._writer.add(name, topic.type_name, QoS(topic.qos.depth, topic.transient_local))
 
     def deaf(self, names: Iterable[str]) -> list[str]:
-        """Return which of some topics it cannot take yet: none."""
+        """Return the topics that are not subscribed yet: none."""
         del names
         return []
 
@@ -212,7 +212,7 @@ class RecorderFiles:
 def recorders(
     kind: Callable[..., SuiteNode], words: Sequence[str]
 ) -> list[Callable[[], SuiteNode]]:
-    """Return what makes the recorders of a process.
+    """Return a factory of the recorders of a process.
 
     Args:
         kind: class of the recorder.

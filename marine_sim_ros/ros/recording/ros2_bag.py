@@ -91,7 +91,7 @@ def ros2_bag_command(
 
 
 def bag_counts(bag: Path) -> dict[str, int]:
-    """Return how many messages of each topic a bag's metadata.yaml names.
+    """Return the number of messages of each topic in a bag's metadata.yaml.
 
     Raises:
         RecordingError: it has none that can be read.

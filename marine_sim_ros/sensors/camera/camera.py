@@ -149,7 +149,6 @@ def picture(
     """Return image, depth and labels at a place.
 
     Args:
-        spec: the camera.
         environment: water, scene and vehicles.
         state: of the vehicle whose parts ``environment.looks`` returns.
         eye: (3,) map, m.

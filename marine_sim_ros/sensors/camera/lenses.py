@@ -57,7 +57,7 @@ class Lens:
         return np.array([[f, 0, (self.width - 1) / 2], [0, f, (self.height - 1) / 2], [0, 0, 1.0]])
 
     def distorted(self, points: np.ndarray) -> np.ndarray:
-        """Return where (..., 2) directions are seen, in focal lengths from the middle.
+        """Return the image positions (..., 2) of directions, in focal lengths from the centre.
 
         Args:
             points: (..., 2) x/z and y/z of directions; of an equidistant lens the angle from the
@@ -142,7 +142,7 @@ class Lamp(NamedTuple):
 
 
 class View(NamedTuple):
-    """What a picture is taken from.
+    """Viewpoint of a picture.
 
     Attributes:
         eye: (3,) map, m.

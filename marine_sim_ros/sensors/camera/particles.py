@@ -39,9 +39,7 @@ def with_particles(
     Args:
         image: sRGB.
         depth: (h, w) along the axis, m.
-        lens: of the camera.
         environment: water; ``optics.particles`` in a cubic metre.
-        view: where from.
     """
     optics = environment.optics
     places, sizes = _nearby_particles(view.eye, optics.particles, environment.current * view.time)
@@ -104,7 +102,7 @@ def _hash(cells: np.ndarray, number: int) -> np.ndarray:
 
 
 def _pixels(lens: Lens, seen: np.ndarray) -> np.ndarray:
-    """Return where (n, 2) places (n, 3) in the camera's frame are in the picture."""
+    """Return the pixels (n, 2) of points (n, 3) in the camera's frame."""
     ahead = np.maximum(seen[:, 2:], 0.02)
     points = seen[:, :2] / ahead
     if lens.model != PLUMB_BOB:

@@ -62,8 +62,6 @@ def parts_in_view(environment: Environment, view: View, widest: float) -> list[S
     surface does not mirror it either.
 
     Args:
-        environment: with vehicles.
-        view: where from.
         widest: angle from the axis to the corner that is farthest from it, rad.
     """
     own = (environment.looks(), view.position, view.orientation, label(OWN_VEHICLE, 0))
@@ -102,7 +100,7 @@ def _may_be_in_cone(axis: np.ndarray, place: np.ndarray, radius: float, widest: 
 # Tiles of a picture with view cones, which select the parts that a pixel tests.
 
 _BALLS, _MANY = 6, 24
-"""That a box is covered by, and one that is long."""
+"""Number of covering spheres of a box, and of a long one."""
 _LONG = 8.0
 """Times its thickness."""
 _SLACK = 1e-4
@@ -316,7 +314,7 @@ def cells(family: str, number: int) -> np.ndarray:
 
 
 def fiducial_rows(fiducials: Sequence[Fiducial]) -> np.ndarray:
-    """Return what the shader must know of markers, (k, 65, 1): cells along a side, then cells."""
+    """Return the shader's rows of markers (k, 65, 1): cells along a side, then cells."""
     rows = np.zeros((len(fiducials), 65, 1))
     for row, fiducial in zip(rows, fiducials, strict=True):
         drawn = cells(fiducial.family, fiducial.id)

@@ -80,7 +80,7 @@ _NEEDS = (
 
 
 class Rendered(NamedTuple):
-    """What a camera sees.
+    """Rendered picture of a camera.
 
     Attributes:
         image: (h, w, 3) uint8, sRGB.
@@ -95,13 +95,11 @@ class Rendered(NamedTuple):
 
 
 def render(lens: Lens, samples: int, environment: Environment, view: View) -> Rendered:
-    """Return what a camera sees of a scene.
+    """Return the picture of a camera in a scene.
 
     Args:
-        lens: of the camera.
         samples: rays of a pixel along each side.
         environment: scene and water.
-        view: where from.
 
     Raises:
         MissingPackageError: moderngl or OpenGL is missing.
@@ -329,7 +327,7 @@ class _Renderer:
             self.fiducials = found
 
     def render(self, environment: Environment, view: View) -> Rendered:
-        """Return what is seen."""
+        """Return the rendered picture."""
         with self.context:
             return self._render(environment, view)
 
@@ -454,7 +452,6 @@ def _tiles_near_surfaces(
 
     Args:
         environment: water and scene.
-        view: where from.
         steepest: (m, 2) bounds of the z of the rays' directions.
     """
     height = float(view.eye[2])

@@ -12,7 +12,7 @@ from marine_sim_ros.core.errors import ParameterError
 __all__ = ['next_address', 'video_address']
 
 PORT = 5600
-"""Where QGroundControl listens."""
+"""Port that QGroundControl listens to."""
 
 
 def video_address(text: str) -> tuple[str, int]:
