@@ -3,8 +3,12 @@
 
 """Rules of the source tree that no linter states; `make lint` checks the order of the layers."""
 
+import ast
 import re
 import xml.etree.ElementTree as ET
+from collections import defaultdict
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 
 import pytest
 from conftest import ROOT
@@ -21,10 +25,77 @@ def test_every_file_names_its_licence():
 
 
 def test_the_contract_of_the_layers_names_every_room():
-    text = (ROOT / 'pyproject.toml').read_text(encoding='utf-8')
-    layers = re.search(r'^layers = \[(.*?)\]', text, re.M | re.S).group(1)
-    named = set(re.findall(r'[a-z]+', re.sub(r'#.*', '', layers)))
+    named = set().union(*layers().values())
     assert named == {p.name for p in PACKAGE.iterdir() if (p / '__init__.py').is_file()}
+
+
+def layers():
+    """Return the rooms of the contract by their tier: the comment above them says which."""
+    text = (ROOT / 'pyproject.toml').read_text(encoding='utf-8')
+    lines = re.search(r'^layers = \[(.*?)\]', text, re.M | re.S).group(1).splitlines()
+    rooms, tier = defaultdict(set), ''
+    for line in lines:
+        if heading := re.match(r' *# (\w+):', line):
+            tier = heading[1]
+        rooms[tier] |= set(re.findall(r'\w+', line.partition('#')[0]))
+    return rooms
+
+
+def statements(body):
+    """Yield all statements but those for type checkers, also in functions."""
+    for node in body:
+        if not (isinstance(node, ast.If) and 'TYPE_CHECKING' in ast.unparse(node.test)):
+            yield node
+            for name in ('body', 'orelse', 'finalbody', 'handlers'):
+                yield from statements(getattr(node, name, ()))
+
+
+@cache
+def imports():
+    """Return the modules that each module imports, by their names without the package's."""
+    trees, found = {}, {}
+    for path in PACKAGE.rglob('*.py'):
+        parts = path.relative_to(PACKAGE.parent).with_suffix('').parts
+        name = '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
+        trees[name] = ast.parse(path.read_text(encoding='utf-8'))
+    for name, tree in trees.items():
+        named = set()
+        for node in statements(tree.body):
+            if isinstance(node, ast.ImportFrom):
+                within = {f'{node.module}.{alias.name}' for alias in node.names}
+                named |= within & trees.keys() or {node.module}
+            elif isinstance(node, ast.Import):
+                named |= {alias.name for alias in node.names}
+        found[name] = (named & trees.keys()) - {name}
+    return found
+
+
+def room_of(module):
+    return module.split('.')[1] if '.' in module else ''
+
+
+def test_no_module_imports_itself_through_others():
+    try:
+        TopologicalSorter(imports()).prepare()
+    except CycleError as error:
+        pytest.fail(f'circle of imports: {" <- ".join(error.args[1])}')
+
+
+def test_simulator_and_suite_import_no_tool_and_the_simulator_nothing_of_the_suite():
+    rooms = layers()
+    assert rooms.keys() == {'', 'Tools', 'Suite', 'Simulator'}
+    assert {'analysis', 'doctor', 'tools'} <= rooms['Tools']
+    assert {'core', 'engine', 'sim'} <= rooms['Simulator']
+    above = {'Suite': rooms['Tools'], 'Simulator': rooms['Tools'] | rooms['Suite']}
+    found = [
+        f'{name} imports {other}'
+        for tier, closed in above.items()
+        for name, others in imports().items()
+        if room_of(name) in rooms[tier]
+        for other in others
+        if room_of(other) in closed
+    ]
+    assert found == []
 
 
 def test_the_version_is_the_same_everywhere():

@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError, expected_one_of
 from marine_sim_ros.core.spatial import rotation_matrix
@@ -19,11 +23,16 @@ from marine_sim_ros.model.geometry import shapes
 from marine_sim_ros.model.geometry.meshes import default_size, load_mesh, voxelise
 from marine_sim_ros.model.geometry.shapes import Shape, move_shape, refine_shape
 from marine_sim_ros.model.hull import Hull, PanelCoefficients, Panels, VoxelSet
-from marine_sim_ros.model.hydrodynamics import HULL_TAGS, HullSettings, read_hull_settings
+from marine_sim_ros.model.hydrodynamics import (
+    HULL_TAGS,
+    HullSettings,
+    read_hull_settings,
+    robot_elements,
+)
 from marine_sim_ros.model.inertia import Inertia
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, is_usable_pose, urdf_pose
 from marine_sim_ros.model.vehicle import Frame
-from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = [
     'Collision',
@@ -33,6 +42,8 @@ __all__ = [
     'material_inertia',
     'read_collisions',
     'read_materials',
+    'read_shapes',
+    'standard_urdf',
 ]
 
 
@@ -142,6 +153,32 @@ def _read_shape(reader: Reader, geometry: Any, base: Path | None, most: int) -> 
     raise reader.error('has no geometry; expected <box>, <cylinder>, <sphere> or <mesh>')
 
 
+def standard_urdf(root: Element, source: str) -> Any:
+    """Return urdf_parser_py's robot of the standard elements."""
+    import urdf_parser_py.urdf as urdf
+
+    plain = deepcopy(root)
+    known = robot_elements()
+    for element in list(plain):
+        if element.tag in known or element.tag == 'gazebo':
+            plain.remove(element)
+    for collision in plain.iter('collision'):
+        for element in list(collision):
+            if element.tag in known:
+                collision.remove(element)
+    try:
+        # It reports unknown elements on stderr; they do not concern this package.
+        with contextlib.redirect_stderr(io.StringIO()):
+            return urdf.URDF.from_xml_string(etree.tostring(plain))
+    except Exception as error:  # it raises AssertionError, ParseError, KeyError, ValueError ...
+        text = ' '.join(str(error).split()).rpartition('Exception: ')[2]
+        text = text.replace('ParseError in ', '')
+        raise ModelError(
+            f'{source}: not a valid URDF: {text or type(error).__name__}; '
+            'expected links and joints as the URDF specification has them'
+        ) from None
+
+
 def read_collisions(
     robot: Any,
     root: Reader,
@@ -183,6 +220,17 @@ def read_collisions(
                 )
             )
     return result
+
+
+def read_shapes(
+    robot: Any, root: Reader, frames: Mapping[str, Frame], base: Path | None
+) -> list[Collision]:
+    """Return the shapes of all collisions, which may be in files.
+
+    Raises:
+        ModelError: a shape that cannot be read.
+    """
+    return read_collisions(robot, root, frames, HullSettings(), base=base, warnings=[])
 
 
 def _read_collision(

@@ -223,9 +223,9 @@ def _read_contact_points(
     text: str, source: str, base: Path | None, body: str, arm: Manipulator | None
 ) -> ContactPoints:
     # A process with a vehicle that touches nothing needs no reader of descriptions.
+    from marine_sim_ros.model.collisions import read_shapes, standard_urdf
     from marine_sim_ros.model.contact_tags import read_contact_tags
     from marine_sim_ros.model.kinematics import fixed_frames
-    from marine_sim_ros.model.urdf import read_shapes, standard_urdf
     from marine_sim_ros.model.xml import Reader, parse
 
     root = parse(text, source)

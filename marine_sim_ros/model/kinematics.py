@@ -38,7 +38,6 @@ __all__ = [
     'is_usable_pose',
     'link_inertias',
     'read_origin_pose',
-    'read_placement',
     'reroot',
     'total_inertia',
     'urdf_pose',
@@ -240,21 +239,6 @@ def is_usable_pose(translation: np.ndarray, quaternion: np.ndarray) -> bool:
     )
 
 
-def read_placement(reader: Reader) -> tuple[np.ndarray, np.ndarray]:
-    """Return translation (3,) and quaternion (4,) of the <origin> of an element of ours.
-
-    Raises:
-        ModelError: not finite, or too far away.
-    """
-    found = reader.child('origin')
-    if found is None:
-        return urdf_pose(None)
-    pose = found.pose()
-    if not is_usable_pose(*pose):
-        raise found.error(f'is beyond {MAX_PART_DISTANCE:g} m; expected a place on the vehicle')
-    return pose
-
-
 def fixed_frames(robot: Any, source: str, base: str = BASE_LINK) -> dict[str, Frame]:
     """Return every link's frame relative to the body's link, which comes first; joints at zero.
 
@@ -416,7 +400,7 @@ IDENTITY = Pose(np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
 
 
 def read_origin_pose(parent: Reader) -> Pose:
-    """Return what the <origin> of a URDF element says.
+    """Return the pose that the <origin> of an element describes; without one the identity.
 
     Raises:
         ModelError: not finite, or too far away.
@@ -425,6 +409,6 @@ def read_origin_pose(parent: Reader) -> Pose:
     if reader is None:
         return IDENTITY
     pose = Pose(*reader.pose())
-    if np.any(np.abs(pose.translation) > MAX_PART_DISTANCE):
-        raise reader.error(f'is beyond {MAX_PART_DISTANCE:g} m')
+    if not is_usable_pose(pose.translation, pose.quaternion):
+        raise reader.error(f'is beyond {MAX_PART_DISTANCE:g} m; expected a place on the vehicle')
     return pose

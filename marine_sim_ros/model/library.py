@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -131,7 +132,6 @@ def load_vehicle(
     Raises:
         ModelError: it cannot be found, read or used; one line says what, where, and why.
     """
-    from marine_sim_ros.model import xml
     from marine_sim_ros.model.foreign import check_native
     from marine_sim_ros.model.urdf import vehicle_from_urdf
     from marine_sim_ros.model.xacro_expansion import BASE_ARGUMENT, expand_description
@@ -151,7 +151,6 @@ def load_vehicle(
     if base_link:
         settings[BASE_ARGUMENT] = base_link
     description = expand_description(path, settings)
-    check_native(path, xml.parse(description.text, description.source))
     vehicle = vehicle_from_urdf(
         description.text,
         source=description.source,
@@ -159,6 +158,7 @@ def load_vehicle(
         base=path.parent,
         base_link=base_link,
         progress=progress,
+        check=partial(check_native, path),
     )
     return _select_hull_forces(vehicle, hull_forces)
 

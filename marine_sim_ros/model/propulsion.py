@@ -15,7 +15,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError, expected_one_of
 from marine_sim_ros.core.numerics import interpolation_table
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.model.kinematics import read_placement
+from marine_sim_ros.model.kinematics import read_origin_pose
 from marine_sim_ros.model.propellers import CURVE_VOLTAGE, SCALES, scaled_curve
 from marine_sim_ros.model.servos import (
     AzimuthSpec,
@@ -90,8 +90,8 @@ def dead_zone_curve(pos_force: float, neg_force: float, dead_zone: float) -> np.
 
 def thruster_axis(reader: Reader) -> tuple[np.ndarray, np.ndarray]:
     """Return position (3,) m and unit axis (3,) of a thruster: the z axis of its <origin>."""
-    xyz, quaternion = read_placement(reader)
-    return xyz, rotation_matrix(quaternion)[:, 2]
+    pose = read_origin_pose(reader)
+    return pose.translation, rotation_matrix(pose.quaternion)[:, 2]
 
 
 def _curve_of_thrust(spec: ThrusterSpec, column: int) -> tuple[np.ndarray, np.ndarray]:
@@ -436,8 +436,8 @@ def read_fins(root: Reader | None, thrusters: Collection[str]) -> FinSet | None:
         if name in names:
             raise reader.error('two fins have this name; expected unique names')
         names.append(name)
-        position, quaternion = read_placement(reader)
-        poses.append((position, rotation_matrix(quaternion)))
+        pose = read_origin_pose(reader)
+        poses.append((pose.translation, rotation_matrix(pose.quaternion)))
         wash.append(_wash(reader, thrusters))
         rows.append({**_coefficients(reader), **read_limits(reader)})
     return FinSet(

@@ -19,7 +19,7 @@ from marine_sim_ros.core.settings import Number, numbers_of, texts_of
 from marine_sim_ros.core.spatial import quaternion_product, rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
-from marine_sim_ros.model.kinematics import base_name, body_frame, read_placement
+from marine_sim_ros.model.kinematics import base_name, body_frame, read_origin_pose
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.model.xml import Element, Reader
 
@@ -139,12 +139,12 @@ def _place(reader: Reader, link: Frame, name: str) -> Frame:
     """Return the link, or where <origin> puts the sensor on it: a frame of its own."""
     if reader.child('origin') is None:
         return link
-    xyz, quaternion = read_placement(reader)
+    pose = read_origin_pose(reader)
     return Frame(
         f'{name}_frame',
         link.name,
-        link.translation + rotation_matrix(link.quaternion) @ xyz,
-        quaternion_product(link.quaternion, quaternion),
+        link.translation + rotation_matrix(link.quaternion) @ pose.translation,
+        quaternion_product(link.quaternion, pose.quaternion),
     )
 
 

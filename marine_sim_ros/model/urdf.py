@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import contextlib
-import io
-from collections.abc import Collection
-from copy import deepcopy
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,14 +19,13 @@ from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.model import foreign, hydrodynamics, xml
 from marine_sim_ros.model.arm import Manipulator
 from marine_sim_ros.model.arm_reader import hinge_finder, read_articulation, read_manipulator
-from marine_sim_ros.model.collisions import Collision, read_collisions
+from marine_sim_ros.model.collisions import read_shapes, standard_urdf
 from marine_sim_ros.model.contact_points import DescribedContact
 from marine_sim_ros.model.contact_tags import read_contact_tags, set_mass_from_density
 from marine_sim_ros.model.foreign import plugin_warnings
 from marine_sim_ros.model.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.hull import MAX_COUPLED_RATE, MOTION_AXES
 from marine_sim_ros.model.hull_reader import read_hull
-from marine_sim_ros.model.hydrodynamics import HullSettings
 from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
 from marine_sim_ros.model.kinematics import (
     base_link_of,
@@ -42,36 +39,10 @@ from marine_sim_ros.model.mass import read_mass_from_parts
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.propulsion import read_fins, read_thrusters
 from marine_sim_ros.model.sensors import Mounting, read_sensors
-from marine_sim_ros.model.vehicle import Frame, Vehicle
+from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element, Reader
 
-__all__ = ['read_shapes', 'standard_urdf', 'vehicle_from_urdf']
-
-
-def standard_urdf(root: Element, source: str) -> Any:
-    """Return urdf_parser_py's robot of the standard elements."""
-    import urdf_parser_py.urdf as urdf
-
-    plain = deepcopy(root)
-    known = hydrodynamics.robot_elements()
-    for element in list(plain):
-        if element.tag in known or element.tag == 'gazebo':
-            plain.remove(element)
-    for collision in plain.iter('collision'):
-        for element in list(collision):
-            if element.tag in known:
-                collision.remove(element)
-    try:
-        # It reports unknown elements on stderr; they do not concern this package.
-        with contextlib.redirect_stderr(io.StringIO()):
-            return urdf.URDF.from_xml_string(etree.tostring(plain))
-    except Exception as error:  # it raises AssertionError, ParseError, KeyError, ValueError ...
-        text = ' '.join(str(error).split()).rpartition('Exception: ')[2]
-        text = text.replace('ParseError in ', '')
-        raise ModelError(
-            f'{source}: not a valid URDF: {text or type(error).__name__}; '
-            'expected links and joints as the URDF specification has them'
-        ) from None
+__all__ = ['vehicle_from_urdf']
 
 
 _SINGULAR = 1e-15
@@ -110,17 +81,6 @@ def _fix_joints(robot: Any, names: Collection[str]) -> None:
             joint.type = 'fixed'
 
 
-def read_shapes(
-    robot: Any, root: Reader, frames: dict[str, Frame], base: Path | None
-) -> list[Collision]:
-    """Return the shapes of all collisions, which may be in files.
-
-    Raises:
-        ModelError: a shape that cannot be read.
-    """
-    return read_collisions(robot, root, frames, HullSettings(), base=base, warnings=[])
-
-
 def _collision_meshes(root: Element, base: Path | None) -> list[Path]:
     """Return the files that collisions name; the ones that are read raise where they are read."""
     result = []
@@ -138,6 +98,7 @@ def vehicle_from_urdf(
     base: Path | None = None,
     base_link: str = '',
     progress: ReportProgress = no_progress,
+    check: Callable[[Element], object] = bool,
 ) -> Vehicle:
     """Return the vehicle that a URDF (xacro expanded) describes.
 
@@ -148,6 +109,7 @@ def vehicle_from_urdf(
         base: folder that relative mesh names start from.
         base_link: name of the body's link; empty: see :func:`~.base.base_link_of`.
         progress: function that is called with the completed share of long work.
+        check: function that is called with the <robot> before it is read.
 
     Raises:
         ModelError: one line with file, line, element, and what was expected.
@@ -156,6 +118,7 @@ def vehicle_from_urdf(
     if root.tag != 'robot':
         other = '; marine_sim import reads it' if root.tag in ('sdf', 'scenario') else ''
         raise ModelError(f'{source}: the root element is <{root.tag}>; expected <robot>{other}')
+    check(root)
     body = base_link_of(root, source, base_link)
     told = [*fix_locked_joints(root, source)]
     if reroot(root, source, body) or told:
