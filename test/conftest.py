@@ -112,7 +112,9 @@ def pytest_collection_modifyitems(items):
     # Several processes, DDS and a busy machine: a graph that fails is tried once again, and the
     # report shows both tries. What runs in one process fails at once.
     again = pytest.mark.flaky(retries=1, delay=1)
-    rows = tuple(line if '[' in line else f'{line}[' for line in WEEKLY)
+    rows = tuple(
+        x for line in WEEKLY for x in ([line] if '[' in line else [f'{line}[', f'{line}::'])
+    )
     for item in items:
         name = f'test/{item.nodeid.rpartition("test/")[2]}'
         if name in WEEKLY or name.startswith(rows):

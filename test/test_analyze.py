@@ -514,8 +514,8 @@ def test_memory_stays_while_bags_grow(tmp_path):
         size = sum(p.stat().st_size for p in path.iterdir())
         script = (
             'import resource, sys\n'
-            'from marine_sim_ros.bags.reading import read\n'
-            'read(sys.argv[1])\n'
+            'from marine_sim_ros.bags.reading import read_bag\n'
+            'read_bag(sys.argv[1])\n'
             'print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)\n'
         )
         done = subprocess.run(

@@ -15,12 +15,10 @@ from marine_sim_ros.analysis.figures import (
     Balance,
     balance_figure,
     efforts_figure,
-    helix_figure,
-    plan_figure,
     pose_figure,
     speed_figure,
 )
-from marine_sim_ros.analysis.path_figures import trail_samples
+from marine_sim_ros.analysis.path_figures import helix_figure, plan_figure, trail_samples
 from marine_sim_ros.analysis.paths import fit_circle, fit_steady_turn
 from marine_sim_ros.core.errors import RecordingError
 
@@ -92,7 +90,7 @@ def test_a_picture_that_cannot_be_written_gives_one_line(tmp_path):
 
 def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
     code = (
-        'import sys; import marine_sim_ros.analysis.figures as f, numpy as np\n'
+        'import sys; import marine_sim_ros.analysis.path_figures as f, numpy as np\n'
         "assert not any(m.startswith('matplotlib') for m in sys.modules)\n"
         "f.helix_figure(sys.argv[1], np.arange(9.0), np.eye(9)[:, :3], title='t')\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"

@@ -224,7 +224,7 @@ def test_the_compiled_engine_refuses():
     script = pytest.importorskip('marine_sim_ros.engine.script')
     vehicle = load_vehicle('bluerov2_heavy', arm='true')
     with pytest.raises(ScenarioError, match='compiled engine has no gripper'):
-        script.script(load_scenario('pick_up'), vehicle)
+        script.make_script(load_scenario('pick_up'), vehicle)
 
 
 @pytest.mark.long

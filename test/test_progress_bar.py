@@ -19,8 +19,8 @@ from marine_sim_ros.sim.simulation import scenario_ticks
 
 QUICK = """
 import sys
-from marine_sim_ros.tools.progress import bar
-with bar('building', quiet={quiet}) as told:
+from marine_sim_ros.tools.progress import progress_bar
+with progress_bar('building', quiet={quiet}) as told:
     {work}
 print('rich' in sys.modules)
 """

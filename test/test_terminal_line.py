@@ -16,19 +16,19 @@ import pytest
 
 TALK = """
 import subprocess, sys
-from marine_sim_ros.ros.launching.supervisor import environment
-from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.ros.launching.supervisor import process_environment
+from marine_sim_ros.tools.progress import progress_bar
 NODE = '''
 import sys, rclpy.logging
 rclpy.init()
 rclpy.logging.get_logger('odom').warning('silent for 1 s')
-from marine_sim_ros.core.progress import on_own_line
-sys.stderr.write(on_own_line('ERROR: no more\\\\n', sys.stderr))
+from marine_sim_ros.core.progress import own_line_text
+sys.stderr.write(own_line_text('ERROR: no more\\\\n', sys.stderr))
 '''
-with bar('running', transient=False) as tell:
+with progress_bar('running', transient=False) as tell:
     for i in range(3):
         tell(i / 3)
-        subprocess.run([sys.executable, '-c', NODE], env=environment(), check=True)
+        subprocess.run([sys.executable, '-c', NODE], env=process_environment(), check=True)
     tell(1.0)
 """
 
@@ -86,8 +86,8 @@ def test_the_log_of_a_node_and_an_error_have_their_own_lines(ros_environment, mo
 
 def test_a_pipe_gets_no_escapes(ros_environment):
     code = (
-        'import sys; from marine_sim_ros.core.progress import log_format, on_own_line; '
-        'print(log_format({}, sys.stdout), on_own_line("x", sys.stdout))'
+        'import sys; from marine_sim_ros.core.progress import log_format, own_line_text; '
+        'print(log_format({}, sys.stdout), own_line_text("x", sys.stdout))'
     )
     done = subprocess.run(
         [sys.executable, '-c', code], env=ros_environment, capture_output=True, text=True,
