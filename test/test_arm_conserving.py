@@ -76,11 +76,13 @@ def test_what_happens_within_the_arm_leaves_the_momentum():
     """Drives, friction and stops: momentum stays, and energy that is not given does not grow."""
     vehicle = two_links(gear={'effort': 5.0, 'damping': 0.1, 'friction': 0.05, 'limit': 0.6})
     simulation = floating(vehicle)
-    ticks = [simulation.tick(np.zeros(0), joint_efforts=pushed(k * 0.005)) for k in range(300)]
+    ticks = [
+        simulation.tick(np.zeros(0), {'joint_efforts': pushed(k * 0.005)}) for k in range(300)
+    ]
     assert lost(vehicle, ticks[1:])[0] < 1e-11
     assert np.abs([t.joints.position for t in ticks]).max() == pytest.approx(0.6)
     simulation = floating(vehicle)
-    ticks = [simulation.tick(np.zeros(0), joint_efforts=np.zeros(2)) for _ in range(300)][1:]
+    ticks = [simulation.tick(np.zeros(0), {'joint_efforts': np.zeros(2)}) for _ in range(300)][1:]
     energy = np.array([momentum_and_energy(vehicle, t.state, t.joints)[1] for t in ticks])
     assert np.diff(energy).max() < 1e-12
     assert energy[-1] < 0.99 * energy[0]

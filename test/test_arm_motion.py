@@ -157,7 +157,7 @@ def test_mujoco_has_the_same_reaction_of_a_swinging_arm():
         state = State(np.zeros(3), np.array([0.0, 0, 0, 1]), np.zeros(6))
         simulation = Simulation(vehicle, initial=state, environment=VACUUM, dt=dt)
         for k in range(-1, round(1.0 / dt)):  # the first tick moves nothing
-            simulation.tick(np.zeros(0), joint_efforts=pushed(k * dt))
+            simulation.tick(np.zeros(0), {'joint_efforts': pushed(k * dt)})
         out = simulation.tick(np.zeros(0))
         found = rotation_matrix(out.state.orientation)
         errors.append(

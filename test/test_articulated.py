@@ -19,8 +19,8 @@ from marine_sim_ros.environment.reader import load_environment, parse_environmen
 from marine_sim_ros.physics.arm.chain import generalized_mass, make_chain
 from marine_sim_ros.physics.arm.chain_solvers import drive_efforts, solve_joint_rates
 from marine_sim_ros.physics.arm.links import link_poses
-from marine_sim_ros.physics.arm.manipulator import JointMotion
-from marine_sim_ros.sim.player import joint_efforts
+from marine_sim_ros.physics.arm.manipulator import JOINT_EFFORTS, JointMotion
+from marine_sim_ros.sim.player import actuator_target
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import Simulation, simulate
 
@@ -95,7 +95,7 @@ def test_a_drive_goes_where_it_is_sent_within_rate_and_effort():
     vehicle = two_links(gear={'effort': 30.0, 'velocity': 0.5, 'damping': 0.1, 'friction': 0.05})
     simulation = started(vehicle, [0.0, 0.0], [0.0, 0.0])
     wanted = np.array([0.8, -0.6])
-    outs = [simulation.tick(np.zeros(0), joints=wanted) for _ in range(1000)]
+    outs = [simulation.tick(np.zeros(0), {'joints': wanted}) for _ in range(1000)]
     assert outs[-1].joints.position == pytest.approx(wanted, abs=0.02)
     assert np.abs([o.joints.rate for o in outs]).max() <= 0.5 + 1e-3
 
@@ -142,7 +142,7 @@ def test_a_payload_takes_momentum_when_it_is_gripped_and_its_own_along_when_it_i
 
     def ticked(count, closed):
         for _ in range(count):
-            out = run.tick(np.zeros(0), closed=closed)
+            out = run.tick(np.zeros(0), {'gripper': np.array([float(closed)])})
         load = run.gripping.load
         arm = vehicle.manipulator if load is None else load.arm
         held = replace(vehicle, manipulator=arm)
@@ -172,7 +172,7 @@ def test_a_link_that_is_pushed_into_the_seabed_lifts_the_vehicle():
         environment=parse_environment('seabed: {depth: 5.0, material: sand}', 'sand'),
     )
     still, wanted = np.full(8, 1500.0), np.array([1.3, 0.0])
-    outs = [simulation.tick(still, joints=wanted) for _ in range(800)]
+    outs = [simulation.tick(still, {'joints': wanted}) for _ in range(800)]
     height = np.array([o.state.position[2] for o in outs])
     force = np.array([o.sources['contact'] for o in outs])
     assert height[-1] > -4.56
@@ -188,9 +188,9 @@ def test_an_articulated_arm_picks_the_brick_up():
     run = simulate(
         vehicle, load_scenario('pick_up'), environment=environment, duration=16.0, dt=0.01
     )
-    assert set(run.held[run.time > 12.1]) == {1}
+    assert set(run.actuators['gripper'][run.time > 12.1]) == {1}
     assert run.position[-1, 2] > -4.2  # from -4.55
-    assert np.abs(run.joints[run.time > 10, 0] - 0.9).max() < 0.1
+    assert np.abs(run.actuators['joints'][run.time > 10, 0] - 0.9).max() < 0.1
 
 
 @pytest.mark.long
@@ -201,7 +201,7 @@ def test_shipped_arms_go_where_they_are_sent(name):
     simulation = Simulation(vehicle, initial=State(*STILL))
     wanted = np.clip(np.linspace(0.6, 0.3, len(arm)), arm.lower, arm.upper)
     still = np.full(len(vehicle.thrusters), 1500.0)
-    outs = [simulation.tick(still, joints=wanted) for _ in range(500)]
+    outs = [simulation.tick(still, {'joints': wanted}) for _ in range(500)]
     assert outs[-1].joints.position == pytest.approx(wanted, abs=0.01)
     rates = np.abs([o.joints.rate for o in outs])
     assert np.all(rates <= 1.01 * arm.max_rate)
@@ -217,9 +217,12 @@ def test_a_scenario_gives_efforts_until_it_gives_a_position(tmp_path):
     path = tmp_path / 'push.yaml'
     path.write_text(f'duration: 2\ninitial: {{position: [0, 0, -5]}}\nsegments: {segments}\n')
     scenario = load_scenario(path)
-    at = [joint_efforts(scenario, vehicle, time).tolist() for time in (0.4, 0.6, 0.8)]
+    at = [
+        actuator_target(JOINT_EFFORTS, scenario, vehicle, time).tolist()
+        for time in (0.4, 0.6, 0.8)
+    ]
     np.testing.assert_array_equal(at, [[0.5, np.nan], [0.0, np.nan], [np.nan, np.nan]])
-    shoulder = simulate(vehicle, scenario).joints[:, 0]
+    shoulder = simulate(vehicle, scenario).actuators['joints'][:, 0]
     assert shoulder[100] > 0.1  # pushed
     assert abs(shoulder[139] - shoulder[125]) < 0.01  # let go: the gear's friction holds it
     assert shoulder[-1] == pytest.approx(0.4, abs=1e-3)

@@ -94,7 +94,9 @@ def test_the_servo_turns_at_its_rate_within_limits():
     simulation = Simulation(BOAT, dt=0.01)
     angles = np.array(
         [
-            simulation.tick(np.full(2, 1500.0), azimuths=np.array([9.0, -0.5])).thrusters.azimuths
+            simulation.tick(
+                np.full(2, 1500.0), {'azimuths': np.array([9.0, -0.5])}
+            ).thrusters.azimuths
             for _ in range(400)
         ]
     )
@@ -154,12 +156,14 @@ def test_the_compiled_engine_is_the_same():
     scenario = parse_scenario(SCENARIO, 'turn')
     expected = simulate(BOAT, scenario, dt=0.01)
     found, _ = simulate_compiled(BOAT, scenario, dt=0.01)
-    for name in ('position', 'velocity', 'azimuths', 'pwm', 'wrench'):
+    angles = expected.actuators['azimuths']
+    np.testing.assert_allclose(found.actuators['azimuths'], angles, rtol=1e-7, atol=1e-7)
+    for name in ('position', 'velocity', 'pwm', 'wrench'):
         np.testing.assert_allclose(
             getattr(found, name), getattr(expected, name), rtol=1e-7, atol=1e-7, err_msg=name
         )
-    assert expected.azimuths[199, 0] == pytest.approx(0.3, abs=1e-3)
-    assert np.ptp(expected.azimuths[200:450]) > 0.1
+    assert angles[199, 0] == pytest.approx(0.3, abs=1e-3)
+    assert np.ptp(angles[200:450]) > 0.1
 
 
 @pytest.mark.long

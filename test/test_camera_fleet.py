@@ -106,7 +106,7 @@ def test_simulate_shows_the_other_vehicles_of_a_fleet(fleet):
     bodies = {'heavy': body_of(vehicle, 'heavy')}
     state = State(heavy.position[i], heavy.orientation[i], heavy.velocity[i])
     inputs = heavy.sensors.inputs.at(i)
-    assert heavy.held[i] == 1
+    assert heavy.actuators['gripper'][i] == 1
     assert np.ptp(heavy.sensors.inputs.payloads[:, 0, 2]) > 1e-3
     environment = load_environment(str(fleet[1])).at(stamp * 1e-9)
     own = run.sensors._vehicle

@@ -138,7 +138,7 @@ def test_a_payload_is_in_the_gripper_and_where_it_was_let_go(tmp_path):
     assert needs_of(vehicle) >= {'joints', 'payloads'}
     environment = load_environment(str(tmp_path / 'around.yaml'))
     run = simulate(vehicle, load_scenario(str(tmp_path / 'grips.yaml')), environment=environment)
-    inputs, held = run.sensors.inputs, run.held
+    inputs, held = run.sensors.inputs, run.actuators['gripper'][:, 0]
     assert held[0] == 0
     assert held[-1] == 0
     assert inputs.payloads[0, 1, :3] == pytest.approx([0.62, 0.0, -10.1])
@@ -150,7 +150,7 @@ def test_a_payload_is_in_the_gripper_and_where_it_was_let_go(tmp_path):
         return state, np.argwhere(labels == label(PAYLOAD, number))[:, ::-1]
 
     for i in np.flatnonzero(held == 2)[[1, 100, 200, -1]]:
-        place, turn = arm(*run.joints[i])
+        place, turn = arm(*run.actuators['joints'][i])
         wanted = place + turn.apply([0.15, 0, 0])
         state, pixels = seen(i, 1)
         whole = Rotation.from_quat(state.orientation)
@@ -161,7 +161,7 @@ def test_a_payload_is_in_the_gripper_and_where_it_was_let_go(tmp_path):
         corners = projected(wanted + turn.apply(box))
         # The hand hides some of its upper end; its sides and its lower end are seen.
         assert pixels.max(axis=0) == pytest.approx(corners.max(axis=0), abs=2)
-    assert run.joints[np.flatnonzero(held == 2)[-1], 0] > 0.5
+    assert run.actuators['joints'][np.flatnonzero(held == 2)[-1], 0] > 0.5
     # Let go, it sinks straight down with the axes that were declared.
     after = np.flatnonzero(run.time > 2.0)
     places = inputs.payloads[after, 1]

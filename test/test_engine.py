@@ -51,10 +51,13 @@ segments:
 def compare(vehicle, scenario, **settings):
     expected = simulate(vehicle, scenario, **settings)
     found, _ = simulate_compiled(vehicle, scenario, **settings)
-    for name in ('position', 'orientation', 'velocity', 'pwm', 'thrust', 'joints'):
+    for name in ('position', 'orientation', 'velocity', 'pwm', 'thrust'):
         np.testing.assert_allclose(
             getattr(found, name), getattr(expected, name), rtol=0, atol=TOLERANCE, err_msg=name
         )
+    assert set(found.actuators) == set(expected.actuators)
+    for name, states in expected.actuators.items():
+        np.testing.assert_allclose(found.actuators[name], states, rtol=0, atol=TOLERANCE)
     np.testing.assert_array_equal(found.stamp, expected.stamp)
     np.testing.assert_allclose(found.wrench, expected.wrench, rtol=0, atol=1e-6)
     np.testing.assert_allclose(found.pressure, expected.pressure, rtol=0, atol=1e-4)

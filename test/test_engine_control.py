@@ -98,7 +98,7 @@ def loops(name):
     scenarios = [
         s
         for s in map(load_scenario, CLOSED)
-        if all(n in joints for segment in s.segments for n in segment.joints)
+        if all(n in joints for segment in s.segments for n in segment.actuators.get('joints', ()))
     ]
     return vehicle, scenarios, simulate_batch(vehicle, scenarios, dt=0.02, duration=duration)
 

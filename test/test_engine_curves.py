@@ -104,7 +104,9 @@ segments:
     scenario = parse_scenario(text, 'at once')
     expected = simulate(arm, scenario, dt=0.01)
     found, _ = simulate_compiled(arm, scenario, dt=0.01)
-    for name in ('position', 'velocity', 'pwm', 'thrust', 'joints', 'wrench'):
+    joints = expected.actuators['joints']
+    np.testing.assert_allclose(found.actuators['joints'], joints, rtol=0, atol=1e-9)
+    for name in ('position', 'velocity', 'pwm', 'thrust', 'wrench'):
         np.testing.assert_allclose(
             getattr(found, name), getattr(expected, name), rtol=0, atol=1e-9, err_msg=name
         )

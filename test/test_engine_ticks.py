@@ -60,18 +60,11 @@ def replayed(vehicle, scenario, trajectory, environment, same=np.testing.assert_
     )
     states = [scenario.initial_state()]
     for i, stamp in enumerate(trajectory.stamp.tolist()):
-        given = StepCommands(
-            trajectory.pwm[i],
-            fins=None if vehicle.fins is None else FINS,
-            joints=None if vehicle.manipulator is None else np.zeros(len(vehicle.manipulator)),
-        )
+        given = StepCommands(trajectory.pwm[i])
         output, state = moved.tick(stamp, given)
         same(output.total, trajectory.wrench[i])
         states.append(state)
     return states
-
-
-FINS = np.zeros(4)
 
 
 @pytest.mark.long

@@ -19,7 +19,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.propulsion import lift_slope
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.physics.fins import fin_wrench, lift_drag_coefficients, servo_step
-from marine_sim_ros.sim.player import fin_targets
+from marine_sim_ros.sim.player import actuator_targets
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import Simulation
 
@@ -240,7 +240,7 @@ segments:
     ticks = simulation.ticks(
         lambda time, state: np.array([1500.0]),
         scenario.duration,
-        fins=lambda time: fin_targets(scenario, AUV, time),
+        lambda time: actuator_targets(scenario, AUV, time),
     )
     energies = np.array([energy(tick) for tick in ticks])
     assert np.diff(energies).max() < 1e-6
@@ -261,11 +261,13 @@ def test_the_compiled_engine_is_the_same():
     scenario = parse_scenario(text, 'turn')
     expected = simulate(washed, scenario)
     found, _ = simulate_compiled(washed, scenario)
-    for name in ('position', 'velocity', 'fins', 'wrench'):
+    angles = expected.actuators['fins']
+    np.testing.assert_allclose(found.actuators['fins'], angles, rtol=1e-9, atol=1e-9)
+    for name in ('position', 'velocity', 'wrench'):
         np.testing.assert_allclose(
             getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-9, err_msg=name
         )
-    assert expected.fins[-1, 2] == pytest.approx(-0.35)
+    assert angles[-1, 2] == pytest.approx(-0.35)
     bigger = changed('<area>0.015</area>', '<area>0.03</area>')
     batch = simulate_batch([AUV, bigger], scenario, every=100)
     for row, vehicle in enumerate((AUV, bigger)):

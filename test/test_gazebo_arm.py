@@ -201,5 +201,7 @@ def swung(vehicle, target, steps):
         implicit_drag=False,
     )
     pwm = np.full(len(vehicle.thrusters), 1500.0)
-    states = [simulation.tick(pwm, joints=np.array(target)).state for _ in range(steps + 2)][2:]
+    states = [simulation.tick(pwm, {'joints': np.array(target)}).state for _ in range(steps + 2)][
+        2:
+    ]
     return np.stack([s.position for s in states]), np.stack([s.orientation for s in states])

@@ -184,7 +184,6 @@ def test_wrenches_are_those_of_in_server_to_rounding(name, faulty):
     names = vehicle.thrusters.names
     text = FAULTS.replace('thruster1', names[0]).replace('thruster2', names[1])
     tables = fault_tables(parse_faults(text), names) if faulty else None
-    joints = None if vehicle.manipulator is None else np.zeros(len(vehicle.manipulator))
     with double_precision():
         engine = gazebo_ticks(vehicle, initial, faults=tables)
         memory = begin(vehicle, water, initial)
@@ -194,7 +193,7 @@ def test_wrenches_are_those_of_in_server_to_rounding(name, faulty):
                 Rotation.random(random_state=i).as_quat(),
                 0.5 * random.normal(size=6),
             )
-            commands = StepCommands(random.integers(1300, 1700, len(names)).astype(float), joints)
+            commands = StepCommands(random.integers(1300, 1700, len(names)).astype(float))
             found = engine.exert(i * STEP, np.concatenate(told), commands).copy()
             state = told._replace(velocity=stepped_velocity(told.velocity, DT))
             acting = None

@@ -39,6 +39,7 @@ ROV = """<robot name="probe">
   <buoyancy><volume>0.01</volume><center_of_volume>0 0 0.1</center_of_volume></buoyancy>
   {more}
 </robot>"""
+CLOSED, OPEN = {'gripper': np.ones(1)}, {'gripper': np.zeros(1)}
 GRIPPER = '<gripper joint="elbow" xyz="0.3 0 0.1" reach="0.2" capacity="5"/>'
 VEHICLE = load_vehicle(ROV.format(more=GRIPPER))
 HAND = np.array([0.7, 0.1, 0.1])
@@ -91,8 +92,8 @@ def test_momentum_is_kept_when_it_closes(integrator, coefficient):
     begun = State(start().position - 0.005 * velocity[:3], start().orientation, velocity)
     run = Simulation(vehicle, environment=nothing, initial=begun, integrator=integrator)
     pwm, joints = np.zeros(0), np.zeros(1)
-    run.tick(pwm, joints=joints)
-    run.tick(pwm, joints=joints, closed=True)
+    run.tick(pwm, {'joints': joints})
+    run.tick(pwm, {'joints': joints, **CLOSED})
     assert run.gripping.load is not None
     rows = np.concatenate([np.eye(3), -skew(HAND)], axis=1)
     water = coefficient * 1000.0 * 0.0012
@@ -111,8 +112,8 @@ def test_a_held_brick_is_one_that_is_welded_on():
     held = simulation()
     for i in range(400):
         joints = np.array([0.8 * np.sin(i / 60)])
-        welded.tick(np.zeros(0), joints=joints)
-        held.tick(np.zeros(0), joints=joints, closed=True)
+        welded.tick(np.zeros(0), {'joints': joints})
+        held.tick(np.zeros(0), {'joints': joints, **CLOSED})
         for a, b in zip(welded.state, held.state, strict=True):
             assert a == pytest.approx(b, abs=1e-9)
     assert np.abs(held.state.velocity).max() > 0.1
@@ -121,8 +122,8 @@ def test_a_held_brick_is_one_that_is_welded_on():
 def test_a_held_brick_weighs_what_it_does_in_water():
     held, free = simulation(), simulation()
     change = (
-        held.tick(np.zeros(0), joints=np.zeros(1), closed=True).total
-        - free.tick(np.zeros(0), joints=np.zeros(1)).total
+        held.tick(np.zeros(0), {'joints': np.zeros(1), **CLOSED}).total
+        - free.tick(np.zeros(0), {'joints': np.zeros(1)}).total
     )
     force = np.array([0, 0, -(2.0 - 1000 * 0.0012) * 9.8])
     assert change[:3] == pytest.approx(force, abs=1e-11)
@@ -137,8 +138,8 @@ def test_drag_is_that_of_its_areas():
         for _ in range(2)
     )
     change = (
-        held.tick(np.zeros(0), joints=np.zeros(1), closed=True).sources['manipulator']
-        - free.tick(np.zeros(0), joints=np.zeros(1)).sources['manipulator']
+        held.tick(np.zeros(0), {'joints': np.zeros(1), **CLOSED}).sources['manipulator']
+        - free.tick(np.zeros(0), {'joints': np.zeros(1)}).sources['manipulator']
     )
     assert change[1] == pytest.approx(-0.5 * 1000 * 1.1 * 0.2 * 0.06 * 0.25)
 
@@ -146,10 +147,10 @@ def test_drag_is_that_of_its_areas():
 def test_the_velocity_stays_when_it_opens():
     run = simulation(environment=world(gravity=0.1))
     for i in range(100):
-        run.tick(np.zeros(0), joints=np.array([0.5 * np.sin(i / 20)]), closed=True)
+        run.tick(np.zeros(0), {'joints': np.array([0.5 * np.sin(i / 20)]), **CLOSED})
     joints = np.array([0.5 * np.sin(5)])
     before = run.state.velocity
-    run.tick(np.zeros(0), joints=joints, closed=False)
+    run.tick(np.zeros(0), {'joints': joints, **OPEN})
     assert run.gripping.load is None
     # 0.1 m/s² and the arm's own motion are all that is left to change it in 5 ms.
     assert run.state.velocity == pytest.approx(before, abs=2e-3)
@@ -179,8 +180,8 @@ def test_it_sinks_at_its_terminal_speed_onto_the_ground():
 )
 def test_what_it_cannot_take_stays(environment, said, caplog):
     run, other = simulation(environment=environment), simulation(environment=environment)
-    run.tick(np.zeros(0), joints=np.zeros(1), closed=True)
-    other.tick(np.zeros(0), joints=np.zeros(1))
+    run.tick(np.zeros(0), {'joints': np.zeros(1), **CLOSED})
+    other.tick(np.zeros(0), {'joints': np.zeros(1)})
     assert said in caplog.text
     assert run.gripping.load is None
     assert run.state.velocity.tolist() == other.state.velocity.tolist()
@@ -245,7 +246,7 @@ def test_a_held_brick_rests_on_the_sand():
     run = Simulation(vehicle, environment=environment, initial=rest((0.0, 0.0, -4.55)))
     pwm, joints = np.full(8, 1500.0), np.array([0.9, 0.0])
     for i in range(1600):
-        tick = run.tick(pwm, joints=joints, closed=i > 500)
+        tick = run.tick(pwm, {'joints': joints, **(CLOSED if i > 500 else OPEN)})
     load = run.gripping.load
     assert load is not None
     poses = link_poses(vehicle.manipulator, tick.joints.position)._replace(load=load)

@@ -230,11 +230,7 @@ def residual(vehicle):
     afloat = vehicle.name in AFLOAT
     scenario = parse_scenario(SURFACE, 'steps') if afloat else load_scenario('excitation')
     run = simulate(vehicle, scenario, dt=0.01, duration=6.0)
-    angles = {
-        name: RecordedAngles(run.time, values)
-        for name, values in (('fins', run.fins), ('azimuths', run.azimuths))
-        if np.size(values)
-    }
+    angles = {name: RecordedAngles(run.time, values) for name, values in run.actuators.items()}
     commands = replace(commands_of_pwm(run.time, run.pwm, vehicle.thrusters), **angles)
     rows = np.column_stack([run.position, run.orientation, run.velocity])
     samples = make_samples(vehicle, run.time, rows, commands)

@@ -90,7 +90,7 @@ def test_trim_where_it_comes_to_rest(q, pitch, dynamics):
     calm = replace(rov, damping=replace(rov.damping, linear=40 * np.eye(6)))  # to settle sooner
     simulation = Simulation(calm, initial=rest((0, 0, -20)), environment=neutral, dt=0.02)
     for _ in range(3_000):
-        simulation.tick(np.full(6, 1500.0), joints=q)
+        simulation.tick(np.full(6, 1500.0), {'joints': q})
     found = np.degrees(rpy_from_quaternion(simulation.state.orientation)[1])
     assert found == pytest.approx(pitch, abs=0.1)
 
@@ -172,7 +172,7 @@ def test_momentum_and_centre_of_mass_stay_while_the_arm_swings():
     centers, momenta, energies = [], [], []
     target = np.array([1.2, -1.0, 2.0, 1.0, -0.8, 2.0])
     for k in range(4_000):
-        tick = simulation.tick(np.full(6, 1500.0), joints=target if k > 200 else np.zeros(6))
+        tick = simulation.tick(np.full(6, 1500.0), {'joints': target if k > 200 else np.zeros(6)})
         state, joints = tick.state, tick.joints
         poses = link_poses(ARM, joints.position)
         body = pose_vehicle(ROV, poses)
@@ -199,7 +199,9 @@ def test_energy_stays_bounded_while_the_arm_moves_at_random():
     for k in range(6_000):
         if k % 200 == 0:
             target = rng.uniform(ARM.lower, ARM.upper)
-        tick = simulation.tick(np.array([1560.0, 1560, 1500, 1500, 1500, 1500]), joints=target)
+        tick = simulation.tick(
+            np.array([1560.0, 1560, 1500, 1500, 1500, 1500]), {'joints': target}
+        )
     energy = 0.5 * tick.state.velocity @ ROV.mass_matrix @ tick.state.velocity
     assert energy < 50
     assert abs(tick.state.position[2]) < 20

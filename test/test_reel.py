@@ -223,14 +223,14 @@ def test_a_vehicle_is_hauled_at_the_speed_at_which_its_drag_is_the_pull():
     simulation = Simulation(vehicle, initial=start)
     still = np.full(6, 1500.0)
     for _ in range(5000):
-        done = simulation.tick(still, reel=np.array([-0.4]))
+        done = simulation.tick(still, {'reel': np.array([-0.4])})
     speed = -done.state.velocity[0]
     damping = vehicle.damping
     drag = (damping.linear[0, 0] + damping.quadratic[0, 0] * speed) * speed
     assert speed == pytest.approx(0.4, rel=0.01)
     assert -done.sources['tether'][0] == pytest.approx(drag, rel=0.02)
     cable = vehicle.extensions['tether'].cable
-    length, rate, pull = done.reel
+    length, rate, pull = done.actuators['reel']
     assert (length, rate) == pytest.approx((20.0 - 25.0 * 0.4 + 0.002, -0.4), abs=1e-6)
     along = 0.5 * 1000 * cable.tangential_drag * np.pi * cable.diameter * 0.4**2 * length
     assert pull == pytest.approx(drag + along, rel=0.02)
@@ -312,7 +312,7 @@ REELED = {
 
 def test_a_scenario_commands_the_reel_until_it_says_otherwise():
     vehicle = load_vehicle('bluerov2', **REELED)
-    found = simulate(vehicle, parse_scenario(SCENARIO, 'reel')).reel
+    found = simulate(vehicle, parse_scenario(SCENARIO, 'reel')).actuators['reel']
     assert found[0, 0] == 5.2
     assert found[100, 0] == pytest.approx(5.2 + 0.5 * 0.4, abs=1e-9)
     np.testing.assert_allclose(found[590:600, 1], 0.4, rtol=1e-6)  # the second says nothing of it
@@ -348,4 +348,6 @@ def test_the_compiled_engine_turns_the_same_reel():
     expected = simulate(vehicle, scenario)
     found, _ = simulate_compiled(vehicle, scenario)
     np.testing.assert_allclose(found.position, expected.position, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(found.reel, expected.reel, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(
+        found.actuators['reel'], expected.actuators['reel'], rtol=0, atol=1e-4
+    )

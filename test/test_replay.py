@@ -112,5 +112,5 @@ def test_ten_minutes_of_changes_are_looked_up_quickly():
     pwm = [(i * 0.02, [1500 + i % 7] * 6) for i in range(30_000)]
     scenario, _ = recorded_scenario(collected(None, pwm), 'log', vehicle)
     assert len(scenario.segments) == 30_000
-    assert scenario.equipment_segments == ()
+    assert scenario.actuator_segments == ()
     assert scenario.segment_at(599.97).pwm[0] == 1500 + 29_998 % 7

@@ -29,10 +29,10 @@ def record(folder, name):
     """Record the start of a scenario, with a vehicle that has what it moves."""
     scenario = load_scenario(name)
     environment = ''
-    if any(segment.gripper for segment in scenario.segments):
+    if any(segment.actuators.get('gripper') for segment in scenario.segments):
         vehicle = load_vehicle('bluerov2_heavy', arm='true')
         environment = 'brick_on_sand'
-    elif any(segment.joints for segment in scenario.segments):
+    elif any(segment.actuators.get('joints') for segment in scenario.segments):
         vehicle = load_vehicle('investigator90')
     else:
         vehicle = load_vehicle('bluerov2')

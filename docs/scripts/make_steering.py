@@ -54,7 +54,7 @@ def survey() -> None:
     depth.invert_yaxis()
     depth.legend()
     assert auv.fins is not None
-    _lines(fins, run, auv.fins.names, run.fins)
+    _lines(fins, run, auv.fins.names, run.actuators['fins'])
     fins.set(xlabel='time, s', ylabel='deflection, °')
     figure.savefig(HERE / 'lawn_mower.png', dpi=110)
 
@@ -65,7 +65,7 @@ def eight() -> None:
     run = simulate(boat, load_scenario('figure_of_eight'), dt=0.02)
     figure, angles, thrust = _figure(run)
     assert boat.thrusters.azimuths is not None
-    _lines(angles, run, boat.thrusters.azimuths.names, run.azimuths)
+    _lines(angles, run, boat.thrusters.azimuths.names, run.actuators['azimuths'])
     angles.set(ylabel='azimuth, °')
     for name, colour, values in zip(boat.thrusters.names, COLOURS, run.thrust.T, strict=False):
         thrust.plot(run.time, values, color=colour, label=name, linewidth=1)

@@ -107,7 +107,7 @@ def run_of_trajectory(trajectory: Trajectory) -> ExperimentRun:
         trajectory.pwm,
         trajectory.thrust,
         targets,
-        trajectory.joints,
+        trajectory.actuators.get('joints', np.zeros((len(trajectory.stamp), 0))),
     )
 
 

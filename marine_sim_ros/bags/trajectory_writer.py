@@ -20,9 +20,8 @@ from marine_sim_ros.bags.storage import BagStorage, BagWriter, QoS, storage
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.errors import RecordingError, RunError
 from marine_sim_ros.core.state import NANOSECONDS
-from marine_sim_ros.model.arm import GRIPPER
-from marine_sim_ros.model.tether import REEL
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.sensors import SENSORS, Readings, SensorTopic, needs_of
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory
@@ -135,20 +134,15 @@ def _joint_topics(
         if 'supply' in needs_of(vehicle):
             supply = {'position': trajectory.sensors.inputs.supply}
             result.append(('thrusters/supply', ('power', 'voltage', 'used'), supply))
-    if vehicle.manipulator is not None:
-        names, joints = vehicle.manipulator.names, trajectory.joints
-        if trajectory.held is not None:
-            names, joints = (*names, GRIPPER), np.column_stack([joints, trajectory.held])
-        result.append(('joint_states', names, {'position': joints}))
-    if vehicle.thrusters.azimuths is not None:
-        names = vehicle.thrusters.azimuths.names
-        result.append(('azimuths/state', names, {'position': trajectory.azimuths}))
-    if vehicle.fins is not None:
-        result.append(('fins/state', vehicle.fins.names, {'position': trajectory.fins}))
-    if trajectory.reel is not None and trajectory.reel.shape[1]:
-        length, rate, pull = (trajectory.reel[:, i : i + 1] for i in range(3))
-        parts = {'position': length, 'velocity': rate, 'effort': pull}
-        result.append(('tether/state', (REEL,), parts))
+    states: dict[str, tuple[tuple[str, ...], dict[str, np.ndarray]]] = {}
+    for actuator in actuators_of(vehicle):
+        if actuator.name in trajectory.actuators:
+            names, parts = states.get(actuator.state_topic, ((), {}))
+            columns = np.hsplit(trajectory.actuators[actuator.name], len(actuator.fields))
+            for field, column in zip(actuator.fields, columns, strict=True):
+                parts[field] = np.column_stack([parts[field], column]) if names else column
+            states[actuator.state_topic] = (*names, *actuator.names(vehicle)), parts
+    result.extend((topic, *state) for topic, state in states.items() if topic)
     if trajectory.targets is not None:
         result.append(('controller/setpoints', QUANTITIES, {'position': trajectory.targets}))
     return result

@@ -87,6 +87,12 @@ class Allocation:
     fins: np.ndarray | None = None
 
     @property
+    def actuators(self) -> dict[str, np.ndarray]:
+        """What actuators that a controller steers are commanded, by name."""
+        found = {'azimuths': self.azimuths, 'fins': self.fins}
+        return {name: angles for name, angles in found.items() if angles is not None}
+
+    @property
     def shortfall(self) -> tuple[str, ...]:
         """Names of the axes whose commanded wrench is not achieved."""
         return tuple(

@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Registries of forces, sensors, controllers and vehicles, of this and other packages.
+"""Registries of forces, actuators, sensors, controllers and vehicles, of all packages.
 
 A registry names its entries as ``name='module:attribute'`` and imports each at its first use, so
 that a lower room can list entries of higher rooms. Entries of other packages follow, by the entry
-points ``marine_sim_ros.forces``, ``.sensors``, ``.controllers`` and
+points ``marine_sim_ros.forces``, ``.actuators``, ``.sensors``, ``.controllers`` and
 ``.vehicles``.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, cached_property
 from glob import iglob
@@ -23,7 +23,7 @@ from typing import Any
 
 from marine_sim_ros.core.errors import MarineSimError
 
-__all__ = ['CONTROLLERS', 'FORCES', 'Registry', 'SENSORS', 'VEHICLES']
+__all__ = ['ACTUATORS', 'CONTROLLERS', 'FORCES', 'Registry', 'SENSORS', 'VEHICLES']
 
 
 @cache
@@ -68,7 +68,13 @@ class Registry(Mapping[str, Any]):
     """Entries by name, in order: those of this package first."""
 
     def __init__(
-        self, group: str, kinds: tuple[str, ...], *, guard: str = '', **built_in: str
+        self,
+        group: str,
+        kinds: tuple[str, ...],
+        *,
+        guard: str = '',
+        more: Callable[[], Mapping[str, Any]] = dict,
+        **built_in: str,
     ) -> None:
         """Name the entry-point group.
 
@@ -77,16 +83,17 @@ class Registry(Mapping[str, Any]):
             kinds: classes of entries, as ``module:class``.
             guard: function of an entry of another package and of its name, as
                 ``module:function``, that returns the entry to use; empty: the entry itself.
+            more: returns entries that another list has, by name.
             **built_in: this package's own entries.
         """
         self.group, self._kinds = f'marine_sim_ros.{group}', kinds
-        self._built_in, self._guard = built_in, guard
+        self._built_in, self._guard, self._more = built_in, guard, more
         self._imported: dict[str, Any] = {}
 
     @cached_property
     def _others(self) -> dict[str, Any]:
-        """Entries of other packages."""
-        found: dict[str, Any] = {}
+        """Entries of another list, and of other packages."""
+        found = {n: e for n, e in self._more().items() if n not in self._built_in}
         points = _entry_points().select(group=self.group) if _has_entry_points() else ()
         for point in sorted(points, key=lambda p: p.name):
             if point.name in self._built_in or point.name in found:
@@ -145,10 +152,30 @@ class Registry(Mapping[str, Any]):
         return len(self._built_in) + len(self._others)
 
 
+ACTUATORS = Registry(
+    'actuators',
+    ('marine_sim_ros.physics.actuator:Actuator',),
+    guard='marine_sim_ros.physics.actuator:guarded_actuator',
+    joints='marine_sim_ros.physics.arm.manipulator:JOINTS',
+    gripper='marine_sim_ros.physics.arm.manipulator:GRIPPER_ACTUATOR',
+    joint_efforts='marine_sim_ros.physics.arm.manipulator:JOINT_EFFORTS',
+    azimuths='marine_sim_ros.physics.thrusters:AZIMUTHS',
+    fins='marine_sim_ros.physics.fins:FIN_ACTUATOR',
+    reel='marine_sim_ros.physics.tether:REEL_ACTUATOR',
+)
+"""Every :class:`marine_sim_ros.physics.Actuator`, beside thrusters."""
+
+
+def _actuator_forces() -> dict[str, Any]:
+    """Return the forces that actuators bring."""
+    return {a.force.name: a.force for a in ACTUATORS.entries if a.force is not None}
+
+
 FORCES = Registry(
     'forces',
     ('marine_sim_ros.physics.force:ForceModel',),
     guard='marine_sim_ros.physics.force:guarded_force',
+    more=_actuator_forces,
     thrusters='marine_sim_ros.physics.thrusters:THRUSTERS',
     fins='marine_sim_ros.physics.fins:FINS',
     buoyancy='marine_sim_ros.physics.buoyancy:BUOYANCY',

@@ -40,7 +40,7 @@ from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.simulation import DEFAULT_STEP, divergence_error
-from marine_sim_ros.sim.step import Stepping, supply_readings
+from marine_sim_ros.sim.step import ACTUATED, WRENCHES, Stepping, columns_below, supply_readings
 from marine_sim_ros.sim.trajectory import Trajectory, trajectory_hash
 
 __all__ = [
@@ -220,7 +220,7 @@ def _sensor_inputs(kept: dict[str, np.ndarray], stamps: np.ndarray) -> SensorInp
     acceleration = kept.get('acceleration', np.zeros((len(stamps), 6)))
     power = kept.get('power', np.zeros((len(stamps), 0)))
     supply = supply_readings(power, kept.get('voltage'), kept.get('used'))
-    seen = kept.get('joints'), None, kept.get('cable'), kept.get('rotors')
+    seen = kept.get(f'{ACTUATED}joints'), None, kept.get('cable'), kept.get('rotors')
     return SensorInputs(stamps / NANOSECONDS, acceleration, supply, *seen)
 
 
@@ -240,7 +240,8 @@ def make_trajectory(
         thrust=kept['thrust'],
         power=kept.get('power'),
         wrench=kept['wrench'],
-        sources={n.removeprefix('wrench/'): w for n, w in kept.items() if n.startswith('wrench/')},
+        sources=columns_below(WRENCHES, kept),
+        actuators=columns_below(ACTUATED, kept),
         sensors=SensorRecord(
             setting.vehicle,
             setting.environment,
@@ -252,10 +253,6 @@ def make_trajectory(
             at_once=True,
         ),
         sha256=trajectory_hash(stamps, states),
-        joints=kept.get('joints', np.zeros((len(stamps), 0))),
-        fins=kept.get('fins', np.zeros((len(stamps), 0))),
-        azimuths=kept.get('azimuths', np.zeros((len(stamps), 0))),
-        reel=kept.get('reel', np.zeros((len(stamps), 0))),
         targets=plan.setpoints[rows],
     )
 

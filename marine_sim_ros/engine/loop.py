@@ -42,11 +42,19 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.faults.tables import FaultTables
 from marine_sim_ros.faults.thrusters import fault_free_memory
-from marine_sim_ros.model.tether import reel_of
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.arm.manipulator import arm_step, has_articulated_arm
+from marine_sim_ros.physics.arm.manipulator import arm_step
 from marine_sim_ros.sensors import needs_of
-from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, Stepping, advance, begin
+from marine_sim_ros.sim.step import (
+    ACTUATED,
+    WRENCHES,
+    Memory,
+    StepCommands,
+    StepOutput,
+    Stepping,
+    advance,
+    begin,
+)
 
 __all__ = [
     'LoopSetting',
@@ -115,16 +123,9 @@ def record_everything(setting: LoopSetting, time: Array, happened: StepOutput) -
         'pwm': happened.pwm,
         'thrust': happened.thrusters.thrust,
         'wrench': happened.total,
-        **{f'wrench/{name}': wrench for name, wrench in happened.sources.items()},
+        **{WRENCHES + name: wrench for name, wrench in happened.sources.items()},
+        **{ACTUATED + name: values for name, values in happened.actuators.items()},
     }
-    if happened.joints is not None:
-        kept['joints'] = happened.joints.position
-    if happened.fins is not None:
-        kept['fins'] = happened.fins
-    if happened.thrusters.azimuths is not None:
-        kept['azimuths'] = happened.thrusters.azimuths
-    if happened.reel is not None:
-        kept['reel'] = happened.reel
     needs = needs_of(setting.vehicle)
     if 'acceleration' in needs:
         kept['acceleration'] = happened.acceleration
@@ -144,15 +145,12 @@ def _tick(
 ) -> tuple[_Carry, dict[str, Array]]:
     """Return the next carry, and what is kept of this tick."""
     time = moment.time
-    vehicle, plan, state = setting.vehicle, setting.script, carry.memory.state
+    plan, state = setting.script, carry.memory.state
     pwm, control = open_loop_pulses(plan, time, state), None
-    azimuths = None
-    fins = None if vehicle.fins is None else row_at_time(plan.start, plan.fins, time)
-    if vehicle.thrusters.azimuths is not None:
-        azimuths = row_at_time(plan.start, plan.azimuths, time)
+    actuators = {n: row_at_time(plan.start, table, time) for n, table in plan.actuators.items()}
     if plan.control is not None:
         wanted = row_at_time(plan.start, plan.setpoints, time)
-        pwm, azimuths, fins, control = control_command(
+        pwm, actuators, control = control_command(
             plan.control,
             plan.start,
             wanted,
@@ -161,22 +159,16 @@ def _tick(
             carry.control,
             dt=stepping.dt,
             pwm=pwm,
-            azimuths=azimuths,
-            fins=fins,
+            actuators=actuators,
         )
-    joints = None if vehicle.manipulator is None else row_at_time(plan.start, plan.joints, time)
-    reel = None if reel_of(vehicle) is None else row_at_time(plan.start, plan.reel, time)
-    efforts = (
-        row_at_time(plan.start, plan.joint_efforts, time) if has_articulated_arm(vehicle) else None
-    )
     xp, faults = namespace(state.position), setting.faults
     acting = None if faults is None else faults.at(xp, time, moment.stamp)
     environment = setting.environment.at(time)
     happened, memory = advance(
-        vehicle,
+        setting.vehicle,
         environment,
         carry.memory,
-        StepCommands(pwm, joints, acting, fins, azimuths, reel=reel, joint_efforts=efforts),
+        StepCommands(pwm, actuators, acting),
         stepping,
         since=moment.since,
     )

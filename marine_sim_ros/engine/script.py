@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -35,14 +35,8 @@ from marine_sim_ros.engine.thrust_tables import (
 )
 from marine_sim_ros.faults.fault_types import Dead
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sim.player import (
-    azimuth_targets,
-    failed_thrusters,
-    fin_targets,
-    joint_efforts,
-    joint_targets,
-    reel_rate,
-)
+from marine_sim_ros.physics import actuators_of
+from marine_sim_ros.sim.player import actuator_target, failed_thrusters
 from marine_sim_ros.sim.scenario import Scenario
 
 __all__ = [
@@ -166,10 +160,9 @@ def control_command(
     *,
     dt: float,
     pwm: Array,
-    azimuths: Array | None = None,
-    fins: Array | None = None,
-) -> tuple[Array, Array | None, Array | None, ControllerMemory]:
-    """Return pulse widths (n,) of a tick, angles of azimuths and fins, and what to remember.
+    actuators: Mapping[str, Array],
+) -> tuple[Array, dict[str, Array], ControllerMemory]:
+    """Return pulse widths (n,) of a tick, commands of actuators, and what to remember.
 
     Args:
         control: the controller to evaluate.
@@ -180,8 +173,7 @@ def control_command(
         memory: memory of the previous tick; None in the first.
         dt: step, s.
         pwm: (n,) of a segment without set-points, µs.
-        azimuths: (k,) angles of such a segment, rad, or None.
-        fins: (m,) deflections of such a segment, rad, or None.
+        actuators: commands (k,) of such a segment, by the name of the actuator.
     """
     xp = namespace(state.velocity)
     since: Any = xp.asarray(FIRST_STEP)
@@ -206,12 +198,12 @@ def control_command(
         fins=control.fins,
     )
     closed = row_at_time(start, control.closed, time)
-    if azimuths is not None:
-        azimuths = xp.where(closed > 0.5, output.allocation.azimuths, azimuths)
-    if fins is not None:
-        fins = xp.where(closed > 0.5, output.allocation.fins, fins)
+    given = {
+        name: xp.where(closed > 0.5, angles, actuators[name])
+        for name, angles in output.allocation.actuators.items()
+    }
     pwm = xp.where(closed > 0.5, output.pwm, pwm)
-    return pwm, azimuths, fins, ControllerMemory(closed, following)
+    return pwm, {**actuators, **given}, ControllerMemory(closed, following)
 
 
 def _select_memory(condition: Array, one: Any, other: Any) -> Any:
@@ -238,11 +230,7 @@ class Script:
         depth: (s,) to hold, m; NaN for none.
         pwm: (s, n) µs; NaN where efforts count.
         setpoints: (s, 12) for the controller; NaN where free.
-        joints: (s, k) that the arm's joints go to.
-        joint_efforts: (s, k) that its drives give instead, NaN: none; (s, 0) of driven ones.
-        fins: (s, m) that the fins go to, rad.
-        azimuths: (s, a) that the azimuths go to, rad.
-        reel: (s, r) rates at which the tether is paid out, m/s.
+        actuators: commands (s, k) by the name of the actuator.
         patterns: (n, 6) of the mixer.
         control: controller of the set-points; None where no segment has any.
     """
@@ -252,11 +240,7 @@ class Script:
     depth: np.ndarray
     pwm: np.ndarray
     setpoints: np.ndarray
-    joints: np.ndarray
-    joint_efforts: np.ndarray
-    fins: np.ndarray
-    azimuths: np.ndarray
-    reel: np.ndarray
+    actuators: dict[str, np.ndarray]
     patterns: np.ndarray
     control: LoopControl | None = None
 
@@ -280,9 +264,11 @@ def make_script(
         MarineSimError: the scenario does not fit the vehicle, or names no controller.
     """
     scenario.check(vehicle)
-    if any(segment.gripper for segment in scenario.segments):
+    actuators = actuators_of(vehicle)
+    commanded = {name for s in scenario.actuator_segments for name in s.actuators}
+    for name in (a.name for a in actuators if a.name in commanded and not a.compiled):
         raise ScenarioError(
-            f'scenario {scenario.name}: the compiled engine has no gripper; run it with numpy'
+            f'scenario {scenario.name}: the compiled engine has no {name}; run it with numpy'
         )
     count = len(vehicle.thrusters)
     changes = {s.start for s in scenario.segments}
@@ -291,11 +277,6 @@ def make_script(
         changes |= {time for f in told for time in (f.start, f.end) if time < math.inf}
     starts = sorted({0.0} | changes)
     segments = [scenario.segment_at(s) for s in starts]
-    joints = [joint_targets(scenario, vehicle, s) for s in starts]
-    efforts = [joint_efforts(scenario, vehicle, s) for s in starts]
-    fins = [fin_targets(scenario, vehicle, s) for s in starts]
-    azimuths = [azimuth_targets(scenario, vehicle, s) for s in starts]
-    reel = [reel_rate(scenario, vehicle, s) for s in starts]
     failed = [failed_thrusters(scenario.faults, vehicle, s) for s in starts]
     control = None
     if scenario.closed_loop:
@@ -312,11 +293,11 @@ def make_script(
         setpoints=np.stack(
             [free_setpoints() if s.control is None else s.control for s in segments]
         ),
-        joints=np.stack([np.zeros(0) if j is None else j for j in joints]),
-        joint_efforts=np.stack([np.zeros(0) if e is None else e for e in efforts]),
-        fins=np.stack([np.zeros(0) if f is None else f for f in fins]),
-        azimuths=np.stack([np.zeros(0) if a is None else a for a in azimuths]),
-        reel=np.stack([np.zeros(0) if r is None else r for r in reel]),
+        actuators={
+            a.name: np.stack([actuator_target(a, scenario, vehicle, s) for s in starts])
+            for a in actuators
+            if a.compiled
+        },
         patterns=PilotMixer(vehicle.thrusters).patterns,
         control=control,
     )
@@ -338,11 +319,12 @@ def open_loop_pulses(plan: Script, time: Array, state: State) -> Array:
 def extend_script(plan: Script, segments: int) -> Script:
     """Return a script with more segments, which never start."""
     more = segments - len(plan.start)
-    tables = {
-        name: np.concatenate([table, np.repeat(table[-1:], more, axis=0)])
-        for name, table in vars(plan).items()
-        if name not in ('start', 'patterns', 'control')
-    }
+
+    def extend(table: np.ndarray) -> np.ndarray:
+        return np.concatenate([table, np.repeat(table[-1:], more, axis=0)])
+
+    tables = {n: extend(getattr(plan, n)) for n in ('efforts', 'depth', 'pwm', 'setpoints')}
+    actuators = {name: extend(table) for name, table in plan.actuators.items()}
     control = None if plan.control is None else extend_control(plan.control, more)
     start = np.append(plan.start, np.full(more, np.inf))
-    return replace(plan, start=start, control=control, **tables)
+    return replace(plan, start=start, control=control, actuators=actuators, **tables)

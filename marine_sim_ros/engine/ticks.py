@@ -47,13 +47,11 @@ from marine_sim_ros.engine.trees import (
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.tables import FaultTables
 from marine_sim_ros.faults.thrusters import FaultMemory
-from marine_sim_ros.model.tether import reel_of
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics import acting_forces
-from marine_sim_ros.physics.arm.manipulator import has_articulated_arm
+from marine_sim_ros.physics import acting_forces, actuators_of
 from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, Stepping, advance, begin
 
-__all__ = ['CompiledLoop', 'TickedVehicle', 'actuator_commands', 'fastest_loop']
+__all__ = ['CompiledLoop', 'TickedVehicle', 'fastest_loop']
 
 
 # A controller that answers a state with one call of a compiled program, for the compiled graph.
@@ -199,22 +197,6 @@ _TICK_PROGRAMS: ProgramCache[dict[Any, RowProgram]] = ProgramCache()
 afterwards and the output of the tick."""
 
 
-def actuator_commands(commands: StepCommands) -> list[np.ndarray]:
-    """Return what is commanded of actuators, in the order that programs take it in."""
-    return [
-        x
-        for x in (
-            commands.pwm,
-            commands.joints,
-            commands.fins,
-            commands.azimuths,
-            commands.reel,
-            commands.joint_efforts,
-        )
-        if x is not None
-    ]
-
-
 class TickedVehicle:
     """A vehicle that a compiled program moves on by a tick at a time.
 
@@ -256,6 +238,11 @@ class TickedVehicle:
         self._vehicle = compute_cached_properties(with_thruster_curves(vehicle))
         if environment.scene is not None and len(environment.scene):
             _ = self._vehicle.contact  # a cached property that only a scene has a use for
+        self._rest = {
+            a.name: np.full(len(a.names(vehicle)), a.rest)
+            for a in actuators_of(vehicle)
+            if a.compiled
+        }
         self._stepping = stepping
         self._initial = initial
         self._environment, self._faults = (
@@ -345,14 +332,13 @@ class TickedVehicle:
 
     def _widths(self) -> list[int]:
         """Return how many numbers each input of a tick has, in their order in a row."""
-        vehicle = self._vehicle
-        arm = 0 if vehicle.manipulator is None else len(vehicle.manipulator)
-        fins = 0 if vehicle.fins is None else len(vehicle.fins)
-        azimuths = vehicle.thrusters.azimuths
-        turning = 0 if azimuths is None else len(azimuths)
-        reel = int(reel_of(vehicle) is not None)
-        efforts = arm if has_articulated_arm(vehicle) else 0
-        return [len(vehicle.thrusters), arm, fins, turning, reel, efforts, 1, 1, 2, 6, 3]
+        actuators = map(len, self._rest.values())
+        return [len(self._vehicle.thrusters), *actuators, 1, 1, 2, 6, 3]
+
+    def _commanded(self, commands: StepCommands) -> list[np.ndarray]:
+        """Return what is commanded of thrusters and actuators, in the order of the inputs."""
+        given = commands.actuators
+        return [commands.pwm, *(given.get(name, rest) for name, rest in self._rest.items())]
 
     def _since(self, given: Any, *, first: bool) -> Any:
         """Return the time since the tick before: a number where programs differ in it."""
@@ -367,8 +353,7 @@ class TickedVehicle:
         def ticked(row: jax.Array) -> tuple[Any, Any]:
             memory = layout.unpacked(row)
             parts = jnp.split(row[layout.size :], ends)
-            pwm, joints, fins, azimuths, reel, efforts, (moment,), (given,), stamp, *others = parts
-            external, current = others
+            pwm, *commanded, (moment,), (given,), stamp, external, current = parts
             time_ = self._inside(moment)
             around = self._environment.at(time_)
             if self._given_current:
@@ -379,13 +364,9 @@ class TickedVehicle:
                 acting = self._faults.at(namespace(time_), time_, words)
             commands = StepCommands(
                 self._inside(pwm),
-                None if vehicle.manipulator is None else self._inside(joints),
+                dict(zip(self._rest, map(self._inside, commanded), strict=True)),
                 acting,
-                None if vehicle.fins is None else self._inside(fins),
-                None if vehicle.thrusters.azimuths is None else self._inside(azimuths),
                 external=self._inside(external),
-                reel=None if reel_of(vehicle) is None else self._inside(reel),
-                joint_efforts=self._inside(efforts) if has_articulated_arm(vehicle) else None,
             )
             since = self._since(given, first=first)
             happened, after = self._advance(vehicle, around, memory, commands, since)
@@ -436,7 +417,7 @@ class TickedVehicle:
         external = ZERO_WRENCH if commands.external is None else commands.external
         inputs: Sequence[Any] = [
             self._row,
-            *actuator_commands(commands),
+            *self._commanded(commands),
             # The words are those of random.stamp_words.
             (stamp / NANOSECONDS, since, stamp >> 32, stamp & 0xFFFFFFFF),
             external,
@@ -451,7 +432,7 @@ class TickedVehicle:
         self._first, self._pwm = False, commands.pwm
         output = report.unpacked(out[size:])
         state = State(*(np.array(x) for x in self._state(out)))
-        return output._replace(stamp=stamp, held=0), state
+        return output._replace(stamp=stamp), state
 
     def _state(self, row: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, orientation and velocity, which a memory begins with."""

@@ -128,6 +128,15 @@ def _is_numeric(value: Any) -> bool:
     return isinstance(value, float | np.ndarray | Slot) or hasattr(value, 'aval')
 
 
+def _is_table(value: Any) -> bool:
+    """Return whether a value is a mapping of arrays."""
+    return (
+        isinstance(value, dict)
+        and bool(value)
+        and all(_is_numeric(v) and not isinstance(v, float) for v in value.values())
+    )
+
+
 def _map_records(function: Callable[..., Any], where: str, records: Sequence[Any]) -> Any:
     """Return the first record with its numbers replaced by a function of all records' numbers."""
     first = records[0]
@@ -146,6 +155,8 @@ def _map_records(function: Callable[..., Any], where: str, records: Sequence[Any
                 else _map_records(function, f'{where}.{name}', values)
             )
         return result
+    if _is_table(first):
+        return _map_tables(function, where, records)
     if any(_is_numeric(r) for r in records):
         if not all(_is_numeric(r) for r in records):
             raise ParameterError(f'batch: some vehicles have {where} and some have not')
@@ -155,6 +166,14 @@ def _map_records(function: Callable[..., Any], where: str, records: Sequence[Any
     if any((r is None) != (first is None) for r in records):
         raise ParameterError(f'batch: some vehicles have {where} and some have not')
     return first
+
+
+def _map_tables(function: Callable[..., Any], where: str, tables: Sequence[Any]) -> dict[str, Any]:
+    """Return the first mapping of arrays, as :func:`_map_records` of its values."""
+    first = tables[0]
+    if any(not isinstance(t, dict) or t.keys() != first.keys() for t in tables):
+        raise ParameterError(f'batch: some vehicles have {where} and some have not')
+    return {n: _map_records(function, f'{where}.{n}', [t[n] for t in tables]) for n in first}
 
 
 def stack_records(records: Sequence[Record]) -> tuple[Record, list[np.ndarray]]:

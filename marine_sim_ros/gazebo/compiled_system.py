@@ -10,8 +10,8 @@ somebody listens, at every period: ``stamp`` (ns) and state as Gazebo reports it
 ``orientation``, ``velocity`` in the body frame), and ``output.*``, all that acted from the stamp
 ``ticked`` on, a period before (-1: nothing yet); ``.../status`` (gz.msgs.StringMsg).
 Subscribes ``/model/<model>/seat/commands`` (gz.msgs.Bytes likewise): ``stamp`` of the state that
-they answer, ``pwm`` (n,) in µs, and of ``joints``, ``fins``, ``azimuths``, ``reel``, ``external``
-(6,) and ``current`` (3,) what there is; beside the numbers ``faults``, a YAML text,
+they answer, ``pwm`` (n,) in µs, and of the commands of actuators by name, ``external`` (6,) and
+``current`` (3,) what there is; beside the numbers ``faults``, a YAML text,
 ``lost_commands``, whether those of a tick may get lost, and ``remembered``, forces whose memory is
 to be published too, as ``memory.<force>``. Only ``stamp`` and ``pwm`` must be there.
 In lockstep the step waits for the commands of its stamp: that is all that goes to and fro. Without
@@ -46,15 +46,12 @@ from marine_sim_ros.gazebo.run_files import start_state
 from marine_sim_ros.gazebo.system.marine_sim_lockstep import LockstepSystem
 from marine_sim_ros.model.contact import no_contact
 from marine_sim_ros.model.library import vehicle_of
-from marine_sim_ros.physics import wrench_sources
+from marine_sim_ros.physics import actuators_of, wrench_sources
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.step import StepCommands, Stepping
 
 __all__ = ['CompiledSystem', 'ServedVehicle']
-
-INPUT_FIELDS = ('joints', 'fins', 'azimuths', 'reel', 'joint_efforts', 'external')
-"""Of Commands, beside pulse widths."""
 
 POLL_INTERVAL = 0.05
 """s of wall time from one look whether somebody listens to the next."""
@@ -77,6 +74,7 @@ class ServedVehicle:
         jax.config.update('jax_enable_x64', True)  # this process computes nothing else
         vehicle = vehicle_of(options.named_vehicle())
         self.vehicle = replace(vehicle, find_contact=no_contact)  # contact is Gazebo's
+        self._actuators = tuple(a.name for a in actuators_of(vehicle))
         self._seed = options.seed
         self._water = run_environment(options.environment, current=options.current)
         faults = load_scenario(options.scenario).faults if options.scenario else ()
@@ -113,8 +111,8 @@ class ServedVehicle:
         if known != self._known:
             self._known = known
             self._change(*known)
-        given: dict[str, Any] = {name: numbers.get(name) for name in INPUT_FIELDS}
-        return StepCommands(pwm, **given)
+        actuators = {n: numbers[n] for n in self._actuators if n in numbers}
+        return StepCommands(pwm, actuators, external=numbers.get('external'))
 
     def _change(self, text: str, lost: bool) -> None:
         faults = parse_faults(text)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.state import NANOSECONDS, Wrench
-from marine_sim_ros.engine.ticks import ZERO_WRENCH, TickedVehicle, actuator_commands
+from marine_sim_ros.engine.ticks import ZERO_WRENCH, TickedVehicle
 from marine_sim_ros.engine.trees import TreeLayout
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
@@ -108,7 +108,7 @@ class GazeboTicks(TickedVehicle):
     def _take(self, commands: StepCommands) -> None:
         """Put commands where a program finds them."""
         self._given, self._pwm = commands, commands.pwm
-        given = np.concatenate(actuator_commands(commands))
+        given = np.concatenate(self._commanded(commands))
         external = ZERO_WRENCH if commands.external is None else commands.external
         self._moment, self._width = len(given), len(given) + 4 + 6 + 3
         blank = np.zeros(self._layout.size)

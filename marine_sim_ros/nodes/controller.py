@@ -112,7 +112,7 @@ class ControllerNode(SuiteNode):
         if self._script is not None:
             time, self._script.faults = stamp / NANOSECONDS, self.faults
             pwm, wanted = self._script.command(time, state), self._script.setpoints(time)
-            self._outputs.azimuths, self._outputs.fins = self._script.azimuths, self._script.fins
+            self._outputs.actuators |= self._script.actuators
             self._outputs.publish(stamp, pwm, wanted, self._script.wrench)
             return
         self._outputs.publish(stamp, *self._command(stamp / NANOSECONDS, state))
@@ -140,8 +140,7 @@ class ControllerNode(SuiteNode):
             output, self._memory = self._loop.step(
                 wanted, time, state, self._memory, failed=failed
             )
-        self._outputs.azimuths = output.allocation.azimuths
-        self._outputs.fins = output.allocation.fins
+        self._outputs.actuators |= output.allocation.actuators
         self.health['short of'] = ', '.join(output.allocation.shortfall) or 'nothing'
         return output.pwm, wanted, output.wrench
 

@@ -21,13 +21,12 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State
+from marine_sim_ros.physics.fins import FIN_ACTUATOR
 from marine_sim_ros.physics.force import ForceInputs
-from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ServoCommands, ServoPublisher
-from marine_sim_ros.sim.player import fin_targets
 
 __all__ = ['FinsNode', 'main']
 
@@ -50,19 +49,14 @@ class FinsNode(ModelNode):
         if fins is None:
             raise ParameterError(f'fins: {self.vehicle.name} has no <fins>')
         self._none = np.zeros(len(fins))
-        self._states = ServoPublisher(self, fins, topics.FIN_STATE)
+        self._states = ServoPublisher(self, FIN_ACTUATOR)
         self._commands = ServoCommands(
-            self,
-            fins,
-            'fins',
-            targets=fin_targets,
-            answer=super().on_state,
-            timeout=self.values['command_timeout'],
+            self, FIN_ACTUATOR, answer=super().on_state, timeout=self.values['command_timeout']
         )
 
     def inputs(self, stamp: int) -> ForceInputs:
         """Return the thrust and the commanded deflections at a stamp in ns."""
-        return super().inputs(stamp)._replace(fins=self._commands.wanted(stamp))
+        return super().inputs(stamp)._replace(commands=self.commands(stamp))
 
     def commands(self, stamp: int) -> dict[str, Any]:
         """Return the commanded deflections at a stamp in ns, for a compiled graph."""

@@ -27,14 +27,14 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench, step_nanoseconds
 from marine_sim_ros.model.arm import GRIPPER
-from marine_sim_ros.physics.arm.manipulator import arm_step, has_articulated_arm
+from marine_sim_ros.physics.arm.manipulator import GRIPPER_ACTUATOR, arm_step, has_articulated_arm
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import ArmTick, GripperServer, JointCommands
 from marine_sim_ros.ros.base.parameters import SEEN, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.force_node import CompiledTick, ForceNode
-from marine_sim_ros.sim.player import gripper_closed
+from marine_sim_ros.sim.player import actuator_target
 from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['ManipulatorNode', 'main']
@@ -111,7 +111,8 @@ class ManipulatorNode(ForceNode):
         time, last, joints = stamp / NANOSECONDS, self._gripper.tick, self._commands.joints
         memory = None if last is None else last.memory
         if self._scenario is not None:
-            closed = gripper_closed(self._scenario, time)
+            jaws = actuator_target(GRIPPER_ACTUATOR, self._scenario, self.vehicle, time)
+            closed = bool((jaws > 0.5).any())
             memory = self._gripper.follow(closed, ArmTick(time, state, joints, memory))
         effort = self._commands.efforts(stamp)
         joints, _, wrench, memory = arm_step(

@@ -30,16 +30,13 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
 from marine_sim_ros.physics.force import ForceInputs
 from marine_sim_ros.physics.reel import CableState
-from marine_sim_ros.physics.tether import check_tether_reach, reel_state
-from marine_sim_ros.ros import topics
+from marine_sim_ros.physics.tether import REEL_ACTUATOR, check_tether_reach, reel_state
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, SEEN, NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.fleet import TetherAnchor
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.moving_parts import TetherShape
-from marine_sim_ros.ros.servos import ServoCommands
-from marine_sim_ros.sim.player import reel_rate
+from marine_sim_ros.ros.servos import ServoCommands, ServoPublisher
 
 __all__ = ['TetherNode', 'main']
 
@@ -82,21 +79,15 @@ class TetherNode(ModelNode):
         if tether.reel is None:
             return
         self._start = np.array([tether.length, 0.0, 0.0])
-        self._states = JointPublisher(self, topics.TETHER_STATE, tether.reel.names)
+        self._states = ServoPublisher(self, REEL_ACTUATOR)
         self._reel = ServoCommands(
-            self,
-            tether.reel,
-            'tether',
-            targets=reel_rate,
-            answer=super().on_state,
-            timeout=self.values['command_timeout'],
-            field='velocity',
+            self, REEL_ACTUATOR, answer=super().on_state, timeout=self.values['command_timeout']
         )
 
     def inputs(self, stamp: int) -> ForceInputs:
         """Return the reel's commanded rate at a stamp in ns, and who carries the anchor."""
         known = super().inputs(stamp)
-        return known._replace(anchor=self._anchor.state, **self.commands(stamp))
+        return known._replace(anchor=self._anchor.state, commands=self.commands(stamp))
 
     def commands(self, stamp: int) -> dict[str, Any]:
         """Return the commanded rate of the reel at a stamp in ns, for a compiled graph."""
@@ -110,16 +101,11 @@ class TetherNode(ModelNode):
         self._anchor.tell(stamp, None)
         self._shape.tell(stamp, np.zeros((0, 3)))
         if self._reel is not None:
-            self._tell(stamp, self._start)
+            self._states.publish(stamp, self._start)
         self._on_anchor(stamp, state)
 
     def _on_anchor(self, stamp: int, state: State) -> None:
         (super().on_state if self._reel is None else self._reel.wait)(stamp, state)
-
-    def _tell(self, stamp: int, reel: np.ndarray) -> None:
-        """Publish length, rate and pull (3,) of the reel."""
-        length, rate, pull = reel.tolist()
-        self._states.publish(stamp, position=(length,), velocity=(rate,), effort=(pull,))
 
     def wrench(self, stamp: int, state: State) -> Wrench:
         """Return the pull; a tether that cannot reach ends the node."""
@@ -140,7 +126,7 @@ class TetherNode(ModelNode):
         cable: CableState = tick.after
         self._anchor.tell(tick.stamp, cable.pull[1])
         if (reel := reel_state(cable)) is not None:
-            self._tell(tick.stamp, reel)
+            self._states.publish(tick.stamp, reel)
         if cable.attached == 0 and (tick.before is None or tick.before.attached > 0):
             self.get_logger().warning(f'the tether has parted at {tick.stamp / NANOSECONDS:g} s')
         self._shape.publish(tick.stamp, cable)

@@ -26,12 +26,13 @@ from typing import Any
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.fault_types import Dead
 from marine_sim_ros.faults.thrusters import LiveThrusters
+from marine_sim_ros.physics.thrusters import AZIMUTHS
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, NodeParameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.force_node import CompiledTick, ForceNode
 from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ServoCommands
 from marine_sim_ros.ros.thrusters import PwmCommands, ThrusterOutputs
-from marine_sim_ros.sim.player import azimuth_targets, unknown_thrusters
+from marine_sim_ros.sim.player import unknown_thrusters
 
 __all__ = ['ThrustersNode', 'main']
 
@@ -62,13 +63,7 @@ class ThrustersNode(ForceNode):
         self._commands = PwmCommands(self, self._live, self._answer)
         self.on_parameters()
         self._outputs = ThrusterOutputs(self)
-        self._azimuths = ServoCommands(
-            self,
-            self.vehicle.thrusters.azimuths,
-            'azimuths',
-            targets=azimuth_targets,
-            answer=self._commands.wait,
-        )
+        self._azimuths = ServoCommands(self, AZIMUTHS, answer=self._commands.wait)
         if self.graph is not None:
             self.graph.timeout = self.values['command_timeout']
 
@@ -119,8 +114,8 @@ class ThrustersNode(ForceNode):
     def commands(self, stamp: int) -> dict[str, Any]:
         """Return the commands at a stamp in ns, for a compiled graph."""
         commands: dict[str, Any] = {'pwm': self._commands.command(stamp)}
-        if self.vehicle.thrusters.azimuths is not None:
-            commands['azimuths'] = self._azimuths.wanted(stamp)
+        if AZIMUTHS.names(self.vehicle):
+            commands[AZIMUTHS.name] = self._azimuths.wanted(stamp)
         return commands
 
     def on_output(self, tick: CompiledTick) -> None:

@@ -4,7 +4,7 @@
 """One effect per file, pure functions; ``FORCES`` lists what moves a vehicle.
 
 A force is a :class:`ForceModel`. The engines, the node graph, recordings, analysis, markers and
-console walk the one list.
+console walk the one list. An :class:`Actuator` of ``ACTUATORS`` follows commands.
 """
 
 from __future__ import annotations
@@ -14,10 +14,21 @@ from collections.abc import Mapping
 from marine_sim_ros.core import registry
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
 
-__all__ = ['FORCES', 'ForceInputs', 'ForceModel', 'acting_forces', 'wrench_sources']
+__all__ = [
+    'ACTUATORS',
+    'Actuator',
+    'FORCES',
+    'ForceInputs',
+    'ForceModel',
+    'acting_forces',
+    'actuators_of',
+    'wrench_sources',
+]
 
+ACTUATORS: Mapping[str, Actuator] = registry.ACTUATORS
 FORCES: Mapping[str, ForceModel] = registry.FORCES
 
 
@@ -33,3 +44,8 @@ def acting_forces(vehicle: Vehicle, environment: Environment) -> tuple[ForceMode
 def wrench_sources(vehicle: Vehicle, environment: Environment) -> tuple[str, ...]:
     """Return the names of :func:`acting_forces`."""
     return tuple(force.name for force in acting_forces(vehicle, environment))
+
+
+def actuators_of(vehicle: Vehicle) -> tuple[Actuator, ...]:
+    """Return the actuators that a vehicle has, in the order of their list."""
+    return tuple(a for a in registry.ACTUATORS.entries if a.names(vehicle))

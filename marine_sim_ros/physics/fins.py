@@ -20,9 +20,10 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.servos import FinSet, Servos
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.force import ForceInputs, ForceModel, relative_velocity
 
-__all__ = ['FINS', 'fin_wrench', 'lift_drag_coefficients', 'servo_step']
+__all__ = ['FINS', 'FIN_ACTUATOR', 'fin_wrench', 'lift_drag_coefficients', 'servo_step']
 
 
 # Servos: a first-order lag within limits and a rate; they turn fins and thrusters.
@@ -151,7 +152,7 @@ def _step(
 ) -> tuple[Wrench, Array]:
     """Return the wrench (..., 6), and the deflections (..., m)."""
     assert vehicle.fins is not None
-    target = memory * 0 if inputs.fins is None else inputs.fins
+    target = inputs.commands.get('fins', memory * 0)
     angle = servo_step(vehicle.fins, memory, target, dt)
     return fin_wrench(vehicle, state, environment, angle, inputs.thrust), angle
 
@@ -166,4 +167,22 @@ FINS = ForceModel(
     colour='#2a9d8f',
     executable='fins',
     scalar=True,
+)
+
+
+def _fin_names(vehicle: Vehicle) -> tuple[str, ...]:
+    return () if vehicle.fins is None else vehicle.fins.names
+
+
+FIN_ACTUATOR = Actuator(
+    'fins',
+    _fin_names,
+    text='deflections of fins, rad',
+    unit='rad',
+    limit=math.pi,
+    part='fin',
+    steered=True,
+    state=lambda memory: memory.forces.get('fins'),
+    state_topic='fins/state',
+    command_topic='fins/command',
 )

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import wraps
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     'ForceModel',
     'ForceStep',
     'actuator_step',
+    'guard_function',
     'guarded_force',
     'has_scene',
     'relative_velocity',
@@ -70,16 +72,14 @@ class ForceInputs(NamedTuple):
         thrust: (..., n) of the thrusters, N (``needs`` thrust).
         body: the vehicle with its arm as it is posed at this tick (``needs`` joints).
         actuated: (..., 6) wrenches of the actuators, which act before the forces, by name.
-        fins: (..., m) commanded deflections of the fins, rad; None: 0.
-        reel: (..., 1) commanded rate of paying out the tether, m/s; None: 0.
+        commands: (..., k) commands by actuator; see :mod:`marine_sim_ros.physics.actuator`.
         anchor: state of the vehicle at the other end of the tether, or None.
     """
 
     thrust: Array
     body: Vehicle
     actuated: dict[str, Wrench]
-    fins: Array | None = None
-    reel: Array | None = None
+    commands: Mapping[str, Array] = MappingProxyType({})
     anchor: State | None = None
 
     @classmethod
@@ -212,14 +212,14 @@ def guarded_force(force: ForceModel, owner: str) -> ForceModel:
         owner: name of the entry and of its package, for the message.
     """
     functions: dict[str, Any] = {
-        name: _guard_function(function, f'{owner}: {name}')
+        name: guard_function(function, f'{owner}: {name}')
         for name in _GUARDED_FUNCTIONS
         if (function := getattr(force, name)) is not None
     }
     return replace(force, step=_guard_step(force.step, owner), **functions)
 
 
-def _guard_function(function: Callable[..., Any], label: str) -> Callable[..., Any]:
+def guard_function(function: Callable[..., Any], label: str) -> Callable[..., Any]:
     """Return a function whose exceptions, but those for the user, are RunError."""
 
     @wraps(function)
@@ -237,7 +237,7 @@ def _guard_function(function: Callable[..., Any], label: str) -> Callable[..., A
 
 def _guard_step(step: ForceStep, owner: str) -> ForceStep:
     """Return a guarded step whose result is a finite wrench and a memory."""
-    inner = _guard_function(step, f'{owner}: step')
+    inner = guard_function(step, f'{owner}: step')
 
     @wraps(step)
     def checked(vehicle: Any, state: Any, *others: Any, dt: Any) -> tuple[Array, Any]:

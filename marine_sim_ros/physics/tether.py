@@ -28,14 +28,17 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import cross, in_map, to_body
 from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.tether import Ship, Tether, read_tether
+from marine_sim_ros.model.tether import REEL, Ship, Tether, read_tether, reel_of
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.cable import cable_step, hang_cable
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
 from marine_sim_ros.physics.reel import CableState
 
 __all__ = [
+    'REEL_ACTUATOR',
     'TETHER',
     'check_tether_reach',
     'fit_waterplane',
@@ -195,7 +198,8 @@ def _step(
     The inertia of the half segment at the vehicle is left out of its pull.
     """
     tether: Tether = vehicle.extensions['tether']
-    rate = None if inputs.reel is None else inputs.reel[..., 0]
+    command = inputs.commands.get('reel')
+    rate = None if command is None else command[..., 0]
     xp = namespace(state.position)
     ends = tether_ends(tether, state, environment, inputs.anchor)
     cable = hang_cable(tether, ends) if memory is None else memory
@@ -216,4 +220,32 @@ TETHER = ForceModel(
     element='tether',
     read=read_tether,
     executable='tether',
+)
+
+
+def _reel_names(vehicle: Vehicle) -> tuple[str, ...]:
+    reel = reel_of(vehicle)
+    return () if reel is None else reel.names
+
+
+def _read_rate(item: YamlReader) -> dict[str, float]:
+    item.mapping({'rate'}, {'rate'})
+    return {REEL: item.child('rate').number(-100.0, 100.0)}
+
+
+REEL_ACTUATOR = Actuator(
+    'reel',
+    _reel_names,
+    text='rate at which the tether is paid out, m/s',
+    unit='m/s',
+    key='tether',
+    read=_read_rate,
+    missing='{vehicle} has no reel; expected a vehicle with a <reel> in its <tether>, such as '
+    'bluerov2 with tether:=fathom and tether_reel_rate:=0.5',
+    source='tether',
+    state=lambda memory: reel_state(memory.forces.get('tether')),
+    fields=('position', 'velocity', 'effort'),
+    state_topic='tether/state',
+    command_topic='tether/command',
+    command_field='velocity',
 )

@@ -10,6 +10,7 @@ Faltinsen & Persson (1983) (loss of thrust near the surface).
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -21,9 +22,11 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.propellers import power_factor, thrust_factor
 from marine_sim_ros.model.servos import AzimuthSet
 from marine_sim_ros.model.vehicle import FULL_IMMERSION, Vehicle
+from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.force import ForceModel, actuator_step, relative_velocity
 
 __all__ = [
+    'AZIMUTHS',
     'THRUSTERS',
     'PWM_MAX',
     'PWM_MIN',
@@ -270,4 +273,24 @@ THRUSTERS = ForceModel(
     colour='#e63333',
     executable='thrusters',
     scalar=True,
+)
+
+
+def _azimuth_names(vehicle: Vehicle) -> tuple[str, ...]:
+    azimuths = vehicle.thrusters.azimuths
+    return () if azimuths is None else azimuths.names
+
+
+AZIMUTHS = Actuator(
+    'azimuths',
+    _azimuth_names,
+    text='angles of thrusters that turn, rad',
+    unit='rad',
+    limit=math.pi,
+    part='azimuth',
+    steered=True,
+    source='thrusters',
+    state=lambda memory: memory.propulsion.azimuths,
+    state_topic='azimuths/state',
+    command_topic='azimuths/command',
 )

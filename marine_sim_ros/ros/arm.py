@@ -14,13 +14,20 @@ from std_srvs.srv import Trigger
 
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.model.arm import BANDWIDTH
+from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.arm.gripping import Gripping
-from marine_sim_ros.physics.arm.manipulator import ArmMemory, JointMotion, joints_at_rest
+from marine_sim_ros.physics.arm.manipulator import (
+    JOINT_EFFORTS,
+    JOINTS,
+    ArmMemory,
+    JointMotion,
+    joints_at_rest,
+)
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm_joints import KeptJoints
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.conversion import is_finite, set_stamp
-from marine_sim_ros.sim.player import joint_efforts, joint_targets
+from marine_sim_ros.sim.player import actuator_target
 from marine_sim_ros.sim.scenario import Scenario
 
 __all__ = ['ArmTick', 'GripperServer', 'JointCommands']
@@ -123,9 +130,7 @@ class JointCommands:
     def wanted(self, stamp: int, dt: float) -> np.ndarray:
         """Return target positions (n,), rad, at a stamp in ns, dt (s) after the last."""
         if self._scenario is not None:
-            target = joint_targets(self._scenario, self._node.vehicle, stamp / NANOSECONDS)
-            assert target is not None
-            return target
+            return self._scripted(JOINTS, self._scenario, stamp)
         if stamp < self._rate_until:
             moved = self._target + dt * np.clip(
                 self._rate, -self._arm.max_rate, self._arm.max_rate
@@ -137,15 +142,18 @@ class JointCommands:
                 self._target = np.clip(self._target, here - room, here + room)
         return self._target
 
+    def _scripted(self, actuator: Actuator, scenario: Scenario, stamp: int) -> np.ndarray:
+        return actuator_target(actuator, scenario, self._node.vehicle, stamp / NANOSECONDS)
+
     def efforts(self, stamp: int) -> np.ndarray | None:
         """Return the efforts (n,) that joints give at a stamp in ns, NaN: they go to a position.
 
         None where the arm is kinematic. A joint whose effort has run out stays where it is.
         """
-        if self._scenario is not None:
-            return joint_efforts(self._scenario, self._node.vehicle, stamp / NANOSECONDS)
         if not self._by_effort:
             return None
+        if self._scenario is not None:
+            return self._scripted(JOINT_EFFORTS, self._scenario, stamp)
         if stamp >= self._effort_until:
             self._target = np.where(np.isnan(self._effort), self._target, self._ahead)
             self._effort = np.full(len(self._arm), np.nan)

@@ -21,6 +21,7 @@ from marine_sim_ros.control.controller_model import ControllerSettings
 from marine_sim_ros.control.setpoints import QUANTITIES, free_setpoints
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
@@ -41,30 +42,28 @@ __all__ = [
 
 
 class ControllerOutputs:
-    """Publishes pulse widths, set-points, the wrench, and where fins and azimuths go.
+    """Publishes pulse widths, set-points, the wrench, and commands of steered actuators.
 
     Attributes:
-        azimuths: angles (k,) that thrusters turn to, rad; None without any.
-        fins: deflections (m,) that fins go to, rad; None without any.
+        actuators: commands (k,) by the name of the actuator.
     """
 
     def __init__(self, node: SuiteNode) -> None:
         """Create the publishers."""
-        azimuths = node.vehicle.thrusters.azimuths
-        self.azimuths = None if azimuths is None else np.zeros(len(azimuths))
-        fins = node.vehicle.fins
-        self.fins = None if fins is None else np.zeros(len(fins))
-        self._steer = ServoPublisher(node, fins, topics.servo_commands('fins', per_tick=True))
-        self._turn = ServoPublisher(
-            node, azimuths, topics.servo_commands('azimuths', per_tick=True)
-        )
+        steered = [a for a in actuators_of(node.vehicle) if a.steered]
+        self.actuators = {a.name: np.zeros(len(a.names(node.vehicle))) for a in steered}
+        self._actuators = {
+            a.name: ServoPublisher(node, a, topics.actuator_commands(a, per_tick=True))
+            for a in steered
+        }
         self._setpoints = JointPublisher(node, topics.SETPOINTS, QUANTITIES)
         self._wrench = SpatialPublisher(node, topics.CONTROLLER_WRENCH)
         self._pwm = PwmPublisher(node)
 
     def centre_fins(self) -> None:
         """Let the fins go to 0."""
-        self.fins = None if self.fins is None else np.zeros_like(self.fins)
+        if 'fins' in self.actuators:
+            self.actuators['fins'] = np.zeros_like(self.actuators['fins'])
 
     def publish(self, stamp: int, pwm: np.ndarray, wanted: np.ndarray, wrench: np.ndarray) -> None:
         """Publish the answer to the odom of a stamp in ns.
@@ -77,8 +76,8 @@ class ControllerOutputs:
         """
         self._setpoints.publish(stamp, position=wanted.tolist())
         self._wrench.publish(stamp, wrench)
-        self._turn.publish(stamp, self.azimuths)
-        self._steer.publish(stamp, self.fins)
+        for name, publisher in self._actuators.items():
+            publisher.publish(stamp, self.actuators[name])
         self._pwm.publish(stamp, pwm)
 
 

@@ -1,33 +1,31 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands and states of fins, azimuths, reels, and the servos of an autopilot."""
+"""Commands and states of actuators, and the servos of an autopilot."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float32MultiArray
 
 from marine_sim_ros.core.state import NANOSECONDS, State, stamp_ns
-from marine_sim_ros.model.servos import Servos
-from marine_sim_ros.model.tether import Reel
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.conversion import is_finite, set_stamp
 from marine_sim_ros.ros.ticks import PairSynchronizer
-from marine_sim_ros.sim.scenario import Scenario, load_scenario
+from marine_sim_ros.sim.player import actuator_target
+from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['AutopilotServoPublisher', 'SERVO_PARAMETERS', 'ServoCommands', 'ServoPublisher']
 
 
-# Commands of fins, azimuths and reels: by a scenario, a controller, or the latest message.
+# Commands of actuators: by a scenario, a controller, or the latest message.
 
 SERVO_PARAMETERS = (
     option_parameter('scenario', empty='servos follow their command topic'),
@@ -40,69 +38,67 @@ SERVO_PARAMETERS = (
 )
 """Of a node with servos."""
 
-ScenarioTargets = Callable[[Scenario, Vehicle, float], np.ndarray | None]
-
 
 class ServoPublisher:
-    """Publishes angles (m,) of servos in rad; nothing of a vehicle that has none."""
+    """Publishes numbers of an actuator; nothing of a vehicle that has none."""
 
-    def __init__(self, node: SuiteNode, servos: Servos | None, topic: topics.Topic) -> None:
-        """Create the publisher."""
-        self._out = None if servos is None else JointPublisher(node, topic, servos.names)
+    def __init__(
+        self, node: SuiteNode, actuator: Actuator, topic: topics.Topic | None = None
+    ) -> None:
+        """Create the publisher; the topic is that of the state by default."""
+        names, self._fields = actuator.names(node.vehicle), ('position',)
+        if topic is None:
+            topic, self._fields = topics.actuator_state(actuator), actuator.fields
+        self._out = JointPublisher(node, topic, names) if names else None
 
-    def publish(self, stamp: int, angles: np.ndarray | None) -> None:
-        """Publish the angles of a stamp in ns."""
-        if self._out is not None and angles is not None:
-            self._out.publish(stamp, position=angles.tolist())
+    def publish(self, stamp: int, values: np.ndarray | None) -> None:
+        """Publish the state or the command of a stamp in ns."""
+        if self._out is not None and values is not None:
+            columns = np.split(values, len(self._fields))
+            parts = {f: c.tolist() for f, c in zip(self._fields, columns, strict=True)}
+            self._out.publish(stamp, **parts)
 
 
 class ServoCommands:
-    """The commanded angles of a node's servos, or rates of its reel, by stamp.
+    """The commands of one of a node's actuators, by stamp.
 
     A command with unknown names or numbers that are not finite is ignored as a whole and warned
-    of. With ``servo_source: controller`` the command of each stamp is awaited. Without servos it
-    answers at once.
+    of. With ``servo_source: controller`` the command of each stamp is awaited. A vehicle without
+    the actuator is answered at once.
     """
 
     def __init__(
         self,
         node: SuiteNode,
-        servos: Servos | Reel | None,
-        kind: str,
+        actuator: Actuator,
         *,
-        targets: ScenarioTargets,
         answer: Callable[[int, State], None],
         timeout: float = np.inf,
-        field: str = 'position',
     ) -> None:
         """Listen.
 
         Args:
-            node: has the parameters of SERVO_PARAMETERS; of a reel only ``scenario``.
-            servos: what is commanded, or None.
-            kind: ``fins``, ``azimuths`` or ``tether``, the prefix of the topic
-                ``<kind>/command``.
-            targets: angles (m,) of a scenario for a vehicle at a time (s).
+            node: has the parameters of SERVO_PARAMETERS, or of them only ``scenario``.
+            actuator: the actuator that is commanded.
             answer: called with a stamp in ns and a state when the command is known.
             timeout: s after which a command no longer holds, and 0 is commanded.
-            field: of the message that has the numbers: ``position`` or ``velocity``.
         """
-        self._node, self._kind, self._field = node, kind, field
-        self._names = () if servos is None else servos.names
-        self._targets, self._answer, self._timeout = targets, answer, timeout
+        self._node, self._actuator, self._field = node, actuator, actuator.command_field
+        self._names, self._topic = actuator.names(node.vehicle), actuator.command_topic
+        self._answer, self._timeout = answer, timeout
         script = node.values['scenario']
         self._scenario = load_scenario(script) if script else None
-        self._target = np.zeros(len(self._names))
+        self._target = np.full(len(self._names), actuator.rest)
         self._commanded: int | None = None
         self._stamp = 0
         self._pairing: PairSynchronizer[State, None] | None = None
-        if servos is None:
+        if not self._names:
             return
         if node.values.get('servo_source') == 'controller':
             self._pairing = PairSynchronizer(lambda stamp, state, _: answer(stamp, state), None)
-            node.listen(topics.servo_commands(kind, per_tick=True), self._on_command)
+            node.listen(topics.actuator_commands(actuator, per_tick=True), self._on_command)
         elif self._scenario is None:
-            node.listen(topics.servo_commands(kind), self._on_command)
+            node.listen(topics.actuator_commands(actuator), self._on_command)
 
     def wait(self, stamp: int, state: State) -> None:
         """Answer a state when the command of its stamp is known."""
@@ -112,13 +108,13 @@ class ServoCommands:
             return
         self._pairing.first(stamp, state)
         if self._pairing.out:
-            self._node.warn_throttled(f'{self._kind}/command: silent; the last command holds')
+            self._node.warn_throttled(f'{self._topic}: silent; the last command holds')
 
     def _on_command(self, message: JointState) -> None:
         if complaint := self._take(
             list(message.name), np.array(getattr(message, self._field), float)
         ):
-            self._node.warn_throttled(f'{self._kind}/command: {complaint}; ignored')
+            self._node.warn_throttled(f'{self._topic}: {complaint}; ignored')
         else:
             self._commanded = self._stamp
         if self._pairing is not None:
@@ -136,19 +132,20 @@ class ServoCommands:
         return ''
 
     def wanted(self, stamp: int) -> np.ndarray:
-        """Return the commanded angles (m,) in rad, or rates in m/s, at a stamp in ns."""
+        """Return the commanded numbers (k,) at a stamp in ns."""
         if self._pairing is not None:
             return self._target.copy()
         if self._scenario is not None:
-            target: Any = self._targets(self._scenario, self._node.vehicle, stamp / NANOSECONDS)
-            return np.asarray(target)
+            vehicle = self._node.vehicle
+            return actuator_target(self._actuator, self._scenario, vehicle, stamp / NANOSECONDS)
         if self._commanded is not None:
             if stamp < self._commanded:  # the run was reset
                 self._commanded = 0
             if (stamp - self._commanded) / NANOSECONDS > self._timeout:
-                self._commanded, self._target = None, np.zeros(len(self._target))
+                self._commanded = None
+                self._target = np.full(len(self._target), self._actuator.rest)
                 self._node.warn_throttled(
-                    f'{self._kind}/command: no command any more; {self._kind} '
+                    f'{self._topic}: no command any more; {self._topic.partition("/")[0]} '
                     + ('centred' if self._field == 'position' else 'held')
                 )
         return self._target.copy()

@@ -13,7 +13,13 @@ from std_msgs.msg import Float32MultiArray
 
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.faults.thrusters import LiveThrusters
-from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN, PWM_NEUTRAL, ThrusterOutput
+from marine_sim_ros.physics.thrusters import (
+    AZIMUTHS,
+    PWM_MAX,
+    PWM_MIN,
+    PWM_NEUTRAL,
+    ThrusterOutput,
+)
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.publishers import JointPublisher
@@ -149,8 +155,7 @@ class ThrusterOutputs:
         names = node.vehicle.thrusters.names
         self._state = JointPublisher(node, topics.THRUSTER_STATE, names)
         self._power = node.publisher(topics.THRUSTER_POWER)
-        azimuths = node.vehicle.thrusters.azimuths
-        self._azimuths = ServoPublisher(node, azimuths, topics.AZIMUTH_STATE)
+        self._azimuths = ServoPublisher(node, AZIMUTHS)
         needed = 'supply' in topics.sensor_needs(node.vehicle)
         supply = topics.THRUSTER_SUPPLY
         self._supply = JointPublisher(node, supply, topics.SUPPLY) if needed else None

@@ -31,8 +31,8 @@ from std_msgs.msg import Bool, Float32MultiArray, Header, String, UInt16, UInt16
 from visualization_msgs.msg import MarkerArray
 
 from marine_sim_ros.model.hull import FORCE_TERMS
-from marine_sim_ros.model.tether import reel_of
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.physics import Actuator, actuators_of
 from marine_sim_ros.sensors import SENSORS, SHARED, SensorTopic, needs_of, sensor_nodes
 
 __all__ = [
@@ -42,7 +42,6 @@ __all__ = [
     'AUTOPILOT_EKF',
     'AUTOPILOT_MODE',
     'AUTOPILOT_POSITION',
-    'AZIMUTH_STATE',
     'CLOCK',
     'COMMAND_PATH',
     'COMMAND_POSE',
@@ -55,7 +54,6 @@ __all__ = [
     'DRAG_COMPONENTS',
     'DRAG_KINDS',
     'EXTERNAL_WRENCH',
-    'FIN_STATE',
     'GAZEBO_CLOCK',
     'GAZEBO_POSE',
     'GAZEBO_STATE',
@@ -80,7 +78,6 @@ __all__ = [
     'SETPOINTS',
     'TETHER_ANCHOR',
     'TETHER_SHAPE',
-    'TETHER_STATE',
     'TETHER_TENSION',
     'TF',
     'TF_STATIC',
@@ -88,8 +85,9 @@ __all__ = [
     'THRUSTER_STATE',
     'TOTAL_WRENCH',
     'Topic',
+    'actuator_commands',
+    'actuator_state',
     'drag_topic',
-    'servo_commands',
     'topics_to_record',
     'wrench_topic',
 ]
@@ -221,8 +219,6 @@ AUTOPILOT_POSITION = Topic('autopilot/position', PointStamped, QUEUE, per_tick=F
 JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP)
 KEPT_JOINTS = Topic('joint_states/kept', JointState, LATCHED, per_tick=False)
 """Joint positions kept by dynamics while no node moves the arm, else empty."""
-FIN_STATE = Topic('fins/state', JointState, LOCKSTEP)
-AZIMUTH_STATE = Topic('azimuths/state', JointState, LOCKSTEP)
 ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
 COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
 COMMAND_POSE = Topic('cmd_pose', PoseStamped, QUEUE, per_tick=False)
@@ -241,8 +237,6 @@ TETHER_TENSION = Topic('tether/tension', JointState, QUEUE, per_tick=False, open
 TETHER_ANCHOR = Topic('tether/anchor_wrench', WrenchStamped, LOCKSTEP)
 """On the vehicle that carries the anchor, in its body frame; where one does."""
 TETHER_SHAPE = Topic('tether/shape', Path, QUEUE, per_tick=False)
-TETHER_STATE = Topic('tether/state', JointState, LOCKSTEP)
-"""name: reel; position: length off it, m; velocity: rate of that, m/s; effort: pull there, N."""
 GAZEBO_STATE = Topic('gazebo/state', Odometry, QUEUE, per_tick=False)
 """Between gazebo_bridge and ros_gz_bridge, which knows no latched topics."""
 GAZEBO_CLOCK = Topic('gazebo/clock', Clock, QUEUE, per_tick=False)
@@ -271,12 +265,18 @@ _RECORDED_NEEDS = ('acceleration', 'supply')
 """The others follow from what is recorded anyway, and serve pictures alone."""
 
 
-def servo_commands(kind: str, *, per_tick: bool = False) -> Topic:
-    """Return the topic on which ``fins``, ``azimuths`` or the reel of a ``tether`` are commanded.
+def actuator_commands(actuator: Actuator, *, per_tick: bool = False) -> Topic:
+    """Return the topic on which an actuator is commanded.
 
     Per tick where a controller sends one command for every odom.
     """
-    return Topic(f'{kind}/command', JointState, LOCKSTEP if per_tick else QUEUE, per_tick=per_tick)
+    policy = LOCKSTEP if per_tick else QUEUE
+    return Topic(actuator.command_topic, JointState, policy, per_tick=per_tick)
+
+
+def actuator_state(actuator: Actuator) -> Topic:
+    """Return the topic of the state of an actuator."""
+    return Topic(actuator.state_topic, JointState, LOCKSTEP)
 
 
 def drag_topic(kind: str) -> Topic:
@@ -377,6 +377,18 @@ _ALWAYS = (
 )
 
 
+def _actuator_topics(vehicle: Vehicle, sources: Sequence[str]) -> tuple[Topic, ...]:
+    """Return states and commands of the actuators that some sources of wrenches move."""
+    found: dict[str, Topic] = {}
+    for actuator in actuators_of(vehicle):
+        if actuator.source in sources:
+            if actuator.state_topic:
+                found.setdefault(actuator.state_topic, actuator_state(actuator))
+            if actuator.command_topic:
+                found.setdefault(actuator.command_topic, actuator_commands(actuator))
+    return tuple(found.values())
+
+
 def topics_to_record(
     vehicle: Vehicle,
     *,
@@ -404,16 +416,9 @@ def topics_to_record(
         result = tuple(t for t in result if not t.name.startswith('thrusters/'))
     if components:
         result = (*result, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))
-    if vehicle.manipulator is not None:
-        result = (*result, JOINT_STATES, ARM_COMMANDS)
-    if 'fins' in sources:
-        result = (*result, FIN_STATE, servo_commands('fins'))
-    if 'thrusters' in sources and vehicle.thrusters.azimuths is not None:
-        result = (*result, AZIMUTH_STATE, servo_commands('azimuths'))
+    result = (*result, *_actuator_topics(vehicle, sources))
     if 'tether' in sources:
         result = (*result, TETHER_TENSION, TETHER_SHAPE)
-        if reel_of(vehicle) is not None:
-            result = (*result, TETHER_STATE, servo_commands('tether'))
         if vehicle.extensions['tether'].vehicle:
             result = (*result, TETHER_ANCHOR)
     if controller:

@@ -145,7 +145,6 @@ def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
         ticks = scripted_ticks(
             member.simulation,
             member.pilot,
-            member.scenario,
             runs[0].duration,
             anchor=partial(other, member),
             towing=partial(towing, member),

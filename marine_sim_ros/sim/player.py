@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,19 +16,16 @@ from marine_sim_ros.control.controller_model import ControllerSettings, load_con
 from marine_sim_ros.control.setpoints import free_setpoints
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.fault_types import Dead, Fault
-from marine_sim_ros.model.tether import reel_of
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sim.scenario import Scenario, Segment
+from marine_sim_ros.physics import actuators_of
+from marine_sim_ros.physics.actuator import Actuator
+from marine_sim_ros.sim.scenario import Scenario
 
 __all__ = [
     'ScriptedPilot',
-    'azimuth_targets',
+    'actuator_target',
+    'actuator_targets',
     'failed_thrusters',
-    'fin_targets',
-    'gripper_closed',
-    'joint_efforts',
-    'joint_targets',
-    'reel_rate',
     'unknown_thrusters',
 ]
 
@@ -51,72 +48,22 @@ def unknown_thrusters(vehicle: Vehicle, names: object) -> str:
     return f'{wrong[0]!r} is unknown; expected some of: {", ".join(known)}' if wrong else ''
 
 
-def joint_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
-    """Return the joint positions (n,) that are wanted at a time (s); None without an arm."""
-    if vehicle.manipulator is None:
-        return None
-    return _latest_targets(
-        vehicle.manipulator.names, scenario, time, lambda segment: segment.joints
-    )
-
-
-def joint_efforts(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
-    """Return the efforts (n,) that joints give at a time (s), NaN: they go to their targets.
-
-    None where no joint moves by efforts.
-    """
-    arm = vehicle.manipulator
-    if arm is None or arm.articulation is None:
-        return None
-
-    def told(segment: Segment) -> Mapping[str, float]:
-        return dict.fromkeys(segment.joints, np.nan) | dict(segment.joint_efforts)
-
-    return _latest_targets(arm.names, scenario, time, told, np.nan)
-
-
-def fin_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
-    """Return the deflections (m,) of the fins that are wanted at a time (s); None without fins."""
-    if vehicle.fins is None:
-        return None
-    return _latest_targets(vehicle.fins.names, scenario, time, lambda segment: segment.fins)
-
-
-def azimuth_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
-    """Return the angles (k,) of the azimuths that are wanted at a time (s); None without any."""
-    azimuths = vehicle.thrusters.azimuths
-    if azimuths is None:
-        return None
-    return _latest_targets(azimuths.names, scenario, time, lambda segment: segment.azimuths)
-
-
-def reel_rate(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
-    """Return the rate (1,) at which the tether is paid out at a time (s); None without a reel."""
-    reel = reel_of(vehicle)
-    if reel is None:
-        return None
-    return _latest_targets(reel.names, scenario, time, lambda segment: segment.reel)
-
-
-def gripper_closed(scenario: Scenario, time: float) -> bool:
-    """Return whether a scenario's gripper is closed at a time (s); it is open at first."""
-    said = [s.gripper for s in scenario.equipment_segments if s.gripper and s.start <= time]
-    return bool(said) and said[-1] == 'close'
-
-
-def _latest_targets(
-    names: Sequence[str],
-    scenario: Scenario,
-    time: float,
-    told: Callable[[Segment], Mapping[str, float]],
-    first: float = 0.0,
+def actuator_target(
+    actuator: Actuator, scenario: Scenario, vehicle: Vehicle, time: float
 ) -> np.ndarray:
-    """Return where each was sent last at a time (s); ``first`` before."""
-    target = dict.fromkeys(names, first)
-    for segment in scenario.equipment_segments:
+    """Return what an actuator is commanded at a time (s): (k,), one for each of its parts."""
+    target = dict.fromkeys(actuator.names(vehicle), actuator.rest)
+    for segment in scenario.actuator_segments:
         if segment.start <= time:
-            target |= told(segment)
-    return np.array(list(target.values()))
+            others = segment.actuators.get(actuator.yields_to, ())
+            target |= dict.fromkeys(others, actuator.rest)
+            target |= segment.actuators.get(actuator.name, {})
+    return np.array(list(target.values()), float)
+
+
+def actuator_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> dict[str, np.ndarray]:
+    """Return what each actuator of a vehicle is commanded at a time (s), by name."""
+    return {a.name: actuator_target(a, scenario, vehicle, time) for a in actuators_of(vehicle)}
 
 
 class ScriptedPilot:
@@ -153,8 +100,7 @@ class ScriptedPilot:
             else None
         )
         self.wrench = np.zeros(6)
-        self.azimuths = azimuth_targets(scenario, vehicle, 0.0)
-        self.fins = fin_targets(scenario, vehicle, 0.0)
+        self.actuators = actuator_targets(scenario, vehicle, 0.0)
 
     def setpoints(self, time: float) -> np.ndarray:
         """Return the set-points (12,) of a time (s), NaN where free."""
@@ -164,14 +110,12 @@ class ScriptedPilot:
     def command(self, time: float, state: State) -> np.ndarray:
         """Return the pulse widths (n,) in µs for a time (s) and a state.
 
-        ``azimuths`` are the angles (k,) that thrusters turn to then, ``fins`` the deflections
-        (m,), rad; None without any.
+        ``actuators`` are the commands (k,) of the vehicle's actuators then, by name.
         """
         segment = self._scenario.segment_at(time)
+        self.actuators = actuator_targets(self._scenario, self._vehicle, time)
         if self._loop is None or segment.control is None:
             self._memory, self.wrench = None, np.zeros(6)
-            self.azimuths = azimuth_targets(self._scenario, self._vehicle, time)
-            self.fins = fin_targets(self._scenario, self._vehicle, time)
             return self._scenario.open_loop(time, state, self._mixer)
         output, self._memory = self._loop.step(
             segment.control,
@@ -180,6 +124,6 @@ class ScriptedPilot:
             self._memory,
             failed=failed_thrusters(self.faults, self._vehicle, time),
         )
-        self.wrench, self.azimuths = output.wrench, output.allocation.azimuths
-        self.fins = output.allocation.fins
+        self.wrench = output.wrench
+        self.actuators |= output.allocation.actuators
         return output.pwm

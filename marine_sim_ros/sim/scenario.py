@@ -15,13 +15,14 @@ import numpy as np
 from marine_sim_ros.control.controllability import BODY_AXES, PilotMixer
 from marine_sim_ros.control.setpoints import ATTITUDE, QUANTITIES, depth_effort, make_setpoints
 from marine_sim_ros.core.errors import ScenarioError
+from marine_sim_ros.core.registry import ACTUATORS
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.faults.reading import read_fault, unsuited_fault
-from marine_sim_ros.model.tether import REEL, reel_of
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.actuator import Actuator
 
 __all__ = ['MAX_DISTANCE', 'MAX_ANGLE', 'Expectation', 'Scenario', 'Segment', 'load_scenario']
 
@@ -40,12 +41,7 @@ class Segment:
         depth: m to hold with the heave axis, or None.
         pwm: pulse widths for every thruster instead of efforts, or None.
         control: set-points (12,) for the controller instead of efforts, or None.
-        joints: positions that joints go to, rad or m; joints not named stay where they were sent.
-        joint_efforts: efforts of joints instead, N·m or N, until a position follows.
-        fins: deflections that fins go to, rad; fins not named stay where they were sent.
-        azimuths: angles that thrusters turn to, rad; those not named stay where they were sent.
-        gripper: ``close`` or ``open``; empty: as before.
-        reel: rate at which the reel pays out the tether, m/s, by its name; empty: as before.
+        actuators: commands by actuator and part; parts not named stay where they were sent.
     """
 
     start: float
@@ -53,12 +49,7 @@ class Segment:
     depth: float | None
     pwm: tuple[float, ...] | None
     control: np.ndarray | None = None
-    joints: Mapping[str, float] = field(default_factory=dict)
-    joint_efforts: Mapping[str, float] = field(default_factory=dict)
-    fins: Mapping[str, float] = field(default_factory=dict)
-    azimuths: Mapping[str, float] = field(default_factory=dict)
-    gripper: str = ''
-    reel: Mapping[str, float] = field(default_factory=dict)
+    actuators: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -117,13 +108,9 @@ class Scenario:
         return self.segments[max(begun - 1, 0)]
 
     @cached_property
-    def equipment_segments(self) -> tuple[Segment, ...]:
-        """Segments that tell joints, fins, azimuths, gripper or reel something."""
-        return tuple(
-            s
-            for s in self.segments
-            if s.joints or s.joint_efforts or s.fins or s.azimuths or s.gripper or s.reel
-        )
+    def actuator_segments(self) -> tuple[Segment, ...]:
+        """Segments that command actuators."""
+        return tuple(s for s in self.segments if any(s.actuators.values()))
 
     def open_loop(self, time: float, state: State, mixer: PilotMixer) -> np.ndarray:
         """Return the pulse widths (n,) in µs for a time (s) and a state, without a controller."""
@@ -156,7 +143,6 @@ class Scenario:
                 f'read without; expected load_vehicle(..., voltage={self.voltage:g})'
             )
         self._check_names(vehicle)
-        self._check_equipment(vehicle)
         if reason := unsuited_fault(self.faults, vehicle):
             raise ScenarioError(f'scenario {self.name}: {reason}')
 
@@ -169,42 +155,22 @@ class Scenario:
                     f'scenario {self.name}: the segment at {segment.start:g} s has '
                     f'{len(segment.pwm)} pulse widths; expected {count} for {vehicle.name}'
                 )
-        joints = () if vehicle.manipulator is None else vehicle.manipulator.names
-        fins = () if vehicle.fins is None else vehicle.fins.names
-        turned = vehicle.thrusters.azimuths
-        azimuths = () if turned is None else turned.names
-        named = [('joint', joints, name) for s in self.segments for name in s.joints]
-        named += [('joint', joints, name) for s in self.segments for name in s.joint_efforts]
-        named += [('fin', fins, name) for s in self.segments for name in s.fins]
-        named += [('azimuth', azimuths, name) for s in self.segments for name in s.azimuths]
-        for kind, known, name in named:
+        for actuator in ACTUATORS.entries:
+            self._check_actuator(actuator, vehicle)
+
+    def _check_actuator(self, actuator: Actuator, vehicle: Vehicle) -> None:
+        """Raise ScenarioError where a segment commands parts that the vehicle has not."""
+        known = actuator.names(vehicle)
+        named = [n for s in self.actuator_segments for n in s.actuators.get(actuator.name, ())]
+        if named and not known and actuator.missing:
+            missing = actuator.missing.format(vehicle=vehicle.name)
+            raise ScenarioError(f'scenario {self.name}: {missing}')
+        for name in named:
             if name not in known:
                 raise ScenarioError(
-                    f'scenario {self.name}: {kind} {name!r} is unknown; expected one of those of '
-                    f'{vehicle.name}: {", ".join(known) or "none"}'
+                    f'scenario {self.name}: {actuator.part} {name!r} is unknown; expected one of '
+                    f'those of {vehicle.name}: {", ".join(known) or "none"}'
                 )
-
-    def _check_equipment(self, vehicle: Vehicle) -> None:
-        """Raise ScenarioError where a segment needs an arm, gripper or reel that it has not."""
-        if any(s.joint_efforts for s in self.segments):
-            arm = vehicle.manipulator
-            if arm is None or arm.articulation is None:
-                raise ScenarioError(
-                    f'scenario {self.name}: joints of {vehicle.name} take no efforts; expected '
-                    '<manipulator dynamics="articulated">, such as bluerov2_heavy with arm:=true '
-                    'and arm_dynamics:=articulated'
-                )
-        if any(s.gripper for s in self.segments) and 'gripper' not in vehicle.extensions:
-            raise ScenarioError(
-                f'scenario {self.name}: {vehicle.name} has no gripper; expected a vehicle with a '
-                '<gripper>, such as bluerov2_heavy with arm:=true'
-            )
-        if any(s.reel for s in self.segments) and reel_of(vehicle) is None:
-            raise ScenarioError(
-                f'scenario {self.name}: {vehicle.name} has no reel; expected a vehicle with a '
-                '<reel> in its <tether>, such as bluerov2 with tether:=fathom and '
-                'tether_reel_rate:=0.5'
-            )
 
     def verdicts(self, time: np.ndarray, z: np.ndarray) -> list[tuple[bool, str]]:
         """Return for each expectation whether it holds, and a sentence."""
@@ -237,27 +203,16 @@ class Scenario:
 
 
 def _read_segment(item: YamlReader) -> Segment:
-    known = {
-        'at',
-        'axes',
-        'depth',
-        'pwm',
-        'control',
-        'joints',
-        'fins',
-        'azimuths',
-        'gripper',
-        'tether',
-        'joint_efforts',
-    }
-    item.mapping(known, {'at'})
+    own = {'at', 'axes', 'depth', 'pwm', 'control'}
+    item.mapping(own | {a.key for a in ACTUATORS.entries}, {'at'})
     axes = item.child('axes', {})
     axes.mapping(set(BODY_AXES))
     if 'pwm' in item.value and ('axes' in item.value or 'depth' in item.value):
         raise item.error(': has pwm and axes or depth; expected one kind of command')
     if 'depth' in item.value and 'heave' in axes.value:
         raise item.error(': has depth and axes.heave; both command the heave axis')
-    others = sorted(set(item.value) & {'axes', 'depth', 'pwm', 'fins', 'azimuths'})
+    steered = {a.key for a in ACTUATORS.entries if a.steered}
+    others = sorted(set(item.value) & {'axes', 'depth', 'pwm', *steered})
     if 'control' in item.value and others:
         raise item.error(
             f': has control and {" and ".join(others)}, which the controller commands; '
@@ -270,26 +225,12 @@ def _read_segment(item: YamlReader) -> Segment:
         depth=item.child('depth').number() if 'depth' in item.value else None,
         pwm=None if pwm.value is None else tuple(p.number(1100, 1900) for p in pwm.items()),
         control=_read_control(item.child('control')) if 'control' in item.value else None,
-        joints=_read_positions(item, 'joints', 1e3),
-        joint_efforts=_read_positions(item, 'joint_efforts', 1e6),
-        fins=_read_positions(item, 'fins', np.pi),
-        azimuths=_read_positions(item, 'azimuths', np.pi),
-        gripper=item.child('gripper').choice(('close', 'open')) if 'gripper' in item.value else '',
-        reel=_read_reel(item.child('tether')) if 'tether' in item.value else {},
+        actuators={
+            actuator.name: actuator.read_commands(item.child(actuator.key))
+            for actuator in ACTUATORS.entries
+            if actuator.key in item.value
+        },
     )
-
-
-def _read_positions(item: YamlReader, kind: str, most: float) -> dict[str, float]:
-    """Return where joints, fins or azimuths go, or what efforts joints give, by name."""
-    found = item.child(kind, {})
-    if not isinstance(found.value, dict):
-        raise found.error(f' is {found.value!r}; expected a mapping of {kind}')
-    return {str(name): found.child(name).number(-most, most) for name in found.value}
-
-
-def _read_reel(item: YamlReader) -> dict[str, float]:
-    item.mapping({'rate'}, {'rate'})
-    return {REEL: item.child('rate').number(-100.0, 100.0)}
 
 
 def _read_control(item: YamlReader) -> np.ndarray:

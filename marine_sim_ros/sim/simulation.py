@@ -39,31 +39,30 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.faults.reading import with_gusts
 from marine_sim_ros.faults.tables import fault_tables
+from marine_sim_ros.model.arm import GRIPPER
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics import actuators_of
+from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.reel import CableState
 from marine_sim_ros.physics.rigid_body import INTEGRATOR_CHOICES
 from marine_sim_ros.sensors import SensorInputs, needs_of
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.series import SensorRecord, SeriesMemory
-from marine_sim_ros.sim.player import (
-    ScriptedPilot,
-    gripper_closed,
-    joint_efforts,
-    joint_targets,
-    reel_rate,
-)
+from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.step import (
+    ACTUATED,
+    WRENCHES,
     StepCommands,
     StepOutput,
     Stepping,
     TickRecord,
     advance,
     begin,
+    columns_below,
     state_blocks,
     tick_blocks,
-    wrenches_by_source,
 )
 from marine_sim_ros.sim.trajectory import Outcome, Trajectory, TrajectoryHash
 
@@ -146,6 +145,7 @@ class Simulation:
         self._memory = begin(vehicle, self.environment, initial or rest())
         self._since_last = 0.0
         self._needs = needs_of(vehicle) | set(shown)
+        self._sizes = {a.name: len(a.names(vehicle)) for a in actuators_of(vehicle)}
         self.gripping = Gripping(vehicle, self.environment)
         self._stepping = Stepping(self._step / NANOSECONDS, integrator, implicit_drag)
 
@@ -163,13 +163,8 @@ class Simulation:
     def tick(
         self,
         pwm: np.ndarray,
+        actuators: Mapping[str, np.ndarray] = NO_COMMANDS,
         *,
-        joints: np.ndarray | None = None,
-        joint_efforts: np.ndarray | None = None,
-        fins: np.ndarray | None = None,
-        azimuths: np.ndarray | None = None,
-        reel: np.ndarray | None = None,
-        closed: bool | None = None,
         anchor: State | None = None,
         towing: np.ndarray | None = None,
     ) -> StepOutput:
@@ -177,41 +172,32 @@ class Simulation:
 
         Args:
             pwm: pulse widths (n,), µs.
-            joints: positions (k,) that the arm's joints go to; None: 0.
-            joint_efforts: efforts (k,) that its drives give instead, NaN: none; None: none does.
-            fins: deflections (m,) that the fins go to, rad; None: 0.
-            azimuths: angles (k,) that the azimuths go to, rad; None: 0.
-            reel: rate (1,) at which the tether is paid out, m/s; None: 0.
-            closed: whether the gripper closes from this tick on; None: as before.
+            actuators: commands (k,) by the name of the actuator; missing: at rest, a gripper as
+                before.
             anchor: state of the vehicle at the other end of the tether, or None.
             towing: wrench (6,) of the tethers of other vehicles that end at this one, or None.
+
+        Raises:
+            ParameterError: commands that do not fit the vehicle.
         """
         time = self.stamp / NANOSECONDS
         environment, faults = self.environment.at(time), None
-        if closed is not None:
-            self._grip(closed, time)
+        self._check_commands(actuators)
+        if (jaws := actuators.get(GRIPPER)) is not None:
+            self._grip(bool(jaws[0] > 0.5), time)
         if self._faults is not None:
             faults = self._faults.at(np, time, stamp_words(np.array(self.stamp)))
         done, self._memory = advance(
             self.vehicle,
             environment,
             self._memory,
-            StepCommands(
-                pwm,
-                joints,
-                faults,
-                fins,
-                azimuths,
-                self.gripping.load,
-                reel=reel,
-                anchor=anchor,
-                towing=towing,
-                joint_efforts=joint_efforts,
-            ),
+            StepCommands(pwm, actuators, faults, self.gripping.load, anchor=anchor, towing=towing),
             self._stepping,
             since=self._since_last,
         )
-        done = done._replace(stamp=self.stamp, held=self.gripping.held + 1)
+        done = done._replace(stamp=self.stamp)
+        if self.gripping.there:
+            done.actuators[GRIPPER] = np.array([self.gripping.held + 1.0])
         if 'tether' in self._needs and self.tether is not None:
             done = done._replace(cable=self.tether.position)
         if 'payloads' in self._needs and done.joints is not None:
@@ -219,6 +205,17 @@ class Simulation:
         self.stamp += self._step
         self._since_last = self._stepping.dt
         return done
+
+    def _check_commands(self, actuators: Mapping[str, np.ndarray]) -> None:
+        """Raise ParameterError for commands that do not fit the vehicle."""
+        for name, command in actuators.items():
+            expected = self._sizes.get(name)
+            if np.shape(command) != (expected,):
+                known = ', '.join(f'{n} ({k},)' for n, k in self._sizes.items())
+                raise ParameterError(
+                    f'{self.vehicle.name}: the command of {name} has the shape '
+                    f'{np.shape(command)}; expected some of: {known or "none"}'
+                )
 
     def _grip(self, closed: bool, time: float) -> None:
         """Close or open the gripper, and report what came of it."""
@@ -236,13 +233,8 @@ class Simulation:
         self,
         command: CommandFunction,
         duration: float,
+        actuators: Schedule | None = None,
         *,
-        joints: Schedule | None = None,
-        joint_efforts: Schedule | None = None,
-        fins: Schedule | None = None,
-        azimuths: Schedule | None = None,
-        reel: Schedule | None = None,
-        closed: Callable[[float], bool] | None = None,
         anchor: Schedule | None = None,
         towing: Schedule | None = None,
     ) -> Iterator[StepOutput]:
@@ -251,12 +243,7 @@ class Simulation:
         Args:
             command: pulse widths of a time and a state.
             duration: s.
-            joints: wanted joint positions of a time (s).
-            joint_efforts: efforts of the joints' drives of a time (s).
-            fins: commanded deflections of the fins of a time (s).
-            azimuths: commanded angles of the azimuths of a time (s).
-            reel: commanded rate of the reel of a time (s).
-            closed: whether the gripper is closed at a time (s).
+            actuators: commands (k,) by the name of the actuator, of a time (s).
             anchor: state of the vehicle at the other end of the tether, of a time (s).
             towing: wrench of the tethers of other vehicles that end at this one, of a time (s).
 
@@ -268,12 +255,7 @@ class Simulation:
             time = self.stamp / NANOSECONDS
             yield self.tick(
                 command(time, self.state),
-                joints=None if joints is None else joints(time),
-                joint_efforts=None if joint_efforts is None else joint_efforts(time),
-                fins=None if fins is None else fins(time),
-                azimuths=None if azimuths is None else azimuths(time),
-                reel=None if reel is None else reel(time),
-                closed=None if closed is None else closed(time),
+                NO_COMMANDS if actuators is None else actuators(time),
                 anchor=None if anchor is None else anchor(time),
                 towing=None if towing is None else towing(time),
             )
@@ -282,32 +264,20 @@ class Simulation:
 
 
 def scripted_ticks(
-    simulation: Simulation, pilot: ScriptedPilot, scenario: Scenario, duration: float, **more: Any
+    simulation: Simulation, pilot: ScriptedPilot, duration: float, **more: Any
 ) -> Iterator[StepOutput]:
     """Yield every tick of a scenario; see :meth:`Simulation.ticks`.
 
     Args:
         simulation: the vehicle, at time 0.
         pilot: plays the scenario.
-        scenario: the scenario.
         duration: s.
         **more: schedules that are no part of a scenario.
 
     Raises:
         RunError: the state is no longer finite.
     """
-    vehicle = simulation.vehicle
-    return simulation.ticks(
-        pilot.command,
-        duration,
-        joints=lambda time: joint_targets(scenario, vehicle, time),
-        joint_efforts=lambda time: joint_efforts(scenario, vehicle, time),
-        fins=lambda _: pilot.fins,
-        azimuths=lambda _: pilot.azimuths,
-        reel=lambda time: reel_rate(scenario, vehicle, time),
-        closed=lambda time: gripper_closed(scenario, time),
-        **more,
-    )
+    return simulation.ticks(pilot.command, duration, lambda _: pilot.actuators, **more)
 
 
 def collect_trajectory(
@@ -333,19 +303,19 @@ def collect_trajectory(
     """
     vehicle, environment = simulation.vehicle, simulation.environment
     digest = digest or TrajectoryHash()
-    stamps, none = columns['stamp'], np.zeros((len(columns['stamp']), 0))
+    stamps, actuators = columns['stamp'], columns_below(ACTUATED, columns)
     states = State(columns['position'], columns['orientation'], columns['velocity'])
     inputs = SensorInputs(
         stamps / NANOSECONDS,
         columns['acceleration'],
         columns['supply'],
-        *(columns.get(name) for name in ('joints', 'payloads', 'cable', 'rotors')),
+        actuators.get('joints'),
+        *(columns.get(name) for name in ('payloads', 'cable', 'rotors')),
     )
     targets = np.empty((len(stamps), len(QUANTITIES)))
     for i, time in enumerate((stamps / NANOSECONDS).tolist()):
         targets[i] = pilot.setpoints(time)
     digest.add_ticks(stamps, states)
-    grips = 'gripper' in vehicle.extensions and bool(environment.payloads)
     return Trajectory(
         stamp=stamps,
         position=states.position,
@@ -355,12 +325,8 @@ def collect_trajectory(
         thrust=columns['thrust'],
         power=columns['power'],
         wrench=columns['total'],
-        sources=wrenches_by_source(columns),
-        joints=columns.get('joints', none),
-        fins=columns.get('fins', none),
-        azimuths=columns.get('azimuths', none),
-        held=columns['held'] if grips else None,
-        reel=columns.get('reel', none),
+        sources=columns_below(WRENCHES, columns),
+        actuators=actuators,
         targets=targets,
         sensors=SensorRecord(
             vehicle,
@@ -412,7 +378,7 @@ def scenario_ticks(
         seed=seed,
     )
     span = scenario.duration if duration is None else duration
-    ticks = scripted_ticks(simulation, pilot, scenario, span)
+    ticks = scripted_ticks(simulation, pilot, span)
     return simulation, pilot, _with_progress(ticks, ticks_of(span, dt), progress)
 
 

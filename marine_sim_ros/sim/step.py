@@ -27,7 +27,8 @@ from marine_sim_ros.faults.thrusters import (
     propulsion_at_rest,
 )
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics import acting_forces
+from marine_sim_ros.physics import acting_forces, actuators_of
+from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.arm.links import Load
 from marine_sim_ros.physics.arm.manipulator import (
     ArmMemory,
@@ -38,22 +39,23 @@ from marine_sim_ros.physics.arm.manipulator import (
 )
 from marine_sim_ros.physics.force import ForceInputs
 from marine_sim_ros.physics.rigid_body import rigid_body_step, weight
-from marine_sim_ros.physics.tether import reel_state
 from marine_sim_ros.physics.thrusters import ThrusterOutput
 
 __all__ = [
+    'ACTUATED',
     'Memory',
     'StepCommands',
     'StepOutput',
     'Stepping',
     'TICK_BYTES',
     'TickRecord',
+    'WRENCHES',
     'advance',
     'begin',
+    'columns_below',
     'state_blocks',
     'supply_readings',
     'tick_blocks',
-    'wrenches_by_source',
 ]
 
 
@@ -83,30 +85,21 @@ class StepCommands(NamedTuple):
 
     Attributes:
         pwm: pulse widths (..., n), µs.
-        joints: positions (..., k) that the arm's joints go to; None: 0.
+        actuators: commands (..., k) by the name of the actuator; missing: at rest.
         faults: active faults at this tick; None: none.
-        fins: deflections (..., m) that the fins go to, rad; None: 0.
-        azimuths: angles (..., k) that the azimuths go to, rad; None: 0.
         load: payload that the gripper holds, or None.
         external: wrench (..., 6) from outside of the model, or None.
-        reel: rate (..., 1) at which the tether is paid out, m/s; None: 0.
         anchor: state of the vehicle at the other end of the tether, or None.
         towing: wrench (..., 6) of the tethers that end at this vehicle, or None.
-        joint_efforts: efforts (k,) that drives of an articulated arm give instead of going to
-            ``joints``, N·m or N, NaN: they go there; None: all do.
     """
 
     pwm: Array
-    joints: Array | None = None
+    actuators: Mapping[str, Array] = NO_COMMANDS
     faults: ActiveFaults | None = None
-    fins: Array | None = None
-    azimuths: Array | None = None
     load: Load | None = None
     external: Wrench | None = None
-    reel: Array | None = None
     anchor: State | None = None
     towing: Wrench | None = None
-    joint_efforts: Array | None = None
 
 
 class StepOutput(NamedTuple):
@@ -122,10 +115,8 @@ class StepOutput(NamedTuple):
             m/s² and rad/s²: of components in the body frame, without ω × v.
         joints: joint motion of the manipulator, or None.
         stamp: stamp of the tick, ns, where it is known.
-        fins: deflections (..., m) of the fins, rad, or None.
-        held: number of the payload that the gripper holds, counted from 1; 0: none.
-        reel: (..., 3) length of the tether off its reel, m, its rate, m/s, and the pull there, N;
-            None: no reel.
+        actuators: state (..., k) of each actuator that has one, by name; of a gripper the number
+            of the payload that it holds, counted from 1; 0: none.
         cable: (..., n, 3) places along the tether, map, m, where a sensor needs them.
         payloads: (p, 7) places, m, and orientations of the payloads, map, likewise.
     """
@@ -137,10 +128,8 @@ class StepOutput(NamedTuple):
     total: Wrench
     acceleration: Array
     joints: JointMotion | None
+    actuators: dict[str, Array]
     stamp: int = 0
-    fins: Array | None = None
-    held: int = 0
-    reel: Array | None = None
     cable: Array | None = None
     payloads: Array | None = None
 
@@ -196,7 +185,7 @@ def _move_arm(
     """Bring the joints to this tick; return the vehicle then, what it feels, and the memory."""
     if vehicle.manipulator is None or memory.joints is None:
         return vehicle, {}, None, None
-    target = commands.joints
+    target = commands.actuators.get('joints')
     wanted = memory.joints.position * 0 if target is None else target
     joints, body, wrench, arm = arm_step(
         vehicle,
@@ -207,7 +196,7 @@ def _move_arm(
         dt=since,
         load=commands.load,
         environment=environment,
-        effort=commands.joint_efforts,
+        effort=commands.actuators.get('joint_efforts'),
         conserving=stepping.dt if stepping.integrator == 'conserving' else None,
     )
     return body, {'manipulator': wrench}, joints, arm
@@ -243,7 +232,7 @@ def advance(
         dt=since,
         period=stepping.dt,
         timeout=stepping.timeout,
-        azimuths=commands.azimuths,
+        azimuths=commands.actuators.get('azimuths'),
     )
     body, reaction, joints, arm = _move_arm(
         vehicle, environment, memory, commands, stepping, since
@@ -251,9 +240,7 @@ def advance(
     actuated = {'thrusters': output.wrench, **reaction}
     if commands.towing is not None:
         actuated['towing'] = commands.towing
-    inputs = ForceInputs(
-        output.thrust, body, actuated, commands.fins, commands.reel, commands.anchor
-    )
+    inputs = ForceInputs(output.thrust, body, actuated, commands.actuators, commands.anchor)
     sources = {}
     for force in acting_forces(vehicle, environment):
         sources[force.name], forces[force.name] = force.step(
@@ -275,6 +262,7 @@ def advance(
         inner=internal_wrench(vehicle, sources),
     )
     acceleration = (after.velocity - state.velocity) / stepping.dt
+    following = Memory(after, propulsion, forces, joints, arm)
     happened = StepOutput(
         state,
         commands.pwm,
@@ -283,10 +271,15 @@ def advance(
         total,
         acceleration,
         joints,
-        fins=forces.get('fins'),
-        reel=reel_state(forces.get('tether')),
+        _actuator_states(vehicle, following),
     )
-    return happened, Memory(after, propulsion, forces, joints, arm)
+    return happened, following
+
+
+def _actuator_states(vehicle: Vehicle, memory: Memory) -> dict[str, Array]:
+    """Return the state (..., k) of each actuator of a vehicle that has one, by name."""
+    states = {a.name: a.state(memory) for a in actuators_of(vehicle) if a.state is not None}
+    return {name: state for name, state in states.items() if state is not None}
 
 
 # The ticks of a run as columns: blocks of arrays, a fifth of what the ticks themselves take.
@@ -295,7 +288,8 @@ TICK_BYTES = 1000
 """Memory of a tick in a trajectory, about, with six thrusters and the sensors of a BlueROV2."""
 _BLOCK = 512
 """Ticks that wait until they become arrays, and of a part of a run."""
-_WRENCH_PREFIX = 'wrench/'
+WRENCHES, ACTUATED = 'wrench/', 'actuator/'
+"""Prefixes of columns, by source of a wrench and by actuator."""
 
 
 class TickRecord:
@@ -315,7 +309,8 @@ class TickRecord:
     def columns(self) -> dict[str, np.ndarray]:
         """Return the columns (n, ...) by quantity; the record is empty then.
 
-        A quantity that the run does not have is missing. Wrenches are ``wrench/SOURCE``.
+        A quantity that the run does not have is missing. Wrenches are ``wrench/SOURCE``, and
+        states of actuators ``actuator/NAME``.
         """
         self._pack()
         blocks, self._blocks = self._blocks, []
@@ -364,10 +359,9 @@ def _split_ticks(ticks: Iterable[StepOutput]) -> Iterator[list[StepOutput]]:
         yield waiting
 
 
-def wrenches_by_source(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the wrenches (n, 6) of columns by their source."""
-    length = len(_WRENCH_PREFIX)
-    return {n[length:]: rows for n, rows in columns.items() if n.startswith(_WRENCH_PREFIX)}
+def columns_below(prefix: str, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the columns (n, ...) below a prefix, ``WRENCHES`` or ``ACTUATED``, by name."""
+    return {n.removeprefix(prefix): c for n, c in columns.items() if n.startswith(prefix)}
 
 
 def _make_columns(ticks: Sequence[StepOutput]) -> dict[str, np.ndarray]:
@@ -381,20 +375,16 @@ def _make_columns(ticks: Sequence[StepOutput]) -> dict[str, np.ndarray]:
         'power': [o.power for o in outputs],
         'total': [t.total for t in ticks],
         'acceleration': [t.acceleration for t in ticks],
-        'joints': [None if t.joints is None else t.joints.position for t in ticks],
-        'fins': [t.fins for t in ticks],
-        'azimuths': [o.azimuths for o in outputs],
-        'reel': [t.reel for t in ticks],
         'payloads': [t.payloads for t in ticks],
         'cable': [t.cable for t in ticks],
         'rotors': [o.rotor_speed for o in outputs],
-        **{_WRENCH_PREFIX + name: [t.sources[name] for t in ticks] for name in ticks[0].sources},
+        **{WRENCHES + name: [t.sources[name] for t in ticks] for name in ticks[0].sources},
+        **{ACTUATED + name: [t.actuators[name] for t in ticks] for name in ticks[0].actuators},
     }
     voltage = None if outputs[0].voltage is None else np.array([o.voltage for o in outputs])
     used = None if outputs[0].used is None else np.array([o.used for o in outputs])
     return {
         'stamp': np.array([t.stamp for t in ticks]),
-        'held': np.array([t.held for t in ticks]),
         'supply': supply_readings(np.stack([o.power for o in outputs]), voltage, used),
         **{name: np.stack(values) for name, values in rows.items() if values[0] is not None},
     }

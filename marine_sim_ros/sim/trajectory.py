@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,13 +113,8 @@ class Trajectory:
         sensors: readings (m, ...) by quantity with their stamps, noise included, by the sensor's
             name; m is n for a sensor without a rate.
         sha256: over all ticks, of a part of a run also over those before.
-        joints: (n, j) positions of the arm's joints, rad or m.
-        fins: (n, m) deflections of the fins, rad.
-        azimuths: (n, a) angles of the azimuths, rad.
-        held: (n,) number of the payload that the gripper holds, counted from 1; 0: none. None:
-            there is no gripper, or nothing to hold.
-        reel: (n, 3) length of the tether off its reel, m, rate of that, m/s, and pull at the
-            drum, N; (n, 0) or None: no reel.
+        actuators: (n, ...) states by the name of the actuator, as
+            :attr:`~marine_sim_ros.sim.step.StepOutput.actuators`.
         power: (n, k) electrical power of the thrusters, W; None: it was not kept.
         targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free; None: the
             run has none.
@@ -134,11 +130,7 @@ class Trajectory:
     sources: dict[str, np.ndarray]
     sensors: SensorRecord
     sha256: str
-    joints: np.ndarray
-    fins: np.ndarray
-    azimuths: np.ndarray
-    held: np.ndarray | None = None
-    reel: np.ndarray | None = None
+    actuators: Mapping[str, np.ndarray]
     targets: np.ndarray | None = None
     power: np.ndarray | None = None
 

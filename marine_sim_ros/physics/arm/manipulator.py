@@ -24,11 +24,13 @@ from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.numerics import approach
 from marine_sim_ros.core.spatial import cross, momentum_rate
 from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.arm import BANDWIDTH, Manipulator, read_gripper
+from marine_sim_ros.model.arm import BANDWIDTH, GRIPPER, Manipulator, read_gripper
 from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.arm.articulated import (
     ChainMemory,
     begin_chain_memory,
@@ -49,6 +51,9 @@ from marine_sim_ros.physics.arm.links import (
 from marine_sim_ros.physics.force import ForceModel, actuator_step
 
 __all__ = [
+    'GRIPPER_ACTUATOR',
+    'JOINTS',
+    'JOINT_EFFORTS',
     'MANIPULATOR',
     'ArmMemory',
     'ArmMomentum',
@@ -391,4 +396,60 @@ MANIPULATOR = ForceModel(
     colour='#8c5980',
     executable='manipulator',
     scalar=True,
+)
+
+
+def _joint_names(vehicle: Vehicle) -> tuple[str, ...]:
+    return () if vehicle.manipulator is None else vehicle.manipulator.names
+
+
+def _effort_names(vehicle: Vehicle) -> tuple[str, ...]:
+    return _joint_names(vehicle) if has_articulated_arm(vehicle) else ()
+
+
+def _gripper_names(vehicle: Vehicle) -> tuple[str, ...]:
+    return (GRIPPER,) if GRIPPER in vehicle.extensions else ()
+
+
+def _read_jaws(item: YamlReader) -> dict[str, float]:
+    return {GRIPPER: float(item.choice(('close', 'open')) == 'close')}
+
+
+JOINTS = Actuator(
+    'joints',
+    _joint_names,
+    text='positions of the joints of an arm, rad or m',
+    unit='rad, m',
+    part='joint',
+    state=lambda memory: memory.joints.position,
+    source='manipulator',
+    state_topic='joint_states',
+    command_topic='joint_commands',
+)
+GRIPPER_ACTUATOR = Actuator(
+    GRIPPER,
+    _gripper_names,
+    text='jaws of a gripper: 1 closed, 0 open',
+    unit='',
+    read=_read_jaws,
+    missing='{vehicle} has no gripper; expected a vehicle with a <gripper>, such as '
+    'bluerov2_heavy with arm:=true',
+    source='manipulator',
+    compiled=False,
+    state_topic='joint_states',
+)
+JOINT_EFFORTS = Actuator(
+    'joint_efforts',
+    _effort_names,
+    text='efforts of the joints of an articulated arm, N·m or N, until a position follows',
+    unit='N·m, N',
+    limit=1e6,
+    part='joint',
+    missing='joints of {vehicle} take no efforts; expected <manipulator dynamics="articulated">, '
+    'such as bluerov2_heavy with arm:=true and arm_dynamics:=articulated',
+    rest=np.nan,
+    source='manipulator',
+    yields_to='joints',
+    command_topic='joint_commands',
+    command_field='effort',
 )

@@ -108,12 +108,8 @@ class CompiledOwner(StateOwner):
         self._engine.change(self.environment, self._graph.faults)
         given = StepCommands(
             commands.get('pwm', self._none),
-            joints=commands.get('joints'),
-            fins=commands.get('fins'),
-            azimuths=commands.get('azimuths'),
+            {name: command for name, command in commands.items() if name != 'pwm'},
             external=self._external.at(stamp),
-            reel=commands.get('reel'),
-            joint_efforts=commands.get('joint_efforts'),
         )
         output, state = self._engine.tick(stamp, given)
         self._tell_compiling()

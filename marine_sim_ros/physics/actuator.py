@@ -1,0 +1,111 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Model of an actuator: parts of a vehicle that follow one commanded number each.
+
+Commands, scenarios, scripts, forces, trajectories, bags and nodes carry one mapping by the name of
+the actuator. Thrusters are apart: they follow pulse widths, which every vehicle takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from marine_sim_ros.core.arrays import Array
+from marine_sim_ros.core.yaml_file import YamlReader
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.force import ForceModel, guard_function, guarded_force
+
+__all__ = ['Actuator', 'NO_COMMANDS', 'guarded_actuator']
+
+NO_COMMANDS: Mapping[str, Any] = MappingProxyType({})
+"""Commands (..., k) or numbers by part, by the name of the actuator: none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Actuator:
+    """One kind of actuator; a vehicle with k parts of it takes commands (..., k).
+
+    Attributes:
+        name: name in commands and trajectories.
+        names: function of a vehicle: names of its parts; empty: it has none.
+        text: one line for lists.
+        unit: unit of a commanded number.
+        limit: largest magnitude of a commanded number in a scenario.
+        part: noun for one part in messages.
+        key: key in the segments of a scenario; default: the name.
+        read: function of the value of that key: numbers by part; default: a mapping of them.
+        missing: message where a scenario commands it and ``{vehicle}`` has none.
+        rest: commanded number before the first command.
+        yields_to: actuator whose commands return the parts that they name to ``rest``.
+        steered: whether a controller commands it.
+        compiled: whether compiled programs take its commands.
+        state: function of a vehicle's memory after a tick
+            (:class:`~marine_sim_ros.sim.step.Memory`): state (..., k) or more; None: none.
+        fields: fields of a JointState that the columns of the state fill, k each.
+        state_topic: topic of the state, a JointState; empty: it is not published.
+        command_topic: topic of commands, a JointState; empty: there is none.
+        command_field: its field with the numbers.
+        source: force that follows its commands; default: the force below, or that of its name.
+        force: force that it brings, where ``FORCES`` lists none that follows its commands.
+    """
+
+    name: str
+    names: Callable[[Vehicle], tuple[str, ...]]
+    _: KW_ONLY
+    text: str
+    unit: str
+    limit: float = 1e3
+    part: str = 'part'
+    key: str = ''
+    read: Callable[[YamlReader], Mapping[str, float]] | None = None
+    missing: str = ''
+    rest: float = 0.0
+    yields_to: str = ''
+    steered: bool = False
+    compiled: bool = True
+    state: Callable[[Any], Array | None] | None = None
+    fields: tuple[str, ...] = ('position',)
+    state_topic: str = ''
+    command_topic: str = ''
+    command_field: str = 'position'
+    source: str = ''
+    force: ForceModel | None = None
+
+    def __post_init__(self) -> None:
+        """Fill in the key and the source."""
+        force = self.name if self.force is None else self.force.name
+        object.__setattr__(self, 'key', self.key or self.name)
+        object.__setattr__(self, 'source', self.source or force)
+
+    def read_commands(self, item: YamlReader) -> Mapping[str, float]:
+        """Return the commanded numbers by part of a segment's value.
+
+        Raises:
+            ScenarioError: no such mapping.
+        """
+        if self.read is not None:
+            return self.read(item)
+        if not isinstance(item.value, dict):
+            raise item.error(f' is {item.value!r}; expected a mapping of {self.key}')
+        limit = self.limit
+        return {str(name): item.child(name).number(-limit, limit) for name in item.value}
+
+
+def guarded_actuator(actuator: Actuator, owner: str) -> Actuator:
+    """Return an actuator whose functions raise RunError where they fail.
+
+    Args:
+        actuator: actuator of another package.
+        owner: name of the entry and of its package, for the message.
+    """
+    functions: dict[str, Any] = {
+        name: guard_function(function, f'{owner}: {name}')
+        for name in ('names', 'read', 'state')
+        if (function := getattr(actuator, name)) is not None
+    }
+    force = actuator.force and guarded_force(actuator.force, owner)
+    return replace(actuator, force=force, **functions)
