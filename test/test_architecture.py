@@ -51,13 +51,20 @@ def statements(body):
 
 
 @cache
-def imports():
-    """Return the modules that each module imports, by their names without the package's."""
-    trees, found = {}, {}
+def modules():
+    """Return the trees of the package's modules by their names."""
+    found = {}
     for path in PACKAGE.rglob('*.py'):
         parts = path.relative_to(PACKAGE.parent).with_suffix('').parts
         name = '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
-        trees[name] = ast.parse(path.read_text(encoding='utf-8'))
+        found[name] = ast.parse(path.read_text(encoding='utf-8'))
+    return found
+
+
+@cache
+def imports():
+    """Return the modules that each module imports."""
+    trees, found = modules(), {}
     for name, tree in trees.items():
         named = set()
         for node in statements(tree.body):
@@ -96,6 +103,26 @@ def test_simulator_and_suite_import_no_tool_and_the_simulator_nothing_of_the_sui
         if room_of(other) in closed
     ]
     assert found == []
+
+
+BY_NAME = {'PARAMETERS', 'STORAGE', 'add_arguments', 'execute', 'get_system', 'main'}
+"""Names that modules of one kind share, since programs look for them."""
+
+
+def test_every_public_name_is_exported_by_one_module():
+    doors = {p.parent.relative_to(PACKAGE.parent).parts for p in PACKAGE.rglob('__init__.py')}
+    found = defaultdict(list)
+    for module, tree in modules().items():
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == '__all__':
+                for name in ast.literal_eval(node.value):
+                    found[name].append(module)
+    twice = {
+        name: inside
+        for name, where in found.items()
+        if len(inside := [m for m in where if tuple(m.split('.')) not in doors]) > 1
+    }
+    assert {name: where for name, where in twice.items() if name not in BY_NAME} == {}
 
 
 def test_the_version_is_the_same_everywhere():

@@ -14,10 +14,8 @@ from marine_sim_ros.core.text import aligned_columns, markdown_row
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 
 __all__ = [
-    'ANALYSES',
     'COMPARISON_COLUMNS',
     'ComparedQuantity',
-    'Expected',
     'Experiment',
     'WITHOUT_ARM',
     'compare_metrics',

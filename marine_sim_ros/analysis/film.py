@@ -50,7 +50,6 @@ __all__ = [
     'VideoFile',
     'camera_of',
     'chase_camera',
-    'draw_text',
     'frame_stamps',
     'overlay_text',
     'recorded_frames',

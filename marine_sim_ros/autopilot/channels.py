@@ -24,16 +24,12 @@ from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = [
     'ARDUSUB_ELEMENT',
-    'ArdusubElement',
-    'CUSTOM',
     'ChannelMap',
     'Device',
     'FRAME_CONFIG',
     'MOTORS',
-    'MotorMismatch',
     'channel_map',
     'frame_fault',
-    'frames_of',
     'motor_mismatches',
     'motor_signs',
     'pushes_alike',

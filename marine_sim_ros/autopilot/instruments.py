@@ -26,7 +26,7 @@ from marine_sim_ros.sensors.imu import specific_force
 from marine_sim_ros.sensors.sensor_model import SensorInputs
 from marine_sim_ros.sensors.series import SensorReader, disturb_readings, is_due
 
-__all__ = ['Instruments', 'LatestReading', 'SlowSupply']
+__all__ = ['Instruments', 'SlowSupply']
 
 
 # Readings of an autopilot's sensors: the IMU at its frames, the others at ticks.

@@ -33,7 +33,7 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import continuous_quaternions, normalized, to_body
 from marine_sim_ros.core.state import NANOSECONDS
 
-__all__ = ['AutopilotRows', 'LOG_SUFFIXES', 'LogRow', 'TimedRow', 'open_log', 'parameters_beside']
+__all__ = ['LOG_SUFFIXES', 'open_log']
 
 
 # Contents of an ArduPilot log as rows of topics, in our axes and units.

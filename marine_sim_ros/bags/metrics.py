@@ -20,7 +20,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.vehicle import Barometer, Vehicle
 
-__all__ = ['DepthCheck', 'bag_metrics', 'depth_check', 'stamp_notes', 'vehicle_metrics']
+__all__ = ['bag_metrics', 'depth_check', 'stamp_notes', 'vehicle_metrics']
 
 
 # Depth by the barometer compared with the depth of the odometry.

@@ -31,7 +31,7 @@ from marine_sim_ros.bags.streams import check_rows, check_time
 from marine_sim_ros.control.setpoints import QUANTITIES, wrap_angle
 from marine_sim_ros.core.errors import ParameterError
 
-__all__ = ['AxisResponse', 'Response', 'response']
+__all__ = ['Response', 'response']
 
 _DEGREE = math.pi / 180
 _GROUPS = ((0, 'm', 1.0), (3, 'deg', _DEGREE), (6, 'm_s', 1.0), (9, 'deg_s', _DEGREE))

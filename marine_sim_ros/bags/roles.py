@@ -16,7 +16,6 @@ __all__ = [
     'DRIVER_TOPICS',
     'EXTRA_TYPES',
     'FALLBACK_DRIVER_TOPICS',
-    'ODOM_COLUMNS',
     'OWN_TOPICS',
     'accepted_types',
     'role_of',

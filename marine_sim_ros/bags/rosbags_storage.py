@@ -28,7 +28,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from marine_sim_ros.bags.storage import BagReader, QoS, write_error
 
-__all__ = ['STORAGE', 'RosbagsStorage']
+__all__ = ['STORAGE']
 
 METADATA_VERSION: Final = 9
 """Of rosbag2 in ROS 2 Jazzy."""

@@ -22,7 +22,7 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.simulation import DEFAULT_STEP, Simulation
 
-__all__ = ['autopilot_rows', 'times_real_time']
+__all__ = ['autopilot_rows']
 
 VEHICLE, RATE = 'bluerov2', 400.0
 START = rest((0.0, 0.0, -5.0))

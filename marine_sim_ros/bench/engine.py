@@ -25,13 +25,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.scenario import Scenario, Segment, load_scenario
 from marine_sim_ros.sim.simulation import Simulation
 
-__all__ = [
-    'engine_rows',
-    'learning_rows',
-    'least_cpu_seconds',
-    'solid_engine_rows',
-    'solid_step_costs',
-]
+__all__ = ['engine_rows']
 
 
 # Compiled engine and NumPy over solid ground: far from it, and on it.

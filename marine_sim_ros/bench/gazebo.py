@@ -54,7 +54,6 @@ from marine_sim_ros.sim.step import StepCommands, Stepping, advance, begin
 
 __all__ = [
     'GazeboCase',
-    'GazeboSpeed',
     'check_gazebo',
     'command_topics',
     'gazebo_table',

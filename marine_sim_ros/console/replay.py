@@ -36,7 +36,7 @@ from marine_sim_ros.model.library import load_vehicle, vehicle_names, vehicle_pa
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, SensorTopic
 
-__all__ = ['Replay', 'ReplayedSensors']
+__all__ = ['Replay']
 
 
 # Sensors of a bag at any time, as a page of a running graph would show them.

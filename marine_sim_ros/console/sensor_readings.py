@@ -18,7 +18,7 @@ from marine_sim_ros.core.state import stamp_ns
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.dvl import beam_directions
 
-__all__ = ['DRAWINGS', 'Drawing', 'NAMED', 'READINGS', 'number_text', 'plain_reading']
+__all__ = ['DRAWINGS', 'Drawing', 'NAMED', 'READINGS', 'plain_reading']
 
 
 # Readings of sensors as text with units, by type of message.

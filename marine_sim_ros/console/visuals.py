@@ -28,7 +28,7 @@ from marine_sim_ros.scene.drawing import (
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 
-__all__ = ['base64_floats', 'scene_visuals', 'vehicle_visuals']
+__all__ = ['scene_visuals', 'vehicle_visuals']
 
 
 # Visuals of a vehicle: links with shapes, joints, cameras, lights, thrusters.

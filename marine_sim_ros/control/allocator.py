@@ -27,10 +27,8 @@ from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 
 __all__ = [
-    'ALLOCATION_METHODS',
     'Allocation',
     'Allocator',
-    'Distribution',
     'AllocationPlan',
     'group_demands',
     'add_residual',

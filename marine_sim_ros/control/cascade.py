@@ -37,16 +37,7 @@ from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import damping
 from marine_sim_ros.physics.rigid_body import weight
 
-__all__ = [
-    'CASCADE',
-    'CASCADE_MODES',
-    'CascadeLaw',
-    'CascadeMemory',
-    'CascadeSettings',
-    'ReferenceState',
-    'cascade_law',
-    'read_cascade',
-]
+__all__ = ['CASCADE', 'CascadeLaw', 'CascadeSettings']
 
 
 # Settings of the modern controller, and how a file gives them.

@@ -22,7 +22,7 @@ from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['FIRST_STEP', 'ClosedLoop', 'LoopMemory', 'LoopOutput', 'WrenchAllocation', 'loop_step']
+__all__ = ['FIRST_STEP', 'ClosedLoop', 'LoopMemory', 'LoopOutput', 'loop_step']
 
 FIRST_STEP = 0.005
 """s, taken for the time since the step before where there was none."""

@@ -24,7 +24,6 @@ from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
 __all__ = [
     'AXIS_PRIORITY',
     'BODY_AXES',
-    'Controllability',
     'ExtendedThrust',
     'PilotMixer',
     'axis_accelerations',

@@ -16,8 +16,6 @@ from marine_sim_ros.control.pilot import PILOT_FUNCTION_NAMES
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 
 __all__ = [
-    'JOY_DRIVERS',
-    'StickControl',
     'Gamepad',
     'StickMemory',
     'gamepad_names',

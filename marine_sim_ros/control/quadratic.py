@@ -25,16 +25,7 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import NUMPY, Array, namespace, while_loop, without_gradient
 
-__all__ = [
-    'ActiveSet',
-    'BoundedProblem',
-    'FEASIBILITY_TOLERANCE',
-    'QuadraticProgrammes',
-    'active_inverse',
-    'find_active_sides',
-    'inverse_or_nan',
-    'solve_programme',
-]
+__all__ = ['QuadraticProgrammes', 'solve_programme']
 
 
 # Which bounds are active at the minimum of a quadratic programme.

@@ -25,16 +25,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.core.yaml_file import YamlReader, short_text
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = [
-    'THESIS',
-    'ThesisLaw',
-    'ThesisMemory',
-    'ThesisSettings',
-    'WindowMemory',
-    'read_thesis',
-    'thesis_law',
-    'windowed_pid',
-]
+__all__ = ['THESIS', 'WindowMemory', 'windowed_pid']
 
 
 # Settings of the thesis's controller, and how a file gives them.

@@ -17,14 +17,7 @@ from typing import Any, NamedTuple
 
 from marine_sim_ros.core.errors import MissingPackageError, ParameterError
 
-__all__ = [
-    'PACKAGE_SOURCES',
-    'PackageSource',
-    'check_middleware',
-    'missing_package',
-    'require',
-    'ros_packages',
-]
+__all__ = ['PACKAGE_SOURCES', 'check_middleware', 'missing_package', 'require', 'ros_packages']
 
 
 # Import of optional packages, with a message on how to install a missing one.

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ['VARIABLES', 'no_collections', 'use_one_thread']
+__all__ = ['no_collections', 'use_one_thread']
 
 
 # One BLAS thread, set when the package is imported.

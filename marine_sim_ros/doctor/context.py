@@ -29,11 +29,9 @@ __all__ = [
     'DescriptionContext',
     'Diagnostic',
     'Edit',
-    'Extent',
     'FindingPlace',
     'Severity',
     'finite_numbers',
-    'geometry_extents',
     'load_context',
 ]
 

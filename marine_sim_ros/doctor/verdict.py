@@ -19,15 +19,7 @@ from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, thrusters
 
-__all__ = [
-    'MAX_PLAUSIBLE_SPEED',
-    'Verdict',
-    'best_pulses',
-    'full_thrust',
-    'judge_motion',
-    'steady_speed_under',
-    'unbounded_speed',
-]
+__all__ = ['Verdict', 'full_thrust', 'judge_motion', 'steady_speed_under', 'unbounded_speed']
 
 
 # Total thrust of all thrusters.

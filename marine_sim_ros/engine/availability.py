@@ -12,7 +12,7 @@ from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import cache_folder
 
-__all__ = ['PRECISIONS', 'double_precision', 'precision', 'require_jax', 'wait_for_programs']
+__all__ = ['double_precision', 'precision', 'require_jax', 'wait_for_programs']
 
 PRECISIONS = ('float64', 'float32')
 

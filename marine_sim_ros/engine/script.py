@@ -41,10 +41,8 @@ from marine_sim_ros.sim.scenario import Scenario
 
 __all__ = [
     'ControllerMemory',
-    'LoopControl',
     'Script',
     'control_command',
-    'extend_control',
     'extend_script',
     'initial_controller_memory',
     'make_control',

@@ -30,7 +30,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, begin
 
-__all__ = ['ColumnFunction', 'LastForces', 'Stepper', 'VehicleMotion', 'states_in_memory']
+__all__ = ['LastForces', 'Stepper', 'VehicleMotion', 'states_in_memory']
 
 
 # A compiled function of many vehicles, a column of numbers for each, in blocks by threads.

@@ -37,11 +37,9 @@ from marine_sim_ros.physics.thrusters import PWM_MIN, PWM_NEUTRAL
 
 __all__ = [
     'AllocationTables',
-    'PulseTables',
     'ThrusterCurves',
     'allocation_tables',
     'extend_allocation_tables',
-    'pulse_tables',
     'with_thruster_curves',
 ]
 

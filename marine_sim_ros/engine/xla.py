@@ -28,7 +28,6 @@ import numpy as np
 from jax.extend.core import Literal
 
 __all__ = [
-    'VECTOR_LANES',
     'fill_row',
     'make_row',
     'reuse_common_values',

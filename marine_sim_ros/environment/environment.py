@@ -27,7 +27,6 @@ __all__ = [
     'STANDARD_GRAVITY',
     'WATER_TYPES',
     'WaterOptics',
-    'WaterProperties',
     'water_properties',
 ]
 

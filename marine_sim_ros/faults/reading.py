@@ -32,14 +32,7 @@ from marine_sim_ros.faults.fault_types import (
 )
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = [
-    'BAROMETER_FAULTS',
-    'fault_text',
-    'parse_faults',
-    'read_fault',
-    'unsuited_fault',
-    'with_gusts',
-]
+__all__ = ['fault_text', 'parse_faults', 'read_fault', 'unsuited_fault', 'with_gusts']
 
 
 # Checks that a fault can happen to a vehicle.

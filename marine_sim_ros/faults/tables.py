@@ -33,7 +33,6 @@ from marine_sim_ros.model.propellers import POWER_EXPONENT
 __all__ = [
     'ActiveFaults',
     'BatteryNumbers',
-    'FaultRows',
     'FaultTables',
     'battery_voltage',
     'equalise_tables',

@@ -51,7 +51,7 @@ from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.step import StepCommands, Stepping
 
-__all__ = ['CompiledSystem', 'ServedVehicle']
+__all__ = ['CompiledSystem']
 
 POLL_INTERVAL = 0.05
 """s of wall time from one look whether somebody listens to the next."""

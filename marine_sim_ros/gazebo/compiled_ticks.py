@@ -17,7 +17,7 @@ from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, advance
 
-__all__ = ['GazeboTicks', 'TickReport']
+__all__ = ['GazeboTicks']
 
 STATE_SIZE = 13
 """Numbers of a state, with which a memory begins."""

@@ -26,7 +26,7 @@ from marine_sim_ros.sdf.elements import GZ, add_element, add_pose, to_text
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.run_setup import namespace_of, start_pose
+from marine_sim_ros.sim.run_setup import initial_pose_parameters, namespace_of
 from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = [
@@ -308,7 +308,7 @@ DEFAULT_START = {'initial_position': [0.0, 0.0, -0.5], 'initial_rpy': [0.0, 0.0,
 def start_state(options: RunOptions) -> State:
     """Return the state in which the vehicle of a run begins, at rest."""
     scenario = load_scenario(options.scenario) if options.scenario else None
-    start = {**DEFAULT_START, **start_pose(options, scenario)}
+    start = {**DEFAULT_START, **initial_pose_parameters(options, scenario)}
     turn = quaternion_from_rpy(*start['initial_rpy'])
     return State(np.array(start['initial_position'], float), turn, np.zeros(6))
 

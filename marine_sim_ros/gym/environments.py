@@ -21,7 +21,7 @@ from marine_sim_ros.gym.episodes import Episodes
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors import Readings
 
-__all__ = ['ManyVehicles', 'OneVehicle', 'spaces_of']
+__all__ = ['ManyVehicles', 'OneVehicle']
 
 
 # Gymnasium vector environment of many vehicles in one compiled call.

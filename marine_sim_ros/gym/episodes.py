@@ -28,7 +28,7 @@ from marine_sim_ros.sensors import SENSORS, Readings, SensorInputs
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.series import ideal_readings
 
-__all__ = ['Episodes', 'Sensing', 'StepResult']
+__all__ = ['Episodes', 'Sensing']
 
 
 # Sensor readings for a policy: each sensor's newest reading, held until the next.

@@ -24,7 +24,6 @@ from marine_sim_ros.environment.environment import Environment
 __all__ = [
     'Episode',
     'StationKeeping',
-    'StepJudgement',
     'SurfaceStationKeeping',
     'TASKS',
     'Task',

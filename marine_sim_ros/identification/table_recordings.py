@@ -23,7 +23,7 @@ from marine_sim_ros.identification.recording import MotionRecording, usable_reco
 from marine_sim_ros.identification.thrust import check_pulses
 from marine_sim_ros.model.vehicle import ThrusterSet
 
-__all__ = ['COLUMN_MAPS', 'ColumnMap', 'is_table', 'recording_of_table']
+__all__ = ['COLUMN_MAPS', 'is_table', 'recording_of_table']
 
 _KEYS = {
     *('time', 'time_unit', 'frame', 'attitude', 'velocity', 'pwm', 'sticks', 'skip', 'commands'),

@@ -24,13 +24,7 @@ from marine_sim_ros.importers.geometry import (
     usable_collisions,
 )
 
-__all__ = [
-    'add_bladder',
-    'add_missing_water',
-    'add_weight_share',
-    'fill_bladders',
-    'read_buoyancy_engine',
-]
+__all__ = ['add_bladder', 'add_missing_water', 'add_weight_share', 'read_buoyancy_engine']
 
 
 # Buoyancy engines: bladders with constant volume, as at the start.

@@ -40,7 +40,7 @@ __all__ = [
     'read_flag',
     'read_magnitudes',
     'read_number',
-    'read_numbers',
+    'read_sourced_numbers',
     'read_text',
 ]
 
@@ -132,7 +132,9 @@ def read_number(
     return Sourced(default, f'default of the simulator: <{name}> is not given')
 
 
-def read_numbers(reader: Reader, name: str, count: tuple[int, ...]) -> Sourced[np.ndarray] | None:
+def read_sourced_numbers(
+    reader: Reader, name: str, count: tuple[int, ...]
+) -> Sourced[np.ndarray] | None:
     """Return the numbers in a child, or None."""
     child = reader.first(name)
     return None if child is None else Sourced(child.numbers(set(count)), origin_of(child))
@@ -140,7 +142,7 @@ def read_numbers(reader: Reader, name: str, count: tuple[int, ...]) -> Sourced[n
 
 def read_magnitudes(reader: Reader, name: str) -> np.ndarray:
     """Return three numbers in a child without their signs; zeros where it is not given."""
-    found = read_numbers(reader, name, (3,))
+    found = read_sourced_numbers(reader, name, (3,))
     return np.zeros(3) if found is None else np.abs(found.value)
 
 

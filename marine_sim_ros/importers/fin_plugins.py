@@ -24,7 +24,7 @@ from marine_sim_ros.importers.draft import (
     origin_of,
     read_flag,
     read_number,
-    read_numbers,
+    read_sourced_numbers,
     read_text,
 )
 from marine_sim_ros.importers.uuv_plugins import time_constant
@@ -331,7 +331,7 @@ def surface_frame(reader: Reader) -> Pose:
         ModelError: directions that span no plane.
     """
     given = {
-        name: read_numbers(reader, name, (3,)) or Sourced(np.array(usual), '')
+        name: read_sourced_numbers(reader, name, (3,)) or Sourced(np.array(usual), '')
         for name, usual in (('forward', (1.0, 0, 0)), ('upward', (0, 0, 1.0)), ('cp', (0.0, 0, 0)))
     }
     ahead, up = given['forward'].value, given['upward'].value

@@ -36,7 +36,7 @@ from marine_sim_ros.importers.draft import (
     read_flag,
     read_magnitudes,
     read_number,
-    read_numbers,
+    read_sourced_numbers,
     read_text,
 )
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
@@ -233,7 +233,7 @@ def _buoyancy(reader: Reader, draft: Draft) -> None:
     """Add a volume: ρ V = compensation · m of its link, lost over twice <height_scale_limit>."""
     link = draft.known_link(reader, read_text(reader, 'link_name').replace('::', '/'))
     factor = read_number(reader, 'compensation', 1.0, 0.0, 1e6)
-    center = read_numbers(reader, 'origin', (3,)) or Sourced(
+    center = read_sourced_numbers(reader, 'origin', (3,)) or Sourced(
         np.zeros(3), 'default: origin of the link'
     )
     limit = read_number(reader, 'height_scale_limit', _SCALE_HEIGHT, 1e-4, 1e4)
@@ -272,7 +272,9 @@ def read_hippo_buoyancy(plugin: Plugin, draft: Draft) -> None:
         factor = read_number(reader, 'relative_compensation', 1.0, 0.0, 1e6)
         force = read_number(reader, _EXTRA_FORCE, 0.0, -1e9, 1e9)
         limit = read_number(reader, 'height_scale_limit', _SCALE_HEIGHT, 1e-4, 1e4)
-        center = read_numbers(reader, 'origin', (3,)) or Sourced(np.zeros(3), 'origin of the link')
+        center = read_sourced_numbers(reader, 'origin', (3,)) or Sourced(
+            np.zeros(3), 'origin of the link'
+        )
         height = Sourced(2 * limit.value, limit.origin)
         add_weight_share(draft, link, factor, center, height, force.value)
 
@@ -396,9 +398,9 @@ def _add_terms(block: Reader, fluid: Reader, link: str, draft: Draft) -> None:
         for at, key in ((0, 'xyz'), (3, 'rpy')):
             if element.get(key) is not None:
                 target[at : at + 3] = np.abs(reader.numbers({3}, reader.attribute(key)))
-    found = read_numbers(block, 'added_mass', tuple(range(1, 37)))
+    found = read_sourced_numbers(block, 'added_mass', tuple(range(1, 37)))
     if found is not None and np.any(found.value):  # zeros are none, however many
-        found = read_numbers(block, 'added_mass', (6, 36))
+        found = read_sourced_numbers(block, 'added_mass', (6, 36))
         assert found is not None
         added = np.diag(found.value) if len(found.value) == 6 else found.value.reshape(6, 6)
     relative = read_number(fluid, 'density', 1.0, 0.0, 1e6).value
@@ -420,7 +422,7 @@ def read_control(plugin: Plugin, draft: Draft) -> None:
     for index, element in enumerate(reader.element.findall('thruster')):
         thruster = Reader(element, reader.source)
         effort = read_number(thruster, 'effort', _EFFORT, 0.0, 1e9)
-        columns = read_numbers(thruster, 'map', (6,))
+        columns = read_sourced_numbers(thruster, 'map', (6,))
         link = read_text(thruster, 'name')
         if columns is not None:
             _add_fixed_thruster(draft, body, f'thruster_{index}', columns, effort)

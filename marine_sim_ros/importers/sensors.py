@@ -29,11 +29,9 @@ from marine_sim_ros.model.xml import Reader
 
 __all__ = [
     'IDEAL_DVL',
-    'IDEAL_RANGE',
     'UUV_READERS',
     'add_sensor',
     'axes_frame',
-    'find_element',
     'read_gazebo_sensors',
     'scale_value',
 ]

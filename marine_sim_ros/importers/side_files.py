@@ -40,7 +40,7 @@ from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
 from marine_sim_ros.model.packages import ReadableFolders
 
-__all__ = ['SideFile', 'add_missing_thrusters', 'find_side_files', 'note_limits', 'read_marinegym']
+__all__ = ['add_missing_thrusters', 'find_side_files', 'note_limits', 'read_marinegym']
 
 
 # Numbers from YAML files beside a description and from arguments of its xacro.

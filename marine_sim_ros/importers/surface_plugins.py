@@ -30,13 +30,11 @@ from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
-    'add_hulls',
     'read_simple_hydrodynamics',
     'read_surface',
     'read_usv_dynamics',
     'read_usv_thrust',
     'read_waves',
-    'twin_hulls',
 ]
 
 

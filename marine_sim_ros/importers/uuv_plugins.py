@@ -29,7 +29,7 @@ from marine_sim_ros.importers.draft import (
     origin_of,
     read_flag,
     read_number,
-    read_numbers,
+    read_sourced_numbers,
     read_text,
 )
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
@@ -124,7 +124,7 @@ def _volume(reader: Reader, link: str, draft: Draft) -> None:
     volume = read_number(reader, 'volume', None, 0.0, 1e6)
     if read_flag(reader, 'neutrally_buoyant'):
         volume = Sourced(mass / density, f'{origin_of(reader)}: neutrally buoyant: m/ρ')
-    center = read_numbers(reader, 'center_of_buoyancy', (3,))
+    center = read_sourced_numbers(reader, 'center_of_buoyancy', (3,))
     if center is None:
         center = Sourced(np.zeros(3), 'default of the simulator: origin of the link')
     if all(reader.element.find(tag) is not None for tag in _SURFACE):
@@ -153,7 +153,7 @@ class _Terms(NamedTuple):
 
 def _matrix(reader: Reader, name: str, draft: Draft) -> np.ndarray:
     """Return a (6, 6) of 6 or 36 numbers; zero where it is not given."""
-    found = read_numbers(reader, name, (1, 6, 36))
+    found = read_sourced_numbers(reader, name, (1, 6, 36))
     if found is None:
         return np.zeros((6, 6))
     if len(found.value) == 1:
@@ -325,7 +325,7 @@ def _conversion(reader: Reader) -> tuple[Callable[[float], float], Sourced[np.nd
         return dead_zone, None
     if kind == 'LinearInterp':
         tables = [
-            read_numbers(reader, tag, tuple(range(1, 2001)))
+            read_sourced_numbers(reader, tag, tuple(range(1, 2001)))
             for tag in ('inputValues', 'outputValues')
         ]
         if tables[0] is None or tables[1] is None or len(tables[0].value) != len(tables[1].value):

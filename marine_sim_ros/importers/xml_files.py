@@ -32,7 +32,6 @@ __all__ = [
     'parse_file',
     'read_lenient',
     'reader_of',
-    'refuse_template',
 ]
 
 

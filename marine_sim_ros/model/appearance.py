@@ -21,7 +21,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader, parse
 from marine_sim_ros.scene.bodies import VisiblePart
 
-__all__ = ['Appearance', 'VisibleJoint', 'VisibleLink', 'Visual', 'read_colour', 'read_colours']
+__all__ = ['Appearance', 'VisibleLink', 'Visual', 'read_colour', 'read_colours']
 
 _GREY = np.array([0.6, 0.6, 0.62, 1.0])
 _SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}

@@ -41,7 +41,6 @@ __all__ = [
     'displaced_volumes',
     'material_inertia',
     'read_collisions',
-    'read_materials',
     'read_shapes',
     'standard_urdf',
 ]

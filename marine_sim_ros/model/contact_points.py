@@ -22,13 +22,7 @@ if TYPE_CHECKING:
     from marine_sim_ros.model.collisions import Collision
     from marine_sim_ros.model.geometry.shapes import Shape
 
-__all__ = [
-    'DescribedContact',
-    'MAX_MESH_POINTS',
-    'contact_points',
-    'solid_points',
-    'with_link_points',
-]
+__all__ = ['DescribedContact', 'contact_points', 'solid_points']
 
 
 # Shapes -> contact points: a few points of the surface that touch first.

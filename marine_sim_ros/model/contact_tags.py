@@ -23,7 +23,7 @@ from marine_sim_ros.model.materials import MATERIAL_RANGES, Materials
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['CONTACT_MATERIAL', 'ContactTags', 'read_contact_tags', 'set_mass_from_density']
+__all__ = ['CONTACT_MATERIAL', 'read_contact_tags', 'set_mass_from_density']
 
 CONTACT_MATERIAL = 'contact_material'
 IN_PLACE = 'useLinkInfo'

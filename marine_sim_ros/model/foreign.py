@@ -30,14 +30,7 @@ from marine_sim_ros.model.sensors import is_foreign
 from marine_sim_ros.model.vehicle import Barometer, Damping, Frame, Sensor, ThrusterSet, Vehicle
 from marine_sim_ros.model.xml import Element, Reader, place
 
-__all__ = [
-    'apply_orca3_plugins',
-    'check_native',
-    'foreign_plugins',
-    'has_orca3_plugins',
-    'is_orca3',
-    'plugin_warnings',
-]
+__all__ = ['apply_orca3_plugins', 'check_native', 'has_orca3_plugins', 'plugin_warnings']
 
 
 # Reads the <gazebo><plugin filename="libOrca...Plugin.so"> blocks of an Orca3 URDF.

@@ -45,7 +45,7 @@ from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['CACHE_KIND', 'HullReading', 'PanelReading', 'read_hull', 'read_panels']
+__all__ = ['CACHE_KIND', 'read_hull']
 
 
 # Reads added_mass="panels": source panels on the collisions of a vehicle, kept between runs.

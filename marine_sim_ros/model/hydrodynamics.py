@@ -26,19 +26,16 @@ from marine_sim_ros.model.vehicle import Damping, DragElements, Frame, Lift
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
-    'ESTIMATE',
     'EXTENSIONS',
     'HULL_PARAMETERS',
     'HULL_PARAMETER_GROUPS',
     'HULL_TAGS',
-    'HullParameter',
     'HullSettings',
     'LUMPED_TAGS',
     'PANELS',
     'added_mass_method',
     'linear_flaw',
     'quadratic_flaw',
-    'read_damping',
     'read_hull_settings',
     'read_hydrodynamics',
     'read_other_elements',

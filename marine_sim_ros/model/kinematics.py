@@ -27,7 +27,6 @@ __all__ = [
     'AHEAD',
     'BASE_LINK',
     'IDENTITY',
-    'MAX_MASS',
     'MAX_PART_DISTANCE',
     'Pose',
     'base_link_of',

@@ -32,13 +32,8 @@ __all__ = [
     'LabelGrid',
     'MAX_CELLS',
     'MassProperties',
-    'MassReading',
-    'TAG',
     'assemble',
-    'cached_properties',
-    'fill_grid',
     'grid_of_parts',
-    'mass_of_file',
     'properties_of_grid',
     'read_mass_from_parts',
 ]

@@ -21,7 +21,6 @@ __all__ = [
     'TRUST',
     'add_package_paths',
     'is_trusted',
-    'package_around',
     'package_folder',
     'trust_descriptions',
 ]

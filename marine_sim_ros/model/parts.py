@@ -24,11 +24,9 @@ from marine_sim_ros.model.geometry.shapes import Shape
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
 
 __all__ = [
-    'MAX_DENSITY',
     'MAX_PARTS',
     'Solid',
     'SolidPart',
-    'Spans',
     'content_key',
     'load_parts',
     'mesh_spans',

@@ -23,7 +23,7 @@ from marine_sim_ros.model.kinematics import base_name, body_frame, read_origin_p
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.model.xml import Element, Reader
 
-__all__ = ['SENSOR_ELEMENT', 'Mounting', 'is_foreign', 'read_preset', 'read_sensors']
+__all__ = ['Mounting', 'is_foreign', 'read_preset', 'read_sensors']
 
 SENSOR_ELEMENT = 'sensor'
 COMMON = {'type', 'name', 'link', 'rate', 'latency', 'preset'}

@@ -25,9 +25,6 @@ __all__ = [
     'Reel',
     'Ship',
     'Tether',
-    'Winch',
-    'read_reel',
-    'read_ship',
     'read_tether',
     'reel_of',
 ]

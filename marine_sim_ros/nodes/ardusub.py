@@ -38,7 +38,7 @@ from marine_sim_ros.ros.base.publishers import PwmPublisher
 from marine_sim_ros.ros.conversion import state_from
 from marine_sim_ros.ros.servos import AutopilotServoPublisher
 
-__all__ = ['PARAMETERS', 'ArdusubNode', 'main']
+__all__ = ['PARAMETERS', 'main']
 
 POLL = 0.02
 """s between two looks for an autopilot that is waited for."""

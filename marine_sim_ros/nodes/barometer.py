@@ -20,7 +20,7 @@ from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.sensors import SensorNode
 
-__all__ = ['BarometerNode', 'main']
+__all__ = ['main']
 
 PARAMETERS = (
     NodeParameter(

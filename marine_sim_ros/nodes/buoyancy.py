@@ -16,7 +16,7 @@ from functools import partial
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.force_node import ModelNode
 
-__all__ = ['BuoyancyNode', 'main']
+__all__ = ['main']
 
 BuoyancyNode = partial(ModelNode, 'buoyancy')
 """The node."""

@@ -38,7 +38,7 @@ from marine_sim_ros.ros.operators.graph_monitor import GraphMonitor
 from marine_sim_ros.ros.operators.run_changes import RecorderProcess
 from marine_sim_ros.ros.operators.sensor_monitor import SENSOR_TIMEOUT, SensorPanel, VideoMonitor
 
-__all__ = ['PARAMETERS', 'ConsoleNode', 'main']
+__all__ = ['PARAMETERS', 'main']
 
 NOTICE = 5.0
 """s that a notice is shown."""

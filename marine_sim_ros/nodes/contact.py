@@ -31,7 +31,7 @@ from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.markers import contact_marker
 
-__all__ = ['ContactNode', 'main']
+__all__ = ['main']
 
 PARAMETERS = (
     NodeParameter(

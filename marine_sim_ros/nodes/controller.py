@@ -39,7 +39,7 @@ from marine_sim_ros.ros.conversion import state_of
 from marine_sim_ros.sim.player import ScriptedPilot, failed_thrusters, unknown_thrusters
 from marine_sim_ros.sim.scenario import load_scenario
 
-__all__ = ['ControllerNode', 'main']
+__all__ = ['main']
 
 ODOM_TIMEOUT, STARTUP_TIMEOUT = 1.0, 10.0
 """s of wall time without odom until that is told: in the run, and at its start."""

@@ -25,7 +25,7 @@ from marine_sim_ros.ros.base.publishers import SpatialPublisher
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.markers import FORCE_SCALE, arrow_scale, wrench_arrows
 
-__all__ = ['DragNode', 'main']
+__all__ = ['main']
 
 PARAMETERS = (option_parameter('publish_components'), FORCE_SCALE)
 

@@ -27,7 +27,7 @@ from marine_sim_ros.physics.rigid_body import rigid_body_step
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.owners.summing import SummingOwner
 
-__all__ = ['DynamicsNode', 'main']
+__all__ = ['main']
 
 
 class DynamicsNode(SummingOwner):

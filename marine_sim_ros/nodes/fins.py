@@ -28,7 +28,7 @@ from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ServoCommands, ServoPublisher
 
-__all__ = ['FinsNode', 'main']
+__all__ = ['main']
 
 PARAMETERS = (*SERVO_PARAMETERS, COMMAND_HOLD)
 

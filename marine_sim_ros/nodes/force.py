@@ -17,15 +17,12 @@ from __future__ import annotations
 from marine_sim_ros.ros.base.process import run_named
 from marine_sim_ros.ros.force_node import ModelNode
 
-__all__ = ['ForceNode', 'main']
-
-ForceNode = ModelNode
-"""The node, of a name."""
+__all__ = ['main']
 
 
 def main() -> None:
     """Run the executable: ``force NAME [--ros-args ...]``."""
-    run_named('force', ForceNode)
+    run_named('force', ModelNode)
 
 
 if __name__ == '__main__':

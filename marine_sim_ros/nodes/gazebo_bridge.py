@@ -36,7 +36,7 @@ from marine_sim_ros.ros.owners.gazebo import GAZEBO_PARAMETERS as PARAMETERS
 from marine_sim_ros.ros.owners.gazebo import GazeboOwner, InServerTransport, StockTransport
 from marine_sim_ros.ros.owners.summing import SummingOwner
 
-__all__ = ['PARAMETERS', 'GazeboBridgeNode', 'main']
+__all__ = ['PARAMETERS', 'main']
 
 
 class GazeboBridgeNode(GazeboOwner, SummingOwner):

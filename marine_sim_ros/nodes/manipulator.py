@@ -37,7 +37,7 @@ from marine_sim_ros.ros.force_node import CompiledTick, ForceNode
 from marine_sim_ros.sim.player import actuator_target
 from marine_sim_ros.sim.scenario import load_scenario
 
-__all__ = ['ManipulatorNode', 'main']
+__all__ = ['main']
 
 PARAMETERS = (
     option_parameter('scenario', empty='the joints follow joint_commands'),

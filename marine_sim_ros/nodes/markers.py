@@ -41,7 +41,7 @@ from marine_sim_ros.ros.markers import (
 )
 from marine_sim_ros.ros.moving_parts import PROPELLER_RATE, PropellerFrames
 
-__all__ = ['MarkersNode', 'main']
+__all__ = ['main']
 
 PARAMETERS = (
     NodeParameter('rate', 10.0, 'messages per second of simulated time', 0.01, 1e3, unit='Hz'),

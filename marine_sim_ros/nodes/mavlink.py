@@ -34,7 +34,7 @@ from marine_sim_ros.ros.operators.commands import STICK_PARAMETERS, Switches, fu
 from marine_sim_ros.ros.operators.mavlink_commands import MavlinkCommands
 from marine_sim_ros.ros.servos import AutopilotServoPublisher
 
-__all__ = ['MavlinkNode', 'main']
+__all__ = ['main']
 
 STEER_PERIOD = 0.05
 """s of simulated time between commands."""

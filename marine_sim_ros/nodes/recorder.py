@@ -43,7 +43,7 @@ from marine_sim_ros.ros.recording.bag_topics import Readiness
 from marine_sim_ros.ros.recording.recorders import FleetRecording, RecorderFiles, recorders
 from marine_sim_ros.ros.ticks import TickProgress
 
-__all__ = ['RecorderNode', 'main']
+__all__ = ['main']
 
 QUIET = 0.3
 FARTHEST_AHEAD = 3600 * NANOSECONDS

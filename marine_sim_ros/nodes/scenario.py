@@ -27,7 +27,7 @@ from marine_sim_ros.ros.conversion import state_of
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import load_scenario
 
-__all__ = ['ScenarioNode', 'main']
+__all__ = ['main']
 
 PARAMETERS = (
     option_parameter('scenario', default='dive', empty=''),

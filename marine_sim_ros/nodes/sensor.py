@@ -22,7 +22,7 @@ from marine_sim_ros.ros.base.process import run_named
 from marine_sim_ros.ros.sensors import SENSOR_PARAMETERS as PARAMETERS
 from marine_sim_ros.ros.sensors import SensorNode
 
-__all__ = ['PARAMETERS', 'SensorNode', 'main']
+__all__ = ['PARAMETERS', 'main']
 
 
 def main() -> None:

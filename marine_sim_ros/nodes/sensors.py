@@ -20,7 +20,7 @@ from marine_sim_ros.ros.base.parameters import NEIGHBOURS
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.sensors import SensorsNode
 
-__all__ = ['PARAMETERS', 'SensorsNode', 'main']
+__all__ = ['PARAMETERS', 'main']
 
 PARAMETERS = (NEIGHBOURS,)
 

@@ -38,7 +38,7 @@ from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.moving_parts import TetherShape
 from marine_sim_ros.ros.servos import ServoCommands, ServoPublisher
 
-__all__ = ['TetherNode', 'main']
+__all__ = ['main']
 
 PARAMETERS = (
     option_parameter('scenario', empty='the reel follows tether/command'),

@@ -27,7 +27,7 @@ from marine_sim_ros.ros.fleet import OtherVehicles
 from marine_sim_ros.ros.force_node import ForceNode
 from marine_sim_ros.ros.ticks import TickSynchronizer
 
-__all__ = ['TowingNode', 'main']
+__all__ = ['main']
 
 PARAMETERS = (
     NodeParameter('towed_by', [''], 'namespaces of the vehicles whose tethers end at this one'),

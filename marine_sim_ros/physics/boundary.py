@@ -44,7 +44,6 @@ __all__ = [
     'boundary_wrench',
     'boundary_disturbance',
     'boundary_disturbance_as_wind',
-    'boundary_forces',
 ]
 
 FADE_START, FADE_END = 10.0, 20.0

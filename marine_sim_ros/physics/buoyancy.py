@@ -17,14 +17,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
 from marine_sim_ros.physics.panels import panel_wrenches
 
-__all__ = [
-    'BUOYANCY',
-    'box_fraction_below',
-    'buoyancy',
-    'near_surface_fraction',
-    'submerged_fractions',
-    'voxel_buoyancy',
-]
+__all__ = ['BUOYANCY', 'buoyancy', 'near_surface_fraction', 'submerged_fractions']
 
 
 def near_surface_fraction(z: Array, *, height: Array) -> Array:

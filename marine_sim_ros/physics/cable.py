@@ -45,20 +45,7 @@ from marine_sim_ros.physics.reel import (
     turn_drum,
 )
 
-__all__ = [
-    'CableSegments',
-    'StepConstants',
-    'cable_energy',
-    'cable_segments',
-    'cable_step',
-    'dot_product',
-    'hang_cable',
-    'matrix_vector_product',
-    'node_forces',
-    'outer_product',
-    'step_constants',
-    'surface_forces',
-]
+__all__ = ['cable_energy', 'cable_step', 'hang_cable']
 
 
 # What acts on the nodes of a cable: tension, bending, drag, weight, waves, surfaces.

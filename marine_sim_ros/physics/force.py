@@ -23,14 +23,12 @@ from marine_sim_ros.model.vehicle import Vehicle
 __all__ = [
     'ForceInputs',
     'ForceModel',
-    'ForceStep',
     'actuator_step',
     'guard_function',
     'guarded_force',
     'has_scene',
     'relative_velocity',
     'water_acceleration',
-    'water_velocity',
 ]
 
 

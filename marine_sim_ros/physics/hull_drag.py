@@ -35,7 +35,7 @@ from marine_sim_ros.physics.panels import (
     viscous_damping_coefficient,
 )
 
-__all__ = ['SweptWater', 'WetHull', 'hull_drag', 'hull_forces', 'wet_hull']
+__all__ = ['SweptWater', 'hull_drag', 'hull_forces', 'wet_hull']
 
 
 class SweptWater(NamedTuple):

@@ -23,8 +23,6 @@ from marine_sim_ros.core.arrays import Array, namespace
 
 __all__ = [
     'Incidence',
-    'MIN_REYNOLDS',
-    'PanelCut',
     'air_damping_coefficient',
     'cut_panels',
     'dry_remainder',

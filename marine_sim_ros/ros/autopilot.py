@@ -32,14 +32,7 @@ from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.codecs import JointNumbers, read_joints
 from marine_sim_ros.ros.conversion import set_stamp
 
-__all__ = [
-    'BatteryListener',
-    'CompanionPart',
-    'FIRMWARE_PARAMETERS',
-    'StatusPublisher',
-    'companion_part',
-    'start_firmware',
-]
+__all__ = ['BatteryListener', 'FIRMWARE_PARAMETERS', 'companion_part', 'start_firmware']
 
 
 # Battery of a vehicle with a battery monitor, as reported to its autopilot.

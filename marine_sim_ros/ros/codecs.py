@@ -31,19 +31,15 @@ __all__ = [
     'JointNumbers',
     'JointTemplate',
     'MESSAGE_LAYOUTS',
-    'MessageLayout',
     'MessageTemplate',
-    'ORDERS',
     'PwmTemplate',
     'STAMP_LABEL',
-    'message_error',
     'read_joints',
     'read_numbers',
     'read_pwm',
     'remove_tag',
     'run_tag',
     'tag_of',
-    'write_tag',
 ]
 
 

@@ -28,14 +28,7 @@ from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.base.publishers import JointPublisher, PwmPublisher, SpatialPublisher
 from marine_sim_ros.ros.servos import ServoPublisher
 
-__all__ = [
-    'ControllerOutputs',
-    'Operator',
-    'START_PARAMETERS',
-    'loop_factory',
-    'named_targets',
-    'pose_targets',
-]
+__all__ = ['ControllerOutputs', 'Operator', 'START_PARAMETERS', 'loop_factory']
 
 
 # Outputs of a controller for an odom: set-points, wrench, angles, pulse widths.

@@ -28,7 +28,7 @@ from marine_sim_ros.ros.conversion import is_finite, state_of
 from marine_sim_ros.ros.ticks import PairSynchronizer
 from marine_sim_ros.sim.step import StepOutput
 
-__all__ = ['CompiledForce', 'CompiledGraph', 'CompiledTick', 'ForceNode', 'ForceTick', 'ModelNode']
+__all__ = ['CompiledGraph', 'CompiledTick', 'ForceNode', 'ForceTick', 'ModelNode']
 
 
 # Forces computed by one compiled program; nodes supply commands and publish results.

@@ -33,7 +33,6 @@ __all__ = [
     'FORCE_SCALE',
     'arrow_scale',
     'contact_marker',
-    'new_marker',
     'panel_marker',
     'point',
     'scene_markers',

@@ -32,15 +32,7 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.conversion import is_finite, path_message, set_stamp, transform_message
 
-__all__ = [
-    'PROPELLER_RATE',
-    'PropellerFrames',
-    'TetherShape',
-    'cloud_points',
-    'listen_to_parts',
-    'part_readers',
-    'set_cloud',
-]
+__all__ = ['PROPELLER_RATE', 'PropellerFrames', 'TetherShape', 'listen_to_parts', 'part_readers']
 
 
 # Publisher of a tether's cable: shape and tension at a rate, nodes per tick.

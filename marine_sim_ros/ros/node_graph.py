@@ -36,8 +36,8 @@ from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import (
     camera_parts,
     check_anchor,
+    initial_pose_parameters,
     namespace_of,
-    start_pose,
     towing_namespaces,
 )
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
@@ -97,7 +97,7 @@ def _dynamics_node(
     }
     if scenario is not None:
         parameters['duration'] = float(options.duration or scenario.duration)
-    parameters |= start_pose(options, scenario)
+    parameters |= initial_pose_parameters(options, scenario)
     if options.neighbours and options.clock == 'publish':
         parameters['followers'] = list(options.neighbours)
     return parameters

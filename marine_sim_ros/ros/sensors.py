@@ -48,7 +48,7 @@ from marine_sim_ros.sensors.series import SensorReader, SensorSample
 if TYPE_CHECKING:
     from marine_sim_ros.sensors.camera.video_stream import VideoStream
 
-__all__ = ['Neighbours', 'SENSOR_PARAMETERS', 'SensorNode', 'SensorsNode', 'described_neighbours']
+__all__ = ['SENSOR_PARAMETERS', 'SensorNode', 'SensorsNode']
 
 
 # Other vehicles of a fleet around a sensor: their positions and parts at a tick.

@@ -27,7 +27,7 @@ from marine_sim_ros.ros.codecs import read_pwm
 from marine_sim_ros.ros.servos import ServoPublisher
 from marine_sim_ros.sim.step import supply_readings
 
-__all__ = ['PwmCommands', 'ThrusterOutputs', 'check_pulse_widths']
+__all__ = ['PwmCommands', 'ThrusterOutputs']
 
 
 # Range of valid pulse widths.

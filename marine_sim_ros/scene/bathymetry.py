@@ -16,14 +16,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import read_file
 from marine_sim_ros.scene.terrain import HeightMap
 
-__all__ = [
-    'MAX_POINTS',
-    'MapPlace',
-    'distance_outside',
-    'is_in_degrees',
-    'local_terrain',
-    'read_grid',
-]
+__all__ = ['MapPlace', 'distance_outside', 'read_grid']
 
 
 # Grids in degrees of longitude and latitude (WGS84) as terrain in map.

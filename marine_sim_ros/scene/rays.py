@@ -23,7 +23,7 @@ from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
 
-__all__ = ['Hits', 'cast_rays', 'nearest_hits', 'terrain_hits']
+__all__ = ['Hits', 'cast_rays', 'nearest_hits']
 
 
 # First hit of a ray on a terrain: cell by cell, exact in each.

@@ -31,7 +31,6 @@ __all__ = [
     'JetLaw',
     'ROUND',
     'Scene',
-    'obstacle_edges',
     'ridge_window',
     'ridges',
     'ridges_of_cell',

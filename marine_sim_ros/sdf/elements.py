@@ -13,15 +13,7 @@ from lxml import etree
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.xml import Element
 
-__all__ = [
-    'GZ',
-    'SDF_VERSION',
-    'add_element',
-    'add_pose',
-    'new_document',
-    'format_numbers',
-    'to_text',
-]
+__all__ = ['GZ', 'add_element', 'add_pose', 'new_document', 'format_numbers', 'to_text']
 
 SDF_VERSION = '1.10'
 """The first that knows <fluid_added_mass>; Gazebo Garden and later read it."""

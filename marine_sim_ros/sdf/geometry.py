@@ -33,7 +33,6 @@ __all__ = [
     'Surface',
     'add_collision',
     'add_colour',
-    'add_geometry',
     'add_surface',
     'add_visual',
     'surface_of',

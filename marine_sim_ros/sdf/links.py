@@ -21,7 +21,6 @@ from marine_sim_ros.sdf.elements import add_element, add_pose
 
 __all__ = [
     'DRIVES',
-    'GroupJoint',
     'LinkGroup',
     'add_drives',
     'add_inertial',

@@ -39,7 +39,7 @@ from marine_sim_ros.sdf.links import (
     link_groups,
 )
 
-__all__ = ['Names', 'SdfModel', 'sdf_model']
+__all__ = ['Names', 'sdf_model']
 
 
 # Unique SDF names among links, joints and frames of a model.

@@ -28,15 +28,7 @@ from marine_sim_ros.scene.terrain import HeightMap
 from marine_sim_ros.sdf.elements import GZ, add_element, add_pose, new_document, to_text
 from marine_sim_ros.sdf.geometry import Surface, add_colour, add_surface, surface_of
 
-__all__ = [
-    'SdfWorld',
-    'add_obstacle',
-    'add_plane',
-    'add_terrain',
-    'add_water',
-    'sdf_world',
-    'terrain_obj',
-]
+__all__ = ['sdf_world']
 
 
 # A terrain as a mesh.

@@ -31,14 +31,7 @@ from marine_sim_ros.sensors.sensor_model import (
     against_ideal,
 )
 
-__all__ = [
-    'BAROMETER',
-    'BarometerReading',
-    'absolute_pressure',
-    'barometer',
-    'read_barometer',
-    'water_temperature',
-]
+__all__ = ['BAROMETER', 'absolute_pressure', 'barometer', 'water_temperature']
 
 UNKNOWN = 1e6
 """m² or rad²: variance of what a pose does not tell; 0 would mean that it is exact."""

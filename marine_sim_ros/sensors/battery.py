@@ -29,7 +29,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorTopic,
 )
 
-__all__ = ['BATTERY', 'BatteryMonitor', 'supply_current', 'supply_voltage']
+__all__ = ['BATTERY', 'supply_current']
 
 DISCHARGING, GOOD, LITHIUM_ION = 2, 1, 2
 """Constants of sensor_msgs/BatteryState."""

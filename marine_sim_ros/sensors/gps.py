@@ -34,7 +34,7 @@ from marine_sim_ros.sensors.sensor_model import (
     diagonal,
 )
 
-__all__ = ['GPS', 'Gps', 'geodetic']
+__all__ = ['GPS', 'geodetic']
 
 FIX, SERVICE_GPS, DIAGONAL_KNOWN = 0, 1, 2
 """Constants of sensor_msgs/NavSatStatus and NavSatFix."""

@@ -40,7 +40,7 @@ from marine_sim_ros.sensors.sensor_model import (
     one_at_a_time,
 )
 
-__all__ = ['IMAGING_SONAR', 'ImagingSonar', 'fan_picture']
+__all__ = ['IMAGING_SONAR', 'fan_picture']
 
 _ROWS = 480
 """Height of the picture of the fan, pixels."""

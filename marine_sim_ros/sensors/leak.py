@@ -27,7 +27,7 @@ from marine_sim_ros.sensors.sensor_model import (
     against_ideal,
 )
 
-__all__ = ['LEAK', 'LeakDetector']
+__all__ = ['LEAK']
 
 
 @dataclass(frozen=True)

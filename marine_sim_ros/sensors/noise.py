@@ -18,7 +18,7 @@ from marine_sim_ros.core.random import draw_ahead, key_bits, stamp_words, threef
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.faults.fault_types import fault_key, uniform_draws
 
-__all__ = ['constant_bias', 'gaussians', 'quantize', 'random_events', 'slow_noise', 'white_noise']
+__all__ = ['constant_bias', 'quantize', 'random_events', 'slow_noise', 'white_noise']
 
 _STEP = NANOSECONDS // 4
 """ns between the numbers of slow noise."""

@@ -36,7 +36,7 @@ from marine_sim_ros.sensors.sensor_model import (
     vector_numbers,
 )
 
-__all__ = ['PINGER', 'Pinger']
+__all__ = ['PINGER']
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from marine_sim_ros.sensors.sensor_model import (
     one_at_a_time,
 )
 
-__all__ = ['SCANNING_SONAR', 'ScanningSonar', 'bearing']
+__all__ = ['SCANNING_SONAR', 'bearing']
 
 _ACROSS = (-0.5, 0.0, 0.5)
 """Places of fans of rays across the beam, in widths."""

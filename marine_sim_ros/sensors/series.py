@@ -34,7 +34,6 @@ __all__ = [
     'SensorSeries',
     'SeriesMemory',
     'disturb_readings',
-    'has_reading',
     'ideal_readings',
     'is_due',
 ]

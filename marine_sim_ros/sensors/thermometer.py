@@ -29,7 +29,7 @@ from marine_sim_ros.sensors.sensor_model import (
     against_ideal,
 )
 
-__all__ = ['THERMOMETER', 'Thermometer']
+__all__ = ['THERMOMETER']
 
 
 @dataclass(frozen=True)

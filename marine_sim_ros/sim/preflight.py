@@ -27,7 +27,6 @@ from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN
 from marine_sim_ros.scene.bathymetry import distance_outside
 
 __all__ = [
-    'SafeStep',
     'drag_rates',
     'drag_step_limit',
     'longest_safe_step',

@@ -20,7 +20,13 @@ from marine_sim_ros.sensors import moving_parts
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario
 
-__all__ = ['camera_parts', 'check_anchor', 'namespace_of', 'start_pose', 'towing_namespaces']
+__all__ = [
+    'camera_parts',
+    'check_anchor',
+    'namespace_of',
+    'initial_pose_parameters',
+    'towing_namespaces',
+]
 
 _NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
 
@@ -39,7 +45,9 @@ def namespace_of(options: RunOptions, vehicle_name: str = '') -> str:
     return '/' + name
 
 
-def start_pose(options: RunOptions, scenario: Scenario | None) -> dict[str, list[float]]:
+def initial_pose_parameters(
+    options: RunOptions, scenario: Scenario | None
+) -> dict[str, list[float]]:
     """Return ``initial_position`` (m) and ``initial_rpy`` (rad) in map, where they are given."""
     start: dict[str, list[float]] = {}
     if scenario is not None:

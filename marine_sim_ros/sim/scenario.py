@@ -24,7 +24,7 @@ from marine_sim_ros.faults.reading import read_fault, unsuited_fault
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.actuator import Actuator
 
-__all__ = ['MAX_DISTANCE', 'MAX_ANGLE', 'Expectation', 'Scenario', 'Segment', 'load_scenario']
+__all__ = ['MAX_DISTANCE', 'MAX_ANGLE', 'Scenario', 'Segment', 'load_scenario']
 
 
 MAX_DISTANCE, MAX_ANGLE = 1e6, float(np.round(2 * np.pi, 6))

@@ -68,7 +68,6 @@ from marine_sim_ros.sim.trajectory import Outcome, Trajectory, TrajectoryHash
 
 __all__ = [
     'DEFAULT_STEP',
-    'CommandFunction',
     'Simulation',
     'collect_trajectory',
     'divergence_error',

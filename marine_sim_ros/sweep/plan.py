@@ -23,7 +23,6 @@ from marine_sim_ros.sim.scenario import Scenario
 __all__ = [
     'METRICS',
     'MOST',
-    'SWEEP_METHODS',
     'SweepParameter',
     'SweepPlan',
     'design_runs',

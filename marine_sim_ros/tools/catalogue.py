@@ -21,7 +21,7 @@ from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
 
-__all__ = ['CATALOGUE', 'first_sentence', 'is_requested', 'print_completions']
+__all__ = ['CATALOGUE', 'is_requested', 'print_completions']
 
 
 # Names and one-line descriptions of the package's contents by kind, for lists and completion.

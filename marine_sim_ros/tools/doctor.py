@@ -21,7 +21,7 @@ from marine_sim_ros.doctor.hydrodynamics import step_line
 from marine_sim_ros.doctor.repairs import apply_edits
 from marine_sim_ros.doctor.verdict import judge_motion
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.tools.options import add_option, parse_xacro_arguments
+from marine_sim_ros.tools.options import add_option, parse_set_options
 from marine_sim_ros.tools.reporting import check_writable, write_file
 
 __all__ = ['add_arguments', 'execute']
@@ -84,7 +84,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.fix:
         check_writable(Path(options.fix), '--fix')
     water = run_environment(options.environment)
-    context = load_context(options.vehicle, parse_xacro_arguments(options.vehicle_arguments))
+    context = load_context(options.vehicle, parse_set_options(options.vehicle_arguments))
     findings = examine(context)
     told: list[str] = []
     if options.fix:

@@ -40,7 +40,7 @@ from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate
-from marine_sim_ros.tools.options import add_option, free_folder, parse_xacro_arguments
+from marine_sim_ros.tools.options import add_option, free_folder, parse_set_options
 from marine_sim_ros.tools.progress import progress_bar, show_waiting
 from marine_sim_ros.tools.reporting import print_error, print_warnings, write_file
 from marine_sim_ros.tools.tables import print_comparisons
@@ -100,7 +100,7 @@ def _plan(options: argparse.Namespace) -> _Plan:
     Raises:
         MarineSimError: one line with what, where, and what was expected.
     """
-    given = parse_xacro_arguments(options.vehicle_arguments)
+    given = parse_set_options(options.vehicle_arguments)
     if options.controller and options.graph:
         raise ParameterError('--controller: the graph follows the scenario; expected no --graph')
     experiment = load_experiment(options.experiment)

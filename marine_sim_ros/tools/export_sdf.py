@@ -14,7 +14,7 @@ from marine_sim_ros.model.materials import load_materials, shipped_materials, wi
 from marine_sim_ros.sdf.geometry import MESH_MODES
 from marine_sim_ros.sdf.links import DRIVES
 from marine_sim_ros.sdf.model import sdf_model
-from marine_sim_ros.tools.options import add_option, parse_xacro_arguments
+from marine_sim_ros.tools.options import add_option, parse_set_options
 from marine_sim_ros.tools.progress import progress_bar
 from marine_sim_ros.tools.reporting import check_writable, print_warnings, write_file
 
@@ -67,7 +67,7 @@ def execute(options: argparse.Namespace) -> int:
     if output is not None:
         check_writable(output, '-o', parents=True)
     path = vehicle_path(options.vehicle)
-    arguments = parse_xacro_arguments(options.vehicle_arguments)
+    arguments = parse_set_options(options.vehicle_arguments)
     with progress_bar('building') as told:
         vehicle = load_vehicle(options.vehicle, progress=told, **arguments)
     materials = load_materials(options.materials) if options.materials else shipped_materials()

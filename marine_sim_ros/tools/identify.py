@@ -29,7 +29,7 @@ from marine_sim_ros.identification.recording import MotionCollector, samples_of
 from marine_sim_ros.identification.table_recordings import is_table
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.tools.options import add_map_argument, add_option, parse_xacro_arguments
+from marine_sim_ros.tools.options import add_map_argument, add_option, parse_set_options
 from marine_sim_ros.tools.progress import progress_bar
 from marine_sim_ros.tools.recorded import read_collectors
 from marine_sim_ros.tools.reporting import check_writable, write_file
@@ -178,7 +178,7 @@ def _collector(options: argparse.Namespace, path: str) -> MotionCollector:
 
 def _vehicle(options: argparse.Namespace) -> Vehicle:
     """Return the vehicle that is named, else the recorded one."""
-    given = parse_xacro_arguments(options.vehicle_arguments)
+    given = parse_set_options(options.vehicle_arguments)
     with progress_bar('building') as told:
         namespace = (options.namespace or '').strip('/')
         first = options.bags[0]

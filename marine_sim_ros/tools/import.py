@@ -17,7 +17,7 @@ from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import urdf_text, without_xacro
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.tools.options import add_option, parse_xacro_arguments
+from marine_sim_ros.tools.options import add_option, parse_set_options
 from marine_sim_ros.tools.reporting import write_file
 
 __all__ = ['add_arguments', 'execute']
@@ -81,7 +81,7 @@ def execute(options: argparse.Namespace) -> int:
     """Write the vehicle; print what was assumed and left out, and a verdict in three lines."""
     if not 0 <= options.max_thrust < 1e9:
         raise ParameterError(f'--max-thrust {options.max_thrust:g}; expected 0 or more, N')
-    arguments = parse_xacro_arguments(options.vehicle_arguments)
+    arguments = parse_set_options(options.vehicle_arguments)
     base = arguments.pop('base_link', '')
     path = expand_home(options.file)
     taken = Options(

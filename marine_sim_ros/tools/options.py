@@ -20,14 +20,13 @@ from marine_sim_ros.sim.options import OPTIONS, VEHICLE, Option, RunOptions
 from marine_sim_ros.tools.parsing import Arguments, help_section
 
 __all__ = [
-    'add_bag_argument',
     'add_map_argument',
     'add_option',
     'add_recorded_arguments',
     'add_run_arguments',
     'add_trust_option',
     'free_folder',
-    'parse_xacro_arguments',
+    'parse_set_options',
     'run_options',
 ]
 
@@ -242,7 +241,7 @@ def add_run_arguments(
             add_option(parser, name)
 
 
-def parse_xacro_arguments(texts: Sequence[str]) -> dict[str, str]:
+def parse_set_options(texts: Sequence[str]) -> dict[str, str]:
     """Return the xacro arguments of ``--set NAME:=VALUE``.
 
     Raises:
@@ -260,7 +259,7 @@ def run_options(options: argparse.Namespace) -> RunOptions:
     Raises:
         ParameterError: an option out of its range.
     """
-    parse_xacro_arguments(options.vehicle_arguments)
+    parse_set_options(options.vehicle_arguments)
     given = vars(options)
     values = {f.name: given[f.name] for f in fields(RunOptions) if f.name in given}
     for name, value in values.items():

@@ -49,7 +49,7 @@ from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.tools.options import add_option, add_recorded_arguments, parse_xacro_arguments
+from marine_sim_ros.tools.options import add_option, add_recorded_arguments, parse_set_options
 from marine_sim_ros.tools.progress import progress_bar
 from marine_sim_ros.tools.reporting import check_writable, print_warnings
 
@@ -230,7 +230,7 @@ def _film(
 
 
 def _vehicle(options: argparse.Namespace, bag: Bag, name: str) -> Vehicle:
-    arguments = parse_xacro_arguments(options.vehicle_arguments)
+    arguments = parse_set_options(options.vehicle_arguments)
     if options.vehicle:
         return load_vehicle(options.vehicle, **arguments)
     if arguments:

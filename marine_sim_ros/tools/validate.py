@@ -14,7 +14,7 @@ from rich.text import Text
 
 from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.core.text import json_text
-from marine_sim_ros.tools.options import add_option, parse_xacro_arguments
+from marine_sim_ros.tools.options import add_option, parse_set_options
 from marine_sim_ros.tools.progress import progress_bar
 from marine_sim_ros.tools.reporting import check_writable, write_file
 from marine_sim_ros.validation.card_table import (
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the verb; 1 where the first card misses a published value that is not in doubt."""
-    arguments = parse_xacro_arguments(options.vehicle_arguments)
+    arguments = parse_set_options(options.vehicle_arguments)
     if options.html:
         check_writable(Path(options.html), '--html')
     with progress_bar('manoeuvres') as told:

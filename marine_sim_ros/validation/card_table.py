@@ -21,7 +21,6 @@ from marine_sim_ros.validation.validation_report import (
 )
 
 __all__ = [
-    'CardTable',
     'Cell',
     'conclusion_lines',
     'make_card_table',

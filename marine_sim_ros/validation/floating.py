@@ -17,7 +17,7 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.simulation import Simulation
 
-__all__ = ['FloatingRow', 'floating_rows', 'floating_sphere', 'floating_table', 'flume_section']
+__all__ = ['floating_rows', 'floating_sphere', 'floating_table']
 
 GRAVITY = 9.81
 _SPHERE = (

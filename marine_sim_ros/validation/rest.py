@@ -34,10 +34,8 @@ from marine_sim_ros.sim.simulation import Simulation
 __all__ = [
     'DEPTH',
     'DIRECTIONS',
-    'Equilibrium',
     'Measurement',
     'STILL',
-    'Swing',
     'axis_reachable',
     'draught',
     'find_equilibrium',
@@ -47,7 +45,6 @@ __all__ = [
     'mass',
     'natural_period',
     'net_buoyancy',
-    'neutral_water',
     'period',
     'period_from_angle',
     'steady_thrust',

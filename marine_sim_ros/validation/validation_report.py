@@ -20,14 +20,10 @@ from marine_sim_ros.validation.propulsion import STICK_MANOEUVRES
 from marine_sim_ros.validation.rest import DIRECTIONS, Measurement
 
 __all__ = [
-    'Finding',
     'MANOEUVRES',
-    'Manoeuvre',
     'PublishedValue',
-    'PublishedVehicle',
     'VERDICTS',
     'Validation',
-    'ValidationReport',
     'WHERE_MEASURED',
     'findings',
     'load_published',

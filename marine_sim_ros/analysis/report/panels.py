@@ -30,7 +30,6 @@ __all__ = [
     'series_line',
     'simplify_points',
     'stair_line',
-    'step_points',
     'visible_points',
 ]
 

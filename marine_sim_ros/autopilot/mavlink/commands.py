@@ -22,7 +22,7 @@ from marine_sim_ros.autopilot.mavlink.link import MavlinkLink
 from marine_sim_ros.autopilot.mavlink.mission import turn_of
 from marine_sim_ros.autopilot.mavlink.streams import STREAMS, Streams, Telemetry
 
-__all__ = ['Arm', 'CommandHandler', 'MavlinkCommand']
+__all__ = ['Arm', 'CommandHandler']
 
 ACCEPTED, DENIED, UNSUPPORTED, FAILED, IN_PROGRESS = 0, 2, 3, 4, 5
 """MAV_RESULT."""

@@ -26,12 +26,10 @@ __all__ = [
     'Course',
     'Guide',
     'HeadingTurn',
-    'Leg',
     'NedFrame',
     'Path',
     'Posture',
     'Speeds',
-    'Tracker',
     'wrap_heading',
 ]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ['ParameterTable', 'VEHICLE_PARAMETERS', 'VehicleParameter']
+__all__ = ['ParameterTable', 'VEHICLE_PARAMETERS']
 
 
 @dataclass(frozen=True)

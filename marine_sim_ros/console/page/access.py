@@ -22,16 +22,7 @@ from urllib.parse import parse_qs, urlsplit
 from marine_sim_ros.console.page.links import STEER, VIEW, view_token
 from marine_sim_ros.core.errors import MarineSimError
 
-__all__ = [
-    'Attempts',
-    'Gate',
-    'PagePolicy',
-    'cookie_of',
-    'is_loopback',
-    'may_steer',
-    'opening_file',
-    'protect_answers',
-]
+__all__ = ['Gate', 'PagePolicy', 'cookie_of', 'may_steer', 'opening_file']
 
 
 # Limit of wrong tokens per address: each one doubles the wait for the next.

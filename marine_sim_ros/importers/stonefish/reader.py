@@ -41,7 +41,7 @@ from marine_sim_ros.model.kinematics import AHEAD, IDENTITY
 from marine_sim_ros.model.packages import package_folder
 from marine_sim_ros.model.xml import Element, Reader
 
-__all__ = ['ScenarioFiles', 'read_stonefish']
+__all__ = ['read_stonefish']
 
 
 # Stonefish scenario with includes, arguments and sums written out.

@@ -42,7 +42,6 @@ from marine_sim_ros.model.packages import package_folder
 __all__ = [
     'MIN_CACHED_BYTES',
     'cached_mesh',
-    'collada_header',
     'load_sidecar',
     'mesh_path',
     'read_mesh',

@@ -28,9 +28,7 @@ __all__ = [
     'cell_counts',
     'default_size',
     'load_mesh',
-    'simplify_shape',
     'solid_of',
-    'unite_bodies',
     'voxelise',
 ]
 

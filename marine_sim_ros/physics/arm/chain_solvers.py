@@ -33,7 +33,7 @@ from marine_sim_ros.physics.arm.chain import generalized_mass, kinetic_energy_gr
 from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.rigid_body import transport_momentum
 
-__all__ = ['FreeMotion', 'JointLaw', 'drive_efforts', 'solve_free_motion', 'solve_joint_rates']
+__all__ = ['JointLaw', 'drive_efforts', 'solve_free_motion', 'solve_joint_rates']
 
 
 # A step of a vehicle and its links without forces that keeps momentum and energy.

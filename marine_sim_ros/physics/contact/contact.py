@@ -52,7 +52,7 @@ from marine_sim_ros.physics.contact.solver import adhesion_force, solve_contacts
 from marine_sim_ros.physics.force import ForceInputs, ForceModel, has_scene
 from marine_sim_ros.physics.wrench_observer import StateTerms, predict_step, state_terms
 
-__all__ = ['CONTACT', 'MAX_PAIRS', 'ContactMemory', 'with_contact_positions', 'contact_wrench']
+__all__ = ['CONTACT', 'MAX_PAIRS', 'with_contact_positions', 'contact_wrench']
 
 
 MAX_PAIRS = 24

@@ -34,8 +34,6 @@ from marine_sim_ros.physics.contact.edges import (
 from marine_sim_ros.scene.scene import Scene, ridge_window, ridges, ridges_of_cell
 
 __all__ = [
-    'FAR_DISTANCE',
-    'PairLayout',
     'SKIN',
     'contact_geometry',
     'contacts_within',

@@ -20,7 +20,7 @@ from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.physics.contact.detection import pair_layout
 from marine_sim_ros.scene.scene import Scene
 
-__all__ = ['PairCoefficients', 'PairTable', 'hertz_force', 'linear_stiffness', 'pair_table']
+__all__ = ['PairCoefficients', 'hertz_force', 'linear_stiffness', 'pair_table']
 
 _MIN_INDENTATION = 1e-6
 """m; a sphere that only just touches is as stiff as here, not infinitely soft."""

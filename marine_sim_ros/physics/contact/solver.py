@@ -33,7 +33,7 @@ from marine_sim_ros.physics.contact.edges import ContactGeometry
 from marine_sim_ros.physics.contact.pair_coefficients import PairCoefficients
 from marine_sim_ros.physics.wrench_observer import StepPrediction
 
-__all__ = ['ContactRows', 'adhesion_force', 'solve_contacts', 'solve_impulses']
+__all__ = ['adhesion_force', 'solve_contacts']
 
 
 # Impulses at the contacts of one rigid body, found by Newton's method over its six velocities.

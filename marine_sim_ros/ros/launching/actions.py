@@ -50,7 +50,7 @@ from marine_sim_ros.ros.recording import ros2_bag
 from marine_sim_ros.sim.fleet import select_fleet_runs, split_runs
 from marine_sim_ros.sim.options import RunOptions
 
-__all__ = ['actions', 'end_launch', 'end_launch_on_failure', 'gazebo_actions', 'simulation']
+__all__ = ['actions', 'simulation']
 
 
 # Reaction of a launch to the end of a process that the run needs.

@@ -32,7 +32,7 @@ from marine_sim_ros.model.library import known_vehicles, vehicle_of
 from marine_sim_ros.ros.base.internals import import_type_support
 from marine_sim_ros.ros.launching.installation import fast_dds_library, uses_fast_dds
 
-__all__ = ['EarlyFork', 'Fork', 'can_fork', 'import_shared', 'read_vehicles', 'run_node']
+__all__ = ['EarlyFork', 'Fork', 'can_fork', 'import_shared', 'read_vehicles']
 
 
 # Nodes as forks of this process, which share its imports.

@@ -18,13 +18,7 @@ from marine_sim_ros.model.library import load_vehicle, parse_xacro_arguments
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 
-__all__ = [
-    'EKF_FILE',
-    'TRUTH_FRAME',
-    'check_robot_localization',
-    'ekf_parameters',
-    'with_localization',
-]
+__all__ = ['EKF_FILE', 'check_robot_localization', 'ekf_parameters', 'with_localization']
 
 EKF_FILE = resource_folder('config') / 'localization' / 'robot_localization.yaml'
 """Parameters of ekf_node."""

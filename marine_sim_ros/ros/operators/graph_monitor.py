@@ -21,7 +21,7 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.conversion import state_from
 from marine_sim_ros.ros.topics import Topic
 
-__all__ = ['GraphMonitor', 'LatestMessageReader', 'create_hidden_node', 'ignore_message']
+__all__ = ['GraphMonitor', 'create_hidden_node', 'ignore_message']
 
 
 # Latest message of topics, on request: unread messages cost no Python time.

@@ -25,7 +25,7 @@ from marine_sim_ros.ros.operators.graph_monitor import (
 )
 from marine_sim_ros.sensors import SENSORS
 
-__all__ = ['SENSOR_TIMEOUT', 'SensorMonitor', 'SensorPanel', 'VideoMonitor']
+__all__ = ['SENSOR_TIMEOUT', 'SensorPanel', 'VideoMonitor']
 
 
 # Listener of the sensors while a page shows them.

@@ -40,13 +40,10 @@ from marine_sim_ros.ros.owners.state_owner import StateOwner
 from marine_sim_ros.ros.ticks import Pacer
 
 __all__ = [
-    'ControlledWorld',
     'GAZEBO_PARAMETERS',
     'GazeboOwner',
     'InServerTransport',
-    'StateCallback',
     'StockTransport',
-    'Transport',
     'TransportSettings',
 ]
 

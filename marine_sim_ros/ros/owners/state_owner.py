@@ -38,7 +38,7 @@ from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, Pacer
 from marine_sim_ros.ros.topics import ODOM
 from marine_sim_ros.sim.preflight import start_warnings, step_warnings
 
-__all__ = ['OWNER_PARAMETERS', 'Rivals', 'START_TIMEOUT', 'StateOwner']
+__all__ = ['OWNER_PARAMETERS', 'START_TIMEOUT', 'StateOwner']
 
 
 # Rival publishers of the owner's topics: another run in the ROS domain.

@@ -20,7 +20,7 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.recording.ros2_bag import Ros2Bag
 from marine_sim_ros.ros.topics import Topic
 
-__all__ = ['FleetRecording', 'RecorderFiles', 'SuiteBag', 'recorders']
+__all__ = ['FleetRecording', 'RecorderFiles', 'recorders']
 
 
 # One bag and one manifest for the recorders of several vehicles in a process.

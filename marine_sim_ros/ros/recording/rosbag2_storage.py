@@ -23,7 +23,7 @@ from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import ros_packages
 from marine_sim_ros.ros.conversion import set_fields
 
-__all__ = ['Rosbag2Storage', 'STORAGE']
+__all__ = ['STORAGE']
 
 MCAP_END = b'\x89MCAP0\r\n'
 """The last bytes of an MCAP file that is whole; rosbag2 says nothing when the disk is full."""
