@@ -65,8 +65,12 @@ def marine_sim(copy, *arguments):
 
 def test_every_block_of_code_is_tested():
     blocks = blocks_of(PAGE)
-    assert [b.clauses.get('line') for b in blocks if 'line' in b.clauses] == ['FORCES', 'SENSORS']
-    assert sum('file' in b.clauses for b in blocks) == 3
+    assert [b.clauses.get('line') for b in blocks if 'line' in b.clauses] == [
+        'FORCES',
+        'ACTUATORS',
+        'SENSORS',
+    ]
+    assert sum('file' in b.clauses for b in blocks) == 4
     unmarked = [b for b in blocks if not b.clauses]
     assert [b.text.split()[0] for b in unmarked] == ['make']  # the set-up
     makefile = (ROOT / 'Makefile').read_text(encoding='utf-8')
@@ -80,7 +84,13 @@ def test_links_lead_somewhere():
 
 
 def test_the_entries_are_listed(copy):
-    for kind, name in (('forces', 'tether_drag'), ('sensors', 'compass'), ('vehicles', 'probe')):
+    for kind, name in (
+        ('forces', 'tether_drag'),
+        ('forces', 'buoyancy_engine'),
+        ('actuators', 'buoyancy_engine'),
+        ('sensors', 'compass'),
+        ('vehicles', 'probe'),
+    ):
         assert name in json.loads(marine_sim(copy, 'list', kind, '--json'))
 
 
@@ -122,6 +132,62 @@ nodes = [n for n in describe(RunOptions(vehicle='probe')) if n.executable in ('f
 assert [n.name for n in nodes] == ['tether_drag', 'sensors']
 """,
     )
+
+
+GLIDER = """
+from pathlib import Path
+import numpy as np
+from marine_sim_ros import Environment, load_vehicle
+from marine_sim_ros.bags.reading import open_bag
+from marine_sim_ros.bags.trajectory_writer import write_recording
+from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.scenario import parse_scenario
+from marine_sim_ros.sim.simulation import simulate
+
+text = Path('urdf/probe.urdf').read_text()
+element = '<buoyancy_engine volume="0.0005" rate="0.0002"/></robot>'
+glider = load_vehicle(text.replace('</robot>', element))
+scenario = parse_scenario('''
+duration: 4
+initial: {position: [0, 0, -20]}
+segments:
+  - {at: 0.0, axes: {}}
+  - {at: 1.0, axes: {}, buoyancy_engine: {bladder: 0.0003}}
+''', 'rise')
+run = simulate(glider, scenario, dt=0.01)
+volume = np.clip(2e-4 * (run.time - 1.0 + 0.01), 0, 3e-4)  # the pump's rate
+np.testing.assert_allclose(run.actuators['buoyancy_engine'][:, 0], volume, atol=1e-12)
+wrench = run.sources['buoyancy_engine']
+lift = 1000 * Environment().gravity * volume
+np.testing.assert_allclose(np.linalg.norm(wrench[:, :3], axis=1), lift, rtol=1e-9)
+still = simulate(glider, parse_scenario('duration: 4\\ninitial: {position: [0, 0, -20]}\\n'
+                                        'segments: [{at: 0, axes: {}}]', 'still'), dt=0.01)
+assert run.z[-1] - still.z[-1] > 0.1
+write_recording(Path('glide'), glider, RunOptions(vehicle='probe', dt=0.01), run)
+with open_bag(Path('glide/bag'), 'glide') as bag:
+    chosen = [c for c in bag.connections if c.topic.endswith('/buoyancy_engine/state')]
+    rows = [bag.deserialize(data, c.msgtype) for c, _, data in bag.messages(chosen)]
+assert rows[-1].name == ['bladder'] and rows[-1].position[0] == volume[-1]
+"""
+
+COMPILED = """
+from marine_sim_ros.engine.compiled import simulate_compiled
+
+found, _ = simulate_compiled(glider, scenario, dt=0.01)
+np.testing.assert_allclose(found.z, run.z, atol=1e-9)
+for name, states in run.actuators.items():
+    np.testing.assert_allclose(found.actuators[name], states, atol=1e-12)
+"""
+
+
+def test_a_command_of_the_actuator_moves_the_vehicle_and_is_recorded(copy):
+    run(copy, sys.executable, '-c', GLIDER)
+
+
+@pytest.mark.long
+def test_the_compiled_engine_moves_the_actuator(copy):
+    pytest.importorskip('jax')
+    run(copy, sys.executable, '-c', GLIDER.replace("'glide", "'again") + COMPILED)
 
 
 @pytest.mark.long

@@ -74,6 +74,12 @@ def _forces() -> dict[str, str]:
     return _documented({name: force.module for name, force in FORCES.items()})
 
 
+def _actuators() -> dict[str, str]:
+    from marine_sim_ros.physics import ACTUATORS
+
+    return {name: actuator.text for name, actuator in ACTUATORS.items()}
+
+
 def _sensors() -> dict[str, str]:
     from marine_sim_ros.sensors import SENSORS
 
@@ -90,6 +96,7 @@ CATALOGUE: Mapping[str, Callable[[], dict[str, str]]] = {
     'experiments': partial(_configured, 'experiments'),
     'controllers': partial(_configured, 'controllers'),
     'forces': _forces,
+    'actuators': _actuators,
     'sensors': _sensors,
     'gamepads': partial(_configured, 'gamepads'),
     'sweeps': partial(_configured, 'sweeps'),

@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 
 from marine_sim_ros.core.processes import child_environment, end_with_parent
 from marine_sim_ros.core.progress import ReportProgress
-from marine_sim_ros.core.registry import CONTROLLERS, FORCES, SENSORS, VEHICLES
+from marine_sim_ros.core.registry import ACTUATORS, CONTROLLERS, FORCES, SENSORS, VEHICLES
 from marine_sim_ros.model.library import known_vehicles, vehicle_of
 from marine_sim_ros.ros.base.internals import import_type_support
 from marine_sim_ros.ros.launching.installation import fast_dds_library, uses_fast_dds
@@ -257,7 +257,7 @@ def read_vehicles(
     """
     if not can_fork():
         return
-    for registry in (FORCES, SENSORS, CONTROLLERS, VEHICLES):
+    for registry in (ACTUATORS, FORCES, SENSORS, CONTROLLERS, VEHICLES):
         len(registry)  # what other packages bring is loaded, and what is wrong with it told, once
     end, start = os.pipe()
     parent = child_environment()
