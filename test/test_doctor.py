@@ -5,6 +5,7 @@
 
 import json
 import re
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -15,12 +16,18 @@ from test_fuzz_urdf import mutated
 
 from marine_sim_ros import MarineSimError, load_vehicle
 from marine_sim_ros.autopilot.channels import MOTORS, motor_signs
+from marine_sim_ros.core.registry import FORCES
+from marine_sim_ros.core.schema import number
 from marine_sim_ros.doctor.checks import CHECKS_OF_TEXT, CHECKS_OF_VEHICLE, examine
 from marine_sim_ros.doctor.context import Severity, load_context
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
 from marine_sim_ros.doctor.repairs import apply_edits
+from marine_sim_ros.model import elements, hydrodynamics
+from marine_sim_ros.model.elements import element_schemas
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.model.xacro_expansion import read_description
+from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.physics.force import ForceModel
 from marine_sim_ros.sim.preflight import drag_rates, drag_step_limit, surface_stiffness
 from marine_sim_ros.tools.main import main
 
@@ -335,6 +342,67 @@ def test_shipped_vehicles_have_no_mistakes(name, arguments):
     findings = examine(load_context(name, arguments))
     assert [f.message for f in findings if f.severity is not HINT] == []
     assert {f.check for f in findings} <= HINTS[name]
+
+
+def _read_names(monkeypatch, vehicles):
+    """Return attributes and children that readers looked for, by the element's tag."""
+    found = {}
+    child, attribute = Reader.child, Reader.attribute
+
+    def watched(method, what):
+        def read(self, name, *default):
+            found.setdefault((self.element.tag, what), set()).add(name)
+            return method(self, name, *default)
+
+        return read
+
+    monkeypatch.setattr(Reader, 'child', watched(child, 'children'))
+    monkeypatch.setattr(Reader, 'attribute', watched(attribute, 'attributes'))
+    for name, arguments in vehicles:
+        load_vehicle(name, **arguments)
+    monkeypatch.undo()
+    return found
+
+
+def test_the_doctor_knows_what_the_readers_read(monkeypatch):
+    declared = {}
+    queue = list(element_schemas().items())
+    for tag, schema in queue:
+        known = declared.setdefault(tag, (set(), set()))
+        known[0].update(schema.attributes)
+        known[1].update(schema.children)
+        queue += schema.children.items()
+    vehicles = [('torpedo_auv', {}), ('bluerov2_heavy', {'arm': 'true'}), ('surface_vessel', {})]
+    read = _read_names(monkeypatch, vehicles)
+    assert {('thruster', 'attributes'), ('fin', 'children'), ('limit', 'attributes')} <= set(read)
+    others = {'robot', 'link', 'collision', 'sensor', 'contact_material'}
+    for (tag, what), names in read.items():
+        if tag not in others:
+            assert names <= declared[tag][what == 'children'], (tag, what)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SailElement:
+    """<sail>: a tag of a reader that the package does not have."""
+
+    area: float = number(1.0, 0.0, 10.0, 'm²', 'area')
+    angle: float = number(0.0, -1.0, 1.0, 'rad', 'angle', place='attribute')
+
+
+def test_a_tag_added_to_a_reader_is_known_to_the_doctor(tmp_path, monkeypatch):
+    sail = ForceModel('sail', None, applies=lambda vehicle, environment: False, element='sail',
+                      read=lambda reader: reader.read(SailElement), parts=SailElement)  # fmt: skip
+    for module in (elements, hydrodynamics):
+        monkeypatch.setattr(module, 'FORCES', {**FORCES, 'sail': sail})
+    here = put('</robot>', '<sail angle="0.1"><area>2</area></sail></robot>')
+    assert not [f for f in found_in(ROV, here, tmp_path) if 'sail' in f.place.element]
+    vehicle = load_vehicle(tmp_path / 'faulty.urdf')
+    assert vehicle.extensions['sail'] == SailElement(area=2.0, angle=0.1)
+    wrong = put('</robot>', '<sail area="2" angel="0.1"/></robot>')
+    found = [f for f in found_in(ROV, wrong, tmp_path) if 'sail' in f.place.element]
+    assert [(f.severity, f.check) for f in found] == [(ERROR, 'unread-attributes'),
+                                                      (WARNING, 'unread-attributes')]  # fmt: skip
+    assert 'known are: angle' in found[1].advice
 
 
 def test_line_of_a_finding(tmp_path):

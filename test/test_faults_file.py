@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.settings import numbers_of
+from marine_sim_ros.core.schema import numbers_of
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.faults.fault_types import (
     FAULT_TYPES,
@@ -79,7 +79,7 @@ def test_every_number_has_a_default_within_its_range(name):
     for number, known in numbers_of(FAULT_TYPES[name]).items():
         value = getattr(fault, number)
         assert value != value or known.low <= value <= known.high
-        assert known.about
+        assert known.help
 
 
 def test_a_fault_acts_from_its_start_to_before_its_end():

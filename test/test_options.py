@@ -18,7 +18,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.settings import typed_number, typed_text
+from marine_sim_ros.core.schema import typed_number, typed_text
 from marine_sim_ros.gazebo.delivery import DELIVERIES
 from marine_sim_ros.sim.options import OPTIONS, RunOptions
 from marine_sim_ros.sim.simulation import DEFAULT_STEP

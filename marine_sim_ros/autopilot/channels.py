@@ -12,6 +12,7 @@ The URDF element ``<ardusub frame="vectored">`` has ``<channel number="9" device
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.control.controllability import BODY_AXES, thrust_matrix
-from marine_sim_ros.core.errors import ModelError, expected_one_of
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, text
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     'motor_mismatches',
     'motor_signs',
     'pushes_alike',
+    'FrameElement',
     'read_element',
     'thruster_signs',
 ]
@@ -172,13 +175,15 @@ def motor_mismatches(vehicle: Vehicle, channels: Sequence[int], frame: str) -> l
     """
     signs, names = thruster_signs(vehicle), vehicle.thrusters.names
     found: list[MotorMismatch] = []
-    for number, motor in enumerate(MOTORS.get(frame, ()), 1):
-        if number not in channels:
-            found.append(MotorMismatch(number, ''))
+    for channel, motor in enumerate(MOTORS.get(frame, ()), 1):
+        if channel not in channels:
+            found.append(MotorMismatch(channel, ''))
             continue
-        k = list(channels).index(number)
+        k = list(channels).index(channel)
         found += [
-            MotorMismatch(number, names[k], BODY_AXES[axis], int(motor[axis]), int(signs[k, axis]))
+            MotorMismatch(
+                channel, names[k], BODY_AXES[axis], int(motor[axis]), int(signs[k, axis])
+            )
             for axis in np.flatnonzero((motor != 0) & (signs[k] != motor))
         ]
     return found
@@ -266,30 +271,48 @@ _SIX, _EIGHT = ((Device('camera_tilt', channel, -TILT, TILT), *_BLUEROV2) for ch
 """Devices of a BlueROV2, and of a BlueROV2 Heavy whose motors take channel 8."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ChannelElement:
+    """<channel> of an <ardusub>."""
+
+    reader: Any
+    channel: float = number(
+        REQUIRED, 1, 32, '', 'number of the channel', name='number', place='attribute'
+    )
+    thruster: str = text('thruster that it moves', place='attribute')
+    device: str = text('device that it moves, in place of a thruster', place='attribute')
+    low: float = number(0.0, -math.inf, math.inf, '', 'value at 1100 µs', place='attribute')
+    high: float = number(1.0, -math.inf, math.inf, '', 'value at 1900 µs', place='attribute')
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameElement:
+    """<ardusub>."""
+
+    frame: str = choice(tuple(FRAME_CONFIG), "ArduSub's frame", '', place='attribute')
+    channel: tuple[ChannelElement, ...] = nested(ChannelElement, 'channels', many=True)
+
+
 def read_element(reader: Any) -> ArdusubElement:
     """Return the contents of an element ``<ardusub>``.
 
     Raises:
         ModelError: a frame, channel or number that cannot be.
     """
-    frame = reader.attribute('frame', '')
-    if frame and frame not in FRAME_CONFIG:
-        raise reader.error(f'frame is {frame!r}; {expected_one_of(frame, FRAME_CONFIG)}')
+    own = reader.read(FrameElement)
     thrusters: dict[str, int] = {}
     devices: list[Device] = []
-    for child in reader.children({'channel'}):
-        number = int(child.number(1, 32, child.attribute('number')))
-        thruster, device = child.attribute('thruster', ''), child.attribute('device', '')
-        if bool(thruster) == bool(device):
-            raise child.error('expected one of the attributes thruster and device')
-        if number in (*thrusters.values(), *(d.channel for d in devices)):
-            raise child.error(f'channel {number} is given twice')
-        if thruster:
-            thrusters[thruster] = number
+    for child in own.channel:
+        channel = int(child.channel)
+        if bool(child.thruster) == bool(child.device):
+            raise child.reader.error('expected one of the attributes thruster and device')
+        if channel in (*thrusters.values(), *(d.channel for d in devices)):
+            raise child.reader.error(f'channel {channel} is given twice')
+        if child.thruster:
+            thrusters[child.thruster] = channel
         else:
-            low, high = (child.attribute_number(n, d) for n, d in (('low', 0.0), ('high', 1.0)))
-            devices.append(Device(device, number, low, high))
-    return ArdusubElement(frame, thrusters, tuple(devices))
+            devices.append(Device(child.device, channel, child.low, child.high))
+    return ArdusubElement(own.frame, thrusters, tuple(devices))
 
 
 def channel_map(vehicle: Vehicle) -> ChannelMap:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from marine_sim_ros.autopilot.channels import ARDUSUB_ELEMENT, read_element
+from marine_sim_ros.autopilot.channels import ARDUSUB_ELEMENT, FrameElement, read_element
 from marine_sim_ros.control.controller_model import ControllerModel
 
 __all__ = ['ARDUSUB']
@@ -16,6 +16,7 @@ ARDUSUB = ControllerModel(
     executable='ardusub',
     element=ARDUSUB_ELEMENT,
     read_element=read_element,
+    parts=FrameElement,
     options=('ardusub', 'autopilot_instance', 'autopilot_address', 'ground_station', 'navigation'),
 )
 """The firmware of the BlueROV2, as software in the loop."""

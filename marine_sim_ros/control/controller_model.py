@@ -75,6 +75,8 @@ class ControllerModel:
         element: URDF element at robot level that describes what it steers; empty: none.
         read_element: what that element says, of its :class:`~marine_sim_ros.model.xml.Reader`;
             ``vehicle.extensions`` has it.
+        parts: dataclass that declares attributes and children of that element, by which doctor
+            checks them; None: it does not.
         options: options of a run that are parameters of its node.
     """
 
@@ -88,6 +90,7 @@ class ControllerModel:
     scalar: bool = False
     element: str = ''
     read_element: Callable[[Any], Any] | None = None
+    parts: type | None = None
     options: tuple[str, ...] = ()
 
 

@@ -23,11 +23,14 @@ from marine_sim_ros.core.errors import (
     expected_one_of,
 )
 from marine_sim_ros.core.files import expand_home, read_text_file, resource_folder
+from marine_sim_ros.core.schema import REQUIRED, Field, Number, fields_of
 
 __all__ = ['ConfigFiles', 'YamlReader', 'parse_yaml', 'short_text']
 
 
 # Reader of the package's YAML files; errors name place, value and expectation.
+
+Content = TypeVar('Content')
 
 _WORD = re.compile('[A-Za-z0-9_.-]{1,64}')
 
@@ -99,6 +102,39 @@ class YamlReader:
             else (f'{self.where}.{key}')
         )
         return YamlReader(where, default if value is None else value, self._error)
+
+    def read(self, kind: type[Content], *others: str) -> Content:
+        """Return the value, a mapping, as a dataclass that declares it (core/schema.py).
+
+        Args:
+            kind: dataclass; keys without a default must be there.
+            *others: keys that are for people.
+        """
+        declared: Any = kind
+        known = fields_of(declared)
+        required = {name for name, field in known.items() if field.default is REQUIRED}
+        self.mapping({*known, *others}, required)
+        return kind(**{name: self.field(field) for name, field in known.items()})
+
+    def field(self, known: Field) -> Any:
+        """Return the value of a declared field below its key, or its default."""
+        if known.name not in self.value:
+            return known.default
+        value = self.child(known.name)
+        if known.read is not None:
+            return known.read(value)
+        if known.choices:
+            return value.choice(known.choices)
+        if isinstance(known.default, bool):
+            return value.truth()
+        if not isinstance(known, Number):
+            return value.text()
+        if not isinstance(known.default, tuple):
+            return value.number(known.low, known.high)
+        numbers = tuple(item.number(known.low, known.high) for item in value.items())
+        if len(numbers) != len(known.default):
+            raise value.error(f': expected {len(known.default)} numbers')
+        return numbers
 
     def number(self, low: float = -1e9, high: float = 1e9) -> float:
         """Return a number within closed limits."""
@@ -262,8 +298,6 @@ def _no_key_twice(node: yaml.MappingNode, name: str, error: type[MarineSimError]
 
 
 # Registry of the YAML files in ``config``: find, parse and read.
-
-Content = TypeVar('Content')
 
 
 class ConfigFiles(Generic[Content]):

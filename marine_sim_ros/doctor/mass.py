@@ -14,7 +14,7 @@ from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic, finite_numbers
 from marine_sim_ros.doctor.verdict import full_thrust
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
+from marine_sim_ros.model.elements import CONTACT_MATERIAL
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from marine_sim_ros.core.errors import nearest_name
+from marine_sim_ros.core.schema import ElementSchema
 from marine_sim_ros.doctor.context import (
     DescriptionContext,
     Diagnostic,
@@ -18,17 +19,8 @@ from marine_sim_ros.doctor.context import (
     finite_numbers,
 )
 from marine_sim_ros.doctor.repairs import attributes_to_elements, relative_density, rename_element
-from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
+from marine_sim_ros.model.elements import COLLISION_ELEMENTS, element_schemas, robot_elements
 from marine_sim_ros.model.foreign import plugin_warnings
-from marine_sim_ros.model.hydrodynamics import (
-    EXTENSIONS,
-    HULL_PARAMETER_GROUPS,
-    HULL_PARAMETERS,
-    HULL_TAGS,
-    LUMPED_TAGS,
-    robot_elements,
-)
-from marine_sim_ros.model.propulsion import FIN_NUMBERS
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = [
@@ -48,33 +40,6 @@ __all__ = [
 
 # Unknown or misplaced elements and attributes.
 
-_CHILDREN: dict[str, set[str]] = {
-    'hydrodynamics': HULL_TAGS | LUMPED_TAGS,
-    'buoyancy': {'volume', 'center_of_volume', 'height'},
-    'barometer': {'atmospheric_pressure', 'variance', 'fluid_density', 'origin'},
-    'thruster': {'origin', 'linear', 'diameter', 'time_constant', 'reaction_torque',
-                 'thrust_deduction', 'zero_thrust_advance_ratio', 'ventilation', 'azimuth'},
-    'azimuth': {'axis', 'limit', 'time_constant'},
-    'thrusters': {'curve', 'thruster'},
-    'fins': {'fin'},
-    'fin': {'origin', 'limit', 'wash', 'time_constant', *FIN_NUMBERS},
-    **{
-        group: {p.name for p in HULL_PARAMETERS.values() if p.group == group}
-        for group in HULL_PARAMETER_GROUPS
-    },
-}  # fmt: skip
-_ATTRIBUTES: dict[str, set[str]] = {
-    'hydrodynamics': {'added_mass'}, 'buoyancy': {'link'},
-    'barometer': {'link', 'name', 'rate', 'latency', 'preset'},
-    'thruster': {'name', 'curve', 'direction'}, 'buoyancy_material': {'name'},
-    'linear': {'pos_force', 'neg_force', 'dead_zone', 'voltage'}, 'curve': {'name', 'voltage'},
-    'fin': {'name'}, 'limit': {'lower', 'upper', 'velocity'}, 'wash': {'thruster', 'diameter'},
-    'aspect_ratio': {'sweep'}, 'azimuth': {'joint'}, 'axis': {'xyz'},
-    'drag_element': {'xyz', 'axis', 'linear', 'quadratic', 'mixed'}, 'lift': {'xyz'},
-    'density': {'value'}, 'mass_from_parts': {'file', 'voxel_size'},
-    'manipulator': {'dynamics', 'base', 'bandwidth'},
-    'link': {'name', 'xyz', 'rpy', 'added_mass', 'linear_damping', 'quadratic_damping'},
-}  # fmt: skip
 _STANDARD = {'link', 'joint', 'material', 'gazebo', 'transmission', 'ros2_control', 'sensor'}
 _READABLE = 0.75
 """Likeness of two words from which one is taken for the other misspelt."""
@@ -138,22 +103,23 @@ def _stray_underscore(context: DescriptionContext, place: FindingPlace, text: st
     return None
 
 
-def _ours(context: DescriptionContext) -> list[Element]:
-    """Return all elements of our extensions, and what is in them."""
-    # Attributes of <contact_material> and <sensor> are checked by their readers.
-    tags = (EXTENSIONS | {'barometer'}) - {CONTACT_MATERIAL, 'sensor'}
-    tops = [e for e in context.root.iter() if isinstance(e.tag, str) and e.tag in tags]
-    return [e for top in tops for e in top.iter() if isinstance(e.tag, str)]
+def _ours(context: DescriptionContext) -> Iterator[tuple[Element, ElementSchema]]:
+    """Yield all elements of our extensions and what is in them, with what may be in each."""
+    known = element_schemas()
+    parents = [context.root, *context.root.iterfind('link/collision')]
+    queue = [(e, known[e.tag]) for parent in parents for e in parent if e.tag in known]
+    while queue:
+        element, schema = queue.pop(0)
+        yield element, schema
+        below = [e for e in element if isinstance(e.tag, str)]
+        queue += [(e, schema.children.get(e.tag, ElementSchema())) for e in below]
 
 
 def unread_attributes(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Values stand in elements, <C_PD1>3</C_PD1>; as attributes nobody reads them."""
-    for element in _ours(context):
-        known = _ATTRIBUTES.get(element.tag, set())
-        if element.tag not in _CHILDREN and element.tag not in _ATTRIBUTES:
-            known = {'xyz', 'rpy'} if element.tag == 'origin' else set()
-        unread = [str(name) for name in element.attrib if name not in known]
-        children = [name for name in unread if name in _CHILDREN.get(element.tag, ())]
+    for element, schema in _ours(context):
+        unread = [str(name) for name in element.attrib if name not in schema.attributes]
+        children = [name for name in unread if name in schema.children]
         if children:
             first = children[0]
             yield context.error(
@@ -167,14 +133,13 @@ def unread_attributes(context: DescriptionContext) -> Iterator[Diagnostic]:
             yield context.warning(
                 element,
                 f'has attributes that nobody reads: {", ".join(others)}',
-                f'known are: {", ".join(sorted(known)) or "none"}',
+                f'known are: {", ".join(sorted(schema.attributes)) or "none"}',
             )
 
 
 def misspelt_elements(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Elements below <robot> or <collision> that nobody reads, though they look like ours."""
-    in_collision = {'buoyancy_material', 'hydrodynamics', CONTACT_MATERIAL}
-    known = {'robot': robot_elements(), 'collision': in_collision}
+    known = {'robot': robot_elements(), 'collision': COLLISION_ELEMENTS}
     parents = [context.root, *context.root.iterfind('link/collision')]
     for element in (e for parent in parents for e in parent if isinstance(e.tag, str)):
         parent = element.getparent()

@@ -9,13 +9,13 @@ A new type is a dataclass here, a line in ``FAULT_TYPES``, and the code that com
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
 
 from marine_sim_ros.core.arrays import Array, constant
 from marine_sim_ros.core.random import key_bits, threefry
-from marine_sim_ros.core.settings import number
+from marine_sim_ros.core.schema import number, text
 
 __all__ = [
     'BarometerDrift',
@@ -199,7 +199,7 @@ class SensorFreeze(SensorFault):
 class _QuantityFault(SensorFault):
     """Something that goes wrong with one quantity of a sensor's readings; empty: the first."""
 
-    quantity: str = field(default='', metadata={'text': 'quantity; default: its first'})
+    quantity: str = text('quantity; default: its first')
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 
 from marine_sim_ros.core.errors import ParameterError, did_you_mean
-from marine_sim_ros.core.settings import Number, numbers_of
+from marine_sim_ros.core.schema import numbers_of
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, short_text
 from marine_sim_ros.environment.currents_and_waves import Gusts
 from marine_sim_ros.environment.environment import Environment
@@ -83,12 +83,6 @@ def _name_fields(kind: type[Fault]) -> tuple[str, ...]:
     return ('sensor', 'quantity') if hasattr(kind, 'quantity') else ('sensor',)
 
 
-def _read_number(item: YamlReader, name: str, known: Number) -> float:
-    if name not in item.value:
-        return known.default
-    return item.child(name).number(known.low, known.high)
-
-
 def _read_end(item: YamlReader, start: float) -> float:
     if 'until' not in item.value:
         return math.inf
@@ -114,7 +108,7 @@ def read_fault(item: YamlReader, now: float = 0.0) -> Fault:
     ends = set() if kind is Gust else {'until'}
     item.mapping({'kind', 'at'} | ends | set(names) | set(numbers), set(names[:1]))
     start = item.child('at', now).number(0.0, MAX_TIME)
-    values: dict[str, Any] = {n: _read_number(item, n, known) for n, known in numbers.items()}
+    values: dict[str, Any] = {n: item.field(known) for n, known in numbers.items()}
     values |= {name: str(item.value[name]) for name in names if name in item.value}
     return kind(start=start, end=_read_end(item, start), **values)
 

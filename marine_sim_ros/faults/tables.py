@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.core.settings import numbers_of
+from marine_sim_ros.core.schema import numbers_of
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.faults.fault_types import (
     Battery,

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.registry import SENSORS
-from marine_sim_ros.core.settings import numbers_of
+from marine_sim_ros.core.schema import numbers_of
 from marine_sim_ros.core.spatial import matrix_quaternion, rotation_matrix
 from marine_sim_ros.importers.description import ImportedSensor, Sourced
 from marine_sim_ros.importers.draft import Draft, Plugin, origin_of, read_number, read_text

@@ -20,8 +20,8 @@ from marine_sim_ros.importers.description import (
 )
 from marine_sim_ros.importers.draft import Draft, Options, Plugin, origin_of
 from marine_sim_ros.importers.other_plugins import read_link_water
+from marine_sim_ros.model.elements import robot_elements
 from marine_sim_ros.model.foreign import has_orca3_plugins
-from marine_sim_ros.model.hydrodynamics import robot_elements
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, read_origin_pose
 from marine_sim_ros.model.xml import Element, Reader
 

@@ -11,11 +11,11 @@ from functools import cached_property
 
 import numpy as np
 
+from marine_sim_ros.core.schema import REQUIRED, number, text
 from marine_sim_ros.core.spatial import skew
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
-from marine_sim_ros.model.xml import Reader
 
-__all__ = ['Articulation', 'BANDWIDTH', 'GRIPPER', 'Gripper', 'Manipulator', 'read_gripper']
+__all__ = ['Articulation', 'BANDWIDTH', 'GRIPPER', 'Gripper', 'Manipulator']
 
 
 # An arm: the joints of a vehicle that move, and what moves with them.
@@ -149,32 +149,14 @@ counted from 1 in the order of the environment; 0: none."""
 
 @dataclass(frozen=True, eq=False)
 class Gripper:
-    """A gripper on a joint of the arm.
+    """<gripper> on a joint of the arm."""
 
-    Attributes:
-        joint: name of the joint that carries it.
-        position: (3,) between its jaws, in the joint frame (that of the joint's child link), m.
-        reach: largest distance from there to the middle of a payload that it takes, m.
-        capacity: largest mass that it takes, kg.
-    """
-
-    joint: str
-    position: np.ndarray
-    reach: float
-    capacity: float
-
-
-def read_gripper(reader: Reader) -> Gripper:
-    """Return the gripper of an element.
-
-    ``<gripper joint="wrist_joint" xyz="0.12 0 0" reach="0.1" capacity="5"/>``
-
-    Raises:
-        ModelError: a value that cannot be used.
-    """
-    return Gripper(
-        reader.attribute('joint'),
-        reader.numbers({3}, reader.attribute('xyz', '0 0 0')),
-        reader.attribute_number('reach', 0.1, 1e-3, 100.0),
-        reader.attribute_number('capacity', 5.0, 1e-3, 1e6),
+    joint: str = text('joint that carries it', REQUIRED, place='attribute')
+    position: np.ndarray = number(
+        np.zeros(3), -np.inf, np.inf, 'm', 'between its jaws, in the frame of the child link',
+        name='xyz', place='attribute',
+    )  # fmt: skip
+    reach: float = number(
+        0.1, 1e-3, 100.0, 'm', 'largest distance to the middle of a payload', place='attribute'
     )
+    capacity: float = number(5.0, 1e-3, 1e6, 'kg', 'largest mass that it takes', place='attribute')

@@ -12,15 +12,22 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, text
 from marine_sim_ros.core.spatial import rotation_matrix, transport
 from marine_sim_ros.model.arm import Articulation, Manipulator
 from marine_sim_ros.model.inertia import Buoyancy, Inertia, combined_buoyancy, combined_inertia
-from marine_sim_ros.model.kinematics import base_name
+from marine_sim_ros.model.kinematics import OriginElement, base_name
 from marine_sim_ros.model.servos import DEFAULT_MAX_RATE, Hinge
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['MOVING_JOINT_TYPES', 'hinge_finder', 'read_articulation', 'read_manipulator']
+__all__ = [
+    'MOVING_JOINT_TYPES',
+    'ManipulatorElement',
+    'hinge_finder',
+    'read_articulation',
+    'read_manipulator',
+]
 
 
 # Reads the joints that move into a manipulator.
@@ -199,42 +206,66 @@ class _Water:
     quadratic: np.ndarray
 
 
-def _read_six(reader: Reader, name: str) -> np.ndarray:
-    values = reader.numbers({6}, reader.attribute(name, '0 0 0 0 0 0'))
-    if np.min(values) < 0:
-        raise reader.error(f'{name} has a number below 0; expected six that are not')
-    return values
+@dataclass(frozen=True, kw_only=True)
+class LinkElement(OriginElement):
+    """<link> of a <manipulator>: diagonals of the matrices of its water."""
+
+    reader: Reader
+    name: str = text('link that moves', REQUIRED, place='attribute')
+    added_mass: np.ndarray = number(
+        np.zeros(6), 0.0, 1e9, 'kg and kg·m²', 'added mass', place='attribute'
+    )
+    linear_damping: np.ndarray = number(
+        np.zeros(6),
+        0.0,
+        1e9,
+        'N·s/m and N·m·s/rad',
+        'diagonal of the linear damping',
+        place='attribute',
+    )
+    quadratic_damping: np.ndarray = number(
+        np.zeros(6),
+        0.0,
+        1e9,
+        'N·s²/m² and N·m·s²/rad²',
+        'of the quadratic damping',
+        place='attribute',
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManipulatorElement:
+    """<manipulator>."""
+
+    dynamics: str = choice(MODES, 'whether drives or efforts move it', place='attribute')
+    base: str = choice(BASES, 'whether the vehicle moves', place='attribute')
+    bandwidth: float = number(
+        10.0, 0.1, 1e3, 'rad/s', 'bandwidth of the drives to a position', place='attribute'
+    )
+    link: tuple[LinkElement, ...] = nested(LinkElement, 'water of the links', many=True)
 
 
 def _link_water(
-    reader: Reader, arm: Manipulator, frames: Mapping[str, Frame], at: list[Frame]
+    own: LinkElement, arm: Manipulator, frames: Mapping[str, Frame], at: list[Frame]
 ) -> _Water:
-    name = reader.attribute('name')
+    name = own.name
     if name not in arm.carrier:
-        raise reader.error(
+        raise own.reader.error(
             f'{name!r} does not move; expected one of: {", ".join(sorted(arm.carrier))}'
         )
     joint = arm.carrier[name]
-    own, moving = frames[name], at[joint]
-    place, turn = reader.pose()
-    of_link, of_joint = rotation_matrix(own.quaternion), rotation_matrix(moving.quaternion)
-    offset = of_joint.T @ (own.translation + of_link @ place - moving.translation)
+    link, moving = frames[name], at[joint]
+    place, turn = own.reader.pose()
+    of_link, of_joint = rotation_matrix(link.quaternion), rotation_matrix(moving.quaternion)
+    offset = of_joint.T @ (link.translation + of_link @ place - moving.translation)
     back = (of_joint.T @ of_link @ rotation_matrix(turn)).T
     return _Water(
         joint,
         np.kron(np.eye(2), back) @ transport(offset),
-        _read_six(reader, 'added_mass'),
-        _read_six(reader, 'linear_damping'),
-        _read_six(reader, 'quadratic_damping'),
+        own.added_mass,
+        own.linear_damping,
+        own.quadratic_damping,
     )
-
-
-def _read_choice(reader: Reader, name: str, known: tuple[str, ...]) -> str:
-    """Return one of some words given as an attribute; the first where it is not."""
-    word = reader.attribute(name, known[0])
-    if word not in known:
-        raise reader.error(f'{name} is {word!r}; expected one of: {", ".join(known)}')
-    return word
 
 
 def read_articulation(
@@ -254,14 +285,14 @@ def read_articulation(
     reader = root.child('manipulator')
     if reader is None:
         return arm
-    mode, base = _read_choice(reader, 'dynamics', MODES), _read_choice(reader, 'base', BASES)
+    own = reader.read(ManipulatorElement)
     if arm is None:
         raise reader.error('no joint moves; expected a revolute or prismatic one')
     joints = {joint.name: joint for joint in robot.joints}
     ordered = [joints[name] for name in arm.names]
     at = [frames[joint.child] for joint in ordered]
-    parts = [_link_water(child, arm, frames, at) for child in reader.children({'link'})]
-    if mode == 'kinematic':
+    parts = [_link_water(child, arm, frames, at) for child in own.link]
+    if own.dynamics == 'kinematic':
         return arm
     if len(light := np.flatnonzero(arm.mass @ arm.carries <= 0)):
         raise reader.error(f'joint {arm.names[light[0]]!r} moves no mass; expected an <inertial>')
@@ -279,8 +310,8 @@ def read_articulation(
         effort=of_joints('limit', 'effort'),
         damping=of_joints('dynamics', 'damping'),
         friction=of_joints('dynamics', 'friction'),
-        bandwidth=reader.attribute_number('bandwidth', 10.0, 0.1, 1e3),
-        fixed=base == 'fixed',
+        bandwidth=own.bandwidth,
+        fixed=own.base == 'fixed',
         added_mass=added,
         drag_joint=np.array([part.joint for part in parts], int),
         drag_arm=np.array([part.arm for part in parts]).reshape(-1, 6, 6),

@@ -19,15 +19,16 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError, expected_one_of
 from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.model.elements import robot_elements
 from marine_sim_ros.model.geometry import shapes
 from marine_sim_ros.model.geometry.meshes import default_size, load_mesh, voxelise
 from marine_sim_ros.model.geometry.shapes import Shape, move_shape, refine_shape
 from marine_sim_ros.model.hull import Hull, PanelCoefficients, Panels, VoxelSet
 from marine_sim_ros.model.hydrodynamics import (
-    HULL_TAGS,
+    HULL_SCHEMA,
     HullSettings,
+    MaterialElement,
     read_hull_settings,
-    robot_elements,
 )
 from marine_sim_ros.model.inertia import Inertia
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, is_usable_pose, urdf_pose
@@ -47,11 +48,6 @@ __all__ = [
 
 
 # Collisions with what they are made of: shape on the body, material, hull parameters.
-
-_LIGHTEST = 1e-4
-"""Relative density; a tenth of that of air."""
-_HEAVIEST = 25.0
-"""Relative density; osmium, the densest element, has 22.6."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,21 +82,12 @@ def read_materials(root: Reader) -> dict[str, float]:
     result: dict[str, float] = {}
     for element in root.element.findall('buoyancy_material'):
         reader = Reader(element, root.source)
-        name = reader.attribute('name')
-        if name in result:
+        own = reader.read(MaterialElement)
+        if own.name in result:
             raise reader.error('is defined twice; expected one definition of a name')
-        reader.children({'density'})
-        density = reader.child('density')
-        if density is None:
+        if own.density is None:
             raise reader.error('has no <density value="..."/>')
-        value = density.number(text=density.attribute('value'))
-        if not _LIGHTEST <= value <= _HEAVIEST:
-            hint = f'; {value:g} kg/m³ is {value / 1000:g}' if value > _HEAVIEST else ''
-            raise density.error(
-                f'is {value:g}; expected the density relative to water, '
-                f'{_LIGHTEST:g} to {_HEAVIEST:g}{hint}'
-            )
-        result[name] = value
+        result[own.name] = own.density
     return result
 
 
@@ -244,7 +231,7 @@ def _read_collision(
 ) -> Collision:
     own = reader.child('hydrodynamics')
     if own is not None:
-        own.children(HULL_TAGS)
+        own.children(HULL_SCHEMA.children)
     settings = read_hull_settings(own, defaults, warnings)
     translation, quaternion = urdf_pose(collision.origin)
     if not is_usable_pose(translation, quaternion):

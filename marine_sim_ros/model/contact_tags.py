@@ -19,13 +19,13 @@ import numpy as np
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.collisions import Collision, material_inertia
 from marine_sim_ros.model.contact import Material
+from marine_sim_ros.model.elements import CONTACT_MATERIAL
 from marine_sim_ros.model.materials import MATERIAL_RANGES, Materials
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['CONTACT_MATERIAL', 'read_contact_tags', 'set_mass_from_density']
+__all__ = ['read_contact_tags', 'set_mass_from_density']
 
-CONTACT_MATERIAL = 'contact_material'
 IN_PLACE = 'useLinkInfo'
 _PARENTS = ('robot', 'link', 'collision')
 _OF_LINK = ('mass_type', 'massType')

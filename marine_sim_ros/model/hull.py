@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.schema import REQUIRED, choice, nested, number
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     'PanelCoefficients',
     'Panels',
     'Radiation',
+    'RadiationElement',
     'VoxelSet',
     'check_terms',
     'lever_mobility',
@@ -300,6 +302,25 @@ class Radiation:
         return self.selection.T @ (self.coefficient * rest / below)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ModeElement:
+    """<mode> of a <radiation>: one oscillator."""
+
+    axis: str = choice(MOTION_AXES, 'axis of the vehicle', REQUIRED, place='attribute')
+    coefficient: float = number(
+        REQUIRED, 0.0, _MAX_COEFFICIENT, 'N/m', 'c; N m/rad of a rotation', place='attribute'
+    )
+    frequency: float = number(REQUIRED, 1e-3, _MAX_MODE_RATE, 'rad/s', 'ω₀', place='attribute')
+    decay: float = number(REQUIRED, 1e-3, _MAX_MODE_RATE, '1/s', 'α', place='attribute')
+
+
+@dataclass(frozen=True, kw_only=True)
+class RadiationElement:
+    """<radiation>."""
+
+    mode: tuple[ModeElement, ...] = nested(ModeElement, 'oscillators', many=True)
+
+
 def read_radiation(reader: Reader) -> Radiation:
     """Return the oscillators of an element.
 
@@ -308,23 +329,9 @@ def read_radiation(reader: Reader) -> Radiation:
     Raises:
         ModelError: no mode, an axis that is unknown, or a number that cannot be used.
     """
-    modes = reader.children({'mode'})
+    modes = reader.read(RadiationElement).mode
     if not modes:
         raise reader.error('has no <mode>; expected one or more')
-    rows = []
-    for mode in modes:
-        mode.children(())
-        axis = mode.attribute('axis')
-        if axis not in MOTION_AXES:
-            raise mode.error(f'axis is {axis!r}; expected one of: {", ".join(MOTION_AXES)}')
-        numbers = [
-            mode.number(low, high, mode.attribute(name))
-            for name, low, high in (
-                ('coefficient', 0.0, _MAX_COEFFICIENT),
-                ('frequency', 1e-3, _MAX_MODE_RATE),
-                ('decay', 1e-3, _MAX_MODE_RATE),
-            )
-        ]
-        rows.append((MOTION_AXES.index(axis), *numbers))
-    axes, *columns = (np.array(column) for column in zip(*rows, strict=True))
-    return Radiation(axes, *columns)
+    axes = np.array([MOTION_AXES.index(mode.axis) for mode in modes])
+    rows = [(mode.coefficient, mode.frequency, mode.decay) for mode in modes]
+    return Radiation(axes, *map(np.array, zip(*rows, strict=True)))

@@ -9,7 +9,7 @@ has them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +17,18 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import expected_one_of
-from marine_sim_ros.core.registry import CONTROLLERS, FORCES, SENSORS
+from marine_sim_ros.core.registry import CONTROLLERS, FORCES
+from marine_sim_ros.core.schema import (
+    REQUIRED,
+    ElementSchema,
+    choice,
+    fields_of,
+    nested,
+    number,
+    schema_of,
+    special,
+    text,
+)
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.hull import FORCE_TERMS
 from marine_sim_ros.model.inertia import Buoyancy
@@ -26,12 +37,12 @@ from marine_sim_ros.model.vehicle import Damping, DragElements, Frame, Lift
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
-    'EXTENSIONS',
+    'BuoyancyElement',
     'HULL_PARAMETERS',
-    'HULL_PARAMETER_GROUPS',
-    'HULL_TAGS',
+    'HULL_SCHEMA',
+    'HYDRODYNAMICS',
     'HullSettings',
-    'LUMPED_TAGS',
+    'MaterialElement',
     'PANELS',
     'added_mass_method',
     'linear_flaw',
@@ -40,7 +51,6 @@ __all__ = [
     'read_hydrodynamics',
     'read_other_elements',
     'read_volumes',
-    'robot_elements',
 ]
 
 
@@ -117,23 +127,16 @@ _PRESSURES = {key for key, p in HULL_PARAMETERS.items() if p.unit == 'Pa'}
 _USUAL_CD = 3.0
 _LIKELY_CD = 2.5
 """A pressure that is more likely meant as a drag coefficient."""
-_MODES = ('mass_density', 'geometry')
-_OURS = (
-    'coefficient_unit',
-    'buoyancy_mode',
-    'voxel_size',
-    'panel_size',
-    'max_triangles',
-    'forces',
-)
 _TRIANGLES = 4000
 """Of a mesh: more of them slow a run down without a better drag."""
-HULL_TAGS = {
-    *(p.name for p in HULL_PARAMETERS.values() if not p.group),
-    *HULL_PARAMETER_GROUPS,
-    *_OURS,
-}
-"""Elements that may stand in a collision's <hydrodynamics>."""
+
+
+def _read_forces(reader: Reader) -> tuple[str, ...]:
+    words = (reader.element.text or '').split()
+    for word in words:
+        if word not in FORCE_TERMS:
+            raise reader.error(f'is {word[:40]!r}; expected any of: {", ".join(FORCE_TERMS)}')
+    return tuple(term for term in FORCE_TERMS if term in words)
 
 
 @dataclass(frozen=True)
@@ -143,26 +146,24 @@ class HullSettings:
     Attributes:
         values: values by key of PARAMETERS, in the units given there or, for
             ``drag_coefficients``, 1.
-        coefficient_unit: pa or cd, of the pressures that are given.
         drag_coefficients: keys of values that are drag coefficients instead of pressures.
-        buoyancy_mode: mass_density, geometry, or '' for the default.
-        voxel_size: m, or None for the default.
-        panel_size: longest edge of a panel, m, or None for the default.
-        max_triangles: triangles of a mesh; one of more is simplified.
-        forces: the kinds of forces that are switched on.
         given: whether anything of the hull model was given at all.
     """
 
     values: Mapping[str, float] = field(
         default_factory=lambda: {key: float(p.default) for key, p in HULL_PARAMETERS.items()}
     )
-    coefficient_unit: str = 'pa'
     drag_coefficients: frozenset[str] = frozenset()
-    buoyancy_mode: str = ''
-    voxel_size: float | None = None
-    panel_size: float | None = None
-    max_triangles: int = _TRIANGLES
-    forces: tuple[str, ...] = FORCE_TERMS
+    coefficient_unit: str = choice(('pa', 'cd'), 'whether pressures are in Pa or are C_d')
+    buoyancy_mode: str = choice(
+        ('mass_density', 'geometry'), 'what a collision displaces; by default by its material', ''
+    )
+    voxel_size: float | None = number(None, 1e-4, 1e3, 'm', 'edge of a voxel')
+    panel_size: float | None = number(None, 1e-4, 1e3, 'm', 'longest edge of a panel')
+    max_triangles: int = special(
+        lambda r: int(r.number(100, 200_000)), _TRIANGLES, 'more triangles are simplified'
+    )
+    forces: tuple[str, ...] = special(_read_forces, FORCE_TERMS, 'forces that are switched on')
     given: bool = False
 
     def coefficient(self, key: str) -> float:
@@ -204,19 +205,21 @@ def _read_number(
     return value
 
 
-def _read_choice(reader: Reader, choices: tuple[str, ...]) -> str:
-    text = (reader.element.text or '').strip()
-    if text not in choices:
-        raise reader.error(f'is {text[:40]!r}; {expected_one_of(text, choices)}')
-    return text
-
-
-def _read_forces(reader: Reader) -> tuple[str, ...]:
-    words = (reader.element.text or '').split()
-    for word in words:
-        if word not in FORCE_TERMS:
-            raise reader.error(f'is {word[:40]!r}; expected any of: {", ".join(FORCE_TERMS)}')
-    return tuple(term for term in FORCE_TERMS if term in words)
+HULL_SCHEMA = ElementSchema(
+    children={
+        **{p.name: ElementSchema() for p in HULL_PARAMETERS.values() if not p.group},
+        **{
+            group: ElementSchema(
+                children={
+                    p.name: ElementSchema() for p in HULL_PARAMETERS.values() if p.group == group
+                }
+            )
+            for group in HULL_PARAMETER_GROUPS
+        },
+        **schema_of(HullSettings).children,
+    }
+)
+"""What may stand in a collision's <hydrodynamics>."""
 
 
 def read_hull_settings(
@@ -230,18 +233,16 @@ def read_hull_settings(
     if root is None:
         return defaults
     values, as_cd = dict(defaults.values), set(defaults.drag_coefficients)
-    unit = root.value_of(
-        'coefficient_unit', lambda r: _read_choice(r, ('pa', 'cd')), defaults.coefficient_unit
-    )
-    given = any(root.child(tag) is not None for tag in HULL_TAGS - {'water_density'})
+    own = root.values(HullSettings, **{n: getattr(defaults, n) for n in fields_of(HullSettings)})
+    unit = own['coefficient_unit']
+    tags = HULL_SCHEMA.children.keys() - {'water_density'}
+    given = any(root.child(tag) is not None for tag in tags)
     for key, parameter in HULL_PARAMETERS.items():
         group = root.child(parameter.group) if parameter.group else root
         if group is None:
             continue
         if parameter.group:
-            group.children(
-                {p.name for p in HULL_PARAMETERS.values() if p.group == parameter.group}
-            )
+            group.children(HULL_SCHEMA.children[parameter.group].children)
         reader = group.child(parameter.name)
         if reader is None:
             continue
@@ -250,24 +251,12 @@ def read_hull_settings(
         if pressure:
             as_cd = as_cd | {key} if unit == 'cd' else as_cd - {key}
 
-    def size(reader: Reader) -> float:
-        return reader.number(1e-4, 1e3)
-
     return replace(
         defaults,
         values=values,
-        coefficient_unit=unit,
         drag_coefficients=frozenset(as_cd),
-        buoyancy_mode=root.value_of(
-            'buoyancy_mode', lambda r: _read_choice(r, _MODES), defaults.buoyancy_mode
-        ),
-        voxel_size=root.value_of('voxel_size', size, defaults.voxel_size),
-        panel_size=root.value_of('panel_size', size, defaults.panel_size),
-        max_triangles=root.value_of(
-            'max_triangles', lambda r: int(r.number(100, 200_000)), defaults.max_triangles
-        ),
-        forces=root.value_of('forces', _read_forces, defaults.forces),
         given=defaults.given or given,
+        **own,
     )
 
 
@@ -276,25 +265,6 @@ def read_hull_settings(
 _ROUNDING = 1e-9
 _NOTHING = 1e-60
 """Of roots of coefficients; what is less counts as 0, so that nothing overflows."""
-
-
-def read_damping(root: Reader) -> Damping:
-    """Return the damping of a <hydrodynamics>.
-
-    Raises:
-        ModelError: numbers that cannot be used, or with which some motion would gain energy.
-    """
-    zero = np.zeros((6, 6))
-    return Damping(
-        root.value_of('linear_damping', lambda r: _read_matrix(r, linear_flaw), zero),
-        root.value_of('quadratic_damping', lambda r: _read_matrix(r, quadratic_flaw), zero),
-        root.value_of('damping_center', Reader.vector, np.zeros(3)),
-        root.value_of('modulus_damping', _read_modulus, None),
-        _read_drag_elements(
-            [Reader(e, root.source) for e in root.element.findall('drag_element')]
-        ),
-        _read_lift([Reader(e, root.source) for e in root.element.findall('lift')]),
-    )
 
 
 def _read_matrix(reader: Reader, flaw: Callable[[np.ndarray], str]) -> np.ndarray:
@@ -357,64 +327,109 @@ def _read_modulus(reader: Reader) -> np.ndarray:
     return matrix
 
 
-def _read_drag_elements(readers: list[Reader]) -> DragElements | None:
-    if not readers:
-        return None
-    direction = [reader.direction(reader.attribute('axis')) for reader in readers]
+@dataclass(frozen=True, kw_only=True)
+class DragElementElement:
+    """<drag_element>: drag along an axis at a point."""
 
-    def numbers(name: str) -> np.ndarray:
-        return np.array([r.attribute_number(name, 0.0, 0.0, 1e9) for r in readers])
-
-    places = [r.numbers({3}, r.attribute('xyz', '0 0 0')) for r in readers]
-    for reader, place in zip(readers, places, strict=True):
-        if np.max(np.abs(place)) > MAX_PART_DISTANCE:
-            raise reader.error(
-                f"attribute 'xyz' is beyond {MAX_PART_DISTANCE:g} m; expected a place on it"
-            )
-    return DragElements(
-        np.array(places),
-        np.array(direction),
-        numbers('linear'),
-        numbers('quadratic'),
-        numbers('mixed'),
+    reader: Reader
+    xyz: np.ndarray = number(np.zeros(3), -np.inf, np.inf, 'm', 'where it acts', place='attribute')
+    axis: str = text('direction', REQUIRED, place='attribute')
+    linear: float = number(0.0, 0.0, 1e9, 'N·s/m', 'of |v|', place='attribute')
+    quadratic: float = number(0.0, 0.0, 1e9, 'N·s²/m²', 'of |v| v', place='attribute')
+    mixed: float = number(
+        0.0, 0.0, 1e9, 'N·s²/m²', 'of the speed of the whole point', place='attribute'
     )
 
 
-def _read_lift(readers: list[Reader]) -> Lift | None:
-    """Return the lift; F · v = (B v) x v · v = 0 for every B, so none adds energy."""
-    if not readers:
+@dataclass(frozen=True, kw_only=True)
+class LiftElement:
+    """<lift>: nine numbers of B, by row; F = (B v) x v."""
+
+    reader: Reader
+    xyz: np.ndarray = number(np.zeros(3), -np.inf, np.inf, 'm', 'where it acts', place='attribute')
+    matrix: np.ndarray = number(
+        np.zeros(9), -np.inf, np.inf, 'N·s²/m²', 'B, by row', place='content'
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LumpedElement:
+    """What <hydrodynamics> says of the vehicle as a whole (Fossen's terms)."""
+
+    added_mass_method: str = text(
+        'what computes the added mass', name='added_mass', place='attribute'
+    )
+    added_mass: str = special(
+        lambda r: (r.element.text or '').strip(), '', 'M_A, 6 or 36 numbers', unit='kg, kg·m²'
+    )
+    linear_damping: np.ndarray = special(
+        lambda r: _read_matrix(r, linear_flaw), np.zeros((6, 6)), 'D_l', unit='N·s/m, N·m·s/rad'
+    )
+    quadratic_damping: np.ndarray = special(
+        lambda r: _read_matrix(r, quadratic_flaw), np.zeros((6, 6)), 'D_q', unit='N·s²/m², …'
+    )
+    modulus_damping: np.ndarray | None = special(_read_modulus, None, 'K', unit='N·s²/m², …')
+    damping_center: np.ndarray = special(Reader.vector, np.zeros(3), 'where it acts', unit='m')
+    drag_element: tuple[DragElementElement, ...] = nested(DragElementElement, many=True)
+    lift: tuple[LiftElement, ...] = nested(LiftElement, many=True)
+
+
+HYDRODYNAMICS = ElementSchema(
+    schema_of(LumpedElement).attributes,
+    {**HULL_SCHEMA.children, **schema_of(LumpedElement).children},
+)
+"""What may stand in the <hydrodynamics> of a <robot>."""
+
+
+def read_damping(root: Reader) -> Damping:
+    """Return the damping of a <hydrodynamics>.
+
+    Raises:
+        ModelError: numbers that cannot be used, or with which some motion would gain energy.
+    """
+    own = LumpedElement(**root.values(LumpedElement))
+    return Damping(
+        own.linear_damping,
+        own.quadratic_damping,
+        own.damping_center,
+        own.modulus_damping,
+        _drag_elements(own.drag_element),
+        _lift(own.lift),
+    )
+
+
+def _drag_elements(parts: Sequence[DragElementElement]) -> DragElements | None:
+    if not parts:
         return None
-    values = [r.numbers({9}).reshape(3, 3) for r in readers]
-    centers = [r.numbers({3}, r.attribute('xyz', '0 0 0')) for r in readers]
-    for reader, value, center in zip(readers, values, centers, strict=True):
-        if np.max(np.abs(value)) > 1e9 or np.max(np.abs(center)) > MAX_PART_DISTANCE:
-            raise reader.error('has a number that no vehicle has; expected N·s²/m², and a place')
-    return Lift(np.array(values), np.array(centers))
+    direction = [part.reader.direction(part.axis) for part in parts]
+    for part in parts:
+        if np.max(np.abs(part.xyz)) > MAX_PART_DISTANCE:
+            raise part.reader.error(
+                f"attribute 'xyz' is beyond {MAX_PART_DISTANCE:g} m; expected a place on it"
+            )
+    return DragElements(
+        np.array([part.xyz for part in parts]),
+        np.array(direction),
+        np.array([part.linear for part in parts]),
+        np.array([part.quadratic for part in parts]),
+        np.array([part.mixed for part in parts]),
+    )
+
+
+def _lift(parts: Sequence[LiftElement]) -> Lift | None:
+    """Return the lift; F · v = (B v) x v · v = 0 for every B, so none adds energy."""
+    if not parts:
+        return None
+    for part in parts:
+        if np.max(np.abs(part.matrix)) > 1e9 or np.max(np.abs(part.xyz)) > MAX_PART_DISTANCE:
+            raise part.reader.error(
+                'has a number that no vehicle has; expected N·s²/m², and a place'
+            )
+    values = [part.matrix.reshape(3, 3) for part in parts]
+    return Lift(np.array(values), np.array([part.xyz for part in parts]))
 
 
 # Reads the robot-level extensions: <hydrodynamics>, <buoyancy>.
-
-EXTENSIONS = {
-    'hydrodynamics',
-    'buoyancy',
-    'buoyancy_material',
-    'thrusters',
-    'fins',
-    'mass_from_parts',
-    'contact_material',
-    'manipulator',
-    'sensor',
-}
-"""Elements of ours below <robot>; URDF readers that do not know them ignore them."""
-
-
-def robot_elements() -> set[str]:
-    """Return the elements below <robot> that are read: ours, and those of sensors and forces."""
-    return EXTENSIONS | {
-        entry.element
-        for entry in (*SENSORS.values(), *FORCES.values(), *CONTROLLERS.values())
-        if entry.element
-    }
 
 
 def read_other_elements(root: Reader) -> dict[str, Any]:
@@ -432,17 +447,6 @@ def read_other_elements(root: Reader) -> dict[str, Any]:
             result[controller.element] = controller.read_element(child)
     return result
 
-
-LUMPED_TAGS = {
-    'added_mass',
-    'linear_damping',
-    'quadratic_damping',
-    'modulus_damping',
-    'damping_center',
-    'drag_element',
-    'lift',
-}
-"""What <hydrodynamics> says of the vehicle as a whole (Fossen's terms)."""
 
 ESTIMATE, PANELS = ADDED_MASS_METHODS = ('estimate', 'panels')
 """What computes the added mass from the collisions: an ellipsoid, or source panels."""
@@ -475,7 +479,7 @@ def read_hydrodynamics(root: Reader | None, warnings: list[str]) -> tuple[Dampin
     zero = np.zeros((6, 6))
     if root is None:
         return Damping(zero, zero, np.zeros(3)), zero
-    root.children(HULL_TAGS | LUMPED_TAGS)
+    root.children(HYDRODYNAMICS.children)
     damping = read_damping(root)
     if added_mass_method(root):
         return damping, zero
@@ -494,6 +498,21 @@ def read_hydrodynamics(root: Reader | None, warnings: list[str]) -> tuple[Dampin
     return damping, (added + added.T) / 2
 
 
+@dataclass(frozen=True, kw_only=True)
+class BuoyancyElement:
+    """<buoyancy> of a link."""
+
+    reader: Reader
+    link: str | None = text("link; by default the body's", None, place='attribute')
+    volume: float = number(0.0, 0.0, 1e6, 'm³', 'displaced volume')
+    center_of_volume: np.ndarray = special(
+        Reader.vector, np.zeros(3), 'its centre, frame of the link', unit='m'
+    )
+    height: float = number(
+        0.25, 1e-6, 1e3, 'm', 'height over which buoyancy is lost at the surface'
+    )
+
+
 def read_volumes(
     root: Reader, frames: dict[str, Frame], water_density: float
 ) -> dict[str, Buoyancy]:
@@ -506,10 +525,10 @@ def read_volumes(
         ModelError: a link that is unknown, or named twice.
     """
     result: dict[str, Buoyancy] = {}
-    for element in root.element.findall('buoyancy'):
-        reader = Reader(element, root.source)
-        reader.children({'volume', 'center_of_volume', 'height'})
-        link = reader.attribute('link', base_name(frames))
+    for child in root.element.findall('buoyancy'):
+        reader = Reader(child, root.source)
+        own = reader.read(BuoyancyElement)
+        link = base_name(frames) if own.link is None else own.link
         if link not in frames:
             raise reader.error(
                 f'link {link!r} is unknown; {expected_one_of(link, sorted(frames))}'
@@ -517,11 +536,41 @@ def read_volumes(
         if link in result:
             raise reader.error(f'given twice for {link!r}; expected once')
         frame = frames[link]
-        center = reader.value_of('center_of_volume', Reader.vector, np.zeros(3))
-        result[link] = Buoyancy(
-            reader.value_of('volume', lambda r: r.number(0.0, 1e6), 0.0),
-            frame.translation + rotation_matrix(frame.quaternion) @ center,
-            reader.value_of('height', lambda r: r.number(1e-6, 1e3), 0.25),
-            water_density,
-        )
+        center = rotation_matrix(frame.quaternion) @ own.center_of_volume
+        result[link] = Buoyancy(own.volume, frame.translation + center, own.height, water_density)
     return result
+
+
+# Materials of <buoyancy_material>, whose density is relative to water.
+
+_LIGHTEST = 1e-4
+"""Relative density; a tenth of that of air."""
+_HEAVIEST = 25.0
+"""Relative density; osmium, the densest element, has 22.6."""
+
+
+def _read_density(reader: Reader) -> float:
+    value = reader.number(text=reader.attribute('value'))
+    if not _LIGHTEST <= value <= _HEAVIEST:
+        hint = f'; {value:g} kg/m³ is {value / 1000:g}' if value > _HEAVIEST else ''
+        raise reader.error(
+            f'is {value:g}; expected the density relative to water, '
+            f'{_LIGHTEST:g} to {_HEAVIEST:g}{hint}'
+        )
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class DensityElement:
+    """<density>."""
+
+    value: str = text('density relative to water', REQUIRED, place='attribute')
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaterialElement:
+    """<buoyancy_material> below <robot>; in a <collision> it has no children."""
+
+    reader: Reader
+    name: str = text('name that collisions give', REQUIRED, place='attribute')
+    density: float | None = nested(DensityElement, 'density relative to water', read=_read_density)

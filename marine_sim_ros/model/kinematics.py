@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.schema import nested, text
 from marine_sim_ros.core.spatial import (
     quaternion_from_rpy,
     quaternion_product,
@@ -28,6 +29,8 @@ __all__ = [
     'BASE_LINK',
     'IDENTITY',
     'MAX_PART_DISTANCE',
+    'OriginElement',
+    'PlacedElement',
     'Pose',
     'base_link_of',
     'base_name',
@@ -398,16 +401,35 @@ class Pose:
 IDENTITY = Pose(np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
 
 
+@dataclass(frozen=True, kw_only=True)
+class OriginElement:
+    """<origin> of an element of ours."""
+
+    xyz: str = text('position, m', '0 0 0', place='attribute')
+    rpy: str = text('roll, pitch and yaw, rad', '0 0 0', place='attribute')
+
+
+def _read_origin(reader: Reader) -> Pose:
+    pose = Pose(*reader.pose())
+    if not is_usable_pose(pose.translation, pose.quaternion):
+        raise reader.error(f'is beyond {MAX_PART_DISTANCE:g} m; expected a place on the vehicle')
+    return pose
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacedElement:
+    """An element with an <origin>."""
+
+    origin: Pose = nested(
+        OriginElement, 'position on the vehicle', default=IDENTITY, read=_read_origin
+    )
+
+
 def read_origin_pose(parent: Reader) -> Pose:
     """Return the pose that the <origin> of an element describes; without one the identity.
 
     Raises:
         ModelError: not finite, or too far away.
     """
-    reader = parent.child('origin')
-    if reader is None:
-        return IDENTITY
-    pose = Pose(*reader.pose())
-    if not is_usable_pose(pose.translation, pose.quaternion):
-        raise reader.error(f'is beyond {MAX_PART_DISTANCE:g} m; expected a place on the vehicle')
+    pose: Pose = parent.values(PlacedElement)['origin']
     return pose

@@ -16,6 +16,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import cache_folder, write_atomically
 from marine_sim_ros.core.progress import ReportProgress, no_progress
+from marine_sim_ros.core.schema import REQUIRED, number, text
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.parts import (
     Solid,
@@ -31,6 +32,7 @@ __all__ = [
     'GRID_METHOD',
     'LabelGrid',
     'MAX_CELLS',
+    'MassElement',
     'MassProperties',
     'assemble',
     'grid_of_parts',
@@ -361,6 +363,16 @@ _FINEST, _COARSEST = 1e-4, 10.0
 """m."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class MassElement:
+    """<mass_from_parts>."""
+
+    file: str = text('list of parts', REQUIRED, place='attribute')
+    voxel_size: float = number(
+        REQUIRED, _FINEST, _COARSEST, 'm', 'edge of the cells', place='attribute'
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class MassReading:
     """What <mass_from_parts> says of ``base_link``.
@@ -418,10 +430,9 @@ def read_mass_from_parts(
     reader = root.child(TAG)
     if reader is None:
         return MassReading({})
-    reader.children(())
+    own = reader.read(MassElement)
     _refuse_rivals(root, reader, link)
-    uri = reader.attribute('file')
-    size = reader.number(_FINEST, _COARSEST, reader.attribute('voxel_size'))
+    uri, size = own.file, own.voxel_size
     try:
         found = mass_of_file(uri, size, base, progress)
     except ModelError as error:

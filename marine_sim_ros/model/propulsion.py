@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,23 +14,25 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError, expected_one_of
 from marine_sim_ros.core.numerics import interpolation_table
+from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text, truth
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.model.kinematics import read_origin_pose
+from marine_sim_ros.model.kinematics import PlacedElement, Pose, read_origin_pose
 from marine_sim_ros.model.propellers import CURVE_VOLTAGE, SCALES, scaled_curve
 from marine_sim_ros.model.servos import (
+    AzimuthElement,
     AzimuthSpec,
     FinSet,
+    ServoElement,
     azimuth_set,
     read_azimuth,
-    read_limits,
-    read_time_constant,
 )
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
-    'FIN_NUMBERS',
+    'FinsElement',
     'ThrusterSpec',
+    'ThrustersElement',
     'dead_zone_curve',
     'lift_slope',
     'read_fins',
@@ -45,17 +47,6 @@ __all__ = [
 RPM = 2 * np.pi / 60
 THRUST_NOISE = 0.01
 """Of a measured table, as a fraction of its greatest thrust; makers' have 0.02 kgf of 3.7."""
-_THRUSTER = {
-    'azimuth',
-    'origin',
-    'linear',
-    'diameter',
-    'time_constant',
-    'reaction_torque',
-    'thrust_deduction',
-    'zero_thrust_advance_ratio',
-    'ventilation',
-}
 T200_DIAMETER = 0.076
 """m; of thrusters that tell none."""
 
@@ -90,7 +81,10 @@ def dead_zone_curve(pos_force: float, neg_force: float, dead_zone: float) -> np.
 
 def thruster_axis(reader: Reader) -> tuple[np.ndarray, np.ndarray]:
     """Return position (3,) m and unit axis (3,) of a thruster: the z axis of its <origin>."""
-    pose = read_origin_pose(reader)
+    return _position_and_axis(read_origin_pose(reader))
+
+
+def _position_and_axis(pose: Pose) -> tuple[np.ndarray, np.ndarray]:
     return pose.translation, rotation_matrix(pose.quaternion)[:, 2]
 
 
@@ -223,82 +217,122 @@ def _curve_at_voltage(
     return np.stack([pwm, column(1), column(2), column(3)], axis=1)
 
 
-def _read_curves(root: Reader, voltage: float | None) -> dict[str, np.ndarray]:
-    tables: dict[str, list[tuple[float, np.ndarray]]] = {}
-    where: dict[str, Reader] = {}
-    for reader in root.children({'curve', 'thruster'}):
-        if reader.element.tag != 'curve':
-            continue
-        volts = reader.attribute_number('voltage', CURVE_VOLTAGE, 1.0, 1000.0)
-        where[reader.attribute('name')] = reader
-        same = tables.setdefault(reader.attribute('name'), [])
-        if any(v == volts for v, _ in same):
-            raise reader.error(f'two tables for {volts:g} V; expected one per voltage')
-        same.append((volts, _read_curve(reader)))
+@dataclass(frozen=True, kw_only=True)
+class MeasuredAt:
+    """A thrust curve's supply voltage."""
+
+    voltage: float = number(
+        CURVE_VOLTAGE, 1.0, 1000.0, 'V', 'supply when it was measured', place='attribute'
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveElement(MeasuredAt):
+    """<curve>: thrust, power and speed by pulse width."""
+
+    reader: Reader
+    name: str = text('name that thrusters give', REQUIRED, place='attribute')
+    rows: np.ndarray = special(
+        _read_curve, None, 'rows of pwm µs, thrust N, power W, rpm', place='content'
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearElement(MeasuredAt):
+    """<linear>: thrust in proportion to the pulse width beyond a dead zone."""
+
+    reader: Reader
+    pos_force: float = number(50.0, 0.0, 1e5, 'N', 'thrust at 1900 µs', place='attribute')
+    neg_force: float = number(40.0, 0.0, 1e5, 'N', 'thrust back at 1100 µs', place='attribute')
+    dead_zone: float = number(
+        35.0, 0.0, 399.0, 'µs', 'half the width of the dead zone', place='attribute'
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThrusterElement(PlacedElement):
+    """<thruster>."""
+
+    reader: Reader
+    name: str = text('name', REQUIRED, place='attribute')
+    direction: str = choice(
+        ('cw', 'ccw'), 'turn seen from behind, along its axis', 'ccw', place='attribute'
+    )
+    curve: str | None = text('name of a <curve>', None, place='attribute')
+    linear: LinearElement | None = nested(LinearElement, 'linear thrust, in place of a curve')
+    diameter: float = number(0.0, 0.0, 10.0, 'm', 'diameter D of the propeller')
+    time_constant: float = number(0.0, 0.0, 60.0, 's', 'lag of the thrust')
+    reaction_torque: float = number(0.0, 0.0, 10.0, 'm', 'reaction torque per thrust')
+    thrust_deduction: float = number(
+        0.0, -1.0, 0.9, '', 'lost fraction of the thrust; below 0: more than its curve has'
+    )
+    zero_thrust_advance_ratio: float = number(0.0, 0.0, 10.0, '', 'J₀ = u/(n D) of no thrust')
+    ventilation: bool = truth(ThrusterSpec.ventilates, 'whether it loses thrust near the surface')
+    azimuth: AzimuthElement | None = nested(AzimuthElement, 'servo that turns it')
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThrustersElement:
+    """<thrusters>."""
+
+    curve: tuple[CurveElement, ...] = nested(CurveElement, 'thrust curves', many=True)
+    thruster: tuple[ThrusterElement, ...] = nested(ThrusterElement, 'thrusters', many=True)
+
+
+def _curves_by_name(
+    curves: Iterable[CurveElement], voltage: float | None
+) -> dict[str, np.ndarray]:
+    tables: dict[str, list[CurveElement]] = {}
+    for curve in curves:
+        same = tables.setdefault(curve.name, [])
+        if any(c.voltage == curve.voltage for c in same):
+            text = f'two tables for {curve.voltage:g} V; expected one per voltage'
+            raise curve.reader.error(text)
+        same.append(curve)
     return {
-        name: _curve_at_voltage(where[name], curves, voltage) for name, curves in tables.items()
+        name: _curve_at_voltage(same[-1].reader, [(c.voltage, c.rows) for c in same], voltage)
+        for name, same in tables.items()
     }
 
 
-def _curve_of(reader: Reader, curves: dict[str, np.ndarray], voltage: float | None) -> np.ndarray:
-    linear = reader.child('linear')
-    name = reader.element.get('curve')
+def _curve_of(
+    own: ThrusterElement, curves: dict[str, np.ndarray], voltage: float | None
+) -> np.ndarray:
+    linear, name = own.linear, own.curve
     if (linear is None) == (name is None):
-        raise reader.error('expected either a curve="..." attribute or one <linear> child')
+        raise own.reader.error('expected either a curve="..." attribute or one <linear> child')
     if linear is not None:
-        curve = dead_zone_curve(
-            linear.attribute_number('pos_force', 50.0, 0.0, 1e5),
-            linear.attribute_number('neg_force', 40.0, 0.0, 1e5),
-            linear.attribute_number('dead_zone', 35.0, 0.0, 399.0),
-        )
-        measured = linear.attribute_number('voltage', CURVE_VOLTAGE, 1.0, 1000.0)
-        return _curve_at_voltage(linear, [(measured, curve)], voltage)
+        curve = dead_zone_curve(linear.pos_force, linear.neg_force, linear.dead_zone)
+        return _curve_at_voltage(linear.reader, [(linear.voltage, curve)], voltage)
     if name not in curves:
-        raise reader.error(f'unknown curve {name!r}; {expected_one_of(name, sorted(curves))}')
+        raise own.reader.error(f'unknown curve {name!r}; {expected_one_of(name, sorted(curves))}')
     return curves[name]
 
 
-def _read_truth(reader: Reader) -> bool:
-    text = (reader.element.text or '').strip().lower()
-    if text not in ('true', 'false'):
-        raise reader.error(f'is {text!r}; expected true or false')
-    return text == 'true'
-
-
-def _read_thruster(
-    reader: Reader,
+def _thruster(
+    own: ThrusterElement,
     curves: dict[str, np.ndarray],
     voltage: float | None,
     hinges: Callable[[str], Any],
 ) -> ThrusterSpec:
-    reader.children(_THRUSTER)
-    position, axis = thruster_axis(reader)
-    direction = reader.attribute('direction', 'ccw')
-    if direction not in ('cw', 'ccw'):
-        raise reader.error(f'direction is {direction!r}; expected cw or ccw')
-
-    def number(name: str, default: float, high: float, low: float = 0.0) -> float:
-        return reader.value_of(name, lambda r: r.number(low, high), default)
-
+    position, axis = _position_and_axis(own.origin)
     # J₀ n D with n in rev/s is J₀ D / 2π per rad/s.
-    diameter = number('diameter', 0.0, 10.0)
-    pitch = number('zero_thrust_advance_ratio', 0.0, 10.0) * diameter
+    pitch = own.zero_thrust_advance_ratio * own.diameter
     return ThrusterSpec(
-        name=reader.attribute('name'),
+        name=own.name,
         position=position,
         axis=axis,
-        curve=_curve_of(reader, curves, voltage),
+        curve=_curve_of(own, curves, voltage),
         # A propeller that turns clockwise seen from behind (along +axis) throws the body the
         # other way: counter-clockwise about the axis.
-        handedness=-1.0 if direction == 'cw' else 1.0,
-        reaction_torque=number('reaction_torque', 0.0, 10.0),
-        time_constant=number('time_constant', 0.0, 60.0),
+        handedness=-1.0 if own.direction == 'cw' else 1.0,
+        reaction_torque=own.reaction_torque,
+        time_constant=own.time_constant,
         zero_thrust_pitch=pitch / (2 * np.pi),
-        rotor_radius=(diameter or T200_DIAMETER) / 2,
-        ventilates=reader.value_of('ventilation', _read_truth, ThrusterSpec.ventilates),
-        # Below 0 where the thruster gives more than its curve, as with a higher supply.
-        thrust_deduction=number('thrust_deduction', 0.0, 0.9, -1.0),
-        azimuth=read_azimuth(reader.child('azimuth'), position, axis, hinges),
+        rotor_radius=(own.diameter or T200_DIAMETER) / 2,
+        ventilates=own.ventilation,
+        thrust_deduction=own.thrust_deduction,
+        azimuth=read_azimuth(own.azimuth, position, axis, hinges),
     )
 
 
@@ -318,12 +352,9 @@ def read_thrusters(
     """
     if root is None:
         return thruster_set([])
-    curves = _read_curves(root, voltage)
-    specs = [
-        _read_thruster(reader, curves, voltage, hinges)
-        for reader in root.children({'curve', 'thruster'})
-        if reader.element.tag == 'thruster'
-    ]
+    own = root.read(ThrustersElement)
+    curves = _curves_by_name(own.curve, voltage)
+    specs = [_thruster(thruster, curves, voltage, hinges) for thruster in own.thruster]
     names = [s.name for s in specs]
     for name in names:
         if names.count(name) > 1:
@@ -339,18 +370,49 @@ BROADSIDE = 1.2
 """Drag coefficient across the stream (Hoerner 1965, section 3: plates of small aspect ratio)."""
 STALL = 0.4
 """rad; of fins that tell no stall angle."""
-FIN_NUMBERS = {
-    'area': (1e-8, 1e4),
-    'aspect_ratio': (0.05, 1e3),
-    'lift_slope': (0.0, 1e6),
-    'zero_lift_drag': (0.0, 1e6),
-    'drag_slope': (0.0, 1e6),
-    'induced_drag': (0.0, 1e6),
-    'stall_angle': (1e-3, 1.5708),
-    'stall_lift_slope': (-1e6, 1e6),
-    'stall_drag_slope': (-1e6, 1e6),
-}
-"""Elements of a fin that are one number, and their ranges."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WashElement:
+    """<wash> of a fin."""
+
+    reader: Reader
+    thruster: str = text('thruster whose wash meets it', REQUIRED, place='attribute')
+    diameter: float = number(
+        REQUIRED, 1e-3, 20.0, 'm', 'diameter of its propeller', place='attribute'
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AspectRatioElement:
+    """<aspect_ratio> of a fin."""
+
+    value: float = number(REQUIRED, 0.05, 1e3, '', 'effective aspect ratio A', place='content')
+    sweep: float = number(0.0, -1.4, 1.4, 'rad', 'sweep Λ of the quarter chord', place='attribute')
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinElement(PlacedElement, ServoElement):
+    """<fin>; of a number that is NaN, :func:`_coefficients` computes the default."""
+
+    name: str = text('name', REQUIRED, place='attribute')
+    wash: WashElement | None = nested(WashElement, "propeller's wash that meets it")
+    area: float = number(REQUIRED, 1e-8, 1e4, 'm²', 'area A')
+    aspect_ratio: AspectRatioElement | None = nested(AspectRatioElement, 'shape')
+    lift_slope: float = number(math.nan, 0.0, 1e6, '1/rad', 'a = dC_L/dα')
+    zero_lift_drag: float = number(0.01, 0.0, 1e6, '', 'C_D0')
+    drag_slope: float = number(0.0, 0.0, 1e6, '1/rad', 'dC_D/d|α|')
+    induced_drag: float = number(math.nan, 0.0, 1e6, '', 'k of k C_L²')
+    stall_angle: float = number(STALL, 1e-3, 1.5708, 'rad', 'α_s')
+    stall_lift_slope: float = number(math.nan, -1e6, 1e6, '1/rad', 'dC_L/d|α| beyond it')
+    stall_drag_slope: float = number(math.nan, -1e6, 1e6, '1/rad', 'dC_D/d|α| beyond it')
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinsElement:
+    """<fins>."""
+
+    fin: tuple[FinElement, ...] = nested(FinElement, 'fins', many=True)
 
 
 def lift_slope(aspect_ratio: float, sweep: float = 0.0) -> float:
@@ -366,53 +428,46 @@ def lift_slope(aspect_ratio: float, sweep: float = 0.0) -> float:
     return 1.8 * math.pi * aspect_ratio / (root + 1.8)
 
 
-def _coefficients(reader: Reader) -> dict[str, float]:
+def _coefficients(fin: FinElement) -> dict[str, float]:
     """Return the coefficients of a fin, with those that follow from its aspect ratio."""
-
-    def number(name: str) -> float:
-        return reader.value_of(name, lambda r: r.number(*FIN_NUMBERS[name]), math.nan)
-
-    given = {name: number(name) for name in FIN_NUMBERS}
-
-    def known(name: str, default: float) -> float:
-        return default if math.isnan(given[name]) else given[name]
-
-    if math.isnan(given['area']):
-        raise reader.error('has no <area>; expected one in m²')
-    ratio = given['aspect_ratio']
-    if math.isnan(ratio) == math.isnan(given['lift_slope']):
-        raise reader.error('expected either an <aspect_ratio> or a <lift_slope>')
-    stall = known('stall_angle', STALL)
-    shape = reader.child('aspect_ratio')
-    sweep = 0.0 if shape is None else shape.attribute_number('sweep', 0.0, -1.4, 1.4)
-    slope = lift_slope(ratio, sweep) if ratio > 0 else given['lift_slope']
-    induced = known('induced_drag', 1 / (math.pi * OSWALD * ratio) if ratio > 0 else 0.0)
+    shape, stall = fin.aspect_ratio, fin.stall_angle
+    if (shape is None) == math.isnan(fin.lift_slope):
+        raise fin.reader.error('expected either an <aspect_ratio> or a <lift_slope>')
+    slope, induced = fin.lift_slope, 0.0
+    if shape is not None:
+        slope = lift_slope(shape.value, shape.sweep)
+        induced = 1 / (math.pi * OSWALD * shape.value)
+    induced = _unless_nan(fin.induced_drag, induced)
     rest = max(math.pi / 2 - stall, 1e-3)
-    drag, rise = known('zero_lift_drag', 0.01), known('drag_slope', 0.0)
-    at_stall = drag + rise * stall + induced * (slope * stall) ** 2
+    at_stall = fin.zero_lift_drag + fin.drag_slope * stall + induced * (slope * stall) ** 2
+    drag_rise = max(BROADSIDE - at_stall, 0.0) / rest
     return {
-        'area': given['area'],
+        'area': fin.area,
         'lift_slope': slope,
-        'zero_lift_drag': drag,
-        'drag_slope': rise,
+        'zero_lift_drag': fin.zero_lift_drag,
+        'drag_slope': fin.drag_slope,
         'induced_drag': induced,
         'stall_angle': stall,
-        'stall_lift_slope': known('stall_lift_slope', -slope * stall / rest),
-        'stall_drag_slope': known('stall_drag_slope', max(BROADSIDE - at_stall, 0.0) / rest),
-        'time_constant': read_time_constant(reader),
+        'stall_lift_slope': _unless_nan(fin.stall_lift_slope, -slope * stall / rest),
+        'stall_drag_slope': _unless_nan(fin.stall_drag_slope, drag_rise),
+        'time_constant': fin.time_constant,
+        **fin.limits,
     }
 
 
-def _wash(reader: Reader, thrusters: Collection[str]) -> tuple[np.ndarray, float]:
+def _unless_nan(value: float, default: float) -> float:
+    return default if math.isnan(value) else value
+
+
+def _wash(wash: WashElement | None, thrusters: Collection[str]) -> tuple[np.ndarray, float]:
     """Return which thruster's wash meets a fin (n,), and the area of its disc in m²."""
-    names, wash = tuple(thrusters), reader.child('wash')
+    names = tuple(thrusters)
     if wash is None:
         return np.zeros(len(names)), 1.0
-    name = wash.attribute('thruster')
+    name = wash.thruster
     if name not in names:
-        raise wash.error(f'thruster {name!r} is unknown; {expected_one_of(name, names)}')
-    diameter = wash.number(1e-3, 20.0, wash.attribute('diameter'))
-    return np.array([float(n == name) for n in names]), math.pi / 4 * diameter**2
+        raise wash.reader.error(f'thruster {name!r} is unknown; {expected_one_of(name, names)}')
+    return np.array([float(n == name) for n in names]), math.pi / 4 * wash.diameter**2
 
 
 def read_fins(root: Reader | None, thrusters: Collection[str]) -> FinSet | None:
@@ -425,26 +480,21 @@ def read_fins(root: Reader | None, thrusters: Collection[str]) -> FinSet | None:
     Raises:
         ModelError: anything in it that is unknown, missing, doubled or out of range.
     """
-    readers = [] if root is None else root.children({'fin'})
-    if not readers:
+    fins = () if root is None else root.read(FinsElement).fin
+    if not fins:
         return None
-    names: list[str] = []
-    poses, rows, wash = [], [], []
-    for reader in readers:
-        reader.children({'origin', 'limit', 'wash', 'time_constant', *FIN_NUMBERS})
-        name = reader.attribute('name')
-        if name in names:
-            raise reader.error('two fins have this name; expected unique names')
-        names.append(name)
-        pose = read_origin_pose(reader)
-        poses.append((pose.translation, rotation_matrix(pose.quaternion)))
-        wash.append(_wash(reader, thrusters))
-        rows.append({**_coefficients(reader), **read_limits(reader)})
+    names = [fin.name for fin in fins]
+    for i, fin in enumerate(fins):
+        if fin.name in names[:i]:
+            raise fin.reader.error('two fins have this name; expected unique names')
+    turns = [rotation_matrix(fin.origin.quaternion) for fin in fins]
+    wash = [_wash(fin.wash, thrusters) for fin in fins]
+    rows = [_coefficients(fin) for fin in fins]
     return FinSet(
         names=tuple(names),
-        position=np.stack([position for position, _ in poses]),
-        forward=np.stack([rotation[:, 0] for _, rotation in poses]),
-        hinge=np.stack([rotation[:, 2] for _, rotation in poses]),
+        position=np.stack([fin.origin.translation for fin in fins]),
+        forward=np.stack([turn[:, 0] for turn in turns]),
+        hinge=np.stack([turn[:, 2] for turn in turns]),
         wash=np.stack([meets for meets, _ in wash]),
         disc_area=np.array([area for _, area in wash]),
         **{key: np.array([row[key] for row in rows]) for key in rows[0]},

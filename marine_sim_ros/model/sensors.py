@@ -15,15 +15,23 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError, expected_one_of
 from marine_sim_ros.core.registry import SENSORS
-from marine_sim_ros.core.settings import Number, numbers_of, texts_of
+from marine_sim_ros.core.schema import ElementSchema, Field, Number, numbers_of, schema_of
 from marine_sim_ros.core.spatial import quaternion_product, rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
-from marine_sim_ros.model.kinematics import base_name, body_frame, read_origin_pose
+from marine_sim_ros.model.kinematics import OriginElement, base_name, body_frame, read_origin_pose
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.model.xml import Element, Reader
 
-__all__ = ['Mounting', 'is_foreign', 'read_preset', 'read_sensors']
+__all__ = [
+    'SENSOR_ELEMENT',
+    'Mounting',
+    'element_schema',
+    'is_foreign',
+    'read_frame_name',
+    'read_preset',
+    'read_sensors',
+]
 
 SENSOR_ELEMENT = 'sensor'
 COMMON = {'type', 'name', 'link', 'rate', 'latency', 'preset'}
@@ -158,7 +166,7 @@ def _drop_origin(reader: Reader) -> Reader:
 
 def _check_children(reader: Reader, kind: Any) -> None:
     """Raise for attributes and elements that nobody reads."""
-    known = {*numbers_of(kind.spec), *texts_of(kind.spec)} if kind.spec is not None else set()
+    known = set() if kind.spec is None else set(schema_of(kind.spec).children)
     for child in reader.element:
         if child.tag not in known:
             expected = expected_one_of(child.tag, sorted({*known, 'origin'}))
@@ -173,19 +181,13 @@ def _check_children(reader: Reader, kind: Any) -> None:
 
 def _read_spec(reader: Reader, spec: type, preset: Mapping[str, Any]) -> Any:
     """Return the parameters of a sensor: of its elements, its preset, or the defaults."""
-    values = {}
-    for name, known in numbers_of(spec).items():
-        default = preset.get(name, known.default)
-        values[name] = reader.value_of(name, partial(_number, known=known), default)
-    for name in texts_of(spec):
-        values[name] = reader.value_of(name, _name, '')
     try:
-        return spec(**values)
+        return spec(**reader.values(spec, **preset))
     except ValueError as error:
         raise reader.error(str(error)) from None
 
 
-def _name(reader: Reader) -> str:
+def read_frame_name(reader: Reader) -> str:
     """Return the name of a vehicle or link in an element, or an empty text."""
     found = (reader.element.text or '').strip().strip('/')
     if len(reader.element) or not re.fullmatch(r'[\w./-]*', found):
@@ -193,14 +195,10 @@ def _name(reader: Reader) -> str:
     return found
 
 
-def _number(reader: Reader, *, known: Number) -> Any:
-    if not isinstance(known.default, tuple):
-        return reader.number(known.low, known.high)
-    values = tuple(float(v) for v in reader.numbers({len(known.default)}))
-    for value in values:
-        if not known.low <= value <= known.high:
-            raise reader.error(f'has {value:g}; expected {known.low:g} to {known.high:g}')
-    return values
+def element_schema(kind: Any) -> ElementSchema:
+    """Return the names in the element of a kind of sensor that has one of its own."""
+    children = {'origin': schema_of(OriginElement), **schema_of(kind.spec).children}
+    return ElementSchema(frozenset(COMMON - {'type'}), children)
 
 
 def read_preset(name_or_path: str, kind: Any) -> dict[str, Any]:
@@ -222,17 +220,10 @@ def _preset(root: YamlReader, *, kind: Any) -> dict[str, Any]:
         other = root.value.get('type')
         raise root.error(f': is of type {other!r}; expected a preset of type {kind.name!r}')
     root.mapping({'description', 'source', 'type', 'rate', 'latency', *known}, {'type', 'source'})
-    result: dict[str, Any] = {}
-    for key in root.value.keys() - {'description', 'source', 'type'}:
-        value = root.child(key)
-        if key == 'rate':
-            result[key] = value.number(0.0, MAX_RATE)
-        elif key == 'latency':
-            result[key] = value.number(0.0, MAX_LATENCY)
-        elif isinstance(known[key].default, tuple):
-            result[key] = tuple(v.number(known[key].low, known[key].high) for v in value.items())
-            if len(result[key]) != len(known[key].default):
-                raise value.error(f': expected {len(known[key].default)} numbers')
-        else:
-            result[key] = value.number(known[key].low, known[key].high)
-    return result
+    ranges: dict[str, Field] = {
+        'rate': Number('rate', 0.0, 'readings per second', 0.0, MAX_RATE, unit='Hz'),
+        'latency': Number('latency', 0.0, 'latency', 0.0, MAX_LATENCY, unit='s'),
+        **known,
+    }
+    given = root.value.keys() - {'description', 'source', 'type'}
+    return {key: root.field(ranges[key]) for key in given}

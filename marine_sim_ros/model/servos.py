@@ -13,20 +13,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from marine_sim_ros.core.schema import REQUIRED, nested, number, text
 from marine_sim_ros.core.spatial import skew
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
+    'AzimuthElement',
     'AzimuthSet',
     'AzimuthSpec',
     'DEFAULT_MAX_RATE',
     'FinSet',
     'Hinge',
+    'ServoElement',
     'Servos',
     'azimuth_set',
     'read_azimuth',
-    'read_limits',
-    'read_time_constant',
     'turned_columns',
 ]
 
@@ -61,20 +62,33 @@ class Servos(Protocol):
         """(m,) s."""
 
 
-def read_limits(reader: Reader) -> dict[str, float]:
-    """Return ``lower`` and ``upper`` in rad and ``max_rate`` in rad/s of a child <limit>."""
-    limit = reader.child('limit')
-    if limit is None:
-        raise reader.error('has no <limit>; expected <limit lower= upper= velocity=> in rad')
-    lower = limit.attribute_number('lower', 0.0, -math.pi, 0.0)
-    upper = limit.attribute_number('upper', 0.0, 0.0, math.pi)
-    rate = limit.attribute_number('velocity', DEFAULT_MAX_RATE, 1e-6, DEFAULT_MAX_RATE)
-    return {'lower': lower, 'upper': upper, 'max_rate': rate}
+@dataclass(frozen=True, kw_only=True)
+class LimitElement:
+    """<limit> of a servo."""
+
+    lower: float = number(0.0, -math.pi, 0.0, 'rad', 'least angle', place='attribute')
+    upper: float = number(0.0, 0.0, math.pi, 'rad', 'greatest angle', place='attribute')
+    velocity: float = number(
+        DEFAULT_MAX_RATE, 1e-6, DEFAULT_MAX_RATE, 'rad/s', 'greatest rate', place='attribute'
+    )
 
 
-def read_time_constant(reader: Reader) -> float:
-    """Return the servo's lag of a child <time_constant>, s; 0 without."""
-    return reader.value_of('time_constant', lambda r: r.number(0.0, 60.0), 0.0)
+@dataclass(frozen=True, kw_only=True)
+class ServoElement:
+    """What <fin> and <azimuth> have in common."""
+
+    reader: Reader
+    limit: LimitElement | None = nested(LimitElement, 'limits of the servo')
+    time_constant: float = number(0.0, 0.0, 60.0, 's', "servo's lag")
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """``lower`` and ``upper`` in rad and ``max_rate`` in rad/s."""
+        limit = self.limit
+        if limit is None:
+            text = 'has no <limit>; expected <limit lower= upper= velocity=> in rad'
+            raise self.reader.error(text)
+        return {'lower': limit.lower, 'upper': limit.upper, 'max_rate': limit.velocity}
 
 
 # Azimuths: servos that turn thrusters, and their reader.
@@ -91,6 +105,23 @@ class Hinge:
     center: np.ndarray
     axis: np.ndarray
     limits: dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxisElement:
+    """<axis> of a hinge."""
+
+    xyz: str = text('direction', REQUIRED, place='attribute')
+
+
+@dataclass(frozen=True, kw_only=True)
+class AzimuthElement(ServoElement):
+    """<azimuth> of a thruster."""
+
+    joint: str = text('joint that it turns with', place='attribute')
+    axis: np.ndarray | None = nested(
+        AxisElement, 'axis through the thruster', read=lambda r: r.direction(r.attribute('xyz'))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,12 +206,15 @@ def azimuth_set(names: list[str], specs: list[AzimuthSpec | None]) -> AzimuthSet
 
 
 def read_azimuth(
-    reader: Reader | None, position: np.ndarray, thrust: np.ndarray, hinges: Callable[[str], Any]
+    own: AzimuthElement | None,
+    position: np.ndarray,
+    thrust: np.ndarray,
+    hinges: Callable[[str], Any],
 ) -> AzimuthSpec | None:
     """Return the <azimuth> of a thruster; None without.
 
     Args:
-        reader: the element, or None.
+        own: the element, or None.
         position: (3,) of the thruster, m; the axis goes through it where no joint is named.
         thrust: (3,) its unit axis, across that of the azimuth.
         hinges: the :class:`Hinge` of a joint by name; raises ValueError with a reason.
@@ -188,34 +222,29 @@ def read_azimuth(
     Raises:
         ModelError: anything in it that is unknown, missing or out of range.
     """
-    if reader is None:
+    if own is None:
         return None
-    reader.children({'axis', 'limit', 'time_constant'})
-    joint = reader.attribute('joint', '')
-    lag = read_time_constant(reader)
-    if joint:
-        hinge = _hinge_of_joint(reader, joint, hinges)
+    if own.joint:
+        hinge = _hinge_of_joint(own, hinges)
     else:
-        axis = reader.value_of('axis', lambda r: r.direction(r.attribute('xyz')), UP)
-        hinge = Hinge(position, axis, read_limits(reader))
+        hinge = Hinge(position, UP if own.axis is None else own.axis, own.limits)
     if abs(hinge.axis @ thrust) > MAX_AXIAL_FRACTION:
-        raise reader.error(
+        raise own.reader.error(
             f'turns about {hinge.axis.round(3).tolist()}, and the thrust is along '
             f'{thrust.round(3).tolist()}; expected a thrust across the axis'
         )
-    return AzimuthSpec(hinge, lag, joint)
+    return AzimuthSpec(hinge, own.time_constant, own.joint)
 
 
-def _hinge_of_joint(reader: Reader, joint: str, hinges: Callable[[str], Any]) -> Hinge:
-    if reader.child('axis') is not None:
-        raise reader.error(f'has an <axis> and the joint {joint!r}; expected one of the two')
+def _hinge_of_joint(own: AzimuthElement, hinges: Callable[[str], Any]) -> Hinge:
+    if own.axis is not None:
+        text = f'has an <axis> and the joint {own.joint!r}; expected one of the two'
+        raise own.reader.error(text)
     try:
-        hinge: Hinge = hinges(joint)
+        hinge: Hinge = hinges(own.joint)
     except ValueError as error:
-        raise reader.error(f'joint {joint!r} {error}') from None
-    if reader.child('limit') is not None:
-        hinge = Hinge(hinge.center, hinge.axis, read_limits(reader))
-    return hinge
+        raise own.reader.error(f'joint {own.joint!r} {error}') from None
+    return hinge if own.limit is None else Hinge(hinge.center, hinge.axis, own.limits)
 
 
 # Fins and rudders of a vehicle: places, hinges, coefficients and servos.

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
+from marine_sim_ros.core.schema import REQUIRED, nested, number, text, truth
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader
@@ -25,6 +26,7 @@ __all__ = [
     'Reel',
     'Ship',
     'Tether',
+    'TetherElement',
     'read_tether',
     'reel_of',
 ]
@@ -56,37 +58,42 @@ class Reel:
 
 @dataclass(frozen=True)
 class Winch:
-    """What a maker says of a winch.
+    """What a maker says of a winch."""
 
-    Attributes:
-        rate: largest speed of the cable, m/s.
-        tension: pull that it holds at that speed, N.
-        capacity: longest cable on its drum, m.
-    """
-
-    rate: float
-    tension: float
-    capacity: float
+    rate: float = number(REQUIRED, 0.0, 100.0, 'm/s', 'largest speed of the cable')
+    tension: float = number(REQUIRED, 0.1, 1e12, 'N', 'pull that it holds at that speed')
+    capacity: float = number(REQUIRED, 0.1, 1e5, 'm', 'longest cable on its drum')
 
 
-def _read_winch(reader: YamlReader) -> Winch:
-    ranges = {'rate': (0.0, 100.0), 'tension': (0.1, 1e12), 'capacity': (0.1, 1e5)}
-    reader.mapping({*ranges, 'description'}, set(ranges))
-    return Winch(**{name: reader.child(name).number(*ends) for name, ends in ranges.items()})
-
-
-REELS: ConfigFiles[Winch] = ConfigFiles('reels', _read_winch)
+REELS: ConfigFiles[Winch] = ConfigFiles('reels', lambda reader: reader.read(Winch, 'description'))
 """Winches; a file of the user's own is named by its path."""
 
 
-def read_reel(reader: Reader, length: float, maximum: float, shortest: float) -> Reel:
+@dataclass(frozen=True, kw_only=True)
+class ReelElement:
+    """<reel> of a tether, whose rate and tension are by default those of its winch."""
+
+    reader: Reader
+    type: str = text('winch of config/reels, or a path', place='attribute')
+    rate: float | None = number(
+        None, 0.0, 100.0, 'm/s', 'largest speed of the cable', place='attribute'
+    )
+    tension: float | None = number(
+        None, 0.1, 1e12, 'N', 'pull above which it slips', place='attribute'
+    )
+    minimum: float | None = number(
+        None, 0.0, 1e5, 'm', 'shortest length off the drum', place='attribute'
+    )
+    maximum: float | None = number(
+        None, 0.1, 1e5, 'm', 'all of the cable; by default the length', place='attribute'
+    )
+
+
+def _reel(own: ReelElement, length: float, maximum: float, shortest: float) -> Reel:
     """Return the reel of an element.
 
-    ``<reel rate="0.5" tension="200" minimum="5" maximum="100"/>``, or ``type="markey_desh5"`` of
-    ``config/reels``, whose rate and tension hold where none are given.
-
     Args:
-        reader: reader of the element.
+        own: the element.
         length: of the cable off the drum at the start, m.
         maximum: all of the cable, m.
         shortest: least length that can be off the drum, m.
@@ -94,14 +101,13 @@ def read_reel(reader: Reader, length: float, maximum: float, shortest: float) ->
     Raises:
         MarineSimError: a value that cannot be used.
     """
-    name = reader.attribute('type', '')
-    winch = REELS.load(name) if name else Winch(0.0, 1e12, 1e5)
-    if not name:
+    reader, winch = own.reader, REELS.load(own.type) if own.type else Winch(0.0, 1e12, 1e5)
+    if not own.type:
         reader.attribute('rate')
     if maximum > winch.capacity:
         raise reader.error(
             f'maximum is {maximum:g} m; expected at most {winch.capacity:g} m, the capacity of '
-            f'{name}'
+            f'{own.type}'
         )
     minimum = reader.attribute_number('minimum', shortest, shortest, maximum)
     if length < minimum:
@@ -109,9 +115,8 @@ def read_reel(reader: Reader, length: float, maximum: float, shortest: float) ->
             f'the length is {length:g} m; expected at least {minimum:g} m: the minimum, or half a '
             'segment'
         )
-    rate = reader.attribute_number('rate', winch.rate, 0.0, 100.0)
-    tension = reader.attribute_number('tension', winch.tension, 0.1, 1e12)
-    return Reel(rate, tension, minimum, maximum)
+    rate = winch.rate if own.rate is None else own.rate
+    return Reel(rate, winch.tension if own.tension is None else own.tension, minimum, maximum)
 
 
 # The ship at the far end of a tether: its size in the water, and its course.
@@ -141,23 +146,27 @@ class Ship:
         return self.speed * np.array([math.cos(self.course), math.sin(self.course)])
 
 
-def read_ship(reader: Reader) -> Ship:
-    """Return the ship of an element.
+@dataclass(frozen=True, kw_only=True)
+class ShipElement:
+    """<ship> of a tether."""
 
-    ``<ship length="20" beam="6" position="0 0" course="0" speed="0"/>``; ``beam`` is a third of
-    the length unless it is given.
-
-    Raises:
-        MarineSimError: a value that cannot be used.
-    """
-    length = reader.number(0.1, 1e3, reader.attribute('length'))
-    return Ship(
-        length,
-        reader.attribute_number('beam', length / 3, 0.1, 1e3),
-        reader.numbers({2}, reader.attribute('position', '0 0')),
-        reader.attribute_number('course', 0.0, -100.0, 100.0),
-        reader.attribute_number('speed', 0.0, -20.0, 20.0),
+    length: float = number(REQUIRED, 0.1, 1e3, 'm', 'L of its waterplane', place='attribute')
+    beam: float | None = number(
+        None, 0.1, 1e3, 'm', 'B of its waterplane; by default L/3', place='attribute'
     )
+    position: np.ndarray = number(
+        np.zeros(2), -math.inf, math.inf, 'm', 'at time 0, map', place='attribute'
+    )
+    course: float = number(
+        0.0, -100.0, 100.0, 'rad', 'direction from east to north', place='attribute'
+    )
+    speed: float = number(0.0, -20.0, 20.0, 'm/s', 'over ground', place='attribute')
+
+    @property
+    def ship(self) -> Ship:
+        """The ship."""
+        beam = self.length / 3 if self.beam is None else self.beam
+        return Ship(self.length, beam, self.position, self.course, self.speed)
 
 
 # Tethers: a cable of a kind in ``config/tethers``, and where a vehicle's one runs to.
@@ -172,33 +181,21 @@ FRESH_WATER = 1000.0
 
 @dataclass(frozen=True)
 class Cable:
-    """What a cable is made of, per metre.
+    """What a cable is made of, per metre."""
 
-    Attributes:
-        diameter: d, m.
-        mass: in air, kg/m.
-        wet_mass: in fresh water, kg/m: 0 for a neutral cable, below 0 for one that floats.
-        axial_stiffness: E A, N.
-        axial_damping: C of the tension C dε/dt, N·s.
-        bending_stiffness: E I, N·m².
-        breaking_load: N.
-        normal_drag: C_n of the area d per metre.
-        tangential_drag: C_t of the area π d per metre.
-        added_mass: C_a across the cable; there is none along it.
-        friction: Coulomb's μ on the seabed.
-    """
-
-    diameter: float
-    mass: float
-    wet_mass: float
-    axial_stiffness: float
-    axial_damping: float
-    bending_stiffness: float
-    breaking_load: float
-    normal_drag: float
-    tangential_drag: float
-    added_mass: float
-    friction: float
+    diameter: float = number(REQUIRED, 1e-4, 1.0, 'm', 'd')
+    mass: float = number(REQUIRED, 1e-5, 1e3, 'kg/m', 'in air')
+    wet_mass: float = number(
+        REQUIRED, -1e3, 1e3, 'kg/m', 'in fresh water: 0 for a neutral cable, below 0 if it floats'
+    )
+    axial_stiffness: float = number(REQUIRED, 1.0, 1e12, 'N', 'E A')
+    axial_damping: float = number(REQUIRED, 0.0, 1e9, 'N·s', 'C of the tension C dε/dt')
+    bending_stiffness: float = number(REQUIRED, 0.0, 1e6, 'N·m²', 'E I')
+    breaking_load: float = number(REQUIRED, 1.0, 1e9, 'N', 'tension at which it breaks')
+    normal_drag: float = number(REQUIRED, 0.0, 10.0, '', 'C_n of the area d per metre')
+    tangential_drag: float = number(REQUIRED, 0.0, 10.0, '', 'C_t of the area π d per metre')
+    added_mass: float = number(REQUIRED, 0.0, 10.0, '', 'C_a across the cable; none along it')
+    friction: float = number(REQUIRED, 0.0, 10.0, '', "Coulomb's μ on the seabed")
 
     @property
     def displaced(self) -> float:
@@ -206,25 +203,8 @@ class Cable:
         return (self.mass - self.wet_mass) / FRESH_WATER
 
 
-_RANGES = {
-    'diameter': (1e-4, 1.0),
-    'mass': (1e-5, 1e3),
-    'wet_mass': (-1e3, 1e3),
-    'axial_stiffness': (1.0, 1e12),
-    'axial_damping': (0.0, 1e9),
-    'bending_stiffness': (0.0, 1e6),
-    'breaking_load': (1.0, 1e9),
-    'normal_drag': (0.0, 10.0),
-    'tangential_drag': (0.0, 10.0),
-    'added_mass': (0.0, 10.0),
-    'friction': (0.0, 10.0),
-}
-
-
 def _read_cable(reader: YamlReader) -> Cable:
-    known = {f.name for f in fields(Cable)}
-    values = reader.mapping(known, known)
-    cable = Cable(**{name: reader.child(name).number(*_RANGES[name]) for name in values})
+    cable = reader.read(Cable)
     if cable.wet_mass > cable.mass:
         raise reader.error(f': wet_mass is {cable.wet_mass:g}; expected at most the mass')
     return cable
@@ -276,41 +256,58 @@ def reel_of(vehicle: Vehicle) -> Reel | None:
     return None if tether is None else tether.reel
 
 
-def read_tether(reader: Reader) -> Tether:
-    """Return the tether of an element.
+@dataclass(frozen=True, kw_only=True)
+class TetherElement:
+    """<tether>."""
 
-    ``<tether type="fathom" length="50" xyz="-0.2 0 0.1" anchor="0 0 0" afloat="false"
-    segments="17"/>``; ``type`` is a name in ``config/tethers`` or the path of such a file. A child
-    ``<reel rate="0.5" tension="200" minimum="5" maximum="100"/>`` makes the length change. The
-    anchor is on a ship with a child ``<ship>``, and on another vehicle with ``vehicle="its
-    namespace"``.
+    type: str = text('cable of config/tethers, or a path', REQUIRED, place='attribute')
+    length: float = number(
+        REQUIRED, 0.1, 1e5, 'm', 'unstretched length at the start', place='attribute'
+    )
+    segments: float | None = number(
+        None, 3, 1000, '', 'pieces; by default of about 3 m', place='attribute'
+    )
+    xyz: np.ndarray = number(
+        np.zeros(3), -math.inf, math.inf, 'm', "vehicle's end, body frame", place='attribute'
+    )
+    anchor: np.ndarray = number(
+        np.zeros(3), -math.inf, math.inf, 'm', 'the other end', place='attribute'
+    )
+    afloat: bool = truth(
+        False, "whether the anchor follows the water's surface", place='attribute'
+    )
+    vehicle: str = text('namespace of the vehicle that carries the anchor', place='attribute')
+    reel: ReelElement | None = nested(ReelElement, 'drum at the anchor; its length changes')
+    ship: ShipElement | None = nested(ShipElement, 'ship that carries the anchor')
+
+
+def read_tether(reader: Reader) -> Tether:
+    """Return the tether of an element, such as ``<tether type="fathom" length="50"/>``.
 
     Raises:
         MarineSimError: a value that cannot be used.
     """
-    length = reader.number(0.1, 1e5, reader.attribute('length'))
-    reader.children({'reel', 'ship'})
-    drum = reader.child('reel')
-    whole = length if drum is None else drum.attribute_number('maximum', length, length, 1e5)
+    own = reader.read(TetherElement)
+    drum, length = own.reel, own.length
+    whole = length
+    if drum is not None:
+        whole = drum.reader.attribute_number('maximum', length, length, 1e5)
     usual = min(max(math.ceil(whole / SEGMENT_LENGTH), MIN_SEGMENTS), MAX_SEGMENTS)
-    segments = reader.attribute_number('segments', usual, 3, 1000)
+    segments = usual if own.segments is None else own.segments
     if segments != int(segments):
         raise reader.error(f'segments is {segments:g}; expected a whole number')
-    afloat = reader.attribute('afloat', 'false')
-    if afloat not in ('true', 'false'):
-        raise reader.error(f'afloat is {afloat!r}; expected true or false')
-    ship, vehicle = reader.child('ship'), reader.attribute('vehicle', '').strip('/')
-    if (afloat == 'true') + (ship is not None) + bool(vehicle) > 1:
+    vehicle = own.vehicle.strip('/')
+    if own.afloat + (own.ship is not None) + bool(vehicle) > 1:
         raise reader.error('has several anchors; expected one of: afloat, vehicle, <ship>')
     return Tether(
-        CABLES.load(reader.attribute('type')),
+        CABLES.load(own.type),
         length,
         int(segments),
-        reader.numbers({3}, reader.attribute('xyz', '0 0 0')),
-        reader.numbers({3}, reader.attribute('anchor', '0 0 0')),
-        afloat == 'true',
+        own.xyz,
+        own.anchor,
+        own.afloat,
         # Less than half a segment at the drum would have no bound to its stiffness.
-        None if drum is None else read_reel(drum, length, whole, whole / segments / 2),
-        None if ship is None else read_ship(ship),
+        None if drum is None else _reel(drum, length, whole, whole / segments / 2),
+        None if own.ship is None else own.ship.ship,
         vehicle,
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import constant, namespace
 from marine_sim_ros.core.numerics import InterpolationTable, matrix_inverse
-from marine_sim_ros.core.settings import number
+from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import cross, rotation_matrix, skew, transport
 from marine_sim_ros.model.arm import Manipulator
 from marine_sim_ros.model.contact import ContactPoints, no_contact

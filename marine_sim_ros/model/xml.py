@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError, expected_one_of
+from marine_sim_ros.core.schema import REQUIRED, Field, Number, fields_of, schema_of
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 
 __all__ = ['MAX_BYTES', 'Element', 'Reader', 'DescriptionSource', 'line_of', 'parse', 'place']
@@ -147,6 +148,61 @@ class Reader:
             result.append(Reader(child, self.source))
         return result
 
+    def read(self, kind: type[T], **defaults: Any) -> T:
+        """Return what the element says as a dataclass that declares it (core/schema.py).
+
+        Args:
+            kind: dataclass; its field ``reader``, if it has one, is this reader.
+            **defaults: defaults that differ from those of its fields.
+
+        Raises:
+            ModelError: a child that it does not declare, or a value that cannot be used.
+        """
+        declared: Any = kind
+        self.children(schema_of(declared).children)
+        own = {'reader': self} if 'reader' in getattr(kind, '__dataclass_fields__', ()) else {}
+        return kind(**own, **self.values(kind, **defaults))
+
+    def values(self, kind: type, **defaults: Any) -> dict[str, Any]:
+        """Return the values of the fields of a dataclass; other children may stand beside."""
+        return {
+            name: self._value(known, defaults.get(name, known.default))
+            for name, known in fields_of(kind).items()
+        }
+
+    def _value(self, known: Field, default: Any) -> Any:
+        if known.many:
+            found = self.element.findall(known.name)
+            return tuple(_convert(Reader(e, self.source), known) for e in found)
+        if known.place == 'content':
+            return _convert(self, known)
+        if known.place == 'attribute':
+            if default is not REQUIRED and self.element.get(known.name) is None:
+                return default
+            return self._attribute_value(known, self.attribute(known.name))
+        child = self.child(known.name)
+        if child is None and default is REQUIRED:
+            raise self.error(f'has no <{known.name}>; expected one in {known.unit}')
+        return default if child is None else _convert(child, known)
+
+    def _attribute_value(self, known: Field, text: str) -> Any:
+        if known.choices and text not in known.choices:
+            raise self.error(f'{known.name} is {text!r}; {expected_one_of(text, known.choices)}')
+        if isinstance(known.default, bool):
+            return self._truth(text, f'{known.name} is')
+        if known.read is None and not isinstance(known, Number):
+            return text
+        try:
+            return _convert(self, known, text)
+        except ModelError as error:
+            raise ModelError(f'{error} in attribute {known.name!r}') from None
+
+    def _truth(self, text: str, subject: str) -> bool:
+        word = text.strip().lower()
+        if word not in ('true', 'false'):
+            raise self.error(f'{subject} {text.strip()!r}; expected true or false')
+        return word == 'true'
+
     def child(self, name: str) -> Reader | None:
         """Return the only child of a name, or None; two of them are an error."""
         found = self.element.findall(name)
@@ -234,6 +290,32 @@ class Reader:
                 "(a force that opposes the motion), unlike the literature's X_u < 0"
             )
         return matrix
+
+
+def _convert(reader: Reader, known: Field, text: str | None = None) -> Any:
+    """Return the value of an element, or of the text of one of its attributes."""
+    if known.read is not None:
+        return known.read(reader) if text is None else known.read(text)
+    if known.parts is not None:
+        return reader.read(known.parts)
+    if not isinstance(known, Number):
+        return _convert_text(reader, known)
+    if not isinstance(known.default, tuple | np.ndarray):
+        return reader.number(known.low, known.high, text)
+    values = reader.numbers({len(known.default)}, text)
+    for value in values:
+        if not known.low <= value <= known.high:
+            raise reader.error(f'has {value:g}; expected {known.low:g} to {known.high:g}')
+    return tuple(values.tolist()) if isinstance(known.default, tuple) else values
+
+
+def _convert_text(reader: Reader, known: Field) -> Any:
+    text = (reader.element.text or '').strip()
+    if isinstance(known.default, bool):
+        return reader._truth(text, 'is')
+    if known.choices and text not in known.choices:
+        raise reader.error(f'is {text[:40]!r}; {expected_one_of(text, known.choices)}')
+    return text
 
 
 def _short(text: str) -> str:

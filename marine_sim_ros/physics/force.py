@@ -128,6 +128,8 @@ class ForceModel:
         element: URDF element at robot level that describes it, or empty.
         read: function of that element's :class:`~marine_sim_ros.model.xml.Reader`; its result is
             ``vehicle.extensions[element]``.
+        parts: dataclass that declares attributes and children of that element (core/schema.py),
+            by which doctor checks them; None: it does not.
         executable: executable that runs it; default: the node class shared by all that need none
             of their own.
         in_gazebo: False where Gazebo's own physics takes its place.
@@ -147,6 +149,7 @@ class ForceModel:
     colour: str = '#999933'
     element: str = ''
     read: Callable[[Any], Any] | None = None
+    parts: type | None = None
     executable: str = 'force'
     in_gazebo: bool = True
     scalar: bool = False

@@ -19,7 +19,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.hull import Radiation, read_radiation
+from marine_sim_ros.model.hull import Radiation, RadiationElement, read_radiation
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.force import ForceInputs, ForceModel, relative_velocity
 
@@ -89,4 +89,5 @@ RADIATION = ForceModel(
     colour='#4477aa',
     element='radiation',
     read=read_radiation,
+    parts=RadiationElement,
 )

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.random import gaussian
-from marine_sim_ros.core.settings import numbers_of
+from marine_sim_ros.core.schema import schema_of
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
@@ -96,14 +95,9 @@ def read_barometer(reader: Reader, mounting: Mounting) -> Barometer:
     Raises:
         ModelError: a link that is unknown, or a number that cannot be used.
     """
-    known = numbers_of(Barometer)
-    reader.children(known)
-    defaults = {name: number.default for name, number in known.items()}
-    defaults |= {'fluid_density': mounting.fluid_density, **mounting.preset}
-    values = {
-        name: reader.value_of(name, partial(Reader.number, low=n.low, high=n.high), defaults[name])
-        for name, n in known.items()
-    }
+    reader.children(schema_of(Barometer).children)
+    defaults = {'fluid_density': mounting.fluid_density, **mounting.preset}
+    values = reader.values(Barometer, **defaults)
     return Barometer(mounting.place.name, mounting.place.translation, **values)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.random import gaussian, stamp_words, uniform
-from marine_sim_ros.core.settings import number
+from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import cross, quaternion_product
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment

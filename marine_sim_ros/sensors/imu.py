@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.core.settings import number
+from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import (
     cross,
     quaternion_product,

@@ -13,10 +13,11 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.registry import SENSORS
-from marine_sim_ros.core.settings import text
+from marine_sim_ros.core.schema import special
 from marine_sim_ros.core.spatial import in_map, quaternion_product, rotation_matrix
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_of
+from marine_sim_ros.model.sensors import read_frame_name
 from marine_sim_ros.model.vehicle import Sensor
 
 __all__ = ['FarEnd', 'carried_pose', 'check_partners', 'partner_of', 'sees_others']
@@ -26,8 +27,12 @@ __all__ = ['FarEnd', 'carried_pose', 'check_partners', 'partner_of', 'sees_other
 class FarEnd:
     """The carrier of the far end: none, or a vehicle of the fleet and a frame of it."""
 
-    vehicle: str = text('vehicle of the fleet that carries it; none: it is fixed in map')
-    frame: str = text('link of that vehicle in whose axes the place is; none: its base_link')
+    vehicle: str = special(
+        read_frame_name, '', 'vehicle of the fleet that carries it; none: it is fixed in map'
+    )
+    frame: str = special(
+        read_frame_name, '', 'link of that vehicle in whose axes the place is; none: its base_link'
+    )
 
     def __post_init__(self) -> None:
         """Check that a frame has a vehicle.

@@ -222,7 +222,7 @@ class SensorModel:
             seed and the faults of the run; faults of any sensor are added to them.
         follow: adds what depends on earlier readings that were sent, of a sensor, what this
             function returned of the last one (None: there is none), a stamp in ns and one reading.
-        spec: dataclass of its parameters, fields of :func:`~marine_sim_ros.core.settings.number`:
+        spec: dataclass of its parameters, fields of :func:`~marine_sim_ros.core.schema.number`:
             elements below <sensor>, and keys of presets.
         read: makes ``sensor.spec`` in place of that, of the element's
             :class:`~marine_sim_ros.model.xml.Reader` and a

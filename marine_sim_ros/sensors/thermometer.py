@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.random import gaussian
-from marine_sim_ros.core.settings import number
+from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment

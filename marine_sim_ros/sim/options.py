@@ -17,7 +17,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from marine_sim_ros.control.pilot import OUTPUT_MODES
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.settings import Setting
+from marine_sim_ros.core.schema import Setting
 from marine_sim_ros.model.hull import FORCE_TERMS
 from marine_sim_ros.physics.rigid_body import AUTO_INTEGRATOR, INTEGRATOR_CHOICES
 from marine_sim_ros.sim.scenario import MAX_ANGLE, MAX_DISTANCE, load_scenario

@@ -13,7 +13,7 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import constant, namespace
 from marine_sim_ros.core.random import gaussian
-from marine_sim_ros.core.settings import number
+from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import cross
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment

@@ -26,7 +26,7 @@ from marine_sim_ros.core.spatial import cross, momentum_rate
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.arm import BANDWIDTH, GRIPPER, Manipulator, read_gripper
+from marine_sim_ros.model.arm import BANDWIDTH, GRIPPER, Gripper, Manipulator
 from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.vehicle import Vehicle
@@ -388,7 +388,8 @@ MANIPULATOR = ForceModel(
     applies=_has_arm,
     check=_check_gripper,
     element='gripper',
-    read=read_gripper,
+    read=lambda reader: reader.read(Gripper),
+    parts=Gripper,
     impulsive=True,
     label='Manipulator',
     colour='#8c5980',

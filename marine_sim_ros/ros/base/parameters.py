@@ -14,7 +14,7 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.settings import Setting
+from marine_sim_ros.core.schema import Setting
 from marine_sim_ros.faults.thrusters import COMMAND_TIMEOUT
 from marine_sim_ros.sim.options import OPTIONS
 

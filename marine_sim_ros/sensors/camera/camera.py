@@ -20,7 +20,7 @@ import numpy as np
 
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.random import key_bits
-from marine_sim_ros.core.settings import number
+from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment

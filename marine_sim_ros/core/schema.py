@@ -1,0 +1,269 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Settings: name, unit, range, default and meaning of each value, declared once.
+
+A dataclass whose fields come from :func:`number`, :func:`choice`, :func:`text`, :func:`nested`
+and :func:`special` declares an XML element or a YAML mapping. ``Reader.read`` (model/xml.py) and
+``YamlReader.read`` (core/yaml_file.py) read it, doctor checks names by it, and options of a run
+and parameters of nodes are settings too (docs/explanation/decisions/schema.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache
+from typing import Any, Literal, TypeAlias
+
+__all__ = [
+    'REQUIRED',
+    'ElementSchema',
+    'Field',
+    'Number',
+    'Setting',
+    'choice',
+    'nested',
+    'fields_of',
+    'number',
+    'numbers_of',
+    'schema_of',
+    'special',
+    'text',
+    'truth',
+    'typed_number',
+    'typed_text',
+]
+
+
+def typed_number(value: float) -> str:
+    """Return a number as a user would type it: ``0.000001`` and ``1e9``."""
+    if isinstance(value, int):
+        return str(value)
+    if value == 0 or 1e-6 <= abs(value) < 1e6:
+        return f'{value:.6f}'.rstrip('0').rstrip('.')
+    return f'{value:g}'.replace('e+0', 'e')
+
+
+def typed_text(value: Any) -> str:
+    """Return a value as it is typed: numbers without exponents, lists with spaces between."""
+    if value is None:
+        return ''
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return ' '.join(filter(None, map(typed_text, value)))
+    return typed_number(value) if isinstance(value, int | float) else str(value)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value that a user may set: in a file, on a command line, in a launch file, on a node.
+
+    Attributes:
+        name: the name, in snake_case.
+        default: the value where the user gives none; NaN: none that is a number.
+        help: effect of the setting, without unit, default and range.
+        low: the least value; of each element where the value is a list.
+        high: the greatest value, likewise.
+        choices: the values that are possible, likewise; empty: any.
+        unit: the unit; empty: none.
+        empty: what an empty text or list means, or 0 where the value is a number; empty: nothing
+            of its own.
+    """
+
+    name: str
+    default: Any
+    help: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    unit: str = ''
+    empty: str = ''
+
+    @property
+    def nothing(self) -> str:
+        """The value for which ``empty`` holds: ``0``, ``0 0 0``, ``empty`` or ``default``."""
+        parts = self.default if isinstance(self.default, list | tuple) else (self.default,)
+        numbers = [part for part in parts if isinstance(part, int | float)]
+        return ' '.join('0' for _ in numbers) or ('empty' if self.default_text else 'default')
+
+    @property
+    def text(self) -> str:
+        """What the setting does, its unit, and what an empty value means."""
+        unit = f', {self.unit}' if self.unit else ''
+        return f'{self.help}{unit}' + (f'; {self.nothing}: {self.empty}' if self.empty else '')
+
+    @property
+    def range(self) -> str:
+        """The values that are possible, in words; empty where there is no bound."""
+        if self.choices:
+            return 'one of: ' + ', '.join(self.choices)
+        if self.low is None or self.high is None:
+            return ''
+        return f'{typed_number(self.low)} to {typed_number(self.high)}'
+
+    @property
+    def default_text(self) -> str:
+        """The default as a user would type it; empty where there is none."""
+        return typed_text(self.default)
+
+    def refusal(self, value: Any) -> str:
+        """Return why the setting cannot have a value, as ``is 2; expected 0 to 1 s``, or nothing.
+
+        Empty texts in a list are passed over: an empty list of ROS has no type.
+        """
+        parts: Iterable[Any] = value if isinstance(value, list | tuple) else (value,)
+        for part in parts:
+            if self.choices and part not in self.choices and (part or part is value):
+                return f'is {part!r}; expected {self.range}'
+            if not isinstance(part, int | float) or self.low is None or self.high is None:
+                continue
+            if not self.low <= part <= self.high:
+                unit = f' {self.unit}' if self.unit else ''
+                return f'is {part:g}; expected {self.range}{unit}'
+        return ''
+
+
+# Fields of dataclasses that declare an element of XML or a mapping of YAML.
+
+REQUIRED: Any = MISSING
+"""Default of a field that must be given."""
+
+Place: TypeAlias = Literal['element', 'attribute', 'content']
+"""Where XML has a value: in a child, in an attribute, or in the text of the element itself."""
+
+
+@dataclass(frozen=True)
+class Field(Setting):
+    """A setting that is a field of a dataclass.
+
+    Attributes:
+        place: where XML has it; in YAML it is always a key.
+        parts: dataclass of a child that has attributes or children of its own.
+        many: whether the child may stand several times; the value is then a tuple.
+        read: function of the reader of the value, in place of its type's own.
+    """
+
+    place: Place = 'element'
+    parts: type | None = None
+    many: bool = False
+    read: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Number(Field):
+    """A field that is a number, or a tuple of numbers, within closed limits."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+
+def _field(setting: Field) -> Any:
+    known = {'setting': setting}
+    if setting.default is not REQUIRED and type(setting.default).__hash__ is None:
+        return field(default_factory=lambda: setting.default, metadata=known)  # an array
+    return field(default=setting.default, metadata=known)
+
+
+def number(
+    default: Any, low: float, high: float, unit: str, about: str, *, name: str = '',
+    place: Place = 'element',
+) -> Any:  # fmt: skip
+    """Return a field of a dataclass that is a number, or a tuple or array of numbers.
+
+    Args:
+        default: default value, or a tuple or array of them; NaN: no default; REQUIRED: it must be
+            given.
+        low: least value.
+        high: greatest value.
+        unit: empty for a fraction.
+        about: description of the number.
+        name: its name in files, where the field has another one.
+        place: where XML has it.
+    """
+    return _field(Number(name, default, about, low, high, unit=unit, place=place))
+
+
+def text(about: str, default: Any = '', *, name: str = '', place: Place = 'element') -> Any:
+    """Return a field of a dataclass that is a text, such as a name; by default it is empty."""
+    return _field(Field(name, default, about, place=place))
+
+
+def choice(
+    choices: tuple[str, ...], about: str, default: Any = None, *, place: Place = 'element'
+) -> Any:
+    """Return a field of a dataclass that is one of some words, the first by default."""
+    default = choices[0] if default is None else default
+    return _field(Field('', default, about, choices=choices, place=place))
+
+
+def truth(default: bool, about: str, *, place: Place = 'element') -> Any:
+    """Return a field of a dataclass that is true or false."""
+    return _field(Field('', default, about, place=place))
+
+
+def nested(
+    parts: type,
+    about: str = '',
+    *,
+    default: Any = None,
+    many: bool = False,
+    read: Callable[[Any], Any] | None = None,
+) -> Any:
+    """Return a field of a dataclass that is a child with attributes or children of its own.
+
+    Args:
+        parts: dataclass that declares them.
+        about: description of the child.
+        default: value where the child is not there.
+        many: whether it may stand several times.
+        read: function of the child's reader; None: the value is an instance of ``parts``.
+    """
+    default = () if many else default
+    return _field(Field('', default, about, parts=parts, many=many, read=read))
+
+
+def special(
+    read: Callable[[Any], Any], default: Any, about: str, *, unit: str = '',
+    place: Place = 'element',
+) -> Any:  # fmt: skip
+    """Return a field of a dataclass that a function of a reader reads, such as a table."""
+    return _field(Field('', default, about, unit=unit, place=place, read=read))
+
+
+@cache
+def fields_of(kind: type) -> Mapping[str, Field]:
+    """Return the declared fields of a dataclass, by the name of the field."""
+    found = {f.name: f.metadata['setting'] for f in fields(kind) if 'setting' in f.metadata}
+    return {name: replace(known, name=known.name or name) for name, known in found.items()}
+
+
+def numbers_of(kind: type) -> dict[str, Number]:
+    """Return the fields of a dataclass that are numbers, by name."""
+    return {name: f for name, f in fields_of(kind).items() if isinstance(f, Number)}
+
+
+@dataclass(frozen=True)
+class ElementSchema:
+    """The names that an XML element may have in it.
+
+    Attributes:
+        attributes: names of its attributes.
+        children: schemas of its children, by name.
+    """
+
+    attributes: frozenset[str] = frozenset()
+    children: Mapping[str, ElementSchema] = field(default_factory=dict)
+
+
+@cache
+def schema_of(kind: type) -> ElementSchema:
+    """Return the names that the fields of a dataclass declare."""
+    known = fields_of(kind).values()
+    children = (f for f in known if f.place == 'element')
+    return ElementSchema(
+        frozenset(f.name for f in known if f.place == 'attribute'),
+        {f.name: schema_of(f.parts) if f.parts else ElementSchema() for f in children},
+    )

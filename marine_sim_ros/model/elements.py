@@ -1,0 +1,53 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Elements of a description that are ours: names of their attributes and children."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from marine_sim_ros.core.registry import CONTROLLERS, FORCES, SENSORS
+from marine_sim_ros.core.schema import ElementSchema, schema_of
+from marine_sim_ros.model.arm_reader import ManipulatorElement
+from marine_sim_ros.model.hydrodynamics import HYDRODYNAMICS, BuoyancyElement, MaterialElement
+from marine_sim_ros.model.mass import MassElement
+from marine_sim_ros.model.propulsion import FinsElement, ThrustersElement
+from marine_sim_ros.model.sensors import SENSOR_ELEMENT, element_schema
+
+__all__ = ['COLLISION_ELEMENTS', 'CONTACT_MATERIAL', 'element_schemas', 'robot_elements']
+
+CONTACT_MATERIAL = 'contact_material'
+_ROBOT: Mapping[str, ElementSchema] = {
+    'hydrodynamics': HYDRODYNAMICS,
+    'buoyancy': schema_of(BuoyancyElement),
+    'buoyancy_material': schema_of(MaterialElement),
+    'thrusters': schema_of(ThrustersElement),
+    'fins': schema_of(FinsElement),
+    'mass_from_parts': schema_of(MassElement),
+    'manipulator': schema_of(ManipulatorElement),
+}
+COLLISION_ELEMENTS = frozenset({'buoyancy_material', 'hydrodynamics', CONTACT_MATERIAL})
+"""Elements of ours in a <collision>."""
+
+
+def element_schemas() -> dict[str, ElementSchema]:
+    """Return what may stand in each element of ours whose declaration is known.
+
+    The readers of <sensor> and <contact_material> refuse attributes that they do not know.
+    """
+    result = dict(_ROBOT)
+    for sensor in SENSORS.values():
+        if sensor.element and sensor.spec is not None:
+            result[sensor.element] = element_schema(sensor)
+    for model in (*FORCES.values(), *CONTROLLERS.values()):
+        if model.element and model.parts is not None:
+            result[model.element] = schema_of(model.parts)
+    return result
+
+
+def robot_elements() -> set[str]:
+    """Return the elements below <robot> that are read; other readers of URDF ignore them."""
+    entries = (*SENSORS.values(), *FORCES.values(), *CONTROLLERS.values())
+    others = {entry.element for entry in entries if entry.element}
+    return {*_ROBOT, CONTACT_MATERIAL, SENSOR_ELEMENT} | others
