@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.control.quadratic import QuadraticProgrammes
-from marine_sim_ros.core.arrays import NUMPY, Array, counted_loop, namespace
+from marine_sim_ros.core.arrays import Array, counted_loop, namespace, skip_unless
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 
@@ -168,11 +168,16 @@ def _scale_next_group(
     xp: ModuleType, programme: _ScalingProgramme, now: _ScalingStage, group: Array
 ) -> _ScalingStage:
     """Give a group all it can have, and hold the others to what they were given."""
+    turn = programme.asked[group] & programme.needed & now.fine
+    return skip_unless(~turn, lambda: now, lambda: _give_most(xp, programme, now, group, turn))
+
+
+def _give_most(
+    xp: ModuleType, programme: _ScalingProgramme, now: _ScalingStage, group: Array, turn: Array
+) -> _ScalingStage:
+    """Return the stage after a group got all it can have, where it is its turn."""
     asked, ceiling = programme.asked, programme.ceiling
     groups = asked.shape[0]
-    turn = asked[group] & programme.needed & now.fine
-    if xp is NUMPY and not turn:
-        return now
     here = xp.arange(now.pull.shape[0]) == group
     mine = here[:groups]
     last = ~xp.any(asked & (xp.arange(groups) > group))

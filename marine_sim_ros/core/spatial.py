@@ -10,13 +10,12 @@ same code for every array library.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import lru_cache
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, is_traced, namespace
+from marine_sim_ros.core.arrays import Array, constant, is_traced, namespace, remember_vectors
 
 __all__ = [
     'bilinear',
@@ -133,35 +132,17 @@ def quaternion_product(a: Array, b: Array) -> Array:
     return bilinear(_HAMILTON, a, b)
 
 
+@remember_vectors
 def rotation_matrix(quaternion: Array) -> Array:
     """Return R (..., 3, 3) with v_map = R v_body for unit quaternions (..., 4)."""
-    return _of_attitude(_rotation, quaternion)
-
-
-def up_in_body(quaternion: Array) -> Array:
-    """Return the body components (..., 3) of the map's upward unit vector: R's last row."""
-    return _of_attitude(_up, quaternion)
-
-
-def _rotation(quaternion: Array) -> Array:
     flat = bilinear(_ROTATION, quaternion, quaternion)
     return namespace(flat).reshape(flat, (*flat.shape[:-1], 3, 3))
 
 
-def _up(quaternion: Array) -> Array:
+@remember_vectors
+def up_in_body(quaternion: Array) -> Array:
+    """Return the body components (..., 3) of the map's upward unit vector: R's last row."""
     return bilinear(_UP, quaternion, quaternion)
-
-
-def _of_attitude(function: Callable[[Array], Array], quaternion: Array) -> Array:
-    """Return a function of attitudes; of one it is remembered: all forces ask in one tick."""
-    if type(quaternion) is np.ndarray and quaternion.shape == (4,) and quaternion.dtype == float:
-        return _latest(function, quaternion.tobytes()).copy()  # the caller's own, to write to
-    return function(quaternion)
-
-
-@lru_cache(maxsize=128)
-def _latest(function: Callable[[Array], Array], quaternion: bytes) -> np.ndarray:
-    return np.asarray(function(np.frombuffer(quaternion)))
 
 
 def to_body(quaternion: Array, vector: Array) -> Array:

@@ -184,12 +184,10 @@ def boundary_forces(
 
 
 def _select_nearby_surfaces(vehicle: Vehicle, state: State, scene: Scene) -> Scene:
-    """Return a scene of the surfaces within the reach of all jets of one vehicle.
+    """Return a scene of the surfaces that may be within the reach of all jets.
 
-    It spares NumPy the work; other libraries get the same zeros from the formula.
+    The formula has zeros for the others.
     """
-    if type(state.position) is not np.ndarray or state.position.ndim > 1:
-        return scene
     if scene.jets.mode == 'documented':
         return scene
     widest = float(vehicle.thrusters.rotor_radius.max(initial=0.0))

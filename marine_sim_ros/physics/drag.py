@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, remember_vectors
 from marine_sim_ros.core.spatial import cross, skew
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
@@ -42,20 +41,11 @@ def damping_matrix(vehicle: Vehicle, velocity: Array) -> Array:
         vehicle: its ``damping`` gives D_l (N·s/m, N·m·s/rad), D_q and K (N·s²/m², N·m·s²/rad²).
         velocity: (..., 6) of the damping centre relative to the water, body frame.
     """
-    if namespace(velocity) is NUMPY and velocity.ndim == 1:
-        return _cached_damping_matrix(vehicle.damping, np.asarray(velocity, float).tobytes())
-    return _compute_damping_matrix(vehicle.damping, velocity)
+    return _damping_matrix(velocity, vehicle.damping)
 
 
-@lru_cache(maxsize=128)
-def _cached_damping_matrix(damping: Damping, velocity: bytes) -> np.ndarray:
-    """Return D at the bytes of a velocity, once: drag, dynamics and contact ask in one tick."""
-    result = np.asarray(_compute_damping_matrix(damping, np.frombuffer(velocity)))
-    result.setflags(write=False)
-    return result
-
-
-def _compute_damping_matrix(damping: Damping, velocity: Array) -> Array:
+@remember_vectors
+def _damping_matrix(velocity: Array, damping: Damping) -> Array:
     """Return D(ν) (..., 6, 6)."""
     xp = namespace(velocity)
     speeds = xp.abs(velocity)
@@ -122,8 +112,6 @@ def _norm(vector: Array) -> Array:
     """Return |v| (...) of vectors (..., 3), with a derivative of 0 at 0."""
     xp = namespace(vector)
     square = xp.sum(vector * vector, axis=-1)
-    if xp is NUMPY:
-        return xp.sqrt(square)
     some = square > 0
     root = xp.sqrt(xp.where(some, square, xp.ones_like(square)))
     return xp.where(some, root, xp.zeros_like(square))

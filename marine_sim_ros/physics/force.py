@@ -256,10 +256,11 @@ def _guard_step(step: ForceStep, owner: str) -> ForceStep:
 def _finite_wrench(wrench: Any, velocity: Array, owner: str) -> Array:
     """Return a wrench of the shape of the velocity, finite where its numbers are known."""
     xp = namespace(velocity)
-    if xp is not NUMPY and not is_traced(xp):
+    known = xp is NUMPY
+    if not known and not is_traced(xp):
         return wrench
     try:
-        numbers = np.asarray(wrench, float) if xp is NUMPY else wrench
+        numbers = np.asarray(wrench, float) if known else wrench
         fits = np.shape(numbers)[-1:] == (6,)
         fits = fits and np.broadcast_shapes(np.shape(numbers), velocity.shape) == velocity.shape
     except (TypeError, ValueError):
@@ -269,7 +270,7 @@ def _finite_wrench(wrench: Any, velocity: Array, owner: str) -> Array:
             f'{owner}: step returned a wrench {_describe_value(wrench)}; expected '
             f'{velocity.shape}, N and N·m'
         )
-    if xp is NUMPY and not np.isfinite(numbers).all():
+    if known and not np.isfinite(numbers).all():
         raise RunError(f'{owner}: step returned the wrench {numbers}; expected finite numbers')
     return numbers
 

@@ -303,13 +303,14 @@ def unforced_velocity(
 
     nu = state.velocity
     free = improved(nu)
-    if xp is NUMPY or is_traced(xp):
+    known = xp is NUMPY
+    if known or is_traced(xp):
         start = free, nu, 1
         free, before, count = while_loop(
             xp, unfinished, lambda s: (improved(s[0]), s[0], s[2] + 1), start
         )
         if (
-            xp is NUMPY
+            known
             and count == _MAX_MIDPOINT_ITERATIONS
             and np.any(_iteration_change(free, before) > CONVERGENCE_TOLERANCE)
         ):

@@ -325,9 +325,8 @@ def _no_hits(d: Array) -> Hits:
 
 def _within_reach(scene: Scene, o: Array, maximum: float) -> tuple[int, ...]:
     """Return the surfaces that rays from one point can reach; all for several origins."""
-    if namespace(o) is NUMPY and len(scene) > 2 and len(o) and np.all(o == o[0]):
-        return scene.near(o[0], maximum)
-    return tuple(range(len(scene)))
+    few = len(scene) <= 2  # looking costs as much as it spares
+    return tuple(range(len(scene))) if few else scene.near(o, maximum)
 
 
 def _surface_hits(

@@ -321,9 +321,17 @@ class Scene:
         apart = xp.sqrt(xp.vecdot(gap, gap))
         return xp.concat([normals @ position - offsets, apart])
 
-    def near(self, position: np.ndarray, distance: float) -> tuple[int, ...]:
-        """Return the surfaces that may be within a distance (m) of a point (3,), map."""
-        return tuple((self.clearances(position) <= distance).nonzero()[0].tolist())
+    def near(self, points: Array, distance: float) -> tuple[int, ...]:
+        """Return the surfaces that may be within a distance (m) of points (..., 3), map.
+
+        All are returned for points in several places, and for traced ones.
+        """
+        if type(points) is not np.ndarray or not points.size:
+            return tuple(range(len(self)))
+        place = points.reshape(-1, 3)[0]
+        if points.ndim > 1 and not (points == place).all():
+            return tuple(range(len(self)))
+        return tuple((self.clearances(place) <= distance).nonzero()[0].tolist())
 
     def part(self, surfaces: tuple[int, ...]) -> Scene:
         """Return a scene of some of the surfaces, in their order."""

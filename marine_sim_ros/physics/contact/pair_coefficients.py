@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, remember_vectors
 from marine_sim_ros.core.spatial import rotation_matrix, to_body
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.contact import ContactMaterial, ContactPoints
@@ -113,27 +113,22 @@ class PairTable:
 
     def picked(self, index: Array) -> PairCoefficients:
         """Return the coefficients of some pairs (n,)."""
-        if namespace(index) is NUMPY:
-            return _cached_coefficients(self, index.tobytes(), index.dtype)
-        return self._picked(index)
-
-    def _picked(self, index: Array) -> PairCoefficients:
-        xp = namespace(index)
-        values = xp.take(constant(xp, self.columns), index, axis=1)
-        singles = (values[i, :] for i in range(_SCALAR_COUNT))
-        friction, viscosity = values[_SCALAR_COUNT:-5, :], values[-5:-3, :]
-        primary = xp.matrix_transpose(values[-3:, :])
-        pairs = PairCoefficients._make((*singles, friction, viscosity, primary))
-        return pairs._replace(**dict.fromkeys(self.absent))
+        return _pick_coefficients(index, self)
 
 
 _SCALAR_COUNT = PairCoefficients._fields.index('friction')
 
 
-@lru_cache(maxsize=64)
-def _cached_coefficients(table: PairTable, index: bytes, kind: np.dtype) -> PairCoefficients:
+@remember_vectors
+def _pick_coefficients(index: Array, table: PairTable) -> PairCoefficients:
     """Return the coefficients of pairs: what rests touches with the same ones in each tick."""
-    return table._picked(np.frombuffer(index, kind))
+    xp = namespace(index)
+    values = xp.take(constant(xp, table.columns), index, axis=1)
+    singles = (values[i, :] for i in range(_SCALAR_COUNT))
+    friction, viscosity = values[_SCALAR_COUNT:-5, :], values[-5:-3, :]
+    primary = xp.matrix_transpose(values[-3:, :])
+    pairs = PairCoefficients._make((*singles, friction, viscosity, primary))
+    return pairs._replace(**dict.fromkeys(table.absent))
 
 
 def _primary_direction(
