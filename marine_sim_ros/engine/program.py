@@ -133,6 +133,11 @@ class RowProgram(Program):
 
     layouts: tuple[TreeLayout, ...]
 
+    def __call__(self, row: np.ndarray) -> np.ndarray:
+        """Return the numbers of the trees in one row."""
+        with precision(self.dtype):
+            return np.asarray(self.call(row))
+
 
 def compile_row_program(
     function: Callable[[jax.Array], tuple[Any, ...]],
