@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.control.quadratic import solve_programme
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
@@ -21,6 +22,7 @@ import jax.numpy as jnp  # noqa: E402
 from marine_sim_ros.engine.availability import precision  # noqa: E402
 from marine_sim_ros.engine.batch import simulate_batch  # noqa: E402
 from marine_sim_ros.engine.compiled import simulate_compiled  # noqa: E402
+from marine_sim_ros.engine.thrust_tables import allocation_tables  # noqa: E402
 
 CLOSED = ('position_hold', 'transit', 'heading_step', 'turning_circle', 'helix', 'balance')
 MIXED = """
@@ -128,3 +130,29 @@ def test_where_the_motion_is_unstable_engines_part_no_more_than_rounding_does():
     apart = np.abs(found.position - expected.position).max()
     assert apart < 10 * np.abs(other.position - expected.position).max()
     assert np.abs(found.position - expected.position)[:3000].max() < 1e-9
+
+
+def test_tables_allocate_as_the_allocator_does():
+    vehicle = load_vehicle('bluerov2_heavy')
+    allocator, count = Allocator(vehicle.thrusters, np.zeros(3)), len(vehicle.thrusters)
+    tables = allocation_tables(allocator, [np.zeros(count, bool)], whole=True)
+    tables = replace(tables, **{name: rows[0] for name, rows in tables.tables.items()})
+    rng, rearranged = np.random.default_rng(1), 0
+
+    def allocated(wrench):
+        found = tables.share(wrench, jnp.zeros(count), None, 0.01)
+        return found.pwm, found.reached, found.saturated
+
+    with precision('float64'):
+        compiled = jax.jit(allocated)
+        for _ in range(60):
+            wrench = rng.normal(size=6) * np.array([40.0, 40.0, 40.0, 6.0, 6.0, 6.0])
+            expected = allocator.allocate(wrench)
+            pwm, reached, saturated = compiled(wrench)
+            np.testing.assert_array_equal(pwm, expected.pwm)
+            np.testing.assert_allclose(reached, expected.reached, atol=1e-9)
+            assert bool(saturated) == expected.saturated
+            plain = allocator.plan().gain @ wrench
+            beyond = (plain < allocator.lower).any() or (plain > allocator.upper).any()
+            rearranged += bool(beyond) and not expected.saturated
+    assert rearranged > 3  # beyond a limit at first, and achieved in full by other thrusters

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from marine_sim_ros.control.controllability import (
     AXIS_PRIORITY,
     BODY_AXES,
     WEAK_AUTHORITY,
+    ExtendedThrust,
     effector_limits,
     effector_mask,
     effectors,
@@ -31,7 +33,7 @@ __all__ = [
     'Allocator',
     'AllocationPlan',
     'group_demands',
-    'add_residual',
+    'complete_allocation',
     'unachieved_axes',
 ]
 
@@ -237,27 +239,19 @@ class Allocator:
         mask = self._mask(failed)
         plan = self._plan(mask)
         found = self._distribution(wrench, plan)
-        shares, thrust, angles = found.thrust, found.thrust, None
-        if self.extended is not None:
-            before = np.zeros(len(self.extended.least)) if azimuths is None else azimuths
-            thrust, angles = self.extended.resolved(shares, before, dt)
-            shares = self.extended.spread(thrust, angles)
-        commanded = thrust if residual is None else add_residual(thrust, residual)
-        pwm, thrust = self.pulses.nearest(commanded)
-        if failed is not None:
-            pwm, thrust = np.where(mask, PWM_NEUTRAL, pwm), np.where(mask, 0.0, thrust)
-        made, reached = thrust, plan.matrix @ shares
-        if self.extended is not None:
-            made = self.extended.spread(thrust, angles)
-        return Allocation(
-            thrust=thrust,
-            pwm=pwm,
-            achieved=plan.matrix @ made,
-            residual=np.where(mask, 0.0, commanded - thrust),
-            unachieved=unachieved_axes(wrench, reached),
+        if azimuths is None and self.extended is not None:
+            azimuths = np.zeros(len(self.extended.least))
+        return complete_allocation(
+            wrench,
+            found.thrust,
             saturated=bool((found.scale < 1.0).any()),
-            reached=reached,
-            azimuths=angles,
+            matrix=plan.matrix,
+            pulses=self.pulses,
+            left_out=None if failed is None else mask,
+            residual=residual,
+            extended=self.extended,
+            azimuths=azimuths,
+            dt=dt,
         )
 
     def distribute(self, wrench: np.ndarray, *, failed: np.ndarray | None = None) -> Distribution:
@@ -332,6 +326,64 @@ class Allocator:
         return AllocationPlan(matrix, gain, groups, i, unit, lower, upper, free)
 
 
+class NearestPulses(Protocol):
+    """A table of pulse widths, searched by NumPy or by a compiled program."""
+
+    def nearest(self, thrust: Array) -> tuple[Array, Array]:
+        """Return pulse widths (n,) in µs and the thrusts (n,) in N that they make."""
+
+
+def complete_allocation(
+    wrench: Array,
+    thrust: Array,
+    *,
+    saturated: Any,
+    matrix: Array,
+    pulses: NearestPulses,
+    left_out: Array | None,
+    residual: Array | None,
+    extended: ExtendedThrust | None,
+    azimuths: Array | None,
+    dt: Any,
+) -> Allocation:
+    """Return the pulse widths for thrusts within their limits, and the wrench that they make.
+
+    Args:
+        wrench: commanded (6,), N and N·m.
+        thrust: (n,) N of the effectors.
+        saturated: () whether limits took something from the demand.
+        matrix: (6, n) of the effectors.
+        pulses: pulse widths of the thrusters.
+        left_out: (n,) thrusters that get 1500 µs; None: none.
+        residual: (n,) thrusts that are owed, N, or None.
+        extended: of the thrusters that turn, or None.
+        azimuths: (k,) their angles dt before, rad.
+        dt: s.
+    """
+    xp, angles, shares = namespace(wrench), None, thrust
+    if extended is not None:
+        thrust, angles = extended.resolved(shares, azimuths, dt)
+        shares = extended.spread(thrust, angles)
+    commanded = thrust if residual is None else _add_residual(thrust, residual)
+    pwm, made = pulses.nearest(commanded)
+    owed = commanded - made
+    if left_out is not None:
+        none = xp.zeros_like(thrust)
+        pwm, made = xp.where(left_out, none + PWM_NEUTRAL, pwm), xp.where(left_out, none, made)
+        owed = xp.where(left_out, none, owed)
+    reached = matrix @ shares
+    return Allocation(
+        thrust=made,
+        pwm=pwm,
+        achieved=matrix @ (made if extended is None else extended.spread(made, angles)),
+        residual=owed,
+        unachieved=unachieved_axes(wrench, reached),
+        saturated=saturated,
+        reached=reached,
+        azimuths=angles,
+    )
+
+
 def group_demands(wrench: Array, groups: Array) -> tuple[Array, Array]:
     """Return the share (6, g) of a wrench (6,) that each group asks for, and by what it was cut.
 
@@ -344,7 +396,7 @@ def group_demands(wrench: Array, groups: Array) -> tuple[Array, Array]:
     return demand * cut, cut
 
 
-def add_residual(thrust: Array, residual: Array) -> Array:
+def _add_residual(thrust: Array, residual: Array) -> Array:
     """Return thrusts (n,) with what is owed (n,) added to those that are wanted at all."""
     xp = namespace(thrust)
     return thrust + xp.where(thrust == 0, xp.zeros_like(residual), residual)

@@ -23,9 +23,8 @@ import numpy as np
 from marine_sim_ros.control.allocator import (
     Allocation,
     Allocator,
-    add_residual,
+    complete_allocation,
     group_demands,
-    unachieved_axes,
 )
 from marine_sim_ros.control.controllability import ExtendedThrust
 from marine_sim_ros.control.thrust_limits import PulseWidths, scale_groups
@@ -33,7 +32,7 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.numerics import InterpolationTable
 from marine_sim_ros.engine.components import Components, accept_arrays, components, join_components
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.thrusters import PWM_MIN, PWM_NEUTRAL
+from marine_sim_ros.physics.thrusters import PWM_MIN
 
 __all__ = [
     'AllocationTables',
@@ -136,11 +135,12 @@ def _scaled_demands(
     upper: jax.Array,
     concession: float,
     fits: jax.Array,
-) -> jax.Array:
-    """Return the thrusts (n,) of a wrench that does not fit, in shares of the limits."""
-    demand, _ = group_demands(wrench, groups)
+) -> tuple[jax.Array, jax.Array]:
+    """Return the thrusts (n,) of a wrench that does not fit, of the limits, and scales (g,)."""
+    demand, cut = group_demands(wrench, groups)
     patterns = (gain @ demand) / unit[:, None]
-    return scale_groups(patterns, free, lower, upper, concession, fits < 0.5)[0]
+    shares, scale = scale_groups(patterns, free, lower, upper, concession, fits < 0.5)
+    return shares, scale * cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +198,7 @@ class AllocationTables:
         lower, upper = constant(xp, self.least), constant(xp, self.most)
         plain = self.gain @ wrench
         fits = xp.all((lower <= plain) & (plain <= upper))
-        found = accept_arrays(
+        found, scale = accept_arrays(
             _scaled_demands,
             wrench,
             self.groups,
@@ -211,27 +211,17 @@ class AllocationTables:
             fits,
             needed=~fits,
         )
-        beyond = xp.clip(found * self.unit, lower, upper)
-        thrust = shares = xp.where(fits, plain, beyond)
-        angles = None
-        if self.extended is not None:
-            thrust, angles = self.extended.resolved(shares, azimuths, dt)
-            shares = self.extended.spread(thrust, angles)
-        none = xp.zeros_like(thrust)
-        commanded = add_residual(thrust, residual)
-        pwm, made = self.pulses.nearest(commanded)
-        left_out = self.left_out > 0.5
-        pwm, made = xp.where(left_out, none + PWM_NEUTRAL, pwm), xp.where(left_out, none, made)
-        spread = made if self.extended is None else self.extended.spread(made, angles)
-        return Allocation(
-            thrust=made,
-            pwm=pwm,
-            achieved=self.matrix @ spread,
-            residual=xp.where(left_out, none, commanded - made),
-            unachieved=unachieved_axes(wrench, self.matrix @ shares),
-            saturated=~fits,
-            reached=self.matrix @ shares,
-            azimuths=angles,
+        return complete_allocation(
+            wrench,
+            xp.where(fits, plain, xp.clip(found * self.unit, lower, upper)),
+            saturated=~fits & xp.any(scale < 1.0),
+            matrix=self.matrix,
+            pulses=self.pulses,
+            left_out=self.left_out > 0.5,
+            residual=residual,
+            extended=self.extended,
+            azimuths=azimuths,
+            dt=dt,
         )
 
 
