@@ -190,6 +190,30 @@ def test_the_compiled_engine_moves_the_actuator(copy):
     run(copy, sys.executable, '-c', GLIDER.replace("'glide", "'again") + COMPILED)
 
 
+RISE = """
+duration: 1
+initial: {position: [0, 0, -20]}
+segments: [{at: 0.2, axes: {}, buoyancy_engine: {bladder: 0.0003}}]
+"""
+
+
+@pytest.mark.ros
+def test_the_graph_with_the_actuator_is_the_simulation(copy, ros_environment, monkeypatch):
+    for name in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE'):
+        monkeypatch.setenv(name, ros_environment[name])
+    text = (copy / 'urdf/probe.urdf').read_text(encoding='utf-8')
+    element = '<buoyancy_engine rate="0.0002"/></robot>'
+    (copy / 'glider.urdf').write_text(text.replace('</robot>', element), encoding='utf-8')
+    (copy / 'rise.yaml').write_text(RISE)
+    play = ('glider.urdf', '--scenario', 'rise.yaml', '--duration', '1', '--dt', '0.02')
+    graph = ('--composed', '--real-time-factor', '0', '--record', 'graph')
+    hashes = [
+        re.search(r'trajectory_sha256 (\w+)', marine_sim(copy, verb, *play, *more))[1]
+        for verb, more in (('simulate', ()), ('run', graph))
+    ]
+    assert hashes[0] == hashes[1]
+
+
 @pytest.mark.long
 def test_the_vehicle_is_sound_and_dives(copy):
     (block,) = (b for b in blocks_of(PAGE) if 'run' in b.clauses)

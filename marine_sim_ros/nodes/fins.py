@@ -17,26 +17,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.state import State
-from marine_sim_ros.physics.fins import FIN_ACTUATOR
-from marine_sim_ros.physics.force import ForceInputs
-from marine_sim_ros.ros.base.parameters import COMMAND_HOLD
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.force_node import ForceTick, ModelNode
-from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ServoCommands, ServoPublisher
+from marine_sim_ros.ros.force_node import ACTUATOR_PARAMETERS as PARAMETERS
+from marine_sim_ros.ros.force_node import ActuatorNode
 
-__all__ = ['main']
-
-PARAMETERS = (*SERVO_PARAMETERS, COMMAND_HOLD)
+__all__ = ['PARAMETERS', 'FinsNode', 'main']
 
 
-class FinsNode(ModelNode):
+class FinsNode(ActuatorNode):
     """The node."""
-
-    commanded = True
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``fins``.
@@ -44,33 +34,9 @@ class FinsNode(ModelNode):
         Raises:
             ParameterError: the vehicle has no fins.
         """
-        super().__init__('fins', PARAMETERS, **options)
-        fins = self.vehicle.fins
-        if fins is None:
+        super().__init__('fins', **options)
+        if self.vehicle.fins is None:
             raise ParameterError(f'fins: {self.vehicle.name} has no <fins>')
-        self._none = np.zeros(len(fins))
-        self._states = ServoPublisher(self, FIN_ACTUATOR)
-        self._commands = ServoCommands(
-            self, FIN_ACTUATOR, answer=super().on_state, timeout=self.values['command_timeout']
-        )
-
-    def inputs(self, stamp: int) -> ForceInputs:
-        """Return the thrust and the commanded deflections at a stamp in ns."""
-        return super().inputs(stamp)._replace(commands=self.commands(stamp))
-
-    def commands(self, stamp: int) -> dict[str, Any]:
-        """Return the commanded deflections at a stamp in ns, for a compiled graph."""
-        return {'fins': self._commands.wanted(stamp)}
-
-    def on_state(self, stamp: int, state: State) -> None:
-        """Answer; where nothing is computed, the fins are at 0."""
-        if not self.values['compute']:
-            self._states.publish(stamp, self._none)
-        self._commands.wait(stamp, state)
-
-    def on_wrench(self, tick: ForceTick) -> None:
-        """Publish the deflections."""
-        self._states.publish(tick.stamp, tick.after)
 
 
 def main() -> None:

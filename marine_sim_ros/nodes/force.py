@@ -4,9 +4,10 @@
 """Force: any force of the list that has no parameters or topics of its own.
 
 Takes the name of the force, which is the node's too: ``force buoyancy --ros-args ...``.
-Subscribes: odom; joint_states and thrusters/state where the force needs them.
-Publishes: wrench/<name>, one per odom, same stamp.
-Parameters: the common ones.
+Subscribes: odom; joint_states and thrusters/state where the force needs them; the command topic of
+an actuator that the force belongs to (JointState).
+Publishes: wrench/<name>, one per odom, same stamp; the state of such an actuator likewise.
+Parameters: the common ones, and of an actuator scenario, servo_source and command_timeout.
 Failure: an odom that is not finite is answered with a zero wrench and a warning. While
 joint_states or thrusters/state is silent its last message holds; one of the wrong length or not
 finite counts as the one before.
@@ -15,14 +16,17 @@ finite counts as the one before.
 from __future__ import annotations
 
 from marine_sim_ros.ros.base.process import run_named
-from marine_sim_ros.ros.force_node import ModelNode
+from marine_sim_ros.ros.force_node import ActuatorNode
 
-__all__ = ['main']
+__all__ = ['ForceNode', 'main']
+
+ForceNode = ActuatorNode
+"""The node of a force, by name."""
 
 
 def main() -> None:
     """Run the executable: ``force NAME [--ros-args ...]``."""
-    run_named('force', ModelNode)
+    run_named('force', ForceNode)
 
 
 if __name__ == '__main__':

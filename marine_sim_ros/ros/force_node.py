@@ -11,24 +11,34 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
-from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
+from marine_sim_ros.core.registry import ACTUATORS
+from marine_sim_ros.core.state import NANOSECONDS, State, Wrench, rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.faults.tables import FaultTables
-from marine_sim_ros.faults.thrusters import COMMAND_TIMEOUT
+from marine_sim_ros.faults.thrusters import COMMAND_TIMEOUT, Propulsion
 from marine_sim_ros.physics import FORCES, ForceInputs
 from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm_joints import ArmFollower
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.parameters import NodeParameter
+from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, NodeParameter
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
 from marine_sim_ros.ros.codecs import JointNumbers, read_joints
 from marine_sim_ros.ros.conversion import is_finite, state_of
+from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ServoCommands, ServoPublisher
 from marine_sim_ros.ros.ticks import PairSynchronizer
-from marine_sim_ros.sim.step import StepOutput
+from marine_sim_ros.sim.step import Memory, StepOutput
 
-__all__ = ['CompiledGraph', 'CompiledTick', 'ForceNode', 'ForceTick', 'ModelNode']
+__all__ = [
+    'ACTUATOR_PARAMETERS',
+    'ActuatorNode',
+    'CompiledGraph',
+    'CompiledTick',
+    'ForceNode',
+    'ForceTick',
+    'ModelNode',
+]
 
 
 # Forces computed by one compiled program; nodes supply commands and publish results.
@@ -322,3 +332,67 @@ class ModelNode(ForceNode):
 
     def on_wrench(self, tick: ForceTick) -> None:
         """Called with each evaluation; the default does nothing."""
+
+
+ACTUATOR_PARAMETERS = (*SERVO_PARAMETERS, COMMAND_HOLD)
+"""Parameters of the node of a force with an actuator."""
+
+
+class ActuatorNode(ModelNode):
+    """The node of a force, and of the actuator whose commands that follows, if any.
+
+    Subscribes beside what the force needs: the actuator's command topic. Publishes its state.
+    """
+
+    def __init__(self, name: str, **options: Any) -> None:
+        """Create the node of a force by its name.
+
+        Raises:
+            ParameterError: no force has that name.
+        """
+        actuator = next((a for a in ACTUATORS.entries if a.source == name), None)
+        self.commanded = actuator is not None
+        super().__init__(name, ACTUATOR_PARAMETERS if actuator else (), **options)
+        self._actuator = actuator
+        self._states: ServoPublisher | None = None
+        if actuator is None:
+            return
+        self._commands = ServoCommands(
+            self, actuator, answer=super().on_state, timeout=self.values['command_timeout']
+        )
+        if actuator.state is not None and actuator.state_topic:
+            self._states = ServoPublisher(self, actuator)
+
+    def inputs(self, stamp: int) -> ForceInputs:
+        """Return what the force needs, and the command at a stamp in ns."""
+        return super().inputs(stamp)._replace(commands=self.commands(stamp))
+
+    def commands(self, stamp: int) -> dict[str, Any]:
+        """Return the command at a stamp in ns."""
+        if self._actuator is None:
+            return {}
+        return {self._actuator.name: self._commands.wanted(stamp)}
+
+    def on_state(self, stamp: int, state: State) -> None:
+        """Answer when the command is known; where nothing is computed, the actuator rests."""
+        if self._actuator is None:
+            super().on_state(stamp, state)
+            return
+        if not self.values['compute'] and self.model.begin is not None:
+            self._publish(stamp, self.model.begin(self.vehicle, rest()))
+        self._commands.wait(stamp, state)
+
+    @property
+    def watched(self) -> bool:
+        """Whether there is a state to publish."""
+        return self._states is not None
+
+    def on_wrench(self, tick: ForceTick) -> None:
+        """Publish the state of the actuator."""
+        self._publish(tick.stamp, tick.after)
+
+    def _publish(self, stamp: int, memory: Any) -> None:
+        if self._states is None or self._actuator is None or self._actuator.state is None:
+            return
+        whole = Memory(rest(), Propulsion(np.zeros(0)), {self.source: memory})
+        self._states.publish(stamp, self._actuator.state(whole))

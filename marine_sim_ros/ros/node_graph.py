@@ -26,7 +26,7 @@ from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.reading import fault_text
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics import acting_forces
+from marine_sim_ros.physics import acting_forces, actuators_of
 from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.towing import with_tow_tethers
 from marine_sim_ros.sensors import sensor_nodes
@@ -228,6 +228,7 @@ def describe(
         own[node]['video'] = address
     shown = {'seen': bool(camera_parts(options, vehicle))}
     special: dict[str, dict[str, Any]] = {
+        **{a.source: servos if a.steered else script for a in actuators_of(vehicle)},
         'thrusters': {**pwm, **(servos if vehicle.thrusters.azimuths is not None else {})},
         'drag': {'publish_components': True} if options.publish_components else {},
         'manipulator': {
@@ -236,7 +237,6 @@ def describe(
             'dt': float(options.dt),
             'integrator': options.integrator,
         },
-        'fins': servos,
         'tether': {**script, **shown},
         'towing': {'towed_by': list(pullers)},
     }
