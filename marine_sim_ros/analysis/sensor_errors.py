@@ -24,6 +24,7 @@ from marine_sim_ros.bags.ardupilot_logs import LOG_SUFFIXES
 from marine_sim_ros.bags.reading import bag_path, open_bag
 from marine_sim_ros.bags.roles import row_converter
 from marine_sim_ros.bags.storage import BagReader
+from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.state import NANOSECONDS, State, header_stamp, stamp_ns
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Frame, Sensor, Vehicle
@@ -37,7 +38,6 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorTopic,
     against_ideal,
     vector_fields,
-    vector_numbers,
 )
 from marine_sim_ros.sensors.series import ideal_readings
 
@@ -74,7 +74,7 @@ _MODEL = SensorModel(
             'position',
             'position',
             'm',
-            lambda m: vector_numbers(m.point),
+            message_numbers('geometry_msgs/msg/PointStamped', 'point'),
             against_ideal('position'),
             parts=('x', 'y', 'z'),
         ),

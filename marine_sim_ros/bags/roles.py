@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.core.messages import message_numbers
 
 __all__ = [
     'DISPLAY_TOPICS',
@@ -98,21 +99,6 @@ def role_of(name: str) -> str | None:
     return 'wrench' if head in ('wrench', 'drag') and tail and '/' not in tail else None
 
 
-def _pose(p: Any) -> Row:
-    q = p.orientation
-    return (p.position.x, p.position.y, p.position.z, q.x, q.y, q.z, q.w)
-
-
-def _odometry(m: Any) -> Row:
-    v, w = m.twist.twist.linear, m.twist.twist.angular
-    return (*_pose(m.pose.pose), v.x, v.y, v.z, w.x, w.y, w.z)
-
-
-def _wrench(w: Any) -> Row:
-    f, t = w.force, w.torque
-    return (f.x, f.y, f.z, t.x, t.y, t.z)
-
-
 def _data(m: Any) -> Row:
     return tuple(map(float, m.data))
 
@@ -141,19 +127,29 @@ def _setpoints(m: Any) -> Row:
     return tuple(float(known.get(name, _NAN)) for name in QUANTITIES)
 
 
-_NO_VELOCITY = (_NAN,) * 6
+def _pose_alone(message_type: str) -> Callable[[Any], Row]:
+    """Return a function of a pose: its numbers, and no velocity."""
+    pose = message_numbers(message_type, 'position', 'orientation')
+    return lambda message: (*pose(message), *(_NAN,) * 6)
+
+
+def _by_type(types: Sequence[str], *arrays: str) -> dict[str, Callable[[Any], Row]]:
+    return {name: message_numbers(name, *arrays) for name in types}
+
+
 _ARRAYS: dict[str, Callable[[Any], Row]] = {
     f'std_msgs/msg/{kind}MultiArray': _data
     for kind in ('UInt16', 'Int16', 'UInt32', 'Int32', 'UInt64', 'Int64', 'Float32', 'Float64')
 }
 _TYPES: dict[str, dict[str, Callable[[Any], Row]]] = {
     'odom': {
-        'nav_msgs/msg/Odometry': _odometry,
-        'geometry_msgs/msg/PoseStamped': lambda m: (*_pose(m.pose), *_NO_VELOCITY),
-        'geometry_msgs/msg/PoseWithCovarianceStamped': lambda m: (
-            *_pose(m.pose.pose),
-            *_NO_VELOCITY,
+        'nav_msgs/msg/Odometry': message_numbers(
+            'nav_msgs/msg/Odometry', 'position', 'orientation', 'linear', 'angular'
         ),
+        **{
+            f'geometry_msgs/msg/{kind}': _pose_alone(f'geometry_msgs/msg/{kind}')
+            for kind in ('PoseStamped', 'PoseWithCovarianceStamped')
+        },
     },
     'pwm': {
         **_ARRAYS,
@@ -162,16 +158,15 @@ _TYPES: dict[str, dict[str, Callable[[Any], Row]]] = {
     },
     'thrust': {'sensor_msgs/msg/JointState': _thrust},
     'power': _ARRAYS,
-    'pressure': {'sensor_msgs/msg/FluidPressure': lambda m: (m.fluid_pressure, m.variance)},
-    'temperature': {'sensor_msgs/msg/Temperature': lambda m: (m.temperature,)},
+    'pressure': _by_type(('sensor_msgs/msg/FluidPressure',), 'pressure', 'variance'),
+    'temperature': _by_type(('sensor_msgs/msg/Temperature',), 'temperature'),
     'setpoints': {'sensor_msgs/msg/JointState': _setpoints},
-    'wrench': {
-        'geometry_msgs/msg/WrenchStamped': lambda m: _wrench(m.wrench),
-        'geometry_msgs/msg/Wrench': _wrench,
-    },
-    'joints': {'sensor_msgs/msg/JointState': lambda m: tuple(map(float, m.position))},
-    'angles': {'sensor_msgs/msg/JointState': lambda m: tuple(map(float, m.position))},
-    'tension': {'sensor_msgs/msg/JointState': lambda m: tuple(map(float, m.effort))},
+    'wrench': _by_type(
+        ('geometry_msgs/msg/WrenchStamped', 'geometry_msgs/msg/Wrench'), 'force', 'torque'
+    ),
+    'joints': _by_type(('sensor_msgs/msg/JointState',), 'position'),
+    'angles': _by_type(('sensor_msgs/msg/JointState',), 'position'),
+    'tension': _by_type(('sensor_msgs/msg/JointState',), 'effort'),
     'shape': {'nav_msgs/msg/Path': _places},
 }
 

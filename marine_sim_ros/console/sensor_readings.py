@@ -9,11 +9,12 @@ Pictures are seen from above with the bow up, one byte for each pixel.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.state import stamp_ns
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.dvl import beam_directions
@@ -35,15 +36,24 @@ def number_text(value: float, decimals: int = 2) -> str:
     return text.lstrip('-') if float(text) == 0 else text.replace('-', '−')
 
 
-def _three(vector: Any, decimals: int, scale: float = 1.0) -> str:
-    values = (vector.x, vector.y, vector.z)
+_POSE = 'geometry_msgs/msg/PoseWithCovarianceStamped'
+_TWIST = 'geometry_msgs/msg/TwistWithCovarianceStamped'
+_position, _linear = message_numbers(_POSE, 'position'), message_numbers(_TWIST, 'linear')
+_rates, _force = (message_numbers('sensor_msgs/msg/Imu', name) for name in ('rates', 'force'))
+_pressure = message_numbers('sensor_msgs/msg/FluidPressure', 'pressure')
+_temperature = message_numbers('sensor_msgs/msg/Temperature', 'temperature')
+_field = message_numbers('sensor_msgs/msg/MagneticField', 'field')
+_distance = message_numbers('sensor_msgs/msg/Range', 'range')
+_beam_ranges = message_numbers('marine_acoustic_msgs/msg/Dvl', 'range')
+
+
+def _three(values: Sequence[float], decimals: int, scale: float = 1.0) -> str:
     return ', '.join(number_text(scale * value, decimals) for value in values)
 
 
 def _imu(m: Any) -> str:
-    force, rates = m.linear_acceleration, m.angular_velocity
-    degrees = _three(rates, 1, 180 / math.pi)
-    return f'{_three(force, 2)} m/s²\n{degrees} °/s'
+    degrees = _three(_rates(m), 1, 180 / math.pi)
+    return f'{_three(_force(m), 2)} m/s²\n{degrees} °/s'
 
 
 def _fix(m: Any) -> str:
@@ -53,8 +63,7 @@ def _fix(m: Any) -> str:
 
 
 def _place(m: Any) -> str:
-    p = m.pose.pose.position
-    east, north, up = (number_text(x, 1) for x in (p.x, p.y, p.z))
+    east, north, up = (number_text(x, 1) for x in _position(m))
     return f'east {east}, north {north}, up {up} m'
 
 
@@ -70,9 +79,10 @@ def _battery(m: Any) -> str:
 
 
 def _range(m: Any) -> str:
-    if math.isinf(m.range):
-        return 'nothing in range' if m.range > 0 else 'too near'
-    return f'{number_text(m.range)} m'
+    (distance,) = _distance(m)
+    if math.isinf(distance):
+        return 'nothing in range' if distance > 0 else 'too near'
+    return f'{number_text(distance)} m'
 
 
 def _scan(m: Any) -> str:
@@ -83,8 +93,7 @@ def _scan(m: Any) -> str:
 
 
 def _speed(m: Any) -> str:
-    v = m.twist.twist.linear
-    return f'speed {number_text(math.hypot(v.x, v.y, v.z))} m/s'
+    return f'speed {number_text(math.hypot(*_linear(m)))} m/s'
 
 
 def _value(m: Any) -> str:
@@ -93,17 +102,17 @@ def _value(m: Any) -> str:
 
 
 READINGS: dict[str, Callable[[Any], str]] = {
-    'geometry_msgs/msg/PoseWithCovarianceStamped': _place,
-    'geometry_msgs/msg/TwistWithCovarianceStamped': _speed,
+    _POSE: _place,
+    _TWIST: _speed,
     'sensor_msgs/msg/BatteryState': _battery,
     'sensor_msgs/msg/CameraInfo': lambda m: f'{m.width} × {m.height} pixels',
-    'sensor_msgs/msg/FluidPressure': lambda m: f'{number_text(m.fluid_pressure / 1000)} kPa',
+    'sensor_msgs/msg/FluidPressure': lambda m: f'{number_text(_pressure(m)[0] / 1000)} kPa',
     'sensor_msgs/msg/Imu': _imu,
     'sensor_msgs/msg/LaserScan': _scan,
-    'sensor_msgs/msg/MagneticField': lambda m: f'{_three(m.magnetic_field, 1, 1e6)} µT',
+    'sensor_msgs/msg/MagneticField': lambda m: f'{_three(_field(m), 1, 1e6)} µT',
     'sensor_msgs/msg/NavSatFix': _fix,
     'sensor_msgs/msg/Range': _range,
-    'sensor_msgs/msg/Temperature': lambda m: f'{number_text(m.temperature)} °C',
+    'sensor_msgs/msg/Temperature': lambda m: f'{number_text(_temperature(m)[0])} °C',
     'std_msgs/msg/Bool': lambda m: 'yes' if m.data else 'no',
     'std_msgs/msg/Float32': _value,
     'std_msgs/msg/Float64': _value,
@@ -216,13 +225,12 @@ class _Beams(Drawing):
     def take(self, topic: str, message: Any) -> None:
         stamp = stamp_ns(message.header.stamp)
         if topic == 'beams':
-            self._ranges = [float(r) if r >= 0 else None for r in message.range]
+            self._ranges = [r if r >= 0 else None for r in _beam_ranges(message)]
         elif topic == 'altitude':
             self._stamp = stamp
-            self._altitude = _finite(message.range)
+            self._altitude = _finite(*_distance(message))
         else:
-            v = message.twist.twist.linear
-            self._velocity = stamp, [v.x, v.y, v.z]
+            self._velocity = stamp, list(_linear(message))
 
     def frame(self) -> dict[str, Any]:
         """Return them; the velocity is unknown where the newest report has none."""

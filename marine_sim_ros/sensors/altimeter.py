@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.random import gaussian
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.state import State
@@ -153,5 +154,9 @@ ALTIMETER = SensorModel(
         SensorTopic('range', 'sensor_msgs/msg/Range', _range),
         SensorTopic('confidence', 'std_msgs/msg/Float32', _confidence, unit='%'),
     ),
-    charts=(SensorChart('range', 'range', 'm', lambda m: (float(m.range),), _compare),),
+    charts=(
+        SensorChart(
+            'range', 'range', 'm', message_numbers('sensor_msgs/msg/Range', 'range'), _compare
+        ),
+    ),
 )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.random import gaussian
 from marine_sim_ros.core.schema import schema_of
 from marine_sim_ros.core.spatial import rotation_matrix
@@ -170,7 +171,7 @@ BAROMETER = SensorModel(
             'pressure',
             'pressure',
             'kPa',
-            lambda m: (m.fluid_pressure, m.variance),
+            message_numbers('sensor_msgs/msg/FluidPressure', 'pressure', 'variance'),
             against_ideal('pressure', 1e-3),
         ),
     ),

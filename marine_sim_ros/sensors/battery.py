@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.random import gaussian
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.state import State
@@ -133,10 +134,18 @@ BATTERY = SensorModel(
     topics=(SensorTopic('state', 'sensor_msgs/msg/BatteryState', _fields),),
     charts=(
         SensorChart(
-            'state', 'voltage', 'V', lambda m: (float(m.voltage),), _comparison('voltage', 1.0)
+            'state',
+            'voltage',
+            'V',
+            message_numbers('sensor_msgs/msg/BatteryState', 'voltage'),
+            _comparison('voltage', 1.0),
         ),
         SensorChart(
-            'state', 'current', 'A', lambda m: (float(m.current),), _comparison('current', -1.0)
+            'state',
+            'current',
+            'A',
+            message_numbers('sensor_msgs/msg/BatteryState', 'current'),
+            _comparison('current', -1.0),
         ),
     ),
     needs=('supply',),

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.messages import message_fields, message_numbers
 from marine_sim_ros.core.random import gaussian, stamp_words, uniform
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import cross, quaternion_product
@@ -36,9 +37,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorModel,
     SensorTopic,
     against_ideal,
-    quaternion_fields,
     vector_fields,
-    vector_numbers,
 )
 
 __all__ = ['DVL', 'Dvl', 'beam_directions']
@@ -221,33 +220,41 @@ def _follow(
     return dead_reckoning(memory, stamp, readings, 0.01 * sensor.spec.scale_error)
 
 
+_TWIST, _ODOMETRY = 'geometry_msgs/msg/TwistWithCovarianceStamped', 'nav_msgs/msg/Odometry'
+_ALTITUDE, _BEAMS = 'sensor_msgs/msg/Range', 'marine_acoustic_msgs/msg/Dvl'
+
+
 def _odometry(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     """Return the dead reckoning; what it does not know has the variance −1."""
     pose = np.zeros((6, 6))
     pose[:3, :3] = float(readings['position_variance']) * np.eye(3)
     pose[3:, 3:] = -np.eye(3)
     twist = _twist(sensor, readings)
-    return {
-        'pose': {
-            'pose': {
-                'position': vector_fields(readings['position']),
-                'orientation': quaternion_fields(readings['position_attitude']),
-            },
-            'covariance': pose.reshape(-1),
-        },
-        'twist': {'covariance': -np.eye(6).reshape(-1)} if twist is None else twist['twist'],
-    }
+    known = {'twist_covariance': -np.eye(6).reshape(-1)}
+    if twist is not None:
+        known = {'twist_covariance': _twist_covariance(readings), 'linear': readings['velocity']}
+    return message_fields(
+        _ODOMETRY,
+        position=readings['position'],
+        orientation=readings['position_attitude'],
+        pose_covariance=pose.reshape(-1),
+        **known,
+    )
+
+
+def _twist_covariance(readings: Readings) -> np.ndarray:
+    covariance = np.full((6, 6), 0.0)
+    covariance[:3, :3] = np.reshape(readings['covariance'], (3, 3))
+    covariance[3:, 3:] = -np.eye(3)  # it measures no rates
+    return covariance.reshape(-1)
 
 
 def _twist(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
     del sensor
     if not np.all(np.isfinite(readings['velocity'])):
         return None
-    covariance = np.full((6, 6), 0.0)
-    covariance[:3, :3] = np.reshape(readings['covariance'], (3, 3))
-    covariance[3:, 3:] = -np.eye(3)  # it measures no rates
-    linear = vector_fields(readings['velocity'])
-    return {'twist': {'twist': {'linear': linear}, 'covariance': covariance.reshape(-1)}}
+    covariance = _twist_covariance(readings)
+    return message_fields(_TWIST, linear=readings['velocity'], covariance=covariance)
 
 
 def _figure_of_merit(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
@@ -264,7 +271,7 @@ def _altitude(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
         'field_of_view': 2 * math.radians(spec.beam_angle),
         'min_range': spec.min_altitude,
         'max_range': spec.max_altitude,
-        'range': float(readings['altitude']),
+        **message_fields(_ALTITUDE, range=float(readings['altitude'])),
     }
 
 
@@ -280,9 +287,6 @@ def _beams(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     return {
         'velocity_mode': 1,
         'dvl_type': 0,
-        'velocity': vector_fields(velocity),
-        'velocity_covar': covariance,
-        'altitude': float(readings['altitude']) if np.any(valid) else -1.0,
         'course_gnd': math.atan2(velocity[1], velocity[0]),
         'speed_gnd': math.hypot(velocity[0], velocity[1]),
         'num_good_beams': int(np.sum(valid)),
@@ -290,11 +294,17 @@ def _beams(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
         'beam_ranges_valid': True,
         'beam_velocities_valid': True,
         'beam_unit_vec': [vector_fields(beam) for beam in beam_directions(spec.beam_angle)],
-        'range': ranges,
-        'range_covar': spread.astype(np.float32),
         'beam_quality': valid.astype(np.float32),
-        'beam_velocity': np.nan_to_num(readings['beam_velocity']).astype(np.float32),
-        'beam_velocity_covar': deviation.astype(np.float32),
+        **message_fields(
+            _BEAMS,
+            velocity=velocity,
+            velocity_covariance=covariance,
+            altitude=float(readings['altitude']) if np.any(valid) else -1.0,
+            range=ranges,
+            range_variance=spread.astype(np.float32),
+            beam_velocity=np.nan_to_num(readings['beam_velocity']).astype(np.float32),
+            beam_velocity_variance=deviation.astype(np.float32),
+        ),
     }
 
 
@@ -334,47 +344,49 @@ def _compare_beams(quantity: str) -> Callable[..., ReadingComparison]:
     return compare
 
 
-def _twist_numbers(message: Any) -> tuple[float, ...]:
-    twist = message.twist
-    return (*vector_numbers(twist.twist.linear), *(twist.covariance[i] for i in (0, 7, 14)))
-
-
-def _position_numbers(message: Any) -> tuple[float, ...]:
-    pose = message.pose
-    return (*vector_numbers(pose.pose.position), pose.covariance[0])
-
-
-_AXES, _BEAMS = ('x', 'y', 'z'), ('1', '2', '3', '4')
+_AXES, _NUMBERS = ('x', 'y', 'z'), ('1', '2', '3', '4')
 _CHARTS = (
     SensorChart(
-        'twist', 'velocity', 'm/s', _twist_numbers, against_ideal('velocity'), parts=_AXES
+        'twist',
+        'velocity',
+        'm/s',
+        message_numbers(_TWIST, 'linear', 'linear_variance'),
+        against_ideal('velocity'),
+        parts=_AXES,
     ),
     SensorChart(
         'figure_of_merit',
         'figure of merit',
         'm/s',
-        lambda m: (float(m.data),),
+        message_numbers('std_msgs/msg/Float32', 'data'),
         against_ideal('figure_of_merit'),
     ),
-    SensorChart('altitude', 'altitude', 'm', lambda m: (float(m.range),), _compare_altitude),
     SensorChart(
-        'odometry', 'dead reckoning', 'm', _position_numbers, _compare_position, parts=_AXES
+        'altitude', 'altitude', 'm', message_numbers(_ALTITUDE, 'range'), _compare_altitude
+    ),
+    SensorChart(
+        'odometry',
+        'dead reckoning',
+        'm',
+        message_numbers(_ODOMETRY, 'position', 'x_variance'),
+        _compare_position,
+        parts=_AXES,
     ),
     SensorChart(
         'beams',
         'beam range',
         'm',
-        lambda m: (*m.range, *m.range_covar),
+        message_numbers(_BEAMS, 'range', 'range_variance'),
         _compare_beams('range'),
-        parts=_BEAMS,
+        parts=_NUMBERS,
     ),
     SensorChart(
         'beams',
         'beam velocity',
         'm/s',
-        lambda m: (*m.beam_velocity, *m.beam_velocity_covar),
+        message_numbers(_BEAMS, 'beam_velocity', 'beam_velocity_variance'),
         _compare_beams('beam_velocity'),
-        parts=_BEAMS,
+        parts=_NUMBERS,
     ),
 )
 
@@ -390,11 +402,11 @@ DVL = SensorModel(
     looks='z',
     down=True,
     topics=(
-        SensorTopic('twist', 'geometry_msgs/msg/TwistWithCovarianceStamped', _twist),
+        SensorTopic('twist', _TWIST, _twist),
         SensorTopic('figure_of_merit', 'std_msgs/msg/Float32', _figure_of_merit),
-        SensorTopic('altitude', 'sensor_msgs/msg/Range', _altitude),
-        SensorTopic('odometry', 'nav_msgs/msg/Odometry', _odometry, odometry=True),
-        SensorTopic('beams', 'marine_acoustic_msgs/msg/Dvl', _beams),
+        SensorTopic('altitude', _ALTITUDE, _altitude),
+        SensorTopic('odometry', _ODOMETRY, _odometry, odometry=True),
+        SensorTopic('beams', _BEAMS, _beams),
     ),
     charts=_CHARTS,
 )

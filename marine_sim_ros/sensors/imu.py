@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import (
     cross,
@@ -37,7 +38,6 @@ from marine_sim_ros.sensors.sensor_model import (
     diagonal,
     quaternion_fields,
     vector_fields,
-    vector_numbers,
 )
 
 __all__ = ['IMU', 'Imu', 'specific_force']
@@ -182,10 +182,6 @@ def _fields_with_orientation(sensor: Sensor, readings: Readings) -> Mapping[str,
     }
 
 
-def _quaternion_numbers(value: Any) -> tuple[float, ...]:
-    return value.x, value.y, value.z, value.w
-
-
 def _compare_attitude(
     sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
 ) -> ReadingComparison:
@@ -214,7 +210,7 @@ IMU = SensorModel(
             'data_raw',
             'angular velocity',
             '°/s',
-            lambda m: (*vector_numbers(m.angular_velocity), m.angular_velocity_covariance[0]),
+            message_numbers('sensor_msgs/msg/Imu', 'rates', 'rates_variance'),
             against_ideal('angular_velocity', math.degrees(1.0)),
             parts=('x', 'y', 'z'),
         ),
@@ -222,10 +218,7 @@ IMU = SensorModel(
             'data_raw',
             'specific force',
             'm/s²',
-            lambda m: (
-                *vector_numbers(m.linear_acceleration),
-                m.linear_acceleration_covariance[0],
-            ),
+            message_numbers('sensor_msgs/msg/Imu', 'force', 'force_variance'),
             against_ideal('linear_acceleration'),
             parts=('x', 'y', 'z'),
         ),
@@ -233,7 +226,7 @@ IMU = SensorModel(
             'data',
             'attitude',
             '°',
-            lambda m: (*_quaternion_numbers(m.orientation), m.orientation_covariance[0]),
+            message_numbers('sensor_msgs/msg/Imu', 'orientation', 'orientation_variance'),
             _compare_attitude,
             parts=('roll', 'pitch', 'yaw'),
             period=360.0,

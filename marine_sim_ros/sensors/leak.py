@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
@@ -62,6 +63,12 @@ LEAK = SensorModel(
     label='Leak detector',
     topics=(SensorTopic('detected', 'std_msgs/msg/Bool', _fields),),
     charts=(
-        SensorChart('detected', 'leak', '', lambda m: (float(m.data),), against_ideal('leak')),
+        SensorChart(
+            'detected',
+            'leak',
+            '',
+            message_numbers('std_msgs/msg/Bool', 'data'),
+            against_ideal('leak'),
+        ),
     ),
 )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.arrays import matvec
+from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import to_body
 from marine_sim_ros.core.state import State
@@ -29,7 +30,6 @@ from marine_sim_ros.sensors.sensor_model import (
     against_ideal,
     diagonal,
     vector_fields,
-    vector_numbers,
 )
 
 __all__ = ['MAGNETOMETER', 'Magnetometer']
@@ -105,7 +105,7 @@ MAGNETOMETER = SensorModel(
             'field',
             'magnetic field',
             'µT',
-            lambda m: (*vector_numbers(m.magnetic_field), m.magnetic_field_covariance[0]),
+            message_numbers('sensor_msgs/msg/MagneticField', 'field', 'variance'),
             against_ideal('magnetic_field', 1e6),
             parts=('x', 'y', 'z'),
         ),

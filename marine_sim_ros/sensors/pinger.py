@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import in_map, to_body
 from marine_sim_ros.core.state import State
@@ -33,7 +34,6 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorTopic,
     against_ideal,
     vector_fields,
-    vector_numbers,
 )
 
 __all__ = ['PINGER']
@@ -102,10 +102,6 @@ def _polar(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     return {'vector': vector_fields(readings['polar'])}
 
 
-def _numbers(message: Any) -> tuple[float, ...]:
-    return vector_numbers(message.vector)
-
-
 PINGER = SensorModel(
     'pinger',
     _measure,
@@ -117,7 +113,7 @@ PINGER = SensorModel(
             'polar',
             'range, azimuth and elevation',
             '',
-            _numbers,
+            message_numbers('geometry_msgs/msg/Vector3Stamped', 'vector'),
             against_ideal('polar'),
             parts=('range, m', 'azimuth, rad', 'elevation, rad'),
         ),

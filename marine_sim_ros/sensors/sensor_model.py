@@ -29,7 +29,6 @@ __all__ = [
     'one_at_a_time',
     'quaternion_fields',
     'vector_fields',
-    'vector_numbers',
 ]
 
 Readings: TypeAlias = Mapping[str, np.ndarray]
@@ -275,11 +274,6 @@ class SensorModel:
 def vector_fields(values: np.ndarray) -> dict[str, float]:
     """Return the fields of a geometry_msgs/Vector3 or Point."""
     return dict(zip('xyz', np.asarray(values).tolist(), strict=True))
-
-
-def vector_numbers(value: Any) -> tuple[float, float, float]:
-    """Return the numbers of a geometry_msgs/Vector3 or Point."""
-    return value.x, value.y, value.z
 
 
 def quaternion_fields(values: np.ndarray) -> dict[str, float]:

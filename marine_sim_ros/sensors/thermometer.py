@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.random import gaussian
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import in_map
@@ -82,7 +83,7 @@ THERMOMETER = SensorModel(
             'temperature',
             'temperature',
             '°C',
-            lambda m: (m.temperature, m.variance),
+            message_numbers('sensor_msgs/msg/Temperature', 'temperature', 'variance'),
             against_ideal('temperature'),
         ),
     ),

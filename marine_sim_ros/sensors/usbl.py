@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import in_map, rotation_matrix
 from marine_sim_ros.core.state import State
@@ -33,7 +34,6 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorTopic,
     against_ideal,
     vector_fields,
-    vector_numbers,
 )
 
 __all__ = ['USBL']
@@ -159,11 +159,6 @@ def _position(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
-def _numbers(message: Any) -> tuple[float, ...]:
-    pose = message.pose
-    return (*vector_numbers(pose.pose.position), *(pose.covariance[i] for i in (0, 7, 14)))
-
-
 def _axes(sensor: Sensor) -> str:
     """Return the frame in whose axes range and bearing are."""
     spec = sensor.spec
@@ -183,7 +178,14 @@ USBL = SensorModel(
     ),
     charts=(
         SensorChart(
-            'position', 'position', 'm', _numbers, against_ideal('position'), parts=('x', 'y', 'z')
+            'position',
+            'position',
+            'm',
+            message_numbers(
+                'geometry_msgs/msg/PoseWithCovarianceStamped', 'position', 'position_variance'
+            ),
+            against_ideal('position'),
+            parts=('x', 'y', 'z'),
         ),
     ),
     rate=1.0,
