@@ -102,7 +102,7 @@ class Rig:
         pwm = self.exchange.tick(
             self.simulation.stamp, state, water, ranges=self.ranges(state), patience=30.0
         )
-        assert pwm is not None, self.firmware.ended or self.firmware.log.read_text()[-2000:]
+        assert pwm is not None, self.firmware.failure or self.firmware.log.read_text()[-2000:]
         self.pwm.append(pwm)
         self.depths.append(-state.position[2])
         self.states.append(state)
@@ -126,7 +126,7 @@ class Rig:
         velocity = self.instruments.velocity(state)
         came = self.instruments.velocity_came
         delta = self.odometry.add(self.simulation.stamp, state, velocity, came)
-        if self.settings.navigation == 'gps' or not self.companion.connected:
+        if self.settings.navigation == 'gps' or not self.companion.is_connected:
             return
         self.companion.beat(self.simulation.stamp)
         if self.fixes is not None:

@@ -67,14 +67,14 @@ class GazeboServer:
         self.correspondent = ServerConnection(self.made.model)
         self.records = []
         self.process = start_server(Path(folder) / 'world.sdf')
-        self.stamp, self.state = self.correspondent.next(-1)
+        self.stamp, self.state = self.correspondent.next_state(-1)
         self.stepped = None
 
     def exert(self, wrench):
         """Answer the present state with a wrench (6,) and take the next one."""
         before = self.stamp, self.state
         self.correspondent.answer(self.stamp, wrench)
-        self.stamp, self.state = self.correspondent.next(self.stamp)
+        self.stamp, self.state = self.correspondent.next_state(self.stamp)
         self.records.append((*before, np.array(wrench), self.stamp, self.state))
 
     def step(self, vehicle, state, environment, wrench, dt, *, inner=None, **options):
@@ -95,7 +95,7 @@ class GazeboServer:
         self.correspondent.node.request(service, asked, control, message('Boolean'), 1000)
         self.correspondent.answer(self.stamp, np.zeros(6))
         while self.stamp != 0:
-            self.stamp, self.state = self.correspondent.next(-1)
+            self.stamp, self.state = self.correspondent.next_state(-1)
 
     def close(self):
         """End it as a launch file does; return its exit code."""

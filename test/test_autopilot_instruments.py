@@ -132,12 +132,12 @@ def test_without_noise_the_imu_alone_is_exact_and_keeps_its_bias(sand):
 def test_a_leak_is_found_at_the_detectors_rate(sand):
     instruments, state = Instruments(load_vehicle('bluerov2', leak='true')), rest((0, 0, -1.0))
     instruments.sense(0, state, sand)
-    assert not instruments.wet
+    assert not instruments.has_leak
     instruments.faults = [SensorBias(sensor='leak', size=1.0)]
     instruments.sense(TICK, state, sand)
-    assert not instruments.wet  # it looks once a second
+    assert not instruments.has_leak  # it looks once a second
     instruments.sense(1_000_000_000, state, sand)
-    assert instruments.wet
+    assert instruments.has_leak
 
 
 def test_a_run_that_begins_anew_forgets(sand):

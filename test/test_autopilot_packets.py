@@ -30,7 +30,7 @@ from marine_sim_ros.autopilot.conventions import (
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.lockstep import Frames, frames_per_tick, interpolate_state
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.spatial import normalized, quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.spatial import normalize, quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.origin import Origin
@@ -130,7 +130,7 @@ QUATERNION = st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: np.linalg.norm(
 
 @given(QUATERNION, THREE)
 def test_attitude_and_vectors_agree_after_the_change_of_axes(quaternion, vector):
-    q, v = normalized(np.array(quaternion)), np.array(vector)
+    q, v = normalize(np.array(quaternion)), np.array(vector)
     w, x, y, z = ned_quaternion(q)
     matrix = rotation_matrix(np.array([x, y, z, w]))
     np.testing.assert_allclose(matrix, ENU_TO_NED @ rotation_matrix(q) @ FLU_TO_FRD, atol=1e-12)
@@ -186,11 +186,11 @@ def test_frames_subdivide_or_equal_ticks(rate, dt, count):
 
 @given(QUATERNION, QUATERNION, st.integers(1, 12))
 def test_frames_lie_between_two_ticks_and_end_at_the_later_one(first, second, count):
-    a = State(np.zeros(3), normalized(np.array(first)), np.zeros(6))
-    b = State(np.ones(3), normalized(np.array(second)), np.full(6, 0.5))
+    a = State(np.zeros(3), normalize(np.array(first)), np.zeros(6))
+    b = State(np.ones(3), normalize(np.array(second)), np.full(6, 0.5))
     frames = Frames(rate=count * 100)
-    assert [t for t, *_ in frames.until(0, a)] == [0]
-    found = list(frames.until(10_000_000, b))
+    assert [t for t, *_ in frames.frames_until(0, a)] == [0]
+    found = list(frames.frames_until(10_000_000, b))
     assert len(found) == count
     assert found[-1][:2] == (10_000_000, b)
     for k, (stamp, state, acceleration) in enumerate(found, 1):
@@ -198,7 +198,7 @@ def test_frames_lie_between_two_ticks_and_end_at_the_later_one(first, second, co
         np.testing.assert_allclose(state.position, k / count)
         np.testing.assert_allclose(acceleration, 50.0)
         assert np.linalg.norm(state.orientation) == pytest.approx(1)
-    assert len(list(frames.until(5_000_000, a))) == 1  # the run was reset
+    assert len(list(frames.frames_until(5_000_000, a))) == 1  # the run was reset
 
 
 def test_a_dvl_tells_how_far_it_went_in_the_axes_at_the_start():

@@ -159,11 +159,11 @@ def test_a_checkerboard_calibrates_back_to_the_camera():
     points = rays[:, :2] / rays[:, 2:]
     radius = np.sum(points**2, axis=-1, keepdims=True)
     d = d.reshape(-1)
-    back = replace(lens, distortion=tuple(d)).distorted(points)
+    back = replace(lens, distortion=tuple(d)).distort(points)
     inside = radius[:, 0] < 0.45
-    largest = np.abs(lens.distorted(points) - points)[inside].max()
+    largest = np.abs(lens.distort(points) - points)[inside].max()
     assert inside.sum() > 40
-    apart = (back - lens.distorted(points)) * lens.focal_length
+    apart = (back - lens.distort(points)) * lens.focal_length
     assert np.abs(apart[inside]).max() < 0.5
     assert np.abs(apart[inside]).mean() < 0.005 * largest * lens.focal_length
 

@@ -179,4 +179,4 @@ def at_rest(fleet):
     for record in records.values():
         inputs = record.inputs
         record.inputs = inputs._replace(rotors=np.zeros_like(inputs.rotors))
-    return records.pop('/seeing').beside(records)
+    return records.pop('/seeing').with_others(records)

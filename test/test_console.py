@@ -160,7 +160,7 @@ def test_requests_become_what_the_node_needs():
 def test_a_link_passes_on_and_drops_what_floods():
     link = Session({})
     assert link.refuse({'kind': 'take', 'value': False}, 'a') == ''
-    link.lose('a')
+    link.drop_page('a')
     assert [(p, r.kind) for p, r in link.requests()] == [('a', 'take'), ('a', LOST)]
     told = [link.refuse({'kind': 'pause', 'value': True}, 'b') for _ in range(OF_PAGE + 5)]
     assert set(told[:OF_PAGE]) == {''}

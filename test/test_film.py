@@ -89,7 +89,7 @@ def test_a_film_shows_the_recorded_run(run, tmp_path, capsys):
         turn = np.asarray(rotation_matrix(state.orientation))
         eye = state.position + turn @ sensor.position
         x, y, z = (turn @ sensor.rotation).T @ (BALL - eye)
-        expected = lens.focal_length * lens.distorted(np.array([[x, y]]) / z)[0]
+        expected = lens.focal_length * lens.distort(np.array([[x, y]]) / z)[0]
         expected += np.array([319.0, 179.0]) / 2
         bright = image.astype(float).min(axis=-1)
         bright[:20] = 0  # the text

@@ -167,18 +167,18 @@ def test_the_command_line_takes_a_vehicle_or_a_fleet(words, expected, capsys):
 def test_who_is_silent_for_too_long_is_not_waited_for_until_it_speaks():
     followers = Followers(['a', 'b'])
     limits = {'limit': 1.0, 'first': 60.0}
-    assert followers.late(0) == ['a', 'b']
+    assert followers.late_sources(0) == ['a', 'b']
     followers.take('a', 10, now=0.0)
     followers.take('b', 0, now=0.0)
-    assert followers.late(10) == ['b']
+    assert followers.late_sources(10) == ['b']
     assert followers.give_up(10, now=5.0, **limits) == []  # it is waited for from now on
     followers.take('b', 5, now=5.5)  # slow, and alive
     assert followers.give_up(10, now=6.4, **limits) == []
     assert followers.give_up(10, now=6.6, **limits) == ['b']
     assert followers.give_up(10, now=9.0, **limits) == []  # said once
-    assert followers.late(20) == ['a']
+    assert followers.late_sources(20) == ['a']
     assert followers.take('b', 6, now=10.0)
-    assert followers.late(10) == ['b']
+    assert followers.late_sources(10) == ['b']
 
 
 def test_who_has_never_spoken_may_still_be_starting():
@@ -196,15 +196,15 @@ def test_a_neighbour_is_waited_for_however_many_ticks_wait_until_it_is_silent():
     for stamp in range(2 * MAX_WAITING_TICKS):
         gathering.main(stamp, 'own')
     assert answers == []
-    gathering.other('n', 0, 'a')
-    gathering.other('n', 1, 'b')
+    gathering.add_other('n', 0, 'a')
+    gathering.add_other('n', 1, 'b')
     assert answers == [(0, 'a'), (1, 'b')]
-    assert gathering.waiting == 2
+    assert gathering.next_stamp == 2
     gathering.leave(['n'])
     assert answers[2:] == [(stamp, 'b') for stamp in range(2, 2 * MAX_WAITING_TICKS)]
-    assert gathering.waiting == -1
+    assert gathering.next_stamp == -1
     gathering.absent.discard('n')  # it is back
     gathering.main(2 * MAX_WAITING_TICKS, 'own')
     assert len(answers) == 2 * MAX_WAITING_TICKS
-    gathering.other('n', 2 * MAX_WAITING_TICKS, 'c')
+    gathering.add_other('n', 2 * MAX_WAITING_TICKS, 'c')
     assert answers[-1] == (2 * MAX_WAITING_TICKS, 'c')

@@ -132,14 +132,14 @@ def test_states_come_and_wrenches_go(release):
             twist=SimpleNamespace(linear=axes, angular=axes),
         )
     )
-    stamp, state = correspondent.next(0, 1.0)
+    stamp, state = correspondent.next_state(0, 1.0)
     assert stamp == 1_000_000_005
     assert list(state.position) == [1.0, 2.0, 3.0]
     correspondent.answer(stamp, np.arange(6.0))
     sent = correspondent.node.published
     assert (sent.force.z, sent.torque.z, sent.header.stamp.nsec) == (2.0, 5.0, 5)
     with pytest.raises(queue.Empty):
-        correspondent.next(stamp, 0.01)
+        correspondent.next_state(stamp, 0.01)
 
 
 def test_the_benchmark_counts_steps(release):

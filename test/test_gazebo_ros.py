@@ -48,9 +48,9 @@ class Listener(ServerConnection):
 
     def records(self, ticks):
         """Return the account of the first ticks, once all of them are through."""
-        states = dict([self.next(-1)])
+        states = dict([self.next_state(-1)])
         while len(states) <= ticks:
-            states.update([self.next(max(states))])
+            states.update([self.next_state(max(states))])
         assert sorted(states) == [i * STEP for i in range(ticks + 1)]
         wrenches = dict(self.wrenches)
         return [

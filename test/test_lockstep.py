@@ -53,18 +53,18 @@ def test_no_sources_is_complete_at_once():
 @given(st.floats(0.01, 100), st.floats(0, 1e6))
 def test_pacer_shows_each_stamp_when_its_time_has_come(factor, start):
     pacer = Pacer(factor)
-    assert pacer.due(0.0, start)
+    assert pacer.is_due(0.0, start)
     step = 0.3 * factor
-    assert not pacer.due(step, start + 0.29)
-    assert pacer.due(step, start + 0.301)
+    assert not pacer.is_due(step, start + 0.29)
+    assert pacer.is_due(step, start + 0.301)
 
 
 def test_pacer_at_factor_zero_never_waits_and_forgives_debt():
-    assert all(Pacer(0).due(t, 0.0) for t in (0, 10, 1e9))
+    assert all(Pacer(0).is_due(t, 0.0) for t in (0, 10, 1e9))
     pacer = Pacer(1.0)
-    pacer.due(0.0, 0.0)
-    assert pacer.due(0.1, 10.0)  # far behind: goes on from here
-    assert not pacer.due(0.2, 10.05)
+    pacer.is_due(0.0, 0.0)
+    assert pacer.is_due(0.1, 10.0)  # far behind: goes on from here
+    assert not pacer.is_due(0.2, 10.05)
 
 
 # --- two inputs of one stamp -------------------------------------------------------------------

@@ -199,7 +199,7 @@ def test_the_socket_is_on_loopback_and_others_are_named_and_ignored(rig):
 @given(data=st.binary(max_size=300))
 def test_bytes_of_any_kind_leave_the_vehicle_alone(data):
     link = _link()
-    parsed = link._parsed(data)
+    parsed = link._parse_datagram(data)
     assert all(m.get_type() == 'BAD_DATA' or m.get_type().startswith('UNKNOWN') for m in parsed)
 
 
@@ -306,10 +306,10 @@ def test_every_message_of_the_table_is_what_the_table_says(rig):
     names = {m.msgname for m in M.mavlink_map.values()}
     for row in MESSAGES:
         assert row.name in names, row
-        assert (row.name in rig.vehicle.handled) == (row.result in (DONE, REFUSED)) or (
+        assert (row.name in rig.vehicle.handled_messages) == (row.result in (DONE, REFUSED)) or (
             row.name == 'MISSION_ACK'
         ), row
-    assert rig.vehicle.handled <= {row.name for row in MESSAGES}
+    assert rig.vehicle.handled_messages <= {row.name for row in MESSAGES}
     assert len({row.name for row in MESSAGES}) == len(MESSAGES)
 
 

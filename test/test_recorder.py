@@ -206,16 +206,16 @@ def test_progress_is_what_every_live_topic_has():
 
 def test_progress_says_when_every_topic_has_come_up_to_a_stamp():
     progress = TickProgress(['a', 'b'])
-    assert not progress.reached
+    assert not progress.is_reached
     progress.take('a', 0, now=0.0)
     progress.take('b', 0, now=0.0)
-    assert progress.reached
+    assert progress.is_reached
     progress.aim(20)
     for name, stamp in (('a', 10), ('a', 20), ('b', 10)):
         progress.take(name, stamp, now=0.0)
-        assert not progress.reached
+        assert not progress.is_reached
     progress.take('b', 25, now=0.0)
-    assert progress.reached
+    assert progress.is_reached
 
 
 @pytest.mark.parametrize('composed', [False, True], ids=['processes', 'composed'])

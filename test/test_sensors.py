@@ -695,29 +695,29 @@ def test_inputs_of_a_tick_are_brought_together_by_their_stamps():
 
     told = []
     gathering = TickSynchronizer(lambda *found: told.append(found), {'a': 'none', 'b': 'none'})
-    gathering.other('b', 10, 'b10')  # before the main input
+    gathering.add_other('b', 10, 'b10')  # before the main input
     gathering.main(10, 'm10')
     gathering.main(20, 'm20')
-    gathering.other('b', 20, 'b20')
+    gathering.add_other('b', 20, 'b20')
     assert not told
-    gathering.other('a', 10, 'a10')
-    gathering.other('a', 20, 'a20')
+    gathering.add_other('a', 10, 'a10')
+    gathering.add_other('a', 20, 'a20')
     both = [(s, f'm{s}', {'a': f'a{s}', 'b': f'b{s}'}) for s in (10, 20)]
     assert told == both
     # Time goes back: what came for later stamps is not taken for the new run's.
     gathering.main(30, 'm30')
-    gathering.other('b', 30, 'old')
+    gathering.add_other('b', 30, 'old')
     told.clear()
     gathering.main(0, 'm0')
-    gathering.other('a', 0, 'a0')
-    gathering.other('b', 0, 'b0')
+    gathering.add_other('a', 0, 'a0')
+    gathering.add_other('b', 0, 'b0')
     gathering.main(30, 'new')
-    gathering.other('a', 30, 'a30')
+    gathering.add_other('a', 30, 'a30')
     assert told == [(0, 'm0', {'a': 'a0', 'b': 'b0'})]
-    gathering.other('b', 30, 'b30')
+    gathering.add_other('b', 30, 'b30')
     assert told[1] == (30, 'new', {'a': 'a30', 'b': 'b30'})
     # A sender that has died is not waited for for ever: its last word holds.
     for stamp in range(40, 40 + 10 * (MAX_WAITING_TICKS + 2), 10):
         gathering.main(stamp, 'm')
-        gathering.other('a', stamp, f'a{stamp}')
+        gathering.add_other('a', stamp, f'a{stamp}')
     assert told[2] == (40, 'm', {'a': 'a40', 'b': 'b30'})

@@ -50,7 +50,7 @@ def test_all_files_of_a_process_that_was_killed_are_removed(tmp_path, old):
 
 
 def test_files_of_others_stay(tmp_path, old):
-    names = ['fastrtps_short', 'psm_1', f'{SEGMENT}.txt', 'sem.other', 'fastrtps_portx_el']
+    names = ['fastrtps_short', 'psm_1', f'{SEGMENT}.txt', 'sem.add_other', 'fastrtps_portx_el']
     fill(tmp_path, *names)
     assert remove_stale(tmp_path) == 0
     assert left(tmp_path) == sorted(names)

@@ -93,7 +93,7 @@ def test_transport_moves_velocities_and_wrenches(r, v, w):
 
 def test_batches_equal_singles():
     rng = np.random.default_rng(1)
-    q = spatial.normalized(rng.standard_normal((5, 4)))
+    q = spatial.normalize(rng.standard_normal((5, 4)))
     v = rng.standard_normal((5, 3))
     for i in range(5):
         assert spatial.to_body(q, v)[i] == pytest.approx(spatial.to_body(q[i], v[i]))

@@ -73,14 +73,14 @@ def test_a_request_waits_for_a_controller_that_starts_later(node, switches):
     answers = []
     switches.ask('arm', True, lambda *answer: answers.append(answer))
     wait(node, switches, 3.0)
-    assert (node.client.sent, answers, switches.waiting) == ([], [], {'arm'})
+    assert (node.client.sent, answers, switches.unanswered) == ([], [], {'arm'})
     node.client.ready = True
     wait(node, switches, 0.1)
     assert node.client.sent == [True]
     assert switches.states['arm'] is None  # not before it answers
     node.client.answer(0, message='armed')
     assert (answers, switches.states['arm']) == ([(True, 'armed')], True)
-    assert (switches.waiting, node.warnings) == (frozenset(), [])
+    assert (switches.unanswered, node.warnings) == (frozenset(), [])
 
 
 @pytest.mark.parametrize('which', [0, -1])
@@ -106,7 +106,7 @@ def test_silence_is_told_once_after_five_seconds(node, switches, ready):
     wait(node, switches, 5.0)
     text = 'arm: no controller answers'
     assert (node.warnings, answers) == ([text], [(False, text)])
-    assert (switches.states['arm'], switches.waiting) == (None, frozenset())
+    assert (switches.states['arm'], switches.unanswered) == (None, frozenset())
     assert node.client.pending == []
 
 

@@ -306,7 +306,7 @@ def test_a_vehicle_without_thrusters_has_a_card():
     assert card.measured['thruster_forward'].note == 'has no thrusters'
     validation = Validation('box', (card,), ())
     assert conclusion_lines(validation) == ('Nothing is published of this vehicle.',)
-    assert validation.good
+    assert validation.is_reproduced
     assert 'draught' in plain_cards(validation)
 
 
@@ -351,7 +351,7 @@ def test_a_default_misses_no_published_value_but_what_a_tank_showed(validations,
         if validation.cards[0].name not in found.reproduced and not found.reference.doubt
     }
     assert missed <= MISSED.get(name, set())
-    assert validation.good == (not missed)
+    assert validation.is_reproduced == (not missed)
 
 
 @pytest.mark.long
@@ -380,8 +380,8 @@ def test_the_makers_set_is_made_of_published_ones():
 
 @pytest.mark.long
 def test_what_the_sources_print_passes_where_it_was_put_in(validations):
-    assert validations['investigator90'].good
-    assert validations['simple_rov'].good
+    assert validations['investigator90'].is_reproduced
+    assert validations['simple_rov'].is_reproduced
     thrusters = [
         f
         for v in VEHICLES
@@ -413,9 +413,9 @@ def test_a_doubtful_value_decides_nothing():
     vehicle = box()
     card = make_validation_report(vehicle, 'box', {})
     wrong = reference(low=1.0, high=1.0)
-    assert not Validation('box', (card,), (wrong,)).good
+    assert not Validation('box', (card,), (wrong,)).is_reproduced
     doubted = Validation('box', (card,), (replace(wrong, doubt='a rumour'),))
-    assert doubted.good
+    assert doubted.is_reproduced
     assert '100 fail?' in plain_cards(doubted)
     assert 'In doubt: a rumour.' in plain_cards(doubted)
     assert validation_dict(doubted)['cards'][0]['rows'][0]['verdict'] == 'no published value'

@@ -65,7 +65,7 @@ def page() -> str:
     lines += [_row(n, f'`{r.name}`', r.result, r.note) for n, r in sorted(MISSION_ITEMS.items())]
     lines += ['', '## Parameters', '', *_table('parameter', 'default', 'range', 'effect')]
     for p in VEHICLE_PARAMETERS:
-        span = 'fixed' if p.fixed else f'{p.low:g} to {p.high:g}'
+        span = 'fixed' if p.is_fixed else f'{p.low:g} to {p.high:g}'
         lines.append(_row(f'`{p.name}`', f'{p.default:g}', span, p.text))
     lines += ['', '## Buttons', '', 'Of MANUAL_CONTROL, as ArduSub assigns them at first.', '']
     lines += _table('button', 'function', 'with shift')

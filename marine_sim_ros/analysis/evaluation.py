@@ -140,7 +140,7 @@ def run_of_bag(folder: Path, namespace: str) -> ExperimentRun:
         commands = [(int(s), c) for s, (_, c) in zip(stamps, commands, strict=True)]
     pwm = _newest_rows(commands, stamps)
 
-    def known(topic: str, otherwise: np.ndarray) -> np.ndarray:
+    def rows_or(topic: str, otherwise: np.ndarray) -> np.ndarray:
         return _newest_rows(rows[topic], stamps) if rows[topic] else otherwise
 
     n = len(stamps)
@@ -150,9 +150,9 @@ def run_of_bag(folder: Path, namespace: str) -> ExperimentRun:
         orientation=odom[:, 3:7],
         velocity=odom[:, 7:],
         pwm=pwm,
-        thrust=known('thrusters/state', np.full_like(pwm, np.nan)),
-        targets=known('controller/setpoints', np.full((n, len(QUANTITIES)), np.nan)),
-        joints=known('joint_states', np.zeros((n, 0))),
+        thrust=rows_or('thrusters/state', np.full_like(pwm, np.nan)),
+        targets=rows_or('controller/setpoints', np.full((n, len(QUANTITIES)), np.nan)),
+        joints=rows_or('joint_states', np.zeros((n, 0))),
     )
 
 

@@ -446,15 +446,15 @@ def _side(axes: Any, case: Balance, axis: int, sign: float) -> None:
 
     ConvexHull = require('scipy.spatial', 'figures').ConvexHull
 
-    def seen(points: Any) -> np.ndarray:
+    def project(points: Any) -> np.ndarray:
         turned = np.asarray(points) @ case.rotation.T
         return np.stack([sign * turned[..., axis], turned[..., 2]], axis=-1)
 
-    corners = seen(box_corners(case.size))
+    corners = project(box_corners(case.size))
     axes.add_patch(
         Polygon(corners[ConvexHull(corners).vertices], facecolor=LIGHT, edgecolor=GREY, lw=1.5)
     )
-    gravity, buoyancy = seen(case.center_of_gravity), seen(case.center_of_buoyancy)
+    gravity, buoyancy = project(case.center_of_gravity), project(case.center_of_buoyancy)
     length = 0.2 * max(case.size)
     for point, way, colour in ((gravity, -1, ORANGE), (buoyancy, 1, SKY)):
         axes.annotate(

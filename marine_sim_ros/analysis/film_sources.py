@@ -18,7 +18,7 @@ from marine_sim_ros.bags.roles import DISPLAY_TOPICS, row_converter
 from marine_sim_ros.bags.vehicle_record import Channel, VehicleRecord
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.spatial import normalized
+from marine_sim_ros.core.spatial import normalize
 from marine_sim_ros.core.state import NANOSECONDS, State, header_stamp
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.arm import GRIPPER
@@ -115,7 +115,7 @@ class RecordedMotion:
         span = self.stamps[min(i + 1, last)] - self.stamps[i]
         share = float(np.clip((time - self.stamps[i]) / span, 0.0, 1.0)) if span > 0 else 0.0
         other = b[3:] if a[3:] @ b[3:] >= 0 else -b[3:]
-        turn = normalized((1 - share) * a[3:] + share * other)
+        turn = normalize((1 - share) * a[3:] + share * other)
         return State(a[:3] + share * (b[:3] - a[:3]), np.asarray(turn), np.zeros(6))
 
     def joints(self, time: float) -> dict[str, float]:

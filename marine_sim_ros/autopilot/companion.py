@@ -93,16 +93,16 @@ class Fixes:
         before, self._before = self._before, stamp
         if not is_due(FIX_PERIOD, stamp, before):
             return None
-        fix = self._received() or self._tracked(state, environment)
+        fix = self._gps_fix() or self._usbl_fix(state, environment)
         return None if fix is None else Fix(stamp, *fix)
 
-    def _received(self) -> tuple[float, float, float, float] | None:
+    def _gps_fix(self) -> tuple[float, float, float, float] | None:
         """Return latitude, longitude, altitude and accuracy of the GPS receiver."""
         if self._receiver is None or (readings := self._receiver.readings) is None:
             return None
         return _finite(readings['geodetic'], self._receiver.sensor.spec.horizontal_noise)
 
-    def _tracked(
+    def _usbl_fix(
         self, state: State, environment: Environment
     ) -> tuple[float, float, float, float] | None:
         """Return the same of the USBL, moved to ``base_link``."""
@@ -179,7 +179,7 @@ class DeltaOdometry:
                 times, and was this one since the tick before.
         """
         if came is not None:
-            return self._between(stamp, state, velocity, came)
+            return self._motion_between(stamp, state, velocity, came)
         if velocity is None or self._start is None or stamp <= self._last:
             self._begin(stamp, state)
             return None
@@ -194,7 +194,7 @@ class DeltaOdometry:
         self._begin(stamp, state)
         return delta
 
-    def _between(
+    def _motion_between(
         self, stamp: int, state: State, velocity: np.ndarray | None, came: int
     ) -> Delta | None:
         """Return the motion since the reading before, by the velocity of a new one."""
@@ -281,7 +281,7 @@ class Companion:
         self.status = Status()
 
     @property
-    def connected(self) -> bool:
+    def is_connected(self) -> bool:
         """Whether the autopilot was heard."""
         return bool(self.status.mode)
 
@@ -296,7 +296,7 @@ class Companion:
                 continue
             kind, status = message.get_type(), self.status
             if kind == 'HEARTBEAT' and message.get_srcComponent() == 1:
-                if not self.connected:
+                if not self.is_connected:
                     self._ask()
                 armed = bool(message.base_mode & self._dialect.MAV_MODE_FLAG_SAFETY_ARMED)
                 modes = self._utility.mode_mapping_bynumber(message.type) or {}
@@ -324,7 +324,7 @@ class Companion:
 
     def beat(self, stamp: int) -> None:
         """Send a heartbeat once a second of a time in ns."""
-        if stamp // 1_000_000_000 == self._beat_at or not self.connected:
+        if stamp // 1_000_000_000 == self._beat_at or not self.is_connected:
             return
         self._beat_at = stamp // 1_000_000_000
         d = self._dialect

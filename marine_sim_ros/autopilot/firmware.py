@@ -183,7 +183,7 @@ class Firmware:
             )
 
     @property
-    def ended(self) -> str:
+    def failure(self) -> str:
         """Last output of a firmware that has ended by itself; else empty."""
         if self._stopped or self._process.poll() is None:
             return ''
@@ -193,7 +193,7 @@ class Firmware:
 
     def stop(self) -> None:
         """End it; its folder stays where it had ended by itself."""
-        if self.ended:
+        if self.failure:
             return
         self._stopped = True
         end_child(self._process, GRACE)

@@ -130,7 +130,7 @@ class Instruments:
         if imu is None:
             force = specific_force(state, acceleration, np.zeros(3), environment.gravity)
             return np.asarray(force), state.velocity[3:]
-        if self._inertial is None or not self._held(imu, stamp):
+        if self._inertial is None or not self._held_reading(imu, stamp):
             inputs = SensorInputs.none(stamp * 1e-9)._replace(acceleration=acceleration)
             ideal: Readings = SENSORS['imu'].measure(imu, state, environment, inputs)
             errors = disturb_readings if self._noise else _without_noise
@@ -138,7 +138,7 @@ class Instruments:
         force, rates = (self._inertial['linear_acceleration'], self._inertial['angular_velocity'])
         return imu.rotation @ np.asarray(force), imu.rotation @ np.asarray(rates)
 
-    def _held(self, imu: Sensor, stamp: int) -> bool:
+    def _held_reading(self, imu: Sensor, stamp: int) -> bool:
         faults = self.faults
         return bool(faults) and bool(
             freeze_mask(faults, imu.name, stamp)
@@ -172,7 +172,7 @@ class Instruments:
         return None if self._dvl is None else self._dvl.came
 
     @property
-    def wet(self) -> bool:
+    def has_leak(self) -> bool:
         """Whether a leak detector has found water."""
         found = (leak.readings for leak in self._leaks)
         return any(readings is not None and bool(readings['leak'] > 0.5) for readings in found)
@@ -215,7 +215,7 @@ class SlowSupply:
         if is_due(NANOSECONDS, stamp, before) and voltage > 0:
             self._taken = stamp, voltage, power / voltage
 
-    def due(self, stamp: int) -> tuple[float, float] | None:
+    def reading_due(self, stamp: int) -> tuple[float, float] | None:
         """Return voltage (V) and current (A) told at a tick (ns); None: they are as before."""
         if self._taken is None or stamp < self._taken[0] + NANOSECONDS // 2:
             return None

@@ -209,7 +209,7 @@ class Frames:
         """Begin anew: the next tick is one frame."""
         self._before = None
 
-    def until(self, stamp: int, state: State) -> Iterator[tuple[int, State, np.ndarray]]:
+    def frames_until(self, stamp: int, state: State) -> Iterator[tuple[int, State, np.ndarray]]:
         """Yield stamp (ns), state and acceleration (6,) of the frames up to a tick."""
         before, self._before = self._before, (stamp, state)
         if before is None or stamp <= before[0]:
@@ -269,7 +269,7 @@ class AutopilotExchange:
         """
         if ranges is None:
             ranges = self._instruments.ranges()
-        for moment, between, acceleration in self._frames.until(stamp, state):
+        for moment, between, acceleration in self._frames.frames_until(stamp, state):
             if self._link.receive(patience) is None:
                 return None
             force, rates = self._instruments.inertial(moment, between, acceleration, environment)

@@ -30,7 +30,7 @@ from marine_sim_ros.autopilot.conventions import enu, flu, flu_quaternion
 from marine_sim_ros.bags.storage import BagReader, Connection
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.spatial import continuous_quaternions, normalized, to_body
+from marine_sim_ros.core.spatial import continuous_quaternions, normalize, to_body
 from marine_sim_ros.core.state import NANOSECONDS
 
 __all__ = ['LOG_SUFFIXES', 'open_log']
@@ -101,7 +101,7 @@ class AutopilotRows:
         clock = _clock(rows)
         attitude = np.array([row for *_, row in self.attitudes])
         known = continuous_quaternions(flu_quaternion(attitude[:, :3]))
-        turn = np.asarray(normalized(_interpolate(clock, _clock(self.attitudes), known)))
+        turn = np.asarray(normalize(_interpolate(clock, _clock(self.attitudes), known)))
         bias: np.ndarray | float = 0.0
         if self.estimates:
             estimate = np.array([row for *_, row in rows])
@@ -258,9 +258,9 @@ class _Dataflash:
         elif kind in ('ATT', 'CTUN'):
             self._plain(m, stamp)
         else:
-            self._measured(m, stamp)
+            self._add_measurement(m, stamp)
 
-    def _measured(self, m: Any, stamp: int) -> None:
+    def _add_measurement(self, m: Any, stamp: int) -> None:
         kind, number = m.get_type(), int(getattr(m, 'I', 0))
         if kind == 'RCOU':
             outputs = tuple(float(getattr(m, f'C{i}', 0)) for i in range(1, 15))
@@ -290,7 +290,7 @@ class _Dataflash:
         core.estimates.append((stamp, stamp, numbers))
         core.attitudes.append((stamp, stamp, (*_radians(m.Roll, m.Pitch, m.Yaw), -m.PD)))
 
-    def finished(self) -> AutopilotRows:
+    def rows_of_primary(self) -> AutopilotRows:
         """Return the rows: those of the estimator that flew the vehicle and its primary core."""
         cores = [core for core, found in self._cores.items() if found.estimates]
         if not cores:
@@ -310,7 +310,7 @@ def _dataflash(path: Path) -> AutopilotRows:
     found = _Dataflash()
     while (m := log.recv_match(type=set(found.KINDS))) is not None:
         found.take(m)
-    return found.finished()
+    return found.rows_of_primary()
 
 
 def _radians(*degrees: float) -> LogRow:

@@ -61,7 +61,7 @@ class Series:
         if not len(time):
             return
         rows = np.column_stack([time, values])
-        self._thin(rows)
+        self._thin_rows(rows)
         self._integrate(rows)
         self.minimum = np.fmin(self.minimum, np.fmin.reduce(values))
         self.maximum = np.fmax(self.maximum, np.fmax.reduce(values))
@@ -71,7 +71,7 @@ class Series:
         self._rest = rows[whole:].copy()
         self._append(rows[:whole].reshape(-1, self._per_bucket, self.width + 1))
 
-    def _thin(self, rows: np.ndarray) -> None:
+    def _thin_rows(self, rows: np.ndarray) -> None:
         part = rows[-self.count % self.stride :: self.stride]
         if len(part):
             self._kept.append(part.copy())  # a view would keep the whole block alive

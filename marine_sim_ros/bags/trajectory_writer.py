@@ -164,7 +164,7 @@ class _Readings:
                 if (readings := series.at(row)) is not None:
                     waiting.append((arrival, stamp, readings))
 
-    def until(self, tick: int) -> Iterator[tuple[str, str, int, Any]]:
+    def readings_until(self, tick: int) -> Iterator[tuple[str, str, int, Any]]:
         """Yield topic, type, stamp and message of what comes until a tick (ns), of known types."""
         for sensor, waiting in self._waiting.items():
             while waiting and waiting[0][0] <= tick:
@@ -279,7 +279,7 @@ class _Recording:
             for topic, names, parts in joints:
                 message = self._make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
                 self._write(topic, 'sensor_msgs/msg/JointState', stamp, message)
-            for topic, kind, measured, message in self._readings.until(stamp):
+            for topic, kind, measured, message in self._readings.readings_until(stamp):
                 self._write(topic, kind, measured, message)
 
     def _add_motion(

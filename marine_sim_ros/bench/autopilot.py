@@ -65,7 +65,7 @@ def times_real_time(program: str, vehicle: Vehicle, tick: Tick, seconds: float) 
             instruments.sense(k * step, state, environment)
             pwm = exchange.tick(k * step, state, environment, patience=PATIENCE)
             if pwm is None:
-                raise MarineSimError(f'{program} is silent: {firmware.ended or firmware.log}')
+                raise MarineSimError(f'{program} is silent: {firmware.failure or firmware.log}')
             state = tick(np.asarray(channels.pulse_widths(pwm), float))
         return seconds / (time.perf_counter() - since)
     finally:

@@ -242,7 +242,7 @@ class _Steps:
             self._count, self._at = statistics.iterations, time.monotonic()
             self._new.notify()
 
-    def next(self) -> tuple[int, float]:
+    def next_steps(self) -> tuple[int, float]:
         """Return the steps that were made up to the next word, and when it came.
 
         Raises:
@@ -268,7 +268,7 @@ def _answer(
     memory, stamp = None, -1
     while not stop.is_set():
         try:
-            stamp, told = correspondent.next(stamp, 0.2)
+            stamp, told = correspondent.next_state(stamp, 0.2)
         except Empty:
             continue
         state = told._replace(velocity=stepped_velocity(told.velocity, step))
@@ -402,11 +402,11 @@ def measure_case(case: GazeboCase, seconds: float) -> GazeboSpeed:
         steps = _Steps(made.name, server)
         way = ways.get(case.forces, lambda: _nodes(made, case, options, folder))
         pids = [server.pid, *stack.enter_context(way())]
-        steps.next()
+        steps.next_steps()
         time.sleep(WARM_UP)
-        (before, since), used = steps.next(), cpu_seconds(pids)
+        (before, since), used = steps.next_steps(), cpu_seconds(pids)
         time.sleep(seconds)
-        (after, until), spent = steps.next(), cpu_seconds(pids)
+        (after, until), spent = steps.next_steps(), cpu_seconds(pids)
         return GazeboSpeed((after - before) / (until - since), (spent - used) / (after - before))
 
 

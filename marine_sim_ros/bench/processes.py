@@ -32,11 +32,11 @@ def _sum(pids: Iterable[int], number: Callable[[Any], float]) -> float:
 def cpu_seconds(pids: Iterable[int]) -> float:
     """Return the processor time that processes have taken, s."""
 
-    def used(process: Any) -> float:
+    def process_seconds(process: Any) -> float:
         times = process.cpu_times()
         return float(times.user + times.system)
 
-    return _sum(pids, used)
+    return _sum(pids, process_seconds)
 
 
 def resident_memory(pids: Iterable[int]) -> float:

@@ -217,7 +217,7 @@ class Replay:
         self._weight = self.vehicle.inertia.mass * (around.gravity or STANDARD_GRAVITY)
         self._topics = {
             c.topic: (c.name, row_converter(c.role, c.type)) for c in record.channels.values()
-        } | self._shown()
+        } | self._shown_topics()
         self._connections = [c for c in self._reader.connections if c.topic in self._topics]
         self._zero = self._first_stamp()
         self.scenery: dict[str, Any] = {
@@ -247,7 +247,7 @@ class Replay:
             raise RecordingError(f'{self._text}: has no vehicle {wanted!r}; it has {known}')
         return wanted or next(iter(vehicles)), vehicles
 
-    def _shown(self) -> dict[str, tuple[str, Callable[[Any], Any]]]:
+    def _shown_topics(self) -> dict[str, tuple[str, Callable[[Any], Any]]]:
         """Return name and reader by topic of what a page shows beside the channels."""
         ours = {f'{self.name}/{name}': name for name in DISPLAY_TOPICS}
         return {
@@ -278,11 +278,11 @@ class Replay:
     def read_once(self) -> None:
         """Read the whole bag for curves and sums, in memory that its length does not change."""
 
-        def told(share: float) -> None:
+        def report(share: float) -> None:
             self.progress = share
 
         try:
-            self.bag = read_bag(self._text, maps=self._maps, rows=self._sink, progress=told)
+            self.bag = read_bag(self._text, maps=self._maps, rows=self._sink, progress=report)
         except MarineSimError as error:
             self.failed = str(error)
         self.progress = 1.0
@@ -361,7 +361,7 @@ class Replay:
         chosen = np.arange(first, last, max(1, (last - first) // POINTS))
         goals = record.get('controller/setpoints')
         return [
-            _past(float(time[i]) - self._zero, rows[i], _newest(goals, float(time[i])))
+            _past_frame(float(time[i]) - self._zero, rows[i], _newest_row(goals, float(time[i])))
             for i in chosen
         ]
 
@@ -406,7 +406,7 @@ def _header(message: Any) -> float | None:
     return float(header.stamp.sec + header.stamp.nanosec / NANOSECONDS)
 
 
-def _newest(series: Any, time: float) -> list[float | None]:
+def _newest_row(series: Any, time: float) -> list[float | None]:
     if series is None:
         return [None] * 12
     i = int(np.searchsorted(series.time, time + 1e-6)) - 1
@@ -415,23 +415,23 @@ def _newest(series: Any, time: float) -> list[float | None]:
     return [float(x) if np.isfinite(x) else None for x in series.rows[i]]
 
 
-def _past(time: float, row: np.ndarray, goals: list[float | None]) -> dict[str, Any]:
+def _past_frame(time: float, row: np.ndarray, goals: list[float | None]) -> dict[str, Any]:
     values = {
         n: float(v) if np.isfinite(v) else None for n, v in zip(ODOM_QUANTITIES, row, strict=True)
     }
 
-    def some(*names: str) -> list[float | None]:
+    def values_of(*names: str) -> list[float | None]:
         return [values[n] for n in names]
 
     angles = [
         None if a is None else float(np.remainder(a + np.pi, 2 * np.pi) - np.pi)
-        for a in some('roll', 'pitch', 'yaw')
+        for a in values_of('roll', 'pitch', 'yaw')
     ]
     return {
         'time': time,
-        'position': some('x', 'y', 'z'),
+        'position': values_of('x', 'y', 'z'),
         'rpy': angles,
-        'velocity': some('ahead', 'port', 'up'),
-        'rates': some('roll_rate', 'pitch_rate', 'yaw_rate'),
+        'velocity': values_of('ahead', 'port', 'up'),
+        'rates': values_of('roll_rate', 'pitch_rate', 'yaw_rate'),
         'setpoints': goals,
     }

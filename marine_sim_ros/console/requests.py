@@ -147,55 +147,55 @@ class Request:
 
 def _number(value: Any, low: float, high: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ParameterError(f'is {_short(value)}; expected a number')
+        raise ParameterError(f'is {_shorten(value)}; expected a number')
     if not low <= value <= high:
-        raise ParameterError(f'is {_short(value)}; expected {low:g} to {high:g}')
+        raise ParameterError(f'is {_shorten(value)}; expected {low:g} to {high:g}')
     return float(value)
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = ascii(value)
     return text if len(text) <= 40 else text[:37] + '...'
 
 
 def _list(value: Any, most: int) -> list[Any]:
     if not isinstance(value, list) or len(value) > most:
-        raise ParameterError(f'is {_short(value)}; expected a list of up to {most}')
+        raise ParameterError(f'is {_shorten(value)}; expected a list of up to {most}')
     return value
 
 
 def _object(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, dict) or not all(isinstance(k, str) for k in value):
-        raise ParameterError(f'is {_short(value)}; expected an object')
+        raise ParameterError(f'is {_shorten(value)}; expected an object')
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str) or len(value) > LONGEST or not value.isprintable():
-        raise ParameterError(f'is {_short(value)}; expected a short text')
+        raise ParameterError(f'is {_shorten(value)}; expected a short text')
     return value
 
 
 def _name(value: Any) -> str:
     if len(_text(value)) > LONGEST_NAME:
-        raise ParameterError(f'is {_short(value)}; expected up to {LONGEST_NAME} letters')
+        raise ParameterError(f'is {_shorten(value)}; expected up to {LONGEST_NAME} letters')
     return str(value)
 
 
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ParameterError(f'is {_short(value)}; expected true or false')
+        raise ParameterError(f'is {_shorten(value)}; expected true or false')
     return value
 
 
-def _nothing(value: Any) -> None:
+def _no_value(value: Any) -> None:
     del value
 
 
 def _one_of(*names: str) -> Callable[[Any], str]:
     def check(value: Any) -> str:
         if value not in names:
-            raise ParameterError(f'is {_short(value)}; expected one of: {", ".join(names)}')
+            raise ParameterError(f'is {_shorten(value)}; expected one of: {", ".join(names)}')
         return str(value)
 
     return check
@@ -226,7 +226,7 @@ def _target(value: Any) -> tuple[float, ...]:
     limits = dict.fromkeys(QUANTITIES[:3], FARTHEST) | dict.fromkeys(QUANTITIES[3:6], math.pi)
     if unknown := set(wanted) - set(limits):
         raise ParameterError(
-            f'has {_short(sorted(unknown)[0])}; expected some of: {", ".join(limits)}'
+            f'has {_shorten(sorted(unknown)[0])}; expected some of: {", ".join(limits)}'
         )
     return tuple(
         math.nan if wanted.get(name) is None else _number(wanted[name], -most, most)
@@ -237,7 +237,7 @@ def _target(value: Any) -> tuple[float, ...]:
 def _point(value: Any) -> tuple[float, ...]:
     numbers = _list(value, 3)
     if len(numbers) != 3:
-        raise ParameterError(f'is {_short(value)}; expected x, y, z in m')
+        raise ParameterError(f'is {_shorten(value)}; expected x, y, z in m')
     return tuple(_number(x, -FARTHEST, FARTHEST) for x in numbers)
 
 
@@ -253,7 +253,7 @@ def _numbers(value: Any, low: float, high: float) -> dict[str, float]:
 
 def _current(value: Any) -> tuple[float, ...]:
     if len(_list(value, 3)) != 3:
-        raise ParameterError(f'is {_short(value)}; expected east, north, up in m/s')
+        raise ParameterError(f'is {_shorten(value)}; expected east, north, up in m/s')
     return tuple(_number(x, -FASTEST_WATER, FASTEST_WATER) for x in value)
 
 
@@ -275,17 +275,17 @@ def _mend(value: Any) -> tuple[str, str]:
 REQUESTS: dict[str, Callable[[Any], Any]] = {
     'take': _flag,  # true: from whoever has it
     'hello': _name,
-    'look': _nothing,  # at the sensors, which nobody listens to else
-    'leave': _nothing,
+    'look': _no_value,  # at the sensors, which nobody listens to else
+    'leave': _no_value,
     'alive': lambda value: _number(value, 0.0, math.inf),  # s that its script had no turn
     'hands': _hands,
-    'stop': _nothing,
+    'stop': _no_value,
     'output': _one_of(*OUTPUT_MODES),
     'gain': lambda value: _number(value, 0.0, 1.0),
     'switch': _switch,
     'target': _target,
     'path': _path,
-    'clear': _nothing,
+    'clear': _no_value,
     'joints': lambda value: _numbers(value, -100.0, 100.0),
     'gripper': _flag,  # true: close
     'lights': lambda value: _numbers(value, 0.0, 1.0),
@@ -294,8 +294,8 @@ REQUESTS: dict[str, Callable[[Any], Any]] = {
     'mend': _mend,
     'pause': _flag,
     'step': lambda value: int(_number(value, 1, LONGEST)),
-    'reset': _nothing,
-    'end': _nothing,
+    'reset': _no_value,
+    'end': _no_value,
     'record': _flag,
 }
 """Kind -> check of its value; what a check returns is what a request holds."""
@@ -312,10 +312,10 @@ def parse_request(data: Any) -> Request:
     kind = data.get('kind') if isinstance(data, dict) else data
     if not isinstance(data, dict) or not isinstance(kind, str) or kind not in REQUESTS:
         raise ParameterError(
-            f'request {_short(kind)} is unknown; expected one of: {", ".join(REQUESTS)}'
+            f'request {_shorten(kind)} is unknown; expected one of: {", ".join(REQUESTS)}'
         )
     if extra := set(data) - {'kind', 'value'}:
-        raise ParameterError(f'{kind}: has {_short(min(extra))}; expected kind and value')
+        raise ParameterError(f'{kind}: has {_shorten(min(extra))}; expected kind and value')
     try:
         return Request(kind, REQUESTS[kind](data.get('value')))
     except ParameterError as error:
@@ -379,16 +379,16 @@ class Session:
             if request in STOPS:
                 rest = [(p, r) for p, r in self._inbox if p != page or not _void(r)]
                 self._inbox = [(page, request), *rest]
-            elif len(self._inbox) >= WAITING or self._waiting(page) >= OF_PAGE:
+            elif len(self._inbox) >= WAITING or self._requests_of(page) >= OF_PAGE:
                 return 'too many requests; ignored'
             elif request.kind not in OF_WATCHERS or (page, request) not in self._inbox:
                 self._inbox.append((page, request))
         return ''
 
-    def _waiting(self, page: str) -> int:
+    def _requests_of(self, page: str) -> int:
         return sum(p == page for p, _ in self._inbox)
 
-    def lose(self, page: str) -> None:
+    def drop_page(self, page: str) -> None:
         """Note that a page went away."""
         with self._lock:
             self._inbox.append((page, Request(LOST)))

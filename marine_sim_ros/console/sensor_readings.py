@@ -241,7 +241,7 @@ class _Beams(Drawing):
         return {'heard': heard, **found}
 
 
-def _strongest(picture: np.ndarray, apex: tuple[float, float], scale: float) -> str:
+def _strongest_echo(picture: np.ndarray, apex: tuple[float, float], scale: float) -> str:
     row, column = np.unravel_index(int(np.argmax(picture)), picture.shape)
     if picture[row, column] < RETURN:
         return 'no echo'
@@ -278,7 +278,7 @@ class _Fan(Drawing):
         coarse = blocks.max(axis=(1, 3))
         self._size = coarse.shape
         scale = rows / each / self.sensor.spec.max_range
-        self._said = _strongest(coarse, (coarse.shape[1] / 2, coarse.shape[0]), scale)
+        self._said = _strongest_echo(coarse, (coarse.shape[1] / 2, coarse.shape[0]), scale)
         self._show(coarse)
 
     def frame(self) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def draw_ahead(draw: Draw) -> Draw:
     blocks: dict[tuple[int, str], _Block] = {}
 
     @wraps(draw)
-    def drawn(seed: int, name: str, stamps: int | np.ndarray) -> np.ndarray:
+    def draw_cached(seed: int, name: str, stamps: int | np.ndarray) -> np.ndarray:
         if not isinstance(stamps, int):
             return draw(seed, name, stamps)
         start, step, values = blocks.get((seed, name), (stamps, 0, None))
@@ -120,7 +120,7 @@ def draw_ahead(draw: Draw) -> Draw:
         blocks[seed, name] = _Block(stamps, step, values)
         return values[0, ...]
 
-    return drawn
+    return draw_cached
 
 
 @draw_ahead

@@ -91,7 +91,7 @@ class Registry(Mapping[str, Any]):
         self._imported: dict[str, Any] = {}
 
     @cached_property
-    def _others(self) -> dict[str, Any]:
+    def _foreign_entries(self) -> dict[str, Any]:
         """Entries of another list, and of other packages."""
         found = {n: e for n, e in self._more().items() if n not in self._built_in}
         points = _entry_points().select(group=self.group) if _has_entry_points() else ()
@@ -110,14 +110,14 @@ class Registry(Mapping[str, Any]):
                 self._leave_out(point, f'{type(error).__name__}: {error}')
             else:
                 if isinstance(entry, kinds := tuple(map(_import_attribute, self._kinds))):
-                    found[point.name] = self._guarded(entry, point)
+                    found[point.name] = self._load_guarded(entry, point)
                 else:
                     expected = ' or '.join(kind.__name__ for kind in kinds)
                     said = f'is of type {type(entry).__name__}; expected {expected}'
                     self._leave_out(point, said)
         return found
 
-    def _guarded(self, entry: Any, point: Any) -> Any:
+    def _load_guarded(self, entry: Any, point: Any) -> Any:
         owner = f'{self.group}: entry {point.name!r}{_package(point)}'
         return _import_attribute(self._guard)(entry, owner) if self._guard else entry
 
@@ -134,22 +134,22 @@ class Registry(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         """Return the entry of a name."""
         if name not in self._built_in:
-            return self._others[name]
+            return self._foreign_entries[name]
         if name not in self._imported:
             self._imported[name] = _import_attribute(self._built_in[name])
         return self._imported[name]
 
     def __contains__(self, name: object) -> bool:
         """Return whether there is an entry of a name, without importing one of this package."""
-        return name in self._built_in or name in self._others
+        return name in self._built_in or name in self._foreign_entries
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names, in order."""
-        return iter((*self._built_in, *self._others))
+        return iter((*self._built_in, *self._foreign_entries))
 
     def __len__(self) -> int:
         """Return the number of entries."""
-        return len(self._built_in) + len(self._others)
+        return len(self._built_in) + len(self._foreign_entries)
 
 
 ACTUATORS = Registry(

@@ -83,7 +83,7 @@ class Setting:
     empty: str = ''
 
     @property
-    def nothing(self) -> str:
+    def empty_text(self) -> str:
         """The value for which ``empty`` holds: ``0``, ``0 0 0``, ``empty`` or ``default``."""
         parts = self.default if isinstance(self.default, list | tuple) else (self.default,)
         numbers = [part for part in parts if isinstance(part, int | float)]
@@ -93,7 +93,7 @@ class Setting:
     def text(self) -> str:
         """What the setting does, its unit, and what an empty value means."""
         unit = f', {self.unit}' if self.unit else ''
-        return f'{self.help}{unit}' + (f'; {self.nothing}: {self.empty}' if self.empty else '')
+        return f'{self.help}{unit}' + (f'; {self.empty_text}: {self.empty}' if self.empty else '')
 
     @property
     def range(self) -> str:

@@ -24,7 +24,7 @@ __all__ = [
     'in_map',
     'matrix_quaternion',
     'momentum_rate',
-    'normalized',
+    'normalize',
     'projected_yaw',
     'quaternion_from_rpy',
     'quaternion_of_angles',
@@ -164,7 +164,7 @@ def momentum_rate(velocity: Array, momentum: Array) -> Array:
     return bilinear(_FORCE_CROSS, velocity, momentum)
 
 
-def normalized(vector: Array) -> Array:
+def normalize(vector: Array) -> Array:
     """Return vectors (..., n) divided by their Euclidean length, which must not be zero."""
     xp = namespace(vector)
     return vector / xp.sqrt(xp.vecdot(vector, vector))[..., None]

@@ -164,12 +164,12 @@ def sensor_view(context: DescriptionContext) -> Iterator[Diagnostic]:
             ground = ', and measures the ground only below it' if model.down else ''
             yield context.warning(
                 next((e for e in elements if e.get('name') == sensor.name), None),
-                f'looks {_where(direction)}: along the {model.looks} axis of its frame{ground}',
+                f'looks {_side(direction)}: along the {model.looks} axis of its frame{ground}',
                 f'for down, give it rpy="{_TURNED_DOWN[model.looks]}"; leave it where it is meant',
             )
 
 
-def _where(direction: np.ndarray) -> str:
+def _side(direction: np.ndarray) -> str:
     axis = int(np.argmax(np.abs(direction)))
     return _WORDS[axis][0 if direction[axis] > 0 else 1]
 

@@ -103,7 +103,7 @@ def _stray_underscore(context: DescriptionContext, place: FindingPlace, text: st
     return None
 
 
-def _ours(context: DescriptionContext) -> Iterator[tuple[Element, ElementSchema]]:
+def _extension_elements(context: DescriptionContext) -> Iterator[tuple[Element, ElementSchema]]:
     """Yield all elements of our extensions and what is in them, with what may be in each."""
     known = element_schemas()
     parents = [context.root, *context.root.iterfind('link/collision')]
@@ -117,7 +117,7 @@ def _ours(context: DescriptionContext) -> Iterator[tuple[Element, ElementSchema]
 
 def unread_attributes(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Values stand in elements, <C_PD1>3</C_PD1>; as attributes nobody reads them."""
-    for element, schema in _ours(context):
+    for element, schema in _extension_elements(context):
         unread = [str(name) for name in element.attrib if name not in schema.attributes]
         children = [name for name in unread if name in schema.children]
         if children:

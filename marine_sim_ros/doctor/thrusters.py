@@ -108,13 +108,13 @@ def pulse_response(context: DescriptionContext) -> Iterator[Diagnostic]:
         if not moved > 0:
             yield context.error(
                 element,
-                f'a pulse of {1500 + PULSE:g} µs moves the vehicle {_how(moved)} the z '
+                f'a pulse of {1500 + PULSE:g} µs moves the vehicle {_alignment_word(moved)} the z '
                 'axis of its <origin>',
                 'give it thrust above neutral: pos_force, or rows of its curve above 1500 µs',
             )
 
 
-def _how(moved: float) -> str:
+def _alignment_word(moved: float) -> str:
     return 'against' if moved < 0 else 'not along'
 
 

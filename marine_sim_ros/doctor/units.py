@@ -122,7 +122,7 @@ def mass_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
     for text, factor in _RATIOS.items():
         if 0.4 < ratio / factor < 2.5:
             yield context.warning(
-                context.root.find('buoyancy') if factor > 1 else _heaviest(context),
+                context.root.find('buoyancy') if factor > 1 else _heaviest_link(context),
                 f'it displaces {ratio:.3g} times its mass, {vehicle.inertia.mass:.4g} kg: {text}',
                 'give masses in kg, and lengths and volumes in m and m³',
             )
@@ -134,7 +134,7 @@ def _mass(link: Element) -> float:
     return 0.0 if value is None else float(value[0])
 
 
-def _heaviest(context: DescriptionContext) -> Element | None:
+def _heaviest_link(context: DescriptionContext) -> Element | None:
     return max(context.root.findall('link'), key=_mass, default=None)
 
 
@@ -333,7 +333,7 @@ def _other_sizes(context: DescriptionContext) -> float:
     return float(max(found, default=0.0))
 
 
-def _largest(context: DescriptionContext) -> float:
+def _largest_length(context: DescriptionContext) -> float:
     """Return the length (m) that a vehicle of its mass hardly has."""
     if context.loaded is None:
         return np.inf
@@ -350,7 +350,7 @@ def millimetres(context: DescriptionContext) -> Iterator[Diagnostic]:
         extents = mesh.extents * (np.ones(3) if scale is None else np.abs(scale))
         longest = float(np.max(extents))
         if longest < max(LONG, FAR * other):
-            if longest > _largest(context):
+            if longest > _largest_length(context):
                 yield context.warning(
                     element,
                     f'is {longest:.4g} m long, of a vehicle of {context.vehicle.inertia.mass:.3g} '

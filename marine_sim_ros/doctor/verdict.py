@@ -114,7 +114,7 @@ def steady_speed_under(
     sign = 1.0 if force >= 0 else -1.0
     stopped = np.zeros(len(vehicle.thrusters))
 
-    def left(speed: float) -> float:
+    def net_force(speed: float) -> float:
         state = State(_DEEP, _LEVEL, sign * speed * np.eye(6)[axis])
         water = Environment()
         total = np.asarray(drag(vehicle, state, water))[axis]
@@ -124,11 +124,11 @@ def steady_speed_under(
         return sign * float(total + np.asarray(pushed.wrench)[axis])
 
     low, high = 0.0, _SEARCHED
-    if left(high) > 0:
+    if net_force(high) > 0:
         return float('inf')
     for _ in range(50):
         middle = (low + high) / 2
-        low, high = (middle, high) if left(middle) > 0 else (low, middle)
+        low, high = (middle, high) if net_force(middle) > 0 else (low, middle)
     return (low + high) / 2
 
 

@@ -104,11 +104,11 @@ def _wave_hits(waves: Waves, time: Array, o: Array, d: Array, reach: Array) -> t
         t = t + xp.where(on, left / closing, xp.zeros_like(t))
         return t, depth(t), count + 1
 
-    def unfinished(search: tuple[Array, Array, int]) -> Array:
+    def is_unfinished(search: tuple[Array, Array, int]) -> Array:
         t, left, count = search
         return xp.any(comes & (left > _CLOSE) & (t <= reach)) & (count < _MOST)
 
-    t, left, _ = while_loop(xp, unfinished, body, (begin, depth(begin), 0))
+    t, left, _ = while_loop(xp, is_unfinished, body, (begin, depth(begin), 0))
     met = (left <= 1e-3) & (t <= reach)
     points = o + t[..., None] * d
     surface = xp.concat([points[..., :2], xp.zeros_like(points[..., 2:])], axis=-1)

@@ -142,7 +142,7 @@ class FaultRows:
     where: np.ndarray
     numbers: np.ndarray
 
-    def on(self, xp: ModuleType, time: Array) -> list[Array]:
+    def active(self, xp: ModuleType, time: Array) -> list[Array]:
         """Return for each whether it acts at a time (s), and where: (n,)."""
         start, end = constant(xp, self.start), constant(xp, self.end)
         where = constant(xp, self.where)
@@ -153,26 +153,26 @@ class FaultRows:
 
     def any(self, xp: ModuleType, time: Array) -> Array:
         """Return a mask (n,) of thrusters with an active fault."""
-        first, *others = self.on(xp, time)
+        first, *others = self.active(xp, time)
         for other in others:
             first = first | other
         return first
 
-    def held(self, xp: ModuleType, time: Array, nothing: float) -> Array:
+    def last_value(self, xp: ModuleType, time: Array, nothing: float) -> Array:
         """Return the first number of the last that acts, (n,), or what there is without."""
-        return self._folded(xp, time, nothing, lambda _, number: number)
+        return self._fold_active(xp, time, nothing, lambda _, number: number)
 
     def product(self, xp: ModuleType, time: Array) -> Array:
         """Return the product of the first numbers of all that act: (n,)."""
-        return self._folded(xp, time, 1.0, lambda before, number: before * number)
+        return self._fold_active(xp, time, 1.0, lambda before, number: before * number)
 
-    def _folded(
+    def _fold_active(
         self, xp: ModuleType, time: Array, start: float, fold: Callable[[Array, Array], Array]
     ) -> Array:
         """Return the values (n,) after all active faults are applied to a start in order."""
         numbers, result = constant(xp, self.numbers), constant(xp, self.where[0, ...]) * 0.0
         result = result + start
-        for i, on in enumerate(self.on(xp, time)):
+        for i, on in enumerate(self.active(xp, time)):
             result = xp.where(on, fold(result, numbers[i, 0]), result)
         return result
 
@@ -217,9 +217,9 @@ class FaultTables:
             acting['share'] = self.weak.product(xp, time)
         if self.stuck is not None:
             acting['stuck'] = self.stuck.any(xp, time)
-            acting['stuck_at'] = self.stuck.held(xp, time, np.nan)
+            acting['stuck_at'] = self.stuck.last_value(xp, time, np.nan)
         if self.delayed is not None:
-            acting['delay'] = self.delayed.held(xp, time, 0.0)
+            acting['delay'] = self.delayed.last_value(xp, time, 0.0)
         if self.reverse is not None:
             acting['reverse'] = self.reverse.any(xp, time)
         if self.lost is not None:
@@ -302,14 +302,14 @@ def equalise_tables(tables: Sequence[FaultTables | None]) -> list[FaultTables | 
         for name in _TABLE_TYPES
     }
 
-    def filled(table: FaultTables | None) -> FaultTables:
+    def pad_table(table: FaultTables | None) -> FaultTables:
         table = FaultTables(some[0].key) if table is None else table
         rows: dict[str, Any] = {
             name: _pad_rows(getattr(table, name), wanted) for name, wanted in most.items()
         }
         return replace(table, longest=longest, **rows)
 
-    return [filled(table) for table in tables]
+    return [pad_table(table) for table in tables]
 
 
 def _pad_rows(rows: FaultRows | None, wanted: FaultRows | None) -> FaultRows | None:

@@ -261,7 +261,7 @@ class LiveThrusters:
         return self.tables.at(np, stamp / NANOSECONDS, stamp_words(np.array(stamp)))
 
     @property
-    def loses(self) -> bool:
+    def loses_command(self) -> bool:
         """Whether a command that is sent now gets lost."""
         lost = self._acting(self.stamp or 0).lost
         return lost is not None and bool(lost)

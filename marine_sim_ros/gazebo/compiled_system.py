@@ -238,7 +238,7 @@ class CompiledSystem(LockstepSystem):
         if self._ticked < 0:
             writer = NumberWriter(names)
             return writer.write(*rows)
-        layout, row = self._engine.told
+        layout, row = self._engine.last_report
         rows.append(row)
         memory: dict[str, np.ndarray] = {}
         for force in self._remembered:

@@ -115,6 +115,6 @@ class GazeboTicks(TickedVehicle):
         self._inputs = np.concatenate([blank, given, np.zeros(4), external, np.zeros(3)])
 
     @property
-    def told(self) -> tuple[TreeLayout, np.ndarray]:
+    def last_report(self) -> tuple[TreeLayout, np.ndarray]:
         """Layout of the :class:`TickReport` of the last tick, and its row."""
         return self._told

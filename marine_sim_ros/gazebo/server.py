@@ -127,7 +127,7 @@ class ServerConnection:
             self._publisher.publish(answer)
         self.heard.put((stamp, state))
 
-    def next(self, after: int, timeout: float = 60.0) -> tuple[int, State]:
+    def next_state(self, after: int, timeout: float = 60.0) -> tuple[int, State]:
         """Return the first state of a later stamp (ns); one may come twice.
 
         Raises:

@@ -101,7 +101,7 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ]
         self._episodes.begin(self._rngs)
         self._ended = np.zeros(self.num_envs, bool)
-        return self._episodes.observed(), {}
+        return self._episodes.observe(), {}
 
     def step(
         self, actions: np.ndarray
@@ -113,7 +113,7 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         seen, reward, terminated, truncated = self._episodes.step(actions)
         if fresh.any():
             self._episodes.begin_some(fresh, self._rngs)
-            seen[fresh] = self._episodes.observed(fresh)
+            seen[fresh] = self._episodes.observe(fresh)
             reward[fresh] = 0.0
             terminated[fresh] = truncated[fresh] = False
         self._ended = terminated | truncated
@@ -128,7 +128,7 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             return last, reward, terminated, truncated, {}
         self._episodes.begin_some(ended, self._rngs)
         seen = last.copy()
-        seen[ended] = self._episodes.observed(ended)
+        seen[ended] = self._episodes.observe(ended)
         info = {'final_obs': last, '_final_obs': ended}
         return seen, reward, terminated, truncated, info
 
@@ -186,7 +186,7 @@ class OneVehicle(gymnasium.Env[np.ndarray, np.ndarray]):
         """Begin an episode; with a seed it is always the same."""
         super().reset(seed=seed)
         self._episodes.begin([self.np_random])
-        return self._episodes.observed()[0], {}
+        return self._episodes.observe()[0], {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Do an action (n,) for a tenth of a second."""

@@ -44,7 +44,7 @@ class _SensorHistory:
         rows = np.zeros_like(_flatten_readings(readings))
         self.line = deque([rows] * (late + 1), maxlen=late + 1)
 
-    def told(self) -> Readings:
+    def newest_values(self) -> Readings:
         """Return the quantities (N, ...) of the reading that has come by now."""
         ends = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
         parts = np.split(self.line[0], ends[:-1], axis=1)
@@ -117,14 +117,14 @@ class Sensing:
             values = _flatten_readings(readings)
             held.line.append(np.where(new[:, None] & ~np.isnan(values), values, last))
 
-    def observed(self) -> np.ndarray:
+    def observe(self) -> np.ndarray:
         """Return the newest sensor readings (N, size); a range without an echo is 0."""
         told = np.concatenate([held.line[0] for held in self._sensors], axis=1)
         return np.where(np.isfinite(told), told, 0.0)
 
     def readings(self) -> dict[str, Readings]:
         """Return the quantities (N, ...) by sensor that have come by now; ±∞ without an echo."""
-        return {held.sensor.name: held.told() for held in self._sensors}
+        return {held.sensor.name: held.newest_values() for held in self._sensors}
 
     def _read(
         self, sensor: Sensor, state: State, forces: LastForces, stamps: np.ndarray
@@ -237,7 +237,7 @@ class Episodes:
         self._goals = goals.shape
         self._of_episode = 3 + goals.size + 1
         widths = [self._motion.size, self._of_episode, 1, self.thrusters]
-        self._step = self._motion.columns(self._traced, widths, size)
+        self._step = self._motion.columns(self._trace_step, widths, size)
         self._begin = self._motion.columns(
             lambda one, *start: (self._motion.begun(*start),), [3, 4, 3, 1], min(size, MAX_STARTS)
         )
@@ -271,7 +271,7 @@ class Episodes:
         if not some.size:
             return
         timeless = self._around.steady and self._sensing is None
-        starts = [self._drawn(rngs[int(i)], timeless=timeless) for i in some]
+        starts = [self._draw_starts(rngs[int(i)], timeless=timeless) for i in some]
         places, yaws, numbers, times = (np.array(x) for x in zip(*starts, strict=True))
         turned = np.asarray(quaternion_of_angles(np.outer([0.0, 0.0, 1.0], yaws))).T
         stamps = times * NANOSECONDS
@@ -283,7 +283,7 @@ class Episodes:
             seeds = [int(rngs[int(i)].integers(2**63)) for i in some]
             self._sensing.begin(some, self.state, self.stamps, seeds)
 
-    def _drawn(
+    def _draw_starts(
         self, rng: np.random.Generator, *, timeless: bool
     ) -> tuple[np.ndarray, float, np.ndarray, int]:
         """Return position, yaw, numbers of an episode and its first s."""
@@ -315,11 +315,11 @@ class Episodes:
             return self.task.limits
         return np.full(self._sensing.size + 3, np.inf)
 
-    def observed(self, rows: Any = slice(None)) -> np.ndarray:
+    def observe(self, rows: Any = slice(None)) -> np.ndarray:
         """Return observations (N, m), or those of some vehicles."""
         episode = self._episode(self._numbers[:, rows].T)
         if self._sensing is not None:
-            told = self._sensing.observed()[rows]
+            told = self._sensing.observe()[rows]
             return np.concatenate([told, next_goals(episode)], axis=1).astype(np.float32)
         seen = self.task.observe(states_in_memory(self.memory[:, rows]), episode)
         return np.clip(seen, -self.task.limits, self.task.limits).astype(np.float32)
@@ -329,7 +329,7 @@ class Episodes:
         """Newest quantities (N, ...) of each sensor; empty with observations ``state``."""
         return {} if self._sensing is None else self._sensing.readings()
 
-    def _traced(
+    def _trace_step(
         self, one: Any, memory: Any, numbers: Any, time: Any, actions: Any
     ) -> tuple[Any, ...]:
         """Return a step's outcome: all that a step needs of a vehicle is one program.
@@ -378,5 +378,5 @@ class Episodes:
         observation = seen.T
         if self._sensing is not None:
             self._sensing.step(self.state, LastForces(*(x.T for x in forces)), self.stamps)
-            observation = self.observed()
+            observation = self.observe()
         return StepResult(observation, told[0], terminated, self.steps >= self.task.steps)

@@ -121,16 +121,16 @@ class Identification:
     omitted: tuple[str, ...] = ()
 
     @property
-    def explained(self) -> np.ndarray:
+    def explained_variance(self) -> np.ndarray:
         """(6,) see :func:`_explained_variance`."""
         return _explained_variance(self.measured, self.fitted, self.noise)
 
     @property
     def doubts(self) -> list[str]:
         """Axes whose motion the fit does not explain, and a volume that the description denies."""
-        return [*self._unexplained(), *self._contradicted()]
+        return [*self._unexplained_warnings(), *self._contradiction_warnings()]
 
-    def _contradicted(self) -> list[str]:
+    def _contradiction_warnings(self) -> list[str]:
         return [
             f'volume: {" ± ".join(e.texts())} m³ contradicts the description, which has '
             f'{e.parameter.described:.4g}: the density of the water, the mass or the volume of '
@@ -141,12 +141,12 @@ class Identification:
             > max(2 * e.half, CONTRADICTION * e.parameter.described)
         ]
 
-    def _unexplained(self) -> list[str]:
+    def _unexplained_warnings(self) -> list[str]:
         return [
             f'{axis}: only {100 * share:.0f} % of the motion are explained; expected masses, '
             'thrust, current and water of the run, nothing else that pushed, and a --stretch '
             'that is shorter where the vehicle tumbles'
-            for axis, share in zip(BODY_AXES, self.explained.tolist(), strict=True)
+            for axis, share in zip(BODY_AXES, self.explained_variance.tolist(), strict=True)
             if share < DOUBTFUL
         ]
 
@@ -158,7 +158,7 @@ class Identification:
         """Return it as JSON has it."""
         error = self.fitted - self.measured
         rms = np.sqrt(np.mean(error.reshape(-1, 6) ** 2, axis=0))
-        explained = self.explained.tolist()
+        explained = self.explained_variance.tolist()
         return {
             'seconds': float(self.time[:, -1].sum() - self.time[:, 0].sum()),
             'stretches': len(self.time),

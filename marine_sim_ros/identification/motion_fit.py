@@ -144,7 +144,7 @@ class _Linear(NamedTuple):
     basis: np.ndarray
     triangle: np.ndarray
 
-    def projected(self, values: np.ndarray) -> np.ndarray:
+    def project(self, values: np.ndarray) -> np.ndarray:
         """Return values (s, m, c) without what initial states make up for."""
         return np.asarray(values - self.basis @ (np.swapaxes(self.basis, 1, 2) @ values))
 
@@ -162,7 +162,7 @@ class Problem:
         places = [[i for i, p in enumerate(parameters) if path in p.paths] for path in ORIGIN]
         self.parameters = tuple(parameters)
 
-        def simulated(
+        def predict(
             theta: Any, first: Any, orientation: Any, time: Any, sent: Any, pwm: Any
         ) -> Any:
             body = with_values(vehicle, self.parameters, theta, jnp)
@@ -190,15 +190,15 @@ class Problem:
         def slopes(theta: Any, first: Any, *data: Any) -> Any:
             """Return the derivatives (..., k + 8): all in one pass."""
 
-            def along(direction: Any) -> Any:
+            def directional_derivative(direction: Any) -> Any:
                 step = jnp.broadcast_to(direction[count:], first.shape)
                 return jax.jvp(
-                    lambda x, y: simulated(x, y, *data), (theta, first), (direction[:count], step)
+                    lambda x, y: predict(x, y, *data), (theta, first), (direction[:count], step)
                 )[1]
 
-            return jnp.moveaxis(jax.vmap(along)(jnp.eye(count + _FREE)), 0, -1)
+            return jnp.moveaxis(jax.vmap(directional_derivative)(jnp.eye(count + _FREE)), 0, -1)
 
-        self._simulated = jax.jit(simulated)
+        self._simulated = jax.jit(predict)
         self._slopes = jax.jit(slopes)
 
     def fit(
@@ -258,8 +258,8 @@ class _Search:
                 break
         self._estimate_deviation()
         point = self._linear()
-        slope = point.projected(point.slope).reshape(-1, len(self.theta))
-        rest = point.projected(point.residual[..., None])[..., 0].reshape(-1)
+        slope = point.project(point.slope).reshape(-1, len(self.theta))
+        rest = point.project(point.residual[..., None])[..., 0].reshape(-1)
         found = covariance(
             slope, rest, len(self.measured), self.weight**2, len(CHANNELS), point.basis
         )
@@ -324,12 +324,12 @@ class _Search:
     def _step(self) -> float:
         """Take one step; return by what share the cost fell."""
         point, count = self._linear(), len(self.theta)
-        slope = point.projected(point.slope).reshape(-1, count)
-        rest = point.projected(point.residual[..., None]).reshape(-1)
+        slope = point.project(point.slope).reshape(-1, count)
+        rest = point.project(point.residual[..., None]).reshape(-1)
         normal = slope.T @ slope + np.diag(self.weight**2)
         gradient = slope.T @ rest + (self.theta - self.prior) * self.weight**2
         for _ in range(8):
-            move = self._within(normal + self.damping * np.diag(np.diag(normal)), gradient)
+            move = self._bounded_step(normal + self.damping * np.diag(np.diag(normal)), gradient)
             theta = np.clip(self.theta + move, self.low, self.high)
             moved = point.residual + point.slope @ (theta - self.theta)
             back = np.swapaxes(point.basis, 1, 2) @ moved[..., None]
@@ -351,7 +351,7 @@ class _Search:
         best, row = np.argmin(costs, axis=0), np.arange(len(step))
         return np.stack(trials)[best, row], costs[best, row]
 
-    def _within(self, normal: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    def _bounded_step(self, normal: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return −N⁻¹ g with what stands at a limit, and would go beyond, left there."""
         free = np.ones(len(gradient), bool)
         for _ in range(len(gradient)):

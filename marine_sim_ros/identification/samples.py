@@ -126,7 +126,7 @@ def _check_twist(time: np.ndarray, odometry: np.ndarray) -> None:
     def in_map(body: np.ndarray) -> np.ndarray:
         return np.asarray((turn @ body[..., None])[..., 0])
 
-    def exchanged(vector: np.ndarray) -> np.ndarray:
+    def swap_enu_ned(vector: np.ndarray) -> np.ndarray:
         """Return NED components as ENU, or the reverse."""
         return vector[:, [1, 0, 2]] * np.array([1.0, 1.0, -1.0])
 
@@ -135,8 +135,8 @@ def _check_twist(time: np.ndarray, odometry: np.ndarray) -> None:
     others = {
         "its twist is likely in map's axes": velocity,
         'its twist is likely in FRD body axes (z down)': in_map(flipped),
-        mixed: exchanged(in_map(velocity)),
-        f'{mixed}, its twist in others again': exchanged(in_map(flipped)),
+        mixed: swap_enu_ned(in_map(velocity)),
+        f'{mixed}, its twist in others again': swap_enu_ned(in_map(flipped)),
     }
     lag = max(1, round(_SPAN / float(np.median(np.diff(time)))))
     if len(time) <= lag:
@@ -146,15 +146,15 @@ def _check_twist(time: np.ndarray, odometry: np.ndarray) -> None:
     if total < _MOVED**2:
         return
 
-    def left(rate: np.ndarray) -> float:
+    def unexplained_fraction(rate: np.ndarray) -> float:
         steps = 0.5 * (rate[1:] + rate[:-1]) * np.diff(time)[:, None]
         path = np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)])
         return float(np.sum((moved - (path[lag:] - path[:-lag])) ** 2)) / total
 
-    own = left(in_map(velocity))
+    own = unexplained_fraction(in_map(velocity))
     if own < _WRONG:
         return
-    found = {said: left(rate) for said, rate in others.items()}
+    found = {said: unexplained_fraction(rate) for said, rate in others.items()}
     likely = min(found, key=lambda said: found[said])
     if found[likely] < _RIGHT:
         raise ParameterError(
@@ -273,7 +273,7 @@ def make_samples(
         kept=kept_forces(vehicle, state, angle, thrust, tick=tick, step=step),
         lift=floating / volume if volume > 0 else np.zeros_like(floating),
         commands=commands,
-        known=_covered_times(time, grid, step, _WIDEST * tick) & commands.known(grid, step),
+        known=_covered_times(time, grid, step, _WIDEST * tick) & commands.known_mask(grid, step),
     )
 
 

@@ -184,9 +184,11 @@ class Shooting:
             # w + G (ν − ν₀) is a steady part and one by ν.
             steady = steady - matvec(samples.kept.gradient, samples.velocity)
             turned = np.swapaxes(samples.kept.gradient, 1, 2)
-            self._gradient = self._halved(turned.reshape(-1, 36)).reshape(-1, len(starts), 6, 6)
-        self._restoring = self._halved(steady)
-        self._lift = self._halved(samples.lift)
+            self._gradient = self._half_steps(turned.reshape(-1, 36)).reshape(
+                -1, len(starts), 6, 6
+            )
+        self._restoring = self._half_steps(steady)
+        self._lift = self._half_steps(samples.lift)
         few = min(self.steps, max(4, round(0.2 / samples.step)))
         self._first = _line_start(self.measured[:, : few + 1])
         self._fastest = np.max(np.abs(samples.velocity[samples.known]), axis=0)
@@ -196,7 +198,7 @@ class Shooting:
             self._delta[18] = _LAG_DIFFERENCE
         self._nudge = _DIFFERENCE * (self._fastest + 1e-3)
 
-    def _halved(self, values: np.ndarray) -> np.ndarray:
+    def _half_steps(self, values: np.ndarray) -> np.ndarray:
         """Return values (2l + 1, s, 6) at every half step of every stretch."""
         at = values[self.rows]
         result = np.empty((2 * self.steps + 1, len(at), values.shape[1]))
@@ -208,18 +210,18 @@ class Shooting:
         """Return weighted simulated − measured (s · (l + 1) · 6,), initial velocities free."""
         run = self._run(theta, derivatives=False)
         basis, _ = self._initial(run)
-        error = self._weighted(run[0] - self.measured)
+        error = self._weigh(run[0] - self.measured)
         return (error - _project(basis, error)).ravel()
 
     def jacobian(self, theta: np.ndarray) -> np.ndarray:
         """Return the derivative (s · (l + 1) · 6, k); better initial velocities are kept."""
         run = self._run(theta, derivatives=True)
         basis, triangle = self._initial(run)
-        error = self._weighted(run[0] - self.measured)
+        error = self._weigh(run[0] - self.measured)
         steps = np.linalg.solve(triangle, (np.swapaxes(basis, 1, 2) @ error[..., None]))[..., 0]
         self._first = self._first - steps * self._nudge
         count = len(self.parameters)
-        columns = [self._weighted(run[7 + i] - run[0]) for i in range(count)]
+        columns = [self._weigh(run[7 + i] - run[0]) for i in range(count)]
         matrix = np.stack(columns, axis=-1) / self._delta
         matrix = matrix - basis @ (np.swapaxes(basis, 1, 2) @ matrix)
         return matrix.reshape(-1, count)
@@ -229,7 +231,7 @@ class Shooting:
         for _ in range(2):
             run = self._run(theta, derivatives=False)
             basis, triangle = self._initial(run)
-            error = self._weighted(run[0] - self.measured)
+            error = self._weigh(run[0] - self.measured)
             steps = np.linalg.solve(triangle, np.swapaxes(basis, 1, 2) @ error[..., None])
             self._first = self._first - steps[..., 0] * self._nudge
         return self._run(theta, derivatives=False)[0]
@@ -239,12 +241,12 @@ class Shooting:
         each = residuals.reshape(-1, 6)
         self.deviation = self.deviation * np.maximum(np.sqrt(np.mean(each**2, axis=0)), 1e-3)
 
-    def _weighted(self, error: np.ndarray) -> np.ndarray:
+    def _weigh(self, error: np.ndarray) -> np.ndarray:
         return (error / self.deviation).reshape(len(error), -1)
 
     def _initial(self, run: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return Q (s, m, 6) and R (s, 6, 6) of the derivative by the initial velocities."""
-        columns = [self._weighted(run[1 + i] - run[0]) for i in range(6)]
+        columns = [self._weigh(run[1 + i] - run[0]) for i in range(6)]
         basis, triangle = np.linalg.qr(np.stack(columns, axis=-1))
         return basis, triangle
 

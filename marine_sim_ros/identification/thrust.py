@@ -87,16 +87,16 @@ class ThrustCommands:
     azimuths: RecordedAngles | None = None
     fins: RecordedAngles | None = None
 
-    def known(self, grid: np.ndarray, step: float) -> np.ndarray:
+    def known_mask(self, grid: np.ndarray, step: float) -> np.ndarray:
         """Return a mask of the times (n,) of a grid with known thrust within a step."""
 
-        def told(at: np.ndarray) -> np.ndarray:
+        def is_known(at: np.ndarray) -> np.ndarray:
             newest = np.searchsorted(self.time, at - step / 2, side='right') - 1
             age = at + step / 2 - self.time[np.maximum(newest, 0)]
             return np.asarray((newest >= 0) & (age <= _LONGEST + step))
 
         # How fast rotors turned before the first command nobody knows.
-        return told(grid) & told(grid - _SETTLED) if self.lagging else told(grid)
+        return is_known(grid) & is_known(grid - _SETTLED) if self.lagging else is_known(grid)
 
     def thrusts(
         self, start: float, step: float, count: int, time_constant: float | None

@@ -114,7 +114,9 @@ def _two_lines(reader: Reader, draft: Draft, defaults: dict[str, float], tag: st
         ModelError: a number that is missing, or out of range.
     """
 
-    def needed(name: str, low: float, high: float, default: float | None = None) -> Sourced[float]:
+    def read_value(
+        name: str, low: float, high: float, default: float | None = None
+    ) -> Sourced[float]:
         child = reader.first(name)
         if child is not None and not (child.element.text or '').strip() and low <= 0:
             rule = f'{origin_of(child)}: empty, which the source takes as 0'
@@ -127,9 +129,9 @@ def _two_lines(reader: Reader, draft: Draft, defaults: dict[str, float], tag: st
 
     none = Sourced(0.0, 'the source has none')
     fresh = defaults.get(tag)
-    density = needed(tag, 1e-3, 2e4, fresh)
-    area = needed('area', 1e-8, 1e4, defaults.get('area'))
-    lines = {ours: needed(name, low, high) for name, (ours, low, high) in _TWO_LINES.items()}
+    density = read_value(tag, 1e-3, 2e4, fresh)
+    area = read_value('area', 1e-8, 1e4, defaults.get('area'))
+    lines = {ours: read_value(name, low, high) for name, (ours, low, high) in _TWO_LINES.items()}
     return {**area_in_water(reader, draft, area, density), **lines, 'zero_lift_drag': none}
 
 

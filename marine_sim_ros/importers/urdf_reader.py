@@ -167,7 +167,7 @@ def _size(shape: Reader) -> tuple[str, tuple[float, ...], str]:
     return tag, tuple(float(x) for x in values), ''
 
 
-def _first(reader: Reader, tag: str, draft: Draft) -> Reader | None:
+def _first_child(reader: Reader, tag: str, draft: Draft) -> Reader | None:
     """Return the first child of a tag, as URDF readers take it; a second one is named."""
     found = reader.element.findall(tag)
     if len(found) > 1:
@@ -180,11 +180,11 @@ def _first(reader: Reader, tag: str, draft: Draft) -> Reader | None:
 def _joint(reader: Reader, draft: Draft) -> ImportedJoint:
     parent, child = (draft.named_link(reader, tag, 'link') for tag in ('parent', 'child'))
     kind = reader.attribute('type')
-    axis = _first(reader, 'axis', draft)
+    axis = _first_child(reader, 'axis', draft)
     along = np.array([1.0, 0.0, 0.0])
     if axis is not None:
         along = axis.numbers({3}, axis.attribute('xyz', '1 0 0'))
-    limit = _first(reader, 'limit', draft)
+    limit = _first_child(reader, 'limit', draft)
     lower = upper = 0.0
     velocity = 1.0
     if limit is not None:

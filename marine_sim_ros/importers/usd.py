@@ -251,7 +251,7 @@ class _StageReader:
         for prim in prims:
             owner = self._owner(prim, self.bodies)
             if not prim.IsA(geom.Gprim):
-                self._other(prim, owner, others)
+                self._note_other(prim, owner, others)
                 continue
             if owner is None:
                 others['shape on no body of the vehicle'] += 1
@@ -267,7 +267,7 @@ class _StageReader:
                 (seen, found[owner.name][0], ''),
                 (solid, found[owner.name][1], self._hull(prim)),
             ):
-                made = self._placed(prim, owner.frame, hull) if wanted else None
+                made = self._place_shape(prim, owner.frame, hull) if wanted else None
                 if made is not None:
                     into.append(replace(made.shape, colour=self._colour(prim)))
         for label, count in sorted(others.items()):
@@ -277,7 +277,7 @@ class _StageReader:
     def _hull(self, prim: Any) -> str:
         return str(self._value(prim, 'physics:approximation', 'none')) or 'none'
 
-    def _placed(self, prim: Any, frame: Pose, hull: str) -> PlacedShape | None:
+    def _place_shape(self, prim: Any, frame: Pose, hull: str) -> PlacedShape | None:
         """Return a shape in a frame of the world, or None with a note."""
         inside = np.eye(4)
         turn = np.asarray(rotation_matrix(frame.quaternion)).T
@@ -300,7 +300,7 @@ class _StageReader:
         r, g, b = (float(np.clip(c, 0, 1)) for c in given[0])
         return (r, g, b, 1.0)
 
-    def _other(self, prim: Any, owner: _Body | None, others: Counter[str]) -> None:
+    def _note_other(self, prim: Any, owner: _Body | None, others: Counter[str]) -> None:
         """Count a prim that is no shape; name forces."""
         kind = str(prim.GetTypeName())
         apis = [str(name) for name in prim.GetAppliedSchemas()]
@@ -328,7 +328,7 @@ class _StageReader:
             info = physics.RigidBodyAPI.MassInformation()
             gf = pxr('Gf')
             info.localPos, info.localRot = gf.Vec3f(0), gf.Quatf(1)
-            made = self._placed(prim, body.pose, self._hull(prim))
+            made = self._place_shape(prim, body.pose, self._hull(prim))
             if made is None:
                 info.volume, info.inertia, info.centerOfMass = 0.0, gf.Matrix3f(0), gf.Vec3f(0)
                 return info

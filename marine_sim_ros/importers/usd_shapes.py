@@ -214,7 +214,7 @@ def _sphere(prim: Any, pose: Pose, scale: np.ndarray, origin: str) -> _Made:
     return ImportedShape('box', tuple(map(float, edges)), pose, origin), note
 
 
-def _upright(prim: Any, pose: Pose, scale: np.ndarray) -> tuple[Pose, float, float]:
+def _align_axis(prim: Any, pose: Pose, scale: np.ndarray) -> tuple[Pose, float, float]:
     """Return the pose whose z axis is that of a round shape, and its scales across and along."""
     order = _AXES[str(_value(prim, 'axis') or 'Z')]
     columns = np.eye(3)[:, order]
@@ -226,7 +226,7 @@ def _upright(prim: Any, pose: Pose, scale: np.ndarray) -> tuple[Pose, float, flo
 
 def _round(prim: Any, pose: Pose, scale: np.ndarray, origin: str) -> _Made:
     """Return a cylinder, or one of the volume of a capsule or a cone."""
-    turned, across, along = _upright(prim, pose, scale)
+    turned, across, along = _align_axis(prim, pose, scale)
     kind = str(prim.GetTypeName())
     names = ('radiusBottom', 'radiusTop') if kind.endswith('_1') else ('radius', 'radius')
     low, high = (_length(prim, name, origin) * across for name in names)

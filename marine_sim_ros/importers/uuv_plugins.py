@@ -305,18 +305,18 @@ def _conversion(reader: Reader) -> tuple[Callable[[float], float], Sourced[np.nd
     """Return the thrust (N) of a state of the rotor, and the states of its table, ascending."""
     kind = read_text(reader, 'type')
 
-    def needed(name: str) -> float:
+    def read_required(name: str) -> float:
         found = read_number(reader, name)
         if found is None:
             raise reader.error(f'has no <{name}>, which {kind} needs')
         return found.value
 
     if kind == 'Basic':
-        constant = needed('rotorConstant')
+        constant = read_required('rotorConstant')
         return (lambda w: constant * w * abs(w)), None
     if kind == 'Bessa':
-        left, right = needed('rotorConstantL'), needed('rotorConstantR')
-        low, high = needed('deltaL'), needed('deltaR')
+        left, right = read_required('rotorConstantL'), read_required('rotorConstantR')
+        low, high = read_required('deltaL'), read_required('deltaR')
 
         def dead_zone(w: float) -> float:
             x = w * abs(w)

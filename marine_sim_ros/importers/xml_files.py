@@ -233,7 +233,7 @@ class _Expansion:
             self.fill(model, around, folder, chain)
         for include in parent.findall('include'):
             reader = Reader(include, around.source)
-            included = self._included(reader, folder, chain)
+            included = self._include(reader, folder, chain)
             if included is None:
                 parent.remove(include)
             elif read_text(reader, 'merge', str(include.get('merge', ''))).lower() in (
@@ -244,7 +244,7 @@ class _Expansion:
             else:
                 parent.replace(include, included)
 
-    def _included(self, include: Reader, folder: Path, chain: tuple[Path, ...]) -> Element | None:
+    def _include(self, include: Reader, folder: Path, chain: tuple[Path, ...]) -> Element | None:
         """Return the <model> of an include with its own includes, name, pose and parameters."""
         uri = read_text(include, 'uri')
         try:
@@ -280,17 +280,17 @@ class _Expansion:
             if given is not None:
                 if own is not None:
                     model.remove(own)
-                model.append(self._own(given, include))
+                model.append(self._copy_with_source(given, include))
         if include.element.find('placement_frame') is not None:
             self.drop(f'{origin_of(include)}: its <placement_frame>')
         for plugin in include.element.findall('plugin'):
-            model.append(self._own(plugin, include))
+            model.append(self._copy_with_source(plugin, include))
         for params in include.element.iterchildren('{*}params'):
             for change in params.iterchildren('*'):
                 self._change(change, Reader(change, include.source), model)
 
     @staticmethod
-    def _own(element: Element, around: Reader) -> Element:
+    def _copy_with_source(element: Element, around: Reader) -> Element:
         """Return a copy of an element that knows its file."""
         result = copy.deepcopy(element)
         result.set('_source', str(around.source))

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.core.spatial import normalized, rotation_matrix, rotation_vector_quaternion
+from marine_sim_ros.core.spatial import normalize, rotation_matrix, rotation_vector_quaternion
 from marine_sim_ros.model.arm_reader import MOVING_JOINT_TYPES
 from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.kinematics import IDENTITY, Pose, read_origin_pose
@@ -176,7 +176,7 @@ def _is_opaque(visual: Visual) -> bool:
 
 
 def _joint_pose(joint: VisibleJoint, position: float) -> Pose:
-    along = np.asarray(normalized(joint.axis)) * position
+    along = np.asarray(normalize(joint.axis)) * position
     if joint.kind == 'prismatic':
         return Pose(along, IDENTITY.quaternion)
     return Pose(IDENTITY.translation, np.asarray(rotation_vector_quaternion(along)))

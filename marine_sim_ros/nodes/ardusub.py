@@ -110,7 +110,7 @@ class ArdusubNode(SuiteNode):
         """Publish what the autopilot answers to a tick."""
         environment = self.environment_at(stamp)
         self._instruments.sense(stamp, state, environment)
-        battery = self._battery.due(stamp)
+        battery = self._battery.reading_due(stamp)
         self._exchange.battery = battery or self._exchange.battery
         if self._companion is not None:
             self._companion.tick(stamp, state, environment, battery)
@@ -127,7 +127,7 @@ class ArdusubNode(SuiteNode):
 
     def _watch(self) -> None:
         """Look after an autopilot that is waited for, and a firmware that was started."""
-        if self._firmware is not None and (left := self._firmware.ended):
+        if self._firmware is not None and (left := self._firmware.failure):
             self.get_logger().error(f'ArduSub ended by itself: {left}')
             self.end(1)
         elif self._waiting is None:

@@ -96,26 +96,26 @@ class ConsoleNode(SuiteNode):
             token,
         )
         self._server.announce()
-        self.create_timer(period, self.surviving('console', self._tick), clock=self.wall_clock)
+        self.create_timer(period, self.guard('console', self._tick), clock=self.wall_clock)
 
     def warn_throttled(self, text: str, *, error: bool = False) -> None:
         """Log it as every node does, and show it to the pages."""
         super().warn_throttled(text, error=error)
-        self._notice = (text, self._now())
+        self._notice = (text, self._wall_time())
 
     def _say(self, text: str) -> None:
         """Log what happened, and show it to the pages."""
         self.get_logger().info(text)
-        self._notice = (text, self._now())
+        self._notice = (text, self._wall_time())
 
-    def _now(self) -> float:
+    def _wall_time(self) -> float:
         return self.wall_clock.now().nanoseconds / NANOSECONDS
 
     def _tick(self) -> None:
         monitor, backend = self._monitor, self._backend
         monitor.look()
         self.session.videos = self._video.look(self.session.watched)
-        backend.serve(self._now(), monitor)
+        backend.serve(self._wall_time(), monitor)
         self._recording.look()
         if monitor.state is not None:
             self.tell_time(monitor.stamp)
@@ -123,7 +123,7 @@ class ConsoleNode(SuiteNode):
 
     def _show(self, time: float) -> None:
         monitor, backend = self._monitor, self._backend
-        self._sensors.look(self._now(), time, backend, monitor)
+        self._sensors.look(self._wall_time(), time, backend, monitor)
         self.session.pictures = self._sensors.pictures
         now = telemetry_frame(time, monitor.rows, weight=self._weight, vehicle=self.vehicle)
         mode = backend.mode()
@@ -138,7 +138,7 @@ class ConsoleNode(SuiteNode):
             'paused': backend.paused,
             'recording': self._recording.running and self._recording.directory,
             'closing': self._recording.closing,
-            'notice': self._told() or mode['trouble'],
+            'notice': self._run_report() or mode['trouble'],
             'health': monitor.health,
             'sensors': self._sensors.rows,
         }
@@ -147,11 +147,11 @@ class ConsoleNode(SuiteNode):
             self.session.history.append({name: now[name] for name in KEPT})
         self.session.frame = now
 
-    def _told(self) -> str:
+    def _run_report(self) -> str:
         text, since = self._notice
-        if self._now() - since < NOTICE:
+        if self._wall_time() - since < NOTICE:
             return text
-        silence = self._monitor.silence
+        silence = self._monitor.silent_time
         stopped = silence >= SENSOR_TIMEOUT and not self._backend.paused
         return f'no message of the run for {silence:.0f} s' if stopped else ''
 

@@ -44,13 +44,13 @@ class DragNode(ModelNode):
             self._arrows = self.publisher(topics.DRAG_COMPONENTS)
 
     @property
-    def watched(self) -> bool:
+    def has_watchers(self) -> bool:
         """Whether the kinds of drag are published."""
         return bool(self._components)
 
     def on_wrench(self, tick: ForceTick) -> None:
         """Publish the kinds of drag if the option is on."""
-        if not self.watched:
+        if not self.has_watchers:
             return
         kinds, _ = drag_components(
             self.vehicle, tick.state, tick.environment, tick.before, dt=tick.dt

@@ -53,7 +53,7 @@ class GazeboBridgeNode(GazeboOwner, SummingOwner):
             )
         self.follow(InServerTransport if delivery == IN_SERVER else StockTransport)
 
-    def idle(self) -> Wrench:
+    def idle_answer(self) -> Wrench:
         """Return no wrench."""
         return np.zeros(6)
 

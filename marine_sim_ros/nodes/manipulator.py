@@ -84,7 +84,7 @@ class ManipulatorNode(ForceNode):
 
     def commands(self, stamp: int) -> dict[str, Any]:
         """Return the joints' commands at a stamp in ns, for a compiled graph."""
-        commands = {'joints': self._commands.wanted(stamp, self._dt(stamp))}
+        commands = {'joints': self._commands.target_positions(stamp, self._dt(stamp))}
         if has_articulated_arm(self.vehicle):
             commands['joint_efforts'] = self._commands.efforts(stamp)
         return commands
@@ -120,7 +120,7 @@ class ManipulatorNode(ForceNode):
             state,
             joints,
             memory,
-            target=self._commands.wanted(stamp, dt),
+            target=self._commands.target_positions(stamp, dt),
             dt=dt,
             load=self._gripper.gripping.load,
             environment=self.environment_at(stamp),

@@ -128,7 +128,7 @@ class MavlinkNode(SuiteNode):
         now = self.wall_clock.now().nanoseconds * 1e-9
         self._mavlink.receive(now)
         self._switches.check()
-        if 'arm' not in self._switches.waiting:
+        if 'arm' not in self._switches.unanswered:
             self._mavlink.set_armed(bool(self._switches.states['arm']))
         self.health |= self._mavlink.look_after(now, self.values['ground_station_timeout'])
         self._mavlink.send(now)

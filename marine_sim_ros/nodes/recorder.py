@@ -102,7 +102,7 @@ class RecorderNode(SuiteNode):
             self._fail(str(error) if known else f'{topic.name}: {type(error).__name__}: {error}')
 
     def _write(self, topic: topics.Topic, full: str, data: bytes) -> None:
-        own = header_stamp(data) if topic.stamped and topic.per_tick else None
+        own = header_stamp(data) if topic.has_stamp and topic.per_tick else None
         if own is not None and not 0 <= own <= self._stamp + FARTHEST_AHEAD:
             self.warn_throttled(f'{topic.name}: a stamp of {own / NANOSECONDS:g} s; not recorded')
             return
@@ -121,7 +121,7 @@ class RecorderNode(SuiteNode):
             self._manifest.add(self._stamp, numbers[:7], numbers[7:])
         waited = None if topic.sometimes else own  # a sensor with a rate: its node's tick is
         self._progress.take(full, waited, self._last_message)
-        if self._progress.reached:  # else the owner would wait for the timer
+        if self._progress.is_reached:  # else the owner would wait for the timer
             self._tell()
         if topic.transient_local:
             self._kept[full] = remove_tag(data)
@@ -156,18 +156,18 @@ class RecorderNode(SuiteNode):
 
     def _tell(self) -> None:
         """Say how far the recording is."""
-        if not self._ready():
+        if not self._is_ready():
             return
         stamp = self._progress.complete(wall.monotonic())
         self._progress.aim((stamp or 0) + OFTEN * self._step)
         self._written.publish(-NANOSECONDS if stamp is None else stamp)
         self.health['ticks'] = self._manifest.ticks
 
-    def _ready(self) -> bool:
+    def _is_ready(self) -> bool:
         """Return whether the run may go on."""
         if self.finished:
             return False
-        if self._bag.ended:
+        if self._bag.has_failed:
             self._fail(f'{self._files.folder}: `ros2 bag record` has ended before the run')
             return False
         if overdue := self._readiness.check(self._last_message):

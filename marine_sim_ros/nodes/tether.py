@@ -91,7 +91,7 @@ class TetherNode(ModelNode):
 
     def commands(self, stamp: int) -> dict[str, Any]:
         """Return the commanded rate of the reel at a stamp in ns, for a compiled graph."""
-        return {} if self._reel is None else {'reel': self._reel.wanted(stamp)}
+        return {} if self._reel is None else {'reel': self._reel.commanded_values(stamp)}
 
     def on_state(self, stamp: int, state: State) -> None:
         """Answer when it is known where the anchor is; where nothing is computed, all stands."""

@@ -86,7 +86,7 @@ class ThrustersNode(ForceNode):
         if tables is not None and not self._commands.per_tick:
             tables = replace(tables, lost=None)  # here commands get lost as they come
         self.graph.faults = tables
-        self.graph.listed, self.graph.loses = faults, self._commands.per_tick
+        self.graph.listed, self.graph.loses_command = faults, self._commands.per_tick
 
     def _answer(self, stamp: int, state: State) -> None:
         live = self._live
@@ -104,7 +104,7 @@ class ThrustersNode(ForceNode):
             self._commands.command(stamp),
             per_tick=self._commands.per_tick,
             timeout=self.values['command_timeout'],
-            azimuths=self._azimuths.wanted(stamp),
+            azimuths=self._azimuths.commanded_values(stamp),
         )
         if live.voltage is not None:
             self.health['voltage'] = f'{live.voltage:.2f}'
@@ -115,7 +115,7 @@ class ThrustersNode(ForceNode):
         """Return the commands at a stamp in ns, for a compiled graph."""
         commands: dict[str, Any] = {'pwm': self._commands.command(stamp)}
         if AZIMUTHS.names(self.vehicle):
-            commands[AZIMUTHS.name] = self._azimuths.wanted(stamp)
+            commands[AZIMUTHS.name] = self._azimuths.commanded_values(stamp)
         return commands
 
     def on_output(self, tick: CompiledTick) -> None:

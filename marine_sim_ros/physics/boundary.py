@@ -192,7 +192,7 @@ def _select_nearby_surfaces(vehicle: Vehicle, state: State, scene: Scene) -> Sce
         return scene
     widest = float(vehicle.thrusters.rotor_radius.max(initial=0.0))
     reach = vehicle.thrusters.lever_arm + FADE_END * widest
-    return scene.part(scene.near(state.position, reach))
+    return scene.part(scene.surfaces_near(state.position, reach))
 
 
 def _solid_forces(

@@ -27,7 +27,7 @@ from marine_sim_ros.core.numerics import linear_solve
 from marine_sim_ros.core.spatial import (
     cross,
     momentum_rate,
-    normalized,
+    normalize,
     quaternion_product,
     rotation_matrix,
     rotation_vector_quaternion,
@@ -85,7 +85,7 @@ def advance_pose(state: State, velocity: Array, dt: float) -> State:
     turn = rotation_vector_quaternion(velocity[..., 3:] * dt)
     return State(
         state.position + dt * matvec(rotation_matrix(state.orientation), velocity[..., :3]),
-        normalized(quaternion_product(state.orientation, turn)),
+        normalize(quaternion_product(state.orientation, turn)),
         velocity,
     )
 
@@ -114,7 +114,7 @@ def displace_state(state: State, twist: Array, velocity: Array) -> State:
     turn = rotation_vector_quaternion(twist[..., 3:])
     return State(
         state.position + matvec(rotation_matrix(state.orientation), _twist_translation(twist)),
-        normalized(quaternion_product(state.orientation, turn)),
+        normalize(quaternion_product(state.orientation, turn)),
         velocity,
     )
 
@@ -165,7 +165,7 @@ def rk4(state: State, acceleration: Callable[[State], Array], dt: float) -> Stat
     k4 = _state_rates(end, acceleration(end))
     mean = State(*((a + 2 * b + 2 * c + d) / 6 for a, b, c, d in zip(k1, k2, k3, k4, strict=True)))
     moved = along(mean, dt)
-    return moved._replace(orientation=normalized(moved.orientation))
+    return moved._replace(orientation=normalize(moved.orientation))
 
 
 # Six degrees of freedom of a rigid body with added mass, and its time steps.

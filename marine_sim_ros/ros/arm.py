@@ -76,7 +76,7 @@ class JointCommands:
         """
         if not stamp or self._kept is None:
             return -1
-        known = self._kept.known
+        known = self._kept.kept_positions
         if known is None:
             return None
         position, rate, held = known
@@ -108,7 +108,7 @@ class JointCommands:
                 if (self.stamp or 0) >= self._rate_until
                 else (self._rate[places] != np.array(message.velocity))
             )
-            self._target[places] = np.where(fresh, self._ahead[places], self._target[places])
+            self._target[places] = np.where(fresh, self._stops[places], self._target[places])
             self._rate = np.zeros(len(self._arm))
             self._rate[places] = message.velocity
             self._rate_until = (self.stamp or 0) + round(HOLD * NANOSECONDS)
@@ -123,11 +123,11 @@ class JointCommands:
             self._effort_until = (self.stamp or 0) + round(HOLD * NANOSECONDS)
 
     @property
-    def _ahead(self) -> np.ndarray:
+    def _stops(self) -> np.ndarray:
         """Positions (n,) where the joints can stop, braking distance included."""
         return self.joints.position + self.joints.rate / self._bandwidth
 
-    def wanted(self, stamp: int, dt: float) -> np.ndarray:
+    def target_positions(self, stamp: int, dt: float) -> np.ndarray:
         """Return target positions (n,), rad, at a stamp in ns, dt (s) after the last."""
         if self._scenario is not None:
             return self._scripted(JOINTS, self._scenario, stamp)
@@ -155,7 +155,7 @@ class JointCommands:
         if self._scenario is not None:
             return self._scripted(JOINT_EFFORTS, self._scenario, stamp)
         if stamp >= self._effort_until:
-            self._target = np.where(np.isnan(self._effort), self._target, self._ahead)
+            self._target = np.where(np.isnan(self._effort), self._target, self._stops)
             self._effort = np.full(len(self._arm), np.nan)
         return self._effort
 

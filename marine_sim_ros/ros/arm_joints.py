@@ -142,7 +142,7 @@ class KeptJoints:
         self._message = message
 
     @property
-    def known(self) -> tuple[np.ndarray, np.ndarray, int] | None:
+    def kept_positions(self) -> tuple[np.ndarray, np.ndarray, int] | None:
         """Kept positions; None while the joints are not kept."""
         position = np.array(self._message.position, float)
         rate = np.array(self._message.velocity, float)

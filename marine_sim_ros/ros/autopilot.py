@@ -51,9 +51,9 @@ class BatteryListener:
         known = dict(zip(topics.SUPPLY, numbers[0], strict=False))
         self._supply.take(stamp, known.get('power', 0.0), known.get('voltage', math.nan))
 
-    def due(self, stamp: int) -> tuple[float, float] | None:
+    def reading_due(self, stamp: int) -> tuple[float, float] | None:
         """Return voltage (V) and current (A) told at a tick (ns); None: they are as before."""
-        return self._supply.due(stamp)
+        return self._supply.reading_due(stamp)
 
 
 # Publisher of an autopilot's status: mode, armed, estimator flags, position.
@@ -155,7 +155,7 @@ class CompanionPart:
         return self._companion.address
 
     def _on_arm(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        response.success = self._companion.connected
+        response.success = self._companion.is_connected
         response.message = 'asked ArduSub' if response.success else 'ArduSub has said nothing yet'
         if response.success:
             self._companion.arm(bool(request.data))
@@ -181,7 +181,7 @@ class CompanionPart:
         for text in companion.listen():
             self._node.get_logger().info(f'ArduSub: {text}')
         self._status.publish(stamp, companion.status, environment.origin)
-        if not companion.connected:
+        if not companion.is_connected:
             return
         companion.beat(stamp)
         if self._voltage is not None:
@@ -194,7 +194,7 @@ class CompanionPart:
     def _tell_leak(self, stamp: int) -> None:
         """Tell once a second whether the enclosure leaks, if that has changed."""
         if stamp % NANOSECONDS == 0:
-            before, self._wet = self._wet, self._instruments.wet
+            before, self._wet = self._wet, self._instruments.has_leak
             if self._wet != before:
                 self._companion.set_leak(self._wet)
 

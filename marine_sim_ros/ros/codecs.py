@@ -292,12 +292,12 @@ def read_pwm(data: bytes) -> tuple[int | None, tuple[int, ...]]:
     try:
         walk = _Walk(data)
 
-        def found(label: bytes, at: int) -> None:
+        def note_label(label: bytes, at: int) -> None:
             if label == STAMP_LABEL.encode():
                 seconds, rest = struct.unpack_from(walk.order + 'II', data, at)
                 stamps.append(seconds * NANOSECONDS + rest)
 
-        _pass_dimensions(walk, found)
+        _pass_dimensions(walk, note_label)
         at, layout = walk.sequence('H')
         widths = layout.unpack_from(data, at)
     except (KeyError, struct.error):

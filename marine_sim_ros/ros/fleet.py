@@ -86,11 +86,11 @@ class OtherVehicles:
             gathering.absent.discard(name)
             self._node.get_logger().info(f'{name} is back')
         self.last[name] = said
-        gathering.other(name, stamp, said)
+        gathering.add_other(name, stamp, said)
 
     def _watch(self, gathering: TickSynchronizer) -> None:
         """Wait no longer for who is silent."""
-        stamp = gathering.waiting
+        stamp = gathering.next_stamp
         silent = self._heard.give_up(stamp, wall.monotonic(), FOLLOWER_TIMEOUT, START_TIMEOUT)
         for name in silent:
             self._node.get_logger().warning(

@@ -77,7 +77,7 @@ class CompiledGraph:
         self.forces: dict[str, CompiledForce] = {}
         self.faults: FaultTables | None = None
         self.listed: tuple[Fault, ...] = ()
-        self.loses = True
+        self.loses_command = True
         self.timeout = COMMAND_TIMEOUT
         self._compute: Compute | None = None
         self._commanded: list[str] = []
@@ -309,14 +309,14 @@ class ModelNode(ForceNode):
         return wrench
 
     @property
-    def watched(self) -> bool:
+    def has_watchers(self) -> bool:
         """Whether :meth:`on_wrench` does something."""
         return type(self).on_wrench is not ModelNode.on_wrench
 
     def on_output(self, tick: CompiledTick) -> None:
         """Publish what a compiled graph computed."""
         super().on_output(tick)
-        if not self.watched:
+        if not self.has_watchers:
             return
         dt = 0.0 if self._stamp is None else (tick.stamp - self._stamp) / NANOSECONDS
         self._stamp = tick.stamp
@@ -371,7 +371,7 @@ class ActuatorNode(ModelNode):
         """Return the command at a stamp in ns."""
         if self._actuator is None:
             return {}
-        return {self._actuator.name: self._commands.wanted(stamp)}
+        return {self._actuator.name: self._commands.commanded_values(stamp)}
 
     def on_state(self, stamp: int, state: State) -> None:
         """Answer when the command is known; where nothing is computed, the actuator rests."""

@@ -112,7 +112,7 @@ def part_readers(vehicle: Vehicle, environment: Environment) -> dict[str, PartRe
         'tether': (cloud_points, (3,)),
         'rotors': (lambda m: np.array(m.velocity, float), (len(vehicle.thrusters),)),
     }
-    return {need: partial(_checked, *reader) for need, reader in readers.items()}
+    return {need: partial(_read_checked, *reader) for need, reader in readers.items()}
 
 
 def listen_to_parts(
@@ -140,7 +140,7 @@ def listen_to_parts(
             node.listen(topics.NEEDS[need], partial(hear, need, read))
 
 
-def _checked(
+def _read_checked(
     read: Callable[[Any], np.ndarray], shape: tuple[int, ...], message: Any
 ) -> np.ndarray | None:
     value = read(message)
@@ -207,7 +207,7 @@ class PropellerFrames:
         self._mounts = tuple(_mounts(message.data, links))
         if self._mounts and self._publisher is None:
             tf = topics.TF
-            self._publisher = self._node.create_publisher(tf.type, tf.name, tf.heard)
+            self._publisher = self._node.create_publisher(tf.type, tf.name, tf.subscriber_qos)
             self._node.listen(topics.THRUSTER_STATE, self._on_thrusters, raw=True)
 
     def _on_thrusters(self, given: Any) -> None:

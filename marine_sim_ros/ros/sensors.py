@@ -114,7 +114,7 @@ class Neighbours(OtherVehicles):
         for part in self._parts.values():
             part.listen(gathering)
 
-    def around(
+    def inputs_among_neighbours(
         self, environment: Environment, own: SensorInputs, given: Mapping[str, Any]
     ) -> tuple[Environment, SensorInputs]:
         """Return the inputs of sensors at a tick, as :func:`inputs_with_others` does.
@@ -174,7 +174,7 @@ DELIVERY_TIMEOUT = Duration(seconds=1)
 
 def _is_wanted(topic: SensorTopic, publisher: Any) -> bool:
     """Whether anybody gets the next message of a topic."""
-    return bool(publisher.get_subscription_count() if topic.on_demand else publisher.wanted)
+    return bool(publisher.get_subscription_count() if topic.on_demand else publisher.has_receiver)
 
 
 class _Publishing:
@@ -197,7 +197,7 @@ class _Publishing:
             own = topics.sensor_topic(sensor, topic)
             message = own.type()
             prefix = node.values['frame_prefix']
-            if own.stamped:
+            if own.has_stamp:
                 message.header.frame_id = topic.frame_of(sensor, prefix)
             if topic.odometry:
                 message.child_frame_id = prefix + sensor.frame
@@ -206,10 +206,10 @@ class _Publishing:
             publisher = (
                 create(own.type, own.name, own.qos) if topic.on_demand else node.publisher(own)
             )
-            self._outputs.append((topic, message, publisher, own.stamped))
+            self._outputs.append((topic, message, publisher, own.has_stamp))
 
     @property
-    def _wanted(self) -> bool:
+    def _has_reader(self) -> bool:
         """Whether anybody takes what it reads."""
         return (
             bool(self._waiting)
@@ -222,7 +222,7 @@ class _Publishing:
         if stamp < self._stamp:  # the run was reset
             self._waiting.clear()
         self._stamp = stamp
-        if not self._wanted and self.reader.skip(stamp, moment, node.faults):
+        if not self._has_reader and self.reader.skip(stamp, moment, node.faults):
             return False
         found = self.reader.read(stamp, *moment(), node.faults)
         if found is not None:
@@ -267,7 +267,7 @@ class SensorsNode(SuiteNode):
     ) -> None:
         """Create the node."""
         super().__init__(name, parameters, **options)
-        self._sensors = [_Publishing(self, sensor) for sensor in self._own(name)]
+        self._sensors = [_Publishing(self, sensor) for sensor in self._own_sensors(name)]
         found = {n for s in self._sensors for n in s.reader.model.needs}
         needs = [need for need in topics.sensor_needs(self.vehicle) if need in found]
         none = SensorInputs.none()
@@ -300,7 +300,7 @@ class SensorsNode(SuiteNode):
         self.listen_numbers(topics.ODOM, self._on_odom)
         self.take_time_from_ticks()
 
-    def _own(self, name: str) -> list[Sensor]:
+    def _own_sensors(self, name: str) -> list[Sensor]:
         """Return the sensors of the node of a name."""
         del name
         return [s for s in self.vehicle.sensors if SENSORS[s.kind].executable == SHARED]
@@ -357,7 +357,7 @@ class SensorsNode(SuiteNode):
 
     def _take(self, need: str, stamp: int, value: np.ndarray) -> None:
         self._last[need] = value
-        self._gathering.other(need, stamp, value)
+        self._gathering.add_other(need, stamp, value)
 
     def _on_motion(self, stamp: int, state: State, given: Mapping[str, Any]) -> None:
         environment = self.environment
@@ -367,12 +367,12 @@ class SensorsNode(SuiteNode):
             needs = {name: given[name] for name in self._last}
             inputs = SensorInputs.none(stamp / NANOSECONDS)._replace(**needs)
             now = environment.at(stamp / NANOSECONDS)
-            return state, *self._neighbours.around(now, inputs, given)
+            return state, *self._neighbours.inputs_among_neighbours(now, inputs, given)
 
         for sensor in self._sensors:
             try:
                 told = sensor.read(self, stamp, moment)
-                if told and self._large and self._tick is not None and self._tick.heard:
+                if told and self._large and self._tick is not None and self._tick.has_subscriber:
                     sensor.deliver()
             except Exception as error:  # the others go on
                 text = f'{sensor.reader.sensor.name}: {type(error).__name__}: {error}'
@@ -409,7 +409,7 @@ class SensorNode(SensorsNode):
         if (video := self._sensors[0].video) is not None:
             video.close()
 
-    def _own(self, name: str) -> list[Sensor]:
+    def _own_sensors(self, name: str) -> list[Sensor]:
         found = [sensor for sensor in self.vehicle.sensors if sensor.name == name]
         if not found:
             known = ', '.join(s.name for s in self.vehicle.sensors) or 'none'

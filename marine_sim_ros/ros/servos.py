@@ -131,7 +131,7 @@ class ServoCommands:
         self._target[[known.index(name) for name in names]] = angles
         return ''
 
-    def wanted(self, stamp: int) -> np.ndarray:
+    def commanded_values(self, stamp: int) -> np.ndarray:
         """Return the commanded numbers (k,) at a stamp in ns."""
         if self._pairing is not None:
             return self._target.copy()

@@ -99,7 +99,7 @@ class PwmCommands:
         if complaint:
             self._node.warn_throttled(complaint)
         if not self.per_tick:
-            if pwm is not None and not self._live.loses:
+            if pwm is not None and not self._live.loses_command:
                 self._pwm, self._pwm_stamp = pwm, self._live.stamp or 0
             return
         self._lost, self._answers = False, stamp
@@ -164,7 +164,7 @@ class ThrusterOutputs:
         """Publish the output of a tick with its stamp in ns."""
         thrust, speed = output.thrust.tolist(), output.rotor_speed.tolist()
         self._state.publish(stamp, velocity=speed, effort=thrust)
-        if self._power.wanted:
+        if self._power.has_receiver:
             self._power.publish(Float32MultiArray(data=output.power.tolist()))
         self._azimuths.publish(stamp, output.azimuths)
         if self._supply is not None:

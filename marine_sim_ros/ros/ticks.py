@@ -40,7 +40,7 @@ class Pacer:
         """Forget the past: the next stamp is due at once."""
         self._wall0 = None
 
-    def due(self, sim: float, wall: float) -> bool:
+    def is_due(self, sim: float, wall: float) -> bool:
         """Return whether a simulation time may be shown at a wall time."""
         if self.factor <= 0:
             return True
@@ -91,7 +91,7 @@ class TickProgress:
         self._short = {name for name, (newest, _) in self._newest.items() if newest < stamp}
 
     @property
-    def reached(self) -> bool:
+    def is_reached(self) -> bool:
         """Whether every topic has come up to the stamp aimed at, those that lost a node too."""
         return not (self._short or self.missing)
 
@@ -144,7 +144,7 @@ class Followers:
         self.silent.discard(name)
         return back
 
-    def late(self, stamp: int) -> list[str]:
+    def late_sources(self, stamp: int) -> list[str]:
         """Return the sources that have not answered at a stamp (ns)."""
         return [n for n, seen in self._newest.items() if seen < stamp and n not in self.silent]
 
@@ -157,7 +157,7 @@ class Followers:
             limit: wall time that one may say nothing, s.
             first: the same for one that has not spoken yet, s.
         """
-        late = self.late(stamp)
+        late = self.late_sources(stamp)
         if not late:
             self._since = None
             return []
@@ -261,7 +261,7 @@ class TickSynchronizer:
         self._main[stamp] = value
         self._give()
 
-    def other(self, name: str, stamp: int, value: Any) -> None:
+    def add_other(self, name: str, stamp: int, value: Any) -> None:
         """Take another input."""
         known = self._others[name]
         known[stamp] = self._last[name] = value
@@ -270,7 +270,7 @@ class TickSynchronizer:
         self._give()
 
     @property
-    def waiting(self) -> int:
+    def next_stamp(self) -> int:
         """The stamp that is answered next, ns; −1 where none waits."""
         return next(iter(self._main), -1)
 

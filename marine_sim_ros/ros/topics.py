@@ -147,7 +147,7 @@ class Topic:
         return f'{self.type.__module__.split(".")[0]}/msg/{self.type.__name__}'
 
     @property
-    def heard(self) -> QoSProfile:
+    def subscriber_qos(self) -> QoSProfile:
         """The quality of service with which a subscriber hears every publisher."""
         return OF_OTHERS if self.shared else self.qos
 
@@ -157,7 +157,7 @@ class Topic:
         return bool(self.qos.durability == DurabilityPolicy.TRANSIENT_LOCAL)
 
     @property
-    def stamped(self) -> bool:
+    def has_stamp(self) -> bool:
         """Whether a message starts with a header or a stamp, so that its bytes tell the time."""
         first = next(iter(self.type.get_fields_and_field_types().values()))
         return first in ('std_msgs/Header', 'builtin_interfaces/Time')

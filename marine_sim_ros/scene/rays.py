@@ -326,7 +326,7 @@ def _no_hits(d: Array) -> Hits:
 def _within_reach(scene: Scene, o: Array, maximum: float) -> tuple[int, ...]:
     """Return the surfaces that rays from one point can reach; all for several origins."""
     few = len(scene) <= 2  # looking costs as much as it spares
-    return tuple(range(len(scene))) if few else scene.near(o, maximum)
+    return tuple(range(len(scene))) if few else scene.surfaces_near(o, maximum)
 
 
 def _surface_hits(

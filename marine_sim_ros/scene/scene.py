@@ -299,7 +299,7 @@ class Scene:
         normals = [p.normal for p in self.planes]
         offsets = [float(p.normal @ p.point) for p in self.planes]
         if self.terrain is not None:
-            steep = 1 / np.sqrt(1 + self.terrain.steepest**2)
+            steep = 1 / np.sqrt(1 + self.terrain.max_slope**2)
             normals.append(np.array([0.0, 0.0, steep]))
             offsets.append(steep * float(self.terrain.heights.max()))
         return (
@@ -321,7 +321,7 @@ class Scene:
         apart = xp.sqrt(xp.vecdot(gap, gap))
         return xp.concat([normals @ position - offsets, apart])
 
-    def near(self, points: Array, distance: float) -> tuple[int, ...]:
+    def surfaces_near(self, points: Array, distance: float) -> tuple[int, ...]:
         """Return the surfaces that may be within a distance (m) of points (..., 3), map.
 
         All are returned for points in several places, and for traced ones.

@@ -69,7 +69,7 @@ class HeightMap:
         return cells.reshape(-1, 4)
 
     @cached_property
-    def _last(self) -> np.ndarray:
+    def _last_cell(self) -> np.ndarray:
         """(2,) the largest numbers of a column and a row."""
         return np.array(self.heights.shape[::-1]) - 1.0
 
@@ -93,7 +93,7 @@ class HeightMap:
         return self.origin + self.spacing * np.array([[0, 0], [columns - 1, rows - 1]])
 
     @cached_property
-    def steepest(self) -> float:
+    def max_slope(self) -> float:
         """A slope that is nowhere exceeded: of the steepest edges along x and y together."""
         along = [np.abs(np.diff(self.heights, axis=i)).max() / self.spacing for i in (0, 1)]
         return float(np.hypot(*along))
@@ -101,7 +101,7 @@ class HeightMap:
     def _bilinear(self, places: Array) -> tuple[Array, Array]:
         """Return h (...) and [∂h/∂x, ∂h/∂y] (..., 2) at places (..., 2)."""
         xp = namespace(places)
-        last = self._last
+        last = self._last_cell
         u = (places - constant(xp, self.origin)) / self.spacing
         clipped = xp.minimum(xp.maximum(u, 0.0), constant(xp, last))
         cell = xp.minimum(xp.floor(clipped), constant(xp, last - 1))

@@ -52,7 +52,7 @@ class Names:
         """Take the names of all links; warnings are added to."""
         self._warnings = warnings
         self._taken: set[str] = set()
-        self._links = {name: self._free(name, 'link') for name in links}
+        self._links = {name: self._free_name(name, 'link') for name in links}
         self._joints: dict[str, str] = {}
 
     def link(self, name: str) -> str:
@@ -62,28 +62,28 @@ class Names:
     def joint(self, name: str) -> str:
         """Return the name of a joint."""
         if name not in self._joints:
-            self._joints[name] = self._free(name, 'joint')
+            self._joints[name] = self._free_name(name, 'joint')
         return self._joints[name]
 
     def model(self, name: str) -> str:
         """Return the name of the model."""
-        return self._usable(name)
+        return self._valid_name(name)
 
     @staticmethod
-    def _usable(name: str) -> str:
+    def _valid_name(name: str) -> str:
         """Return a name without what SDF keeps for itself: ::, __name__ and world."""
         name = name.replace('::', '_') or 'unnamed'
         if name == 'world' or (name.startswith('__') and name.endswith('__')):
             return f'urdf_{name.strip("_")}'
         return name
 
-    def _free(self, name: str, kind: str) -> str:
-        free = self._usable(name)
+    def _free_name(self, name: str, kind: str) -> str:
+        free = self._valid_name(name)
         number = 2
         if free in self._taken:
-            free = f'{self._usable(name)}_{kind}'
+            free = f'{self._valid_name(name)}_{kind}'
         while free in self._taken:
-            free = f'{self._usable(name)}_{kind}_{number}'
+            free = f'{self._valid_name(name)}_{kind}_{number}'
             number += 1
         if free != name:
             self._warnings.append(f'{kind} {name!r} is called {free!r} in SDF')

@@ -104,20 +104,20 @@ def slow_noise(
         return np.zeros((*np.shape(stamps), 3))
     if isinstance(stamps, int):
         step, rest = divmod(max(stamps, 0), _STEP)
-        table = _slow(seed, name, step // _BLOCK, instability, random_walk)
+        table = _block(seed, name, step // _BLOCK, instability, random_walk)
         one = table[step % _BLOCK]
         return np.asarray(one + (table[step % _BLOCK + 1] - one) * (rest / _STEP))
     whole = np.maximum(np.asarray(stamps, np.int64), 0)
     steps, share = whole // _STEP, (whole % _STEP / _STEP)[..., None]
     blocks, place = np.unique(steps // _BLOCK, return_inverse=True)
-    tables = np.stack([_slow(seed, name, b, instability, random_walk) for b in blocks.tolist()])
+    tables = np.stack([_block(seed, name, b, instability, random_walk) for b in blocks.tolist()])
     row, place = steps % _BLOCK, place.reshape(steps.shape)
     left = tables[place, row]
     return np.asarray(left + (tables[place, row + 1] - left) * share)
 
 
 @lru_cache(maxsize=4096)
-def _slow(seed: int, name: str, block: int, instability: float, walk: float) -> np.ndarray:
+def _block(seed: int, name: str, block: int, instability: float, walk: float) -> np.ndarray:
     """Return slow noise (257, 3) at the steps of a block and at the first of the next."""
     steps = block * _BLOCK + np.arange(_BLOCK + 1)
     axes = []

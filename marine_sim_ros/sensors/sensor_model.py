@@ -76,7 +76,7 @@ Disturb = Callable[[Sensor, Readings, int | np.ndarray, int, Sequence[Fault]], R
 Follow = Callable[[Sensor, Any, int, Readings], tuple[Readings, Any]]
 
 
-def _nothing(
+def _no_disturbance(
     sensor: Sensor,
     readings: Readings,
     stamps: int | np.ndarray,
@@ -91,7 +91,7 @@ def one_at_a_time(disturb: Disturb) -> Disturb:
     """Return a function of many stamps, of one that takes the readings of a single stamp."""
 
     @wraps(disturb)
-    def each(
+    def disturb_each(
         sensor: Sensor,
         readings: Readings,
         stamps: int | np.ndarray,
@@ -106,7 +106,7 @@ def one_at_a_time(disturb: Disturb) -> Disturb:
         ]
         return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
-    return each
+    return disturb_each
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +247,7 @@ class SensorModel:
     name: str
     measure: Measure
     _: KW_ONLY
-    disturb: Disturb = _nothing
+    disturb: Disturb = _no_disturbance
     follow: Follow | None = None
     spec: type | None = None
     read: Callable[[Any, Any], Any] | None = None

@@ -280,7 +280,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
         self._known: dict[str, SensorSeries] = {}
         self._others: Mapping[str, SensorRecord] = {}
 
-    def beside(self, others: Mapping[str, SensorRecord]) -> SensorRecord:
+    def with_others(self, others: Mapping[str, SensorRecord]) -> SensorRecord:
         """Return the record of the same vehicle whose sensors see other vehicles.
 
         Args:
@@ -304,7 +304,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
         """Return the number of sensors."""
         return len(self._sensors)
 
-    def _among(
+    def _environments_among(
         self, rows: np.ndarray, inputs: SensorInputs
     ) -> tuple[list[Environment], SensorInputs]:
         """Return the environments (m) with the other vehicles at m ticks, and the inputs."""
@@ -343,7 +343,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
         states = State(*(x[rows] for x in self._states))
         around, inputs = None, self.inputs.at(rows)
         if self._others and sees_others(sensor):
-            around, inputs = self._among(rows, inputs)
+            around, inputs = self._environments_among(rows, inputs)
         ideal = ideal_readings(
             sensor, self._environment, stamps, states, inputs, at_once=self._at_once, around=around
         )

@@ -249,7 +249,7 @@ MOST = 10_000_000
 """Runs of a sweep."""
 
 
-def _at(parameter: SweepParameter, shares: np.ndarray) -> np.ndarray:
+def _quantiles(parameter: SweepParameter, shares: np.ndarray) -> np.ndarray:
     """Return the values (n,) below which lie shares (n,) of a distribution."""
     if parameter.values:
         index = np.minimum((shares * len(parameter.values)).astype(int), len(parameter.values) - 1)
@@ -293,4 +293,4 @@ def design_runs(plan: SweepPlan) -> np.ndarray:
         shares = _latin_hypercube(plan.seed, plan.runs, len(names))
     else:
         shares = uniform(plan.seed, 'sweep', plan.runs * len(names)).reshape(plan.runs, -1)
-    return np.stack([_at(p, shares[:, i]) for i, p in enumerate(names)], axis=1)
+    return np.stack([_quantiles(p, shares[:, i]) for i, p in enumerate(names)], axis=1)

@@ -67,7 +67,7 @@ class SweepDataset:
         """Return the file of a block."""
         return self._parts / f'part-{number:06d}.parquet'
 
-    def missing(self, count: int) -> list[int]:
+    def missing_blocks(self, count: int) -> list[int]:
         """Return the numbers of the missing blocks."""
         return [i for i in range(count) if not self.part(i).is_file()]
 

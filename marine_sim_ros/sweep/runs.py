@@ -361,11 +361,11 @@ def _with_numpy(
     found = [simulate_case(plan, run, case) for run, case in zip(runs, cases, strict=True)]
     ticks = ticks_of(cases[0].scenario.duration, plan.dt)
 
-    def whole(rows: np.ndarray) -> np.ndarray:
+    def pad(rows: np.ndarray) -> np.ndarray:
         missing = np.full((ticks - len(rows), rows.shape[1]), np.nan)
         return np.concatenate([rows, missing])[:: plan.every]
 
-    states = (np.stack([whole(getattr(t, name)) for t in found], axis=1) for name in State._fields)
+    states = (np.stack([pad(getattr(t, name)) for t in found], axis=1) for name in State._fields)
     time = np.arange(0, ticks, plan.every) * step_nanoseconds(plan.dt) / NANOSECONDS
     return time, State(*states)
 

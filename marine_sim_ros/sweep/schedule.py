@@ -177,7 +177,7 @@ def run_missing(
     """
     _require(plan, scheduler)
     count = block_count(plan)
-    missing = dataset.missing(count)
+    missing = dataset.missing_blocks(count)
     if not missing:
         return 0
     case_of(plan, 0)  # says before the work begins what is wrong with the plan

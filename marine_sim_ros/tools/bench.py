@@ -91,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def hulled(triangles: int) -> str:
+def hull_vehicle_urdf(triangles: int) -> str:
     """Return the URDF text of a BlueROV2 that drags and floats by its hull.
 
     Its outer box in panels of a size that gives about so many triangles, and 1,000 voxels.
@@ -108,7 +108,7 @@ def hulled(triangles: int) -> str:
 
 def force_milliseconds(triangles: int) -> tuple[int, float, float]:
     """Return panels, and ms of one evaluation of the drag and of the buoyancy of a hull."""
-    vehicle = load_vehicle(hulled(triangles))
+    vehicle = load_vehicle(hull_vehicle_urdf(triangles))
     hull = vehicle.hull
     assert hull is not None
     assert hull.panels is not None
@@ -200,7 +200,7 @@ def _engine(add: Add) -> None:
         return
     from marine_sim_ros.bench.engine import engine_rows
 
-    for row in engine_rows(hulled, TRIANGLES[:-1]):
+    for row in engine_rows(hull_vehicle_urdf, TRIANGLES[:-1]):
         add(*row)
 
 
@@ -305,7 +305,7 @@ def _start(add: Add, seconds: float) -> None:
 def _graph(add: Add, seconds: float) -> None:
     from marine_sim_ros.bench.graph import graph_rows
 
-    graph_rows(add, seconds, hull=hulled(TRIANGLES[-2]))
+    graph_rows(add, seconds, hull=hull_vehicle_urdf(TRIANGLES[-2]))
 
 
 def _node_costs(seconds: float) -> Costs:

@@ -45,7 +45,7 @@ def _yaml(path: Path) -> str:
     return first_sentence(re.sub(r'^#', '', comment[0], flags=re.M)) if comment else ''
 
 
-def _configured(folder: str) -> dict[str, str]:
+def _config_files(folder: str) -> dict[str, str]:
     from marine_sim_ros.core.files import resource_folder
 
     files = sorted((resource_folder('config') / folder).glob('*.yaml'))
@@ -63,7 +63,7 @@ def _vehicles() -> dict[str, str]:
     return found
 
 
-def _documented(modules: Mapping[str, str]) -> dict[str, str]:
+def _first_sentences(modules: Mapping[str, str]) -> dict[str, str]:
     """Return the first sentences of the docstrings of modules."""
     return {name: first_sentence(import_module(m).__doc__ or '') for name, m in modules.items()}
 
@@ -71,7 +71,7 @@ def _documented(modules: Mapping[str, str]) -> dict[str, str]:
 def _forces() -> dict[str, str]:
     from marine_sim_ros.physics import FORCES
 
-    return _documented({name: force.module for name, force in FORCES.items()})
+    return _first_sentences({name: force.module for name, force in FORCES.items()})
 
 
 def _actuators() -> dict[str, str]:
@@ -83,23 +83,23 @@ def _actuators() -> dict[str, str]:
 def _sensors() -> dict[str, str]:
     from marine_sim_ros.sensors import SENSORS
 
-    return _documented({name: sensor.measure.__module__ for name, sensor in SENSORS.items()})
+    return _first_sentences({name: sensor.measure.__module__ for name, sensor in SENSORS.items()})
 
 
 CATALOGUE: Mapping[str, Callable[[], dict[str, str]]] = {
     'vehicles': _vehicles,
-    'environments': partial(_configured, 'environments'),
-    'scenarios': partial(_configured, 'scenarios'),
-    'fleets': partial(_configured, 'fleets'),
-    'tethers': partial(_configured, 'tethers'),
-    'reels': partial(_configured, 'reels'),
-    'experiments': partial(_configured, 'experiments'),
-    'controllers': partial(_configured, 'controllers'),
+    'environments': partial(_config_files, 'environments'),
+    'scenarios': partial(_config_files, 'scenarios'),
+    'fleets': partial(_config_files, 'fleets'),
+    'tethers': partial(_config_files, 'tethers'),
+    'reels': partial(_config_files, 'reels'),
+    'experiments': partial(_config_files, 'experiments'),
+    'controllers': partial(_config_files, 'controllers'),
     'forces': _forces,
     'actuators': _actuators,
     'sensors': _sensors,
-    'gamepads': partial(_configured, 'gamepads'),
-    'sweeps': partial(_configured, 'sweeps'),
+    'gamepads': partial(_config_files, 'gamepads'),
+    'sweeps': partial(_config_files, 'sweeps'),
 }
 """A function for every kind; it returns {name: description}."""
 

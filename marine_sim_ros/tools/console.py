@@ -55,7 +55,7 @@ def execute(options: argparse.Namespace) -> int:
     print(f'console at {server.address}', flush=True)
     threading.Thread(target=replay.read_once, daemon=True).start()
     try:
-        while server.alive:
+        while server.is_alive:
             threading.Event().wait(0.2)
     except KeyboardInterrupt:  # the way in which it ends
         pass

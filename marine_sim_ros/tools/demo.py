@@ -229,11 +229,11 @@ class _Dive:
             show()
 
     @property
-    def _now(self) -> float:
+    def _elapsed(self) -> float:
         return self.ticks[-1].stamp / NANOSECONDS
 
     def _line(self) -> str:
-        return f'{self._now:5.1f} s   {_telemetry(self.ticks[-1])}'
+        return f'{self._elapsed:5.1f} s   {_telemetry(self.ticks[-1])}'
 
     def _plot(self) -> list[str]:
         ticks = self.ticks[::20]
@@ -248,8 +248,8 @@ class _Dive:
     def _screen(self) -> RenderableType:
         total, width = self.scenario.duration, self.stage.width
         parts = Group(
-            Text(f'{self._now:4.1f} of {total:.0f} s    {_telemetry(self.ticks[-1])}', 'bold'),
-            Padding(ProgressBar(total=total, completed=self._now, width=width - 4), 0),
+            Text(f'{self._elapsed:4.1f} of {total:.0f} s    {_telemetry(self.ticks[-1])}', 'bold'),
+            Padding(ProgressBar(total=total, completed=self._elapsed, width=width - 4), 0),
             Text('\n'.join(self._plot()), 'cyan'),
             _thrusters(self.ticks[-1]),
         )
@@ -376,7 +376,7 @@ def _graph(stage: _Stage, steps: int, digest: str) -> int:
             record=f'{folder}/run' if find_spec('rosbags') else '',
         )
         code = _run(settings, stage, Path(folder) if port else None)
-        found = _recorded(Path(folder) / 'run', steps)
+        found = _recorded_hash(Path(folder) / 'run', steps)
     if code:
         stage.tell(f'The graph ended with exit code {code}; the lines above say why.')
         return 1
@@ -424,7 +424,7 @@ def _run(settings: RunOptions, stage: _Stage, private: Path | None) -> int:
             signal.signal(number, handler)
 
 
-def _recorded(folder: Path, steps: int) -> str:
+def _recorded_hash(folder: Path, steps: int) -> str:
     """Return the hash of a recording that has all steps, or nothing."""
     manifest = folder / 'manifest.json'
     if not manifest.is_file():

@@ -62,10 +62,10 @@ def run_graph(
         settings, specs, composed=composed, followers=followers, processes=processes
     )
     start = time.monotonic()
-    last = _last(supervisor, settings)
+    last = _final_processes(supervisor, settings)
     _wait(supervisor, duration, settings.real_time_factor, last)
     wall = time.monotonic() - start
-    early = _breaking(supervisor.ended(), last)
+    early = _breaking(supervisor.exit_codes(), last)
     codes = supervisor.stop(last='recorder')
     for folder in recordings((settings, *followers), processes) if summary else ():
         _summary(Path(folder), wall)
@@ -83,7 +83,7 @@ def _wait(supervisor: Supervisor, duration: float, factor: float, last: Set[str]
     """
     with progress_bar('running', duration or None, transient=False) as tell:
         pace = _Pace()
-        while not supervisor.asked and not _breaking(supervisor.ended(), last):
+        while not supervisor.asked and not _breaking(supervisor.exit_codes(), last):
             time.sleep(PERIOD)
             now = supervisor.progress.time()
             if now is not None:
@@ -109,7 +109,7 @@ class _Pace:
         return self._text
 
 
-def _last(supervisor: Supervisor, settings: RunOptions) -> set[str]:
+def _final_processes(supervisor: Supervisor, settings: RunOptions) -> set[str]:
     """Return the processes with which the run ends.
 
     That of the first vehicle, which waits for its followers; where the clock is that of another

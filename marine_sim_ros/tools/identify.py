@@ -173,7 +173,7 @@ def _collector(options: argparse.Namespace, path: str) -> MotionCollector:
     bag, collectors = read_collectors(path, options.maps)
     for note in bag.notes:
         print(f'{bag.label}: {note}', file=sys.stderr if options.json else sys.stdout)
-    return _chosen(collectors, options.namespace)
+    return _choose_collector(collectors, options.namespace)
 
 
 def _vehicle(options: argparse.Namespace) -> Vehicle:
@@ -204,7 +204,7 @@ def _vehicle(options: argparse.Namespace) -> Vehicle:
     return found
 
 
-def _chosen(known: dict[str, MotionCollector], wanted: str | None) -> MotionCollector:
+def _choose_collector(known: dict[str, MotionCollector], wanted: str | None) -> MotionCollector:
     if wanted is not None:
         key = wanted.strip('/')
         if key not in known:

@@ -21,7 +21,7 @@ Arguments: TypeAlias = argparse.ArgumentParser | argparse._ArgumentGroup
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 
 
-def _nearest(word: str, names: Iterable[str]) -> str:
+def _suggestion(word: str, names: Iterable[str]) -> str:
     """Return a hint at the name that is most like a word; empty where none is."""
     near = nearest_name(word, names)
     return f' (did you mean {near}?)' if near else ''
@@ -93,7 +93,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and which command tells more; exit with 2."""
         if found := _CHOICE.search(message):
-            message += _nearest(found[1], re.findall(r"[^\s',]+", found[2]))
+            message += _suggestion(found[1], re.findall(r"[^\s',]+", found[2]))
         where = f'{self.prog.partition(" ")[2]}: '.removeprefix(': ')
         self.exit(2, f'ERROR: {where}{message}; see `{self.prog} --help`\n')
 
@@ -105,5 +105,5 @@ class Parser(argparse.ArgumentParser):
         if assigned and flag in known:  # written as for ros2 launch
             said = f'; expected {flag}' + (f' {value}' if known[flag].nargs != 0 else '')
         else:
-            said = _nearest(name.partition('=')[0], known)
+            said = _suggestion(name.partition('=')[0], known)
         self.error(f'unknown argument {unknown[0]}{said}')

@@ -49,7 +49,7 @@ def progress_bar(
     with ExitStack() as shown:
 
         @cache
-        def started() -> Callable[..., None] | None:
+        def start_bar() -> Callable[..., None] | None:
             """Show the bar, and return what moves it; None where there is no terminal."""
             if (console := _terminal()) is None:
                 return None  # rich before 13.8 prints a blank line for a disabled bar
@@ -76,7 +76,7 @@ def progress_bar(
         def tell(done: float, text: str = '') -> None:
             if time.monotonic() - began < quiet:
                 return
-            if (move := started()) is not None:
+            if (move := start_bar()) is not None:
                 move(completed=done, description=text or description)
 
         yield tell

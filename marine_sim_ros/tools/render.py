@@ -133,7 +133,7 @@ def execute(options: argparse.Namespace) -> int:
             video = VideoFile(Path(options.output), overlay=not options.no_overlay)
         bag, motions = read_motion(options.bag, parse_maps(options.maps))
         name = _name(options, bag, motions)
-        shown, found = _shown(options, bag, motions, name)
+        shown, found = _picture_source(options, bag, motions, name)
         rate = Fraction(options.fps or found).limit_denominator(1000)
         times = frame_stamps(motions[name], float(rate), options.start, options.end)
         outputs: list[FilmOutput] = []
@@ -176,7 +176,7 @@ def _name(options: argparse.Namespace, bag: Bag, motions: dict[str, RecordedMoti
     return name
 
 
-def _shown(
+def _picture_source(
     options: argparse.Namespace, bag: Bag, motions: dict[str, RecordedMotion], name: str
 ) -> tuple[Callable[[np.ndarray], Iterator[FilmFrame]], float]:
     """Return the source of pictures at stamps in s, and the rate of its camera, Hz."""

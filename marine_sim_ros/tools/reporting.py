@@ -74,7 +74,7 @@ def check_writable(path: Path, option: str, *, parents: bool = False) -> None:
 
             TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise _unwritable(path, option, error) from None
+        raise _write_error(path, option, error) from None
 
 
 def write_file(
@@ -90,9 +90,9 @@ def write_file(
             path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as error:
-        raise _unwritable(path, option, error) from None
+        raise _write_error(path, option, error) from None
 
 
-def _unwritable(path: Path, option: str, error: OSError) -> RecordingError:
+def _write_error(path: Path, option: str, error: OSError) -> RecordingError:
     where = f'{option} {path}'.lstrip()
     return RecordingError(f'{where}: cannot be written: {error.strerror}')

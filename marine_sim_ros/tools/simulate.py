@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _computed(
+def _run_numpy(
     options: argparse.Namespace, settings: RunOptions, vehicle: Vehicle, scenario: Scenario,
     **more: Any,
 ) -> tuple[Outcome, float]:  # fmt: skip
@@ -247,7 +247,7 @@ def execute(options: argparse.Namespace) -> int:
         outcome, wall, compiling = _compiled(*arguments, **more)
     else:
         with progress_bar('simulating') as told:
-            outcome, wall = _computed(*arguments, **more, progress=told)
+            outcome, wall = _run_numpy(*arguments, **more, progress=told)
     for ok, text in outcome.verdicts:
         print(('holds:         ' if ok else 'does not hold: ') + text)
     speed = outcome.span / wall

@@ -65,7 +65,7 @@ def execute(options: argparse.Namespace) -> int:
     """Run what is missing; 1 when a run did not stay finite."""
     plan = load_plan(options.sweep)
     if options.run >= 0:
-        return _one(options, plan)
+        return _run_one(options, plan)
     if options.record:
         raise ParameterError('--record: a recording is of one run; expected --run N with it')
     if options.workers < 0:
@@ -99,7 +99,7 @@ def execute(options: argparse.Namespace) -> int:
     return 1 if lost else 0
 
 
-def _one(options: argparse.Namespace, plan: SweepPlan) -> int:
+def _run_one(options: argparse.Namespace, plan: SweepPlan) -> int:
     """Run one run of the sweep, and record it if requested; 1 when it broke off."""
     if options.record:
         free_folder(options.record, overwrite=options.overwrite)

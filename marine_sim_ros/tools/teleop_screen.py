@@ -38,7 +38,7 @@ def _bar(value: float) -> Text:
     return Text.assemble((empty, 'dim'), '│', (bar, 'cyan'), (rest, 'dim'))
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
     return f'{round(float(value), 2) + 0.0:+.2f}'  # and no -0.00
 
 
@@ -77,7 +77,7 @@ def _head(node: Any) -> RenderableType:
 def _efforts(node: Any) -> Table:
     table = _grid(3)
     for axis, value in zip(BODY_AXES, node.pilot.efforts(), strict=True):
-        table.add_row(axis, _bar(float(value)), _signed(value))
+        table.add_row(axis, _bar(float(value)), _format_signed(value))
     return table
 
 
@@ -96,8 +96,8 @@ def _velocities(node: Any) -> Table:
     has = [math.nan] * 6 if node.state is None else node.state.velocity
     rows = zip(node.pilot.efforts() * node.top, has, strict=True)
     for i, (setpoint, found) in enumerate(rows):
-        text = '' if math.isnan(found) else f'is {_signed(found)}'
-        table.add_row(f'set-point {_signed(setpoint)}', text, 'm/s' if i < 3 else 'rad/s')
+        text = '' if math.isnan(found) else f'is {_format_signed(found)}'
+        table.add_row(f'set-point {_format_signed(setpoint)}', text, 'm/s' if i < 3 else 'rad/s')
     return table
 
 
@@ -123,7 +123,7 @@ def _switches(node: Any) -> Text:
     line = Text()
     for name, state in node.switches.states.items():
         word, style = {None: ('?', 'dim'), True: ('on', 'bold green'), False: ('off', '')}[state]
-        if name in node.switches.waiting:
+        if name in node.switches.unanswered:
             word, style = '...', 'yellow'
         line.append_text(
             Text.assemble((f'{name} '.replace('_', ' '), 'bold'), (word, style), '   ')

@@ -58,7 +58,7 @@ def execute(options: argparse.Namespace) -> int:
         print(json_text(validation_dict(validation), indent=2, ensure_ascii=False))
     else:
         print_validation(validation)
-    return 0 if validation.good else 1
+    return 0 if validation.is_reproduced else 1
 
 
 def print_validation(validation: Validation, console: Console | None = None) -> None:

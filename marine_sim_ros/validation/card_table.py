@@ -97,7 +97,7 @@ def make_card_table(validation: Validation) -> CardTable:
     numbers = _numbers(validation)
     for name, first in validation.cards[0].measured.items():
         measured = [c.measured[name] for c in validation.cards]
-        references = validation.of(name)
+        references = validation.values_of(name)
         if all(m.value is None for m in measured) and not references:
             continue
         for i, r in enumerate(references or (None,)):

@@ -215,12 +215,12 @@ class Validation:
     cards: tuple[ValidationReport, ...]
     references: tuple[PublishedValue, ...]
 
-    def of(self, quantity: str) -> tuple[PublishedValue, ...]:
+    def values_of(self, quantity: str) -> tuple[PublishedValue, ...]:
         """Return the published values of a quantity."""
         return tuple(r for r in self.references if r.quantity == quantity)
 
     @property
-    def good(self) -> bool:
+    def is_reproduced(self) -> bool:
         """Whether the first card reproduces every published value that is not doubtful."""
         return all(
             r.doubt or verdict(self.cards[0].measured[r.quantity], r) == 'pass'
@@ -350,16 +350,16 @@ def validation_dict(validation: Validation) -> dict[str, Any]:
                 **asdict(m),
                 'published': [
                     {**asdict(r), 'limits': list(r.limits), 'verdict': verdict(m, r)}
-                    for r in validation.of(name)
+                    for r in validation.values_of(name)
                 ],
-                'verdict': _overall(m, validation.of(name)),
+                'verdict': _overall(m, validation.values_of(name)),
             }
             for name, m in card.measured.items()
         ]
 
     return {
         'vehicle': validation.vehicle,
-        'good': validation.good,
+        'good': validation.is_reproduced,
         'cards': [
             {'name': c.name, 'arguments': dict(c.arguments), 'rows': rows(c)}
             for c in validation.cards

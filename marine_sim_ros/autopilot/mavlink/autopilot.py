@@ -123,7 +123,7 @@ class Autopilot:
 
     def set_mode(self, name: str) -> str:
         """Change the mode; return the reason why it stays, or an empty text."""
-        if name == 'auto' and not self.mission.ready:
+        if name == 'auto' and not self.mission.has_items:
             return 'no mission to fly; upload one'
         if name == self.mode:
             return ''
@@ -167,19 +167,19 @@ class Autopilot:
         if not self.armed:
             return None
         if self.mode in ('guided', 'auto'):
-            return SetPoints(self._guided())
+            return SetPoints(self._guided_setpoints())
         efforts = self.overrides.efforts(time, self.parameters['RC_OVERRIDE_TIME'])
         if self.mode == 'manual':
             return Efforts(efforts)
-        return SetPoints(self._piloted(efforts))
+        return SetPoints(self._piloted_setpoints(efforts))
 
-    def _guided(self) -> np.ndarray:
+    def _guided_setpoints(self) -> np.ndarray:
         if self.mode == 'auto':
             self.mission.step(self.time, self.state)
         level = self.mission.level_speed
         return self.guide.step(self.time, self.state, speeds_of(self.parameters, level))
 
-    def _piloted(self, efforts: np.ndarray) -> np.ndarray:
+    def _piloted_setpoints(self, efforts: np.ndarray) -> np.ndarray:
         """Return the set-points (12,) of a mode that sticks steer."""
         if self.mode != 'stabilize':
             efforts = efforts.copy()
@@ -280,10 +280,10 @@ class Targets:
             return pilot.frame.in_map(_complete_level_axes(places, here))
         places = _complete_level_axes(places, np.zeros(3))
         if frame in BODY_FRAMES:
-            places[:2] = self._turned(places[:2])
+            places[:2] = self._to_north_east(places[:2])
         return pilot.frame.in_map(places + here)
 
-    def _turned(self, level: np.ndarray) -> np.ndarray:
+    def _to_north_east(self, level: np.ndarray) -> np.ndarray:
         """Return north, east (2,) of forward, right."""
         heading = self._autopilot.frame.heading(self._autopilot.state)
         c, s = math.cos(heading), math.sin(heading)
@@ -342,7 +342,7 @@ class Targets:
         speeds = _mask_values(mask >> 3, message.vx, message.vy, message.vz)
         speeds = _complete_level_axes(speeds, np.zeros(3))
         if body:
-            speeds[:2] = self._turned(speeds[:2])
+            speeds[:2] = self._to_north_east(speeds[:2])
         velocity = pilot.frame.in_map(speeds)
         rate = NAN if mask & YAW_RATE else -float(message.yaw_rate)
         yaw = NAN if mask & YAW else pilot.frame.yaw(float(compass))

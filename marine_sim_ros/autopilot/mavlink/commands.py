@@ -206,7 +206,7 @@ class CommandHandler:
         key = (command.number, *command.sender)
         self._waiting[key] = self._now
 
-        def answered(done: bool, reason: str) -> None:
+        def acknowledge_arming(done: bool, reason: str) -> None:
             if reason == SUPERSEDED:  # the command was repeated, and the later one is answered
                 return
             self._waiting.pop(key, None)
@@ -214,7 +214,7 @@ class CommandHandler:
                 self._complain(f'not {"" if on else "dis"}armed: {reason}')
             self._acknowledge(*key, ACCEPTED if done else FAILED)
 
-        self._arm(on, answered)
+        self._arm(on, acknowledge_arming)
         return None
 
     def _turn(self, command: MavlinkCommand) -> int:

@@ -108,7 +108,7 @@ class Speeds:
     up: float
     down: float
 
-    def along(self, direction: np.ndarray) -> float:
+    def speed_along(self, direction: np.ndarray) -> float:
         """Return the speed along a unit vector (3,) at which no bound is exceeded."""
         level = float(np.hypot(direction[0], direction[1]))
         climb = float(direction[2])
@@ -222,14 +222,14 @@ class Tracker:
         return self.path.at(self.distance)
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the target point is at the end."""
         return self.distance >= self.path.length
 
     def advance(self, dt: float, position: np.ndarray, speeds: Speeds) -> None:
         """Move the target point for a time (s), unless the vehicle is a leash behind it."""
         if np.linalg.norm(self.point - position) < self.path.leash:
-            step = dt * speeds.along(self.path.direction(self.distance))
+            step = dt * speeds.speed_along(self.path.direction(self.distance))
             self.distance = min(self.distance + step, self.path.length)
 
 
@@ -348,9 +348,9 @@ class Guide:
         tracker = self._tracker
         return math.nan if tracker is None else tracker.path.yaw(tracker.distance)
 
-    def reached(self, state: State, radius: float) -> bool:
+    def has_arrived(self, state: State, radius: float) -> bool:
         """Return whether the path is flown to its end, within a radius in m."""
-        if self._tracker is None or not self._tracker.finished:
+        if self._tracker is None or not self._tracker.is_finished:
             return False
         return bool(np.linalg.norm(self._tracker.point - state.position) < radius)
 
@@ -362,12 +362,12 @@ class Guide:
             self._since = time
         self._time = time
         if isinstance(self._target, Posture):
-            return self._posed(self._target, time, state)
+            return self._posture_setpoints(self._target, time, state)
         if self._tracker is not None:
             self._tracker.advance(dt, state.position, speeds)
         return self._on_course(self._target, time, dt, state)
 
-    def _posed(self, posture: Posture, time: float, state: State) -> np.ndarray:
+    def _posture_setpoints(self, posture: Posture, time: float, state: State) -> np.ndarray:
         late = time - self._since > ATTITUDE_TIMEOUT
         climb = 0.0 if late else posture.climb
         self._commander.drive(np.array([0.0, 0.0, climb, 0.0, 0.0, 0.0]), time)
@@ -405,7 +405,7 @@ class Guide:
             wanted[2], wanted[8] = places[2], np.nan
             self._forget_holds('auto_depth')
         if not math.isnan(course.turn.yaw):
-            wanted[5], wanted[11] = self._slewed(course.turn, yaw, dt), np.nan
+            wanted[5], wanted[11] = self._slew_yaw(course.turn, yaw, dt), np.nan
             self._forget_holds('auto_heading')
         return wanted
 
@@ -414,7 +414,7 @@ class Guide:
         for name in names:
             self._commander.hold(name, True)
 
-    def _slewed(self, turn: HeadingTurn, yaw: float, dt: float) -> float:
+    def _slew_yaw(self, turn: HeadingTurn, yaw: float, dt: float) -> float:
         """Return the yaw that is commanded on the way to that of a turn."""
         if math.isnan(turn.rate) or not turn.rate:
             return turn.yaw

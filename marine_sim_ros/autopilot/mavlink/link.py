@@ -177,7 +177,7 @@ class MavlinkLink:
             if sender != self._peer:
                 self._refuse_foreign(sender)
                 continue
-            yield from filter(self._is_for_us, self._parsed(data))
+            yield from filter(self._is_for_us, self._parse_datagram(data))
 
     def _refuse_foreign(self, sender: tuple[str, int]) -> None:
         self.refused['foreign'] += 1
@@ -189,7 +189,7 @@ class MavlinkLink:
             f'{self._peer[0]}:{self._peer[1]}; what it sends is ignored'
         )
 
-    def _parsed(self, data: bytes) -> list[Any]:
+    def _parse_datagram(self, data: bytes) -> list[Any]:
         """Return the messages of a datagram; nothing of it is left for the next one."""
         parser = self.dialect.MAVLink(None)
         parser.robust_parsing, parser.signing = True, self.send.signing

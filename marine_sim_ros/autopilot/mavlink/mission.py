@@ -177,7 +177,7 @@ class MissionRun:
         self._surfacing = self._looking = self._circling = False
 
     @property
-    def ready(self) -> bool:
+    def has_items(self) -> bool:
         """Whether there is something to fly."""
         return any(item.command in NAVIGATION for item in self.items[1:])
 
@@ -301,7 +301,7 @@ class MissionRun:
         item = self.items[self.current]
         if item.command == DELAY:
             return time - self._since >= item.params[0]
-        if not self._guide.reached(state, self._parameters['WPNAV_RADIUS'] / 100):
+        if not self._guide.has_arrived(state, self._parameters['WPNAV_RADIUS'] / 100):
             return False
         if item.command in (WAYPOINT, LOITER_TIME):
             if math.isnan(self._since):

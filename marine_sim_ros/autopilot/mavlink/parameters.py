@@ -30,7 +30,7 @@ class VehicleParameter:
     high: float = 0.0
 
     @property
-    def fixed(self) -> bool:
+    def is_fixed(self) -> bool:
         """Whether it cannot be set."""
         return self.low == self.high
 
@@ -102,7 +102,7 @@ class ParameterTable:
     def set(self, name: str, value: float) -> str:
         """Set a parameter; return the reason why it keeps its value, or an empty text."""
         known = self._known[name]
-        if known.fixed:
+        if known.is_fixed:
             return f'{name} is fixed at {self._values[name]:g} here'
         if not known.low <= value <= known.high:
             return f'{name} {value:g}: expected {known.low:g} to {known.high:g}'

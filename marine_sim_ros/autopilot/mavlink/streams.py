@@ -166,7 +166,7 @@ class Telemetry:
         mission = self._pilot.mission
         d = self._link.dialect
         count = len(mission.items)
-        if not mission.ready:
+        if not mission.has_items:
             state = d.MISSION_STATE_NO_MISSION
         elif mission.complete:
             state = d.MISSION_STATE_COMPLETE

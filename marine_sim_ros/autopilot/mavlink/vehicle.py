@@ -71,7 +71,7 @@ class MavlinkVehicle:
         self._texts = 0
         self.autopilot = Autopilot(
             origin, full_stick, devices, system=system,
-            say=self.say, press=self._press, reached=self._reached,
+            say=self.say, press=self._press, reached=self._report_reached,
         )  # fmt: skip
         self.readings = StreamReadings()
         telemetry = Telemetry(self.link, self.autopilot, self.readings)
@@ -105,7 +105,7 @@ class MavlinkVehicle:
         self._starts_mission = False
 
     @property
-    def handled(self) -> frozenset[str]:
+    def handled_messages(self) -> frozenset[str]:
         """Return the messages that are answered."""
         return frozenset(self._handlers)
 
@@ -226,7 +226,7 @@ class MavlinkVehicle:
         zero = (0.0, 0.0, 0.0, 0.0)
         return MissionItem(16, 0, zero, origin.latitude, origin.longitude, 0.0)
 
-    def _reached(self, index: int) -> None:
+    def _report_reached(self, index: int) -> None:
         self.link.send.mission_item_reached_send(index)
         self._telemetry.send('MISSION_CURRENT')
 

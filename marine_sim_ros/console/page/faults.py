@@ -58,7 +58,7 @@ class SensorFaults:
             self._share.put(1.0)
         self._choose()
 
-    def _now(self, kind: str) -> dict[str, Any]:
+    def _active_fault(self, kind: str) -> dict[str, Any]:
         """Return the fault of a kind that the chosen sensor has, or nothing."""
         return self._known.get((f'sensor_{kind}', self._sensor.value), {})
 
@@ -66,11 +66,11 @@ class SensorFaults:
         own = {'kind': f'sensor_{kind}', 'sensor': self._sensor.value}
         if wanted:
             self._ask('fault', {**own, **values})
-        elif self._now(kind):
+        elif self._active_fault(kind):
             self._ask('mend', own)
 
     def _freeze(self) -> None:
-        self._put('freeze', not self._now('freeze'))
+        self._put('freeze', not self._active_fault('freeze'))
 
     def _drop(self, share: float) -> None:
         self._put('dropout', share > 0, share=share / 100.0)
@@ -82,7 +82,7 @@ class SensorFaults:
         size, quantity, now = (
             float(self._offset.value or 0.0),
             self._quantity.value,
-            self._now('bias'),
+            self._active_fault('bias'),
         )
         if (size, quantity) != (now.get('size', 0.0), now.get('quantity')):
             self._put('bias', bool(size), size=size, quantity=quantity)
@@ -101,10 +101,10 @@ class SensorFaults:
     def show(self, known: Known) -> None:
         """Show the faults that are there."""
         self._known = known
-        light_lamp(self._frozen, self._now('freeze'))
-        self._dropout.put(100.0 * self._now('dropout').get('share', 0.0))
-        self._delay.put(self._now('delay').get('delay', 0.0))
-        bias, spikes = self._now('bias'), self._now('spikes')
+        light_lamp(self._frozen, self._active_fault('freeze'))
+        self._dropout.put(100.0 * self._active_fault('dropout').get('share', 0.0))
+        self._delay.put(self._active_fault('delay').get('delay', 0.0))
+        bias, spikes = self._active_fault('bias'), self._active_fault('spikes')
         self._offset.value, self._scatter.value = bias.get('size', 0.0), spikes.get('size', 0.0)
         if spikes:
             self._share.put(100.0 * spikes['share'])
@@ -130,7 +130,7 @@ def fault_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
     if look['thrusters']:
         ui.separator()
         names = [one['name'] for one in look['thrusters']]
-        shows += [_late(panel, ask, names), _share(panel, ask, 'Commands lost', 'lost_commands')]
+        shows += [_delays(panel, ask, names), _share(panel, ask, 'Commands lost', 'lost_commands')]
         shows += [_battery(panel, ask)]
     if look['barometer']:
         ui.separator()
@@ -159,7 +159,7 @@ def fault_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
 def _thruster(panel: ControlPanel, ask: Ask, name: str) -> Show:
     """Add the row of a thruster: remaining thrust, reversed, stuck."""
 
-    def left(share: float) -> None:
+    def weaken(share: float) -> None:
         if share >= 100.0:
             ask('mend', {'kind': 'weak', 'thruster': name})
         elif share <= 0.0:
@@ -174,7 +174,7 @@ def _thruster(panel: ControlPanel, ask: Ask, name: str) -> Show:
         )
         ask('mend' if on else 'fault', {'kind': kind, 'thruster': name})
 
-    slider = Slider(panel, name.replace('_', ' '), 0.0, 100.0, '%', left, step=5.0, kind='short')
+    slider = Slider(panel, name.replace('_', ' '), 0.0, 100.0, '%', weaken, step=5.0, kind='short')
     with slider.end:
         lamps = {
             kind: panel.add(lamp(label, partial(flip, kind), hint)).classes('fault')
@@ -200,12 +200,12 @@ def _put(ask: Ask, wanted: Any, fault: dict[str, str], **values: float) -> None:
     ask('fault' if wanted else 'mend', {**fault, **values} if wanted else fault)
 
 
-def _late(panel: ControlPanel, ask: Ask, names: list[str]) -> Show:
-    def late(delay: float) -> None:
+def _delays(panel: ControlPanel, ask: Ask, names: list[str]) -> Show:
+    def set_delay(delay: float) -> None:
         for name in names:
             _put(ask, delay, {'kind': 'delayed', 'thruster': name}, delay=delay)
 
-    slider = Slider(panel, 'Command delay', 0.0, 2.0, 's', late, step=0.05)
+    slider = Slider(panel, 'Command delay', 0.0, 2.0, 's', set_delay, step=0.05)
     return lambda known: slider.put(known.get(('delayed', names[0]), {}).get('delay', 0.0))
 
 
@@ -237,14 +237,14 @@ def _battery(panel: ControlPanel, ask: Ask) -> Show:
 
     def put(name: str, value: float) -> None:
         values[name] = value
-        if lit():
+        if sags():
             switch(True)
 
-    def lit() -> bool:
+    def sags() -> bool:
         return any(f['kind'] == 'battery' for f in panel.frame.get('mode', {}).get('faults', ()))
 
     with ui.element('div').classes('group'):
-        button = panel.add(lamp('Battery sags', lambda: switch(not lit()))).classes('fault')
+        button = panel.add(lamp('Battery sags', lambda: switch(not sags()))).classes('fault')
         voltage = ui.label().classes('what')
     charge = Slider(panel, 'Charge', 0.0, 100.0, '%', partial(put, 'charge'), step=1.0)
     resistance = Slider(
@@ -255,7 +255,7 @@ def _battery(panel: ControlPanel, ask: Ask) -> Show:
 
     def tell(frame: Frame) -> None:
         volts = frame.get('health', {}).get('voltage')
-        voltage.text = f'{volts} V' if volts and lit() else 'constant supply voltage'
+        voltage.text = f'{volts} V' if volts and sags() else 'constant supply voltage'
 
     panel.show(tell)
 

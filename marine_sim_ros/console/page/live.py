@@ -112,7 +112,7 @@ def _top(
         operator = ui.label().classes('operator').mark('operator')
         sync_take = _take(session, page, ask) if steers else _only_watches()
         ui.space()
-        sync_run = _run(ask, panel) if steers else _nothing
+        sync_run = _run(ask, panel) if steers else _ignore_frame
         help_button()
         contrast_button(dark)
         if steers:
@@ -136,13 +136,13 @@ def _top(
     return sync
 
 
-def _nothing(_: dict[str, Any]) -> None:
+def _ignore_frame(_: dict[str, Any]) -> None:
     pass
 
 
 def _only_watches() -> Callable[[dict[str, Any]], None]:
     ui.label('This link only watches').classes('what').mark('watches')
-    return _nothing
+    return _ignore_frame
 
 
 def _take(session: Session, page: str, ask: Ask) -> Callable[[dict[str, Any]], None]:

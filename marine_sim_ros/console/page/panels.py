@@ -228,7 +228,7 @@ class _Axis:
             return self._origin.yaw(shown)
         return math.radians(shown) if self.unit == '°' else shown
 
-    def shown(self, value: float | None) -> float | None:
+    def displayed_value(self, value: float | None) -> float | None:
         """Return a number in map axes as it is displayed."""
         if value is None:
             return None
@@ -240,7 +240,7 @@ class _Axis:
 
     def sync(self, now: float | None, goal: float | None) -> None:
         """Show the present value and the set-point."""
-        here, there = self.shown(now), self.shown(goal)
+        here, there = self.displayed_value(now), self.displayed_value(goal)
         decimals = 1 if self.unit == '°' else 2
         unit = self.unit if self.unit == '°' else f' {self.unit}'
         self.present.text = '–' if here is None else f'{figure(here, decimals)}{unit}'
@@ -259,10 +259,10 @@ def command_panel(
             ui.label(title).classes('what')
         axes = [_Axis(panel, name, origin) for name in TARGETS]
 
-    def here() -> None:
+    def fill_present_pose() -> None:
         now = [*panel.frame.get('position', []), *panel.frame.get('rpy', [])]
         for axis, value in zip(axes, now, strict=False):
-            shown = axis.shown(value)
+            shown = axis.displayed_value(value)
             axis.field.value = None if shown is None else round(shown, 2)
 
     def clear() -> None:
@@ -276,7 +276,7 @@ def command_panel(
         panel.add(lamp('Clear', clear, 'free all axes; the vehicle holds its position')).mark(
             'clear'
         )
-        panel.add(lamp('Use current pose', here))
+        panel.add(lamp('Use current pose', fill_present_pose))
     _waypoints(panel, ask, view, eye)
 
     def sync(frame: Frame) -> None:
@@ -367,7 +367,7 @@ class Slider:
         space = '' if self._unit == '°' else ' '
         return f'{figure(value, self._digits)}{space}{self._unit}'
 
-    def now(self, value: float | None) -> None:
+    def show_measured(self, value: float | None) -> None:
         """Show the measured value."""
         self._now.text = '' if value is None else f'now {self._text(value)}'
 
@@ -414,7 +414,7 @@ def arm_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
 
     def sync(frame: Frame) -> None:
         for (slider, scale), q in zip(sliders, frame.get('joints', []), strict=False):
-            slider.now(None if q is None else q / scale)
+            slider.show_measured(None if q is None else q / scale)
         if jaws is not None:
             number = next(iter(frame.get('joints', [])[len(sliders) :]), 0)
             light_lamp(jaws, number)

@@ -80,7 +80,7 @@ class Server:
         self._thread.start()
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Whether it serves."""
         return self._thread.is_alive()
 
@@ -155,7 +155,7 @@ def add_web_socket(app: FastAPI, session: Session, rate: float) -> None:
         return picture_response(session.pictures.get(name))
 
     @app.websocket('/alive')
-    async def alive(socket: WebSocket, page: Annotated[str, Query(max_length=64)]) -> None:
+    async def heartbeats(socket: WebSocket, page: Annotated[str, Query(max_length=64)]) -> None:
         """Take the signs of life that a page's worker sends."""
         if not may_steer(socket.scope):
             await socket.close(1008, 'a page that only watches needs none')
@@ -184,7 +184,7 @@ def add_web_socket(app: FastAPI, session: Session, rate: float) -> None:
         finally:
             watchers.discard(socket)
             sender.cancel()
-            session.lose(page)
+            session.drop_page(page)
 
 
 async def _receive(socket: WebSocket, session: Session, page: str, *, steers: bool) -> None:

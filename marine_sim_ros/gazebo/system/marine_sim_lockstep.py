@@ -181,11 +181,11 @@ class LockstepSystem:
         if not self.lockstep and self.exchange.wrench is not None:
             return self.exchange.wrench
 
-        def again() -> None:
+        def publish_again() -> None:
             self._publish(message)
             self._tell(f'waiting for the {self.wanted} of {stamp * 1e-9:.3f} s')
 
-        return self.exchange.wait(stamp, lambda: self._stopped, again)
+        return self.exchange.wait(stamp, lambda: self._stopped, publish_again)
 
     def _publish(self, message: Any) -> None:
         self._state.publish(message)

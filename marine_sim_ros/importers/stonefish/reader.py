@@ -130,9 +130,9 @@ class ScenarioFiles:
                 text = str(value)
                 if '$' not in text:
                     continue
-                element.set(key, self._filled(text, Reader(element, source), arguments))
+                element.set(key, self._fill_arguments(text, Reader(element, source), arguments))
 
-    def _filled(self, text: str, reader: Reader, arguments: Mapping[str, str]) -> str:
+    def _fill_arguments(self, text: str, reader: Reader, arguments: Mapping[str, str]) -> str:
         def argument(match: re.Match[str]) -> str:
             name = match[1]
             if name not in arguments and name in ('robot_name', 'vehicle_name', 'name'):

@@ -390,7 +390,7 @@ def contacts_within(
     """
     scene, own = environment.scene, vehicle.contact
     assert scene is not None
-    near = scene.near(state.position, own.reach + within)
+    near = scene.surfaces_near(state.position, own.reach + within)
     if not near:
         none = np.zeros((0, 3))
         return ContactGeometry(none[:, 0], none, none), np.zeros(0, int)

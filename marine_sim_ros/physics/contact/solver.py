@@ -26,7 +26,7 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace, while_loop
 from marine_sim_ros.core.numerics import matrix_inverse
-from marine_sim_ros.core.spatial import cross, normalized
+from marine_sim_ros.core.spatial import cross, normalize
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.physics.contact.detection import SKIN, lever_rows
 from marine_sim_ros.physics.contact.edges import ContactGeometry
@@ -236,7 +236,7 @@ def _contact_axes(normal: Array, primary: Array | None) -> Array:
     if primary is not None:
         along = primary - xp.vecdot(primary, normal)[:, None] * normal
         lies = xp.vecdot(along, along)[:, None] > 1e-8
-        first = normalized(xp.where(lies, along, across[0, :, :]))
+        first = normalize(xp.where(lies, along, across[0, :, :]))
         across = xp.stack([first, cross(normal, first)])
     return xp.concat([normal[None, :, :], across])
 

@@ -64,7 +64,7 @@ class Bus:
         self.wake: Callable[[], object] = bool
         """Wakes the thread that makes deliveries."""
 
-    def carries(self, name: str) -> bool:
+    def has_topic(self, name: str) -> bool:
         """Return whether a topic of every tick is published in this process."""
         return not name.startswith(self._elsewhere)
 
@@ -156,12 +156,12 @@ class Outlet:
         self._recorders = self._bus.recorders(self.topic_name)
 
     @property
-    def wanted(self) -> bool:
+    def has_receiver(self) -> bool:
         """Whether anybody gets the next message, now or when he is discovered."""
         return bool(self._handlers) or self.wants_bytes
 
     @property
-    def handled(self) -> bool:
+    def has_local_receiver(self) -> bool:
         """Whether a node of this process gets the next message as an object."""
         return bool(self._handlers)
 
@@ -241,9 +241,9 @@ class ThrottledPublisher:
         self.topic_name = publisher.topic_name
 
     @property
-    def wanted(self) -> bool:
+    def has_receiver(self) -> bool:
         """Whether anybody gets the next message."""
-        return bool(self._publisher.wanted) or self._lookers() > 0
+        return bool(self._publisher.has_receiver) or self._lookers() > 0
 
     @property
     def wants_bytes(self) -> bool:
@@ -251,9 +251,9 @@ class ThrottledPublisher:
         return bool(self._publisher.wants_bytes) or self._lookers() > 0
 
     @property
-    def handled(self) -> bool:
+    def has_local_receiver(self) -> bool:
         """Whether a node of this process gets the next message as an object."""
-        return bool(self._publisher.handled)
+        return bool(self._publisher.has_local_receiver)
 
     def publish_numbers(self, stamp: int, numbers: Any) -> None:
         """Give stamp (ns) and numbers of a message to those on the bus who read no more of it."""

@@ -135,7 +135,7 @@ class SuiteNode(Node):
             self._follow_bus_clock(bus)
         elif (clock := clock_subscription(self)) is not None:
             # rclpy raises where a stamp is negative, and a node would die of it.
-            clock.callback = self.surviving(topics.CLOCK.name, clock.callback)
+            clock.callback = self.guard(topics.CLOCK.name, clock.callback)
 
     def _follow_bus_clock(self, bus: Bus) -> None:
         """Do for this node what use_sim_time does, without a subscription.
@@ -256,7 +256,7 @@ class SuiteNode(Node):
         """
         of_bytes = reader or partial(read_numbers, topic.type)
         if bus := self._bus_of(topic):
-            guarded = self.surviving(topic.name, lambda given: callback(*given))
+            guarded = self.guard(topic.name, lambda given: callback(*given))
             bus.subscribe_numbers(self.resolve_topic_name(topic.name), guarded)
         else:
             self.listen_to_bytes(topic, lambda data: callback(*of_bytes(data)))
@@ -288,7 +288,7 @@ class SuiteNode(Node):
             The subscription, or None over a bus.
         """
         if bus := self._bus_of(topic):
-            guarded = self.surviving(topic.name, callback)
+            guarded = self.guard(topic.name, callback)
             bus.subscribe(self.resolve_topic_name(topic.name), guarded)
             return None
         return self._subscribe(topic, callback, raw=raw)
@@ -296,16 +296,16 @@ class SuiteNode(Node):
     def _subscribe(
         self, topic: topics.Topic, callback: Callable[[Any], None], *, raw: bool
     ) -> Any:
-        guarded = self.surviving(topic.name, callback)
+        guarded = self.guard(topic.name, callback)
         return self.create_subscription(topic.type, topic.name, guarded, topic.qos, raw=raw)
 
-    def surviving(self, name: str, callback: Callable[..., None]) -> Callable[..., None]:
+    def guard(self, name: str, callback: Callable[..., None]) -> Callable[..., None]:
         """Return a callback whose failure is reported, with a name, and survived.
 
         RunError is none of the message: it ends the process with exit code 1.
         """
 
-        def guarded(*given: Any) -> None:
+        def call_guarded(*given: Any) -> None:
             try:
                 callback(*given)
             except RunError as error:  # not of the message
@@ -314,13 +314,13 @@ class SuiteNode(Node):
             except Exception as error:  # whatever a message brings: a node does not die of it
                 self.warn_throttled(f'{name}: {type(error).__name__}: {error}', error=True)
 
-        return guarded
+        return call_guarded
 
     def _bus_of(self, topic: topics.Topic) -> Bus | None:
         """Return the bus that brings a topic; None: it comes over DDS."""
         if self.bus is None or not topic.per_tick:
             return None
-        return self.bus if self.bus.carries(self.resolve_topic_name(topic.name)) else None
+        return self.bus if self.bus.has_topic(self.resolve_topic_name(topic.name)) else None
 
     def publisher(self, topic: topics.Topic) -> Any:
         """Return something with ``publish`` for a topic."""

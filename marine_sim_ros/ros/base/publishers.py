@@ -42,11 +42,11 @@ class _TemplatePublisher:
         publisher.publish_numbers(stamp, numbers)
         if publisher.wants_bytes:
             publisher.publish(template.write(stamp, numbers))
-        if publisher.handled:
+        if publisher.has_local_receiver:
             publisher.deliver(deserialize_message(template.write(stamp, numbers), self._kind))
 
     @property
-    def heard(self) -> bool:
+    def has_subscriber(self) -> bool:
         """Whether anybody listens over DDS."""
         return self._publisher.get_subscription_count() > 0
 

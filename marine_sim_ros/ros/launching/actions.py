@@ -166,7 +166,7 @@ def _node(spec: NodeSpec) -> Node:
     )
 
 
-def _composed(runs: Sequence[RunOptions], *, first: bool) -> Node:
+def _container(runs: Sequence[RunOptions], *, first: bool) -> Node:
     """Return the process of all nodes of some vehicles; the first has the one with the clock."""
     return Node(
         package=PACKAGE,
@@ -294,7 +294,7 @@ def actions(
     specs = describe_fleet(runs)
     if composed or options.one_process or processes > 1:
         result += [
-            _composed(part, first=not i) for i, part in enumerate(split_runs(runs, processes))
+            _container(part, first=not i) for i, part in enumerate(split_runs(runs, processes))
         ]
         result += [_node(spec) for spec in specs if has_own_process(spec, options)]
     else:
@@ -318,7 +318,7 @@ def actions(
     return result
 
 
-def _alone(context: LaunchContext) -> bool:
+def _is_own_file(context: LaunchContext) -> bool:
     """Return whether the launch file that the user named is ours, and none that includes it."""
     own = Path(getattr(context.locals, 'current_launch_file_path', '')).name
     return own in {Path(word).name for word in sys.argv[1:]}
@@ -326,7 +326,9 @@ def _alone(context: LaunchContext) -> bool:
 
 def _start(context: LaunchContext) -> list[Any]:
     require_ros('the launch file')
-    for line in unknown_argument_warnings(context.launch_configurations, alone=_alone(context)):
+    for line in unknown_argument_warnings(
+        context.launch_configurations, alone=_is_own_file(context)
+    ):
         get_logger('marine_sim_ros').warning(line)
     make_room()
     values = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}

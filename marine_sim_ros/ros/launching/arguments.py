@@ -70,10 +70,10 @@ def read_options(values: Mapping[str, str]) -> tuple[RunOptions, StartOptions]:
     found: dict[str, Any] = {name: OPTIONS[name].parse(values[name]) for name in ARGUMENTS}
     found['record'] = _recording_folder(found['record'], found['fleet'] or found['vehicle'])
 
-    def of(cls: type) -> dict[str, Any]:
+    def values_for(cls: type) -> dict[str, Any]:
         return {f.name: found[f.name] for f in fields(cls) if f.name in found}
 
-    return RunOptions(**of(RunOptions)), StartOptions(**of(StartOptions))
+    return RunOptions(**values_for(RunOptions)), StartOptions(**values_for(StartOptions))
 
 
 def unknown_argument_warnings(names: Iterable[str], *, alone: bool) -> list[str]:

@@ -117,7 +117,7 @@ def remove_stale(folder: Path = FOLDER) -> int:
             if match := _NAME.fullmatch(path.name):
                 groups[match[1]].append(path)
     stale = [paths for paths in groups.values() if _may_be_stale(paths)]
-    mapped = _mapped(folder) if stale else frozenset()
+    mapped = _mapped_files(folder) if stale else frozenset()
     removed = 0
     for path in (path for paths in stale if mapped.isdisjoint(paths) for path in paths):
         with suppress(OSError):
@@ -133,14 +133,14 @@ def _may_be_stale(paths: Iterable[Path]) -> bool:
         return all(
             (status := path.stat()).st_uid == effective_user()
             and status.st_ctime < newest
-            and not (path.name.endswith(('_el', '_sl')) and _locked(path))
+            and not (path.name.endswith(('_el', '_sl')) and _is_locked(path))
             for path in paths
         )
     except OSError:  # another process removes them
         return False
 
 
-def _locked(path: Path) -> bool:
+def _is_locked(path: Path) -> bool:
     import fcntl
 
     with path.open('rb') as file:
@@ -151,7 +151,7 @@ def _locked(path: Path) -> bool:
     return False
 
 
-def _mapped(folder: Path) -> frozenset[Path]:
+def _mapped_files(folder: Path) -> frozenset[Path]:
     """Return the files in a folder that processes have mapped, where they can be looked at."""
     found: set[Path] = set()
     for maps in Path('/proc').glob('[0-9]*/maps'):

@@ -130,7 +130,7 @@ class Supervisor:
                 command, env=self._environment(), start_new_session=True, stdin=subprocess.DEVNULL
             )
 
-    def ended(self) -> dict[str, int]:
+    def exit_codes(self) -> dict[str, int]:
         """Return the exit codes of the processes that have ended."""
         codes = {name: process.poll() for name, process in self.processes.items()}
         return {name: code for name, code in codes.items() if code is not None}

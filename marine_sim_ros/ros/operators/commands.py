@@ -76,11 +76,11 @@ class Switches:
         self.states: dict[str, bool | None] = dict.fromkeys(names)
 
     @property
-    def waiting(self) -> frozenset[str]:
+    def unanswered(self) -> frozenset[str]:
         """Return the names that were called and have not answered."""
         return frozenset(self._requests)
 
-    def there(self, name: str) -> bool:
+    def is_offered(self, name: str) -> bool:
         """Return whether somebody offers a switch."""
         return bool(self._clients[name].service_is_ready())
 
@@ -97,32 +97,32 @@ class Switches:
         """
         self._conclude(name, False, 'superseded')
         wanted = not self.states[name] if on is None else on
-        self._requests[name] = _Request(wanted, self._now(), answered)
+        self._requests[name] = _Request(wanted, self._wall_time(), answered)
         self._send(name)
 
     def check(self) -> None:
         """Send what waits, give up what takes too long, forget the state of what is gone."""
-        now = self._now()
+        now = self._wall_time()
         for name, request in list(self._requests.items()):
             if now - request.since > SWITCH_TIMEOUT * NANOSECONDS:
                 self._give_up(name)
             elif now - request.sent > SWITCH_RETRY_PERIOD * NANOSECONDS:
                 self._send(name)
         for name in self._clients:
-            if self.states[name] is not None and not self.there(name):
+            if self.states[name] is not None and not self.is_offered(name):
                 self.states[name] = None
 
-    def _now(self) -> int:
+    def _wall_time(self) -> int:
         return int(self._node.wall_clock.now().nanoseconds)
 
     def _send(self, name: str) -> None:
         """Send a request to a switch that is offered; the first answer to any copy counts."""
         request = self._requests[name]
-        if not self.there(name):
+        if not self.is_offered(name):
             return
         future = self._clients[name].call_async(SetBool.Request(data=request.on))
         request.futures.append(future)
-        request.sent = self._now()
+        request.sent = self._wall_time()
         future.add_done_callback(lambda done: self._take(name, request, done))
 
     def _give_up(self, name: str) -> None:

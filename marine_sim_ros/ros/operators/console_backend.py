@@ -211,22 +211,22 @@ class ConsoleBackend:
 
     def mode(self) -> dict[str, Any]:
         """Return the state of the controls for pages."""
-        unavailable = self._unavailable()
+        unavailable = self._unavailable_reasons()
         return {
             'output': self.pilot.output,
             'gain': self.pilot.gain,
-            'faults': self.fault_injector.shown,
+            'faults': self.fault_injector.faults_json,
             'current': self.current,
             'switches': dict(self.switches.states),
             'unavailable': unavailable,
             'trouble': unavailable.get(self.pilot.output, '') if self._session.lease.page else '',
         }
 
-    def _unavailable(self) -> dict[str, str]:
+    def _unavailable_reasons(self) -> dict[str, str]:
         """Return the reasons why outputs and switches have no effect now, by name."""
         found = {name: self.command_publisher.trouble(name) for name in OUTPUT_MODES}
         for name in self.switches.states:
-            if not self.switches.there(name):
+            if not self.switches.is_offered(name):
                 found[name] = f'no controller offers {name}: start with --controller modern'
         return {name: reason for name, reason in found.items() if reason}
 
@@ -244,7 +244,7 @@ class ConsoleBackend:
         for page, request in self._session.requests():
             self._take(page, request, now)
         self._listen(self._clock)
-        if 'arm' in self.switches.waiting:  # an answer comes between two calls at the earliest
+        if 'arm' in self.switches.unanswered:  # an answer comes between two calls at the earliest
             self._switched = now
         self.switches.check()
         self._find_controller()
@@ -361,7 +361,7 @@ class ConsoleBackend:
         """Bring the thrusters to neutral: directly, or by disarming the controller."""
         self._rearm = False
         self._let_go()
-        if self.switches.there('arm') and self.switches.states['arm'] is not False:
+        if self.switches.is_offered('arm') and self.switches.states['arm'] is not False:
             self.switches.ask('arm', False)
 
     def _output(self, output: str) -> None:
@@ -402,7 +402,7 @@ class ConsoleBackend:
 
     def _find_controller(self) -> None:
         """Take whoever can be armed for the controller."""
-        if self._controller is None and self.switches.there('arm'):
+        if self._controller is None and self.switches.is_offered('arm'):
             owner = find_service_owner(self._node, 'arm')
             self._controller = None if owner is None else AsyncParameterClient(self._node, owner)
 

@@ -74,7 +74,7 @@ class LatestMessageReader:
             )
             self._slow[name] = slow
 
-    def newest(self) -> dict[str, Any]:
+    def read_newest(self) -> dict[str, Any]:
         """Return the messages that came since the last call, by topic; of each the newest."""
         found = {}
         for name, subscription in self._subscriptions.items():
@@ -136,7 +136,7 @@ class GraphMonitor:
 
     def look(self) -> None:
         """Take what is new."""
-        found = self._sampler.newest()
+        found = self._sampler.read_newest()
         if found:
             self._heard = time.monotonic()
         for name, message in found.items():
@@ -151,22 +151,22 @@ class GraphMonitor:
         self._sampler.close()
 
     @property
-    def silence(self) -> float:
+    def silent_time(self) -> float:
         """For how long nothing new has come, s of wall time."""
         return time.monotonic() - self._heard
 
     @property
     def health(self) -> dict[str, Any]:
         """Return the state owner's report of the run, and the report of every node."""
-        nodes = [self._how(name) for name in sorted(self._said)]
+        nodes = [self._node_health(name) for name in sorted(self._said)]
         voltage = self._values.get('thrusters', {}).get('voltage')
         return {**self._owner, 'nodes': nodes, 'voltage': voltage}
 
-    def _silence(self, name: str) -> float:
+    def _silent_time(self, name: str) -> float:
         return time.monotonic() - self._told[name]
 
-    def _how(self, name: str) -> dict[str, str]:
-        silent = self._silence(name)
+    def _node_health(self, name: str) -> dict[str, str]:
+        silent = self._silent_time(name)
         if silent < STALE:
             return self._said[name]
         return {'node': name, 'state': LEVELS[3], 'message': f'silent for {silent:.0f} s'}
@@ -185,7 +185,7 @@ class GraphMonitor:
     @property
     def _owner(self) -> dict[str, str]:
         for name, values in self._values.items():
-            if 'real_time_factor' in values and self._silence(name) < STALE:
+            if 'real_time_factor' in values and self._silent_time(name) < STALE:
                 return values
         return {}
 

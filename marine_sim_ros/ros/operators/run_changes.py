@@ -72,7 +72,7 @@ class FaultInjector:
         return tuple(self._faults.values())
 
     @property
-    def shown(self) -> list[dict[str, Any]]:
+    def faults_json(self) -> list[dict[str, Any]]:
         """Return the faults as JSON."""
         return [
             {'kind': fault_type_name(fault)}
@@ -109,9 +109,9 @@ class FaultInjector:
         for name, client in self._clients.items():
             if client.service_is_ready():
                 future = client.call_async(SetParameters.Request(parameters=wanted))
-                future.add_done_callback(partial(self._told, name))
+                future.add_done_callback(partial(self._report_answer, name))
 
-    def _told(self, name: str, future: Any) -> None:
+    def _report_answer(self, name: str, future: Any) -> None:
         answer = future.result()
         for result in () if answer is None else answer.results:
             if not result.successful:

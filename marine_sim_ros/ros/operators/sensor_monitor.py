@@ -114,7 +114,7 @@ class SensorMonitor:
             taken.append(found[0])
         if not taken:
             return
-        stamps = [header_stamp(data) / NANOSECONDS if topic.stamped else now for data in taken]
+        stamps = [header_stamp(data) / NANOSECONDS if topic.has_stamp else now for data in taken]
         shown = taken if row.wanted[name] else taken[-1:]
         messages = [deserialize_message(data, topic.type) for data in shown]
         row.take(name, stamps, messages, gap=len(taken) == depth)
@@ -165,7 +165,7 @@ class SensorPanel:
             self._ticks = ticks / time
         faults = page.fault_injector.faults
         rows, self.pictures = self._monitor.look(time, faults, self._ticks)
-        stopped = run.silence > SENSOR_TIMEOUT and not page.paused
+        stopped = run.silent_time > SENSOR_TIMEOUT and not page.paused
         self.rows = [{**row, 'state': 'silent'} for row in rows] if stopped else rows
 
     def close(self) -> None:

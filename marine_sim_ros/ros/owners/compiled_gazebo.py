@@ -122,7 +122,7 @@ class CompiledGazeboNode(GazeboOwner, CompiledOwner):
     def _restart_engine(self) -> None:
         self._before = {name: self._begun[name] for name in self._remembered}
 
-    def idle(self) -> bytes:
+    def idle_answer(self) -> bytes:
         """Return commands that stop the thrusters."""
         return self._message(self.stamp, {'pwm': np.full(len(self._none), PWM_NEUTRAL, float)})
 
@@ -136,7 +136,7 @@ class CompiledGazeboNode(GazeboOwner, CompiledOwner):
     def _message(self, stamp: int, given: dict[str, Any]) -> bytes:
         rows = {'stamp': np.array(float(stamp))}
         rows |= {name: np.asarray(x, float) for name, x in given.items() if x is not None}
-        told = self._fault_text(), self._graph.loses
+        told = self._fault_text(), self._graph.loses_command
         key = *((name, x.shape) for name, x in rows.items()), told
         if key not in self._writers:
             self._writers[key] = NumberWriter(

@@ -90,12 +90,12 @@ class CompiledOwner(StateOwner):
 
     def _begin(self, tick: tuple[int, int]) -> None:
         if tick == (self._run, self.stamp) and self.published:
-            self._guarded(lambda: self._graph.begin(self.stamp, self.state))
+            self._run_guarded(lambda: self._graph.begin(self.stamp, self.state))
 
     def _on_commands(self, stamp: int, commands: dict[str, Any]) -> None:
-        self._guarded(lambda: self._compute(stamp, commands))
+        self._run_guarded(lambda: self._compute(stamp, commands))
 
-    def _guarded(self, work: Any) -> None:
+    def _run_guarded(self, work: Any) -> None:
         """Do something; where it fails the run ends, for nothing would move the vehicle."""
         try:
             work()

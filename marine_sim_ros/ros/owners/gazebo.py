@@ -73,7 +73,7 @@ class ControlledWorld:
         self._watched: Any = None
 
     @property
-    def ready(self) -> bool:
+    def is_available(self) -> bool:
         """Whether ros_gz_bridge offers the service; it does so without Gazebo too."""
         return bool(self._client.service_is_ready())
 
@@ -180,7 +180,7 @@ class InServerTransport:
 
     def restart(self) -> bool:
         """Reset the world; the lockstep system then reports the state at time 0."""
-        if self._world is None or not self._world.ready:
+        if self._world is None or not self._world.is_available:
             return False
         self._world.ask(reset=True)
         return True
@@ -275,7 +275,7 @@ class StockTransport:
 
     def restart(self) -> bool:
         """Reset the world, as soon as no step is under way: Gazebo would forget one of the two."""
-        if not self._world.ready:
+        if not self._world.is_available:
             return False
         self._resetting = True
         if self._asked is None:
@@ -299,9 +299,9 @@ class StockTransport:
         if self._resetting:
             self._ask_reset()
         else:
-            self._lose()
+            self._lose_world()
 
-    def _lose(self) -> None:
+    def _lose_world(self) -> None:
         self._known, self._before = False, None
         self._world.watch(self._on_time)
 
@@ -312,11 +312,11 @@ class StockTransport:
     def _ask_reset(self) -> None:
         self._asked = wall.monotonic()
         self._world.ask(reset=True, pause=True)
-        self._lose()
+        self._lose_world()
 
     def _on_time(self, now: int) -> None:
         """Take the time of a world of which nothing else is known."""
-        if self._known or not self._world.ready:
+        if self._known or not self._world.is_available:
             return
         lost = self._stamp == now and self._given == now and not self._resetting
         if now == 0 and not lost:
@@ -351,7 +351,7 @@ class StockTransport:
             if stamp <= self._place.step:  # somebody has reset the world
                 self._stamp, self._state, self._given = 0, self._place.initial, -1
             else:
-                self._lose()
+                self._lose_world()
         if not self._known and not self._learn(stamp, pose):
             return
         if stamp <= self._stamp:
@@ -430,13 +430,13 @@ class GazeboOwner(StateOwner):
         self.get_logger().info(f'wrenches go to Gazebo {values["delivery"]}')
         self.create_timer(0.5, self._watch_gazebo, clock=self.wall_clock)
 
-    def idle(self) -> Any:
+    def idle_answer(self) -> Any:
         """Return an answer under which nothing acts on the vehicle but Gazebo."""
         raise NotImplementedError
 
-    def held(self) -> bool:
+    def awaits_state(self) -> bool:
         """Return whether the next state of Gazebo is still missing."""
-        return self._awaits or super().held()
+        return self._awaits or super().awaits_state()
 
     def on_pace(self) -> None:
         """Leave the pace to Gazebo."""
@@ -478,7 +478,7 @@ class GazeboOwner(StateOwner):
         control = f'/world/{self.values["world"]}/control'
         response.message = f'{control} {"was called" if response.success else "is not there"}'
         if response.success and not self._awaits:  # it cannot be reset in the middle of a step
-            self.transport.send(self.stamp, self.state, self.idle())
+            self.transport.send(self.stamp, self.state, self.idle_answer())
         return response
 
     def _watch_gazebo(self) -> None:

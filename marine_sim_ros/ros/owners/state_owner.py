@@ -78,7 +78,7 @@ class Rivals:
         """End or warn where there are others."""
         young = wall.monotonic() < self._settles
         for topic in self._topics:
-            others = self._others(topic)
+            others = self._other_publishers(topic)
             if not others:
                 continue
             text = f'{topic} is published by {" and ".join(others)} too'
@@ -94,14 +94,14 @@ class Rivals:
                 self._node.end(2)
                 return
         for topic in self._clocks:
-            if owners := _owners(self._others(topic)):
+            if owners := _owners(self._other_publishers(topic)):
                 self._node.warn_throttled(
                     f'{topic} is published by {" and ".join(owners)} too, which is another run: '
                     'what follows the clock jumps between two times; expected --clock follow in '
                     'one of them, or another ROS_DOMAIN_ID'
                 )
         for topic in self._frames:
-            for owner in _owners(self._others(topic)):
+            for owner in _owners(self._other_publishers(topic)):
                 self._compare_frames(topic, owner)
 
     def _compare_frames(self, topic: str, owner: str) -> None:
@@ -121,7 +121,7 @@ class Rivals:
                 'expected a --frame-prefix of its own for each, or another ROS_DOMAIN_ID'
             )
 
-    def _others(self, topic: str) -> list[str]:
+    def _other_publishers(self, topic: str) -> list[str]:
         """Return the full names of the other nodes that publish a topic."""
         if self._node.count_publishers(topic) < 2:
             return []
@@ -335,9 +335,9 @@ class StateOwner(SuiteNode):
         """Publish the state unless it is out already or something holds it back."""
         if self.published or self.finished or (self.paused and not self._single):
             return
-        if self.held():
+        if self.awaits_state():
             return
-        if not self.pacer.due(self.time, wall.monotonic()):
+        if not self.pacer.is_due(self.time, wall.monotonic()):
             return
         self.published, self._single, self.newest = True, False, self.stamp
         self._published_at = wall.monotonic()
@@ -353,7 +353,7 @@ class StateOwner(SuiteNode):
             self._tf_publisher.publish(stamp, pose)
         self.on_published()
 
-    def held(self) -> bool:
+    def awaits_state(self) -> bool:
         """Return whether the present state may not be published yet."""
         if self.values['clock'] == 'follow' and self.stamp > self._followed:
             return True
@@ -373,7 +373,9 @@ class StateOwner(SuiteNode):
             for name in group.give_up(stamp, wall.monotonic(), patience, START_TIMEOUT):
                 text = f'{name} is silent at {self.time:.3f} s: the run goes on without waiting'
                 self.get_logger().warning(f'{text} for it')
-        return stamp >= 0 and bool(self._followers.late(stamp) or self._sensors.late(stamp))
+        return stamp >= 0 and bool(
+            self._followers.late_sources(stamp) or self._sensors.late_sources(stamp)
+        )
 
     def _on_follower(self, group: Followers, name: str, stamp: int, _: Sequence[float]) -> None:
         if group.take(name, stamp, wall.monotonic()):
@@ -383,7 +385,7 @@ class StateOwner(SuiteNode):
 
     def _on_timer(self) -> None:
         if self.published and not self.values['lockstep']:
-            if self.pacer.due(self.time + self.dt, wall.monotonic()):
+            if self.pacer.is_due(self.time + self.dt, wall.monotonic()):
                 self.on_pace()
         else:
             self.publish_when_due()

@@ -64,7 +64,7 @@ def subscribe_to(
     elif topic.per_tick and not topic.shared:
         node.listen_to_bytes(topic, take)
     else:
-        node.create_subscription(topic.type, topic.name, take, topic.heard, raw=True)
+        node.create_subscription(topic.type, topic.name, take, topic.subscriber_qos, raw=True)
 
 
 def bag_node(namespace: str) -> str:
@@ -135,7 +135,7 @@ class Readiness:
         """
         if self.reached:
             return []
-        missing, now = self._bag.deaf(self._names), time.monotonic()
+        missing, now = self._bag.unsubscribed(self._names), time.monotonic()
         self._complete_at = now if missing else self._complete_at
         self.reached = now - self._complete_at >= self._bag.settling
         return missing if now - last_message > _OVERDUE_TIME else []

@@ -61,7 +61,7 @@ def qos_overrides(topics: Mapping[str, Topic]) -> dict[str, dict[str, Any]]:
             'history': 'keep_last',
             'depth': BACKLOG,
             'reliability': 'reliable',
-            'durability': topic.heard.durability.short_key,
+            'durability': topic.subscriber_qos.durability.short_key,
         }
         for name, topic in topics.items()
     }
@@ -165,11 +165,11 @@ class Ros2Bag:
         )
 
     @property
-    def ended(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether it has ended without being asked to."""
         return self._process.poll() is not None
 
-    def deaf(self, names: Iterable[str]) -> list[str]:
+    def unsubscribed(self, names: Iterable[str]) -> list[str]:
         """Return to which of some topics it does not listen yet."""
         ends = self._node.get_subscriptions_info_by_topic
         return [n for n in names if self._name not in {end.node_name for end in ends(n)}]
@@ -186,7 +186,7 @@ class Ros2Bag:
         Raises:
             RecordingError: it did not end.
         """
-        if self.ended:  # that is told already
+        if self.has_failed:  # that is told already
             self._overrides.unlink(missing_ok=True)
             return {}
         self._settle()

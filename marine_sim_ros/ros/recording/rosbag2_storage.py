@@ -176,10 +176,10 @@ class Rosbag2Storage:
         data = bytes(serialize_message(message))
         kinds = message.get_fields_and_field_types()
         lists = (getattr(message, name) for name, kind in kinds.items() if 'sequence' in kind)
-        return data if all(map(len, lists)) else _trimmed(data, type(message))
+        return data if all(map(len, lists)) else _trim_padding(data, type(message))
 
 
-def _trimmed(data: bytes, message_class: Any) -> bytes:
+def _trim_padding(data: bytes, message_class: Any) -> bytes:
     """Return CDR without the bytes at its end that ``serialize_message`` only counts.
 
     It counts padding before the elements of empty sequences, where there is none; strict readers

@@ -209,14 +209,14 @@ def _disturb(
     generator = np.random.Generator(stream)
     table = np.float32(spec.noise) * _quantiles()
 
-    def noisy(image: np.ndarray) -> np.ndarray:
+    def add_noise(image: np.ndarray) -> np.ndarray:
         noise = np.take(table, generator.integers(0, len(table), image.shape, np.uint16))
         noise += image
         # In place: a picture has a million numbers.
         np.clip(np.rint(noise, out=noise), 0, 255, out=noise)
         return noise.astype(np.uint8)
 
-    return {**readings, **{n: noisy(readings[n]) for n in ('image', 'right') if n in readings}}
+    return {**readings, **{n: add_noise(readings[n]) for n in ('image', 'right') if n in readings}}
 
 
 def _message(values: np.ndarray, encoding: str) -> Mapping[str, Any]:
@@ -237,7 +237,7 @@ def _image(sensor: Sensor, readings: Readings, name: str = 'image') -> Mapping[s
     return _message(np.asarray(readings[name], np.uint8), 'rgb8')
 
 
-def _compressed(sensor: Sensor, readings: Readings, name: str = 'image') -> Mapping[str, Any]:
+def _encode_jpeg(sensor: Sensor, readings: Readings, name: str = 'image') -> Mapping[str, Any]:
     """Return the image as JPEG."""
     del sensor
     pillow = require('PIL.Image', 'camera/image/compressed')
@@ -285,16 +285,16 @@ def _pictures(name: str, reading: str, there: Callable[[Sensor], bool]) -> list[
     def raw(sensor: Sensor) -> bool:
         return there(sensor) and sensor.spec.compressed < 0.5
 
-    def compressed(sensor: Sensor) -> bool:
+    def sends_jpeg(sensor: Sensor) -> bool:
         return there(sensor) and sensor.spec.compressed >= 0.5
 
-    image, jpeg = partial(_image, name=reading), partial(_compressed, name=reading)
+    image, jpeg = partial(_image, name=reading), partial(_encode_jpeg, name=reading)
     whole, small = 'sensor_msgs/msg/Image', 'sensor_msgs/msg/CompressedImage'
     return [
         SensorTopic(name, whole, image, when=raw),
         SensorTopic(f'{name}/compressed', small, jpeg, when=raw, on_demand=True),
-        SensorTopic(f'{name}/compressed', small, jpeg, when=compressed),
-        SensorTopic(name, whole, image, when=compressed, on_demand=True),
+        SensorTopic(f'{name}/compressed', small, jpeg, when=sends_jpeg),
+        SensorTopic(name, whole, image, when=sends_jpeg, on_demand=True),
     ]
 
 

@@ -56,7 +56,7 @@ class Lens:
         f = self.focal_length
         return np.array([[f, 0, (self.width - 1) / 2], [0, f, (self.height - 1) / 2], [0, 0, 1.0]])
 
-    def distorted(self, points: np.ndarray) -> np.ndarray:
+    def distort(self, points: np.ndarray) -> np.ndarray:
         """Return the image positions (..., 2) of directions, in focal lengths from the centre.
 
         Args:
@@ -86,14 +86,14 @@ class Lens:
         seen = (pixels - middle) / self.focal_length
         points = seen
         for _ in range(_ROUNDS):
-            error = self.distorted(points) - seen
+            error = self.distort(points) - seen
             xx, xy, yy = self._slope(points)
             x, y, whole = error[..., 0], error[..., 1], xx * yy - xy * xy
             move = [(yy * x - xy * y) / whole, (xx * y - xy * x) / whole]
             points = points - np.stack(move, axis=-1)
             if not np.all(np.isfinite(points)) or np.max(np.abs(error)) < 1e-13:
                 break
-        found = np.max(np.abs(self.distorted(points) - seen))
+        found = np.max(np.abs(self.distort(points) - seen))
         xx, xy, yy = self._slope(points)
         if not found < 1e-9 or np.any(xx * yy - xy * xy <= 0):
             raise ParameterError(

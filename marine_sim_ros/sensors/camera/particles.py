@@ -108,7 +108,7 @@ def _pixels(lens: Lens, seen: np.ndarray) -> np.ndarray:
     if lens.model != PLUMB_BOB:
         radius = np.maximum(np.linalg.norm(points, axis=-1, keepdims=True), 1e-9)
         points = points * np.arctan(radius) / radius
-    return lens.distorted(points) * lens.focal_length + lens.matrix[:2, 2]
+    return lens.distort(points) * lens.focal_length + lens.matrix[:2, 2]
 
 
 def _light(

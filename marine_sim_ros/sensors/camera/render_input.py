@@ -121,7 +121,7 @@ class Tiles:
     spread: np.ndarray
     across: int
 
-    def steepest(self, turn: np.ndarray) -> np.ndarray:
+    def z_bounds(self, turn: np.ndarray) -> np.ndarray:
         """Return bounds (m, 2) of the z of the rays' directions in map: lowest, highest.
 
         Args:

@@ -336,7 +336,7 @@ class _Renderer:
         parts = parts_in_view(environment, view, self.widest)
         planes, rows = _plane_rows(scene, eye), _obstacle_rows(scene, eye)
         rows = np.concatenate([rows, self._parts(parts)])
-        seen = self._seen(view, rows)
+        seen = self._may_be_seen(view, rows)
         # Mirror images of parts that are not in the picture are left out too.
         used = seen.any(axis=0) | (np.arange(len(rows)) < len(scene.obstacles))
         rows, seen = rows[used], seen[:, used]
@@ -378,7 +378,7 @@ class _Renderer:
             measured[..., 1].astype(np.uint16),
         )
 
-    def _seen(
+    def _may_be_seen(
         self, view: View, rows: np.ndarray, mirror: float = 1.0, slack: float = 0.0
     ) -> np.ndarray:
         """Return whether surfaces may be in tiles (m, k); −1: their images in the water."""
@@ -394,10 +394,10 @@ class _Renderer:
         Returns:
             Features and the number of tiles that have them; the texture of the surfaces of tiles.
         """
-        mirror, ground = _tiles_near_surfaces(environment, view, self.tiles.steepest(view.turn))
+        mirror, ground = _tiles_near_surfaces(environment, view, self.tiles.z_bounds(view.turn))
         mirrored = np.repeat(mirror[:, None], len(rows), axis=1)
         if view.eye[2] < -2 * _PORT and mirrored.any():
-            mirrored &= self._seen(view, rows, -1.0, _RIPPLES)
+            mirrored &= self._may_be_seen(view, rows, -1.0, _RIPPLES)
         both = np.concatenate([seen, mirrored]).reshape(2, *seen.shape)
         counts = both.sum(axis=-1)
         order = np.argsort(~both, axis=-1, kind='stable')[..., : int(counts.max(initial=0))]
