@@ -24,6 +24,7 @@ __all__ = [
     'constant',
     'counted_loop',
     'is_traced',
+    'known_vector',
     'matvec',
     'namespace',
     'remember_vectors',
@@ -132,6 +133,14 @@ def matvec(matrix: Array, vector: Array) -> Array:
     if vector.ndim == 1:
         return matrix @ vector
     return (matrix @ vector[..., None])[..., 0]
+
+
+def known_vector(vectors: Array) -> np.ndarray | None:
+    """Return the vector that all of an array (..., n) are; None for several, or traced ones."""
+    if type(vectors) is not np.ndarray or not vectors.size:
+        return None
+    first = vectors.reshape(-1, vectors.shape[-1])[0]
+    return first if vectors.ndim == 1 or (vectors == first).all() else None
 
 
 Answer = TypeVar('Answer')

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, remember_vectors
+from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace, remember_vectors
 from marine_sim_ros.core.spatial import cross, skew
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
@@ -112,6 +112,8 @@ def _norm(vector: Array) -> Array:
     """Return |v| (...) of vectors (..., 3), with a derivative of 0 at 0."""
     xp = namespace(vector)
     square = xp.sum(vector * vector, axis=-1)
+    if xp is NUMPY:  # without derivatives; the rest takes 12 µs
+        return xp.sqrt(square)
     some = square > 0
     root = xp.sqrt(xp.where(some, square, xp.ones_like(square)))
     return xp.where(some, root, xp.zeros_like(square))

@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.arrays import Array, constant, known_vector, namespace
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.scene.obstacles import (
@@ -326,10 +326,8 @@ class Scene:
 
         All are returned for points in several places, and for traced ones.
         """
-        if type(points) is not np.ndarray or not points.size:
-            return tuple(range(len(self)))
-        place = points.reshape(-1, 3)[0]
-        if points.ndim > 1 and not (points == place).all():
+        place = known_vector(points)
+        if place is None:
             return tuple(range(len(self)))
         return tuple((self.clearances(place) <= distance).nonzero()[0].tolist())
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, cond, constant, is_traced, namespace
+from marine_sim_ros.core.arrays import Array, cond, constant, is_traced, namespace, skip_unless
 from marine_sim_ros.core.numerics import smallest_indices
 from marine_sim_ros.core.spatial import cross, rotation_matrix
 from marine_sim_ros.core.state import State
@@ -77,8 +77,13 @@ def stays_separated(touch: ContactGeometry, velocity: Array, held: Array, dt: fl
         dt: step, s.
     """
     xp = namespace(velocity)
-    ahead = _predicted_gaps(touch, velocity, dt) - 2 * dt * dt * _MAX_ACCELERATION
-    return xp.all(ahead > SKIN) & ~xp.any(held != 0)
+    touched = xp.any(held != 0)
+
+    def is_apart() -> Array:
+        ahead = _predicted_gaps(touch, velocity, dt) - 2 * dt * dt * _MAX_ACCELERATION
+        return xp.all(ahead > SKIN) & ~touched
+
+    return skip_unless(touched, lambda: ~touched, is_apart)
 
 
 def _predicted_gaps(touch: ContactGeometry, velocity: Array, dt: float) -> Array:
