@@ -98,7 +98,7 @@ def vehicle_from_urdf(
     base: Path | None = None,
     base_link: str = '',
     progress: ReportProgress = no_progress,
-    check: Callable[[Element], object] = bool,
+    check: Callable[[Element], object] = lambda _: None,
 ) -> Vehicle:
     """Return the vehicle that a URDF (xacro expanded) describes.
 
