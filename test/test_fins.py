@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT
 
 from marine_sim_ros import load_vehicle, simulate
-from marine_sim_ros.core.errors import ModelError, ScenarioError
+from marine_sim_ros.core.errors import ModelError, ParameterError, ScenarioError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
@@ -304,3 +304,31 @@ def test_the_doctor_counts_what_fins_hold():
     assert yaw == np.inf  # a steady turn follows a small rudder, see above
     assert 0.47 < pitch < 5  # √(m g h/(M₃₃ − M₁₁)) without the planes
     assert munk_speeds(replace(AUV, fins=None))[1] < 0.2
+
+
+@pytest.mark.parametrize(
+    ('commands', 'told'),
+    [
+        ({'rudders': np.zeros(4)}, r'the command of rudders has the shape \(4,\)'),
+        ({'fins': np.zeros(3)}, r'expected some of: fins \(4,\)'),
+    ],
+)
+def test_a_command_that_does_not_fit_is_refused(commands, told):
+    with pytest.raises(ParameterError, match=told):
+        Simulation(AUV).tick(np.array([1500.0]), commands)
+
+
+@pytest.mark.long
+def test_vehicles_of_a_batch_follow_their_own_commands():
+    pytest.importorskip('jax')
+    from marine_sim_ros.engine.batch import simulate_batch
+
+    turn = '  - {{at: 0.1, pwm: [1800], fins: {{rudder_upper: {}}}}}\n'
+    scenarios = [
+        parse_scenario(AHEAD.format(1) + turn.format(angle), 'turn') for angle in (0.1, -0.2)
+    ]
+    batch = simulate_batch(AUV, scenarios, every=100)
+    for row, scenario in enumerate(scenarios):
+        expected = simulate(AUV, scenario).position[-1]
+        np.testing.assert_allclose(batch.position[-1, row], expected, rtol=0, atol=1e-12)
+    assert np.abs(batch.position[-1, 0] - batch.position[-1, 1]).max() > 1e-4

@@ -18,10 +18,10 @@ from __future__ import annotations
 from marine_sim_ros.ros.base.process import run_named
 from marine_sim_ros.ros.force_node import ActuatorNode
 
-__all__ = ['ForceNode', 'main']
+__all__ = ['main']
 
 ForceNode = ActuatorNode
-"""The node of a force, by name."""
+"""Class that composed runs look up by the name of the executable."""
 
 
 def main() -> None:
