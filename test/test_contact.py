@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import OTHERS, VEHICLES, vehicle_of
+from energy import kinetic_energy
 from hulls import box_inertia
 
 from marine_sim_ros import Environment, load_vehicle
@@ -27,7 +28,7 @@ from marine_sim_ros.physics.contact.pair_coefficients import (
     pair_table,
 )
 from marine_sim_ros.physics.drag import drag
-from marine_sim_ros.physics.rigid_body import kinetic_energy, rigid_body_step, weight
+from marine_sim_ros.physics.rigid_body import rigid_body_step, weight
 from marine_sim_ros.physics.thrusters import thrusters
 from marine_sim_ros.scene.obstacles import Plane
 from marine_sim_ros.scene.scene import Scene

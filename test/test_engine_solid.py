@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import vehicle_of
+from energy import kinetic_energy
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.arrays import cond, while_loop
@@ -16,7 +17,6 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State, ticks_of
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics.contact.detection import contact_geometry, contacts_within
-from marine_sim_ros.physics.rigid_body import kinetic_energy
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
 

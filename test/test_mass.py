@@ -24,8 +24,8 @@ from test_fuzz_urdf import NUMBER, STRANGE, UNITS, replaced
 
 from marine_sim_ros import MarineSimError, load_vehicle
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.files import cache_folder
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.model import mass as cache
 from marine_sim_ros.model import mass as grid
 from marine_sim_ros.model import mass as reader
 from marine_sim_ros.model.mass import GRID_METHOD, assemble, grid_of_parts, properties_of_grid
@@ -627,9 +627,9 @@ def test_where_nothing_can_be_kept(described, monkeypatch, tmp_path):
     assert described().inertia.mass == expected
     monkeypatch.setenv('XDG_CACHE_HOME', 'relative')
     monkeypatch.setenv('HOME', str(tmp_path / 'home'))
-    assert cache.cache_folder('mass') == tmp_path / 'home' / '.cache' / 'marine_sim_ros' / 'mass'
+    assert cache_folder('mass') == tmp_path / 'home' / '.cache' / 'marine_sim_ros' / 'mass'
     assert described().inertia.mass == expected
-    assert len(os.listdir(cache.cache_folder('mass'))) == 1
+    assert len(os.listdir(cache_folder('mass'))) == 1
     assert not (tmp_path / 'relative').exists()
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import MODELS, model_name, vehicle_of
+from energy import kinetic_energy
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.control.controllability import PilotMixer
@@ -18,7 +19,6 @@ from marine_sim_ros.physics.buoyancy import buoyancy, near_surface_fraction
 from marine_sim_ros.physics.drag import damping_matrix, drag
 from marine_sim_ros.physics.rigid_body import (
     implicit_velocity_change,
-    kinetic_energy,
     net_wrench,
     rigid_body_step,
     rk4,

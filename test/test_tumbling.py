@@ -5,16 +5,12 @@
 
 import numpy as np
 import pytest
+from energy import kinetic_energy
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
-from marine_sim_ros.physics.rigid_body import (
-    displace_state,
-    kinetic_energy,
-    rigid_body_step,
-    transport_momentum,
-)
+from marine_sim_ros.physics.rigid_body import displace_state, rigid_body_step, transport_momentum
 
 pytestmark = pytest.mark.long
 

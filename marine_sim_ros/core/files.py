@@ -15,9 +15,10 @@ import os
 import signal
 import stat
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 
@@ -25,6 +26,7 @@ __all__ = [
     'MAX_TEXT_BYTES',
     'SIGPROF',
     'cache_folder',
+    'load_or_compute',
     'check_archive',
     'check_file',
     'effective_user',
@@ -249,6 +251,54 @@ def program_folder() -> str:
 
 def _is_writable(folder: Path) -> bool:
     return os.access(next(p for p in (folder, *folder.parents) if p.exists()), os.W_OK)
+
+
+Result = TypeVar('Result')
+_DAMAGED = (
+    OSError,
+    ValueError,
+    TypeError,
+    LookupError,
+    EOFError,
+    RecursionError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""Errors of readers of JSON and of NumPy's files where a file is damaged."""
+
+
+def load_or_compute(
+    kind: str,
+    name: str,
+    compute: Callable[[], Result],
+    *,
+    load: Callable[[bytes], Result],
+    dump: Callable[[Result], bytes],
+    limit: int = 10_000_000,
+) -> Result:
+    """Return what the cache keeps under a name, or else compute it and keep it.
+
+    A file that is damaged or larger than ``limit`` (bytes) counts as none and is written anew.
+    Without a cache folder nothing is kept: that is no error.
+
+    Args:
+        kind: as of :func:`cache_folder`.
+        name: name of the file, with the digest of all that the result follows from.
+        compute: function that computes the result.
+        load: function from the content of a file to the result; raises for what is odd about it.
+        dump: its inverse.
+        limit: maximum size of a file, bytes.
+    """
+    folder = cache_folder(kind)
+    if folder is None:
+        return compute()
+    path = folder / name
+    with contextlib.suppress(*_DAMAGED):
+        if path.stat().st_size <= limit:
+            return load(path.read_bytes())
+    result = compute()
+    write_atomically(path, lambda file: file.write(dump(result)))
+    return result
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:

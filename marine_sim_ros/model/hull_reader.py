@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.files import cache_folder, write_atomically
+from marine_sim_ros.core.files import load_or_compute
 from marine_sim_ros.model.added_mass import (
     MAX_PANELS,
     PANEL_METHOD,
@@ -93,7 +93,13 @@ def read_panels(
         raise root.error('added_mass="panels" needs a <collision> to put panels on')
     shapes = [move_shape(c.shape, c.rotation, c.translation) for c in parts]
     try:
-        result = _load_or_solve(_cache_key(shapes), lambda: _solve(shapes, progress))
+        result = load_or_compute(
+            CACHE_KIND,
+            f'{_cache_key(shapes)}.json',
+            lambda: _solve(shapes, progress),
+            load=_from_json,
+            dump=_to_json,
+        )
     except ModelError as error:
         place = parts[0].reader if len(parts) == 1 else root
         raise place.error(f'added_mass="panels": {error}') from None
@@ -135,33 +141,21 @@ def _solve(shapes: Sequence[Shape], progress: Callable[[float], None]) -> _Resul
     return _Result(solution, tolerance)
 
 
-def _load_or_solve(key: str, compute: Callable[[], _Result]) -> _Result:
-    """Return what is kept under a key, or else what is computed, which is then kept."""
-    folder = cache_folder(CACHE_KIND)
-    if folder is None:
-        return compute()
-    path = folder / f'{key}.json'
-    try:
-        return _from_json(json.loads(path.read_text(encoding='utf-8')))
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        result = compute()
-    write_atomically(path, lambda file: file.write(json.dumps(_to_json(result)).encode()))
-    return result
-
-
-def _to_json(result: _Result) -> dict[str, Any]:
+def _to_json(result: _Result) -> bytes:
     found, tolerance = result
-    return {
+    content = {
         'matrix': found.matrix.tolist(),
         'asymmetry': found.asymmetry,
         'least': found.least,
         'panels': found.panels,
         'tolerance': tolerance,
     }
+    return json.dumps(content).encode()
 
 
-def _from_json(content: Mapping[str, Any]) -> _Result:
+def _from_json(text: bytes) -> _Result:
     """Return the result of a file's content; whatever is odd about it raises."""
+    content = json.loads(text)
     matrix = np.array(content['matrix'], float)
     numbers = [float(content[name]) for name in ('asymmetry', 'least', 'panels', 'tolerance')]
     asymmetry, least, panels, tolerance = numbers

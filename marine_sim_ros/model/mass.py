@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.files import cache_folder, write_atomically
+from marine_sim_ros.core.files import load_or_compute
 from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.schema import REQUIRED, number, text
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
@@ -289,49 +289,18 @@ _SHAPES = {
     'center_of_volume': (3,),
     'height': (),
 }
-_LARGEST = 10_000_000
-"""Bytes; nothing of ours is nearly as large."""
 
 
-def cached_properties(
-    key: str, parts: int, compute: Callable[[], MassProperties]
-) -> MassProperties:
-    """Return what is kept under a key, or else what is computed, which is then kept.
-
-    A file that is damaged counts as none and is written anew. Where nothing can be kept, nothing
-    is: that is no error.
-
-    Args:
-        key: names the content, as ``part_list.content_key`` does.
-        parts: number of parts.
-        compute: gives the result.
-    """
-    folder = cache_folder('mass')
-    path = folder / f'{key}.json' if folder else None
-    found = _read_cached(path, key, parts) if path else None
-    if found is not None:
-        return found
-    result = compute()
-    if path is not None:
-        content: dict[str, Any] = {'key': key, 'warnings': list(result.warnings)}
-        for name in (*_SHAPES, 'part_volumes'):
-            content[name] = np.asarray(getattr(result, name)).tolist()
-        write_atomically(path, lambda file: file.write(json.dumps(content).encode()))
-    return result
+def _to_json(result: MassProperties, key: str) -> bytes:
+    content: dict[str, Any] = {'key': key, 'warnings': list(result.warnings)}
+    for name in (*_SHAPES, 'part_volumes'):
+        content[name] = np.asarray(getattr(result, name)).tolist()
+    return json.dumps(content).encode()
 
 
-def _read_cached(path: Path, key: str, parts: int) -> MassProperties | None:
-    try:
-        if path.stat().st_size > _LARGEST:
-            return None
-        content = json.loads(path.read_text(encoding='utf-8'))
-        return _parse_result(content, key, parts)
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return None
-
-
-def _parse_result(content: dict[str, Any], key: str, parts: int) -> MassProperties:
+def _from_json(text: bytes, key: str, parts: int) -> MassProperties:
     """Return the result of a file's content; whatever is odd about it raises."""
+    content = json.loads(text)
     if content['key'] != key:
         raise ValueError
     values: dict[str, Any] = {
@@ -406,7 +375,13 @@ def mass_of_file(
     """
     parts = load_parts(uri, base)
     key = content_key(parts, voxel_size, GRID_METHOD)
-    return cached_properties(key, len(parts), lambda: assemble(parts, voxel_size, progress))
+    return load_or_compute(
+        'mass',
+        f'{key}.json',
+        lambda: assemble(parts, voxel_size, progress),
+        load=lambda text: _from_json(text, key, len(parts)),
+        dump=lambda result: _to_json(result, key),
+    )
 
 
 def read_mass_from_parts(

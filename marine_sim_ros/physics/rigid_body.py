@@ -49,7 +49,6 @@ __all__ = [
     'displace_state',
     'implicit_velocity_change',
     'iteration_residual',
-    'kinetic_energy',
     'net_wrench',
     'resolve_integrator',
     'rigid_body_step',
@@ -450,10 +449,3 @@ def rigid_body_step(
     if integrator == AUTO_INTEGRATOR:
         integrator = resolve_integrator(vehicle)
     return INTEGRATORS[integrator](vehicle, state, environment, wrench, dt, implicit_drag, inner)
-
-
-def kinetic_energy(vehicle: Vehicle, state: State) -> Array:
-    """Return ½ νᵀ M ν (...), J, added mass included."""
-    xp = namespace(state.velocity)
-    momentum = matvec(constant(xp, vehicle.mass_matrix), state.velocity)
-    return xp.vecdot(state.velocity, momentum) / 2

@@ -29,13 +29,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import MarineSimError, ModelError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.files import (
-    cache_folder,
-    check_archive,
-    read_file,
-    resource_folder,
-    write_atomically,
-)
+from marine_sim_ros.core.files import check_archive, load_or_compute, read_file, resource_folder
 from marine_sim_ros.model.geometry.shapes import Shape, shape_of
 from marine_sim_ros.model.packages import package_folder
 
@@ -266,6 +260,7 @@ def save_sidecar(mesh: Path, shape: Shape, cells: tuple[np.ndarray, ...]) -> Non
 
 MIN_CACHED_BYTES = 500_000
 """Bytes of a mesh file from which on its result is kept: about 10,000 triangles."""
+_MAX_CACHED_BYTES = 1_000_000_000
 _REPAIR_VERSION = 1
 """Of the repairs: another number forgets all that is kept."""
 
@@ -281,12 +276,11 @@ def cached_mesh(
         most: greatest number of triangles, or None.
         compute: gives the result.
     """
-    folder = cache_folder('meshes')
     try:
         content = path.read_bytes() if path.stat().st_size >= MIN_CACHED_BYTES else b''
     except (OSError, ValueError):
         content = b''
-    if folder is None or not content:
+    if not content:
         return compute()
     about = [
         _REPAIR_VERSION,
@@ -297,18 +291,9 @@ def cached_mesh(
         _package_version('trimesh'),
     ]
     key = hashlib.sha256(json.dumps(about).encode() + content).hexdigest()
-    file = folder / f'{key}.npz'
-    found = _read_cached(file)
-    if found is not None:
-        return found
-    shape = compute()
-    write_atomically(
-        file,
-        lambda out: np.savez_compressed(
-            out, vertices=shape.vertices, faces=shape.faces, warnings=np.array(shape.warnings, str)
-        ),
+    return load_or_compute(
+        'meshes', f'{key}.npz', compute, load=_from_npz, dump=_to_npz, limit=_MAX_CACHED_BYTES
     )
-    return shape
 
 
 def _package_version(package: str) -> str:
@@ -320,14 +305,19 @@ def _package_version(package: str) -> str:
         return ''
 
 
-def _read_cached(file: Path) -> Shape | None:
-    """Return what is kept; a file that is damaged counts as none."""
-    try:
-        with np.load(file, allow_pickle=False) as kept:
-            vertices, faces = np.asarray(kept['vertices'], float), np.asarray(kept['faces'])
-            warnings = tuple(str(text) for text in kept['warnings'])
-            if not np.all(np.isfinite(vertices)) or faces.ndim != 2:
-                return None
-            return shape_of(vertices, faces, warnings)
-    except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile):
-        return None
+def _to_npz(shape: Shape) -> bytes:
+    out = io.BytesIO()
+    np.savez_compressed(
+        out, vertices=shape.vertices, faces=shape.faces, warnings=np.array(shape.warnings, str)
+    )
+    return out.getvalue()
+
+
+def _from_npz(content: bytes) -> Shape:
+    """Return the shape of a file's content; whatever is odd about it raises."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as kept:
+        vertices, faces = np.asarray(kept['vertices'], float), np.asarray(kept['faces'])
+        warnings = tuple(str(text) for text in kept['warnings'])
+    if not np.all(np.isfinite(vertices)) or faces.ndim != 2:
+        raise ValueError('a shape needs finite vertices and triangles')
+    return shape_of(vertices, faces, warnings)
