@@ -232,7 +232,7 @@ def of_option(option):
         return st.integers(option.low, option.high)
     if option.kind is float:
         one = st.floats(max(option.low, -100), min(option.high, 100)).map(lambda x: round(x, 4))
-        one = one.filter(lambda x: x >= option.low)
+        one = one.filter(lambda x: option.low <= x <= option.high)
     elif option.choices:
         one = st.sampled_from(option.choices)
     else:
