@@ -383,7 +383,7 @@ class ActuatorNode(ModelNode):
         self._commands.wait(stamp, state)
 
     @property
-    def watched(self) -> bool:
+    def has_watchers(self) -> bool:
         """Whether there is a state to publish."""
         return self._states is not None
 

@@ -115,7 +115,8 @@ class CompiledGazeboNode(GazeboOwner, CompiledOwner):
         )
         self._writers: dict[Any, NumberWriter] = {}
         self._listed: tuple[Any, str] = (None, '')
-        self._remembered = [n for n, f in self._graph.forces.items() if getattr(f, 'watched', 0)]
+        forces = self._graph.forces.items()
+        self._remembered = [n for n, f in forces if getattr(f, 'has_watchers', False)]
         self._begun = first.forces
         self._restart_engine()
 

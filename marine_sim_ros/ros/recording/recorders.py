@@ -97,11 +97,11 @@ class SuiteBag:
 
     Attributes:
         heard: full names of the topics that the recorder has to subscribe to.
-        ended: whether nothing can be written any more.
+        has_failed: whether nothing can be written any more.
         settling: s from when it listens to when all publishers know.
     """
 
-    ended = False
+    has_failed = False
     settling = 0.0
 
     def __init__(
