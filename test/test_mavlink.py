@@ -22,7 +22,7 @@ from marine_sim_ros.autopilot.mavlink.autopilot import Efforts, SetPoints
 from marine_sim_ros.autopilot.mavlink.coverage import (
     COMMANDS,
     DONE,
-    MESSAGES,
+    MAVLINK_MESSAGES,
     MISSION_ITEMS,
     REFUSED,
 )
@@ -219,7 +219,7 @@ def test_what_follows_garbage_is_understood(rig):
 
 
 KINDS = sorted(
-    (m for m in M.mavlink_map.values() if m.msgname in {row.name for row in MESSAGES}),
+    (m for m in M.mavlink_map.values() if m.msgname in {row.name for row in MAVLINK_MESSAGES}),
     key=lambda m: m.id,
 )
 
@@ -304,16 +304,18 @@ def test_a_key_file_that_is_none_is_one_line(tmp_path, text):
 
 def test_every_message_of_the_table_is_what_the_table_says(rig):
     names = {m.msgname for m in M.mavlink_map.values()}
-    for row in MESSAGES:
+    for row in MAVLINK_MESSAGES:
         assert row.name in names, row
         assert (row.name in rig.vehicle.handled_messages) == (row.result in (DONE, REFUSED)) or (
             row.name == 'MISSION_ACK'
         ), row
-    assert rig.vehicle.handled_messages <= {row.name for row in MESSAGES}
-    assert len({row.name for row in MESSAGES}) == len(MESSAGES)
+    assert rig.vehicle.handled_messages <= {row.name for row in MAVLINK_MESSAGES}
+    assert len({row.name for row in MAVLINK_MESSAGES}) == len(MAVLINK_MESSAGES)
 
 
-@pytest.mark.parametrize('row', [r for r in MESSAGES if r.result == REFUSED], ids=lambda r: r.name)
+@pytest.mark.parametrize(
+    'row', [r for r in MAVLINK_MESSAGES if r.result == REFUSED], ids=lambda r: r.name
+)
 def test_a_message_that_is_not_simulated_is_refused_with_a_text(rig, row):
     (kind,) = (m for m in M.mavlink_map.values() if m.msgname == row.name)
     rig.link.write(_filled(kind, 0.0, 0).pack(rig.mav))

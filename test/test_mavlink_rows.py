@@ -11,7 +11,12 @@ from ardusub_rig import Rig
 from mavlink_rows import ANSWER_ROWS, MOTION_ROWS, SAME, WITHOUT_ROWS, Ground
 
 from marine_sim_ros.autopilot.mavlink.autopilot import SetPoints
-from marine_sim_ros.autopilot.mavlink.coverage import COMMANDS, DONE, MESSAGES, MISSION_ITEMS
+from marine_sim_ros.autopilot.mavlink.coverage import (
+    COMMANDS,
+    DONE,
+    MAVLINK_MESSAGES,
+    MISSION_ITEMS,
+)
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
 from marine_sim_ros.core.state import State
 
@@ -166,11 +171,11 @@ def test_our_vehicle_does_the_same_but_for_what_the_rows_say():
 def test_every_key_of_the_coverage_has_a_row_or_a_reason():
     rows = ' '.join(row.name for row in [*ANSWER_ROWS, *MOTION_ROWS])
     played = set(re.findall(r'[A-Z][A-Z0-9_]+', rows))
-    known = {row.name for row in MESSAGES if row.result == DONE}
+    known = {row.name for row in MAVLINK_MESSAGES if row.result == DONE}
     known |= {row.name for table in (COMMANDS, MISSION_ITEMS) for row in table.values()}
     assert sorted(known - played - WITHOUT_ROWS.keys()) == []
     assert sorted(WITHOUT_ROWS.keys() & played) == []
-    assert WITHOUT_ROWS.keys() <= known | {row.name for row in MESSAGES}
+    assert WITHOUT_ROWS.keys() <= known | {row.name for row in MAVLINK_MESSAGES}
     assert len({row.name for row in [*ANSWER_ROWS, *MOTION_ROWS]}) == len(ANSWER_ROWS) + len(
         MOTION_ROWS
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from marine_sim_ros.autopilot.mavlink.mission import ITEMS as FLOWN
 
-__all__ = ['COMMANDS', 'Row', 'DONE', 'IGNORED', 'MESSAGES', 'MISSION_ITEMS', 'REFUSED']
+__all__ = ['COMMANDS', 'Row', 'DONE', 'IGNORED', 'MAVLINK_MESSAGES', 'MISSION_ITEMS', 'REFUSED']
 
 DONE, REFUSED, IGNORED = 'done', 'refused', 'ignored'
 """Done as ArduSub does it but for the note; refused at once by the protocol's answer, if it has
@@ -42,7 +42,7 @@ def _rows(result: str, note: str, names: str) -> tuple[Row, ...]:
     return tuple(Row(name, result, note) for name in names.split())
 
 
-MESSAGES = (
+MAVLINK_MESSAGES = (
     Row('HEARTBEAT', DONE, 'of a ground station: a silence of `ground_station_timeout` disarms'),
     Row('COMMAND_LONG', DONE, 'the commands below; COMMAND_ACK after it was done'),
     Row('COMMAND_INT', DONE, 'the same commands; x and y in 1e-7 degrees'),

@@ -13,7 +13,7 @@ import numpy as np
 from marine_sim_ros.autopilot.channels import Device
 from marine_sim_ros.autopilot.mavlink.autopilot import Autopilot, Targets
 from marine_sim_ros.autopilot.mavlink.commands import Arm, CommandHandler
-from marine_sim_ros.autopilot.mavlink.coverage import MESSAGES, REFUSED
+from marine_sim_ros.autopilot.mavlink.coverage import MAVLINK_MESSAGES, REFUSED
 from marine_sim_ros.autopilot.mavlink.link import MavlinkLink, wrong_number
 from marine_sim_ros.autopilot.mavlink.mission import MissionItem
 from marine_sim_ros.autopilot.mavlink.streams import StreamReadings, Streams, Telemetry
@@ -87,7 +87,7 @@ class MavlinkVehicle:
             self.link, self.autopilot.parameters, self._on_parameter, self.refuse
         )
         self._handlers: dict[str, Callable[[Any], None]] = {
-            row.name: self._refuse_message for row in MESSAGES if row.result == REFUSED
+            row.name: self._refuse_message for row in MAVLINK_MESSAGES if row.result == REFUSED
         }
         own: Mapping[str, Callable[[Any], None]] = {
             'HEARTBEAT': self._on_heartbeat,
