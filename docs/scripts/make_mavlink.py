@@ -10,7 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from marine_sim_ros.autopilot.mavlink.coverage import COMMANDS, MESSAGES, MISSION_ITEMS, Row
+from marine_sim_ros.autopilot.mavlink.coverage import (
+    COMMANDS,
+    MAVLINK_MESSAGES,
+    MISSION_ITEMS,
+    Row,
+)
 from marine_sim_ros.autopilot.mavlink.parameters import VEHICLE_PARAMETERS
 from marine_sim_ros.autopilot.mavlink.sticks import BUTTONS
 from marine_sim_ros.autopilot.mavlink.streams import FAST, ON_REQUEST, STREAM_GROUPS
@@ -48,7 +53,7 @@ def _table(*heads: str) -> list[str]:
 def _messages() -> Iterable[str]:
     """Return the rows of messages; those with the same result and reason are one row."""
     groups: dict[tuple[str, str], list[Row]] = {}
-    for row in MESSAGES:
+    for row in MAVLINK_MESSAGES:
         groups.setdefault((row.result, row.note), []).append(row)
     for (result, note), rows in groups.items():
         yield _row(', '.join(f'`{row.name}`' for row in rows), result, note)
