@@ -30,7 +30,7 @@ def server(tmp_path, monkeypatch, gazebo_partition):
 
     def start(options):
         started.append(GazeboServer(options, tmp_path))
-        monkeypatch.setattr(sim_step, 'step', started[-1].step)
+        monkeypatch.setattr(sim_step, 'rigid_body_step', started[-1].step)
         return started[-1]
 
     yield start

@@ -102,7 +102,7 @@ def test_a_body_dives_as_the_embedded_one_with_one_wrench_in_each_step(monkeypat
     wanted = simulate(ROV, DIVE, duration=2.0)
     run = Run(monkeypatch, position=DIVE.position)
     assert run.next()[0] == 0
-    monkeypatch.setattr(sim_step, 'step', run.step)
+    monkeypatch.setattr(sim_step, 'rigid_body_step', run.step)
     result = simulate(ROV, DIVE, duration=2.0)
     assert run.gazebo.exerted == [1] * 401
     assert stamps(run) == [i * PERIOD for i in range(402)]

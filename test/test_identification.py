@@ -378,8 +378,8 @@ def test_commands_that_are_old_unknown_or_switched_off():
     np.testing.assert_allclose(commands.thrust[0], [17.848, 0, 0, 17.848, 17.848, 17.848])
     grid = np.array([0.5, 1.1, 1.6, 2.4, 3.0, 4.1, 4.6])
     known = [False, False, True, True, False, False, True]
-    assert commands.known(grid, 0.02).tolist() == known
-    at_once = replace(commands, lagging=False).known(grid, 0.02)
+    assert commands.known_mask(grid, 0.02).tolist() == known
+    at_once = replace(commands, lagging=False).known_mask(grid, 0.02)
     assert at_once.tolist() == [False, True, True, True, False, True, True]
     with pytest.raises(ParameterError, match='has 4 channels; expected one for each of 6'):
         commands_of_pwm(np.zeros(3), channels[:, :4], thrusters)
