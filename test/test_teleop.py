@@ -429,7 +429,7 @@ def rendered(output='pwm', *, vehicle='bluerov2', state=None, notice='', pilot=N
         get_namespace=lambda: f'/{model.name}',
         command_publisher=SimpleNamespace(pwm=np.full(len(model.thrusters), 1500.0)),
         switches=SimpleNamespace(
-            states=states or dict.fromkeys(['arm', 'auto_depth']), waiting=frozenset({'arm'})
+            states=states or dict.fromkeys(['arm', 'auto_depth']), unanswered=frozenset({'arm'})
         ),
         wall_clock=SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=10**9)),
         environment=Environment(),
