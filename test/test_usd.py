@@ -237,6 +237,14 @@ def test_round_shapes_have_their_volume_and_axis(read, kind, axis):
         np.testing.assert_allclose(np.abs(up), np.eye(3)[along], atol=1e-9)
 
 
+def test_a_shape_about_an_unknown_axis_is_named(read):
+    round_shape = f'def Cylinder "drum" ({SOLID})\n{{\nuniform token axis = "west"\n}}\n'
+    box = cube('box', 'double size = 0.2')
+    draft, _ = read(stage(body('hull', 'float physics:mass = 5', box + round_shape)))
+    assert any("drum: axis is 'west'; expected one of" in text for text in draft.dropped)
+    assert len(draft.links['hull'].collisions) == 1
+
+
 def test_a_vehicle_of_several_is_chosen_by_name_and_the_rest_is_named(read):
     pair = body('hull', 'float physics:mass = 5') + body('buoy', 'float physics:mass = 1')
     with pytest.raises(ModelError, match=r'has 2 vehicles .* found: hull, buoy'):
@@ -300,6 +308,14 @@ def test_layers_that_are_not_there_are_named(read):
         ('nothing', 'is no USD'),
         (stage('def Cube "only" {}'), '0 vehicles of rigid bodies'),
         (stage('', head='metersPerUnit = 0'), 'metersPerUnit is 0'),
+        (
+            stage(
+                body('hull', 'float physics:mass = 5', cube('box', 'double size = 0.2'))
+                + ARM
+                + JOINT.format(kind='Revolute').replace('"Y"', '"W"')
+            ),
+            "hinge>: axis is 'W'; expected one of: X, Y, Z",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_one_line(read, text, words):

@@ -29,6 +29,7 @@ from marine_sim_ros.importers.description import (
 from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.usd_shapes import (
     PlacedShape,
+    axis_name,
     check_layers,
     error_line,
     pxr,
@@ -380,7 +381,7 @@ class _StageReader:
         first, second = (self._end(prim, i, ends[i]) for i in (0, 1))
         at, offset = parent.frame.seen(first), child.frame.seen(second)
         kind, lower, upper = self._kind(prim)
-        axis = np.array(_AXES[str(self._value(prim, 'physics:axis', 'X'))])
+        axis = np.array(_AXES[axis_name(self._value(prim, 'physics:axis', 'X'), where)])
         joint = ImportedJoint(
             str(prim.GetPath()).strip('/')
             if prim.GetName() in self.draft.joints

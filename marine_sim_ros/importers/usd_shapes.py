@@ -27,6 +27,7 @@ from marine_sim_ros.model.packages import ReadableFolders
 
 __all__ = [
     'PlacedShape',
+    'axis_name',
     'check_layers',
     'error_line',
     'pxr',
@@ -214,9 +215,20 @@ def _sphere(prim: Any, pose: Pose, scale: np.ndarray, origin: str) -> _Made:
     return ImportedShape('box', tuple(map(float, edges)), pose, origin), note
 
 
+def axis_name(value: Any, where: str) -> str:
+    """Return the name of an axis of a prim.
+
+    Raises:
+        ModelError: it is none of X, Y and Z.
+    """
+    if str(value) not in _AXES:
+        raise ModelError(f'{where}: axis is {str(value)[:20]!r}; expected one of: X, Y, Z')
+    return str(value)
+
+
 def _align_axis(prim: Any, pose: Pose, scale: np.ndarray) -> tuple[Pose, float, float]:
     """Return the pose whose z axis is that of a round shape, and its scales across and along."""
-    order = _AXES[str(_value(prim, 'axis') or 'Z')]
+    order = _AXES[axis_name(_value(prim, 'axis') or 'Z', str(prim.GetPath()))]
     columns = np.eye(3)[:, order]
     columns[:, 1] *= np.linalg.det(columns)
     turned = pose.then(Pose(np.zeros(3), np.asarray(matrix_quaternion(columns))))
