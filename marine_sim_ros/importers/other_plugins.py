@@ -217,13 +217,16 @@ def read_uuv_plugin(plugin: Plugin, draft: Draft) -> None:
     )
     for element in reader.element.findall('buoyancy'):
         _buoyancy(Reader(element, reader.source), draft)
+    _set_diagonal_hydrodynamics(draft, reader, link, ('addedMass', 'damping'), 'Linear', 'Angular')
+
+
+def _set_diagonal_hydrodynamics(
+    draft: Draft, reader: Reader, link: str, names: tuple[str, str], *suffixes: str
+) -> None:
+    """Take added mass and linear damping on diagonals, of elements called name and suffix."""
     added, linear = (
-        np.diag(
-            np.concatenate(
-                [read_magnitudes(reader, f'{name}{kind}') for kind in ('Linear', 'Angular')]
-            )
-        )
-        for name in ('addedMass', 'damping')
+        np.diag(np.concatenate([read_magnitudes(reader, name + suffix) for suffix in suffixes]))
+        for name in names
     )
     none = np.zeros((6, 6))
     set_hydrodynamics(draft, reader, link, added, linear, none, none)
@@ -251,16 +254,8 @@ def read_hippo_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
     for element in plugin.reader.element.findall('hydrodynamics'):
         reader = Reader(element, plugin.reader.source)
         link = draft.known_link(reader, read_text(reader, 'link', draft.base).replace('::', '/'))
-        added, linear = (
-            np.diag(
-                np.concatenate(
-                    [read_magnitudes(reader, f'{name}_{kind}') for kind in ('linear', 'angular')]
-                )
-            )
-            for name in ('added_mass', 'damping')
-        )
-        none = np.zeros((6, 6))
-        set_hydrodynamics(draft, reader, link, added, linear, none, none)
+        names = 'added_mass', 'damping'
+        _set_diagonal_hydrodynamics(draft, reader, link, names, '_linear', '_angular')
 
 
 def read_hippo_buoyancy(plugin: Plugin, draft: Draft) -> None:
