@@ -146,23 +146,30 @@ def known_vector(vectors: Array) -> np.ndarray | None:
 Answer = TypeVar('Answer')
 
 
-def remember_vectors(function: Callable[..., Answer]) -> Callable[..., Answer]:
+def remember_vectors(
+    function: Callable[..., Answer], *, shared: bool = False
+) -> Callable[..., Answer]:
     """Have a function remember what it made of its latest NumPy vectors, with the same others.
 
     Forces ask for the same attitude, velocity or pairs in one tick. The vector (n,) comes first;
-    other arguments are hashable. Each caller has an array of its own, to write to.
+    other arguments are hashable. Each caller has an array of its own, to write to; with ``shared``
+    all have the same one, and nobody can write into it.
     """
 
     @lru_cache(maxsize=128)
     def latest(numbers: bytes, kind: np.dtype, *others: Any) -> Answer:
-        return function(np.frombuffer(numbers, kind), *others)
+        answer = function(np.frombuffer(numbers, kind), *others)
+        if shared and isinstance(answer, np.ndarray):
+            answer.setflags(write=False)
+        return answer
 
     @wraps(function)
     def asked(vector: Array, *others: Any) -> Answer:
         if type(vector) is not np.ndarray or vector.ndim != 1:
             return function(vector, *others)
         found: Any = latest(vector.tobytes(), vector.dtype, *others)
-        return found.copy() if isinstance(found, np.ndarray) else found  # type: ignore[return-value]
+        own = not shared and isinstance(found, np.ndarray)
+        return found.copy() if own else found  # type: ignore[no-any-return]
 
     return asked
 

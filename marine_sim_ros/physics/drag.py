@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def damping_matrix(vehicle: Vehicle, velocity: Array) -> Array:
     return _damping_matrix(velocity, vehicle.damping)
 
 
-@remember_vectors
+@partial(remember_vectors, shared=True)
 def _damping_matrix(velocity: Array, damping: Damping) -> Array:
     """Return D(ν) (..., 6, 6)."""
     xp = namespace(velocity)
