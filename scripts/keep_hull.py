@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.model.geometry.mesh_files import save_sidecar, sidecar_path
-from marine_sim_ros.model.geometry.meshes import cell_counts, load_mesh, voxelise
+from marine_sim_ros.geometry.mesh_files import save_sidecar, sidecar_path
+from marine_sim_ros.geometry.meshes import cell_counts, load_mesh, voxelise
 
 
 def main():

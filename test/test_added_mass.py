@@ -8,13 +8,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, transport
+from marine_sim_ros.geometry.shapes import box_shape, cylinder_shape, move_shape, sphere_shape
 from marine_sim_ros.model.added_mass import ellipsoid_added_mass, estimate_added_mass
-from marine_sim_ros.model.geometry.shapes import (
-    box_shape,
-    cylinder_shape,
-    move_shape,
-    sphere_shape,
-)
 
 RHO = 1025.0
 LENGTHS = st.floats(0.01, 10.0)

@@ -232,7 +232,7 @@ def test_the_latin_hypercube_is_that_of_scipy():
 def test_what_is_kept_beside_a_mesh_is_what_follows_from_it(tmp_path):
     pytest.importorskip('trimesh')
     pytest.importorskip('manifold3d')
-    from marine_sim_ros.model.geometry.meshes import Voxels, cell_counts, load_mesh, voxelise
+    from marine_sim_ros.geometry.meshes import Voxels, cell_counts, load_mesh, voxelise
 
     shipped = ROOT / 'urdf' / 'meshes' / 'surface_vessel_hull.dae'
     copy = tmp_path / shipped.name

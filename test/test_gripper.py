@@ -14,7 +14,7 @@ from marine_sim_ros.core.spatial import rotation_matrix, skew
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment, parse_environment
-from marine_sim_ros.model.geometry.shapes import box_shape, cylinder_shape, sphere_shape
+from marine_sim_ros.geometry.shapes import box_shape, cylinder_shape, sphere_shape
 from marine_sim_ros.physics.arm.gripping import Gripping, loose_payload_position, sinking_speed
 from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import JointMotion, pose_vehicle

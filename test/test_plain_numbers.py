@@ -15,12 +15,12 @@ import plain_reader
 import pytest
 from foreign import SDF, STONEFISH, SUFFIX, UUV, imported
 
+from marine_sim_ros.core.packages import PACKAGE_PATH
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.importers.draft import Options
 from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import urdf_text
-from marine_sim_ros.model.packages import PACKAGE_PATH
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.physics.drag import drag
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.model.geometry import mesh_files, meshes
-from marine_sim_ros.model.geometry import mesh_files as mesh_cache
-from marine_sim_ros.model.geometry.meshes import MAX_VOXELS, default_size, load_mesh, voxelise
-from marine_sim_ros.model.geometry.shapes import (
+from marine_sim_ros.geometry import mesh_files, meshes
+from marine_sim_ros.geometry import mesh_files as mesh_cache
+from marine_sim_ros.geometry.meshes import MAX_VOXELS, default_size, load_mesh, voxelise
+from marine_sim_ros.geometry.shapes import (
     MAX_TRIANGLES,
     box_shape,
     cylinder_shape,

@@ -17,6 +17,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, transport
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
+from marine_sim_ros.geometry.shapes import box_shape, move_shape, shape_of, sphere_shape
 from marine_sim_ros.model import added_mass as meshes
 from marine_sim_ros.model import hull_reader
 from marine_sim_ros.model.added_mass import (
@@ -25,7 +26,6 @@ from marine_sim_ros.model.added_mass import (
     panel_mesh,
     solve_panels,
 )
-from marine_sim_ros.model.geometry.shapes import box_shape, move_shape, shape_of, sphere_shape
 
 pytestmark = pytest.mark.long
 

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.core import packages
 from marine_sim_ros.core.errors import MarineSimError, ModelError
-from marine_sim_ros.model import packages, xacro_expressions, xacro_rules
+from marine_sim_ros.model import xacro_expressions, xacro_rules
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.model.xacro_expressions import MATH, PYTHON, Budget, evaluate
 

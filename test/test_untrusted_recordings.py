@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.bags import description
 from marine_sim_ros.bags.storage import QoS, storage
+from marine_sim_ros.core import packages
 from marine_sim_ros.core.errors import MarineSimError, ModelError, RecordingError, escape_controls
 from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.geometry.mesh_files import read_mesh
 from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import without_xacro
-from marine_sim_ros.model import packages, xml
-from marine_sim_ros.model.geometry.mesh_files import read_mesh
+from marine_sim_ros.model import xml
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.tools.main import main
 

@@ -12,10 +12,10 @@ import pytest
 from conftest import ROOT
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.core import packages
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
-from marine_sim_ros.model import packages
 from marine_sim_ros.tools.main import main
 
 OFFICIAL = 'http://www.ros.org/wiki/xacro'
@@ -226,7 +226,7 @@ def test_a_package_path(workspace, folder, monkeypatch):
 
 
 def test_meshes_of_a_package_that_is_not_installed(workspace, monkeypatch):
-    from marine_sim_ros.model.geometry.mesh_files import mesh_path
+    from marine_sim_ros.geometry.mesh_files import mesh_path
 
     name = 'package://far_description/cube.stl'
     with pytest.raises(ModelError, match=r"mesh 'package://.*is not installed; expected --pack"):
@@ -256,7 +256,7 @@ def test_a_description_finds_its_own_package_and_those_beside_it(tmp_path):
 
 def test_the_option_is_handed_on_to_processes(workspace):
     text = (
-        'import os, sys\nfrom marine_sim_ros.model.packages import add_package_paths\n'
+        'import os, sys\nfrom marine_sim_ros.core.packages import add_package_paths\n'
         'add_package_paths([sys.argv[1]])\nprint(os.environ["ROS_PACKAGE_PATH"])'
     )
     environment = {**os.environ, packages.PACKAGE_PATH: '/before', 'PYTHONPATH': str(ROOT)}

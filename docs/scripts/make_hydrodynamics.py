@@ -27,8 +27,8 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.currents_and_waves import Waves, jonswap, regular_waves
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.model.geometry.meshes import voxelise
-from marine_sim_ros.model.geometry.shapes import cylinder_shape
+from marine_sim_ros.geometry.meshes import voxelise
+from marine_sim_ros.geometry.shapes import cylinder_shape
 from marine_sim_ros.model.hydrodynamics import HULL_PARAMETERS
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy, submerged_fractions

@@ -24,8 +24,8 @@ from marine_sim_ros.core.errors import MarineSimError, ModelError, RecordingErro
 from marine_sim_ros.core.yaml_file import short_text
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import ENVIRONMENT_FILES, run_environment
+from marine_sim_ros.geometry.mesh_files import mesh_path
 from marine_sim_ros.model import xml
-from marine_sim_ros.model.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.library import load_vehicle, parse_xacro_arguments, vehicle_names
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle

@@ -16,8 +16,8 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model import xml
-from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.kinematics import BASE_LINK, base_link_of, fix_locked_joints, reroot
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.model.urdf import vehicle_from_urdf

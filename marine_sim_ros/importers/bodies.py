@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.packages import package_folder
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.importers.description import (
     ImportedJoint,
@@ -23,7 +24,6 @@ from marine_sim_ros.importers.description import (
 )
 from marine_sim_ros.importers.draft import Draft, origin_of, read_number, read_text
 from marine_sim_ros.model.kinematics import IDENTITY, MAX_PART_DISTANCE, Pose
-from marine_sim_ros.model.packages import package_folder
 from marine_sim_ros.model.xml import Reader
 
 __all__ = ['add_moving', 'choose_base', 'grow_tree', 'read_inertial', 'read_pose', 'read_shape']

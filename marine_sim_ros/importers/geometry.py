@@ -12,6 +12,8 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix, transport
+from marine_sim_ros.geometry import shapes
+from marine_sim_ros.geometry.meshes import load_mesh
 from marine_sim_ros.importers.description import (
     Hydrodynamics,
     ImportedLink,
@@ -20,8 +22,6 @@ from marine_sim_ros.importers.description import (
 )
 from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.model.added_mass import ellipsoid_added_mass
-from marine_sim_ros.model.geometry import shapes
-from marine_sim_ros.model.geometry.meshes import load_mesh
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
 
 __all__ = [

@@ -15,6 +15,7 @@ from lxml import etree
 from marine_sim_ros.core.errors import ModelError, no_file
 from marine_sim_ros.core.extras import missing_package
 from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.geometry.mesh_files import mesh_path
 from marine_sim_ros.importers import buoyancy
 from marine_sim_ros.importers.description import ImportedShape, Inertial, Sourced
 from marine_sim_ros.importers.draft import Draft, Options
@@ -34,7 +35,6 @@ from marine_sim_ros.importers.urdf_reader import read_urdf
 from marine_sim_ros.importers.usd_process import USD_SUFFIXES, read_usd
 from marine_sim_ros.importers.xml_files import parse_file, read_lenient
 from marine_sim_ros.model import xml
-from marine_sim_ros.model.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.xacro_expansion import expand_description
 
 __all__ = ['import_vehicle']

@@ -17,6 +17,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.packages import ReadableFolders
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.curves import linear_thrust_curve, pose_along
 from marine_sim_ros.importers.description import (
@@ -32,7 +33,6 @@ from marine_sim_ros.importers.description import (
 from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.xml_files import IncludedFiles, parse_file
 from marine_sim_ros.model.kinematics import Pose
-from marine_sim_ros.model.packages import ReadableFolders
 from marine_sim_ros.model.xml import Element
 
 __all__ = ['read_mjcf']

@@ -26,6 +26,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import read_text_file
+from marine_sim_ros.core.packages import ReadableFolders
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
 from marine_sim_ros.importers.curves import (
@@ -38,7 +39,6 @@ from marine_sim_ros.importers.curves import (
 from marine_sim_ros.importers.description import Hydrodynamics, Sourced, Thruster, Volume
 from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
-from marine_sim_ros.model.packages import ReadableFolders
 
 __all__ = ['add_missing_thrusters', 'find_side_files', 'note_limits', 'read_marinegym']
 

@@ -18,12 +18,12 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import check_archive, check_file
+from marine_sim_ros.core.packages import ReadableFolders
 from marine_sim_ros.core.spatial import matrix_quaternion, rotation_matrix
+from marine_sim_ros.geometry import shapes
 from marine_sim_ros.importers.description import ImportedShape
 from marine_sim_ros.importers.geometry import solid
-from marine_sim_ros.model.geometry import shapes
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, Pose
-from marine_sim_ros.model.packages import ReadableFolders
 
 __all__ = [
     'PlacedShape',

@@ -20,9 +20,9 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import read_text_file
+from marine_sim_ros.core.packages import package_folder
 from marine_sim_ros.importers.draft import origin_of, read_text
 from marine_sim_ros.model import xml
-from marine_sim_ros.model.packages import package_folder
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = [

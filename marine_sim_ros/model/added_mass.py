@@ -13,8 +13,8 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import transport
-from marine_sim_ros.model.geometry.meshes import solid_of
-from marine_sim_ros.model.geometry.shapes import Shape, split_long_edges
+from marine_sim_ros.geometry.meshes import solid_of
+from marine_sim_ros.geometry.shapes import Shape, split_long_edges
 
 __all__ = [
     'MAX_PANELS',

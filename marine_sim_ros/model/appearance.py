@@ -14,8 +14,8 @@ import numpy as np
 
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.spatial import normalize, rotation_matrix, rotation_vector_quaternion
+from marine_sim_ros.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.arm_reader import MOVING_JOINT_TYPES
-from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.kinematics import IDENTITY, Pose, read_origin_pose
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader, parse

@@ -19,10 +19,10 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError, expected_one_of
 from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.geometry import shapes
+from marine_sim_ros.geometry.meshes import default_size, load_mesh, voxelise
+from marine_sim_ros.geometry.shapes import Shape, move_shape, refine_shape
 from marine_sim_ros.model.elements import robot_elements
-from marine_sim_ros.model.geometry import shapes
-from marine_sim_ros.model.geometry.meshes import default_size, load_mesh, voxelise
-from marine_sim_ros.model.geometry.shapes import Shape, move_shape, refine_shape
 from marine_sim_ros.model.hull import Hull, PanelCoefficients, Panels, VoxelSet
 from marine_sim_ros.model.hydrodynamics import (
     HULL_SCHEMA,

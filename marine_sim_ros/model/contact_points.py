@@ -19,8 +19,8 @@ from marine_sim_ros.model.arm import Manipulator
 from marine_sim_ros.model.contact import ContactPoints, Material, Solids, no_contact, no_solids
 
 if TYPE_CHECKING:
+    from marine_sim_ros.geometry.shapes import Shape
     from marine_sim_ros.model.collisions import Collision
-    from marine_sim_ros.model.geometry.shapes import Shape
 
 __all__ = ['DescribedContact', 'contact_points', 'solid_points']
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import load_or_compute
+from marine_sim_ros.geometry.shapes import Shape, move_shape
 from marine_sim_ros.model.added_mass import (
     MAX_PANELS,
     PANEL_METHOD,
@@ -33,7 +34,6 @@ from marine_sim_ros.model.collisions import (
     material_inertia,
     read_collisions,
 )
-from marine_sim_ros.model.geometry.shapes import Shape, move_shape
 from marine_sim_ros.model.hull import Hull, VoxelSet
 from marine_sim_ros.model.hydrodynamics import (
     PANELS,

@@ -18,9 +18,9 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import read_file, read_text_file
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
-from marine_sim_ros.model.geometry.mesh_files import MAX_BYTES, mesh_path
-from marine_sim_ros.model.geometry.meshes import load_mesh
-from marine_sim_ros.model.geometry.shapes import Shape
+from marine_sim_ros.geometry.mesh_files import MAX_BYTES, mesh_path
+from marine_sim_ros.geometry.meshes import load_mesh
+from marine_sim_ros.geometry.shapes import Shape
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
 
 __all__ = [

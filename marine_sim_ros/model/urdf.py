@@ -16,6 +16,7 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.progress import ReportProgress, no_progress
+from marine_sim_ros.geometry.mesh_files import mesh_path
 from marine_sim_ros.model import foreign, hydrodynamics, xml
 from marine_sim_ros.model.arm import Manipulator
 from marine_sim_ros.model.arm_reader import hinge_finder, read_articulation, read_manipulator
@@ -23,7 +24,6 @@ from marine_sim_ros.model.collisions import read_shapes, standard_urdf
 from marine_sim_ros.model.contact_points import DescribedContact
 from marine_sim_ros.model.contact_tags import read_contact_tags, set_mass_from_density
 from marine_sim_ros.model.foreign import plugin_warnings
-from marine_sim_ros.model.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.hull import MAX_COUPLED_RATE, MOTION_AXES
 from marine_sim_ros.model.hull_reader import read_hull
 from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy

@@ -14,9 +14,9 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError, expected_one_of
 from marine_sim_ros.core.files import read_text_file
+from marine_sim_ros.core.packages import RosPackageError
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.kinematics import base_link_of, reroot
-from marine_sim_ros.model.packages import RosPackageError
 from marine_sim_ros.model.xacro_expressions import RefusedExpression
 from marine_sim_ros.model.xacro_rules import XacroRules, innermost_error
 

@@ -20,13 +20,13 @@ import yaml
 
 from marine_sim_ros.core.errors import ModelError, escape_controls
 from marine_sim_ros.core.files import read_text_file
-from marine_sim_ros.core.yaml_file import parse_yaml
-from marine_sim_ros.model.packages import (
+from marine_sim_ros.core.packages import (
     ReadableFolders,
     RosPackageError,
     is_trusted,
     package_folder,
 )
+from marine_sim_ros.core.yaml_file import parse_yaml
 from marine_sim_ros.model.xacro_expressions import (
     MATH,
     MAX_SIZE,

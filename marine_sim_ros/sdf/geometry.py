@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.appearance import read_colour
 from marine_sim_ros.model.contact import Material
-from marine_sim_ros.model.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.kinematics import Pose, read_origin_pose
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.model.xml import Element, Reader

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.packages import add_package_paths, trust_descriptions
 from marine_sim_ros.model import library
-from marine_sim_ros.model.packages import add_package_paths, trust_descriptions
 from marine_sim_ros.sim.options import OPTIONS, VEHICLE, Option, RunOptions
 from marine_sim_ros.tools.parsing import Arguments, help_section
 

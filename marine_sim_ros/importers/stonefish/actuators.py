@@ -19,13 +19,13 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.geometry import shapes
+from marine_sim_ros.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.importers.buoyancy import add_bladder
 from marine_sim_ros.importers.curves import pose_along, sampled_curve, thrust_limit
 from marine_sim_ros.importers.description import GRAVITY, Fin, Sourced, Thruster
 from marine_sim_ros.importers.draft import Draft, origin_of
 from marine_sim_ros.importers.stonefish.parts import find_mesh, mesh_pose_in_ned, ned_pose
-from marine_sim_ros.model.geometry import shapes
-from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Reader
 

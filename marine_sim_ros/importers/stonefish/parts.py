@@ -15,6 +15,8 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import quaternion_product, rotation_matrix
+from marine_sim_ros.geometry import shapes
+from marine_sim_ros.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.importers.description import (
     Hydrodynamics,
     ImportedShape,
@@ -25,8 +27,6 @@ from marine_sim_ros.importers.description import (
 from marine_sim_ros.importers.draft import Draft, origin_of
 from marine_sim_ros.importers.geometry import box_around, solid
 from marine_sim_ros.model.added_mass import estimate_added_mass
-from marine_sim_ros.model.geometry import shapes
-from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.inertia import Inertia, combined_inertia
 from marine_sim_ros.model.kinematics import IDENTITY, MAX_PART_DISTANCE, Pose
 from marine_sim_ros.model.xml import Reader

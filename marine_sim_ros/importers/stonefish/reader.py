@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.packages import package_folder
 from marine_sim_ros.importers.bodies import grow_tree
 from marine_sim_ros.importers.description import ImportedJoint, ImportedLink, Inertial, Sourced
 from marine_sim_ros.importers.draft import Draft, Options, origin_of
@@ -38,7 +39,6 @@ from marine_sim_ros.importers.stonefish.parts import (
 from marine_sim_ros.importers.stonefish.sensors import read_sensor
 from marine_sim_ros.importers.xml_files import IncludedFiles
 from marine_sim_ros.model.kinematics import AHEAD, IDENTITY
-from marine_sim_ros.model.packages import package_folder
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = ['read_stonefish']

@@ -14,13 +14,8 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.model.geometry.mesh_files import (
-    cached_mesh,
-    load_sidecar,
-    mesh_path,
-    read_mesh,
-)
-from marine_sim_ros.model.geometry.shapes import MAX_TRIANGLES, Shape, shape_of
+from marine_sim_ros.geometry.mesh_files import cached_mesh, load_sidecar, mesh_path, read_mesh
+from marine_sim_ros.geometry.shapes import MAX_TRIANGLES, Shape, shape_of
 
 __all__ = [
     'MAX_VOXELS',

@@ -30,8 +30,8 @@ import numpy as np
 from marine_sim_ros.core.errors import MarineSimError, ModelError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import check_archive, load_or_compute, read_file, resource_folder
-from marine_sim_ros.model.geometry.shapes import Shape, shape_of
-from marine_sim_ros.model.packages import package_folder
+from marine_sim_ros.core.packages import package_folder
+from marine_sim_ros.geometry.shapes import Shape, shape_of
 
 __all__ = [
     'MIN_CACHED_BYTES',
