@@ -44,7 +44,7 @@ def output(vehicle, pwm, angles, state=None):
         none,
         pwm=np.array(pwm, float),
         dt=1e9,
-        azimuths=np.array(angles, float),
+        angles=np.array(angles, float),
     )[0]
 
 
@@ -96,7 +96,7 @@ def test_the_servo_turns_at_its_rate_within_limits():
         [
             simulation.tick(
                 np.full(2, 1500.0), {'azimuths': np.array([9.0, -0.5])}
-            ).thrusters.azimuths
+            ).thrusters.angles
             for _ in range(400)
         ]
     )
@@ -120,10 +120,11 @@ planar = st.tuples(st.floats(-80, 200), st.floats(-60, 60), st.floats(-100, 100)
 def test_what_it_says_it_achieves_is_what_the_physics_makes(wanted, before):
     surge, sway, yaw = wanted
     wrench = np.array([surge, sway, 0, 0, 0, yaw])
-    found = ALLOCATOR.allocate(wrench, azimuths=np.array(before), dt=0.1)
-    assert np.all(np.abs(found.azimuths - before) <= 0.1 + 1e-12)
-    assert np.all(np.abs(found.azimuths) <= np.pi / 2)
-    made = output(BOAT, found.pwm, found.azimuths)
+    found = ALLOCATOR.allocate(wrench, before={'azimuths': np.array(before)}, dt=0.1)
+    angles = found.actuators['azimuths']
+    assert np.all(np.abs(angles - before) <= 0.1 + 1e-12)
+    assert np.all(np.abs(angles) <= np.pi / 2)
+    made = output(BOAT, found.pwm, angles)
     np.testing.assert_allclose(made.thrust, found.thrust, atol=1e-9)
     np.testing.assert_allclose(made.wrench[[0, 1, 5]], found.achieved[[0, 1, 5]], atol=1e-6)
 

@@ -114,6 +114,9 @@ def test_vehicles_that_cannot_share_a_batch_are_told():
     modulus = replace(plain, damping=replace(plain.damping, modulus=np.eye(6)))
     with pytest.raises(ParameterError, match=r'some vehicles have .*modulus and some have not'):
         simulate_batch([plain, modulus], dive)
+    finned = load_vehicle('torpedo_auv')
+    with pytest.raises(ParameterError, match=r'some vehicles have .*extensions\.fins and some'):
+        simulate_batch([finned, replace(finned, extensions={})], dive)
     with pytest.raises(ParameterError, match='2 scenarios; expected one, or 3'):
         simulate_batch([plain] * 3, [dive] * 2)
     with pytest.raises(ParameterError, match='no vehicles'):

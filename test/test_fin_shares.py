@@ -11,16 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle, simulate
-from marine_sim_ros.control.fin_allocation import (
-    allocate_with_fins,
-    make_fin_allocation,
-    unreachable_axes,
-)
+from marine_sim_ros.control.allocator import Allocation, allocate_in_stages, unreachable_axes
+from marine_sim_ros.control.fin_allocation import make_fin_allocation
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.physics.fins import fin_wrench
+from marine_sim_ros.physics.fins import fin_wrench, fins_of
 from marine_sim_ros.sim.scenario import parse_scenario
 
 AUV = load_vehicle('torpedo_auv')
@@ -72,7 +69,7 @@ def test_fins_let_go_when_it_stands():
 
 def test_fins_of_one_axis_leave_the_others_alone():
     pair = [0, 1]
-    fins = AUV.fins
+    fins = fins_of(AUV)
     rudders = replace(
         fins,
         names=fins.names[:2],
@@ -82,7 +79,7 @@ def test_fins_of_one_axis_leave_the_others_alone():
             if field.name != 'names'
         },
     )
-    boat = replace(AUV, fins=rudders)
+    boat = replace(AUV, extensions={'fins': rudders})
     assert unreachable_axes(AUV) == ('sway', 'heave')
     assert unreachable_axes(boat) == ('sway', 'heave', 'pitch')
     assert not make_fin_allocation(boat).dives
@@ -95,14 +92,12 @@ def test_thrusters_get_the_rest():
         asked.append(wrench)
         return NO_THRUST
 
-    from marine_sim_ros.control.allocator import Allocation
-
     none = np.zeros(6)
     NO_THRUST = Allocation(none[:1], none[:1], none, none[:1], none, False, none)
     wrench = np.array([5, 0, 0, 0, 0.5, 40.0])
-    found = allocate_with_fins(FINS, allocate, wrench, np.float64(1.0))
+    found = allocate_in_stages({'fins': FINS}, allocate, wrench, np.float64(1.0))
     np.testing.assert_allclose(asked[0] + found.achieved, wrench)
-    assert np.abs(found.fins[:2]).max() == pytest.approx(0.35)
+    assert np.abs(found.actuators['fins'][:2]).max() == pytest.approx(0.35)
     np.testing.assert_array_equal(found.unachieved, [1, 0, 0, 0, 0, 1])
 
 

@@ -16,9 +16,14 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.propulsion import lift_slope
 from marine_sim_ros.model.urdf import vehicle_from_urdf
-from marine_sim_ros.physics.fins import fin_wrench, lift_drag_coefficients, servo_step
+from marine_sim_ros.physics.fins import (
+    fin_wrench,
+    fins_of,
+    lift_drag_coefficients,
+    lift_slope,
+    servo_step,
+)
 from marine_sim_ros.sim.player import actuator_targets
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import Simulation
@@ -34,7 +39,7 @@ def moving(*velocity):
 
 
 def wrench(vehicle, state, angles, thrust=0.0, environment=STILL):
-    angles = np.broadcast_to(np.asarray(angles, float), len(vehicle.fins))
+    angles = np.broadcast_to(np.asarray(angles, float), len(fins_of(vehicle)))
     return np.asarray(fin_wrench(vehicle, state, environment, angles, np.array([thrust])))
 
 
@@ -53,7 +58,7 @@ def test_the_lift_slope_of_a_shape():
 
 
 def test_coefficients_before_and_after_the_stall():
-    fins, angle = AUV.fins, np.linspace(-np.pi / 2, np.pi / 2, 181)[:, None]
+    fins, angle = fins_of(AUV), np.linspace(-np.pi / 2, np.pi / 2, 181)[:, None]
     lift, drag = (np.asarray(c)[:, 0] for c in lift_drag_coefficients(fins, angle))
     size, slope = np.abs(angle[:, 0]), lift_slope(2.0)
     below = size <= 0.4
@@ -131,7 +136,7 @@ def test_the_wash_of_a_propeller_by_momentum_theory():
 
 def test_a_servo_is_a_lag_within_its_rate():
     fins = replace(
-        AUV.fins,
+        fins_of(AUV),
         time_constant=np.array([0.2, 0.2, 0.0, 0.0]),
         max_rate=np.array([1e3, 0.5, 1e3, 0.5]),
     )
@@ -303,7 +308,7 @@ def test_the_doctor_counts_what_fins_hold():
     pitch, yaw = munk_speeds(AUV)
     assert yaw == np.inf  # a steady turn follows a small rudder, see above
     assert 0.47 < pitch < 5  # √(m g h/(M₃₃ − M₁₁)) without the planes
-    assert munk_speeds(replace(AUV, fins=None))[1] < 0.2
+    assert munk_speeds(replace(AUV, extensions={}))[1] < 0.2
 
 
 @pytest.mark.parametrize(
@@ -327,8 +332,11 @@ def test_vehicles_of_a_batch_follow_their_own_commands():
     scenarios = [
         parse_scenario(AHEAD.format(1) + turn.format(angle), 'turn') for angle in (0.1, -0.2)
     ]
-    batch = simulate_batch(AUV, scenarios, every=100)
-    for row, scenario in enumerate(scenarios):
-        expected = simulate(AUV, scenario).position[-1]
+    fins = fins_of(AUV)
+    large = replace(AUV, extensions={'fins': replace(fins, area=1.5 * fins.area)})
+    vehicles = (AUV, large)
+    batch = simulate_batch(vehicles, scenarios, every=100)
+    for row, (vehicle, scenario) in enumerate(zip(vehicles, scenarios, strict=True)):
+        expected = simulate(vehicle, scenario).position[-1]
         np.testing.assert_allclose(batch.position[-1, row], expected, rtol=0, atol=1e-12)
     assert np.abs(batch.position[-1, 0] - batch.position[-1, 1]).max() > 1e-4

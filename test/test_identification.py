@@ -25,7 +25,7 @@ from marine_sim_ros.identification.recording import OdometryNoise, noisy_odometr
 from marine_sim_ros.identification.samples import make_samples
 from marine_sim_ros.identification.shooting import Shooting, first_guess, stretch_starts
 from marine_sim_ros.identification.thrust import (
-    RecordedAngles,
+    RecordedStates,
     check_pulses,
     commands_of_pwm,
     commands_of_thrust,
@@ -230,8 +230,8 @@ def residual(vehicle):
     afloat = vehicle.name in AFLOAT
     scenario = parse_scenario(SURFACE, 'steps') if afloat else load_scenario('excitation')
     run = simulate(vehicle, scenario, dt=0.01, duration=6.0)
-    angles = {name: RecordedAngles(run.time, values) for name, values in run.actuators.items()}
-    commands = replace(commands_of_pwm(run.time, run.pwm, vehicle.thrusters), **angles)
+    angles = {name: RecordedStates(run.time, values) for name, values in run.actuators.items()}
+    commands = replace(commands_of_pwm(run.time, run.pwm, vehicle.thrusters), states=angles)
     rows = np.column_stack([run.position, run.orientation, run.velocity])
     samples = make_samples(vehicle, run.time, rows, commands)
     parameters = ParameterSet(vehicle, lag=True, volume=False)
@@ -303,7 +303,8 @@ def test_commands_that_are_no_pulse_widths_are_refused(size, text):
 def test_thrust_turns_with_recorded_azimuths():
     set_ = vehicle_of('wamv').thrusters
     commands = commands_of_thrust(np.array([0.0, 1.0]), np.full((2, 4), 80.0), set_)
-    turned = replace(commands, azimuths=RecordedAngles(np.array([0.0, 1.0]), np.full((2, 2), 0.5)))
+    angles = RecordedStates(np.array([0.0, 1.0]), np.full((2, 2), 0.5))
+    turned = replace(commands, states={'azimuths': angles})
     force = turned.wrenches(0.0, 0.1, 5, None)[:, :3]
     np.testing.assert_allclose(force[0], [160 * np.cos(0.5), 160 * np.sin(0.5), 0.0], atol=1e-9)
 

@@ -11,6 +11,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.physics.drag import drag
+from marine_sim_ros.physics.fins import fins_of
 
 URDF_LINK = """<link name="{name}"><inertial><mass value="{mass}"/>
 <inertia ixx="0.2" iyy="0.2" izz="0.2" ixy="0" ixz="0" iyz="0"/></inertial>{inside}</link>"""
@@ -274,7 +275,7 @@ def test_a_foil_that_names_the_water_keeps_its_area_and_a_sail_is_named(read):
     )
     description, vehicle = read(model(blocks), '.sdf')
     np.testing.assert_allclose([fin.values['area'].value for fin in description.fins], [0.02])
-    assert len(vehicle.fins) == 1
+    assert len(fins_of(vehicle)) == 1
     assert any('a sail' in text for text in description.dropped)
 
 

@@ -10,7 +10,7 @@ from foreign import SDF, imported
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.physics.drag import drag
-from marine_sim_ros.physics.fins import fin_wrench
+from marine_sim_ros.physics.fins import fin_wrench, fins_of
 
 FLAP = """<link name="flap"><pose>-0.4 0 0.1 0 0 0</pose><inertial><mass>0.01</mass></inertial>
 </link><joint name="aileron" type="revolute"><parent>base_link</parent><child>flap</child>
@@ -28,7 +28,7 @@ def read(tmp_path):
 def force(vehicle, velocity, angle=0.0):
     """Return the force (3,) of all fins at a velocity (3,) of the body, deflected alike."""
     state = State(np.zeros(3), np.array([0, 0, 0, 1.0]), np.array([*velocity, 0, 0, 0]))
-    angles = np.full(len(vehicle.fins), angle)
+    angles = np.full(len(fins_of(vehicle)), angle)
     thrust = np.zeros(len(vehicle.thrusters))
     return np.asarray(fin_wrench(vehicle, state, Environment(), angles, thrust))[:3]
 
@@ -40,7 +40,7 @@ def test_a_flap_adds_its_lift_to_the_surface(read, gain):
         f'<control_joint_rad_to_cl>{gain}</control_joint_rad_to_cl>'
     )
     _, vehicle = read(FLAP + LIFT.format(text))
-    fins = vehicle.fins
+    fins = fins_of(vehicle)
     assert fins.names == ('aileron',)
     ratio = gain / 3
     ends = sorted((-0.2 * ratio, 0.4 * ratio))
@@ -141,6 +141,6 @@ def test_a_foil_of_usv_sim_has_its_sines(read, kind, lift, drag_factor):
 
 def test_a_sail_is_named_as_what_drives_the_boat(read):
     description, vehicle = read(FOIL.format('sail'))
-    assert vehicle.fins is None
+    assert fins_of(vehicle) is None
     assert any('a sail: the wind does not drive' in line for line in description.dropped)
     assert description.unread_forces

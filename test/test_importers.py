@@ -12,7 +12,7 @@ from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.physics.fins import fin_wrench
+from marine_sim_ros.physics.fins import fin_wrench, fins_of
 from marine_sim_ros.sdf.model import sdf_model
 
 
@@ -299,7 +299,7 @@ def with_fin(lift_drag, *, axis='0 0 1', speed=0):
 
 def forces_of_fins(vehicle, velocity, angle=0.0):
     state = rest()._replace(velocity=np.array([*velocity, 0, 0, 0.0]))
-    angles = np.full(len(vehicle.fins), angle)
+    angles = np.full(len(fins_of(vehicle)), angle)
     thrust = np.zeros(len(vehicle.thrusters))
     return np.asarray(fin_wrench(vehicle, state, Environment(), angles, thrust))
 
@@ -308,7 +308,7 @@ def test_a_quadratic_fin_has_the_forces_of_the_source(read):
     lift_drag = """<liftdrag><type>Quadratic</type><lift_constant>3.5</lift_constant>
 <drag_constant>1.25</drag_constant></liftdrag>"""
     description, vehicle = read(with_fin(lift_drag), '.urdf')
-    fins = vehicle.fins
+    fins = fins_of(vehicle)
     assert fins.names == ('fin_joint',)
     assert vehicle.manipulator is None
     servo = [fins.lower, fins.upper, fins.time_constant]
@@ -343,13 +343,13 @@ def test_a_fin_of_two_lines_has_the_forces_of_the_source(read, angle):
     found = forces_of_fins(vehicle, (*ahead, 0.0))
     np.testing.assert_allclose(found[:2], expected, rtol=1e-9)
     # About the joint's axis, which points down: a positive angle turns the chord to starboard.
-    np.testing.assert_allclose(vehicle.fins.hinge, [[0, 0, -1]], atol=1e-12)
+    np.testing.assert_allclose(fins_of(vehicle).hinge, [[0, 0, -1]], atol=1e-12)
     assert forces_of_fins(vehicle, (1.0, 0.0, 0.0), 0.25)[1] < 0
 
 
 def test_an_empty_coefficient_of_a_fin_is_0_and_said(read):
     description, vehicle = read(with_fin(TWO_LINES.replace('>0.9</cda', '></cda')), '.urdf')
-    assert vehicle.fins.stall_drag_slope == 0
+    assert fins_of(vehicle).stall_drag_slope == 0
     assert any('<cda_stall>: empty' in text for text in description.assumptions)
 
 
@@ -365,7 +365,7 @@ def test_an_empty_coefficient_of_a_fin_is_0_and_said(read):
 def test_a_fin_that_does_not_fit_stays_at_zero_and_is_named(read, text, told):
     description, vehicle = read(text, '.urdf')
     assert vehicle.manipulator is None
-    assert vehicle.fins is None
+    assert fins_of(vehicle) is None
     assert any("fin 'fin_joint'" in line and told in line for line in description.dropped)
 
 
@@ -381,7 +381,7 @@ SURFACE = """<link name="wing"><pose>-0.3 0 0.1 0 0 0</pose><inertial><mass>0.01
 @pytest.mark.parametrize('kind', ['fixed', 'revolute'])
 def test_a_surface_of_gazebo_has_the_forces_of_the_source(read, kind):
     _, vehicle = read(SDF.replace('</model>', SURFACE.format(kind=kind, more='')))
-    fins = vehicle.fins
+    fins = fins_of(vehicle)
     assert fins.names == ('wing' if kind == 'fixed' else 'elevator',)
     assert fins.upper == (0.0 if kind == 'fixed' else 0.5)
     np.testing.assert_allclose(fins.position, [[-0.28, 0, 0.1]], atol=1e-12)
@@ -403,7 +403,7 @@ def test_a_surface_of_gazebo_has_the_forces_of_the_source(read, kind):
 def test_what_a_surface_of_gazebo_has_beside_is_named(read):
     more = '<control_joint_name>x</control_joint_name><cma>-1.8</cma>'
     description, vehicle = read(SDF.replace('</model>', SURFACE.format(kind='fixed', more=more)))
-    assert len(vehicle.fins) == 1
+    assert len(fins_of(vehicle)) == 1
     for text in ("joint 'x' does not exist", '<cma>: a moment about the span'):
         assert any(text in line for line in description.dropped)
     assert any('no force astern' in line for line in description.assumptions)

@@ -10,7 +10,7 @@ from foreign import STONEFISH, imported
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.physics.fins import fin_wrench
+from marine_sim_ros.physics.fins import fin_wrench, fins_of
 
 CUBE = """v 0 0 0
 v 1 0 0
@@ -54,7 +54,7 @@ max_angle="0.6" stall_angle="0.4" inverted="{}"/></actuator></robot>"""
 @pytest.mark.parametrize('inverted', ['false', 'true'])
 def test_a_rudder_has_lift_and_drag_of_its_angle(read, inverted):
     _, vehicle = read(STONEFISH.replace('</robot>', RUDDER.format(inverted)))
-    fins = vehicle.fins
+    fins = fins_of(vehicle)
     np.testing.assert_allclose(fins.position, [[-0.5, -0.1, -0.2]], atol=1e-12)
     np.testing.assert_allclose([fins.lower[0], fins.upper[0]], [-0.6, 0.6])
     state = State(np.zeros(3), np.array([0, 0, 0, 1.0]), np.array([1.5, 0, 0, 0, 0, 0]))

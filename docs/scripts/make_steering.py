@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros.physics import ACTUATORS
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.trajectory import Trajectory
 
@@ -53,8 +54,7 @@ def survey() -> None:
     depth.set(ylabel='depth, m')
     depth.invert_yaxis()
     depth.legend()
-    assert auv.fins is not None
-    _lines(fins, run, auv.fins.names, run.actuators['fins'])
+    _lines(fins, run, ACTUATORS['fins'].names(auv), run.actuators['fins'])
     fins.set(xlabel='time, s', ylabel='deflection, °')
     figure.savefig(HERE / 'lawn_mower.png', dpi=110)
 

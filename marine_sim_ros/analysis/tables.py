@@ -67,7 +67,7 @@ class TableFiles:
             RecordingError: a link is on the way to a file.
             OSError: a file cannot be removed.
         """
-        listed = self._listed()
+        listed = self._read_list()
         paths = [path for path in listed if not label or path.parts[0] == label]
         for path in paths:
             self._check(path)
@@ -83,7 +83,7 @@ class TableFiles:
             if target.is_dir() and not target.is_symlink() and not any(target.iterdir()):
                 target.rmdir()
 
-    def _listed(self) -> list[Path]:
+    def _read_list(self) -> list[Path]:
         """Return the paths of the list that lie below the folder."""
         self._check(Path(LIST))
         try:
@@ -206,7 +206,7 @@ class TopicTables:
                 table = self._open[channel.name] = self._make(channel)
             table.write([stamps, receipts, *rows.T])
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._write_error(error) from None
 
     def _make(self, channel: Channel) -> _Csv | _Parquet:
         name = file_name(channel.name, self._names)
@@ -225,11 +225,11 @@ class TopicTables:
             for table in self._open.values():
                 table.close()
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._write_error(error) from None
         finally:
             self._open = {}
 
-    def _failed(self, error: OSError) -> RecordingError:
+    def _write_error(self, error: OSError) -> RecordingError:
         return RecordingError(
             f'{self._written.folder / self.folder}: cannot be written: {error.strerror or error}'
         )

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ from marine_sim_ros.control.controllability import (
     BODY_AXES,
     WEAK_AUTHORITY,
     ExtendedThrust,
+    controllability,
     effector_limits,
     effector_mask,
     effectors,
@@ -23,18 +25,25 @@ from marine_sim_ros.control.controllability import (
     thrust_matrix,
 )
 from marine_sim_ros.control.thrust_limits import PulseWidths, scale_groups, scale_together
-from marine_sim_ros.core.arrays import Array, namespace
+from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
-from marine_sim_ros.model.vehicle import ThrusterSet
+from marine_sim_ros.core.registry import import_attribute
+from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
+from marine_sim_ros.physics import actuators_of
+from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 
 __all__ = [
     'Allocation',
+    'AllocationStage',
     'Allocator',
     'AllocationPlan',
+    'allocate_in_stages',
+    'allocation_stages',
     'group_demands',
     'complete_allocation',
     'unachieved_axes',
+    'unreachable_axes',
 ]
 
 ALLOCATION_METHODS = ('bounded', 'pseudo_inverse')
@@ -49,7 +58,7 @@ class Distribution:
     """Thrusts before they become pulse widths.
 
     Attributes:
-        thrust: (n,) N, within the limits; (n + k) with azimuths, see
+        thrust: (n,) N, within the limits; (n + k) where k turn, see
             :mod:`~marine_sim_ros.control.controllability`.
         scale: (g,) of each priority group, 1 where achieved in full; (1,) of all together with
             'pseudo_inverse'.
@@ -72,8 +81,7 @@ class Allocation:
             because of limits or unreachable axes; rounding to pulse widths does not count.
         saturated: whether limits took something from the demand.
         reached: (6,) wrench before the rounding to pulse widths.
-        azimuths: (k,) angles to turn thrusters to, rad, or None.
-        fins: (m,) deflections of fins, rad, or None.
+        actuators: commands (k,) of the actuators that a controller steers, by name.
     """
 
     thrust: np.ndarray
@@ -83,14 +91,7 @@ class Allocation:
     unachieved: np.ndarray
     saturated: bool
     reached: np.ndarray
-    azimuths: np.ndarray | None = None
-    fins: np.ndarray | None = None
-
-    @property
-    def actuators(self) -> dict[str, np.ndarray]:
-        """What actuators that a controller steers are commanded, by name."""
-        found = {'azimuths': self.azimuths, 'fins': self.fins}
-        return {name: angles for name, angles in found.items() if angles is not None}
+    actuators: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def shortfall(self) -> tuple[str, ...]:
@@ -104,7 +105,8 @@ class Allocation:
 class AllocationPlan:
     """All that does not depend on the wrench, for one set of working thrusters.
 
-    With k azimuths n counts the effectors of :mod:`~marine_sim_ros.control.controllability`.
+    With k thrusters that turn n counts the effectors of
+    :mod:`~marine_sim_ros.control.controllability`.
 
     Attributes:
         matrix: (6, n) of the working thrusters.
@@ -218,7 +220,7 @@ class Allocator:
         *,
         failed: np.ndarray | None = None,
         residual: np.ndarray | None = None,
-        azimuths: np.ndarray | None = None,
+        before: Mapping[str, np.ndarray] = NO_COMMANDS,
         dt: float = np.inf,
     ) -> Allocation:
         """Return what to send for a wrench (6,) in the body frame about the allocator's point.
@@ -229,7 +231,7 @@ class Allocator:
             residual: (n,) thrust that rounding and the dead zone took from earlier calls. With
                 each call's ``residual`` given to the next, the mean thrust is the commanded
                 one, though no single pulse width makes it (error diffusion).
-            azimuths: (k,) angles of the call before, rad; None: 0.
+            before: the call's ``actuators`` before; missing: 0.
             dt: time since it, s.
 
         Raises:
@@ -239,8 +241,6 @@ class Allocator:
         mask = self._mask(failed)
         plan = self._plan(mask)
         found = self._distribution(wrench, plan)
-        if azimuths is None and self.extended is not None:
-            azimuths = np.zeros(len(self.extended.least))
         return complete_allocation(
             wrench,
             found.thrust,
@@ -250,7 +250,7 @@ class Allocator:
             left_out=None if failed is None else mask,
             residual=residual,
             extended=self.extended,
-            azimuths=azimuths,
+            before=before,
             dt=dt,
         )
 
@@ -343,7 +343,7 @@ def complete_allocation(
     left_out: Array | None,
     residual: Array | None,
     extended: ExtendedThrust | None,
-    azimuths: Array | None,
+    before: Mapping[str, Array],
     dt: Any,
 ) -> Allocation:
     """Return the pulse widths for thrusts within their limits, and the wrench that they make.
@@ -357,12 +357,17 @@ def complete_allocation(
         left_out: (n,) thrusters that get 1500 µs; None: none.
         residual: (n,) thrusts that are owed, N, or None.
         extended: of the thrusters that turn, or None.
-        azimuths: (k,) their angles dt before, rad.
+        before: commands (k,) of actuators dt before, by name; missing: 0.
         dt: s.
     """
     xp, angles, shares = namespace(wrench), None, thrust
+    actuators: dict[str, Array] = {}
     if extended is not None:
-        thrust, angles = extended.resolved(shares, azimuths, dt)
+        turned = before.get(extended.name)
+        if turned is None:
+            turned = constant(xp, np.zeros(len(extended.least)))
+        thrust, angles = extended.resolve(shares, turned, dt)
+        actuators = {extended.name: angles}
         shares = extended.spread(thrust, angles)
     commanded = thrust if residual is None else _add_residual(thrust, residual)
     pwm, made = pulses.nearest(commanded)
@@ -380,7 +385,7 @@ def complete_allocation(
         unachieved=unachieved_axes(wrench, reached),
         saturated=saturated,
         reached=reached,
-        azimuths=angles,
+        actuators=actuators,
     )
 
 
@@ -424,3 +429,78 @@ def _check_method(wrench: np.ndarray) -> np.ndarray:
     if values.shape != (6,) or not np.isfinite(values).all():
         raise ParameterError(f'wrench is {values.tolist()}; expected six finite numbers')
     return values
+
+
+# Stages: actuators that take part of a wrench before the thrusters get the rest (daisy chaining).
+
+
+class AllocationStage(Protocol):
+    """An actuator that takes part of a wrench."""
+
+    @property
+    def axes(self) -> np.ndarray:
+        """(6,) axes of the wrench that it can command, at speed at least."""
+
+    def guide(self, wanted: Array, height: Array) -> Array:
+        """Return the set-points (12,) with which a controller reaches given ones, NaN where free.
+
+        Args:
+            wanted: set-points (12,), NaN where free.
+            height: z of the vehicle in map, m.
+        """
+
+    def share(self, wrench: Array, speed: Array) -> tuple[Array, Array]:
+        """Return commands (k,) for a wrench (6,) at a surge speed, m/s, and the wrench (6,) made.
+
+        Args:
+            wrench: about the allocation's point, body frame.
+            speed: () ahead, m/s.
+        """
+
+
+def allocation_stages(vehicle: Vehicle) -> dict[str, AllocationStage]:
+    """Return the stages of a vehicle's actuators by name, in the order of their list."""
+    return {a.name: import_attribute(a.stage)(vehicle) for a in actuators_of(vehicle) if a.stage}
+
+
+def unreachable_axes(vehicle: Vehicle) -> tuple[str, ...]:
+    """Return the axes that neither thrusters nor stages can command."""
+    lost = controllability(vehicle.thrusters, vehicle.inertia.center_of_mass).unreachable
+    steered = np.zeros(6, bool)
+    for stage in allocation_stages(vehicle).values():
+        steered |= stage.axes
+    return tuple(axis for axis in lost if not steered[BODY_AXES.index(axis)])
+
+
+def allocate_in_stages(
+    stages: Mapping[str, AllocationStage],
+    allocate: Callable[[Array], Allocation],
+    wrench: Array,
+    speed: Array,
+) -> Allocation:
+    """Return the allocation of a wrench (6,) among stages first, then thrusters.
+
+    Args:
+        stages: of the vehicle, by name of the actuator.
+        allocate: allocation of a wrench among thrusters.
+        wrench: body frame, about the allocation's point.
+        speed: () ahead, m/s.
+    """
+    commands, made, rest = {}, [], wrench
+    for name, stage in stages.items():
+        commands[name], part = stage.share(rest, speed)
+        made.append(part)
+        rest = rest - part
+    found = allocate(rest)
+    if not stages:
+        return found
+    achieved, reached = found.achieved, found.reached
+    for part in made:
+        achieved, reached = achieved + part, reached + part
+    return replace(
+        found,
+        achieved=achieved,
+        reached=reached,
+        unachieved=unachieved_axes(wrench, reached),
+        actuators={**found.actuators, **commands},
+    )

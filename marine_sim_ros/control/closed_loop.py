@@ -5,18 +5,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from marine_sim_ros.control.allocator import Allocation, Allocator
-from marine_sim_ros.control.controller_model import ControllerSettings, Law, make_law
-from marine_sim_ros.control.fin_allocation import (
-    FinAllocation,
-    allocate_with_fins,
-    make_fin_allocation,
+from marine_sim_ros.control.allocator import (
+    Allocation,
+    AllocationStage,
+    Allocator,
+    allocate_in_stages,
+    allocation_stages,
 )
+from marine_sim_ros.control.controllability import ExtendedThrust
+from marine_sim_ros.control.controller_model import ControllerSettings, Law, make_law
 from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.core.state import State
@@ -35,25 +38,27 @@ class LoopMemory(NamedTuple):
         law: the law's memory.
         unachieved: (6,) 1.0 for axes of the last wrench that were not achieved, else 0.0.
         residual: thrust (n,) that rounding and the dead zone took and that is still due, N.
-        azimuths: angles (k,) that thrusters were turned to, rad, or None.
+        actuators: commands (k,) from which the next ones follow, by the name of the actuator.
     """
 
     law: Any
     unachieved: Array
     residual: Array
-    azimuths: Array | None = None
+    actuators: Mapping[str, Array]
 
 
 class WrenchAllocation(Protocol):
     """How a wrench becomes pulse widths."""
 
-    def share(self, wrench: Array, residual: Array, azimuths: Array | None, dt: Any) -> Allocation:
+    def share(
+        self, wrench: Array, residual: Array, before: Mapping[str, Array], dt: Any
+    ) -> Allocation:
         """Return what to send for a wrench (6,).
 
         Args:
             wrench: about the centre of mass, body frame.
             residual: (n,) thrusts that are owed, N.
-            azimuths: (k,) angles dt (s) before, rad, or None.
+            before: commands (k,) of actuators dt (s) before, by name.
             dt: s.
         """
 
@@ -73,7 +78,7 @@ class LoopOutput(NamedTuple):
 
 
 def begin_loop(
-    law: Law, count: int, state: State, *, dt: float | None = None, azimuths: int
+    law: Law, count: int, state: State, *, dt: float | None = None, extended: ExtendedThrust | None
 ) -> LoopMemory:
     """Return the memory of a start without a jump, with so many thrusters.
 
@@ -82,12 +87,14 @@ def begin_loop(
         count: number of thrusters.
         state: state of the vehicle.
         dt: step for which the memory keeps its shapes, s; None where it may grow.
-        azimuths: number of thrusters that turn; they start at 0.
+        extended: of the thrusters that turn, which start at 0, or None.
     """
     nothing = state.velocity * 0.0
     none = nothing[:1] + np.zeros(count)
-    angles = nothing[:1] + np.zeros(azimuths) if azimuths else None
-    return LoopMemory(law.begin(state, dt=dt), nothing, none, angles)
+    actuators = {}
+    if extended is not None:
+        actuators[extended.name] = nothing[:1] + np.zeros(extended.turns.shape[1])
+    return LoopMemory(law.begin(state, dt=dt), nothing, none, actuators)
 
 
 def loop_step(
@@ -98,7 +105,7 @@ def loop_step(
     memory: LoopMemory,
     *,
     dt: Any,
-    fins: FinAllocation | None,
+    stages: Mapping[str, AllocationStage],
 ) -> tuple[LoopOutput, LoopMemory]:
     """Return the command for a state, and the memory: what every engine runs.
 
@@ -109,18 +116,19 @@ def loop_step(
         state: state of the vehicle.
         memory: memory, from :func:`begin_loop` or the previous step.
         dt: since the step before, s.
-        fins: of the vehicle, or None.
+        stages: what takes part of the wrench before the thrusters, by name of the actuator.
     """
-    if fins is not None:
-        wanted = fins.guided(wanted, state.position[2:3])
+    for stage in stages.values():
+        wanted = stage.guide(wanted, state.position[2:3])
     wrench, following = law.wrench(wanted, state, memory.law, unachieved=memory.unachieved, dt=dt)
 
     def allocate(rest: Array) -> Allocation:
-        return sharing.share(rest, memory.residual, memory.azimuths, dt)
+        return sharing.share(rest, memory.residual, memory.actuators, dt)
 
-    found = allocate_with_fins(fins, allocate, wrench, state.velocity[0])
+    found = allocate_in_stages(stages, allocate, wrench, state.velocity[0])
     residual = found.residual if law.error_diffusion else memory.residual
-    kept = LoopMemory(following, found.unachieved, residual, found.azimuths)
+    actuators = {name: found.actuators[name] for name in memory.actuators}
+    kept = LoopMemory(following, found.unachieved, residual, actuators)
     return LoopOutput(found.pwm, wrench, found), kept
 
 
@@ -130,9 +138,11 @@ class _DegradedAllocator:
     def __init__(self, allocator: Allocator, failed: np.ndarray | None) -> None:
         self._allocator, self._failed = allocator, failed
 
-    def share(self, wrench: Array, residual: Array, azimuths: Array | None, dt: Any) -> Allocation:
+    def share(
+        self, wrench: Array, residual: Array, before: Mapping[str, Array], dt: Any
+    ) -> Allocation:
         return self._allocator.allocate(
-            wrench, failed=self._failed, residual=residual, azimuths=azimuths, dt=dt
+            wrench, failed=self._failed, residual=residual, before=before, dt=dt
         )
 
 
@@ -152,9 +162,8 @@ class ClosedLoop:
         """
         self.law = make_law(settings, vehicle)
         self._to_center = transport(-vehicle.inertia.center_of_mass).T
-        self._fins = make_fin_allocation(vehicle)
+        self._stages = allocation_stages(vehicle)
         self._count = len(vehicle.thrusters)
-        self._azimuths = len(vehicle.thrusters.azimuths or ())
         self._allocator = Allocator(
             vehicle.thrusters, vehicle.inertia.center_of_mass, method=method
         )
@@ -165,7 +174,7 @@ class ClosedLoop:
         """Return the command for a wrench (6,) about base_link at a state, without any loop."""
         at_center = self._to_center @ wrench
         allocate = partial(self._allocator.allocate, failed=failed)
-        allocation = allocate_with_fins(self._fins, allocate, at_center, state.velocity[0])
+        allocation = allocate_in_stages(self._stages, allocate, at_center, state.velocity[0])
         return LoopOutput(allocation.pwm, at_center, allocation)
 
     def step(
@@ -195,11 +204,11 @@ class ClosedLoop:
 
     def _begin(self, state: State) -> Any:
         """Return the memory of a start."""
-        return begin_loop(self.law, self._count, state, azimuths=self._azimuths)
+        return begin_loop(self.law, self._count, state, extended=self._allocator.extended)
 
     def _answer(
         self, wanted: np.ndarray, state: State, memory: Any, dt: float, failed: np.ndarray | None
     ) -> tuple[LoopOutput, Any]:
         """Return the command for a state dt (s) after the one before, and the memory."""
         sharing = _DegradedAllocator(self._allocator, failed)
-        return loop_step(self.law, sharing, wanted, state, memory, dt=dt, fins=self._fins)
+        return loop_step(self.law, sharing, wanted, state, memory, dt=dt, stages=self._stages)

@@ -20,6 +20,7 @@ from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.model.servos import turned_columns
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
+from marine_sim_ros.physics.thrusters import AZIMUTHS
 
 __all__ = [
     'AXIS_PRIORITY',
@@ -107,6 +108,7 @@ class ExtendedThrust:
     """From extended thrusts (n + k) to thrusts (n,) and angles (k,), and back.
 
     Attributes:
+        name: name of the actuator.
         turns: (n, k) 1.0 where an azimuth turns a thruster.
         least: (k,) thrust, N.
         most: (k,) thrust, N.
@@ -115,6 +117,7 @@ class ExtendedThrust:
         max_rate: (k,) rad/s.
     """
 
+    name: str
     turns: np.ndarray
     least: np.ndarray
     most: np.ndarray
@@ -130,7 +133,7 @@ class ExtendedThrust:
         ahead = thrust + matvec(turns, own * (xp.cos(angle) - 1))
         return xp.concat([ahead, own * xp.sin(angle)])
 
-    def resolved(self, extended: Array, before: Array, dt: Any) -> tuple[Array, Array]:
+    def resolve(self, extended: Array, before: Array, dt: Any) -> tuple[Array, Array]:
         """Return thrusts (n,) in N and angles (k,) in rad, dt seconds after angles ``before``.
 
         An azimuth pushes ahead at θ or astern half a turn on, whichever makes more of the force
@@ -175,6 +178,7 @@ def extended_thrust(
         return None
     i = azimuths.index
     return ExtendedThrust(
+        name=AZIMUTHS.name,
         turns=azimuths.turns,
         least=lower[i],
         most=upper[i],

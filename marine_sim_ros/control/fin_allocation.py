@@ -12,18 +12,17 @@ there they take (u/u₀)⁴ of the moment, and at rest they let go.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.control.allocator import Allocation, unachieved_axes
-from marine_sim_ros.control.controllability import BODY_AXES, controllability
+from marine_sim_ros.control.controllability import controllability
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.fins import fins_of
 
-__all__ = ['FinAllocation', 'allocate_with_fins', 'make_fin_allocation', 'unreachable_axes']
+__all__ = ['FinAllocation', 'make_fin_allocation']
 
 MIN_SPEED = 0.3
 """m/s ahead below which fins take less than the whole moment."""
@@ -37,7 +36,7 @@ MAX_DIVE_PITCH = 0.4
 
 @dataclass(frozen=True, eq=False)
 class FinAllocation:
-    """From a moment to deflections (m,) at a speed.
+    """From a moment to deflections (m,) at a speed: a stage of the allocation.
 
     Attributes:
         effect: (6, m) wrench about the allocation's point per ½ ρ u |u| and radian.
@@ -55,6 +54,11 @@ class FinAllocation:
     density: float
     dives: bool
 
+    @property
+    def axes(self) -> np.ndarray:
+        """(6,) of the wrench that fins make at speed."""
+        return np.any(self.gain != 0, axis=0)
+
     def share(self, wrench: Array, speed: Array) -> tuple[Array, Array]:
         """Return deflections (m,) in rad for a wrench (6,) at a surge speed, and what they make.
 
@@ -71,7 +75,7 @@ class FinAllocation:
         angles = xp.minimum(xp.maximum(wanted, lower), upper)
         return angles, (constant(xp, self.effect) @ angles) * (half * flow)
 
-    def guided(self, wanted: Array, height: Array) -> Array:
+    def guide(self, wanted: Array, height: Array) -> Array:
         """Return set-points (12,) with a pitch in place of a depth, where the vehicle dives so.
 
         Line of sight in the vertical plane: θ = −atan((z_d − z)/Δ), nose down positive, within
@@ -106,11 +110,10 @@ def _independent_rows(rows: np.ndarray) -> list[int]:
     return kept
 
 
-def make_fin_allocation(vehicle: Vehicle) -> FinAllocation | None:
-    """Return what a vehicle's fins do about its centre of mass; None without fins."""
-    fins = vehicle.fins
-    if fins is None:
-        return None
+def make_fin_allocation(vehicle: Vehicle) -> FinAllocation:
+    """Return the allocation to a vehicle's fins, of wrenches about its centre of mass."""
+    fins = fins_of(vehicle)
+    assert fins is not None
     about = vehicle.inertia.center_of_mass
     ahead = fins.along[:, 0] * np.abs(fins.along[:, 0])
     force = fins.across.T * (fins.area * fins.lift_slope * ahead)
@@ -131,38 +134,3 @@ def make_fin_allocation(vehicle: Vehicle) -> FinAllocation | None:
         float(vehicle.buoyancy.fluid_density),
         'heave' in lost and 1 in kept,
     )
-
-
-def allocate_with_fins(
-    fins: FinAllocation | None,
-    allocate: Callable[[Array], Allocation],
-    wrench: Array,
-    speed: Array,
-) -> Allocation:
-    """Return the allocation of a wrench (6,) among fins first, then thrusters.
-
-    Args:
-        fins: of the vehicle, or None.
-        allocate: allocation of a wrench among thrusters.
-        wrench: body frame, about the allocation's point.
-        speed: () ahead, m/s.
-    """
-    if fins is None:
-        return allocate(wrench)
-    angles, made = fins.share(wrench, speed)
-    found = allocate(wrench - made)
-    return replace(
-        found,
-        achieved=found.achieved + made,
-        reached=found.reached + made,
-        unachieved=unachieved_axes(wrench, found.reached + made),
-        fins=angles,
-    )
-
-
-def unreachable_axes(vehicle: Vehicle) -> tuple[str, ...]:
-    """Return the axes that neither thrusters nor, at speed, fins can command."""
-    lost = controllability(vehicle.thrusters, vehicle.inertia.center_of_mass).unreachable
-    fins = make_fin_allocation(vehicle)
-    steered = np.zeros(6, bool) if fins is None else np.any(fins.gain != 0, axis=0)
-    return tuple(axis for axis in lost if not steered[BODY_AXES.index(axis)])

@@ -23,7 +23,15 @@ from typing import Any
 
 from marine_sim_ros.core.errors import MarineSimError
 
-__all__ = ['ACTUATORS', 'CONTROLLERS', 'FORCES', 'Registry', 'SENSORS', 'VEHICLES']
+__all__ = [
+    'ACTUATORS',
+    'CONTROLLERS',
+    'FORCES',
+    'Registry',
+    'SENSORS',
+    'VEHICLES',
+    'import_attribute',
+]
 
 
 @cache
@@ -54,7 +62,7 @@ def _entry_points() -> Any:
         ) from None
 
 
-def _import_attribute(name: str) -> Any:
+def import_attribute(name: str) -> Any:
     """Return the object named by ``module:attribute``."""
     module, _, attribute = name.partition(':')
     return getattr(import_module(module), attribute)
@@ -109,7 +117,7 @@ class Registry(Mapping[str, Any]):
             except BaseException as error:  # a broken package must not take the others with it
                 self._leave_out(point, f'{type(error).__name__}: {error}')
             else:
-                if isinstance(entry, kinds := tuple(map(_import_attribute, self._kinds))):
+                if isinstance(entry, kinds := tuple(map(import_attribute, self._kinds))):
                     found[point.name] = self._load_guarded(entry, point)
                 else:
                     expected = ' or '.join(kind.__name__ for kind in kinds)
@@ -119,7 +127,7 @@ class Registry(Mapping[str, Any]):
 
     def _load_guarded(self, entry: Any, point: Any) -> Any:
         owner = f'{self.group}: entry {point.name!r}{_package(point)}'
-        return _import_attribute(self._guard)(entry, owner) if self._guard else entry
+        return import_attribute(self._guard)(entry, owner) if self._guard else entry
 
     @cached_property
     def entries(self) -> tuple[Any, ...]:
@@ -136,7 +144,7 @@ class Registry(Mapping[str, Any]):
         if name not in self._built_in:
             return self._foreign_entries[name]
         if name not in self._imported:
-            self._imported[name] = _import_attribute(self._built_in[name])
+            self._imported[name] = import_attribute(self._built_in[name])
         return self._imported[name]
 
     def __contains__(self, name: object) -> bool:

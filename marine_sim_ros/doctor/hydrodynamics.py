@@ -15,8 +15,8 @@ from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic
 from marine_sim_ros.doctor.verdict import full_thrust, steady_speed_under
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.drag import damping_matrix, drag
-from marine_sim_ros.physics.fins import fin_wrench
 from marine_sim_ros.sim.preflight import drag_rates, drag_step_limit, longest_safe_step
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 
@@ -129,7 +129,7 @@ def top_speed(context: DescriptionContext) -> Iterator[Diagnostic]:
 def munk_speeds(vehicle: Vehicle) -> tuple[float, float]:
     """Return the surge speeds (m/s) above which pitch and yaw run away; inf for never.
 
-    Pitch: the Munk moment (M_33 − M_11) u² θ, less that of centred fins, exceeds the righting
+    Pitch: the Munk moment (M_33 − M_11) u² θ, less that of actuators at zero, exceeds the righting
     moment m g (z_b − z_g) θ.
     Yaw has no righting moment: the lowest u at which (v, r) with the linear damping at u grows,
     M (v̇, ṙ) = −(D + C(u)) (v, r). Source: Fossen (2011), sections 6.3 and 7.3.
@@ -140,23 +140,26 @@ def munk_speeds(vehicle: Vehicle) -> tuple[float, float]:
     added = vehicle.added_mass
     lift = vehicle.inertia.mass * Environment().gravity
     arm = vehicle.buoyancy.center_of_volume[2] - vehicle.inertia.center_of_mass[2]
-    munk = added[2, 2] - added[0, 0] - _fin_damping(vehicle, 1.0)[4, 2]
+    munk = added[2, 2] - added[0, 0] - _actuator_damping(vehicle, 1.0)[4, 2]
     pitch = float(np.sqrt(lift * arm / munk)) if munk > 0 and arm > 0 else np.inf
     return pitch, _yaw_speed(vehicle)
 
 
-def _fin_damping(vehicle: Vehicle, speed: float) -> np.ndarray:
-    """Return −∂τ/∂ν (6, 6) of centred fins at a surge speed, by central differences."""
-    if vehicle.fins is None:
-        return np.zeros((6, 6))
+def _actuator_damping(vehicle: Vehicle, speed: float) -> np.ndarray:
+    """Return −∂τ/∂ν (6, 6) of actuators at zero at a surge speed, by central differences."""
     ahead = np.zeros(6)
     ahead[0] = speed
     size = 1e-6 * speed
 
+    thrust = np.zeros(len(vehicle.thrusters))
+    exerting = [
+        (a.wrench, a.zero_state(vehicle)) for a in actuators_of(vehicle) if a.wrench is not None
+    ]
+
     def wrench(change: np.ndarray) -> np.ndarray:
-        state = rest()._replace(velocity=ahead + change)
-        none = np.zeros(len(vehicle.fins or ())), np.zeros(len(vehicle.thrusters))
-        return np.asarray(fin_wrench(vehicle, state, Environment(), *none))
+        state, water = rest()._replace(velocity=ahead + change), Environment()
+        parts = (exert(vehicle, state, water, held, thrust) for exert, held in exerting)
+        return sum(map(np.asarray, parts), np.zeros(6))
 
     steps = size * np.eye(6)
     return -np.stack([(wrench(s) - wrench(-s)) / (2 * size) for s in steps], axis=-1)
@@ -178,7 +181,7 @@ def _yaw_growth(vehicle: Vehicle, speed: float) -> float:
     velocity = np.zeros(6)
     velocity[0] = speed
     drags = at.T @ np.asarray(damping_matrix(vehicle, at @ velocity)) @ at
-    drags = drags + _fin_damping(vehicle, speed)
+    drags = drags + _actuator_damping(vehicle, speed)
     mass = vehicle.mass_matrix
     turning = np.zeros((2, 2))
     turning[0, 1] = mass[0, 0] * speed

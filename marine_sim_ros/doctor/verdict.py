@@ -16,8 +16,9 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
+from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.drag import drag
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, thrusters
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, THRUSTERS, thrusters
 
 __all__ = ['Verdict', 'full_thrust', 'judge_motion', 'steady_speed_under', 'unbounded_speed']
 
@@ -87,7 +88,7 @@ class Verdict:
     Attributes:
         lines: what moves it, what damps it, what floats it.
         flaws: results that no marine vehicle can have; empty for none.
-        powered: whether thrusters push or fins steer.
+        powered: whether thrusters push, or actuators exert a wrench by their state.
     """
 
     lines: tuple[str, str, str]
@@ -141,7 +142,8 @@ def judge_motion(vehicle: Vehicle) -> Verdict:
     flaws: list[Flaw] = []
     thrust, pushes = _thrust(vehicle, flaws)
     lines = (thrust, _drag(vehicle), _float(vehicle, flaws))
-    return Verdict(lines, tuple(flaws), pushes or vehicle.fins is not None)
+    steers = any(a.wrench is not None for a in actuators_of(vehicle))
+    return Verdict(lines, tuple(flaws), pushes or steers)
 
 
 def _speed(
@@ -164,6 +166,10 @@ def _speed(
     return text
 
 
+def _counted(count: int, noun: str) -> str:
+    return f'{count} {noun}{"" if count == 1 else "s"}'
+
+
 def _thrust(vehicle: Vehicle, flaws: list[Flaw]) -> tuple[str, bool]:
     """Return the line on what moves it, and whether thrusters push at all."""
     parts = []
@@ -175,11 +181,11 @@ def _thrust(vehicle: Vehicle, flaws: list[Flaw]) -> tuple[str, bool]:
             speed = _speed(vehicle, axis, sign * force, name, flaws, pulses)
             parts.append(f'{force:.3g} N {name} ({speed})')
     count = len(vehicle.thrusters)
-    azimuths = vehicle.thrusters.azimuths
-    turns = f' ({len(azimuths)} turning)' if azimuths is not None else ''
-    what = [f'{count} thruster{"" if count == 1 else "s"}{turns}'] if count else []
-    fins = 0 if vehicle.fins is None else len(vehicle.fins)
-    what += [f'{fins} fin{"" if fins == 1 else "s"}'] if fins else []
+    counts = {a: len(a.names(vehicle)) for a in actuators_of(vehicle)}
+    turning = sum(k for a, k in counts.items() if a.source == THRUSTERS.name)
+    turns = f' ({turning} turning)' if turning else ''
+    what = [f'{_counted(count, "thruster")}{turns}'] if count else []
+    what += [_counted(k, a.part) for a, k in counts.items() if a.wrench is not None]
     pushes = bool(parts)
     if count and not pushes:
         parts = ['no thrust at any pulse width']

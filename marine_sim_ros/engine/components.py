@@ -582,10 +582,10 @@ def _or_zeros(needed: Any, function: Callable[..., Any], arguments: Sequence[Any
         return function(*arguments)
     shapes = jax.eval_shape(function, *arguments)
 
-    def nothing() -> Any:
+    def zeros() -> Any:
         return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
 
-    return jax.lax.cond(jnp.any(needed), lambda: function(*arguments), nothing)
+    return jax.lax.cond(jnp.any(needed), lambda: function(*arguments), zeros)
 
 
 def _flatten(value: Components) -> tuple[tuple[Element, ...], Any]:

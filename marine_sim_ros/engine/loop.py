@@ -212,7 +212,7 @@ def rollout(
     """
     dtype, batch = times.dtype, initial.position.shape[1:]
 
-    def inside(value: Any) -> Any:
+    def to_components(value: Any) -> Any:
         if not isinstance(value, Slot):
             return components(value, jnp.ndim(value)) if written_out else value
         given = arguments[value.index]
@@ -220,7 +220,7 @@ def rollout(
             return jnp.asarray(value.base).at[value.varying].set(given)
         return mix_components(value.base, value.varying, given)
 
-    setting = fill_slots(setting, inside)
+    setting = fill_slots(setting, to_components)
     start = State(*(components(x, 1) for x in initial)) if written_out else initial
 
     def tick(carry: _Carry, moment: _TickTime) -> tuple[_Carry, dict[str, Any]]:
@@ -232,15 +232,15 @@ def rollout(
 
     tick = reuse_common_values(tick, 1.0 + 0.0 * times[0], batch)
 
-    def packed(kept: Mapping[str, Any]) -> jax.Array:
+    def pack(kept: Mapping[str, Any]) -> jax.Array:
         return _pack_outputs(kept, batch, dtype)
 
     moments = _TickTime(times, stamps)
     if written_out and starts_without_memory(setting.vehicle):
         carry = broadcast_carry(_previous_tick(setting, start, stepping.dt), batch, dtype)
-        return _scan_all_ticks(tick, packed, carry, moments, stepping.dt, every)
+        return _scan_all_ticks(tick, pack, carry, moments, stepping.dt, every)
     carry = _Carry(begin(setting.vehicle, setting.environment, start))
-    return _scan_after_first(tick, packed, carry, moments, stepping.dt, every)
+    return _scan_after_first(tick, pack, carry, moments, stepping.dt, every)
 
 
 def broadcast_carry(tree: Any, batch: tuple[int, ...], dtype: Any) -> Any:
@@ -301,7 +301,7 @@ def _tick_time(moments: _TickTime, i: Any) -> _TickTime:
 
 
 def _scan_all_ticks(
-    tick: Tick, packed: Pack, carry: _Carry, moments: _TickTime, dt: float, every: int
+    tick: Tick, pack: Pack, carry: _Carry, moments: _TickTime, dt: float, every: int
 ) -> dict[str, jax.Array]:
     """Run all ticks by one loop, so that a tick is compiled once."""
     moments = moments._replace(since=jnp.full_like(moments.time, dt).at[0].set(0.0))
@@ -314,14 +314,14 @@ def _scan_all_ticks(
         carry = jax.lax.fori_loop(
             first, last + 1, lambda i, before: once(before[0], _tick_time(moments, i)), carry
         )
-        return carry, packed(carry[1])
+        return carry, pack(carry[1])
 
     _, rows = jax.lax.scan(block, (carry, kept), jnp.arange(0, len(moments.time), every))
     return _unpack_outputs(kept, rows)
 
 
 def _scan_after_first(
-    tick: Tick, packed: Pack, carry: _Carry, moments: _TickTime, dt: float, every: int
+    tick: Tick, pack: Pack, carry: _Carry, moments: _TickTime, dt: float, every: int
 ) -> dict[str, jax.Array]:
     """Run the first tick, in which nothing is remembered, and the others by a loop."""
     first = tick(carry, _tick_time(moments, 0)._replace(since=0.0))
@@ -336,10 +336,10 @@ def _scan_after_first(
             carry, _ = one(carry, _tick_time(some, 0))
         else:
             carry, _ = jax.lax.scan(one, carry, some)
-        return carry, packed(carry[1])
+        return carry, pack(carry[1])
 
     _, rest = jax.lax.scan(block, first, later)
-    return _unpack_outputs(first[1], jnp.concatenate([packed(first[1])[None], rest]))
+    return _unpack_outputs(first[1], jnp.concatenate([pack(first[1])[None], rest]))
 
 
 def _pack_outputs(kept: Mapping[str, Any], batch: tuple[int, ...], dtype: Any) -> Any:

@@ -152,12 +152,12 @@ def compile_row_program(
     """
     layouts: list[TreeLayout] = []
 
-    def packed(row: jax.Array) -> jax.Array:
+    def pack_row(row: jax.Array) -> jax.Array:
         trees = function(row)
         layouts[:] = map(TreeLayout, trees)
         return jnp.concatenate([pack_tree(tree) for tree in trees])
 
-    program = compile_program(packed, np.zeros(width), subject=subject, round_each=round_each)
+    program = compile_program(pack_row, np.zeros(width), subject=subject, round_each=round_each)
     return RowProgram(program.call, program.dtype, program.compile_time, tuple(layouts))
 
 
@@ -174,7 +174,7 @@ class ProgramCache(Generic[Shared]):
         """Begin with none."""
         self._made: list[tuple[Vehicle, tuple[Any, ...], Shared]] = []
 
-    def shared(
+    def find_or_make(
         self, vehicle: Vehicle, others: tuple[Any, ...], make: Callable[[], Shared]
     ) -> Shared:
         """Return the programs of such a kind; make them for the first of it."""

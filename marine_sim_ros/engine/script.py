@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.control.allocator import Allocator
+from marine_sim_ros.control.allocator import AllocationStage, Allocator, allocation_stages
 from marine_sim_ros.control.closed_loop import FIRST_STEP, LoopMemory, begin_loop, loop_step
 from marine_sim_ros.control.controllability import PilotMixer, mix_patterns
 from marine_sim_ros.control.controller_model import (
@@ -22,7 +22,6 @@ from marine_sim_ros.control.controller_model import (
     load_controller,
     make_law,
 )
-from marine_sim_ros.control.fin_allocation import FinAllocation, make_fin_allocation
 from marine_sim_ros.control.setpoints import depth_effort, free_setpoints
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ScenarioError
@@ -77,14 +76,14 @@ class LoopControl:
         allocation: allocation tables, from the wrench to pulse widths, by segment.
         closed: (s,) 1.0 in the segments that have set-points.
         scalarisable: whether the law may be written out number by number.
-        fins: of the vehicle, or None.
+        stages: what takes part of the wrench before the thrusters, by name of the actuator.
     """
 
     law: Law
     allocation: AllocationTables
     closed: np.ndarray
     scalarisable: bool = False
-    fins: FinAllocation | None = None
+    stages: Mapping[str, AllocationStage] = field(default_factory=dict)
 
     @property
     def always(self) -> bool:
@@ -123,7 +122,7 @@ def make_control(
         allocation_tables(allocator, failed, whole=whole),
         np.asarray(closed, float),
         find_controller_model(settings).scalar,
-        make_fin_allocation(vehicle),
+        allocation_stages(vehicle),
     )
 
 
@@ -143,9 +142,8 @@ def initial_controller_memory(control: LoopControl, state: State, dt: float) -> 
 
 def _begin_memory(control: LoopControl, state: State, dt: float) -> LoopMemory:
     tables = control.allocation
-    turning = 0 if tables.extended is None else tables.extended.turns.shape[1]
     count = tables.left_out.shape[-1]
-    return begin_loop(control.law, count, state, dt=dt, azimuths=turning)
+    return begin_loop(control.law, count, state, dt=dt, extended=tables.extended)
 
 
 def control_command(
@@ -193,7 +191,7 @@ def control_command(
         state,
         begun,
         dt=since,
-        fins=control.fins,
+        stages=control.stages,
     )
     closed = row_at_time(start, control.closed, time)
     given = {
@@ -208,6 +206,8 @@ def _select_memory(condition: Array, one: Any, other: Any) -> Any:
     """Return one memory or another of the same shape."""
     if one is None:
         return None
+    if isinstance(one, Mapping):
+        return {name: _select_memory(condition, one[name], other[name]) for name in one}
     if isinstance(one, tuple):
         return type(one)(
             *(_select_memory(condition, a, b) for a, b in zip(one, other, strict=True))

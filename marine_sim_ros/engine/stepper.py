@@ -155,7 +155,7 @@ class VehicleMotion:
         """Prepare.
 
         Args:
-            vehicle: the vehicle; fins, azimuths and joints stay at 0.
+            vehicle: the vehicle; its actuators besides thrusters rest.
             environment: its steady current is not used.
             ticks: number of ticks of one step.
             dt: tick, s.
@@ -172,7 +172,7 @@ class VehicleMotion:
         self._ticks = ticks
         self._stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS)
         shapes = [np.zeros(k) for k in (3, 4, 3, 1)]
-        self._layout = TreeLayout(jax.eval_shape(self._begun, *shapes))
+        self._layout = TreeLayout(jax.eval_shape(self._initial_memory, *shapes))
         self.size = self._layout.size
 
     @property
@@ -180,36 +180,36 @@ class VehicleMotion:
         """Whether memories at rest differ in place and attitude alone."""
         return self.together and self.vehicle.manipulator is None
 
-    def inside(self, numbers: Any, axes: int = 1) -> Any:
+    def to_program(self, numbers: Any, axes: int = 1) -> Any:
         """Return numbers (..., *batch), of so many axes without it, as the step has them."""
         return components(numbers, axes) if self.written_out else numbers
 
-    def outside(self, value: Any, batch: tuple[int, ...]) -> jax.Array:
+    def to_arrays(self, value: Any, batch: tuple[int, ...]) -> jax.Array:
         """Return what a step computed with, (...), as numbers (..., *batch)."""
         if isinstance(value, Components):
             return join_components(value, batch, float)
         return jnp.asarray(value, float)
 
-    def _around(self, current: Any, time: Any) -> Environment:
+    def _environment_at(self, current: Any, time: Any) -> Environment:
         return self.environment.at(time).with_current(current)
 
-    def _begun(self, position: Any, orientation: Any, current: Any, time: Any) -> Memory:
+    def _initial_memory(self, position: Any, orientation: Any, current: Any, time: Any) -> Memory:
         batch = position.shape[1:]
-        start = State(*map(self.inside, (position, orientation, jnp.zeros((6, *batch)))))
+        start = State(*map(self.to_program, (position, orientation, jnp.zeros((6, *batch)))))
         if self.together:
             memory = initial_loop_memory(self.vehicle, self.environment, start, None)
         else:
             memory = begin(self.vehicle, self.environment, start)
             # What forces remember of a tick before is what they make of the start.
-            pwm = self.inside(jnp.full((len(self.vehicle.thrusters), *batch), PWM_NEUTRAL))
-            around = self._around(self.inside(current), self.inside(time)[0])
+            pwm = self.to_program(jnp.full((len(self.vehicle.thrusters), *batch), PWM_NEUTRAL))
+            around = self._environment_at(self.to_program(current), self.to_program(time)[0])
             _, after = advance(
                 self.vehicle, around, memory, StepCommands(pwm), self._stepping, since=0.0
             )
             memory = memory._replace(forces=after.forces, arm=after.arm)
         return broadcast_carry(memory, batch, float)  # type: ignore[no-any-return]
 
-    def begun(self, position: Any, orientation: Any, current: Any, time: Any) -> jax.Array:
+    def initial_row(self, position: Any, orientation: Any, current: Any, time: Any) -> jax.Array:
         """Return the memory (k, *batch) of a vehicle that was at rest in the tick before.
 
         Args:
@@ -218,33 +218,33 @@ class VehicleMotion:
             current: (3, *batch) m/s, map.
             time: (1, *batch) s.
         """
-        memory = self._begun(position, orientation, current, time)
+        memory = self._initial_memory(position, orientation, current, time)
         return pack_tree(memory, position.shape[1:])
 
-    def moved(
+    def step(
         self, memory: Any, pwm: Any, current: Any, time: Any, one: Any
     ) -> tuple[jax.Array, LastForces, State]:
         """Return the memory (k, *batch) a step later, what acted in its last tick, and the state.
 
         Args:
             memory: (k, *batch).
-            pwm: (n,) pulse widths all through it, µs, as :meth:`inside` has them.
+            pwm: (n,) pulse widths all through it, µs, as :meth:`to_program` has them.
             current: (3, *batch) m/s, map.
             time: (1, *batch) at the start, s.
             one: () 1.0 that the compiler does not know.
         """
         batch, dtype, dt = memory.shape[1:], memory.dtype, self._stepping.dt
-        given, begun = self.inside(current), self.inside(time)[0]
+        given, begun = self.to_program(current), self.to_program(time)[0]
 
         def tick(carry: Any, number: Any) -> Any:
-            around = self._around(given, begun + number * dt)
+            around = self._environment_at(given, begun + number * dt)
             happened, after = advance(
                 self.vehicle, around, carry[0], StepCommands(pwm), self._stepping, since=dt
             )
             forces = LastForces(happened.acceleration, happened.thrusters.power)
             return broadcast_carry((after, forces), batch, dtype)
 
-        first = self._layout.unpacked(memory)
+        first = self._layout.unpack(memory)
         _, shapes = jax.eval_shape(tick, (first, None), jnp.zeros(()))
         none = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
         once = reuse_common_values(tick, one, batch, MIN_SAVED_OPERATIONS)
@@ -282,7 +282,7 @@ class Stepper:
         """Compile.
 
         Args:
-            vehicle: the vehicle; fins, azimuths and joints stay at 0.
+            vehicle: the vehicle; its actuators besides thrusters rest.
             size: N.
             ticks: number of ticks of one step.
             dt: tick, s.
@@ -295,11 +295,11 @@ class Stepper:
         thrusters = len(vehicle.thrusters)
 
         def step(one: Any, memory: Any, pwm: Any, current: Any, time: Any) -> tuple[Any]:
-            after, *_ = motion.moved(memory, motion.inside(pwm), current, time, one)
+            after, *_ = motion.step(memory, motion.to_program(pwm), current, time, one)
             return (after,)
 
         self._begin = motion.columns(
-            lambda one, *start: (motion.begun(*start),), [3, 4, 3, 1], size
+            lambda one, *start: (motion.initial_row(*start),), [3, 4, 3, 1], size
         )
         self._step = motion.columns(step, [motion.size, thrusters, 3, 1], size)
 

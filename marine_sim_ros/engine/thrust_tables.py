@@ -11,7 +11,7 @@ and both give exactly zero where a curve is zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -148,7 +148,7 @@ class AllocationTables:
     """Plans of the allocation, (s, ...), one for each segment.
 
     Each is an :class:`~marine_sim_ros.control.allocator.AllocationPlan`.
-    All thrusters are in them; one that is left out has limits of zero. With k azimuths n counts
+    All thrusters are in them; one that is left out has limits of zero. With k that turn n counts
     the effectors of :mod:`~marine_sim_ros.control.controllability`, but in ``left_out`` and
     ``pulses``.
 
@@ -188,7 +188,9 @@ class AllocationTables:
         rest = ('concession', 'pulses', 'least', 'most', 'extended')
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in rest}
 
-    def share(self, wrench: Array, residual: Array, azimuths: Array | None, dt: Any) -> Allocation:
+    def share(
+        self, wrench: Array, residual: Array, before: Mapping[str, Array], dt: Any
+    ) -> Allocation:
         """Return what to send for a wrench (6,) and thrusts (n,) that are owed, in one segment.
 
         It is what :meth:`marine_sim_ros.control.allocator.Allocator.allocate` returns, of plans
@@ -220,7 +222,7 @@ class AllocationTables:
             left_out=self.left_out > 0.5,
             residual=residual,
             extended=self.extended,
-            azimuths=azimuths,
+            before=before,
             dt=dt,
         )
 
@@ -238,7 +240,7 @@ def allocation_tables(
         full[working] = values
         return full
 
-    def padded(free: np.ndarray) -> np.ndarray:
+    def pad(free: np.ndarray) -> np.ndarray:
         return np.pad(free, ((0, 0), (0, width - free.shape[1])))
 
     return AllocationTables(
@@ -248,7 +250,7 @@ def allocation_tables(
         unit=np.stack([spread(p.unit, p.working, 1.0) for p in plans]),
         lower=np.stack([spread(p.lower, p.working, 0.0) for p in plans]),
         upper=np.stack([spread(p.upper, p.working, 0.0) for p in plans]),
-        free=np.stack([spread(padded(p.free), p.working, 0.0) for p in plans]),
+        free=np.stack([spread(pad(p.free), p.working, 0.0) for p in plans]),
         left_out=np.stack([np.asarray(mask, float) for mask in failed]),
         concession=allocator.concession,
         pulses=pulse_tables(allocator.pulses, whole=whole),
@@ -299,14 +301,14 @@ class ThrusterCurves(InterpolationTable):
         if isinstance(x, np.ndarray) or not all(isinstance(v, np.ndarray) for v in numbers):
             return super().__call__(x)
         if not isinstance(x, Components):
-            return jnp.moveaxis(self._found(jnp.moveaxis(x, -1, 0)), 0, -1)
+            return jnp.moveaxis(self._look_up(jnp.moveaxis(x, -1, 0)), 0, -1)
         traced = [v for v in x.data.flat if isinstance(v, jax.Array)]
         if x.ndim != 1 or not traced:
             return super().__call__(x)
         batch = jnp.broadcast_shapes(*(v.shape for v in traced))
-        return components(self._found(join_components(x, batch, traced[0].dtype)), 1)
+        return components(self._look_up(join_components(x, batch, traced[0].dtype)), 1)
 
-    def _found(self, x: jax.Array) -> jax.Array:
+    def _look_up(self, x: jax.Array) -> jax.Array:
         """Return y (n, ...) of x (n, ...)."""
 
         def rows(table: np.ndarray) -> np.ndarray:

@@ -76,43 +76,43 @@ def _compile_controller(vehicle: Vehicle, settings: ControllerSettings, dt: floa
     control = compute_cached_properties(
         make_control(vehicle, settings, [True], [none], whole=True)
     )
-    azimuths = len(vehicle.thrusters.azimuths or ())
+    extended = control.allocation.extended
     shapes = {name: table.shape[1:] for name, table in control.allocation.tables.items()}
 
-    def inside(x: Any) -> Any:
+    def to_program(x: Any) -> Any:
         array = jnp.asarray(x, float)
         return components(array, array.ndim) if control.scalarisable else array
 
-    def begun(state: State) -> Any:
-        start = State(*map(inside, state))
-        memory = begin_loop(control.law, len(none), start, dt=dt, azimuths=azimuths)
+    def initial_memory(state: State) -> Any:
+        start = State(*map(to_program, state))
+        memory = begin_loop(control.law, len(none), start, dt=dt, extended=extended)
         return broadcast_carry(memory, (), jnp.float64)
 
     with precision('float64'):
-        memory = TreeLayout(jax.eval_shape(begun, rest()))
+        memory = TreeLayout(jax.eval_shape(initial_memory, rest()))
     sizes = [memory.size, 12, 3, 4, 6, 1, *(int(np.prod(s)) for s in shapes.values())]
     ends = np.cumsum(sizes)[:-1]
 
-    def answered(row: jax.Array) -> tuple[Any, Any]:
+    def answer_row(row: jax.Array) -> tuple[Any, Any]:
         kept, wanted, *state, since, rest_ = jnp.split(row, ends[:6])[:7]
         parts = jnp.split(rest_, ends[6:] - ends[5])
         tables = {
-            name: inside(part.reshape(shape))
+            name: to_program(part.reshape(shape))
             for (name, shape), part in zip(shapes.items(), parts, strict=True)
         }
         output, after = loop_step(
             control.law,
             replace(control.allocation, **tables),
-            inside(wanted),
-            State(*map(inside, state)),
-            memory.unpacked(kept),
-            dt=inside(since[0]),
-            fins=control.fins,
+            to_program(wanted),
+            State(*map(to_program, state)),
+            memory.unpack(kept),
+            dt=to_program(since[0]),
+            stages=control.stages,
         )
         answer = report_arrays({**vars(output.allocation), 'wrench': output.wrench}, row.dtype)
         return broadcast_carry(after, (), row.dtype), answer
 
-    return compile_row_program(answered, sum(sizes), subject=vehicle.name, round_each=True)
+    return compile_row_program(answer_row, sum(sizes), subject=vehicle.name, round_each=True)
 
 
 class CompiledLoop(ClosedLoop):
@@ -127,10 +127,13 @@ class CompiledLoop(ClosedLoop):
         super().__init__(vehicle, settings)
         wait_for_programs()
         make = partial(_compile_controller, vehicle, settings, dt)
-        self._program, self._dt = _CONTROLLER_PROGRAMS.shared(vehicle, (settings, dt), make), dt
+        self._program, self._dt = (
+            _CONTROLLER_PROGRAMS.find_or_make(vehicle, (settings, dt), make),
+            dt,
+        )
         self._plans: dict[bytes, np.ndarray] = {}
 
-    def _without(self, failed: np.ndarray | None) -> np.ndarray:
+    def _allocation_without(self, failed: np.ndarray | None) -> np.ndarray:
         """Return the numbers of the allocation with some thrusters (n,) left out."""
         mask = np.zeros(self._count, bool) if failed is None else failed
         key = mask.tobytes()
@@ -139,7 +142,9 @@ class CompiledLoop(ClosedLoop):
         return self._plans[key]
 
     def _begin(self, state: State) -> np.ndarray:
-        begun = begin_loop(self.law, self._count, state, dt=self._dt, azimuths=self._azimuths)
+        begun = begin_loop(
+            self.law, self._count, state, dt=self._dt, extended=self._allocator.extended
+        )
         return tree_row(begun)
 
     def _answer(
@@ -151,11 +156,11 @@ class CompiledLoop(ClosedLoop):
         failed: np.ndarray | None,
     ) -> tuple[LoopOutput, np.ndarray]:
         since = self._dt if abs(dt - self._dt) < TIME_TOLERANCE else dt
-        given = [memory, wanted, *state, (since,), self._without(failed)]
+        given = [memory, wanted, *state, (since,), self._allocation_without(failed)]
         out = self._program(np.concatenate(given))
         after, report = self._program.layouts
         size = after.size
-        answer = report.unpacked(out[size:])
+        answer = report.unpack(out[size:])
         wrench = answer.pop('wrench')
         found = Allocation(**answer | {'saturated': bool(answer['saturated'])})
         return LoopOutput(found.pwm, wrench, found), out[:size]
@@ -253,7 +258,7 @@ class TickedVehicle:
         self._written_out = self._scalarisable
         self._asked = faults
         kind = self._form, environment, faults, stepping, forces
-        self._programs = _TICK_PROGRAMS.shared(vehicle, kind, dict)
+        self._programs = _TICK_PROGRAMS.find_or_make(vehicle, kind, dict)
         self._pwm = np.zeros(0)
         self.compile_time = 0.0
         self.restart()
@@ -263,27 +268,27 @@ class TickedVehicle:
         self._first = True
 
         def memory(start: State) -> Memory:
-            if self._alike:
+            if self._starts_as_others:
                 return initial_loop_memory(self._vehicle, self._environment, start, self._faults)
             return begin(self._vehicle, self._environment, start)
 
-        def traced(start: State) -> Memory:
+        def trace_memory(start: State) -> Memory:
             begun: Memory = broadcast_carry(
-                memory(State(*map(self._inside, start))), (), jnp.float64
+                memory(State(*map(self._to_program, start))), (), jnp.float64
             )
             return begun
 
         with precision('float64'):
-            self._layout = TreeLayout(jax.eval_shape(traced, self._initial))
+            self._layout = TreeLayout(jax.eval_shape(trace_memory, self._initial))
         self._row = tree_row(memory(self._initial))
         self._prepare()
 
     @property
-    def _alike(self) -> bool:
+    def _starts_as_others(self) -> bool:
         """Whether the first tick has the program of the others."""
         return self._written_out and starts_without_memory(self._vehicle)
 
-    def _inside(self, x: Any) -> Any:
+    def _to_program(self, x: Any) -> Any:
         """Return an array as the program computes with it."""
         array = jnp.asarray(x, float)
         return components(array, array.ndim) if self._written_out else array
@@ -315,7 +320,7 @@ class TickedVehicle:
             self._written_out = self._written_out and self._scalarisable
             self.restart()
             return
-        memory: Memory = self._layout.unpacked(self._row)
+        memory: Memory = self._layout.unpack(self._row)
         if self._written_out and not self._scalarisable:
             memory, self._written_out = _as_numpy_tree(memory), False
         if before is None:
@@ -335,45 +340,45 @@ class TickedVehicle:
         actuators = map(len, self._rest.values())
         return [len(self._vehicle.thrusters), *actuators, 1, 1, 2, 6, 3]
 
-    def _commanded(self, commands: StepCommands) -> list[np.ndarray]:
+    def _command_rows(self, commands: StepCommands) -> list[np.ndarray]:
         """Return what is commanded of thrusters and actuators, in the order of the inputs."""
         given = commands.actuators
         return [commands.pwm, *(given.get(name, rest) for name, rest in self._rest.items())]
 
     def _since(self, given: Any, *, first: bool) -> Any:
         """Return the time since the tick before: a number where programs differ in it."""
-        if self._alike:
-            return self._inside(given)
+        if self._starts_as_others:
+            return self._to_program(given)
         return 0.0 if first else self._stepping.dt
 
     def _compile(self, layout: TreeLayout, *, first: bool) -> RowProgram:
         """Return the program that goes on from a memory of a layout."""
         vehicle, ends = self._vehicle, np.cumsum(self._widths())[:-1]
 
-        def ticked(row: jax.Array) -> tuple[Any, Any]:
-            memory = layout.unpacked(row)
+        def tick_row(row: jax.Array) -> tuple[Any, Any]:
+            memory = layout.unpack(row)
             parts = jnp.split(row[layout.size :], ends)
             pwm, *commanded, (moment,), (given,), stamp, external, current = parts
-            time_ = self._inside(moment)
+            time_ = self._to_program(moment)
             around = self._environment.at(time_)
             if self._given_current:
-                around = around.with_current(self._inside(current))
+                around = around.with_current(self._to_program(current))
             acting = None
             if self._faults is not None:
                 words = stamp.astype(jnp.uint32)
                 acting = self._faults.at(namespace(time_), time_, words)
             commands = StepCommands(
-                self._inside(pwm),
-                dict(zip(self._rest, map(self._inside, commanded), strict=True)),
+                self._to_program(pwm),
+                dict(zip(self._rest, map(self._to_program, commanded), strict=True)),
                 acting,
-                external=self._inside(external),
+                external=self._to_program(external),
             )
             since = self._since(given, first=first)
             happened, after = self._advance(vehicle, around, memory, commands, since)
             return broadcast_carry(after, (), row.dtype), report_arrays(happened, row.dtype)
 
         program = compile_row_program(
-            ticked,
+            tick_row,
             layout.size + sum(self._widths()),
             subject=vehicle.name,
             round_each=self.round_each,
@@ -399,7 +404,7 @@ class TickedVehicle:
             layout, first = self._program(layout, first=first).layouts[0], False
 
     def _program(self, layout: TreeLayout, *, first: bool) -> RowProgram:
-        key = layout.key, first and not self._alike
+        key = layout.key, first and not self._starts_as_others
         if key not in self._programs:
             self._programs[key] = self._compile(layout, first=first)
         return self._programs[key]
@@ -417,7 +422,7 @@ class TickedVehicle:
         external = ZERO_WRENCH if commands.external is None else commands.external
         inputs: Sequence[Any] = [
             self._row,
-            *self._commanded(commands),
+            *self._command_rows(commands),
             # The words are those of random.stamp_words.
             (stamp / NANOSECONDS, since, stamp >> 32, stamp & 0xFFFFFFFF),
             external,
@@ -430,7 +435,7 @@ class TickedVehicle:
         self.before = self._layout, self._row
         self._layout, self._row = after, out[:size]
         self._first, self._pwm = False, commands.pwm
-        output = report.unpacked(out[size:])
+        output = report.unpack(out[size:])
         state = State(*(np.array(x) for x in self._state(out)))
         return output._replace(stamp=stamp), state
 
@@ -438,10 +443,10 @@ class TickedVehicle:
         """Return position, orientation and velocity, which a memory begins with."""
         return row[:3], row[3:7], row[7:13]
 
-    def remembered(self, force: str) -> tuple[Any, Any]:
+    def force_memories(self, force: str) -> tuple[Any, Any]:
         """Return what a force remembered before and after the last tick, NumPy."""
         before, after = (
-            _as_numpy_tree(layout.unpacked(row).forces[force])
+            _as_numpy_tree(layout.unpack(row).forces[force])
             for layout, row in (self.before, (self._layout, self._row))
         )
         return before, after

@@ -59,7 +59,7 @@ class TreeLayout:
         self._truths = [i for i, (*_, truth) in enumerate(self._parts) if truth]
         self.key = self._structure, tuple(self._parts)
 
-    def unpacked(self, column: Any) -> Any:
+    def unpack(self, column: Any) -> Any:
         """Return the tree of a column (size, *batch) of NumPy or JAX, the batch's axis last."""
         batch = column.shape[1:]
         leaves = [
@@ -109,15 +109,23 @@ class Slot:
     many: bool = False
 
 
+def _is_record(value: Any) -> bool:
+    is_data = is_dataclass(value) and not isinstance(value, Slot | type)
+    return is_data and hasattr(value, '__dict__')
+
+
 def compute_cached_properties(record: Record) -> Record:
     """Have a record and all within it compute their cached properties, and return it."""
-    if is_dataclass(record):
+    if _is_record(record):
         for name, value in vars(type(record)).items():
             if isinstance(value, cached_property) and name not in _OPTIONAL_PROPERTIES:
                 getattr(record, name)
         if isinstance(record, Vehicle) and record.hull is not None and record.hull.panels:
             _ = record.panel_mobility
         for value in list(vars(record).values()):
+            compute_cached_properties(value)
+    elif isinstance(record, Mapping):
+        for value in record.values():
             compute_cached_properties(value)
     return record
 
@@ -128,21 +136,12 @@ def _is_numeric(value: Any) -> bool:
     return isinstance(value, float | np.ndarray | Slot) or hasattr(value, 'aval')
 
 
-def _is_table(value: Any) -> bool:
-    """Return whether a value is a mapping of arrays."""
-    return (
-        isinstance(value, dict)
-        and bool(value)
-        and all(_is_numeric(v) and not isinstance(v, float) for v in value.values())
-    )
-
-
 def _map_records(function: Callable[..., Any], where: str, records: Sequence[Any]) -> Any:
     """Return the first record with its numbers replaced by a function of all records' numbers."""
     first = records[0]
     if len(records) > 1 and all(r is first for r in records):
         return first
-    if is_dataclass(first) and not isinstance(first, Slot):
+    if _is_record(first):
         result: Any = object.__new__(type(first))
         # In the order of the fields: the same program is found in the cache again.
         for name in dict.fromkeys(name for r in records for name in vars(r)):
@@ -155,8 +154,8 @@ def _map_records(function: Callable[..., Any], where: str, records: Sequence[Any
                 else _map_records(function, f'{where}.{name}', values)
             )
         return result
-    if _is_table(first):
-        return _map_tables(function, where, records)
+    if isinstance(first, Mapping):
+        return _map_mappings(function, where, records)
     if any(_is_numeric(r) for r in records):
         if not all(_is_numeric(r) for r in records):
             raise ParameterError(f'batch: some vehicles have {where} and some have not')
@@ -168,12 +167,19 @@ def _map_records(function: Callable[..., Any], where: str, records: Sequence[Any
     return first
 
 
-def _map_tables(function: Callable[..., Any], where: str, tables: Sequence[Any]) -> dict[str, Any]:
-    """Return the first mapping of arrays, as :func:`_map_records` of its values."""
-    first = tables[0]
-    if any(not isinstance(t, dict) or t.keys() != first.keys() for t in tables):
-        raise ParameterError(f'batch: some vehicles have {where} and some have not')
-    return {n: _map_records(function, f'{where}.{n}', [t[n] for t in tables]) for n in first}
+def _map_mappings(
+    function: Callable[..., Any], where: str, mappings: Sequence[Any]
+) -> dict[Any, Any]:
+    """Return the first mapping, as :func:`_map_records` of its values."""
+    first = mappings[0]
+    for other in mappings[1:]:
+        keys = other.keys() if isinstance(other, Mapping) else set()
+        if keys != first.keys():
+            different = ', '.join(sorted(map(str, keys ^ first.keys())))
+            raise ParameterError(
+                f'batch: some vehicles have {where}.{different} and some have not'
+            )
+    return {n: _map_records(function, f'{where}.{n}', [m[n] for m in mappings]) for n in first}
 
 
 def stack_records(records: Sequence[Record]) -> tuple[Record, list[np.ndarray]]:
@@ -184,7 +190,7 @@ def stack_records(records: Sequence[Record]) -> tuple[Record, list[np.ndarray]]:
     """
     found: list[np.ndarray] = []
 
-    def together(where: str, *values: Any) -> Any:
+    def stack_values(where: str, *values: Any) -> Any:
         if all(v is values[0] for v in values):
             return values[0]
         arrays = [np.asarray(v) for v in values]
@@ -201,7 +207,7 @@ def stack_records(records: Sequence[Record]) -> tuple[Record, list[np.ndarray]]:
         return Slot(len(found) - 1, np.asarray(arrays[0], float), varying, many)
 
     name = type(records[0]).__name__.lower()
-    return _map_records(together, name, list(records)), found
+    return _map_records(stack_values, name, list(records)), found
 
 
 def slot_arguments(template: Record, records: Sequence[Record]) -> list[np.ndarray]:

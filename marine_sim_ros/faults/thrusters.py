@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,14 @@ from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.faults.tables import ActiveFaults, battery_voltage, fault_tables
 from marine_sim_ros.model.propellers import power_factor
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.fins import servo_step
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, ThrusterOutput, thrusters
+from marine_sim_ros.physics.actuator import NO_COMMANDS
+from marine_sim_ros.physics.thrusters import (
+    PWM_NEUTRAL,
+    ThrusterOutput,
+    thrusters,
+    turn_azimuths,
+    zero_angles,
+)
 
 __all__ = [
     'COMMAND_TIMEOUT',
@@ -65,33 +71,18 @@ class FaultMemory(NamedTuple):
 
 
 class Propulsion(NamedTuple):
-    """The memory of thrusters: rotors (..., n), √N; of their faults, if any; azimuths (..., k)."""
+    """The memory of thrusters: rotors (..., n), √N; of their faults, if any; angles (..., k)."""
 
     rotors: Array
     faults: FaultMemory | None = None
-    azimuths: Array | None = None
+    angles: Array | None = None
 
 
 def propulsion_at_rest(vehicle: Vehicle, like: Array) -> Propulsion:
-    """Return the memory of a start: rotors at rest and azimuths at 0, batched as (..., 6)."""
+    """Return the memory of a start: rotors at rest and angles of 0, batched as (..., 6)."""
     xp = namespace(like)
-
-    def zeros(count: int) -> Array:
-        return xp.zeros_like(like[..., :1] + constant(xp, np.zeros(count)))
-
-    azimuths = vehicle.thrusters.azimuths
-    angles = None if azimuths is None else zeros(len(azimuths))
-    return Propulsion(zeros(len(vehicle.thrusters)), azimuths=angles)
-
-
-def _azimuth_angles(
-    vehicle: Vehicle, angles: Array | None, target: Array | None, dt: Any
-) -> Array | None:
-    """Return the angles (..., k) of the azimuths after dt; None without."""
-    azimuths = vehicle.thrusters.azimuths
-    if azimuths is None or angles is None:
-        return None
-    return servo_step(azimuths, angles, angles * 0 if target is None else target, dt)
+    rotors = xp.zeros_like(like[..., :1] + constant(xp, np.zeros(len(vehicle.thrusters))))
+    return Propulsion(rotors, angles=zero_angles(vehicle, like))
 
 
 def fault_free_memory(rotors: Array) -> FaultMemory:
@@ -174,7 +165,7 @@ def faulty_thrusters(
     dt: float,
     period: float,
     timeout: float = COMMAND_TIMEOUT,
-    azimuths: Array | None = None,
+    commands: Mapping[str, Array] = NO_COMMANDS,
 ) -> tuple[ThrusterOutput, Propulsion]:
     """Return the outputs of thrusters with faults, and their memory.
 
@@ -190,12 +181,12 @@ def faulty_thrusters(
         dt: time since the tick before, s.
         period: time to the next tick, s; 0: unknown.
         timeout: s without a command after which the thrusters stop.
-        azimuths: angles (..., k) that the azimuths go to, rad; None: 0.
+        commands: commands (..., k) of the actuators, by name.
     """
-    angles = _azimuth_angles(vehicle, memory.azimuths, azimuths, dt)
+    angles = turn_azimuths(vehicle, memory.angles, commands, dt)
     if acting is None:
         output, rotors = thrusters(
-            vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt, azimuths=angles
+            vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt, angles=angles
         )
         return _with_supply_voltage(vehicle, output), Propulsion(rotors, memory.faults, angles)
     known = fault_free_memory(memory.rotors) if memory.faults is None else memory.faults
@@ -218,7 +209,7 @@ def faulty_thrusters(
         dt=dt,
         supply=supply,
         share=acting.share,
-        azimuths=angles,
+        angles=angles,
     )
     if voltage is not None and supply is not None:
         power = namespace(pwm).sum(output.power, axis=-1)
@@ -275,7 +266,7 @@ class LiveThrusters:
         *,
         per_tick: bool,
         timeout: float,
-        azimuths: np.ndarray | None = None,
+        commands: Mapping[str, np.ndarray] = NO_COMMANDS,
     ) -> ThrusterOutput:
         """Return the outputs of the thrusters at a stamp, ns.
 
@@ -284,7 +275,7 @@ class LiveThrusters:
             pwm: pulse widths (n,), µs.
             per_tick: whether they were sent for this tick and may be lost in it.
             timeout: s without a command after which the thrusters stop.
-            azimuths: angles (k,) that the azimuths go to, rad; None: 0.
+            commands: commands (k,) of the actuators, by name.
         """
         dt = 0.0 if self.stamp is None else (stamp - self.stamp) / NANOSECONDS
         self.stamp, acting = stamp, self._acting(stamp)
@@ -300,7 +291,7 @@ class LiveThrusters:
             dt=dt,
             period=dt,
             timeout=timeout,
-            azimuths=azimuths,
+            commands=commands,
         )
         known, self.voltage = self._memory.faults, None
         if acting.battery is not None and known is not None:

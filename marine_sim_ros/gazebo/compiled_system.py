@@ -242,10 +242,10 @@ class CompiledSystem(LockstepSystem):
         rows.append(row)
         memory: dict[str, np.ndarray] = {}
         for force in self._remembered:
-            memory |= named_arrays(self._engine.remembered(force)[1], f'memory.{force}')
+            memory |= named_arrays(self._engine.force_memories(force)[1], f'memory.{force}')
         rows += memory.values()
         key = layout.key, self._remembered
         if key not in self._writers:
-            found = {**named_arrays(layout.unpacked(row)), **memory}
+            found = {**named_arrays(layout.unpack(row)), **memory}
             self._writers[key] = NumberWriter([*names, *((n, x.shape) for n, x in found.items())])
         return self._writers[key].write(*rows)

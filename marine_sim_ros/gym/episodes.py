@@ -199,7 +199,7 @@ class Episodes:
         """Compile for a task of ``TASKS`` and a vehicle, a shipped name or a path.
 
         Args:
-            vehicle: vehicle, its shipped name or a path; fins, azimuths and joints stay at 0.
+            vehicle: vehicle, its shipped name or a path; its actuators besides thrusters rest.
             size: N.
             observe: ``state``: what the task observes; ``sensors``: what the vehicle's sensors
                 tell, and the next goal (3,) in map.
@@ -239,7 +239,9 @@ class Episodes:
         widths = [self._motion.size, self._of_episode, 1, self.thrusters]
         self._step = self._motion.columns(self._trace_step, widths, size)
         self._begin = self._motion.columns(
-            lambda one, *start: (self._motion.begun(*start),), [3, 4, 3, 1], min(size, MAX_STARTS)
+            lambda one, *start: (self._motion.initial_row(*start),),
+            [3, 4, 3, 1],
+            min(size, MAX_STARTS),
         )
         self._rest: np.ndarray | None = None
         self.memory = np.zeros((self._motion.size, size))
@@ -339,24 +341,26 @@ class Episodes:
         motion, batch, xp = self._motion, memory.shape[1:], namespace(memory)
         goals = numbers[3:-1].reshape(*self._goals, *batch)
         episode = Episode(
-            motion.inside(numbers[:3]), motion.inside(goals, 2), motion.inside(numbers[-1], 0)
+            motion.to_program(numbers[:3]),
+            motion.to_program(goals, 2),
+            motion.to_program(numbers[-1], 0),
         )
-        before = State(*(motion.inside(memory[a:b]) for a, b in ((0, 3), (3, 7), (7, 13))))
-        given = motion.inside(xp.clip(actions, -1.0, 1.0))
-        after, forces, state = motion.moved(
+        before = State(*(motion.to_program(memory[a:b]) for a, b in ((0, 3), (3, 7), (7, 13))))
+        given = motion.to_program(xp.clip(actions, -1.0, 1.0))
+        after, forces, state = motion.step(
             memory, PWM_NEUTRAL + PULSE_WIDTH_SPAN * given, numbers[:3], time, one
         )
         judged = self.task.judge(before, state, given, episode)
-        seen = motion.outside(judged.observation, batch)
+        seen = motion.to_arrays(judged.observation, batch)
         lost = ~xp.all(xp.isfinite(seen), axis=0)
         limits = self.task.limits.reshape(-1, *(1,) * len(batch))
         seen = xp.clip(xp.where(xp.isnan(seen), 0.0, seen), -limits, limits).astype(np.float32)
-        reward = xp.where(lost, 0.0, motion.outside(judged.reward, batch))
-        ended = lost | (motion.outside(judged.terminated, batch) > 0.5)
-        then = motion.outside(judged.episode.next, batch)
+        reward = xp.where(lost, 0.0, motion.to_arrays(judged.reward, batch))
+        ended = lost | (motion.to_arrays(judged.terminated, batch) > 0.5)
+        then = motion.to_arrays(judged.episode.next, batch)
         told = [xp.stack([reward, ended.astype(float), then]), seen]
         if self._sensing is not None:
-            told += [motion.outside(x, batch) for x in forces]
+            told += [motion.to_arrays(x, batch) for x in forces]
         return (after, *told)
 
     def step(self, actions: np.ndarray) -> StepResult:

@@ -207,7 +207,7 @@ def identify_vehicle(
     (output error with multiple shooting; scipy's trust-region reflective solver within bounds),
     the axes weighed by their residuals. Rigid-body mass, centres, thrusters and what is not on a
     diagonal are taken from the description, and so are drag elements, lift, drag of panels and
-    fins: they are in the model, and what is fitted comes on top.
+    wrenches of actuators: they are in the model, and what is fitted comes on top.
 
     Args:
         vehicle: the vehicle that made the run.

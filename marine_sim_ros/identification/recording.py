@@ -12,6 +12,7 @@ import numpy as np
 
 from marine_sim_ros.bags.vehicle_record import Channel, VehicleRecord
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.registry import ACTUATORS
 from marine_sim_ros.core.spatial import (
     quaternion_product,
     rotation_vector_quaternion,
@@ -22,15 +23,15 @@ from marine_sim_ros.core.spatial import (
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.identification.samples import Samples, check_frames, check_stamps, make_samples
 from marine_sim_ros.identification.thrust import (
-    RecordedAngles,
+    RecordedStates,
     ThrustCommands,
     commands_of_pwm,
     commands_of_thrust,
     thruster_pulses,
 )
-from marine_sim_ros.model.servos import AzimuthSet, FinSet
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
+from marine_sim_ros.physics import Actuator, actuators_of
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, THRUSTERS
 from marine_sim_ros.sim.scenario import Scenario, Segment
 from marine_sim_ros.sim.trajectory import Trajectory
 
@@ -49,7 +50,7 @@ __all__ = [
 
 # Recorded motion and commands of a bag: every odometry and every command.
 
-_WANTED = ('odom', 'thrusters/pwm', 'thrusters/state', 'fins/state', 'azimuths/state')
+_MOTION = ('odom', 'thrusters/pwm', 'thrusters/state')
 _PRESSURE = 'pressure'
 """Role of the topics of pressure, one for each barometer."""
 
@@ -64,13 +65,14 @@ class MotionCollector:
             record: record of the vehicle, the source of the rows.
         """
         self.record = record
+        self._wanted = {*_MOTION, *(a.state_topic for a in ACTUATORS.entries)}
         self._parts: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
 
     def __call__(
         self, channel: Channel, stamps: np.ndarray, receipts: np.ndarray, rows: np.ndarray
     ) -> None:
         """Take rows (n, k) of a channel with their stamps (n,) in ns."""
-        if channel.name in _WANTED or channel.role == _PRESSURE:
+        if channel.name in self._wanted or channel.role == _PRESSURE:
             self._parts.setdefault(channel.name, []).append((stamps, rows))
 
     def get(self, name: str) -> tuple[np.ndarray, np.ndarray] | None:
@@ -82,7 +84,7 @@ class MotionCollector:
 
     def pressure(self, first: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Return times (k,), s after a stamp (ns), and pressures (k,), Pa; None: not recorded."""
-        name = next((n for n in self._parts if n not in _WANTED), None)
+        name = next((n for n in self._parts if n not in self._wanted), None)
         found = None if name is None else self.get(name)
         if found is None:
             return None
@@ -157,29 +159,29 @@ def _commands(collector: MotionCollector, vehicle: Vehicle, first: int) -> Thrus
             'the bag has neither thrusters/pwm nor thrusters/state; expected one of them, '
             'or --map thrusters/pwm:=...'
         )
-    return replace(
-        made,
-        azimuths=_angles(collector, 'azimuths/state', vehicle.thrusters.azimuths, first),
-        fins=_angles(collector, 'fins/state', vehicle.fins, first),
-    )
+    states = {a.name: _states(collector, a, vehicle, first) for a in actuators_of(vehicle)}
+    return replace(made, states={n: found for n, found in states.items() if found is not None})
 
 
-def _angles(
-    collector: MotionCollector, name: str, described: AzimuthSet | FinSet | None, first: int
-) -> RecordedAngles | None:
-    """Return recorded angles; None where there are none.
+def _states(
+    collector: MotionCollector, actuator: Actuator, vehicle: Vehicle, first: int
+) -> RecordedStates | None:
+    """Return the recorded states of an actuator that a fit has a use for; None without.
 
     Raises:
-        ParameterError: of another number of joints.
+        ParameterError: of another number of parts.
     """
-    found = collector.get(name)
-    if found is None or described is None:
+    found = collector.get(actuator.state_topic)
+    if found is None or (actuator.wrench is None and actuator.source != THRUSTERS.name):
         return None
     stamps, rows = found
-    if rows.shape[1] != len(described):
-        raise ParameterError(f'{name} has {rows.shape[1]} angles; expected {len(described)}')
+    expected = len(actuator.zero_state(vehicle))
+    if rows.shape[1] != expected:
+        raise ParameterError(
+            f'{actuator.state_topic} has {rows.shape[1]} numbers; expected {expected}'
+        )
     order = np.argsort(stamps, kind='stable')
-    return RecordedAngles((stamps[order] - first) / NANOSECONDS, rows[order])
+    return RecordedStates((stamps[order] - first) / NANOSECONDS, rows[order])
 
 
 # Recorded motion with pulse widths, from any type of file.
@@ -288,7 +290,6 @@ def recording_of_bag(
 # Scenario that replays the pulse widths of a bag or log.
 
 _STICKS = (0.0,) * 6
-_UNUSED = ('fins/state', 'azimuths/state')
 
 
 def recorded_scenario(
@@ -320,7 +321,8 @@ def recorded_scenario(
     first = int(stamps.min()) if odom is None else odom[0]
     time = (stamps[order] - first) / NANOSECONDS
     end = float(time[-1] if odom is None else max(time[-1], odom[1].max()))
-    notes = [f'{topic} is not replayed' for topic in _UNUSED if collector.get(topic) is not None]
+    topics = dict.fromkeys(a.state_topic for a in ACTUATORS.entries)
+    notes = [f'{topic} is not replayed' for topic in topics if collector.get(topic) is not None]
     start = _start(None if odom is None else odom[2][int(odom[1].argmin())], notes)
     if odom is None and suggestion:
         notes.append(f'its motion may be among: {suggestion}')

@@ -262,15 +262,14 @@ def make_samples(
     volume = vehicle.buoyancy.volume
     lag = float(np.mean(vehicle.thrusters.time_constant)) if commands.lagging else None
     thrust = commands.thrusts(float(grid[0]), step, len(grid), lag)[::2]
-    fins = np.zeros((len(grid), 0 if vehicle.fins is None else len(vehicle.fins)))
-    angle = fins if commands.fins is None else commands.fins.at(grid)
+    states = {name: recorded.at(grid) for name, recorded in commands.states.items()}
     return Samples(
         start=float(grid[0]),
         step=step,
         velocity=velocity,
         noise=_noise(velocity),
         restoring=floating + np.asarray(weight(vehicle, state, Environment())),
-        kept=kept_forces(vehicle, state, angle, thrust, tick=tick, step=step),
+        kept=kept_forces(vehicle, state, states, thrust, tick=tick, step=step),
         lift=floating / volume if volume > 0 else np.zeros_like(floating),
         commands=commands,
         known=_covered_times(time, grid, step, _WIDEST * tick) & commands.known_mask(grid, step),

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Known forces of a fit: thrust of recorded commands, fins, panels, other packages.
+"""Known forces of a fit: thrust of recorded commands, actuators, panels, other packages.
 
 They act as w + G (ν − ν₀): the wrench w and its gradient G by velocity at the measured motion ν₀.
 The rate of slamming is that of the measured motion.
@@ -10,8 +10,8 @@ The rate of slamming is that of the measured motion.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,13 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
-from marine_sim_ros.physics import ForceModel, acting_forces
-from marine_sim_ros.physics.fins import fin_wrench
+from marine_sim_ros.physics import FORCES, Actuator, ForceModel, acting_forces, actuators_of
 from marine_sim_ros.physics.hull_drag import SweptWater, hull_drag
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, thrust_wrench
 
 __all__ = [
     'KeptForces',
-    'RecordedAngles',
+    'RecordedStates',
     'ThrustCommands',
     'check_pulses',
     'commands_of_pwm',
@@ -56,15 +55,15 @@ _PULSES = (800.0, 2200.0)
 
 
 @dataclass(frozen=True, eq=False)
-class RecordedAngles:
-    """Recorded angles (m, k) of fins or azimuths, rad, at times (m,), s, rising."""
+class RecordedStates:
+    """Recorded states (m, k) of an actuator at times (m,), s, rising."""
 
     time: np.ndarray
-    angle: np.ndarray
+    state: np.ndarray
 
     def at(self, times: np.ndarray) -> np.ndarray:
-        """Return the angles (n, k) at times (n,), by straight lines."""
-        return np.stack([np.interp(times, self.time, each) for each in self.angle.T], axis=-1)
+        """Return the states (n, k) at times (n,), by straight lines."""
+        return np.stack([np.interp(times, self.time, each) for each in self.state.T], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,16 +75,14 @@ class ThrustCommands:
         thrust: (m, n) N.
         thrusters: the thrusters that give it.
         lagging: whether rotors have yet to follow: False where the bag has the thrust itself.
-        azimuths: angles of the azimuths; None: 0.
-        fins: angles of the fins; None: 0.
+        states: states of actuators, by name; missing: 0.
     """
 
     time: np.ndarray
     thrust: np.ndarray
     thrusters: ThrusterSet
     lagging: bool
-    azimuths: RecordedAngles | None = None
-    fins: RecordedAngles | None = None
+    states: Mapping[str, RecordedStates] = field(default_factory=dict)
 
     def known_mask(self, grid: np.ndarray, step: float) -> np.ndarray:
         """Return a mask of the times (n,) of a grid with known thrust within a step."""
@@ -129,15 +126,9 @@ class ThrustCommands:
     ) -> np.ndarray:
         """Return the wrench of :meth:`thrusts` (2 count − 1, 6)."""
         thrust = self.thrusts(start, step, count, time_constant)
-        wrench = thrust @ self.thrusters.effectiveness.T
-        set_ = self.thrusters.azimuths
-        if set_ is not None and self.azimuths is not None:
-            at = start + 0.5 * step * np.arange(len(thrust))
-            angle = self.azimuths.at(at) @ set_.turns.T
-            cosine, sine = self.thrusters.turned_effectiveness
-            wrench = wrench + (thrust * (np.cos(angle) - 1)) @ cosine.T
-            wrench = wrench + (thrust * np.sin(angle)) @ sine.T
-        return np.asarray(wrench)
+        at = start + 0.5 * step * np.arange(len(thrust))
+        states = {name: recorded.at(at) for name, recorded in self.states.items()}
+        return np.asarray(thrust_wrench(self.thrusters, thrust, states))
 
 
 def check_pulses(values: np.ndarray, name: str) -> None:
@@ -227,15 +218,16 @@ def _sort_rows(
     return ThrustCommands(time[last], thrust[last], thrusters, lagging)
 
 
-# Forces that a fit takes from the description: fins, panels, other packages.
+# Forces that a fit takes from the description: of actuators, of panels, of other packages.
 
 _BLOCK = 64
 """Samples that are computed at a time: panels take memory."""
 _DIFFERENCE = 1e-3
 """Of a derivative by velocity, as a fraction of the greatest one."""
-_OWN = ('thrusters', 'buoyancy', 'drag', 'fins')
+_OWN = ('thrusters', 'buoyancy', 'drag')
 """Forces that are treated by name."""
-_Wrench = Callable[[State, np.ndarray, np.ndarray], Any]
+_Wrench = Callable[[State, Mapping[str, np.ndarray], np.ndarray], Any]
+"""Wrench of motions, states of actuators by name, and thrusts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +257,13 @@ def _is_memoryless(force: ForceModel) -> bool:
 
 
 def _other_forces(vehicle: Vehicle) -> list[ForceModel]:
-    return [f for f in acting_forces(vehicle, Environment()) if f.name not in _OWN]
+    own = {*_OWN, *(a.source for a in _exerting_actuators(vehicle))}
+    return [f for f in acting_forces(vehicle, Environment()) if f.name not in own]
+
+
+def _exerting_actuators(vehicle: Vehicle) -> list[Actuator]:
+    """Return the actuators of a vehicle whose wrench follows from their state."""
+    return [a for a in actuators_of(vehicle) if a.wrench is not None]
 
 
 def _has_panels(vehicle: Vehicle) -> bool:
@@ -280,10 +278,11 @@ def kept_terms(vehicle: Vehicle) -> tuple[str, ...]:
         'lift': damping.lift is not None,
         'modulus damping': damping.modulus is not None,
         'drag of the panels of the hull': _has_panels(vehicle),
-        'fins': vehicle.fins is not None,
     }
     named = [name for name, there in found.items() if there]
-    return (*named, *(_label(f) for f in _other_forces(vehicle) if _is_memoryless(f)))
+    moved = [_label(FORCES[a.source]) for a in _exerting_actuators(vehicle)]
+    others = [_label(f) for f in _other_forces(vehicle) if _is_memoryless(f)]
+    return (*named, *moved, *others)
 
 
 def omitted_terms(vehicle: Vehicle) -> tuple[str, ...]:
@@ -298,21 +297,35 @@ def _label(force: ForceModel) -> str:
 
 
 def _wrenches(vehicle: Vehicle, tick: float, step: float) -> Sequence[_Wrench]:
-    """Return functions of states, fin angles and thrusts that give the wrenches of kept forces."""
+    """Return the functions that give the wrenches of kept forces."""
     still = Environment()
     result: list[_Wrench] = []
     if _has_panels(vehicle):
         result.append(_Hull(vehicle, tick, step))
-    if vehicle.fins is not None:
-        result.append(
-            lambda state, angle, thrust: fin_wrench(vehicle, state, still, angle, thrust)
-        )
+    result += [_Actuated(vehicle, actuator) for actuator in _exerting_actuators(vehicle)]
     others = [f.wrench for f in _other_forces(vehicle) if _is_memoryless(f)]
 
-    def sum_of_others(state: State, angle: np.ndarray, thrust: np.ndarray) -> Any:
+    def sum_of_others(state: State, states: Mapping[str, np.ndarray], thrust: np.ndarray) -> Any:
         return sum(wrench(vehicle, state, still) for wrench in others)
 
     return [*result, sum_of_others] if others else result
+
+
+class _Actuated:
+    """The wrench of an actuator in its recorded state, or at zero."""
+
+    def __init__(self, vehicle: Vehicle, actuator: Actuator) -> None:
+        self._vehicle, self._actuator = vehicle, actuator
+
+    def __call__(
+        self, state: State, states: Mapping[str, np.ndarray], thrust: np.ndarray
+    ) -> np.ndarray:
+        """Return wrenches (n, 7, 6)."""
+        known = states.get(self._actuator.name, self._actuator.zero_state(self._vehicle))
+        assert self._actuator.wrench is not None
+        return np.asarray(
+            self._actuator.wrench(self._vehicle, state, Environment(), known, thrust)
+        )
 
 
 class _Hull:
@@ -329,9 +342,11 @@ class _Hull:
         self._vehicle, self._tick, self._step = vehicle, tick, step
         self._before: np.ndarray | None = None
 
-    def __call__(self, state: State, angle: np.ndarray, thrust: np.ndarray) -> np.ndarray:
+    def __call__(
+        self, state: State, states: Mapping[str, np.ndarray], thrust: np.ndarray
+    ) -> np.ndarray:
         """Return wrenches (n, 7, 6); the first of each seven is as measured."""
-        del angle, thrust
+        del states, thrust
         still = Environment()
         flow = np.asarray(hull_drag(self._vehicle, state, still, None, dt=0.0)[1].flow)
         before = flow[:1, 0] if self._before is None else self._before
@@ -344,7 +359,7 @@ class _Hull:
 def kept_forces(
     vehicle: Vehicle,
     state: State,
-    angle: np.ndarray,
+    states: Mapping[str, np.ndarray],
     thrust: np.ndarray,
     *,
     tick: float,
@@ -355,7 +370,7 @@ def kept_forces(
     Args:
         vehicle: the vehicle as it is described.
         state: (n, ...) measured states.
-        angle: (n, m) of the fins, rad.
+        states: states (n, k) of actuators by name; missing: 0.
         thrust: (n, k) of the thrusters, N.
         tick: between odometries, s.
         step: s between states.
@@ -374,8 +389,9 @@ def kept_forces(
             return np.broadcast_to(rows, (len(rows), 7, values.shape[1]))
 
         at = State(seven(state.position), seven(state.orientation), seven(state.velocity) + moved)
-        given = seven(angle), seven(thrust)
-        parts.append(sum(np.asarray(wrench(at, *given)) for wrench in wrenches))
+        held = {name: seven(values) for name, values in states.items()}
+        pushed = seven(thrust)
+        parts.append(sum(np.asarray(wrench(at, held, pushed)) for wrench in wrenches))
     values = np.concatenate(parts)
     gradient = np.swapaxes((values[:, 1:] - values[:, :1]) / change[:, None], 1, 2)
     return KeptForces(values[:, 0], gradient)

@@ -234,6 +234,22 @@ class Draft:
         """Of all links, kg."""
         return sum(link.mass for link in self.links.values())
 
+    @property
+    def actuated_joints(self) -> set[str]:
+        """Names of the joints of thrusters that turn."""
+        return {thruster.azimuth for thruster in self.thrusters if thruster.azimuth}
+
+    @property
+    def fin_joints(self) -> set[str]:
+        """Names of the joints in whose place fins turn by themselves."""
+        return {fin.joint for fin in self.fins if fin.joint}
+
+    def add_fin(self, fin: Fin) -> None:
+        """Add a fin; a name that is taken gets a number."""
+        names = [known.name for known in self.fins]
+        name = fin.name if fin.name not in names else f'{fin.name}_{len(names) + 1}'
+        self.fins.append(replace(fin, name=name))
+
     def assume(self, text: str) -> None:
         """Note an assumption, once."""
         if text not in self.assumptions:

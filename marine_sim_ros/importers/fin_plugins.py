@@ -200,11 +200,9 @@ def add_fin(
         ratio, most = (1.0, math.pi) if flap is None else (flap.ratio, math.pi / 2)
         ends = sorted((ratio * turning.lower, ratio * turning.upper))
         lower, upper = max(ends[0], -most) + 0.0, min(ends[1], most) + 0.0
-    names = [fin.name for fin in draft.fins]
-    name = label if label not in names else f'{label}_{len(names) + 1}'
     origin = 'fixed' if turning is None else turning.origin
     limits = Sourced((lower, upper), origin)
-    draft.fins.append(Fin(name, pose, rest, limits, '' if turning is None else turning.name))
+    draft.add_fin(Fin(label, pose, rest, limits, '' if turning is None else turning.name))
 
 
 def _span(pose: Pose) -> np.ndarray:

@@ -205,14 +205,12 @@ def _turn_thrusters(draft: Draft) -> None:
 
 
 def _check_joints(draft: Draft) -> None:
-    """Fix joints that cannot be an arm's: those of fins, without mass, or not free at 0."""
+    """Fix joints that cannot be an arm's: those of a fin, without mass, or not free at 0."""
     fixed = dict(draft.notes.get('fixed', {}))
-    turned = {fin.joint for fin in draft.fins}
-    azimuths = {thruster.azimuth for thruster in draft.thrusters}
     for name, joint in list(draft.joints.items()):
-        if joint.kind not in ('revolute', 'prismatic') or name in azimuths:
+        if joint.kind not in ('revolute', 'prismatic') or name in draft.actuated_joints:
             continue
-        if name in turned:
+        if name in draft.fin_joints:
             draft.joints[name] = replace(joint, kind='fixed')
             continue
         if name in fixed:

@@ -12,7 +12,7 @@ from marine_sim_ros.core.schema import ElementSchema, schema_of
 from marine_sim_ros.model.arm_reader import ManipulatorElement
 from marine_sim_ros.model.hydrodynamics import HYDRODYNAMICS, BuoyancyElement, MaterialElement
 from marine_sim_ros.model.mass import MassElement
-from marine_sim_ros.model.propulsion import FinsElement, ThrustersElement
+from marine_sim_ros.model.propulsion import ThrustersElement
 from marine_sim_ros.model.sensors import SENSOR_ELEMENT, element_schema
 
 __all__ = ['COLLISION_ELEMENTS', 'CONTACT_MATERIAL', 'element_schemas', 'robot_elements']
@@ -23,7 +23,6 @@ _ROBOT: Mapping[str, ElementSchema] = {
     'buoyancy': schema_of(BuoyancyElement),
     'buoyancy_material': schema_of(MaterialElement),
     'thrusters': schema_of(ThrustersElement),
-    'fins': schema_of(FinsElement),
     'mass_from_parts': schema_of(MassElement),
     'manipulator': schema_of(ManipulatorElement),
 }

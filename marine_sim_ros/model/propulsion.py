@@ -1,12 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Readers of <thrusters> and <fins>: curves, positions, axes, lags, lift."""
+"""Reader of <thrusters>: curves, positions, axes, lags."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,24 +17,14 @@ from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.kinematics import PlacedElement, Pose, read_origin_pose
 from marine_sim_ros.model.propellers import CURVE_VOLTAGE, SCALES, scaled_curve
-from marine_sim_ros.model.servos import (
-    AzimuthElement,
-    AzimuthSpec,
-    FinSet,
-    ServoElement,
-    azimuth_set,
-    read_azimuth,
-)
+from marine_sim_ros.model.servos import AzimuthElement, AzimuthSpec, azimuth_set, read_azimuth
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
-    'FinsElement',
     'ThrusterSpec',
     'ThrustersElement',
     'dead_zone_curve',
-    'lift_slope',
-    'read_fins',
     'read_thrusters',
     'thruster_axis',
     'thruster_set',
@@ -360,142 +349,3 @@ def read_thrusters(
         if names.count(name) > 1:
             raise ModelError(f'{root.source}: two thrusters are named {name!r}')
     return replace(thruster_set(specs), voltage=voltage)
-
-
-# Reads <fins>, and estimates the lift of a fin from its shape.
-
-OSWALD = 0.9
-"""Efficiency e of the induced drag C_L²/(π e A) (Whicker & Fehlner 1958)."""
-BROADSIDE = 1.2
-"""Drag coefficient across the stream (Hoerner 1965, section 3: plates of small aspect ratio)."""
-STALL = 0.4
-"""rad; of fins that tell no stall angle."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WashElement:
-    """<wash> of a fin."""
-
-    reader: Reader
-    thruster: str = text('thruster whose wash meets it', REQUIRED, place='attribute')
-    diameter: float = number(
-        REQUIRED, 1e-3, 20.0, 'm', 'diameter of its propeller', place='attribute'
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class AspectRatioElement:
-    """<aspect_ratio> of a fin."""
-
-    value: float = number(REQUIRED, 0.05, 1e3, '', 'effective aspect ratio A', place='content')
-    sweep: float = number(0.0, -1.4, 1.4, 'rad', 'sweep Λ of the quarter chord', place='attribute')
-
-
-@dataclass(frozen=True, kw_only=True)
-class FinElement(PlacedElement, ServoElement):
-    """<fin>; of a number that is NaN, :func:`_coefficients` computes the default."""
-
-    name: str = text('name', REQUIRED, place='attribute')
-    wash: WashElement | None = nested(WashElement, "propeller's wash that meets it")
-    area: float = number(REQUIRED, 1e-8, 1e4, 'm²', 'area A')
-    aspect_ratio: AspectRatioElement | None = nested(AspectRatioElement, 'shape')
-    lift_slope: float = number(math.nan, 0.0, 1e6, '1/rad', 'a = dC_L/dα')
-    zero_lift_drag: float = number(0.01, 0.0, 1e6, '', 'C_D0')
-    drag_slope: float = number(0.0, 0.0, 1e6, '1/rad', 'dC_D/d|α|')
-    induced_drag: float = number(math.nan, 0.0, 1e6, '', 'k of k C_L²')
-    stall_angle: float = number(STALL, 1e-3, 1.5708, 'rad', 'α_s')
-    stall_lift_slope: float = number(math.nan, -1e6, 1e6, '1/rad', 'dC_L/d|α| beyond it')
-    stall_drag_slope: float = number(math.nan, -1e6, 1e6, '1/rad', 'dC_D/d|α| beyond it')
-
-
-@dataclass(frozen=True, kw_only=True)
-class FinsElement:
-    """<fins>."""
-
-    fin: tuple[FinElement, ...] = nested(FinElement, 'fins', many=True)
-
-
-def lift_slope(aspect_ratio: float, sweep: float = 0.0) -> float:
-    """Return dC_L/dα of a control surface of small aspect ratio, 1/rad.
-
-    a = 1.8 π A / (cos Λ √(A²/cos⁴ Λ + 4) + 1.8), with A the effective aspect ratio (twice the
-    geometric one at a hull that is as large as the fin) and Λ the sweep of the quarter chord, rad.
-    Source: Whicker & Fehlner (1958), DTMB report 933; near A = 0 it is π A / 2 but for 5 %, near
-    A = ∞ 0.9 · 2 π cos Λ.
-    """
-    cosine = math.cos(sweep)
-    root = cosine * math.sqrt(aspect_ratio**2 / cosine**4 + 4)
-    return 1.8 * math.pi * aspect_ratio / (root + 1.8)
-
-
-def _coefficients(fin: FinElement) -> dict[str, float]:
-    """Return the coefficients of a fin, with those that follow from its aspect ratio."""
-    shape, stall = fin.aspect_ratio, fin.stall_angle
-    if (shape is None) == math.isnan(fin.lift_slope):
-        raise fin.reader.error('expected either an <aspect_ratio> or a <lift_slope>')
-    slope, induced = fin.lift_slope, 0.0
-    if shape is not None:
-        slope = lift_slope(shape.value, shape.sweep)
-        induced = 1 / (math.pi * OSWALD * shape.value)
-    induced = _unless_nan(fin.induced_drag, induced)
-    rest = max(math.pi / 2 - stall, 1e-3)
-    at_stall = fin.zero_lift_drag + fin.drag_slope * stall + induced * (slope * stall) ** 2
-    drag_rise = max(BROADSIDE - at_stall, 0.0) / rest
-    return {
-        'area': fin.area,
-        'lift_slope': slope,
-        'zero_lift_drag': fin.zero_lift_drag,
-        'drag_slope': fin.drag_slope,
-        'induced_drag': induced,
-        'stall_angle': stall,
-        'stall_lift_slope': _unless_nan(fin.stall_lift_slope, -slope * stall / rest),
-        'stall_drag_slope': _unless_nan(fin.stall_drag_slope, drag_rise),
-        'time_constant': fin.time_constant,
-        **fin.limits,
-    }
-
-
-def _unless_nan(value: float, default: float) -> float:
-    return default if math.isnan(value) else value
-
-
-def _wash(wash: WashElement | None, thrusters: Collection[str]) -> tuple[np.ndarray, float]:
-    """Return which thruster's wash meets a fin (n,), and the area of its disc in m²."""
-    names = tuple(thrusters)
-    if wash is None:
-        return np.zeros(len(names)), 1.0
-    name = wash.thruster
-    if name not in names:
-        raise wash.reader.error(f'thruster {name!r} is unknown; {expected_one_of(name, names)}')
-    return np.array([float(n == name) for n in names]), math.pi / 4 * wash.diameter**2
-
-
-def read_fins(root: Reader | None, thrusters: Collection[str]) -> FinSet | None:
-    """Return the <fins> of a robot; None without.
-
-    Args:
-        root: the element, or None.
-        thrusters: names of the thrusters, for <wash>.
-
-    Raises:
-        ModelError: anything in it that is unknown, missing, doubled or out of range.
-    """
-    fins = () if root is None else root.read(FinsElement).fin
-    if not fins:
-        return None
-    names = [fin.name for fin in fins]
-    for i, fin in enumerate(fins):
-        if fin.name in names[:i]:
-            raise fin.reader.error('two fins have this name; expected unique names')
-    turns = [rotation_matrix(fin.origin.quaternion) for fin in fins]
-    wash = [_wash(fin.wash, thrusters) for fin in fins]
-    rows = [_coefficients(fin) for fin in fins]
-    return FinSet(
-        names=tuple(names),
-        position=np.stack([fin.origin.translation for fin in fins]),
-        forward=np.stack([turn[:, 0] for turn in turns]),
-        hinge=np.stack([turn[:, 2] for turn in turns]),
-        wash=np.stack([meets for meets, _ in wash]),
-        disc_area=np.array([area for _, area in wash]),
-        **{key: np.array([row[key] for row in rows]) for key in rows[0]},
-    )

@@ -37,7 +37,7 @@ from marine_sim_ros.model.kinematics import (
 )
 from marine_sim_ros.model.mass import read_mass_from_parts
 from marine_sim_ros.model.materials import shipped_materials
-from marine_sim_ros.model.propulsion import read_fins, read_thrusters
+from marine_sim_ros.model.propulsion import read_thrusters
 from marine_sim_ros.model.sensors import Mounting, read_sensors
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element, Reader
@@ -140,7 +140,7 @@ def vehicle_from_urdf(
     thrusters = read_thrusters(
         reader.child('thrusters'), voltage, hinge_finder(robot, frames, source)
     )
-    _fix_joints(robot, () if thrusters.azimuths is None else thrusters.azimuths.joints)
+    _fix_joints(robot, thrusters.joints)
     vehicle = Vehicle(
         name=robot.name or 'vehicle',
         inertia=total_inertia(inertias.values(), source),
@@ -148,7 +148,6 @@ def vehicle_from_urdf(
         buoyancy=hull.buoyancy or combined_buoyancy([*volumes.values()] or [nothing]),
         damping=damping,
         thrusters=thrusters,
-        fins=read_fins(reader.child('fins'), thrusters.names),
         sensors=read_sensors(reader, Mounting(frames, density)),
         extensions=hydrodynamics.read_other_elements(reader),
         hull=hull.hull,

@@ -22,7 +22,7 @@ from marine_sim_ros.model.arm import Manipulator
 from marine_sim_ros.model.contact import ContactPoints, no_contact
 from marine_sim_ros.model.hull import Hull, lever_mobility
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
-from marine_sim_ros.model.servos import AzimuthSet, FinSet, turned_columns
+from marine_sim_ros.model.servos import AzimuthSet, turned_columns
 
 __all__ = [
     'Barometer',
@@ -185,6 +185,11 @@ class ThrusterSet:
         """Return the number of thrusters."""
         return len(self.names)
 
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints that turn some of them."""
+        return () if self.azimuths is None else self.azimuths.joints
+
     @cached_property
     def effectiveness(self) -> np.ndarray:
         """(6, n) thrust configuration matrix: wrench = B thrust (Fossen 2011, eq. 9.7).
@@ -339,7 +344,6 @@ class Vehicle:
         thrusters: all of them.
         sensors: all of them, in the order of the URDF.
         hull: panels and voxels, or None where all is lumped.
-        fins: fins and rudders, or None.
         manipulator: the arm, or None; inertia and buoyancy have it with its joints at zero.
         frames: links fixed to ``base_link``.
         warnings: warnings about the description.
@@ -360,7 +364,6 @@ class Vehicle:
     thrusters: ThrusterSet
     sensors: tuple[Sensor, ...] = ()
     hull: Hull | None = None
-    fins: FinSet | None = None
     manipulator: Manipulator | None = None
     frames: tuple[Frame, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -7,8 +7,7 @@ Subscribes: odom; cmd_pose (PoseStamped in map; a NaN leaves that axis free); cm
 waypoints); cmd_vel (Twist, body frame); cmd_wrench (Wrench about base_link, body frame);
 cmd_setpoints (JointState: some of the twelve quantities). Whoever speaks last has the vehicle.
 Publishes, one per odom: thrusters/pwm (start the thrusters with ``pwm_source: controller``);
-azimuths/command and fins/command where there are some (start them with ``servo_source:
-controller``);
+the command topics of steered actuators (start their nodes with ``servo_source: controller``);
 controller/setpoints (JointState: twelve names, targets in ``position``, NaN where free);
 controller/wrench (commanded wrench, about the centre of mass).
 Services (SetBool): arm, auto_depth, auto_heading, station_keeping.
@@ -25,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.control.allocator import unreachable_axes
 from marine_sim_ros.control.commander import Commander
 from marine_sim_ros.control.controllability import controllability
 from marine_sim_ros.control.controller_model import load_controller
-from marine_sim_ros.control.fin_allocation import unreachable_axes
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
@@ -131,7 +130,7 @@ class ControllerNode(SuiteNode):
         self.health['mode'] = commander.mode if commander.armed else 'disarmed'
         if not commander.armed:
             self._memory = None
-            self._outputs.centre_fins()
+            self._outputs.rest_actuators()
             return np.full(len(names), 1500.0), wanted, np.zeros(6)
         if commander.mode == 'wrench' and not commander.stale(time):
             self._memory = None

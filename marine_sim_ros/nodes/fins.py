@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.force_node import ACTUATOR_PARAMETERS as PARAMETERS
 from marine_sim_ros.ros.force_node import ActuatorNode
@@ -29,14 +28,8 @@ class FinsNode(ActuatorNode):
     """The node."""
 
     def __init__(self, **options: Any) -> None:
-        """Create it as ``fins``.
-
-        Raises:
-            ParameterError: the vehicle has no fins.
-        """
+        """Create it as ``fins``."""
         super().__init__('fins', **options)
-        if self.vehicle.fins is None:
-            raise ParameterError(f'fins: {self.vehicle.name} has no <fins>')
 
 
 def main() -> None:

@@ -4,11 +4,12 @@
 """Thrusters: PWM in; wrench, thrust, rotor speed and electrical power out.
 
 Subscribes: odom; thrusters/pwm (UInt16MultiArray, µs, one per thruster in the URDF's order);
-azimuths/command (JointState: ``position`` in rad that named thrusters turn to; the latest holds).
+command topics of actuators that turn thrusters (JointState: ``position`` in rad that named ones
+turn to; the latest holds).
 Publishes, one per odom, same stamp: wrench/thrusters; thrusters/state (JointState: effort is
 thrust N, velocity is rotor rad/s); thrusters/power (W); thrusters/supply (JointState: position is
-power W, and voltage V and charge A h of a battery) where a sensor needs it; azimuths/state
-(JointState: position in rad) where thrusters turn.
+power W, and voltage V and charge A h of a battery) where a sensor needs it; the states of those
+actuators (JointState: position in rad).
 Parameters: the common ones, and those below.
 Failure: a command of the wrong length or beyond 800 to 2200 µs is ignored as a whole, one beyond
 1100 to 1900 µs is clamped; both are warned of. With ``pwm_source: external`` the latest command
@@ -26,11 +27,11 @@ from typing import Any
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.fault_types import Dead
 from marine_sim_ros.faults.thrusters import LiveThrusters
-from marine_sim_ros.physics.thrusters import AZIMUTHS
+from marine_sim_ros.physics.thrusters import THRUSTERS
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, NodeParameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.force_node import CompiledTick, ForceNode
-from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ServoCommands
+from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ActuatorCommands
 from marine_sim_ros.ros.thrusters import PwmCommands, ThrusterOutputs
 from marine_sim_ros.sim.player import unknown_thrusters
 
@@ -63,13 +64,13 @@ class ThrustersNode(ForceNode):
         self._commands = PwmCommands(self, self._live, self._answer)
         self.on_parameters()
         self._outputs = ThrusterOutputs(self)
-        self._azimuths = ServoCommands(self, AZIMUTHS, answer=self._commands.wait)
+        self._actuators = ActuatorCommands(self, THRUSTERS.name, answer=self._commands.wait)
         if self.graph is not None:
             self.graph.timeout = self.values['command_timeout']
 
     def on_state(self, stamp: int, state: State) -> None:
         """Answer at once, or when the commands for this state are there."""
-        self._azimuths.wait(stamp, state)
+        self._actuators.wait(stamp, state)
 
     def refuse(self, name: str, value: object) -> str:
         """Refuse to fail thrusters that do not exist."""
@@ -104,7 +105,7 @@ class ThrustersNode(ForceNode):
             self._commands.command(stamp),
             per_tick=self._commands.per_tick,
             timeout=self.values['command_timeout'],
-            azimuths=self._azimuths.commanded_values(stamp),
+            commands=self._actuators.commanded_values(stamp),
         )
         if live.voltage is not None:
             self.health['voltage'] = f'{live.voltage:.2f}'
@@ -113,10 +114,8 @@ class ThrustersNode(ForceNode):
 
     def commands(self, stamp: int) -> dict[str, Any]:
         """Return the commands at a stamp in ns, for a compiled graph."""
-        commands: dict[str, Any] = {'pwm': self._commands.command(stamp)}
-        if AZIMUTHS.names(self.vehicle):
-            commands[AZIMUTHS.name] = self._azimuths.commanded_values(stamp)
-        return commands
+        pwm = self._commands.command(stamp)
+        return {'pwm': pwm, **self._actuators.commanded_values(stamp)}
 
     def on_output(self, tick: CompiledTick) -> None:
         """Publish what a compiled graph computed."""

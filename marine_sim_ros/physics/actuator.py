@@ -14,12 +14,17 @@ from dataclasses import KW_ONLY, dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from marine_sim_ros.core.arrays import Array
+import numpy as np
+
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.core.yaml_file import YamlReader
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.servos import Servos
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.force import ForceModel, guard_function, guarded_force
 
-__all__ = ['Actuator', 'NO_COMMANDS', 'guarded_actuator']
+__all__ = ['Actuator', 'NO_COMMANDS', 'guarded_actuator', 'servo_step']
 
 NO_COMMANDS: Mapping[str, Any] = MappingProxyType({})
 """Commands (..., k) or numbers by part, by the name of the actuator: none."""
@@ -33,6 +38,7 @@ class Actuator:
         name: name in commands and trajectories.
         names: function of a vehicle: names of its parts; empty: it has none.
         text: one line for lists.
+        label: display label; default: the name.
         unit: unit of a commanded number.
         limit: largest magnitude of a commanded number in a scenario.
         part: noun for one part in messages.
@@ -42,13 +48,20 @@ class Actuator:
         rest: commanded number before the first command.
         yields_to: actuator whose commands return the parts that they name to ``rest``.
         steered: whether a controller commands it.
+        stage: function of a vehicle that returns the actuator's
+            :class:`~marine_sim_ros.control.allocator.AllocationStage`, as ``module:function``;
+            empty: it takes no part of a wrench before the thrusters.
         compiled: whether compiled programs take its commands.
         state: function of a vehicle's memory after a tick
             (:class:`~marine_sim_ros.sim.step.Memory`): state (..., k) or more; None: none.
         fields: fields of a JointState that the columns of the state fill, k each.
+        units: units of those fields; default: the unit of a commanded number.
         state_topic: topic of the state, a JointState; empty: it is not published.
         command_topic: topic of commands, a JointState; empty: there is none.
         command_field: its field with the numbers.
+        wrench: function of a vehicle, a state, an environment, the actuator's own state (..., k)
+            and thrusts (..., n): the wrench (..., 6) while that state is held; None: unknown, or
+            in the wrench of the thrusters.
         source: force that follows its commands; default: the force below, or that of its name.
         force: force that it brings, where ``FORCES`` lists none that follows its commands.
     """
@@ -58,6 +71,7 @@ class Actuator:
     _: KW_ONLY
     text: str
     unit: str
+    label: str = ''
     limit: float = 1e3
     part: str = 'part'
     key: str = ''
@@ -66,20 +80,30 @@ class Actuator:
     rest: float = 0.0
     yields_to: str = ''
     steered: bool = False
+    stage: str = ''
     compiled: bool = True
     state: Callable[[Any], Array | None] | None = None
     fields: tuple[str, ...] = ('position',)
+    units: tuple[str, ...] = ()
     state_topic: str = ''
     command_topic: str = ''
     command_field: str = 'position'
+    wrench: Callable[[Vehicle, State, Environment, Array, Array], Wrench] | None = None
     source: str = ''
     force: ForceModel | None = None
 
     def __post_init__(self) -> None:
-        """Fill in the key and the source."""
+        """Fill in the label, the key, the units of the state and the source."""
         force = self.name if self.force is None else self.force.name
+        label = self.name.replace('_', ' ').capitalize()
+        object.__setattr__(self, 'label', self.label or label)
+        object.__setattr__(self, 'units', self.units or (self.unit,) * len(self.fields))
         object.__setattr__(self, 'key', self.key or self.name)
         object.__setattr__(self, 'source', self.source or force)
+
+    def zero_state(self, vehicle: Vehicle) -> np.ndarray:
+        """Return a state (k times the number of ``fields``,) of zeros."""
+        return np.zeros(len(self.names(vehicle)) * len(self.fields))
 
     def read_commands(self, item: YamlReader) -> Mapping[str, float]:
         """Return the commanded numbers by part of a segment's value.
@@ -95,6 +119,25 @@ class Actuator:
         return {str(name): item.child(name).number(-limit, limit) for name in item.value}
 
 
+def servo_step(servos: Servos, angle: Array, target: Array, dt: Any) -> Array:
+    """Return the angles (..., m) in rad, dt seconds later.
+
+    A first-order lag within its rate: δ' = δ + clip((1 − e^(−dt/T)) (δ_c − δ), ±r dt), δ_c the
+    commanded angle within the limits.
+
+    Args:
+        servos: the servos.
+        angle: (..., m) angles before, rad.
+        target: (..., m) commanded angles, rad.
+        dt: s.
+    """
+    xp = namespace(angle)
+    within = xp.minimum(xp.maximum(target, constant(xp, servos.lower)), constant(xp, servos.upper))
+    share = 1 - xp.exp(-dt / xp.maximum(constant(xp, servos.time_constant), 1e-12))
+    most = constant(xp, servos.max_rate) * dt
+    return angle + xp.minimum(xp.maximum(share * (within - angle), -most), most)
+
+
 def guarded_actuator(actuator: Actuator, owner: str) -> Actuator:
     """Return an actuator whose functions raise RunError where they fail.
 
@@ -104,7 +147,7 @@ def guarded_actuator(actuator: Actuator, owner: str) -> Actuator:
     """
     functions: dict[str, Any] = {
         name: guard_function(function, f'{owner}: {name}')
-        for name in ('names', 'read', 'state')
+        for name in ('names', 'read', 'state', 'wrench')
         if (function := getattr(actuator, name)) is not None
     }
     force = actuator.force and guarded_force(actuator.force, owner)

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fins: servos that turn control surfaces, and the lift and drag of each in its own flow.
+"""Fins: servos that turn control surfaces, their reader, and the lift and drag of each.
 
 The memory is the deflections (..., m) in rad. Sources: Fossen (2021), chapter 9 (rudders and fins
 as lift and drag surfaces), Whicker & Fehlner (1958) (slope and induced drag), Hoerner (1965) (a
@@ -11,44 +11,256 @@ plate across the stream); the wash is that of an actuator disc far behind it.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.errors import expected_one_of
+from marine_sim_ros.core.schema import REQUIRED, nested, number, text
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.servos import FinSet, Servos
+from marine_sim_ros.model.kinematics import PlacedElement
+from marine_sim_ros.model.servos import ServoElement
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.actuator import Actuator
+from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.physics.actuator import Actuator, servo_step
 from marine_sim_ros.physics.force import ForceInputs, ForceModel, relative_velocity
 
-__all__ = ['FINS', 'FIN_ACTUATOR', 'fin_wrench', 'lift_drag_coefficients', 'servo_step']
+__all__ = [
+    'FINS',
+    'FIN_ACTUATOR',
+    'FinSet',
+    'fin_wrench',
+    'fins_of',
+    'lift_drag_coefficients',
+    'lift_slope',
+]
 
 
-# Servos: a first-order lag within limits and a rate; they turn fins and thrusters.
+NAME = 'fins'
+
+# Fins and rudders of a vehicle: positions, hinges, coefficients and servos.
 
 
-def servo_step(servos: Servos, angle: Array, target: Array, dt: Any) -> Array:
-    """Return the angles (..., m) in rad, dt seconds later.
+@dataclass(frozen=True, eq=False)
+class FinSet:
+    """All fins of a vehicle, in the order of the URDF; m of them.
 
-    A first-order lag within its rate: δ' = δ + clip((1 − e^(−dt/T)) (δ_c − δ), ±r dt), δ_c the
-    commanded angle within the limits.
-
-    Args:
-        servos: the servos.
-        angle: (..., m) angles before, rad.
-        target: (..., m) commanded angles, rad.
-        dt: s.
+    Attributes:
+        names: m names.
+        position: (m, 3) where the force acts, m.
+        forward: (m, 3) unit vectors from the trailing to the leading edge at deflection 0.
+        hinge: (m, 3) unit vectors about which a positive deflection turns (right-hand rule).
+        area: (m,) A, m².
+        lift_slope: (m,) a = dC_L/dα, 1/rad.
+        zero_lift_drag: (m,) C_D0.
+        drag_slope: (m,) dC_D/d|α|, 1/rad.
+        induced_drag: (m,) k of k C_L².
+        stall_angle: (m,) α_s, rad.
+        stall_lift_slope: (m,) dC_L/d|α| beyond it, 1/rad.
+        stall_drag_slope: (m,) dC_D/d|α| beyond it, 1/rad.
+        lower: (m,) least deflection, rad.
+        upper: (m,) greatest deflection, rad.
+        max_rate: (m,) of the servo, rad/s.
+        time_constant: (m,) of the servo, s.
+        wash: (m, n) 1.0 where the wash of a thruster meets a fin, else 0.0.
+        disc_area: (m,) of that thruster's propeller, m²; 1 where there is none.
     """
-    xp = namespace(angle)
-    within = xp.minimum(xp.maximum(target, constant(xp, servos.lower)), constant(xp, servos.upper))
-    share = 1 - xp.exp(-dt / xp.maximum(constant(xp, servos.time_constant), 1e-12))
-    most = constant(xp, servos.max_rate) * dt
-    return angle + xp.minimum(xp.maximum(share * (within - angle), -most), most)
+
+    names: tuple[str, ...]
+    position: np.ndarray
+    forward: np.ndarray
+    hinge: np.ndarray
+    area: np.ndarray
+    lift_slope: np.ndarray
+    zero_lift_drag: np.ndarray
+    drag_slope: np.ndarray
+    induced_drag: np.ndarray
+    stall_angle: np.ndarray
+    stall_lift_slope: np.ndarray
+    stall_drag_slope: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    max_rate: np.ndarray
+    time_constant: np.ndarray
+    wash: np.ndarray
+    disc_area: np.ndarray
+
+    def __len__(self) -> int:
+        """Return the number of fins."""
+        return len(self.names)
+
+    @cached_property
+    def along(self) -> np.ndarray:
+        """(m, 6) body velocity -> speed of each fin along its undeflected chord."""
+        return np.concatenate([self.forward, np.cross(self.position, self.forward)], axis=1)
+
+    @cached_property
+    def across(self) -> np.ndarray:
+        """(m, 6) body velocity -> speed of each fin across its undeflected chord."""
+        normal = np.cross(self.hinge, self.forward)
+        return np.concatenate([normal, np.cross(self.position, normal)], axis=1)
+
+    @cached_property
+    def any_wash(self) -> bool:
+        """Whether a propeller's wash meets any fin."""
+        return not isinstance(self.wash, np.ndarray) or bool(np.any(self.wash))
 
 
-# Fins: servos that turn control surfaces, and the lift and drag of each in its own flow.
+def fins_of(vehicle: Vehicle) -> FinSet | None:
+    """Return the fins of a vehicle; None without."""
+    found: FinSet | None = vehicle.extensions.get(NAME)
+    return found
+
+
+# Reads <fins>, and estimates the lift of a fin from its shape.
+
+OSWALD = 0.9
+"""Efficiency e of the induced drag C_L²/(π e A) (Whicker & Fehlner 1958)."""
+BROADSIDE = 1.2
+"""Drag coefficient across the stream (Hoerner 1965, section 3: plates of small aspect ratio)."""
+STALL = 0.4
+"""rad; of fins that tell no stall angle."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WashElement:
+    """<wash> of a fin."""
+
+    reader: Reader
+    thruster: str = text('thruster whose wash meets it', REQUIRED, place='attribute')
+    diameter: float = number(
+        REQUIRED, 1e-3, 20.0, 'm', 'diameter of its propeller', place='attribute'
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AspectRatioElement:
+    """<aspect_ratio> of a fin."""
+
+    value: float = number(REQUIRED, 0.05, 1e3, '', 'effective aspect ratio A', place='content')
+    sweep: float = number(0.0, -1.4, 1.4, 'rad', 'sweep Λ of the quarter chord', place='attribute')
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinElement(PlacedElement, ServoElement):
+    """<fin>; of a number that is NaN, :func:`_coefficients` computes the default."""
+
+    name: str = text('name', REQUIRED, place='attribute')
+    wash: WashElement | None = nested(WashElement, "propeller's wash that meets it")
+    area: float = number(REQUIRED, 1e-8, 1e4, 'm²', 'area A')
+    aspect_ratio: AspectRatioElement | None = nested(AspectRatioElement, 'shape')
+    lift_slope: float = number(math.nan, 0.0, 1e6, '1/rad', 'a = dC_L/dα')
+    zero_lift_drag: float = number(0.01, 0.0, 1e6, '', 'C_D0')
+    drag_slope: float = number(0.0, 0.0, 1e6, '1/rad', 'dC_D/d|α|')
+    induced_drag: float = number(math.nan, 0.0, 1e6, '', 'k of k C_L²')
+    stall_angle: float = number(STALL, 1e-3, 1.5708, 'rad', 'α_s')
+    stall_lift_slope: float = number(math.nan, -1e6, 1e6, '1/rad', 'dC_L/d|α| beyond it')
+    stall_drag_slope: float = number(math.nan, -1e6, 1e6, '1/rad', 'dC_D/d|α| beyond it')
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinsElement:
+    """<fins>."""
+
+    fin: tuple[FinElement, ...] = nested(FinElement, 'fins', many=True)
+
+
+def lift_slope(aspect_ratio: float, sweep: float = 0.0) -> float:
+    """Return dC_L/dα of a control surface of small aspect ratio, 1/rad.
+
+    a = 1.8 π A / (cos Λ √(A²/cos⁴ Λ + 4) + 1.8), with A the effective aspect ratio (twice the
+    geometric one at a hull that is as large as the fin) and Λ the sweep of the quarter chord, rad.
+    Source: Whicker & Fehlner (1958), DTMB report 933; near A = 0 it is π A / 2 but for 5 %, near
+    A = ∞ 0.9 · 2 π cos Λ.
+    """
+    cosine = math.cos(sweep)
+    root = cosine * math.sqrt(aspect_ratio**2 / cosine**4 + 4)
+    return 1.8 * math.pi * aspect_ratio / (root + 1.8)
+
+
+def _coefficients(fin: FinElement) -> dict[str, float]:
+    """Return the coefficients of a fin, with those that follow from its aspect ratio."""
+    shape, stall = fin.aspect_ratio, fin.stall_angle
+    if (shape is None) == math.isnan(fin.lift_slope):
+        raise fin.reader.error('expected either an <aspect_ratio> or a <lift_slope>')
+    slope, induced = fin.lift_slope, 0.0
+    if shape is not None:
+        slope = lift_slope(shape.value, shape.sweep)
+        induced = 1 / (math.pi * OSWALD * shape.value)
+    induced = _unless_nan(fin.induced_drag, induced)
+    rest = max(math.pi / 2 - stall, 1e-3)
+    at_stall = fin.zero_lift_drag + fin.drag_slope * stall + induced * (slope * stall) ** 2
+    drag_rise = max(BROADSIDE - at_stall, 0.0) / rest
+    return {
+        'area': fin.area,
+        'lift_slope': slope,
+        'zero_lift_drag': fin.zero_lift_drag,
+        'drag_slope': fin.drag_slope,
+        'induced_drag': induced,
+        'stall_angle': stall,
+        'stall_lift_slope': _unless_nan(fin.stall_lift_slope, -slope * stall / rest),
+        'stall_drag_slope': _unless_nan(fin.stall_drag_slope, drag_rise),
+        'time_constant': fin.time_constant,
+        **fin.limits,
+    }
+
+
+def _unless_nan(value: float, default: float) -> float:
+    return default if math.isnan(value) else value
+
+
+def _wash(wash: WashElement | None, thrusters: Collection[str]) -> tuple[np.ndarray, float]:
+    """Return which thruster's wash meets a fin (n,), and the area of its disc in m²."""
+    names = tuple(thrusters)
+    if wash is None:
+        return np.zeros(len(names)), 1.0
+    name = wash.thruster
+    if name not in names:
+        raise wash.reader.error(f'thruster {name!r} is unknown; {expected_one_of(name, names)}')
+    return np.array([float(n == name) for n in names]), math.pi / 4 * wash.diameter**2
+
+
+def _thruster_names(root: Reader) -> list[str]:
+    """Return the names of the thrusters beside the element."""
+    found = root.element.iterfind('../thrusters/thruster')
+    return [Reader(thruster, root.source).attribute('name') for thruster in found]
+
+
+def read_fins(root: Reader) -> FinSet | None:
+    """Read ``<fins>``; None where it holds none.
+
+    Raises:
+        ModelError: anything in it that is unknown, missing, doubled or out of range.
+    """
+    fins = root.read(FinsElement).fin
+    if not fins:
+        return None
+    names = [fin.name for fin in fins]
+    for i, fin in enumerate(fins):
+        if fin.name in names[:i]:
+            raise fin.reader.error('two fins have this name; expected unique names')
+    turns = [rotation_matrix(fin.origin.quaternion) for fin in fins]
+    thrusters = _thruster_names(root)
+    wash = [_wash(fin.wash, thrusters) for fin in fins]
+    rows = [_coefficients(fin) for fin in fins]
+    return FinSet(
+        names=tuple(names),
+        position=np.stack([fin.origin.translation for fin in fins]),
+        forward=np.stack([turn[:, 0] for turn in turns]),
+        hinge=np.stack([turn[:, 2] for turn in turns]),
+        wash=np.stack([meets for meets, _ in wash]),
+        disc_area=np.array([area for _, area in wash]),
+        **{key: np.array([row[key] for row in rows]) for key in rows[0]},
+    )
+
+
+# Lift and drag of each fin in its own flow.
 
 
 def lift_drag_coefficients(fins: FinSet, attack: Array) -> tuple[Array, Array]:
@@ -105,7 +317,7 @@ def fin_wrench(
         angle: (..., m) deflections, rad.
         thrust: (..., n) of the thrusters, N, for the wash.
     """
-    fins = vehicle.fins
+    fins = fins_of(vehicle)
     assert fins is not None
     xp = namespace(state.velocity)
     density = environment.density_for(vehicle.buoyancy.fluid_density)
@@ -130,14 +342,14 @@ def fin_wrench(
 
 def _begin(vehicle: Vehicle, state: State) -> Array:
     """Return deflections (..., m) of 0."""
-    assert vehicle.fins is not None
     xp = namespace(state.velocity)
-    return xp.zeros_like(state.velocity[..., :1] + constant(xp, np.zeros(len(vehicle.fins))))
+    none = np.zeros(len(_fin_names(vehicle)))
+    return xp.zeros_like(state.velocity[..., :1] + constant(xp, none))
 
 
 def _has_fins(vehicle: Vehicle, environment: Environment) -> bool:
     del environment
-    return vehicle.fins is not None
+    return fins_of(vehicle) is not None
 
 
 def _step(
@@ -151,38 +363,44 @@ def _step(
     dt: Any,
 ) -> tuple[Wrench, Array]:
     """Return the wrench (..., 6), and the deflections (..., m)."""
-    assert vehicle.fins is not None
-    target = inputs.commands.get('fins', memory * 0)
-    angle = servo_step(vehicle.fins, memory, target, dt)
+    fins = fins_of(vehicle)
+    assert fins is not None
+    angle = servo_step(fins, memory, inputs.commands.get(NAME, memory * 0), dt)
     return fin_wrench(vehicle, state, environment, angle, inputs.thrust), angle
 
 
 FINS = ForceModel(
-    'fins',
+    NAME,
     _step,
     begin=_begin,
     applies=_has_fins,
     needs=('thrust',),
     label='Fins',
     colour='#2a9d8f',
+    element=NAME,
+    read=read_fins,
+    parts=FinsElement,
     executable='fins',
     scalar=True,
 )
 
 
 def _fin_names(vehicle: Vehicle) -> tuple[str, ...]:
-    return () if vehicle.fins is None else vehicle.fins.names
+    fins = fins_of(vehicle)
+    return () if fins is None else fins.names
 
 
 FIN_ACTUATOR = Actuator(
-    'fins',
+    NAME,
     _fin_names,
     text='deflections of fins, rad',
     unit='rad',
     limit=math.pi,
     part='fin',
     steered=True,
-    state=lambda memory: memory.forces.get('fins'),
-    state_topic='fins/state',
-    command_topic='fins/command',
+    stage='marine_sim_ros.control.fin_allocation:make_fin_allocation',
+    wrench=fin_wrench,
+    state=lambda memory: memory.forces.get(NAME),
+    state_topic=f'{NAME}/state',
+    command_topic=f'{NAME}/command',
 )

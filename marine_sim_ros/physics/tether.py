@@ -246,6 +246,7 @@ REEL_ACTUATOR = Actuator(
     source='tether',
     state=lambda memory: reel_state(memory.forces.get('tether')),
     fields=('position', 'velocity', 'effort'),
+    units=('m', 'm/s', 'N'),
     state_topic='tether/state',
     command_topic='tether/command',
     command_field='velocity',

@@ -11,7 +11,8 @@ Faltinsen & Persson (1983) (loss of thrust near the surface).
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +22,8 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.propellers import power_factor, thrust_factor
 from marine_sim_ros.model.servos import AzimuthSet
-from marine_sim_ros.model.vehicle import FULL_IMMERSION, Vehicle
-from marine_sim_ros.physics.actuator import Actuator
+from marine_sim_ros.model.vehicle import FULL_IMMERSION, ThrusterSet, Vehicle
+from marine_sim_ros.physics.actuator import Actuator, servo_step
 from marine_sim_ros.physics.force import ForceModel, actuator_step, relative_velocity
 
 __all__ = [
@@ -35,8 +36,11 @@ __all__ = [
     'bollard_wrench',
     'linear_thrust',
     'rotor_target',
+    'thrust_wrench',
     'thrusters',
+    'turn_azimuths',
     'ventilation_factor',
+    'zero_angles',
 ]
 
 PWM_MIN, PWM_NEUTRAL, PWM_MAX = 1100.0, 1500.0, 1900.0
@@ -53,7 +57,7 @@ class ThrusterOutput(NamedTuple):
         power: electrical, W; 0 where the vehicle gives no curve.
         voltage: (...) of the supply, V, or None: that of the thrust curves.
         used: (...) charge drawn from a battery that sags, A h, or None without.
-        azimuths: (..., k) angles of the azimuths, rad, or None without.
+        angles: (..., k) of the azimuths, rad, or None without.
     """
 
     wrench: Wrench
@@ -62,7 +66,7 @@ class ThrusterOutput(NamedTuple):
     power: Array
     voltage: Array | None = None
     used: Array | None = None
-    azimuths: Array | None = None
+    angles: Array | None = None
 
 
 def linear_thrust(
@@ -160,7 +164,7 @@ def thrusters(
     dt: float,
     supply: Array | None = None,
     share: Array | None = None,
-    azimuths: Array | None = None,
+    angles: Array | None = None,
 ) -> tuple[ThrusterOutput, Array]:
     """Return the thrusters' output and their memory after dt seconds of a PWM command.
 
@@ -180,7 +184,7 @@ def thrusters(
         dt: time since the tick before, s.
         supply: (...) voltage over the one that the tables were measured at; None: 1.
         share: (..., n) of the thrust that comes of it; None: 1.
-        azimuths: (..., k) angles of the azimuths, rad; None: 0.
+        angles: (..., k) of the azimuths, rad; None: 0.
 
     Returns:
         The output and the new memory (..., n).
@@ -197,16 +201,63 @@ def thrusters(
     if supply is not None:
         power = power * power_factor(supply[..., None])
     turned = None
-    if azimuths is not None and set_.azimuths is not None:
-        turned = _azimuth_components(set_.azimuths, azimuths)
+    if angles is not None and set_.azimuths is not None:
+        turned = _azimuth_components(set_.azimuths, angles)
     thrust = _apply_losses(vehicle, state, environment, thrust, rotor_speed, turned)
     if share is not None:
         thrust = thrust * share
+    wrench = _thrust_wrench(set_, thrust, turned)
+    return ThrusterOutput(wrench, thrust, rotor_speed, power, angles=angles), memory
+
+
+def _thrust_wrench(set_: ThrusterSet, thrust: Array, turned: tuple[Array, Array] | None) -> Wrench:
+    xp = namespace(thrust)
     wrench = matvec(constant(xp, set_.effectiveness), thrust)
     if turned is not None:
         for part, matrix in zip(turned, set_.turned_effectiveness, strict=True):
             wrench = wrench + matvec(constant(xp, matrix), part * thrust)
-    return ThrusterOutput(wrench, thrust, rotor_speed, power, azimuths=azimuths), memory
+    return wrench
+
+
+def thrust_wrench(set_: ThrusterSet, thrust: Array, states: Mapping[str, Array]) -> Wrench:
+    """Return the wrench (..., 6) of thrusts (..., n) in N.
+
+    Args:
+        set_: the thrusters.
+        thrust: along the axis of each.
+        states: states (..., k) of actuators by name; those that turn no thrusters are ignored.
+    """
+    angles = states.get(AZIMUTHS.name)
+    turned = None
+    if angles is not None and set_.azimuths is not None:
+        turned = _azimuth_components(set_.azimuths, angles)
+    return _thrust_wrench(set_, thrust, turned)
+
+
+def zero_angles(vehicle: Vehicle, like: Array) -> Array | None:
+    """Return angles (..., k) of 0 of the azimuths, batched as (..., 6); None without."""
+    azimuths = vehicle.thrusters.azimuths
+    if azimuths is None:
+        return None
+    xp = namespace(like)
+    return xp.zeros_like(like[..., :1] + constant(xp, np.zeros(len(azimuths))))
+
+
+def turn_azimuths(
+    vehicle: Vehicle, angles: Array | None, commands: Mapping[str, Array], dt: Any
+) -> Array | None:
+    """Return the angles (..., k) of the azimuths after dt; None without.
+
+    Args:
+        vehicle: the vehicle.
+        angles: (..., k) dt before, rad.
+        commands: commands (..., k) by the name of the actuator; without one they go to 0.
+        dt: s.
+    """
+    azimuths = vehicle.thrusters.azimuths
+    if azimuths is None or angles is None:
+        return None
+    return servo_step(azimuths, angles, commands.get(AZIMUTHS.name, angles * 0), dt)
 
 
 def rotor_target(vehicle: Vehicle, pwm: Array, strength: Array | None = None) -> Array:
@@ -290,7 +341,7 @@ AZIMUTHS = Actuator(
     part='azimuth',
     steered=True,
     source='thrusters',
-    state=lambda memory: memory.propulsion.azimuths,
+    state=lambda memory: memory.propulsion.angles,
     state_topic='azimuths/state',
     command_topic='azimuths/command',
 )

@@ -43,20 +43,23 @@ class ControllerOutputs:
 
     def __init__(self, node: SuiteNode) -> None:
         """Create the publishers."""
-        steered = [a for a in actuators_of(node.vehicle) if a.steered]
-        self.actuators = {a.name: np.zeros(len(a.names(node.vehicle))) for a in steered}
+        self._steered = [a for a in actuators_of(node.vehicle) if a.steered]
+        self.actuators = {a.name: np.zeros(len(a.names(node.vehicle))) for a in self._steered}
         self._actuators = {
             a.name: ServoPublisher(node, a, topics.actuator_commands(a, per_tick=True))
-            for a in steered
+            for a in self._steered
         }
         self._setpoints = JointPublisher(node, topics.SETPOINTS, QUANTITIES)
         self._wrench = SpatialPublisher(node, topics.CONTROLLER_WRENCH)
         self._pwm = PwmPublisher(node)
 
-    def centre_fins(self) -> None:
-        """Let the fins go to 0."""
-        if 'fins' in self.actuators:
-            self.actuators['fins'] = np.zeros_like(self.actuators['fins'])
+    def rest_actuators(self) -> None:
+        """Command rest, but of those that turn thrusters: without thrust they stay."""
+        for actuator in self._steered:
+            if actuator.stage:
+                self.actuators[actuator.name] = np.full_like(
+                    self.actuators[actuator.name], actuator.rest
+                )
 
     def publish(self, stamp: int, pwm: np.ndarray, wanted: np.ndarray, wrench: np.ndarray) -> None:
         """Publish the answer to the odom of a stamp in ns.

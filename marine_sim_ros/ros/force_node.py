@@ -26,7 +26,7 @@ from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, NodeParameter
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
 from marine_sim_ros.ros.codecs import JointNumbers, read_joints
 from marine_sim_ros.ros.conversion import is_finite, state_of
-from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ServoCommands, ServoPublisher
+from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ActuatorCommands, ActuatorStates
 from marine_sim_ros.ros.ticks import PairSynchronizer
 from marine_sim_ros.sim.step import Memory, StepOutput
 
@@ -221,13 +221,13 @@ class CompiledTick(NamedTuple):
     """A tick of a compiled graph: stamp in ns, water, output, and what forces remember.
 
     Attributes:
-        remembered: returns what a force remembered before and after it, by the name of the force.
+        force_memories: memory of a force before and after it, by the name of the force.
     """
 
     stamp: int
     environment: Environment
     output: StepOutput
-    remembered: Callable[[str], tuple[Any, Any]]
+    force_memories: Callable[[str], tuple[Any, Any]]
 
 
 class ModelNode(ForceNode):
@@ -320,7 +320,7 @@ class ModelNode(ForceNode):
             return
         dt = 0.0 if self._stamp is None else (tick.stamp - self._stamp) / NANOSECONDS
         self._stamp = tick.stamp
-        before, after = tick.remembered(self.source)
+        before, after = tick.force_memories(self.source)
         state = tick.output.state
         self.on_wrench(ForceTick(tick.stamp, state, tick.environment, max(dt, 0.0), before, after))
 
@@ -339,60 +339,50 @@ ACTUATOR_PARAMETERS = (*SERVO_PARAMETERS, COMMAND_HOLD)
 
 
 class ActuatorNode(ModelNode):
-    """The node of a force, and of the actuator whose commands that follows, if any.
+    """The node of a force, and of the actuators whose commands it follows.
 
-    Subscribes beside what the force needs: the actuator's command topic. Publishes its state.
+    Subscribes beside what the force needs: their command topics. Publishes their states.
     """
 
     def __init__(self, name: str, **options: Any) -> None:
         """Create the node of a force by its name.
 
         Raises:
-            ParameterError: no force has that name.
+            ParameterError: no force has that name, or the vehicle has none of its actuators.
         """
-        actuator = next((a for a in ACTUATORS.entries if a.source == name), None)
-        self.commanded = actuator is not None
-        super().__init__(name, ACTUATOR_PARAMETERS if actuator else (), **options)
-        self._actuator = actuator
-        self._states: ServoPublisher | None = None
-        if actuator is None:
-            return
-        self._commands = ServoCommands(
-            self, actuator, answer=super().on_state, timeout=self.values['command_timeout']
-        )
-        if actuator.state is not None and actuator.state_topic:
-            self._states = ServoPublisher(self, actuator)
+        actuators = [a for a in ACTUATORS.entries if a.source == name]
+        self.commanded = bool(actuators)
+        super().__init__(name, ACTUATOR_PARAMETERS if actuators else (), **options)
+        if actuators and not any(a.names(self.vehicle) for a in actuators):
+            wanted = f'<{self.model.element}>' if self.model.element else actuators[0].part
+            raise ParameterError(f'{name}: {self.vehicle.name} has no {wanted}')
+        timeout = self.values.get('command_timeout', np.inf)
+        self._commands = ActuatorCommands(self, name, answer=super().on_state, timeout=timeout)
+        self._states = ActuatorStates(self, name)
 
     def inputs(self, stamp: int) -> ForceInputs:
-        """Return what the force needs, and the command at a stamp in ns."""
+        """Return what the force needs, and the commands at a stamp in ns."""
         return super().inputs(stamp)._replace(commands=self.commands(stamp))
 
     def commands(self, stamp: int) -> dict[str, Any]:
-        """Return the command at a stamp in ns."""
-        if self._actuator is None:
-            return {}
-        return {self._actuator.name: self._commands.commanded_values(stamp)}
+        """Return the commands at a stamp in ns, by the name of the actuator."""
+        return self._commands.commanded_values(stamp)
 
     def on_state(self, stamp: int, state: State) -> None:
-        """Answer when the command is known; where nothing is computed, the actuator rests."""
-        if self._actuator is None:
-            super().on_state(stamp, state)
-            return
-        if not self.values['compute'] and self.model.begin is not None:
+        """Answer when all commands are known; where nothing is computed, the actuators rest."""
+        if not self.values['compute'] and self._states and self.model.begin is not None:
             self._publish(stamp, self.model.begin(self.vehicle, rest()))
         self._commands.wait(stamp, state)
 
     @property
     def has_watchers(self) -> bool:
         """Whether there is a state to publish."""
-        return self._states is not None
+        return bool(self._states)
 
     def on_wrench(self, tick: ForceTick) -> None:
-        """Publish the state of the actuator."""
+        """Publish the states of the actuators."""
         self._publish(tick.stamp, tick.after)
 
     def _publish(self, stamp: int, memory: Any) -> None:
-        if self._states is None or self._actuator is None or self._actuator.state is None:
-            return
         whole = Memory(rest(), Propulsion(np.zeros(0)), {self.source: memory})
-        self._states.publish(stamp, self._actuator.state(whole))
+        self._states.publish(stamp, whole)

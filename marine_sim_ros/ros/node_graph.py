@@ -178,6 +178,22 @@ def _common_parameters(options: RunOptions, scenario: Scenario | None) -> dict[s
     return common
 
 
+def _actuator_parameters(
+    vehicle: Vehicle, script: dict[str, Any], servos: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Return the parameters of forces that follow actuators, by force.
+
+    Args:
+        vehicle: the vehicle.
+        script: parameters of an actuator that no controller steers.
+        servos: parameters of one that a controller steers.
+    """
+    result: dict[str, dict[str, Any]] = {}
+    for actuator in actuators_of(vehicle):
+        result.setdefault(actuator.source, {}).update(servos if actuator.steered else script)
+    return result
+
+
 def describe(
     options: RunOptions,
     progress: ReportProgress = no_progress,
@@ -227,9 +243,10 @@ def describe(
     for node, address in _video_addresses(options, vehicle).items():
         own[node]['video'] = address
     shown = {'seen': bool(camera_parts(options, vehicle))}
+    moved = _actuator_parameters(vehicle, script, servos)
     special: dict[str, dict[str, Any]] = {
-        **{a.source: servos if a.steered else script for a in actuators_of(vehicle)},
-        'thrusters': {**pwm, **(servos if vehicle.thrusters.azimuths is not None else {})},
+        **moved,
+        'thrusters': {**pwm, **moved.get('thrusters', {})},
         'drag': {'publish_components': True} if options.publish_components else {},
         'manipulator': {
             **script,

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float32MultiArray
 
 from marine_sim_ros.core.state import NANOSECONDS, State, stamp_ns
-from marine_sim_ros.physics.actuator import Actuator
+from marine_sim_ros.physics import Actuator, actuators_of
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
@@ -21,8 +21,16 @@ from marine_sim_ros.ros.conversion import is_finite, set_stamp
 from marine_sim_ros.ros.ticks import PairSynchronizer
 from marine_sim_ros.sim.player import actuator_target
 from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.step import Memory, actuator_states
 
-__all__ = ['AutopilotServoPublisher', 'SERVO_PARAMETERS', 'ServoCommands', 'ServoPublisher']
+__all__ = [
+    'ActuatorCommands',
+    'ActuatorStates',
+    'AutopilotServoPublisher',
+    'SERVO_PARAMETERS',
+    'ServoCommands',
+    'ServoPublisher',
+]
 
 
 # Commands of actuators: by a scenario, a controller, or the latest message.
@@ -63,8 +71,8 @@ class ServoCommands:
     """The commands of one of a node's actuators, by stamp.
 
     A command with unknown names or numbers that are not finite is ignored as a whole and warned
-    of. With ``servo_source: controller`` the command of each stamp is awaited. A vehicle without
-    the actuator is answered at once.
+    of. With ``servo_source: controller`` the command of each stamp of a steered actuator is
+    awaited. A vehicle without the actuator is answered at once.
     """
 
     def __init__(
@@ -92,9 +100,9 @@ class ServoCommands:
         self._commanded: int | None = None
         self._stamp = 0
         self._pairing: PairSynchronizer[State, None] | None = None
-        if not self._names:
+        if not (self._names and self._topic):
             return
-        if node.values.get('servo_source') == 'controller':
+        if actuator.steered and node.values.get('servo_source') == 'controller':
             self._pairing = PairSynchronizer(lambda stamp, state, _: answer(stamp, state), None)
             node.listen(topics.actuator_commands(actuator, per_tick=True), self._on_command)
         elif self._scenario is None:
@@ -149,6 +157,69 @@ class ServoCommands:
                     + ('centred' if self._field == 'position' else 'held')
                 )
         return self._target.copy()
+
+
+# All actuators of a force: any number of them, or none.
+
+
+class ActuatorCommands:
+    """The commands of a vehicle's actuators that a force follows, by stamp."""
+
+    def __init__(
+        self,
+        node: SuiteNode,
+        source: str,
+        *,
+        answer: Callable[[int, State], None],
+        timeout: float = np.inf,
+    ) -> None:
+        """Listen.
+
+        Args:
+            node: has the parameters of SERVO_PARAMETERS where there are such actuators.
+            source: name of the force.
+            answer: called with a stamp in ns and a state when all commands are known.
+            timeout: s after which a command no longer holds, and rest is commanded.
+        """
+        self._servos: dict[str, ServoCommands] = {}
+        for actuator in reversed(actuators_of(node.vehicle)):  # each one answers the one before
+            if actuator.source == source:
+                servos = ServoCommands(node, actuator, answer=answer, timeout=timeout)
+                self._servos[actuator.name], answer = servos, servos.wait
+        self.wait = answer
+        """Answer a state at a stamp in ns when all commands are known."""
+
+    def commanded_values(self, stamp: int) -> dict[str, np.ndarray]:
+        """Return the commanded numbers (k,) by the name of the actuator at a stamp in ns."""
+        return {name: servos.commanded_values(stamp) for name, servos in self._servos.items()}
+
+
+class ActuatorStates:
+    """Publishes the states of a vehicle's actuators that a force follows."""
+
+    def __init__(self, node: SuiteNode, source: str) -> None:
+        """Create the publishers."""
+        self._actuators = [a for a in actuators_of(node.vehicle) if a.source == source]
+        self._publishers = {
+            a.name: ServoPublisher(node, a)
+            for a in self._actuators
+            if a.state is not None and a.state_topic
+        }
+
+    def __bool__(self) -> bool:
+        """Return whether there is a state to publish."""
+        return bool(self._publishers)
+
+    def publish(self, stamp: int, memory: Memory) -> None:
+        """Publish the states in a vehicle's memory with a stamp in ns.
+
+        Args:
+            stamp: ns.
+            memory: of the vehicle, at least of the force.
+        """
+        for name, state in actuator_states(self._actuators, memory).items():
+            if name in self._publishers:
+                self._publishers[name].publish(stamp, state)
 
 
 # Publisher of an autopilot's other commands: lights, camera tilt, gripper, joints.

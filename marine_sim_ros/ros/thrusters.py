@@ -11,21 +11,21 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from std_msgs.msg import Float32MultiArray
 
-from marine_sim_ros.core.state import NANOSECONDS, State
-from marine_sim_ros.faults.thrusters import LiveThrusters
+from marine_sim_ros.core.state import NANOSECONDS, State, rest
+from marine_sim_ros.faults.thrusters import LiveThrusters, Propulsion
 from marine_sim_ros.physics.thrusters import (
-    AZIMUTHS,
     PWM_MAX,
     PWM_MIN,
     PWM_NEUTRAL,
+    THRUSTERS,
     ThrusterOutput,
 )
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.codecs import read_pwm
-from marine_sim_ros.ros.servos import ServoPublisher
-from marine_sim_ros.sim.step import supply_readings
+from marine_sim_ros.ros.servos import ActuatorStates
+from marine_sim_ros.sim.step import Memory, supply_readings
 
 __all__ = ['PwmCommands', 'ThrusterOutputs']
 
@@ -155,18 +155,19 @@ class ThrusterOutputs:
         names = node.vehicle.thrusters.names
         self._state = JointPublisher(node, topics.THRUSTER_STATE, names)
         self._power = node.publisher(topics.THRUSTER_POWER)
-        self._azimuths = ServoPublisher(node, AZIMUTHS)
+        self._states = ActuatorStates(node, THRUSTERS.name)
         needed = 'supply' in topics.sensor_needs(node.vehicle)
         supply = topics.THRUSTER_SUPPLY
         self._supply = JointPublisher(node, supply, topics.SUPPLY) if needed else None
 
     def publish(self, stamp: int, output: ThrusterOutput) -> None:
-        """Publish the output of a tick with its stamp in ns."""
+        """Publish the output of a tick with its stamp in ns, and the states of its actuators."""
         thrust, speed = output.thrust.tolist(), output.rotor_speed.tolist()
         self._state.publish(stamp, velocity=speed, effort=thrust)
         if self._power.has_receiver:
             self._power.publish(Float32MultiArray(data=output.power.tolist()))
-        self._azimuths.publish(stamp, output.azimuths)
+        propulsion = Propulsion(output.thrust, angles=output.angles)
+        self._states.publish(stamp, Memory(rest(), propulsion, {}))
         if self._supply is not None:
             supply = supply_readings(output.power, output.voltage, output.used)
             self._supply.publish(stamp, position=supply.tolist())

@@ -95,16 +95,16 @@ def yaw_rate(vehicle: Vehicle) -> float:
     ]
     moment = float(np.sum(np.maximum(*ends)))
 
-    def left(rate: float) -> float:
+    def surplus(rate: float) -> float:
         deep = State(np.array([0.0, 0.0, -100.0]), np.array([0.0, 0.0, 0.0, 1.0]), rate * _YAW)
         return moment + float(np.asarray(drag(vehicle, deep, Environment()))[5])
 
     low, high = 0.0, _MAX_TURN_RATE
-    if moment <= 0 or left(high) > 0:
+    if moment <= 0 or surplus(high) > 0:
         return math.inf if moment > 0 else 0.0
     for _ in range(30):
         middle = (low + high) / 2
-        low, high = (middle, high) if left(middle) > 0 else (low, middle)
+        low, high = (middle, high) if surplus(middle) > 0 else (low, middle)
     return high
 
 

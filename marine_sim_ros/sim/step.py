@@ -27,7 +27,7 @@ from marine_sim_ros.faults.thrusters import (
     propulsion_at_rest,
 )
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics import acting_forces, actuators_of
+from marine_sim_ros.physics import Actuator, acting_forces, actuators_of
 from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.arm.links import Load
 from marine_sim_ros.physics.arm.manipulator import (
@@ -50,6 +50,7 @@ __all__ = [
     'TICK_BYTES',
     'TickRecord',
     'WRENCHES',
+    'actuator_states',
     'advance',
     'begin',
     'columns_below',
@@ -232,7 +233,7 @@ def advance(
         dt=since,
         period=stepping.dt,
         timeout=stepping.timeout,
-        azimuths=commands.actuators.get('azimuths'),
+        commands=commands.actuators,
     )
     body, reaction, joints, arm = _move_arm(
         vehicle, environment, memory, commands, stepping, since
@@ -271,14 +272,14 @@ def advance(
         total,
         acceleration,
         joints,
-        _actuator_states(vehicle, following),
+        actuator_states(actuators_of(vehicle), following),
     )
     return happened, following
 
 
-def _actuator_states(vehicle: Vehicle, memory: Memory) -> dict[str, Array]:
-    """Return the state (..., k) of each actuator of a vehicle that has one, by name."""
-    states = {a.name: a.state(memory) for a in actuators_of(vehicle) if a.state is not None}
+def actuator_states(actuators: Iterable[Actuator], memory: Memory) -> dict[str, Array]:
+    """Return the state (..., k) of each actuator that has one, by name."""
+    states = {a.name: a.state(memory) for a in actuators if a.state is not None}
     return {name: state for name, state in states.items() if state is not None}
 
 

@@ -233,7 +233,7 @@ def read_rudder(draft: Draft, reader: Reader) -> None:
     if specs.attribute('inverted', 'false').lower() not in ('true', '1'):
         pose = mesh_pose_in_ned(pose)  # a positive angle turns about an axis that points down
     limits = Sourced((-most, most), f'{origin}: max_angle')
-    draft.fins.append(Fin(reader.attribute('name').replace('/', '_'), pose, values, limits))
+    draft.add_fin(Fin(reader.attribute('name').replace('/', '_'), pose, values, limits))
 
 
 def read_ballast(draft: Draft, reader: Reader, path: Path, density: float) -> None:

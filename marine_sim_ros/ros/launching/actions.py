@@ -37,6 +37,8 @@ from marine_sim_ros.gazebo.server import WORKING_FOLDER, server_command, server_
 from marine_sim_ros.model.library import parse_xacro_arguments, vehicle_of, vehicle_path
 from marine_sim_ros.model.propellers import with_turning_propellers
 from marine_sim_ros.model.xacro_expansion import read_description
+from marine_sim_ros.physics import actuators_of
+from marine_sim_ros.physics.thrusters import THRUSTERS
 from marine_sim_ros.ros.launching import localization
 from marine_sim_ros.ros.launching.arguments import (
     ARGUMENTS,
@@ -195,9 +197,12 @@ def _link_publisher(options: RunOptions, namespace: str, *, arm: bool) -> list[N
         return []
     path = vehicle_path(options.vehicle)
     text = read_description(path, parse_xacro_arguments(options.vehicle_arguments))
+    vehicle = vehicle_of(
+        {'vehicle': options.vehicle, 'vehicle_arguments': options.vehicle_arguments}
+    )
     if options.markers:  # whose node publishes the transforms of what turns
-        named = {'vehicle': options.vehicle, 'vehicle_arguments': options.vehicle_arguments}
-        text = with_turning_propellers(text, vehicle_of(named).thrusters.names)
+        text = with_turning_propellers(text, vehicle.thrusters.names)
+    turning = [a.state_topic for a in actuators_of(vehicle) if a.source == THRUSTERS.name]
     parameters = {
         'robot_description': ParameterValue(text, value_type=str),
         'frame_prefix': options.frame_prefix,
@@ -210,7 +215,7 @@ def _link_publisher(options: RunOptions, namespace: str, *, arm: bool) -> list[N
             namespace=namespace,
             parameters=[parameters],
             # Without an arm the joints that move are those that turn thrusters, if any.
-            remappings=[] if arm else [('joint_states', 'azimuths/state')],
+            remappings=[] if arm else [('joint_states', topic) for topic in turning],
             output='screen',
         )
     ]

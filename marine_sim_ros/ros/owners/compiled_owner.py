@@ -5,7 +5,7 @@
 
 It replaces the node ``dynamics`` in a process with the nodes of all forces, and has its topics,
 services and parameters. ``on_missing_wrench`` and ``source_timeout`` are about the
-commands of nodes (thrusters, fins, manipulator), the only ones that are waited for.
+commands of nodes (thrusters, actuators, manipulator), the only ones that are waited for.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class CompiledOwner(StateOwner):
         )
         output, state = self._engine.tick(stamp, given)
         self._tell_compiling()
-        self._tell(CompiledTick(stamp, environment, output, self._engine.remembered))
+        self._tell(CompiledTick(stamp, environment, output, self._engine.force_memories))
         self.advance(state)
 
     def _tell(self, tick: CompiledTick) -> None:
