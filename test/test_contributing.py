@@ -170,6 +170,25 @@ with open_bag(Path('glide/bag'), 'glide') as bag:
 assert rows[-1].name == ['bladder'] and rows[-1].position[0] == volume[-1]
 """
 
+CHARTED = """
+from marine_sim_ros.analysis.report.panels import ChartRun
+from marine_sim_ros.analysis.report.sensors import actuator_charts
+from marine_sim_ros.bags.reading import read_bag
+from marine_sim_ros.console.replay import Replay
+
+record = read_bag('glide').vehicles['probe']
+found, = actuator_charts('v0', [ChartRun('glide', record, 0, record.start)])
+assert found['title'] == 'Buoyancy engine' and found['note'] == 'Volume of a bladder, m³.'
+assert found['layout']['yaxis']['title']['text'] == 'bladder [m³]', found['layout']['yaxis']
+line, = found['data']
+assert max(line['y']) == 3e-4
+replay = Replay('glide')
+for time, text in ((0.5, '0 m³'), (4.0, '0.0003 m³')):
+    part, = replay.telemetry_frame(time)['actuators']
+    assert (part['label'], part['text']) == ('bladder', text), part
+assert [p['label'] for p in replay.scenery['look']['actuators']] == ['bladder']
+"""
+
 COMPILED = """
 from marine_sim_ros.engine.compiled import simulate_compiled
 
@@ -180,8 +199,8 @@ for name, states in run.actuators.items():
 """
 
 
-def test_a_command_of_the_actuator_moves_the_vehicle_and_is_recorded(copy):
-    run(copy, sys.executable, '-c', GLIDER)
+def test_a_command_of_the_actuator_moves_the_vehicle_and_is_recorded_and_charted(copy):
+    run(copy, sys.executable, '-c', GLIDER + CHARTED)
 
 
 @pytest.mark.long

@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.messages import message_numbers
+from marine_sim_ros.core.registry import ACTUATORS
+from marine_sim_ros.physics.actuator import Actuator
+from marine_sim_ros.sim.step import ACTUATED
 
 __all__ = [
     'DISPLAY_TOPICS',
@@ -19,9 +23,13 @@ __all__ = [
     'FALLBACK_DRIVER_TOPICS',
     'OWN_TOPICS',
     'accepted_types',
+    'actuator_of',
+    'known_topics',
     'role_of',
     'row_converter',
     'row_labels',
+    'state_columns',
+    'unit_suffix',
 ]
 
 Row = tuple[float, ...]
@@ -60,11 +68,10 @@ OWN_TOPICS = {
     'controller/setpoints': 'setpoints',
     'controller/wrench': 'wrench',
     'joint_states': 'joints',
-    'fins/state': 'angles',
-    'azimuths/state': 'angles',
     'tether/tension': 'tension',
 }
-"""Role of each topic; below wrench/ and drag/ there are wrenches."""
+"""Role of each topic; below wrench/ and drag/ there are wrenches, and states of actuators have
+the role ACTUATED with the name of the actuator."""
 DISPLAY_TOPICS = {'tether/shape': 'shape'}
 """Role of each topic that a page shows and nothing is computed of."""
 DRIVER_TOPICS = {
@@ -85,14 +92,38 @@ FALLBACK_DRIVER_TOPICS = dict.fromkeys(
 """Topics of DVLs (dead reckoning) and USBLs, which count where a bag has no other odometry."""
 _UNUSED = 65535.0
 """A channel that an RC override leaves alone (MAVLink, RC_CHANNELS_OVERRIDE)."""
+_PLAIN_UNITS = str.maketrans({'/': '_', '²': '2', '³': '3', '°': 'deg', '%': 'percent'})
 _READINGS = {'pressure', 'temperature'}
 """Topics of sensors, below the sensor's own name."""
+
+
+def actuator_of(role: str) -> Actuator | None:
+    """Return the actuator whose state a role is; None: it is no state of one."""
+    name = role.removeprefix(ACTUATED)
+    return ACTUATORS[name] if name != role else None
+
+
+def _state_roles() -> dict[str, str]:
+    """Return the roles of states of actuators by topic; the first on a topic counts."""
+    found = {
+        a.state_topic: ACTUATED + a.name
+        for a in reversed(ACTUATORS.entries)
+        if a.state is not None and a.state_topic
+    }
+    return {topic: role for topic, role in found.items() if topic not in OWN_TOPICS}
+
+
+def known_topics() -> tuple[str, ...]:
+    """Return the topics that a recording may have, without those of sensors."""
+    return (*OWN_TOPICS, *_state_roles(), 'wrench/SOURCE', 'drag/KIND')
 
 
 def role_of(name: str) -> str | None:
     """Return the role of a topic's name relative to its vehicle; None: it has none."""
     if name in OWN_TOPICS:
         return OWN_TOPICS[name]
+    if name in (states := _state_roles()):
+        return states[name]
     head, _, tail = name.partition('/')
     if tail in _READINGS:
         return tail
@@ -114,6 +145,42 @@ def _thrust(m: Any) -> Row:
 
 def _row_of_size(values: Sequence[float], count: int) -> Row:
     return tuple(map(float, values)) if len(values) == count else (_NAN,) * count
+
+
+def _state_row(actuator: Actuator) -> Callable[[Any], Row]:
+    """Return a function of a message of an actuator's state: its fields, one after the other."""
+
+    def row(m: Any) -> Row:
+        parts = [getattr(m, field) for field in actuator.fields]
+        count = len(m.name) or max(map(len, parts))
+        return tuple(value for part in parts for value in _row_of_size(part, count))
+
+    return row
+
+
+def state_columns(actuator: Actuator, width: int) -> Iterator[tuple[int, str]]:
+    """Yield the number of the part and the unit of each column of an actuator's state.
+
+    Args:
+        actuator: the actuator.
+        width: number of columns.
+    """
+    count = max(width // len(actuator.units), 1)
+    for i in range(width):
+        yield i % count, actuator.units[min(i // count, len(actuator.units) - 1)]
+
+
+def _state_labels(actuator: Actuator, message: Any, row: Row) -> tuple[str, ...]:
+    names = list(message.name)
+    return tuple(
+        f'{names[part] if part < len(names) else part + 1}_{unit_suffix(unit)}'.rstrip('_')
+        for part, unit in state_columns(actuator, len(row))
+    )
+
+
+def unit_suffix(unit: str) -> str:
+    """Return a unit as names of columns have it: m_s of m/s."""
+    return re.sub(r'\W', '', unit.translate(_PLAIN_UNITS))
 
 
 def _places(m: Any) -> Row:
@@ -165,7 +232,6 @@ _TYPES: dict[str, dict[str, Callable[[Any], Row]]] = {
         ('geometry_msgs/msg/WrenchStamped', 'geometry_msgs/msg/Wrench'), 'force', 'torque'
     ),
     'joints': _by_type(('sensor_msgs/msg/JointState',), 'position'),
-    'angles': _by_type(('sensor_msgs/msg/JointState',), 'position'),
     'tension': _by_type(('sensor_msgs/msg/JointState',), 'effort'),
     'shape': {'nav_msgs/msg/Path': _places},
 }
@@ -179,26 +245,27 @@ EXTRA_TYPES = {
 
 def accepted_types(role: str) -> tuple[str, ...]:
     """Return the message types that can play a role."""
-    return tuple(_TYPES[role])
+    return ('sensor_msgs/msg/JointState',) if actuator_of(role) else tuple(_TYPES[role])
 
 
 def row_converter(role: str, message_type: str) -> Callable[[Any], Row]:
     """Return a converter of messages of an accepted type into rows."""
-    return _TYPES[role][message_type]
+    actuator = actuator_of(role)
+    return _TYPES[role][message_type] if actuator is None else _state_row(actuator)
 
 
 def row_labels(role: str, message: Any, row: Row) -> tuple[str, ...]:
     """Return the columns of a role's rows, with their units, from its first message."""
-    if role == 'odom':
-        return ODOM_COLUMNS
-    if role == 'wrench':
-        return _WRENCH_COLUMNS
+    if (actuator := actuator_of(role)) is not None:
+        return _state_labels(actuator, message, row)
+    if role in (fixed := {'odom': ODOM_COLUMNS, 'wrench': _WRENCH_COLUMNS}):
+        return fixed[role]
     if role == 'setpoints':
         return tuple(f'{n}_{u}' for n, u in zip(QUANTITIES, _SETPOINT_UNITS, strict=True))
     if role == 'thrust':
         names = list(message.name) or [str(i + 1) for i in range(len(row) // 2)]
         return (*(f'{n}_thrust_N' for n in names), *(f'{n}_rotor_rad_s' for n in names))
-    units = {'joints': 'position', 'angles': 'rad', 'tension': 'N'}
+    units = {'joints': 'position', 'tension': 'N'}
     if role in units:
         known, unit = len(message.name) == len(row), units[role]
         return tuple(f'{message.name[i] if known else i + 1}_{unit}' for i in range(len(row)))

@@ -13,8 +13,8 @@ import numpy as np
 from marine_sim_ros.bags.roles import (
     DRIVER_TOPICS,
     FALLBACK_DRIVER_TOPICS,
-    OWN_TOPICS,
     accepted_types,
+    known_topics,
     role_of,
     row_converter,
     row_labels,
@@ -304,7 +304,7 @@ def parse_maps(texts: Sequence[str]) -> dict[str, str]:
         if not (ours and sign and theirs):
             raise ParameterError(f'--map {text}: expected OURS:=THEIRS, as in odom:=/rov/odometry')
         if _split(ours)[1] is None:
-            known = ', '.join([*OWN_TOPICS, 'wrench/SOURCE', 'drag/KIND'])
+            known = ', '.join(known_topics())
             raise ParameterError(
                 f'--map {text}: {ours} is not a topic of this package; expected {known}'
             )

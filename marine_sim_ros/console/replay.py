@@ -68,12 +68,12 @@ class ReplayedSensors:
             if here:
                 self._known.append((sensor, here))
 
-    def _fresh(self) -> SensorRows:
+    def _new_rows(self) -> SensorRows:
         return SensorRows((sensor, topics.values()) for sensor, topics in self._known)
 
     def scenery(self) -> list[dict[str, Any]]:
         """Return the constant parts of each sensor's drawing; JSON."""
-        return self._fresh().scenery()
+        return self._new_rows().scenery()
 
     def look(self, stop: int, now: float) -> tuple[list[dict[str, Any]], Mapping[str, bytes]]:
         """Return rows (JSON) and pictures of the sensors at a time.
@@ -82,7 +82,7 @@ class ReplayedSensors:
             stop: receipt of the last message that counts, ns.
             now: stamp of the run then, s.
         """
-        rows = self._fresh()
+        rows = self._new_rows()
         for row, (sensor, topics) in zip(rows.rows, self._known, strict=True):
             window = max(WINDOW[0], WINDOW[1] * sensor.period / NANOSECONDS)
             window += sensor.latency / NANOSECONDS

@@ -19,7 +19,7 @@ from marine_sim_ros.core.state import stamp_ns
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.dvl import beam_directions
 
-__all__ = ['DRAWINGS', 'Drawing', 'NAMED', 'READINGS', 'plain_reading']
+__all__ = ['DRAWINGS', 'Drawing', 'NAMED', 'READINGS', 'plain_reading', 'quantity_text']
 
 
 # Readings of sensors as text with units, by type of message.
@@ -34,6 +34,14 @@ def number_text(value: float, decimals: int = 2) -> str:
         return '–'
     text = f'{value:.{decimals}f}'
     return text.lstrip('-') if float(text) == 0 else text.replace('-', '−')
+
+
+def quantity_text(value: float, unit: str) -> str:
+    """Return a number with its unit, an angle in degrees, others of any size with four digits."""
+    if unit == 'rad':
+        return f'{number_text(math.degrees(value), 1)}°'
+    text = f'{value:.4g}'.replace('-', '−') if math.isfinite(value) else '–'
+    return f'{text} {unit}'.rstrip()
 
 
 _POSE = 'geometry_msgs/msg/PoseWithCovarianceStamped'

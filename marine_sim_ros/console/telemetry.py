@@ -11,14 +11,23 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.bags.roles import actuator_of, role_of, state_columns
+from marine_sim_ros.console.sensor_readings import quantity_text
 from marine_sim_ros.control.setpoints import level_velocity
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.propellers import propeller_angles
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
-from marine_sim_ros.physics import FORCES
+from marine_sim_ros.physics import FORCES, actuators_of
 
-__all__ = ['Energy', 'force_colour', 'force_colours', 'telemetry_frame', 'wrench_names']
+__all__ = [
+    'Energy',
+    'actuator_readings',
+    'force_colour',
+    'force_colours',
+    'telemetry_frame',
+    'wrench_names',
+]
 
 
 # Colours of forces, the same in RViz and in the browser.
@@ -128,6 +137,31 @@ def _tether(rows: Mapping[str, Row]) -> dict[str, Any]:
     }
 
 
+def actuator_readings(rows: Mapping[str, Row], vehicle: Vehicle) -> list[dict[str, str]]:
+    """Return key, label and state in words of each part of a vehicle's actuators; JSON.
+
+    Joints of an arm are left out: they have a panel of their own.
+    """
+    result = []
+    for actuator in actuators_of(vehicle):
+        if actuator_of(role_of(actuator.state_topic) or '') is not actuator:
+            continue
+        row, names = rows.get(actuator.state_topic, ()), actuator.names(vehicle)
+        texts: list[list[str]] = [[] for _ in names]
+        if len(row) == len(actuator.zero_state(vehicle)):
+            for value, (part, unit) in zip(row, state_columns(actuator, len(row)), strict=True):
+                texts[part].append(quantity_text(value, unit))
+        result += [
+            {
+                'key': f'{actuator.name}-{i}',
+                'label': name.replace('_', ' '),
+                'text': ', '.join(text) or '–',
+            }
+            for i, (name, text) in enumerate(zip(names, texts, strict=True))
+        ]
+    return result
+
+
 def telemetry_frame(
     time: float, rows: Mapping[str, Row], *, weight: float, vehicle: Vehicle | None = None
 ) -> dict[str, Any]:
@@ -150,6 +184,7 @@ def telemetry_frame(
     result['setpoints'] = _clean(rows.get('controller/setpoints', ())) or [None] * 12
     result['joints'] = _clean(rows.get('joint_states', ()))
     result['tether'] = _tether(rows)
+    result['actuators'] = [] if vehicle is None else actuator_readings(rows, vehicle)
     pressure = rows.get('barometer/pressure')
     result['pressure'] = None if pressure is None else float(pressure[0])
     if pressure is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.console.telemetry import actuator_readings
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.environment import Environment
@@ -103,6 +104,7 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
             {'name': n, 'lower': float(low), 'upper': float(high), 'slides': bool(s)}
             for n, low, high, s in zip(arm.names, arm.lower, arm.upper, arm.sliding, strict=True)
         ],
+        'actuators': actuator_readings({}, vehicle),
         'gripper': arm is not None and GRIPPER in vehicle.extensions,
         'tether': 'tether' in vehicle.extensions,
         'barometer': vehicle.barometer is not None,

@@ -24,9 +24,9 @@ from marine_sim_ros.analysis.report.motion import (
 )
 from marine_sim_ros.analysis.report.panels import THEMES, ChartRun
 from marine_sim_ros.analysis.report.sensors import (
+    actuator_charts,
     barometer_charts,
     difference_charts,
-    joint_charts,
     sensor_charts,
     timing_charts,
 )
@@ -131,7 +131,7 @@ def _charts(key: str, section: VehicleSection) -> list[dict[str, Any]]:
         tether_charts,
         thruster_charts,
         barometer_charts,
-        joint_charts,
+        actuator_charts,
         timing_charts,
     )
     result = [chart for make in makers for chart in make(key, section.runs)]

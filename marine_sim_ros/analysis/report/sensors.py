@@ -21,14 +21,16 @@ from marine_sim_ros.analysis.report.panels import (
 )
 from marine_sim_ros.analysis.sensor_errors import BOUND, SensorComparison
 from marine_sim_ros.bags.metrics import depth_check
+from marine_sim_ros.bags.roles import actuator_of, state_columns, unit_suffix
 from marine_sim_ros.bags.streams import Series, interpolate_rows, rising_rows
 from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES
 from marine_sim_ros.control.setpoints import wrap_angle
+from marine_sim_ros.core.registry import ACTUATORS
 
 __all__ = [
+    'actuator_charts',
     'barometer_charts',
     'difference_charts',
-    'joint_charts',
     'sensor_charts',
     'sensor_error_rows',
     'timing_charts',
@@ -275,24 +277,32 @@ def _factor(run: ChartRun, shape: Series, label: str) -> list[ChartLine]:
     return [ChartLine(label, run.time(time[few][1:]), ratio, run.colour)]
 
 
-def joint_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
-    """Return the positions of the arm's joints."""
+def actuator_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
+    """Return a chart of the states of each actuator: joints of an arm, and what else moves."""
+    channels = (c for run in runs for c in run.record.channels.values())
+    names = dict.fromkeys(c.name for c in channels if c.role == 'joints' or actuator_of(c.role))
+    return [_state_chart(key, runs, name) for name in names]
+
+
+def _state_chart(key: str, runs: Sequence[ChartRun], name: str) -> dict[str, Any]:
+    """Return the chart of a topic that some runs have."""
     panels: dict[str, list[ChartLine]] = {}
-    for run in runs:
-        channel = run.record.channels.get('joint_states')
-        for i, label in enumerate(channel.labels if channel is not None else ()):
-            joint = label.removesuffix('_position')
-            if channel is not None:
-                shown = legend_name(run, 'joint', several=len(runs) > 1)
-                panels.setdefault(joint, []).append(
-                    series_line(run, channel.series, i, shown, run.colour)
-                )
-    if not panels:
-        return []
-    listed = [ChartPanel(f'{joint} [rad or m]', lines) for joint, lines in panels.items()]
-    return [
-        chart(f'{key}-joints', 'Joints', 'Joint positions.', listed, columns=min(2, len(listed)))
-    ]
+    shown = [(run, run.record.channels[name]) for run in runs if name in run.record.channels]
+    actuator = actuator_of(shown[0][1].role) or ACTUATORS['joints']
+    several = len(runs) > 1
+    for run, channel in shown:
+        columns = state_columns(actuator, len(channel.labels))
+        for i, (label, (_, unit)) in enumerate(zip(channel.labels, columns, strict=True)):
+            part = label.removesuffix('_position').removesuffix(f'_{unit_suffix(unit)}')
+            title = _with_title(part, unit)
+            legend = legend_name(run, actuator.part, several=several)
+            panels.setdefault(title, []).append(
+                series_line(run, channel.series, i, legend, run.colour)
+            )
+    listed = [ChartPanel(title, lines) for title, lines in panels.items()]
+    note = f'{actuator.text[:1].upper()}{actuator.text[1:]}.'
+    width = min(2, len(listed))
+    return chart(f'{key}-{actuator.name}', actuator.label, note, listed, columns=width)
 
 
 def difference_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:

@@ -218,11 +218,13 @@ def lost_label() -> None:
 
 
 def meters(look: dict[str, Any]) -> None:
-    """Add the dials and the numbers below them."""
+    """Add the dials and the numbers below them, states of actuators last."""
     BrowserPart('gauges', 'dials')
     with ui.element('div').classes('meters'):
         for name, label in {**METERS, **(TETHER_METERS if look['tether'] else {})}.items():
             number_display(name, label)
+        for part in look['actuators']:
+            number_display(part['key'], part['label'])
 
 
 def tabs(panels: Mapping[str, Callable[[], Any]]) -> None:

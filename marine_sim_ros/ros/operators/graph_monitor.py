@@ -13,8 +13,9 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 
-from marine_sim_ros.bags.roles import DISPLAY_TOPICS, role_of, row_converter
+from marine_sim_ros.bags.roles import DISPLAY_TOPICS, actuator_of, role_of, row_converter
 from marine_sim_ros.core.state import State, stamp_ns
+from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.bus import NEWEST, throttled_name
 from marine_sim_ros.ros.base.node import SuiteNode
@@ -109,6 +110,11 @@ class GraphMonitor:
         """Look at the topics of a node's namespace; the node has ``SOURCES``."""
         sources = node.wrench_sources
         readings = [t for t in topics.sensor_topics(node.vehicle) if role_of(t.name)]
+        states = {
+            a.state_topic: topics.actuator_state(a)
+            for a in actuators_of(node.vehicle)
+            if a.source in sources and actuator_of(role_of(a.state_topic) or '') is a
+        }
         looked_at = (
             topics.ODOM,
             topics.PWM,
@@ -117,6 +123,7 @@ class GraphMonitor:
             topics.SETPOINTS,
             topics.JOINT_STATES,
             *readings,
+            *states.values(),
             *(topics.wrench_topic(s) for s in (*sources, 'total')),
             *((topics.TETHER_TENSION, topics.TETHER_SHAPE) if 'tether' in sources else ()),
         )

@@ -273,6 +273,7 @@ function values(frame) {
     barodepth: frame.barometer_depth === undefined ? "–" : `${text(frame.barometer_depth)} m`,
     tension: `${text(frame.tether.tension[0], 1)} N`,
     anchortension: `${text(frame.tether.tension[1], 1)} N`,
+    ...Object.fromEntries((frame.actuators ?? []).map((part) => [part.key, part.text])),
     power: known && frame.power.length ? `${text(power, 0)} W` : "–",
     energy: known ? energy(frame.energy) : "–",
   };
