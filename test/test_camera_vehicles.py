@@ -96,11 +96,12 @@ def test_a_tree_has_every_triangle_once_in_a_box_that_holds_it():
     corners = np.random.default_rng(3).normal(size=(137, 3, 3))
     rows = bounding_tree(corners)
     nodes, found = int(rows[0, 3]), []
-    for i in range(0, nodes, 2):
-        low, high = rows[i], rows[i + 1]
-        assert i < low[3] <= nodes
-        if high[3] >= 0:
-            first, count = divmod(int(high[3]), 8)
+    for i in range(nodes):
+        low, high = rows[2 * i], rows[2 * i + 1]
+        if high[3] < 0:
+            assert i < low[3] <= nodes
+        else:
+            first, count = 2 * nodes + 3 * int(high[3]), -int(low[3])
             for row in rows[first : first + 3 * count].reshape(-1, 3, 4)[..., :3]:
                 triangle = row[0] + np.array([np.zeros(3), row[1], row[2]])
                 assert np.all(triangle >= low[:3] - 1e-12)

@@ -26,6 +26,8 @@ from marine_sim_ros.scene.drawing import (
     plane_lines,
     plane_outline,
 )
+from marine_sim_ros.scene.meshes import coarsen_surface
+from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 
@@ -126,6 +128,9 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
 
 # Visuals of the surroundings: seabed, walls, obstacles, sea.
 
+_MOST_TRIANGLES = 100_000
+"""Of a mesh on the page: 4.8 MB."""
+
 
 def _planes(scene: Scene) -> list[dict[str, Any]]:
     found = []
@@ -171,6 +176,20 @@ def _waves(environment: Environment) -> list[list[float]]:
     return [[float(x) for x in row] for row in table[np.argsort(-waves.amplitude)]]
 
 
+def _obstacle(obstacle: Obstacle) -> dict[str, Any]:
+    found = {
+        'name': obstacle.name,
+        'kind': obstacle.kind,
+        'size': obstacle.size.tolist(),
+        'at': obstacle.position.tolist(),
+        'turn': obstacle.orientation.tolist(),
+        'colour': material_colour(obstacle.material, 1.0),
+    }
+    if obstacle.mesh is not None:
+        found['corners'] = base64_floats(coarsen_surface(obstacle.mesh, _MOST_TRIANGLES))
+    return found
+
+
 def scene_visuals(environment: Environment) -> dict[str, Any]:
     """Return the scene and the water as a page draws them; JSON."""
     scene = environment.scene
@@ -180,17 +199,7 @@ def scene_visuals(environment: Environment) -> dict[str, Any]:
         'gravity': environment.gravity,
         'planes': [] if scene is None else _planes(scene),
         'terrain': None if scene is None else _terrain(scene),
-        'obstacles': [
-            {
-                'name': o.name,
-                'kind': o.kind,
-                'size': o.size.tolist(),
-                'at': o.position.tolist(),
-                'turn': o.orientation.tolist(),
-                'colour': material_colour(o.material, 1.0),
-            }
-            for o in obstacles
-        ],
+        'obstacles': [_obstacle(o) for o in obstacles],
         'waves': _waves(environment),
         'current': environment.current.tolist(),
         'heading': environment.origin.heading,

@@ -27,6 +27,7 @@ __all__ = [
     'known_vector',
     'matvec',
     'namespace',
+    'on_host',
     'remember_vectors',
     'rows',
     'skip_unless',
@@ -217,6 +218,36 @@ def counted_loop(
     for i in range(count):
         start = body(start, i)
     return start
+
+
+def on_host(
+    function: Callable[..., tuple[np.ndarray, ...]],
+    shapes: tuple[tuple[int, ...], ...],
+    *arrays: Array,
+) -> tuple[Array, ...]:
+    """Return what a function of NumPy arrays makes of arrays, also of traced ones.
+
+    A compiled program leaves its machine code for the call. No gradient goes through it.
+
+    Args:
+        function: takes and returns NumPy arrays; further leading dimensions, of all arguments
+            alike, are those of a batch.
+        shapes: of the results, for arguments of these shapes.
+        arrays: arguments.
+    """
+    xp = namespace(*arrays)
+    if not is_traced(xp):
+        return function(*(np.asarray(array) for array in arrays))
+    import jax
+
+    given = without_gradient(xp, tuple(xp.asarray(array) for array in arrays))
+    results = tuple(jax.ShapeDtypeStruct(shape, given[0].dtype) for shape in shapes)
+
+    def call(*values: Any) -> tuple[np.ndarray, ...]:
+        found = function(*(np.asarray(value, float) for value in values))
+        return tuple(np.asarray(value, given[0].dtype) for value in found)
+
+    return tuple(jax.pure_callback(call, results, *given, vmap_method='broadcast_all'))
 
 
 def without_gradient(xp: Any, arrays: Result) -> Result:

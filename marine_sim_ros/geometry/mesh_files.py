@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mesh files (STL, OBJ, DAE): search, reading, and results kept between runs.
+"""Mesh files (STL, OBJ, DAE, GLB, PLY): search, reading, and results kept between runs.
 
 To read, check and cut a mesh takes trimesh and manifold3d, which have no packages in Ubuntu. The
 meshes of shipped vehicles have a file ``NAME.hull.npz`` with the result, made by
@@ -34,7 +34,9 @@ from marine_sim_ros.core.packages import package_folder
 from marine_sim_ros.geometry.shapes import Shape, shape_of
 
 __all__ = [
+    'MAX_SCENE_BYTES',
     'MIN_CACHED_BYTES',
+    'SCENE_SUFFIXES',
     'cached_mesh',
     'load_sidecar',
     'mesh_path',
@@ -118,6 +120,10 @@ def _geometries(node: Any, nodes: dict[str, Any], counts: dict[str, int]) -> int
 
 MAX_BYTES = 100_000_000
 _SUFFIXES = ('.stl', '.obj', '.dae')
+SCENE_SUFFIXES = ('.glb', '.obj', '.stl', '.dae', '.ply')
+"""Of obstacles."""
+MAX_SCENE_BYTES = 500_000_000
+"""Of an obstacle's file."""
 
 
 def mesh_path(uri: str, base: Path | None) -> Path:
@@ -163,16 +169,20 @@ def _package_path(package: str, path: str, uri: str, base: Path | None) -> Path:
         raise ModelError(f'mesh {uri!r}: {error}, or a file:// or relative path') from None
 
 
-def read_mesh(path: Path) -> Any:
+def read_mesh(path: Path, suffixes: tuple[str, ...] = _SUFFIXES, limit: int = MAX_BYTES) -> Any:
     """Return trimesh's mesh of a file in m; ``metadata['told']`` lists messages about it.
+
+    Args:
+        suffixes: of files that are read.
+        limit: bytes of a file, at most.
 
     Raises:
         ModelError: it cannot be read, or is no mesh.
     """
     suffix = path.suffix.lower()
-    if suffix not in _SUFFIXES:
-        raise ModelError(f'{path}: suffix {suffix!r}; expected one of: {", ".join(_SUFFIXES)}')
-    content = read_file(path, MAX_BYTES, ModelError)
+    if suffix not in suffixes:
+        raise ModelError(f'{path}: suffix {suffix!r}; expected one of: {", ".join(suffixes)}')
+    content = read_file(path, limit, ModelError)
     unit, told = collada_header(content, path) if suffix == '.dae' else (1.0, [])
     mesh = _parse(content, suffix, path)
     if not len(getattr(mesh, 'faces', ())):

@@ -377,7 +377,7 @@ class Episodes:
         if self._sensing is not None or not self._around.steady:
             self.stamps = self.stamps + round(PERIOD * NANOSECONDS)
         if self._around.scene is not None:
-            away, _ = self._around.scene.surfaces(np.nan_to_num(self.state.position))
+            away, _ = self._around.scene.surfaces(np.nan_to_num(self.state.position), 1.0)
             terminated = terminated | np.any(away < 0, axis=0)
         observation = seen.T
         if self._sensing is not None:

@@ -24,7 +24,7 @@ import numpy as np
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.model.materials import shipped_materials, without_effect
 from marine_sim_ros.physics.contact.contact import with_contact_positions
-from marine_sim_ros.physics.contact.detection import contact_geometry
+from marine_sim_ros.physics.contact.detection import contacts_within
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.base.process import run
@@ -32,6 +32,9 @@ from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.markers import contact_marker
 
 __all__ = ['main']
+
+_SHOWN = 0.02
+"""m; what is nearer is shown."""
 
 PARAMETERS = (
     NodeParameter(
@@ -74,12 +77,10 @@ class ContactNode(ModelNode):
             return
         self._shown = tick.stamp
         body = with_contact_positions(self.inputs(tick.stamp).body, tick.after.places)
-        touch = contact_geometry(body, tick.state, self.environment)
-        pressed = np.zeros(len(touch.gap), bool)
+        touch, number = contacts_within(body, tick.state, self.environment, _SHOWN)
         pushes = np.any(np.asarray(tick.after.impulse), axis=1)
-        pressed[np.asarray(tick.after.pair)[pushes].astype(int)] = True
-        near = (touch.gap < 0.02) | pressed
-        marker = contact_marker(self.body_frame, tick.stamp, touch.point[near], pressed[near])
+        pressed = np.isin(number, np.asarray(tick.after.pair)[pushes])
+        marker = contact_marker(self.body_frame, tick.stamp, touch.point, pressed)
         self._markers.publish(marker)
 
 

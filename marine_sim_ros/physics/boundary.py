@@ -202,15 +202,16 @@ def _solid_forces(
 
     A compiler skips it where nothing is within reach (m) of one vehicle's position.
     """
-    xp = namespace(points)
+    xp, documented = namespace(points), scene.jets.mode == 'documented'
 
     def felt(points: Array, jet: Array, radius: Array) -> Array:
-        distance, normal = scene.surfaces(points)
+        within = xp.inf if documented else FADE_END * xp.max(radius)
+        distance, normal = scene.surfaces(points, within)
         each = _jet_disturbance(distance, normal, jet[..., None, :, :], radius, scene.jets)
         return _merge_parallel_surfaces(each, normal)
 
     alone = is_traced(xp) and position.ndim == 1
-    if not alone or scene.jets.mode == 'documented':
+    if not alone or documented:
         return felt(points, jet, radius)
     near = xp.any(scene.clearances(position) <= reach)
     return cond(xp, near, felt, lambda *arrays: xp.zeros_like(arrays[0]), points, jet, radius)

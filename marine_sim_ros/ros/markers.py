@@ -13,6 +13,7 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from marine_sim_ros.console.telemetry import force_colour
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import Wrench
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.hull import Panels, VoxelSet
@@ -25,6 +26,7 @@ from marine_sim_ros.scene.drawing import (
     plane_lines,
     plane_outline,
 )
+from marine_sim_ros.scene.meshes import coarsen_surface
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
@@ -138,7 +140,12 @@ def contact_marker(frame: str, stamp: int, points: np.ndarray, pressed: np.ndarr
 
 # Markers of a scene in map: planes with a grid of 1 m, the terrain as a mesh, obstacles.
 
-_SHAPES = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER, 'sphere': Marker.SPHERE}
+_SHAPES = {
+    'box': Marker.CUBE,
+    'cylinder': Marker.CYLINDER,
+    'sphere': Marker.SPHERE,
+    'mesh': Marker.TRIANGLE_LIST,
+}
 _UNIT_SCALE = Vector3(x=1.0, y=1.0, z=1.0)
 
 
@@ -186,12 +193,33 @@ def _terrain_marker(terrain: HeightMap, stamp: int) -> Marker:
     return marker
 
 
+_MOST_TRIANGLES = 50_000
+"""Of a mesh in a marker: RViz draws them in every frame, and each is 72 bytes of the message."""
+
+
+def _shades(obstacle: Obstacle, corners: np.ndarray) -> list[ColorRGBA]:
+    """Return the colours of triangles (n, 3, 3) of an obstacle, lighter where they face up."""
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    length = np.maximum(np.linalg.norm(normal, axis=1), 1e-30)
+    up = rotation_matrix(obstacle.orientation)[2]
+    light = np.round(0.85 + 0.35 * (normal @ up) / length, 2)
+    shades = {value: _colour(obstacle.material, value) for value in set(light.tolist())}
+    return [shades[value] for value in light.tolist()]
+
+
 def _obstacle_marker(obstacle: Obstacle, stamp: int) -> Marker:
     marker = new_marker('map', stamp, _SHAPES[obstacle.kind], obstacle.name)
+    if obstacle.mesh is not None:
+        corners = coarsen_surface(obstacle.mesh, _MOST_TRIANGLES)
+        marker.points = [point(corner) for corner in corners.reshape(-1, 3)]
+        marker.colors = [shade for shade in _shades(obstacle, corners) for _ in range(3)]
     marker.pose.position = point(obstacle.position)
     q = marker.pose.orientation
     q.x, q.y, q.z, q.w = obstacle.orientation.tolist()
-    marker.scale = Vector3(**dict(zip('xyz', obstacle.size.tolist(), strict=True)))
+    if obstacle.mesh is None:
+        marker.scale = Vector3(**dict(zip('xyz', obstacle.size.tolist(), strict=True)))
+    else:
+        marker.scale = _UNIT_SCALE
     marker.color = _colour(obstacle.material)
     return marker
 

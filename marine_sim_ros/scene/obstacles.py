@@ -10,9 +10,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.arrays import (
+    Array,
+    constant,
+    is_traced,
+    namespace,
+    on_host,
+    without_gradient,
+)
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.geometry.triangles import TriangleSurface
 
 __all__ = [
     'FAMILIES',
@@ -116,9 +124,9 @@ class Fiducial:
             raise ParameterError(f'marker size is {self.size}; expected a length above 0, m')
 
 
-# Obstacles: boxes, cylinders and spheres, with their exact signed distances.
+# Obstacles: boxes, cylinders, spheres and meshes, with their exact signed distances.
 
-OBSTACLE_KINDS = ('box', 'cylinder', 'sphere')
+OBSTACLE_KINDS = ('box', 'cylinder', 'sphere', 'mesh')
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,13 +135,15 @@ class Obstacle:
 
     Attributes:
         name: name of the obstacle.
-        kind: ``box``, ``cylinder`` (along its z axis) or ``sphere``.
+        kind: ``box``, ``cylinder`` (along its z axis), ``sphere`` or ``mesh``.
         size: (3,) edges of the box around it in its own axes, m: a cylinder has its diameter
             twice and its length, a sphere its diameter three times.
         position: (3,) of its middle, map, m.
         orientation: (4,) unit quaternion x, y, z, w to map.
         material: name.
         fiducial: marker on a box, or None.
+        mesh: of a mesh, what is seen of it, about the middle of its box; else None.
+        collision: of a mesh, what is touched in its place; None: the same.
     """
 
     name: str
@@ -143,6 +153,8 @@ class Obstacle:
     orientation: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 0.0, 1.0]))
     material: str = 'default'
     fiducial: Fiducial | None = None
+    mesh: TriangleSurface | None = None
+    collision: TriangleSurface | None = None
 
     def __post_init__(self) -> None:
         """Raise ParameterError for what is no obstacle."""
@@ -155,7 +167,9 @@ class Obstacle:
             raise ParameterError(
                 f'{self.name}: size is {self.size}; expected three lengths above 0, m'
             )
-        round_ = {'box': 0, 'cylinder': 2, 'sphere': 3}[self.kind]
+        if (self.kind == 'mesh') != (self.mesh is not None):
+            raise ParameterError(f'{self.name}: a mesh has triangles, and nothing else has')
+        round_ = {'box': 0, 'cylinder': 2, 'sphere': 3, 'mesh': 0}[self.kind]
         if np.any(size[:round_] != size[0]):
             raise ParameterError(
                 f'{self.name}: size is {size.tolist()}; expected its diameter {round_} times'
@@ -178,6 +192,13 @@ class Obstacle:
             )
         for name, value in (('size', size), ('position', position), ('orientation', turn)):
             object.__setattr__(self, name, value)
+
+    @property
+    def touched(self) -> TriangleSurface:
+        """What is touched of a mesh."""
+        found = self.collision or self.mesh
+        assert found is not None
+        return found
 
 
 def _corner_distance(excess: Array) -> tuple[Array, Array]:
@@ -236,11 +257,28 @@ def _sphere(local: Array, half: Array) -> tuple[Array, Array]:
     return (radius - half[..., :1])[..., 0], direction
 
 
+def _mesh(obstacle: Obstacle, points: Array, within: Array) -> tuple[Array, Array]:
+    """Return distances (..., m) and normals (..., m, 3) of a mesh, map."""
+    xp = namespace(points)
+    surface, turn = obstacle.touched, rotation_matrix(obstacle.orientation)
+
+    def find(points: np.ndarray, within: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        far = float(np.max(within, initial=0.0))
+        distance, normal = surface.distances((points - obstacle.position) @ turn, far)
+        return distance, normal @ turn.T
+
+    shapes = points.shape[:-1], points.shape
+    distance, normal = on_host(find, shapes, points, within)
+    if is_traced(xp):  # the value stays; the gradient is the normal, as of a plane
+        distance = distance + xp.vecdot(normal, points - without_gradient(xp, points))
+    return distance, normal
+
+
 _SHAPES = {'box': _box, 'cylinder': _cylinder, 'sphere': _sphere}
 
 
 def obstacle_surfaces(
-    kind: str, obstacles: Sequence[Obstacle], points: Array
+    kind: str, obstacles: Sequence[Obstacle], points: Array, within: Array = np.inf
 ) -> tuple[Array, Array]:
     """Return signed distances (..., k, m) in m and outward normals (..., k, m, 3), map.
 
@@ -248,8 +286,13 @@ def obstacle_surfaces(
         kind: kind of all these obstacles.
         obstacles: k of them.
         points: (..., m, 3), map, m.
+        within: () or (...), m; of a mesh, what is farther may be said to be nearer, but not
+            nearer than that.
     """
     xp = namespace(points)
+    if kind == 'mesh':
+        found = [_mesh(o, points, within) for o in obstacles]
+        return xp.stack([d for d, _ in found], axis=-2), xp.stack([n for _, n in found], axis=-3)
     half = constant(xp, np.stack([o.size for o in obstacles])[:, None, :] / 2)
     middle = constant(xp, np.stack([o.position for o in obstacles])[:, None, :])
     turn = constant(xp, rotation_matrix(np.stack([o.orientation for o in obstacles])))

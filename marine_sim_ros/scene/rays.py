@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rays through a scene: first hits of terrain, planes and obstacles.
+"""Rays through a scene: first hits of terrain, planes, obstacles and meshes.
 
 Within a cell the terrain is bilinear, so its height above a ray is a polynomial of degree two of
 the distance along the ray, whose first root is a closed form. A block of cells whose highest
@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import NUMPY, Array, constant, namespace, while_loop
+from marine_sim_ros.core.arrays import NUMPY, Array, constant, namespace, on_host, while_loop
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
@@ -341,6 +341,11 @@ def _surface_hits(
     xp = namespace(d)
     turn = constant(xp, rotation_matrix(obstacle.orientation))
     local = (o - constant(xp, obstacle.position)) @ turn
+    if obstacle.mesh is not None:
+        distance, normal = on_host(
+            obstacle.mesh.first_hits, (reach.shape, d.shape), local, d @ turn, reach
+        )
+        return distance, normal @ turn.T
     enter, leave, normal = _INTERVALS[obstacle.kind](local, d @ turn, obstacle)
     meets = (enter <= leave) & (leave >= 0)
     begin = xp.maximum(enter, xp.zeros_like(enter))

@@ -11,10 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.errors import ModelError, ParameterError
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.yaml_file import YamlReader, short_text
+from marine_sim_ros.geometry.mesh_files import mesh_path
+from marine_sim_ros.geometry.triangles import TriangleSurface
 from marine_sim_ros.scene.bathymetry import MapPlace, read_grid
+from marine_sim_ros.scene.meshes import PlacedMesh, load_obstacle_mesh
 from marine_sim_ros.scene.obstacles import (
     FAMILIES,
     FREEBOARD,
@@ -32,6 +35,9 @@ SCENE_KEYS = frozenset({'seabed', 'planes', 'pool', 'terrain', 'obstacles', 'sur
 _GENERATED = {'generator', 'seed', 'material', 'depth', 'relief', 'size', 'spacing'}
 _RELIEF = {'sand': 0.8, 'rock': 9.0}
 _SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
+_MESH = {'file', 'scale', 'up', 'thickness', 'collision'}
+_SHEET = 0.005
+"""m; thickness of a surface that is not closed."""
 _MAX_SIDE = 1024
 _LEVEL = 0.7
 """n_z above which a plane is a seabed to waves."""
@@ -59,7 +65,9 @@ def read_scene(root: YamlReader, folder: Path, place: MapPlace | None = None) ->
     surface = root.child('surface', root.value.get('pool') is not None).truth()
     bare = Scene(tuple(planes), terrain, (), surface)
     obstacles = [
-        read_obstacle(o, i, bare, frozenset({'marker'}))
+        _mesh_obstacle(o, i, bare, folder)
+        if isinstance(o.value, dict) and o.value.get('shape') == 'mesh'
+        else read_obstacle(o, i, bare, frozenset({'marker'}), OBSTACLE_KINDS)
         for i, o in enumerate(root.child('obstacles', []).items())
     ]
     jets = _jets(root.child('boundary', {}))
@@ -183,7 +191,13 @@ def _terrain(reader: YamlReader, folder: Path, place: MapPlace | None) -> Height
     )
 
 
-def read_obstacle(reader: YamlReader, index: int, ground: Scene, more: frozenset[str]) -> Obstacle:
+def read_obstacle(
+    reader: YamlReader,
+    index: int,
+    ground: Scene,
+    more: frozenset[str],
+    kinds: tuple[str, ...] = tuple(_SIZES),
+) -> Obstacle:
     """Return a body of a list, of which the caller reads ``more`` keys.
 
     Args:
@@ -191,13 +205,14 @@ def read_obstacle(reader: YamlReader, index: int, ground: Scene, more: frozenset
         index: its place in the list.
         ground: scene on whose seabed it may stand.
         more: keys that are not of an obstacle.
+        kinds: what may be named as its shape.
 
     Raises:
         ParameterError: one line with what, where, and what was expected.
     """
     common = {'name', 'shape', 'position', 'rpy', 'material', 'on_seabed', *more}
     reader.mapping(common | {'size', 'radius', 'length'}, {'shape', 'position'})
-    kind = reader.child('shape').choice(OBSTACLE_KINDS)
+    kind = reader.child('shape').choice(kinds)
     own = set(_SIZES[kind])
     reader.mapping(common | own, own)
     if kind == 'box':
@@ -206,12 +221,7 @@ def read_obstacle(reader: YamlReader, index: int, ground: Scene, more: frozenset
         across = 2 * reader.child('radius').number(1e-3, 1e5)
         along = reader.child('length').number(1e-3, 1e5) if kind == 'cylinder' else across
         size = np.array([across, across, along])
-    position = reader.child('position').vector()
-    if reader.child('on_seabed', False).truth():
-        z = ground.ground(position[0], position[1])
-        if not math.isfinite(z):
-            raise reader.error('.on_seabed: there is no seabed; expected seabed, pool or terrain')
-        position = position + np.array([0.0, 0.0, z])
+    position = _position(reader, ground)
     turn = reader.child('rpy', [0.0, 0.0, 0.0]).angles()
     name = reader.child('name', f'{kind}_{index}').word()
     try:
@@ -226,6 +236,67 @@ def read_obstacle(reader: YamlReader, index: int, ground: Scene, more: frozenset
         )
     except ParameterError as error:
         raise reader.error(f': {error}') from None
+
+
+def _position(reader: YamlReader, ground: Scene) -> np.ndarray:
+    position = reader.child('position').vector()
+    if reader.child('on_seabed', False).truth():
+        z = ground.ground(position[0], position[1])
+        if not math.isfinite(z):
+            raise reader.error('.on_seabed: there is no seabed; expected seabed, pool or terrain')
+        position = position + np.array([0.0, 0.0, z])
+    return position
+
+
+def _mesh_obstacle(reader: YamlReader, index: int, ground: Scene, folder: Path) -> Obstacle:
+    reader.mapping(
+        {'name', 'shape', 'position', 'rpy', 'material', 'on_seabed', *_MESH},
+        {'shape', 'file', 'position'},
+    )
+    scale = reader.child('scale', 1.0)
+    factors = scale.vector() if isinstance(scale.value, list) else np.full(3, scale.number())
+    if not np.all(np.abs(factors) > 1e-9):
+        raise scale.error(f' is {short_text(scale.value)}; expected factors other than 0')
+    up = reader.child('up')
+    axis = None if up.value is None else up.choice(('x', 'y', 'z'))
+    thickness = reader.child('thickness', _SHEET).number(1e-4, 10.0)
+    turn = quaternion_from_rpy(*reader.child('rpy', [0.0, 0.0, 0.0]).angles())
+    position = _position(reader, ground)
+
+    def load(key: str, middle: np.ndarray | None = None) -> PlacedMesh:
+        own = reader.child(key)
+        if not isinstance(own.value, str) or not own.value:
+            raise own.error(f' is {short_text(own.value)}; expected the path of a mesh')
+        try:
+            path = mesh_path(own.value, folder)
+            x, y, z = (float(f) for f in factors)
+            return load_obstacle_mesh(path.resolve(), (x, y, z), axis, thickness, middle)
+        except ModelError as error:
+            raise own.error(f': {error}') from None
+
+    seen = load('file')
+    touched = None
+    if reader.child('collision').value is not None:
+        touched = load('collision', seen.middle).surface
+    size = _box_size(seen.surface, touched)
+    return Obstacle(
+        reader.child('name', f'mesh_{index}').word(),
+        'mesh',
+        size,
+        position + rotation_matrix(turn) @ seen.middle,
+        turn,
+        _material(reader),
+        mesh=seen.surface,
+        collision=touched,
+    )
+
+
+def _box_size(*surfaces: TriangleSurface | None) -> np.ndarray:
+    """Return the edges (3,) of the least box about the origin that holds surfaces, m."""
+    halves = [
+        np.max(np.abs(s.vertices), axis=0) + s.thickness / 2 for s in surfaces if s is not None
+    ]
+    return np.maximum(2 * np.max(halves, axis=0), 1e-3)
 
 
 def _fiducial(reader: YamlReader) -> Fiducial | None:

@@ -89,11 +89,15 @@ _UNIT = {'box': _box_edges(), 'cylinder': _prism_edges()}
 
 
 def obstacle_edges(obstacles: Sequence[Obstacle]) -> Edges:
-    """Return the edges of boxes and cylinders, and the spheres, of some obstacles."""
+    """Return the edges of boxes and cylinders, and the spheres, of some obstacles.
+
+    Those of meshes are looked for where a vehicle is: there may be millions.
+    """
     edges, owners, balls = [np.zeros((0, 2, 3))], [np.zeros(0, int)], []
     for index, obstacle in enumerate(obstacles):
         if obstacle.kind == 'sphere':
             balls.append(index)
+        if obstacle.kind not in _UNIT:
             continue
         local = _UNIT[obstacle.kind] * (obstacle.size / 2)
         turn = rotation_matrix(obstacle.orientation)
@@ -225,7 +229,7 @@ class Scene:
     Attributes:
         planes: seabed, floor, walls.
         terrain: or None.
-        obstacles: obstacles in the order boxes, cylinders, spheres.
+        obstacles: obstacles in the order boxes, cylinders, spheres, meshes.
         water_surface: whether jets of thrusters feel the water's surface as a boundary too; it
             is not solid, so it is none of the k surfaces.
         jets: law of the thrusters' jets near surfaces.
@@ -264,11 +268,13 @@ class Scene:
         """Return k."""
         return len(self.names)
 
-    def surfaces(self, points: Array) -> tuple[Array, Array]:
+    def surfaces(self, points: Array, within: Array = np.inf) -> tuple[Array, Array]:
         """Return distances of points from each surface, and the surfaces' normals.
 
         Args:
             points: (..., m, 3), map, m.
+            within: m; a mesh that is farther may be said to be nearer, but not nearer than
+                that: the less it is, the less is looked at.
 
         Returns:
             Signed distance (..., k, m) in m, positive in the water, and the surface's unit
@@ -281,7 +287,7 @@ class Scene:
         if self.terrain is not None:
             found.append(self.terrain.surfaces(points))
         for kind, group in self._by_kind.items():
-            found.append(obstacle_surfaces(kind, group, points))
+            found.append(obstacle_surfaces(kind, group, points, within))
         if not found:
             none = points[..., None, :, :][..., :0, :, :]
             return none[..., 0], none
@@ -340,6 +346,12 @@ class Scene:
         """Edges and spheres of the obstacles, numbered as surfaces."""
         found, before = obstacle_edges(self.obstacles), len(self) - len(self.obstacles)
         return replace(found, surface=found.surface + before, ball=found.ball + before)
+
+    @cached_property
+    def meshes(self) -> tuple[tuple[int, Obstacle], ...]:
+        """The obstacles that are meshes, with their numbers as surfaces."""
+        first = len(self) - len(self.obstacles)
+        return tuple((n, o) for n, o in enumerate(self.obstacles, first) if o.kind == 'mesh')
 
     def ground(self, x: float, y: float) -> float:
         """Return the z in m of the highest seabed at a place, obstacles aside; −inf for none."""

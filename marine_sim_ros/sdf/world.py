@@ -11,6 +11,7 @@ server.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.geometry.triangles import TriangleSurface
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.xml import Element
@@ -67,6 +69,17 @@ def terrain_obj(terrain: HeightMap) -> str:
             for a in range(first, first + columns - 1)
         ]
     return '\n'.join(lines) + '\n'
+
+
+def surface_obj(surface: TriangleSurface) -> str:
+    """Return a surface as Wavefront OBJ in its own axes, to the hundredth of a millimetre."""
+    normals = surface.vertex_normals()
+    corner = 1 + surface.faces
+    text = io.StringIO()
+    np.savetxt(text, surface.vertices, 'v %.5f %.5f %.5f')
+    np.savetxt(text, normals, 'vn %.4f %.4f %.4f')
+    np.savetxt(text, np.repeat(corner, 2, axis=1), 'f %d//%d %d//%d %d//%d')
+    return text.getvalue()
 
 
 # Static models of a scene: planes, terrain, obstacles, water surface.
@@ -183,15 +196,29 @@ def add_terrain(world: Element, terrain: HeightMap, mesh: str, surface: Surface)
         add_element(add_element(geometry, 'mesh'), 'uri', mesh)
 
 
-def add_obstacle(world: Element, obstacle: Obstacle, surface: Surface) -> None:
-    """Add an obstacle."""
+def add_obstacle(
+    world: Element, obstacle: Obstacle, surface: Surface, meshes: dict[str, str]
+) -> None:
+    """Add an obstacle.
+
+    Args:
+        surface: of its material.
+        meshes: gets the files that it needs.
+    """
     link = _add_static_model(world, obstacle.name, Pose(obstacle.position, obstacle.orientation))
-    for geometry in (
-        _add_collision(link, surface),
-        _add_visual(link, 'visual', obstacle.material),
+    for geometry, triangles in (
+        (_add_collision(link, surface), obstacle.collision or obstacle.mesh),
+        (_add_visual(link, 'visual', obstacle.material), obstacle.mesh),
     ):
         if obstacle.kind == 'box':
             _add_box(geometry, obstacle.size)
+            continue
+        if triangles is not None:
+            other = '_collision' if triangles is not obstacle.mesh else ''
+            file = f'meshes/{obstacle.name}{other}.obj'
+            if file not in meshes:
+                meshes[file] = surface_obj(triangles)
+            add_element(add_element(geometry, 'mesh'), 'uri', file)
             continue
         shape = add_element(geometry, obstacle.kind)
         add_element(shape, 'radius', obstacle.size[0] / 2)
@@ -272,13 +299,13 @@ def sdf_world(
 
     for plane in scene.planes:
         add_plane(world, scene, plane, surface(plane.material))
-    meshes = {}
+    meshes: dict[str, str] = {}
     if scene.terrain is not None:
         mesh = f'meshes/{name}.obj'
         add_terrain(world, scene.terrain, mesh, surface(scene.terrain.material))
         meshes[mesh] = terrain_obj(scene.terrain)
     for obstacle in scene.obstacles:
-        add_obstacle(world, obstacle, surface(obstacle.material))
+        add_obstacle(world, obstacle, surface(obstacle.material), meshes)
     add_water(world, scene)
     return SdfWorld(to_text(root), meshes)
 

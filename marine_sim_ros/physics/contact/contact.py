@@ -172,15 +172,16 @@ def _solve_touching(
     if before is None:
         before = state_terms(vehicle, memory.state, environment)
     step = predict_step(rigid, state, now, memory[:2], before, dt)
-    index = xp.astype(number, xp.int32)
+    assert environment.scene is not None
+    layout = pair_layout(vehicle.contact, environment.scene)
+    index = layout.rows(number)
     table = pair_table(vehicle, environment)
     pairs = table.picked(index)
     same = xp.astype(number[:, None] == memory.pair[None, :], step.free.dtype)
     pull = adhesion_force(pairs, touch.gap) if table.sticky else None
     drift = None
     if places is not None:
-        assert environment.scene is not None
-        point = constant(xp, pair_layout(vehicle.contact, environment.scene).point)
+        point = constant(xp, layout.point)
         moved = (places - memory.places) / dt
         moved = xp.concat([moved, xp.zeros_like(moved[:1, :])])
         drift = xp.take(moved, xp.take(point, index), axis=0)

@@ -6,24 +6,33 @@
 Two tests make it whole: the vehicle's points and spheres against the surfaces, and the surfaces'
 edges and spheres against the bodies that the vehicle's points span. Numbered are the pairs with
 the ground, then those with obstacles: of each the points, surface by surface, then both ends of
-every edge in every body; at last every sphere in every body.
+every edge in every body; then every sphere in every body. A mesh may have millions of edges: the
+few that are nearest are looked for, and their pairs are numbered after all others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, cond, constant, is_traced, namespace, skip_unless
+from marine_sim_ros.core.arrays import (
+    Array,
+    cond,
+    constant,
+    is_traced,
+    namespace,
+    on_host,
+    skip_unless,
+)
 from marine_sim_ros.core.numerics import smallest_indices
 from marine_sim_ros.core.spatial import cross, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.contact import ContactPoints
+from marine_sim_ros.model.contact import ContactPoints, Solids
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.edges import (
     ContactGeometry,
@@ -31,6 +40,7 @@ from marine_sim_ros.physics.contact.edges import (
     edges_within,
     sphere_contacts,
 )
+from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.scene import Scene, ridge_window, ridges, ridges_of_cell
 
 __all__ = [
@@ -51,6 +61,8 @@ SKIN = 1e-4
 """m; what is nearer touches, for adhesion."""
 _MAX_ACCELERATION = 100.0
 """m/s²; faster nobody gains speed in a step."""
+_MESH_EDGES = 24
+"""Edges of a mesh that are looked at, the nearest ones: no more pairs are solved for."""
 
 
 def lever_rows(direction: Array, point: Array) -> Array:
@@ -106,6 +118,8 @@ class PairLayout:
         ridges: number of the first pair of a ridge.
         edges: number of the first pair of an obstacle's edge.
         balls: number of the first pair of an obstacle that is a sphere.
+        meshes: number of the first pair of a mesh's edge.
+        stride: how far the numbers of two meshes are apart.
         ends: pairs of each edge.
     """
 
@@ -120,11 +134,24 @@ class PairLayout:
     ridges: int
     edges: int
     balls: int
+    meshes: int
+    stride: int
     ends: int
 
     def __len__(self) -> int:
         """Return c."""
         return len(self.surface)
+
+    def rows(self, number: Array) -> Array:
+        """Return where pairs stand in the attributes: those of all edges of a mesh are alike."""
+        xp = namespace(number)
+        if not self.stride:
+            return xp.astype(number, xp.int32)
+        later = number - self.meshes
+        mesh = xp.floor(later / self.stride)
+        within = later - self.ends * xp.floor(later / self.ends)
+        row = xp.where(later < 0, number, self.meshes + mesh * self.ends + within)
+        return xp.astype(row, xp.int32)
 
 
 def pair_layout(own: ContactPoints, scene: Scene) -> PairLayout:
@@ -157,6 +184,8 @@ def _build_pair_layout(own: ContactPoints, scene: Scene) -> PairLayout:
     others = add(np.arange(ground, len(scene)), own.shape, own.radius, True)
     lines = add(edges.surface, ends, np.repeat(none, 2))
     balls = add(edges.ball, solids.shape, none)
+    obstacles = scene.meshes if some else ()
+    meshes = add(np.array([n for n, _ in obstacles], int), ends, np.repeat(none, 2))
     points = m * np.arange(len(scene))
     points[ground:] += others - ground * m
     shape = np.concatenate(shapes)
@@ -172,18 +201,21 @@ def _build_pair_layout(own: ContactPoints, scene: Scene) -> PairLayout:
         ridge,
         lines,
         balls,
+        meshes,
+        len(ends) * max((o.touched.edge_range for _, o in obstacles), default=0),
         len(ends),
     )
 
 
 def _point_contacts(
-    own: ContactPoints, scene: Scene, position: Array, rotation: Array
+    own: ContactPoints, scene: Scene, within: Array | None, position: Array, rotation: Array
 ) -> ContactGeometry:
     """Return the vehicle's points and all surfaces of a scene, surface by surface."""
     xp = namespace(position)
     places = constant(xp, own.position)
     in_map = places @ xp.matrix_transpose(rotation) + position[..., None, :]
-    distance, normal = scene.surfaces(in_map)
+    far = xp.inf if within is None else within + float(own.radius.max())
+    distance, normal = scene.surfaces(in_map, far)
     normal = normal @ rotation[..., None, :, :]
     if own.round:
         radius = constant(xp, own.radius)
@@ -232,6 +264,9 @@ def contact_geometry(
         found.append(_ground_contacts(own, scene, within, state.position, rotation))
     if pairs.ground < len(scene):
         found.append(_obstacle_contacts(own, scene, within, state.position, rotation))
+    if pairs.stride:
+        far = FAR_DISTANCE if within is None else within
+        found.append(_mesh_contacts(own, scene, far, state.position, rotation)[0])
     return _concatenate(found)
 
 
@@ -257,8 +292,13 @@ def nearest_contacts(
         touch = find(posed, scene, far, position, turn)
         return touch._replace(gap=xp.where(touch.gap < far, touch.gap, FAR_DISTANCE))
 
-    def first(touch: ContactGeometry, velocity: Array) -> tuple[ContactGeometry, Array]:
+    def first(
+        touch: ContactGeometry, velocity: Array, *later: tuple[ContactGeometry, Array]
+    ) -> tuple[ContactGeometry, Array]:
         numbers = constant(xp, np.arange(touch.gap.shape[-1], dtype=float))
+        for edges, own_numbers in later:
+            touch = _concatenate([touch, edges])
+            numbers = xp.concat([numbers, own_numbers])
         return select_contacts(touch, numbers, velocity, dt, size)
 
     def with_obstacles(
@@ -270,7 +310,12 @@ def nearest_contacts(
         *places: Array,
     ) -> tuple[ContactGeometry, Array]:
         obstacles = clipped(_obstacle_contacts, position, turn, far, places)
-        return first(_concatenate([found, obstacles]), velocity)
+        later = []
+        if pairs.stride:
+            edges, number = _mesh_contacts(own, scene, far, position, turn)
+            gap = xp.where(edges.gap < far, edges.gap, FAR_DISTANCE)
+            later.append((edges._replace(gap=gap), number))
+        return first(_concatenate([found, obstacles]), velocity, *later)
 
     def without(
         found: ContactGeometry, position: Array, turn: Array, velocity: Array, *others: Array
@@ -315,7 +360,9 @@ def _ground_contacts(
 ) -> ContactGeometry:
     """Return the pairs with planes and terrain."""
     pairs = pair_layout(own, scene)
-    found = [_point_contacts(own, scene.part(tuple(range(pairs.ground))), position, rotation)]
+    found = [
+        _point_contacts(own, scene.part(tuple(range(pairs.ground))), within, position, rotation)
+    ]
     if pairs.window and scene.terrain is not None:
         start, along, real = ridges(scene.terrain, pairs.window, position)
         start = start - position[..., None, :]
@@ -329,7 +376,7 @@ def _obstacle_contacts(
     """Return the pairs with obstacles."""
     xp, pairs, edges = namespace(position), pair_layout(own, scene), scene.edges
     others = scene.part(tuple(range(pairs.ground, len(scene))))
-    found = [_point_contacts(own, others, position, rotation)]
+    found = [_point_contacts(own, others, within, position, rotation)]
     if len(edges.start) and len(own.solids):
         start = constant(xp, edges.start) - position[..., None, :]
         along = constant(xp, edges.along) + xp.zeros_like(start)
@@ -343,6 +390,62 @@ def _obstacle_contacts(
             meeting = _select_meetings(clear <= own.reach + within, len(own.solids), meeting)
         found.append(meeting)
     return _concatenate(found)
+
+
+def _mesh_contacts(
+    own: ContactPoints, scene: Scene, within: Array, position: Array, rotation: Array
+) -> tuple[ContactGeometry, Array]:
+    """Return the nearest edges of each mesh in all bodies, and the numbers (..., c) of the pairs.
+
+    An edge that is not within the distance is far off, and its number is −2.
+    """
+    xp, pairs, solids, found = namespace(position), pair_layout(own, scene), own.solids, []
+    shapes = [(*position.shape[:-1], *shape) for shape in ((_MESH_EDGES,), (_MESH_EDGES, 2, 3))]
+    own_ends = constant(xp, np.arange(pairs.ends, dtype=float))
+    numbers = []
+    for place, (_, obstacle) in enumerate(scene.meshes):
+        surface = obstacle.touched
+        look = partial(_nearest_edges, obstacle, solids)
+        number, ends = on_host(look, tuple(shapes), position, rotation, within)
+        start = (ends[..., 0, :] - position[..., None, :]) @ rotation
+        along = (ends[..., 1, :] - ends[..., 0, :]) @ rotation
+        wanted = number >= 0
+        touch = edge_contacts(solids, start, along, wanted)
+        touch = touch._replace(gap=touch.gap - surface.thickness / 2)
+        found.append(_select_meetings(wanted, pairs.ends, touch))
+        first = pairs.meshes + place * pairs.stride
+        whole = first + pairs.ends * number[..., None] + own_ends
+        whole = xp.where(wanted[..., None], whole, xp.full_like(whole, -2.0))
+        numbers.append(xp.reshape(whole, (*number.shape[:-1], -1)))
+    return _concatenate(found), xp.concat(numbers, axis=-1)
+
+
+def _nearest_edges(
+    obstacle: Obstacle,
+    solids: Solids,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    within: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers (..., k) of a mesh's edges that are nearest to bodies, and their ends, map.
+
+    Args:
+        position: (..., 3) of the vehicle.
+        rotation: R (..., 3, 3) of the vehicle.
+        within: () or (...) m.
+    """
+    lead = position.shape[:-1]
+    turn: np.ndarray = rotation_matrix(obstacle.orientation)
+    numbers = np.full((*lead, _MESH_EDGES), -1.0)
+    ends = np.zeros((*lead, _MESH_EDGES, 2, 3))
+    far = np.broadcast_to(within, lead)
+    for one in np.ndindex(lead):
+        # The faces of the bodies in the axes of the mesh.
+        normals = solids.normal @ (rotation[one].T @ turn)
+        offsets = solids.offset + normals @ ((position[one] - obstacle.position) @ turn)
+        found = obstacle.touched.edges_near(_MESH_EDGES, normals, offsets, float(far[one]))
+        numbers[one], ends[one] = found[0], found[1] @ turn.T + obstacle.position
+    return numbers, ends
 
 
 def _edge_end_contacts(
@@ -401,7 +504,7 @@ def contacts_within(
         return ContactGeometry(none[:, 0], none, none), np.zeros(0, int)
     pairs, position, solids = pair_layout(own, scene), state.position, own.solids
     rotation = rotation_matrix(state.orientation)
-    found = [_point_contacts(own, scene.part(near), position, rotation)]
+    found = [_point_contacts(own, scene.part(near), within, position, rotation)]
     numbers = [_point_numbers(pairs, near, len(own))]
     for first, start, along in _near_edges(scene, pairs, position, near):
         start = start - position
@@ -416,6 +519,12 @@ def contacts_within(
         found.append(sphere_contacts(solids, center, scene.edges.radius[balls]))
         ball = balls[:, None] * len(solids) + np.arange(len(solids))
         numbers.append(pairs.balls + ball.reshape(-1))
+    if pairs.stride and near[-1] >= pairs.ground:
+        others, number = _mesh_contacts(own, scene, within, position, rotation)
+        close = (number >= 0).nonzero()[0]
+        if len(close):
+            found.append(ContactGeometry(*(values.take(close, axis=0) for values in others)))
+            numbers.append(number[close].astype(int))
     touch, index = _concatenate(found), np.concatenate(numbers) if len(found) > 1 else numbers[0]
     close = (touch.gap < within).nonzero()[0]
     if len(found) > 1:

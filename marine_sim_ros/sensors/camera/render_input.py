@@ -19,6 +19,7 @@ import numpy as np
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.geometry.triangles import TriangleSurface
 from marine_sim_ros.scene.bodies import VisiblePart
 from marine_sim_ros.scene.obstacles import Fiducial
 from marine_sim_ros.sensors.camera.lenses import View
@@ -241,11 +242,11 @@ _LEAF = 4
 def bounding_tree(corners: np.ndarray) -> np.ndarray:
     """Return a bounding volume hierarchy of triangles as rows (k, 4), in depth-first order.
 
-    A node is two rows: the least corner of its box and the row of the node that follows where the
-    box is missed; its greatest corner, and −1 or, in a leaf, 8 times the row of its first
-    triangle plus how many there are. A triangle is three rows: a corner, and two edges from it.
-    The nodes come first; rows are counted from the array's begin. Kay and Kajiya, "Ray tracing
-    complex scenes" (1986), with the median of centres along the longest edge.
+    A node is two rows: the least corner of its box, and its greatest one. Behind them an inner
+    node has the number of the node that follows where the box is missed, and −1; a leaf how many
+    triangles it has, times −1, and the number of the first. A triangle is three rows: a corner,
+    and two edges from it. The nodes come first. Kay and Kajiya, "Ray tracing complex scenes"
+    (1986), with the median of centres along the longest edge.
 
     Args:
         corners: (n, 3, 3) of n > 0 triangles, m.
@@ -261,13 +262,12 @@ def bounding_tree(corners: np.ndarray) -> np.ndarray:
     while stack:
         own = stack.pop()
         if isinstance(own, int):
-            nodes[own][3] = len(nodes)
+            nodes[own][3] = len(nodes) // 2
             continue
         row = len(nodes)
         nodes += [[*low[own].min(axis=0), 0.0], [*high[own].max(axis=0), -1.0]]
         if len(own) <= _LEAF:
-            nodes[row][3] = len(nodes)
-            leaves.append((row + 1, count, len(own)))
+            leaves.append((row, count, len(own)))
             order.append(own)
             count += len(own)
             continue
@@ -276,19 +276,41 @@ def bounding_tree(corners: np.ndarray) -> np.ndarray:
         middle = len(own) // 2
         stack += [row, own[middle:], own[:middle]]
     for row, first, many in leaves:
-        nodes[row][3] = 8 * (len(nodes) + 3 * first) + many
-    chosen = corners[np.concatenate(order)]
-    rows = np.zeros((len(chosen), 3, 4))
-    rows[:, 0, :3] = chosen[:, 0]
-    rows[:, 1:, :3] = chosen[:, 1:] - chosen[:, :1]
-    return np.concatenate([np.array(nodes), rows.reshape(-1, 4)])
+        nodes[row][3], nodes[row + 1][3] = -many, first
+    return np.concatenate([np.array(nodes), _triangle_rows(corners[np.concatenate(order)])])
 
 
-def bounding_trees(meshes: Sequence[np.ndarray]) -> tuple[np.ndarray, list[int]]:
-    """Return the trees of meshes (n, 3, 3) as rows (k, 4), and the row at which each begins."""
-    trees = [bounding_tree(mesh) for mesh in meshes]
-    begins = np.cumsum([0, *(len(tree) for tree in trees)]).tolist()
-    return np.concatenate([np.zeros((0, 4)), *trees]), begins[:-1]
+def _triangle_rows(corners: np.ndarray) -> np.ndarray:
+    """Return rows (3n, 4) of triangles (n, 3, 3)."""
+    rows = np.zeros((len(corners), 3, 4))
+    rows[:, 0, :3] = corners[:, 0]
+    rows[:, 1:, :3] = corners[:, 1:] - corners[:, :1]
+    return rows.reshape(-1, 4)
+
+
+@lru_cache(maxsize=16)
+def surface_tree(surface: TriangleSurface) -> np.ndarray:
+    """Return the tree of a surface as rows (k, 4), like :func:`bounding_tree`."""
+    nodes, corners = surface.boxes()
+    return np.concatenate([nodes.reshape(-1, 4), _triangle_rows(corners)]).astype(np.float32)
+
+
+def bounding_trees(
+    meshes: Sequence[np.ndarray | TriangleSurface], columns: int
+) -> tuple[np.ndarray, list[int]]:
+    """Return the trees of meshes as an image (rows, columns, 4), and in which row each begins.
+
+    Args:
+        meshes: triangles (n, 3, 3), or surfaces.
+        columns: of the image.
+    """
+    trees = [np.zeros((0, columns, 4))]
+    for mesh in meshes:
+        tree = surface_tree(mesh) if isinstance(mesh, TriangleSurface) else bounding_tree(mesh)
+        padded = np.pad(tree, [(0, -len(tree) % columns), (0, 0)])
+        trees.append(padded.reshape(-1, columns, 4))
+    begins = np.cumsum([len(tree) for tree in trees]).tolist()
+    return np.concatenate(trees), begins[:-1]
 
 
 # Cells of fiducial markers, drawn by OpenCV, which has AprilTag's codes.

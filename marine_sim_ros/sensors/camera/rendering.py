@@ -22,6 +22,7 @@ from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.geometry.triangles import TriangleSurface
 from marine_sim_ros.scene.drawing import material_colour
 from marine_sim_ros.scene.obstacles import Fiducial
 from marine_sim_ros.scene.scene import Scene
@@ -49,7 +50,7 @@ _FAINT = 0.5 / 255 / 12.92
 _PORT = 0.05
 """m, as in the shader."""
 _KINDS = {'box': 0, 'cylinder': 1, 'sphere': 2, 'mesh': 4}
-_MESH_COLUMNS = 1024
+_MESH_COLUMNS = 4096
 """Of the texture of meshes, as in the shader."""
 _LEVELS = 6
 """Of the pyramid of the terrain's highest places, as in the shader."""
@@ -176,13 +177,16 @@ def _plane_rows(scene: Scene, eye: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _obstacle_rows(scene: Scene, eye: np.ndarray) -> np.ndarray:
-    """Return (k, 6, 4) what the shader must know of obstacles."""
+def _obstacle_rows(scene: Scene, eye: np.ndarray, begins: Mapping[int, int]) -> np.ndarray:
+    """Return (k, 6, 4) what the shader must know of obstacles; where trees of meshes begin."""
     rows, marked = np.zeros((len(scene.obstacles), 6, 4)), 0
     for i, (row, obstacle) in enumerate(zip(rows, scene.obstacles, strict=True)):
         row[0, :3], row[0, 3] = obstacle.position - eye, _KINDS[obstacle.kind]
         row[1:4, :3], row[1:4, 3] = rotation_matrix(obstacle.orientation).T, obstacle.size / 2
         row[4], row[5, 1] = _matter(obstacle.material), label(OBSTACLE, i)
+        if obstacle.mesh is not None:
+            row[5, 0] = 0.0 if obstacle.mesh.closed else -1.0
+            row[5, 2] = begins[id(obstacle.mesh)]
         if obstacle.fiducial is not None:
             marked += 1
             row[5, 2:] = obstacle.fiducial.size, marked
@@ -239,7 +243,7 @@ class _Renderer:
         depths = self.context.texture(self.size, 2, dtype='f4')
         self.target = self.context.framebuffer([colours, depths])
         self.terrain: HeightMap | None = None
-        self.meshes: dict[int, tuple[int, np.ndarray]] = {}
+        self.meshes: dict[int, tuple[int, np.ndarray | TriangleSurface]] = {}
         self.samples = samples
         across, down = (-(-n // _TILE_SIDE) for n in self.size)
         self.corners = self.context.buffer(reserve=across * down * 48, dynamic=True)
@@ -306,18 +310,19 @@ class _Renderer:
             'ground_colour': tuple(_matter(material)),
         }
 
-    def _parts(self, parts: Sequence[SeenPart]) -> np.ndarray:
-        """Return the rows of parts; their meshes go to the card when there are others."""
-        meshes = {id(one.part.corners): one.part.corners for one in _with_meshes(parts)}
+    def _trees(self, scene: Scene, parts: Sequence[SeenPart]) -> dict[int, int]:
+        """Bring meshes to the card when there are others; return where their trees begin."""
+        found = (o.mesh for o in scene.obstacles if o.mesh is not None)
+        meshes: dict[int, np.ndarray | TriangleSurface] = {id(mesh): mesh for mesh in found}
+        meshes |= {id(one.part.corners): one.part.corners for one in _with_meshes(parts)}
         if not meshes.keys() <= self.meshes.keys():
-            trees, begins = bounding_trees(list(meshes.values()))
+            trees, begins = bounding_trees(list(meshes.values()), _MESH_COLUMNS)
             # Each array is kept, so that its number is not that of another one.
             self.meshes = {
                 n: (begin, mesh) for (n, mesh), begin in zip(meshes.items(), begins, strict=True)
             }
-            padded = np.pad(trees, [(0, -len(trees) % _MESH_COLUMNS), (0, 0)])
-            self.textures[5] = self._texture(padded.reshape(-1, _MESH_COLUMNS, 4))
-        return _part_rows(parts, {n: begin for n, (begin, _) in self.meshes.items()})
+            self.textures[5] = self._texture(trees)
+        return {n: begin for n, (begin, _) in self.meshes.items()}
 
     def _fiducials(self, scene: Scene) -> None:
         """Bring the markers of a scene to the card when there are others."""
@@ -334,15 +339,15 @@ class _Renderer:
     def _render(self, environment: Environment, view: View) -> Rendered:
         scene, eye = environment.scene or Scene(), view.eye
         parts = parts_in_view(environment, view, self.widest)
-        planes, rows = _plane_rows(scene, eye), _obstacle_rows(scene, eye)
-        rows = np.concatenate([rows, self._parts(parts)])
+        planes, begins = _plane_rows(scene, eye), self._trees(scene, parts)
+        rows = np.concatenate([_obstacle_rows(scene, eye, begins), _part_rows(parts, begins)])
         seen = self._may_be_seen(view, rows)
         # Mirror images of parts that are not in the picture are left out too.
         used = seen.any(axis=0) | (np.arange(len(rows)) < len(scene.obstacles))
         rows, seen = rows[used], seen[:, used]
         self._fiducials(scene)
         features = {
-            'MESHES': bool(_with_meshes(parts)),
+            'MESHES': bool(_with_meshes(parts) or scene.meshes),
             'FIDUCIALS': bool(self.fiducials),
             'SUN': environment.optics.sun > 0,
             'GROUND': scene.terrain is not None,

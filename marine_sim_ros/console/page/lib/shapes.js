@@ -191,6 +191,7 @@ function terrain(found) {
 }
 
 function obstacle(item) {
+  if (item.kind === "mesh") return visual(item);
   const [x, y, z] = item.size;
   const size = { box: item.size, cylinder: [x / 2, z], sphere: [x / 2] }[item.kind];
   return visual({ ...item, size });

@@ -1,0 +1,526 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Compiled searches in a tree of boxes over triangles: nearest point, first hit, edges.
+
+Numba compiles them, in IEEE doubles without fused or reordered operations, so that processors
+agree to the last bit. Nothing here checks its arguments: :mod:`marine_sim_ros.geometry.triangles`
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+__all__ = [
+    'LEAF',
+    'build_tree',
+    'find_edges',
+    'find_first_hits',
+    'find_surface',
+    'following_nodes',
+]
+
+LEAF = 4
+"""Triangles of a leaf, at most, unless they cannot be parted."""
+_BINS = 16
+_DEPTH = 64
+"""Deepest level of a tree: from half of it on, nodes are halved by number."""
+_SURE = 1.0 + 1e-14
+"""Factor on the exit of a box, for rounding (Ize 2013, Robust BVH ray traversal)."""
+
+
+def _compiled(function: Callable[..., Any]) -> Any:
+    """Compile a function for doubles; keep the machine code where a folder can be written."""
+    try:
+        return numba.njit(cache=True, nogil=True, error_model='numpy')(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        return numba.njit(nogil=True, error_model='numpy')(function)
+
+
+# Tree.
+
+
+@_compiled
+def _half_area(low, high):
+    x, y, z = high[0] - low[0], high[1] - low[1], high[2] - low[2]
+    return x * y + y * z + z * x
+
+
+@_compiled
+def _grow(low, high, least, most):
+    for i in range(3):
+        low[i] = min(low[i], least[i])
+        high[i] = max(high[i], most[i])
+
+
+@_compiled
+def _clear(low, high):
+    for i in range(3):
+        low[i], high[i] = np.inf, -np.inf
+
+
+@_compiled
+def _best_split(box, order, begin, end, axis, least, width, low, high, right):
+    """Return after which bin along an axis a split costs least; −1 where none parts anything.
+
+    The cost is the sum of areas times numbers of triangles. The last three arguments are room.
+    """
+    counts = np.zeros(_BINS, np.int64)
+    a, b = np.empty(3), np.empty(3)
+    for k in range(_BINS):
+        _clear(low[k], high[k])
+    for i in range(begin, end):
+        own = box[order[i]]
+        k = _bin(own, axis, least, width)
+        counts[k] += 1
+        _grow(low[k], high[k], own[:3], own[3:])
+    _clear(a, b)
+    many = 0
+    for k in range(_BINS - 1, 0, -1):
+        _grow(a, b, low[k], high[k])
+        many += counts[k]
+        right[k] = many * _half_area(a, b) if many else 0.0
+    _clear(a, b)
+    many = 0
+    best, best_bin = np.inf, -1
+    for k in range(_BINS - 1):
+        _grow(a, b, low[k], high[k])
+        many += counts[k]
+        if many == 0 or many == end - begin:
+            continue
+        cost = many * _half_area(a, b) + right[k + 1]
+        if cost < best:
+            best, best_bin = cost, k
+    return best_bin
+
+
+@_compiled
+def _bin(own, axis, least, width):
+    """Return in which bin along an axis the middle of a box is."""
+    share = (0.5 * (own[axis] + own[3 + axis]) - least) / width
+    return min(int(_BINS * share), _BINS - 1)
+
+
+@_compiled
+def _part(box, order, begin, end, axis, last, least, width):
+    """Bring triangles of the first bins to the front; return where the others begin."""
+    i, k = begin, end - 1
+    while i <= k:
+        if _bin(box[order[i]], axis, least, width) <= last:
+            i += 1
+        else:
+            order[i], order[k] = order[k], order[i]
+            k -= 1
+    return i
+
+
+@_compiled
+def build_tree(box):
+    """Return the nodes of a tree, and the order of the triangles in its leaves.
+
+    Binned surface-area heuristic along the longest axis (Wald 2007). The first child of a node is the next one.
+
+    Args:
+        box: (t, 6) least and greatest corners of triangles.
+
+    Returns:
+        (n, 6) boxes of nodes; (n, 2) of an inner node its second child and 0, of a leaf its first
+        triangle and how many it has; (t,) numbers of the triangles.
+    """
+    count = len(box)
+    order = np.arange(count)
+    nodes, links = np.empty((2 * count, 6)), np.zeros((2 * count, 2), np.int64)
+    stack = np.empty((2 * _DEPTH + 2, 4), np.int64)  # begin, end, parent, level
+    stack[0] = np.array([0, count, -1, 0])
+    height, made = 1, 0
+    low, high, least, most = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    room = np.empty((_BINS, 3)), np.empty((_BINS, 3)), np.empty(_BINS)
+    while height:
+        height -= 1
+        begin, end, parent, level = stack[height]
+        node = made
+        made += 1
+        if parent >= 0:
+            links[parent, 0] = node
+        _clear(low, high)
+        _clear(least, most)
+        for i in range(begin, end):
+            own = box[order[i]]
+            _grow(low, high, own[:3], own[3:])
+            for axis in range(3):
+                middle = 0.5 * (own[axis] + own[3 + axis])
+                least[axis] = min(least[axis], middle)
+                most[axis] = max(most[axis], middle)
+        nodes[node, :3], nodes[node, 3:] = low, high
+        if end - begin <= LEAF:
+            links[node, 0], links[node, 1] = begin, end - begin
+            continue
+        axis = np.argmax(most - least)
+        start, width = least[axis], most[axis] - least[axis]
+        middle = (begin + end) // 2
+        if level < _DEPTH // 2 and width > 0.0:
+            last = _best_split(box, order, begin, end, axis, start, width, *room)
+            if last >= 0:
+                middle = _part(box, order, begin, end, axis, last, start, width)
+        # The second is taken later, when its number is known to the parent.
+        stack[height, 0], stack[height, 1] = middle, end
+        stack[height, 2], stack[height, 3] = node, level + 1
+        stack[height + 1, 0], stack[height + 1, 1] = begin, middle
+        stack[height + 1, 2], stack[height + 1, 3] = -1, level + 1
+        height += 2
+    return nodes[:made].copy(), links[:made].copy(), order
+
+
+@_compiled
+def following_nodes(links):
+    """Return the nodes (n,) that follow where a node and all below it are left out."""
+    following = np.empty(len(links), np.int64)
+    following[0] = len(links)
+    for node in range(len(links)):
+        if not links[node, 1]:
+            following[node + 1] = links[node, 0]
+            following[links[node, 0]] = following[node]
+    return following
+
+
+# Nearest point.
+
+
+@_compiled
+def _nearest_on_triangle(p, a, b, c, q):
+    """Write the nearest point to q; return its squared distance and the feature it is on.
+
+    0: the face; 1, 2, 3: the edges a-b, b-c, c-a; 4, 5, 6: the corners a, b, c. By the regions of
+    Voronoi (Ericson 2005, Real-Time Collision Detection, 5.1.5).
+    """
+    ab0, ab1, ab2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+    ac0, ac1, ac2 = c[0] - a[0], c[1] - a[1], c[2] - a[2]
+    x, y, z = p[0] - a[0], p[1] - a[1], p[2] - a[2]
+    d1, d2 = ab0 * x + ab1 * y + ab2 * z, ac0 * x + ac1 * y + ac2 * z
+    x, y, z = p[0] - b[0], p[1] - b[1], p[2] - b[2]
+    d3, d4 = ab0 * x + ab1 * y + ab2 * z, ac0 * x + ac1 * y + ac2 * z
+    x, y, z = p[0] - c[0], p[1] - c[1], p[2] - c[2]
+    d5, d6 = ab0 * x + ab1 * y + ab2 * z, ac0 * x + ac1 * y + ac2 * z
+    va, vb, vc = d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2
+    v, w, feature = 0.0, 0.0, 0
+    if d1 <= 0.0 and d2 <= 0.0:
+        feature = 4
+    elif d3 >= 0.0 and d4 <= d3:
+        v, feature = 1.0, 5
+    elif d6 >= 0.0 and d5 <= d6:
+        w, feature = 1.0, 6
+    elif vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
+        v, feature = d1 / (d1 - d3) if d1 != d3 else 0.0, 1
+    elif vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
+        w, feature = d2 / (d2 - d6) if d2 != d6 else 0.0, 3
+    elif va <= 0.0 and d4 >= d3 and d5 >= d6:
+        whole = (d4 - d3) + (d5 - d6)
+        w = (d4 - d3) / whole if whole > 0.0 else 0.0
+        v, feature = 1.0 - w, 2
+    else:
+        whole = va + vb + vc
+        v, w = vb / whole, vc / whole
+    q[0] = a[0] + v * ab0 + w * ac0
+    q[1] = a[1] + v * ab1 + w * ac1
+    q[2] = a[2] + v * ab2 + w * ac2
+    x, y, z = p[0] - q[0], p[1] - q[1], p[2] - q[2]
+    return x * x + y * y + z * z, feature
+
+
+@_compiled
+def _box_distance(p, box):
+    """Return the squared distance of a point from a box."""
+    square = 0.0
+    for i in range(3):
+        out = max(box[i] - p[i], p[i] - box[3 + i], 0.0)
+        square += out * out
+    return square
+
+
+@_compiled
+def _find_nearest(p, bound, nodes, links, corners, stack, q, place):
+    """Write the nearest point; return its triangle, −1 for none, and the feature it is on."""
+    best = bound * bound
+    triangle, feature = -1, 0
+    stack[0] = 0
+    height = 1
+    while height:
+        height -= 1
+        node = stack[height]
+        if not _box_distance(p, nodes[node]) < best:
+            continue
+        if links[node, 1]:
+            first = links[node, 0]
+            for k in range(first, first + links[node, 1]):
+                own, part = _nearest_on_triangle(p, corners[k, 0], corners[k, 1], corners[k, 2], q)
+                if own < best:
+                    best, triangle, feature = own, k, part
+                    place[0], place[1], place[2] = q[0], q[1], q[2]
+            continue
+        near, far = node + 1, links[node, 0]
+        if _box_distance(p, nodes[far]) < _box_distance(p, nodes[near]):
+            near, far = far, near
+        stack[height], stack[height + 1] = far, near
+        height += 2
+    return triangle, feature
+
+
+@_compiled
+def find_surface(points, within, closed, nodes, links, corners, faces, mates, flat, bent):
+    """Return distances (m,) of points from a surface, and its normals (m, 3) towards them.
+
+    Inside a closed surface a distance is below 0 and the normal points out of it. The side follows
+    from the normal of the nearest feature: of an edge the sum of its faces' normals, of a corner
+    their sum weighted by angle (Baerentzen and Aanaes 2005).
+
+    Args:
+        points: (m, 3).
+        within: farther points are at this distance, and have no normal.
+        closed: whether the surface has an inside; else its nearer side is the outer one.
+        nodes: (n, 6) of :func:`build_tree`.
+        links: (n, 2).
+        corners: (t, 3, 3) in the order of the leaves.
+        faces: (t, 3) numbers of vertices.
+        mates: (t, 3) triangle beyond the edge that begins at each corner.
+        flat: (t, 3) unit normals of triangles.
+        bent: (v, 3) normals of vertices, of any length.
+    """
+    count = len(points)
+    distances, normals = np.full(count, within), np.zeros((count, 3))
+    stack = np.empty(2 * _DEPTH + 2, np.int64)
+    q, place, n, away = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    for i in range(count):
+        p = points[i]
+        k, feature = _find_nearest(p, within, nodes, links, corners, stack, q, place)
+        if k < 0:
+            continue
+        for a in range(3):
+            away[a] = p[a] - place[a]
+            n[a] = flat[k, a]
+            if 1 <= feature <= 3:
+                n[a] += flat[mates[k, feature - 1], a]
+            elif feature >= 4:
+                n[a] = bent[faces[k, feature - 4], a]
+        along = away[0] * n[0] + away[1] * n[1] + away[2] * n[2]
+        side = 1.0 if along >= 0.0 else -1.0
+        length = np.sqrt(away[0] * away[0] + away[1] * away[1] + away[2] * away[2])
+        distances[i] = side * length if closed else length
+        # Of a face its own normal; the way to a point that is almost on an edge is rounding.
+        sign = 1.0 if closed else side
+        if feature and length > 1e-9:
+            sign = side if closed else 1.0
+            n[:] = away
+        square = n[0] * n[0] + n[1] * n[1] + n[2] * n[2]
+        sign = sign / np.sqrt(square) if square > 0.0 else 0.0
+        for a in range(3):
+            normals[i, a] = sign * n[a]
+    return distances, normals
+
+
+# First hits of rays.
+
+
+@_compiled
+def _enter_box(o, inverse, box, far):
+    """Return where a ray enters a box; infinite where it does not before ``far``."""
+    enter, leave = 0.0, far
+    for i in range(3):
+        one, other = (box[i] - o[i]) * inverse[i], (box[3 + i] - o[i]) * inverse[i]
+        enter, leave = max(enter, min(one, other)), min(leave, max(one, other) * _SURE)
+    return enter if enter <= leave else np.inf
+
+
+@_compiled
+def _hit_triangle(o, own, x, y, z, sx, sy, sz):
+    """Return where a ray meets a triangle, −1 for nowhere; its axes x, y, z and its shear."""
+    az, bz, cz = own[0, z] - o[z], own[1, z] - o[z], own[2, z] - o[z]
+    ax, ay = own[0, x] - o[x] - sx * az, own[0, y] - o[y] - sy * az
+    bx, by = own[1, x] - o[x] - sx * bz, own[1, y] - o[y] - sy * bz
+    cx, cy = own[2, x] - o[x] - sx * cz, own[2, y] - o[y] - sy * cz
+    u, v, w = cx * by - cy * bx, ax * cy - ay * cx, bx * ay - by * ax
+    whole = u + v + w
+    if ((u < 0.0 or v < 0.0 or w < 0.0) and (u > 0.0 or v > 0.0 or w > 0.0)) or whole == 0.0:
+        return -1.0
+    return sz * (u * az + v * bz + w * cz) / whole
+
+
+@_compiled
+def _push_children(o, inverse, node, far, nodes, links, stack, enters, height):
+    """Put the children of a node that a ray enters on the stack, the nearer one last."""
+    one, other = node + 1, links[node, 0]
+    first = _enter_box(o, inverse, nodes[one], far)
+    second = _enter_box(o, inverse, nodes[other], far)
+    if second < first:
+        one, other, first, second = other, one, second, first
+    if second < np.inf:
+        stack[height], enters[height] = other, second
+        height += 1
+    if first < np.inf:
+        stack[height], enters[height] = one, first
+        height += 1
+    return height
+
+
+@_compiled
+def _main_axis(d):
+    """Return the axis along which a direction is longest."""
+    z = 0
+    for n in range(1, 3):
+        if abs(d[n]) > abs(d[z]):
+            z = n
+    return z
+
+
+@_compiled
+def _farthest(bounds, numbers):
+    """Return the place of the greatest bound; of several that of the greatest number."""
+    place = 0
+    for n in range(1, len(bounds)):
+        if bounds[n] > bounds[place] or (
+            bounds[n] == bounds[place] and numbers[n] > numbers[place]
+        ):
+            place = n
+    return place
+
+
+@_compiled
+def find_first_hits(origins, directions, maximum, nodes, links, corners):
+    """Return distances (r,) of the first hits of rays, and their triangles.
+
+    The distance is infinite, the triangle −1, where a ray meets none within its maximum. A ray
+    through an edge or a corner meets one of its triangles, and never passes between them (Woop,
+    Benthin and Wald 2013, Watertight ray/triangle intersection).
+
+    Args:
+        origins: (r, 3).
+        directions: (r, 3), unit vectors.
+        maximum: (r,) how far rays go.
+        nodes: (n, 6) of :func:`build_tree`.
+        links: (n, 2).
+        corners: (t, 3, 3) in the order of the leaves.
+    """
+    count = len(origins)
+    distances, triangles = np.full(count, np.inf), np.full(count, -1)
+    stack, enters = np.empty(2 * _DEPTH + 2, np.int64), np.empty(2 * _DEPTH + 2)
+    inverse = np.empty(3)
+    for i in range(count):
+        o, d = origins[i], directions[i]
+        for n in range(3):
+            inverse[n] = 1.0 / d[n] if abs(d[n]) > 1e-290 else 1e290
+        z = _main_axis(d)
+        x, y = (z + 1) % 3, (z + 2) % 3
+        sx, sy, sz = d[x] / d[z], d[y] / d[z], 1.0 / d[z]
+        best = maximum[i]
+        stack[0], enters[0] = 0, _enter_box(o, inverse, nodes[0], best)
+        height = 1
+        while height:
+            height -= 1
+            node = stack[height]
+            if not enters[height] <= best:
+                continue
+            if not links[node, 1]:
+                height = _push_children(
+                    o, inverse, node, best, nodes, links, stack, enters, height
+                )
+                continue
+            first = links[node, 0]
+            for k in range(first, first + links[node, 1]):
+                t = _hit_triangle(o, corners[k], x, y, z, sx, sy, sz)
+                if 0.0 <= t <= best and (t < best or triangles[i] < 0):
+                    best = t
+                    distances[i], triangles[i] = t, k
+    return distances, triangles
+
+
+# Edges near convex bodies.
+
+
+@_compiled
+def _apart(box, normals, offsets, within):
+    """Return whether a box is beyond a face of each body by more than a distance."""
+    for n in range(len(offsets)):
+        beyond = False
+        for h in range(len(offsets[n])):
+            a = normals[n, h]
+            least = -offsets[n, h]
+            for i in range(3):
+                least += a[i] * (box[i] if a[i] > 0.0 else box[3 + i])
+            if least > within:
+                beyond = True
+                break
+        if not beyond:
+            return False
+    return True
+
+
+@_compiled
+def _edge_bound(start, end, normals, offsets):
+    """Return a distance that an edge has at least from all bodies: of n the least."""
+    bound = np.inf
+    for n in range(len(offsets)):
+        most = -np.inf
+        for h in range(len(offsets[n])):
+            a = normals[n, h]
+            one = a[0] * start[0] + a[1] * start[1] + a[2] * start[2]
+            other = a[0] * end[0] + a[1] * end[1] + a[2] * end[2]
+            most = max(most, min(one, other) - offsets[n, h])
+        bound = min(bound, most)
+    return bound
+
+
+@_compiled
+def find_edges(most, normals, offsets, within, nodes, links, corners, edges):
+    """Return at most so many edges that may be within a distance of bodies, the nearest ones.
+
+    Args:
+        most: greatest number k of edges.
+        normals: (n, h, 3) of the faces of n convex bodies, outwards.
+        offsets: (n, h) a·p ≤ b.
+        within: distance.
+        nodes: (m, 6) of :func:`build_tree`.
+        links: (m, 2).
+        corners: (t, 3, 3) in the order of the leaves.
+        edges: (t, 3) number of the edge that begins at each corner; −1: none that counts.
+
+    Returns:
+        (k,) numbers, increasing; those that are none are −1, and last; and (k, 2, 3) their ends.
+    """
+    numbers, ends = np.full(most, -1), np.zeros((most, 2, 3))
+    bounds = np.full(most, np.inf)
+    stack = np.empty(2 * _DEPTH + 2, np.int64)
+    stack[0] = 0
+    height, found = 1, 0
+    while height:
+        height -= 1
+        node = stack[height]
+        if _apart(nodes[node], normals, offsets, within):
+            continue
+        if not links[node, 1]:
+            stack[height], stack[height + 1] = links[node, 0], node + 1
+            height += 2
+            continue
+        first = links[node, 0]
+        for k in range(first, first + links[node, 1]):
+            for i in range(3):
+                number = edges[k, i]
+                if number < 0:
+                    continue
+                start, end = corners[k, i], corners[k, (i + 1) % 3]
+                bound = _edge_bound(start, end, normals, offsets)
+                if not bound < within:
+                    continue
+                place = found if found < most else _farthest(bounds, numbers)
+                if found < most:
+                    found += 1
+                elif (bound, number) > (bounds[place], numbers[place]):
+                    continue
+                bounds[place], numbers[place] = bound, number
+                ends[place, 0], ends[place, 1] = start, end
+    order = np.argsort(numbers[:found])
+    numbers[:found], ends[:found] = numbers[:found][order], ends[:found][order]
+    return numbers, ends
