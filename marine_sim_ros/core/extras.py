@@ -57,7 +57,7 @@ PACKAGE_SOURCES = {
     'moderngl': PackageSource('moderngl', 'python3-moderngl', extra='camera'),
     'mujoco': PackageSource('mujoco', extra='mjcf'),
     'networkx': _same_source('networkx', extra='hulls'),
-    'numba': PackageSource('numba', 'python3-numba', 'python3-numba', extra='hulls'),
+    'numba': PackageSource('numba', extra='hulls'),
     'nicegui': PackageSource('nicegui==3.18.0', extra='console'),
     'PIL': PackageSource('pillow', 'python3-pil', 'python3-pil'),
     'plotly': PackageSource('plotly', 'python3-plotly'),

@@ -102,7 +102,8 @@ def _load(
     low, high = used.min(axis=0), used.max(axis=0)
     own = (low + high) / 2 if middle is None else np.array(middle)
     surface, told = orient_surface(vertices - own, faces, thickness, str(path))
-    return PlacedMesh(surface, own), (*mesh.metadata['told'], *told)
+    # Processes that are forked from this one share the tree.
+    return PlacedMesh(surface.prepare(), own), (*mesh.metadata['told'], *told)
 
 
 @lru_cache(maxsize=64)

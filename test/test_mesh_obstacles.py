@@ -1,0 +1,522 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Obstacles of triangles: distances, rays, contact and pictures against independent ones."""
+
+import logging
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import examples, vehicle_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from marine_sim_ros.core.errors import ModelError, ParameterError
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.geometry.triangles import orient_surface
+from marine_sim_ros.physics.contact.detection import contacts_within
+from marine_sim_ros.scene.meshes import coarsen_surface, load_obstacle_mesh
+from marine_sim_ros.scene.obstacles import Obstacle
+from marine_sim_ros.scene.rays import cast_rays
+from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.sim.scenario import parse_scenario
+from marine_sim_ros.sim.simulation import simulate
+
+trimesh = pytest.importorskip('trimesh')
+pytest.importorskip('numba')
+
+TURN = quaternion_from_rpy(0.3, -0.5, 1.1)
+PLACE = np.array([1.0, -1.0, -5.0])
+SIZE = np.array([2.0, 1.0, 0.5])
+
+
+def surface_of(mesh, thickness=0.005):
+    return orient_surface(np.array(mesh.vertices), np.array(mesh.faces), thickness, 'test')
+
+
+def obstacle_of(mesh, place=PLACE, turn=TURN, thickness=0.005):
+    surface, _ = surface_of(mesh, thickness)
+    size = 2 * np.abs(surface.vertices).max(axis=0) + thickness
+    return Obstacle('part', 'mesh', size, place, turn, 'steel', mesh=surface)
+
+
+def blob(seed, count=4):
+    """Return overlapping convex bodies, each closed, none in another."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for _ in range(count):
+        part = trimesh.creation.icosphere(2, 1.0)
+        part.vertices *= rng.uniform(0.3, 1.5, 3)
+        part.vertices += rng.uniform(-1.0, 1.0, 3)
+        parts.append(part)
+    return parts
+
+
+def directions(count, seed=0):
+    d = np.random.default_rng(seed).normal(size=(count, 3))
+    return d / np.linalg.norm(d, axis=-1, keepdims=True)
+
+
+def winding_number(corners, points):
+    """Return how often surfaces go around points (m,): solid angles over 4 pi.
+
+    Van Oosterom and Strackee (1983), The solid angle of a plane triangle.
+    """
+    a, b, c = (corners[None, :, i] - points[:, None] for i in range(3))
+    la, lb, lc = (np.linalg.norm(v, axis=-1) for v in (a, b, c))
+    volume = np.einsum('mti,mti->mt', a, np.cross(b, c))
+    dot = np.einsum('mti,mti->mt', a, b) * lc + np.einsum('mti,mti->mt', b, c) * la
+    dot += np.einsum('mti,mti->mt', c, a) * lb + la * lb * lc
+    return np.arctan2(volume, dot).sum(axis=1) / (2 * np.pi)
+
+
+def brute_distance(corners, points):
+    """Return the least distance (m,) of points from triangles, each asked of trimesh."""
+    each = [
+        trimesh.triangles.closest_point(corners, np.repeat(p[None], len(corners), 0)) - p
+        for p in points
+    ]
+    return np.array([np.linalg.norm(e, axis=1).min() for e in each])
+
+
+# ---- distances -------------------------------------------------------------------------------
+
+
+def test_a_box_of_triangles_has_the_distances_and_normals_of_a_box():
+    box = Obstacle('box', 'box', SIZE, PLACE, TURN)
+    mesh = obstacle_of(trimesh.creation.box(SIZE))
+    points = PLACE + np.random.default_rng(1).uniform(-2, 2, (2000, 3))
+    expected = Scene((), None, (box,)).surfaces(points)
+    found = Scene((), None, (mesh,)).surfaces(points)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+
+
+@settings(max_examples=examples(12))
+@given(st.integers(0, 2**31))
+def test_distances_are_the_least_of_all_triangles_and_below_zero_inside(seed):
+    part = blob(seed, 1)[0]
+    surface, told = surface_of(part)
+    assert surface.closed
+    assert not told
+    points = np.random.default_rng(seed).uniform(-2, 2, (40, 3))
+    found, normal = surface.distances(points)
+    np.testing.assert_allclose(
+        np.abs(found), brute_distance(part.triangles, points), rtol=0, atol=1e-12
+    )
+    inside = winding_number(part.triangles, points) > 0.5
+    np.testing.assert_array_equal(found < 0, inside)
+    # The normal is the way to the surface: along it the distance falls to nothing.
+    on, _ = surface.distances(points - found[:, None] * normal)
+    assert np.abs(on).max() < 1e-9
+
+
+def test_what_is_farther_than_asked_for_is_never_said_to_be_nearer():
+    surface, _ = surface_of(trimesh.creation.box(SIZE))
+    points = np.random.default_rng(1).uniform(-9, 9, (500, 3))
+    exact, _ = surface.distances(points)
+    found, normal = surface.distances(points, 1.0)
+    near = np.abs(exact) < 1.0
+    np.testing.assert_array_equal(found[near], exact[near])
+    assert np.all(found[~near] == 1.0)
+    np.testing.assert_allclose(np.linalg.norm(normal, axis=1), 1.0)
+
+
+def test_a_sheet_is_solid_on_both_sides():
+    sheet = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    surface, told = surface_of(sheet, 0.02)
+    assert not surface.closed
+    assert '4 edges' in told[0]
+    assert '20 mm' in told[0]
+    found, normal = surface.distances(np.array([[0.5, 0.3, 0.1], [0.5, 0.3, -0.1]]))
+    np.testing.assert_allclose(found, [0.09, 0.09])
+    np.testing.assert_allclose(normal, [[0, 0, 1], [0, 0, -1]])
+
+
+# ---- rays ------------------------------------------------------------------------------------
+
+
+def test_rays_meet_what_embree_meets():
+    pytest.importorskip('embreex')
+    mesh = trimesh.util.concatenate(blob(5))
+    surface, _ = surface_of(mesh)
+    origins = np.repeat([[0.0, -9.0, 1.0], [7.0, 3.0, -4.0]], 2000, axis=0)
+    target = np.random.default_rng(3).uniform(-2.5, 2.5, (4000, 3))
+    rays = target - origins
+    rays /= np.linalg.norm(rays, axis=1, keepdims=True)
+    places, number, triangle = mesh.ray.intersects_location(origins, rays, multiple_hits=False)
+    expected = np.full(4000, np.inf)
+    expected[number] = np.linalg.norm(places - origins[number], axis=1)
+    distance, normal = surface.first_hits(origins, rays, np.full(4000, 50.0))
+    np.testing.assert_array_equal(np.isfinite(distance), np.isfinite(expected))
+    hit = np.isfinite(distance)
+    assert hit.sum() > 1000
+    assert np.abs(distance[hit] - expected[hit]).max() < 1e-4  # single precision
+    of_each = np.full(4000, -1)
+    of_each[number] = triangle
+    same = np.einsum('ri,ri->r', normal[hit], mesh.face_normals[of_each[hit]])
+    assert np.mean(same > 0.999) > 0.999
+
+
+def test_no_ray_passes_between_triangles():
+    part = trimesh.creation.icosphere(3)
+    surface, _ = surface_of(part)
+    # Towards corners and middles of edges, from without; exactly, but for rounding.
+    middles = part.vertices[part.edges_unique].mean(axis=1)
+    for targets in (np.array(part.vertices), middles):
+        origins = 3.0 * targets
+        rays = -targets / np.linalg.norm(targets, axis=1, keepdims=True)
+        distance, _ = surface.first_hits(origins, rays, np.full(len(rays), 10.0))
+        np.testing.assert_allclose(
+            distance, np.linalg.norm(origins - targets, axis=1), rtol=0, atol=1e-9
+        )
+
+
+def test_a_ray_from_within_meets_what_is_solid_at_once_and_a_sheet_from_both_sides():
+    box, _ = surface_of(trimesh.creation.box(SIZE))
+    rays = directions(50)
+    distance, normal = box.first_hits(np.zeros((50, 3)), rays, np.full(50, 0.01))
+    assert np.all(distance == 0)
+    np.testing.assert_array_equal(normal, -rays)
+    part = trimesh.creation.box(SIZE)
+    part.update_faces(np.arange(len(part.faces)) > 0)
+    hull, _ = surface_of(part)
+    distance, normal = hull.first_hits(np.zeros((50, 3)), rays, np.full(50, 9.0))
+    met = np.isfinite(distance)
+    assert 40 < met.sum() <= 50
+    assert np.all(distance[met] > 0.2)
+    assert np.all(np.einsum('ri,ri->r', normal[met], rays[met]) < 0)
+
+
+def test_every_sensor_of_rays_meets_a_mesh_where_it_meets_the_same_box():
+    box = Scene((), None, (Obstacle('box', 'box', SIZE, PLACE, TURN),))
+    mesh = Scene((), None, (obstacle_of(trimesh.creation.box(SIZE)),))
+    rays = directions(3000)
+    eye = PLACE + np.array([3.0, 0.2, 0.1])
+    one = cast_rays(box, eye, rays, 20.0)
+    other = cast_rays(mesh, eye, rays, 20.0)
+    assert np.isfinite(one.distance).sum() > 30
+    for expected, found in zip(one, other, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+# ---- files -----------------------------------------------------------------------------------
+
+
+def written(folder, mesh, name='part.stl'):
+    mesh.export(folder / name)
+    return folder / name
+
+
+def scene_file(folder, text):
+    path = folder / 'scene.yaml'
+    path.write_text(text, encoding='utf-8')
+    return load_environment(str(path)).scene
+
+
+@pytest.mark.parametrize('suffix', ['glb', 'obj', 'stl', 'ply', 'dae'])
+def test_every_format_gives_the_same_body_z_up(tmp_path, suffix):
+    if suffix == 'dae':
+        pytest.importorskip('collada')
+    mesh = trimesh.creation.box(SIZE)
+    mesh.apply_translation([0.3, 0.2, 1.0])
+    if suffix == 'glb':  # by its standard y is up
+        mesh.apply_transform(trimesh.transformations.rotation_matrix(-np.pi / 2, [1, 0, 0]))
+    written(tmp_path, mesh, f'part.{suffix}')
+    (obstacle,) = scene_file(
+        tmp_path,
+        f'obstacles: [{{shape: mesh, file: part.{suffix}, position: [1, 2, -9], scale: 2}}]',
+    ).obstacles
+    np.testing.assert_allclose(obstacle.position, [1.6, 2.4, -7.0], atol=1e-6)
+    np.testing.assert_allclose(obstacle.mesh.extents, 2 * SIZE, atol=1e-6)
+    assert obstacle.mesh.closed
+
+
+def test_a_mesh_is_turned_about_the_origin_of_its_file(tmp_path):
+    mesh = trimesh.creation.box([0.2, 0.2, 0.2])
+    mesh.apply_translation([1.0, 0.0, 0.0])
+    written(tmp_path, mesh)
+    scene = scene_file(
+        tmp_path,
+        'obstacles: [{shape: mesh, file: part.stl, position: [5, 0, -5], rpy: [0, 0, 1.5708]}]',
+    )
+    distance, _ = scene.surfaces(np.array([[5.0, 1.0, -5.0], [6.0, 0.0, -5.0]]))
+    np.testing.assert_allclose(distance[0, 0], -0.1, atol=1e-4)
+    assert distance[0, 1] > 1.0
+
+
+def test_what_is_touched_may_be_another_mesh_than_what_is_seen(tmp_path):
+    seen = trimesh.creation.icosphere(3, 0.5)
+    seen.apply_translation([0.0, 0.0, 2.0])
+    written(tmp_path, seen, 'seen.stl')
+    touched = trimesh.creation.box([1.0, 1.0, 1.0])
+    touched.apply_translation([0.0, 0.0, 2.0])
+    written(tmp_path, touched, 'touched.stl')
+    scene = scene_file(
+        tmp_path,
+        'obstacles: [{shape: mesh, file: seen.stl, collision: touched.stl, position: [0, 0, -9]}]',
+    )
+    distance, _ = scene.surfaces(np.array([[0.7, 0.0, -7.0]]))
+    assert distance[0, 0] == pytest.approx(0.2)
+    hits = cast_rays(scene, np.array([3.0, 0.0, -7.0]), np.array([[-1.0, 0.0, 0.0]]), 9.0)
+    assert hits.distance[0] == pytest.approx(2.5, abs=5e-3)
+
+
+REFUSED = [
+    ('file: nowhere.stl', 'nowhere.stl'),
+    ('file: part.txt', "suffix '.txt'; expected one of: .glb, .obj, .stl, .dae, .ply"),
+    ('file: empty.stl', 'empty.stl'),
+    ('file: flat.obj', 'no triangles with an area'),
+    ('file: far.obj', 'expected less than 100000 m after scaling'),
+    ('file: 7', 'expected the path of a mesh'),
+    ('file: part.stl, scale: 0', 'expected factors other than 0'),
+    ('file: part.stl, up: down', 'expected one of: x, y, z'),
+    ('file: part.stl, thickness: -1', 'thickness'),
+    ('file: part.stl, radius: 1', 'radius'),
+    ('file: "\\0.stl"', 'control characters'),
+    ('scale: 1', 'file'),
+]
+
+
+@pytest.mark.parametrize(('keys', 'reason'), REFUSED, ids=[k for k, _ in REFUSED])
+def test_bad_meshes_are_refused_in_one_line(tmp_path, keys, reason):
+    written(tmp_path, trimesh.creation.box(SIZE))
+    (tmp_path / 'part.txt').write_text('solid', encoding='utf-8')
+    (tmp_path / 'empty.stl').write_bytes(b'')
+    (tmp_path / 'flat.obj').write_text('v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n', encoding='utf-8')
+    (tmp_path / 'far.obj').write_text('v 0 0 0\nv 1e9 0 0\nv 0 1 0\nf 1 2 3\n', encoding='utf-8')
+    with pytest.raises(ParameterError, match='obstacles') as caught:
+        scene_file(tmp_path, f'obstacles: [{{shape: mesh, position: [0, 0, -5], {keys}}}]')
+    assert reason in str(caught.value)
+    assert '\n' not in str(caught.value)
+
+
+def test_repairs_are_told(tmp_path, caplog):
+    inverted = trimesh.creation.box(SIZE)
+    inverted.invert()
+    path = written(tmp_path, inverted)
+    with caplog.at_level(logging.WARNING):
+        placed = load_obstacle_mesh(path, (1.0, 1.0, 1.0), None, 0.005)
+    assert '1 part(s) were inside out and were turned' in caplog.text
+    assert placed.surface.distances(np.array([[0.0, 0.0, 0.5]]))[0][0] == pytest.approx(0.25)
+
+
+def test_a_cavity_stays_hollow():
+    outer, inner = trimesh.creation.box([4, 4, 4]), trimesh.creation.box([2, 2, 2])
+    inner.invert()
+    surface, told = surface_of(trimesh.util.concatenate([outer, inner]))
+    assert surface.closed
+    assert not told
+    found, _ = surface.distances(np.array([[0.0, 0.0, 0.0], [1.5, 0.0, 0.0], [3.0, 0.0, 0.0]]))
+    np.testing.assert_allclose(found, [1.0, -0.5, 1.0])
+
+
+def test_mirrored_meshes_keep_their_outside(tmp_path):
+    path = written(tmp_path, trimesh.creation.box(SIZE))
+    placed = load_obstacle_mesh(path, (1.0, -1.0, 1.0), None, 0.005)
+    assert placed.surface.distances(np.zeros((1, 3)))[0][0] == pytest.approx(-0.25)
+
+
+def test_a_surface_without_an_area_is_an_error():
+    with pytest.raises(ModelError, match='no triangles with an area'):
+        orient_surface(np.zeros((3, 3)), np.array([[0, 1, 2]]), 0.005, 'x')
+
+
+def test_a_coarser_mesh_to_draw_has_few_triangles_and_the_same_box():
+    surface, _ = surface_of(trimesh.creation.icosphere(5, 2.0))
+    drawn = coarsen_surface(surface, 3000)
+    assert 300 < len(drawn) <= 3000
+    assert np.abs(np.linalg.norm(drawn.reshape(-1, 3), axis=1) - 2.0).max() < 0.1
+    assert len(coarsen_surface(surface, 10**6)) == len(surface.faces)
+
+
+# ---- contact ---------------------------------------------------------------------------------
+
+LANDS = """
+duration: {seconds}
+initial: {{position: {place}, rpy: [0.1, 0.05, 0.3]}}
+segments:
+  - {{at: 0.0, axes: {{heave: -0.7, surge: 0.1}}}}
+"""
+
+
+def around(obstacle):
+    environment = load_environment('pool')
+    scene = replace(environment.scene, obstacles=(obstacle,))
+    return replace(environment, scene=scene)
+
+
+def lands(place=(0.5, 0.2, -2.6), seconds=2.0):
+    return parse_scenario(LANDS.format(place=[float(x) for x in place], seconds=seconds), 'lands')
+
+
+BLOCK_PLACE, BLOCK_TURN = np.array([0.3, 0.1, -3.2]), quaternion_from_rpy(0.1, 0.05, 0.3)
+
+
+def test_a_vehicle_lands_on_a_box_of_triangles_as_on_a_box():
+    vehicle = vehicle_of('bluerov2')
+    ways = {}
+    for name, obstacle in {
+        'box': Obstacle('part', 'box', SIZE, BLOCK_PLACE, BLOCK_TURN, 'steel'),
+        'mesh': obstacle_of(trimesh.creation.box(SIZE), BLOCK_PLACE, BLOCK_TURN),
+    }.items():
+        ways[name] = simulate(vehicle, lands(), environment=around(obstacle))
+        assert np.any(ways[name].sources['contact'] != 0, axis=1).sum() > 100
+    np.testing.assert_allclose(ways['mesh'].position, ways['box'].position, rtol=0, atol=1e-9)
+
+
+@pytest.mark.long
+def test_a_vehicle_tips_over_a_rail_in_both_engines():
+    pytest.importorskip('jax')
+    from marine_sim_ros.engine.compiled import simulate_compiled
+
+    vehicle = vehicle_of('bluerov2')
+    rail = trimesh.creation.cylinder(0.03, 3.0, sections=24)  # between the vehicle's points
+    turn = quaternion_from_rpy(0.5 * np.pi, 0.05, 0.3)
+    ways = {}
+    for name, obstacle in {
+        'mesh': obstacle_of(rail, BLOCK_PLACE, turn),
+        'cylinder': Obstacle('part', 'cylinder', [0.06, 0.06, 3.0], BLOCK_PLACE, turn, 'steel'),
+    }.items():
+        ways[name] = simulate(vehicle, lands(), environment=around(obstacle))
+    expected = ways['mesh']
+    assert np.any(expected.sources['contact'] != 0, axis=1).sum() > 50
+    assert np.abs(expected.position - ways['cylinder'].position).max() < 0.01
+    environment = around(obstacle_of(rail, BLOCK_PLACE, turn))
+    found, _ = simulate_compiled(vehicle, lands(), environment=environment)
+    np.testing.assert_allclose(found.position, expected.position, rtol=0, atol=1e-9)
+
+
+def test_a_vehicle_rests_on_a_sheet_from_either_side():
+    vehicle = vehicle_of('bluerov2')
+    sheet = trimesh.Trimesh(
+        [[-2, -2, 0], [2, -2, 0], [2, 2, 0], [-2, 2, 0]], [[0, 1, 2], [0, 2, 3]]
+    )
+    for turned in (0.0, np.pi):
+        obstacle = obstacle_of(sheet, np.array([0, 0, -3.0]), quaternion_from_rpy(turned, 0, 0))
+        run = simulate(vehicle, lands(seconds=3.0), environment=around(obstacle))
+        low = min(
+            (vehicle.contact.position @ rotation_matrix(q).T)[:, 2].min() + p[2]
+            for p, q in zip(run.position, run.orientation, strict=True)
+        )
+        assert low == pytest.approx(-2.9975, abs=1e-3)
+
+
+def test_bent_edges_count_and_flat_ones_do_not():
+    box, _ = surface_of(trimesh.creation.box(SIZE).subdivide().subdivide())
+    normals = np.concatenate([np.eye(3), -np.eye(3)])[None]
+    numbers, ends = box.edges_near(500, normals, np.full((1, 6), 2.0), 0.1)
+    found = ends[numbers >= 0]
+    assert len(found) == 12 * 4
+    on_edge = np.sum(np.isclose(np.abs(found), SIZE / 2), axis=-1) >= 2
+    assert np.all(on_edge)
+
+
+def no_deeper(vehicle, run, scene, depth):
+    """Check that no contact point of a vehicle got deeper into something than a depth, m."""
+    for position, orientation in zip(run.position, run.orientation, strict=True):
+        state = State(position, orientation, np.zeros(6))
+        places = vehicle.contact.position @ rotation_matrix(orientation).T + state.position
+        distance, _ = scene.surfaces(places)
+        assert distance.min() > -depth
+
+
+@settings(max_examples=examples(6), deadline=None)
+@given(st.integers(0, 2**31))
+def test_no_vehicle_gets_into_random_bodies(seed):
+    rng = np.random.default_rng(seed)
+    vehicle = vehicle_of('simple_rov')
+    mesh = trimesh.util.concatenate(blob(seed, int(rng.integers(1, 5))))
+    if rng.random() < 0.3:  # open
+        mesh.update_faces(rng.random(len(mesh.faces)) > 0.02)
+    if rng.random() < 0.3:  # with triangles that are lines
+        mesh.faces = np.concatenate([mesh.faces, mesh.faces[:5][:, [0, 1, 1]]])
+    environment = around(obstacle_of(mesh, np.array([0, 0, -3.5]), TURN))
+    top = environment.scene.obstacles[0]
+    start = top.position + rotation_matrix(top.orientation) @ top.mesh.vertices.max(axis=0) + 0.6
+    start[2] = min(start[2], -0.6)
+    distance, _ = environment.scene.surfaces(start[None])
+    if distance.min() < 0.6:
+        return
+    run = simulate(vehicle, lands(start, 1.0), environment=environment)
+    assert np.all(np.isfinite(run.position))
+    no_deeper(vehicle, run, environment.scene, 0.02)
+
+
+def test_contacts_have_numbers_of_their_own():
+    vehicle = vehicle_of('bluerov2')
+    parts = [trimesh.creation.box([0.05, 3.0, 0.05]) for _ in range(2)]
+    obstacles = [
+        replace(
+            obstacle_of(part, np.array([x, 0.0, -3.0]), quaternion_from_rpy(0, 0, 0)), name=f'{x}'
+        )
+        for part, x in zip(parts, (-0.1, 0.1), strict=True)
+    ]
+    environment = load_environment('pool')
+    environment = replace(
+        environment, scene=replace(environment.scene, obstacles=tuple(obstacles))
+    )
+    low = vehicle.contact.position[:, 2].min()
+    state = State(np.array([0.0, 0.0, -2.975 - low]), np.array([0, 0, 0, 1.0]), np.zeros(6))
+    touch, numbers = contacts_within(vehicle, state, environment, 0.01)
+    assert len(numbers) >= 8
+    assert len(set(numbers.tolist())) == len(numbers)
+    assert np.abs(touch.gap).max() < 0.01
+
+
+# ---- pictures --------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures('renderer')
+@pytest.mark.parametrize('closed', [True, False], ids=['closed', 'sheet'])
+def test_a_camera_sees_a_mesh_where_rays_meet_it(closed):
+    from marine_sim_ros.environment.environment import Environment
+    from marine_sim_ros.environment.rays import first_hits
+    from marine_sim_ros.sensors.camera.lenses import Lamp, Lens, View
+    from marine_sim_ros.sensors.camera.rendering import render
+    from marine_sim_ros.sensors.seen_bodies import OBSTACLE, label
+
+    mesh = trimesh.util.concatenate(blob(7))
+    if not closed:
+        mesh.update_faces(np.arange(len(mesh.faces)) % 50 > 0)
+    obstacle = obstacle_of(mesh, np.array([0.0, 0.0, -60.0]))
+    environment = Environment(scene=Scene((), None, (obstacle,)))
+    eye = np.array([0.0, -6.0, -60.0])
+    turn = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
+    lens = Lens(96, 72, 1.2)
+    view = View(eye, turn, 1.0, Lamp(0.0, np.zeros(3), 0.5), 0.0, eye, np.array([0, 0, 0, 1.0]))
+    seen = render(lens, 1, environment, view)
+    pixels = np.stack(np.meshgrid(np.arange(96.0), np.arange(72.0)), axis=-1)
+    rays = lens.directions(pixels) @ turn.T
+    hits = first_hits(environment, np.broadcast_to(eye, rays.shape), rays, 50.0)
+    expected = hits.distance * (rays @ turn[:, 2])
+    both = np.isfinite(expected) & (seen.depth < 50)
+    assert both.sum() > 500
+    assert np.mean(np.isfinite(expected) != (seen.depth < 50)) < 0.01
+    assert np.quantile(np.abs(expected[both] - seen.depth[both]), 0.99) < 1e-3
+    assert np.all(seen.labels[both] == label(OBSTACLE, 0))
+
+
+def test_a_page_and_a_world_file_have_the_mesh():
+    import base64
+
+    from marine_sim_ros.console.visuals import scene_visuals
+    from marine_sim_ros.environment.environment import Environment
+    from marine_sim_ros.sdf.world import sdf_world
+
+    obstacle = obstacle_of(trimesh.creation.box(SIZE))
+    environment = Environment(scene=Scene((), None, (obstacle,)))
+    (drawn,) = scene_visuals(environment)['obstacles']
+    corners = np.frombuffer(base64.b64decode(drawn['corners']), '<f4').reshape(-1, 3, 3)
+    assert len(corners) == 12
+    np.testing.assert_allclose(np.abs(corners), np.broadcast_to(SIZE / 2, corners.shape))
+    world = sdf_world('w', environment)
+    assert world.text.count('<uri>meshes/part.obj</uri>') == 2
+    lines = world.meshes['meshes/part.obj'].splitlines()
+    vertices = np.array([line.split()[1:] for line in lines if line.startswith('v ')], float)
+    np.testing.assert_allclose(np.abs(vertices), np.broadcast_to(SIZE / 2, vertices.shape))
+    assert sum(line.startswith('vn ') for line in lines) == len(vertices)
+    assert sum(line.startswith('f ') for line in lines) == 12
