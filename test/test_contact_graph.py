@@ -31,18 +31,34 @@ segments:
 """
 
 
+def wedge_in_a_pool(folder):
+    trimesh = pytest.importorskip('trimesh')
+    pytest.importorskip('numba')
+    ends = [(x, y, z) for x in (-1.0, 1.0) for y, z in ((-1.0, 0.0), (1.0, 0.0), (0.0, 0.2))]
+    trimesh.Trimesh(ends).convex_hull.export(folder / 'wedge.stl')
+    scene = folder / 'wedge.yaml'
+    scene.write_text(
+        'pool: {length: 25.0, width: 12.5, depth: 4.2}\n'
+        'obstacles: [{shape: mesh, file: wedge.stl, position: [2.0, 1.2, -4.15]}]\n'
+    )
+    return scene
+
+
 @pytest.mark.parametrize(
     ('vehicle', 'text', 'more'),
     [
         ('bluerov2', SCENARIO, ()),
         ('investigator90', WITH_ARM, ()),
         ('investigator90', WITH_ARM, ('--set', 'arm_dynamics:=articulated')),
+        ('bluerov2', SCENARIO, ('--environment', 'wedge.yaml')),
     ],
-    ids=['bluerov2', 'investigator90', 'articulated'],
+    ids=['bluerov2', 'investigator90', 'articulated', 'on_a_mesh'],
 )
 def test_the_graph_is_the_simulation_on_the_bottom(processes, tmp_path, vehicle, text, more):
     scenario = tmp_path / 'bottom.yaml'
     scenario.write_text(text)
+    if '--environment' in more:
+        more = ('--environment', wedge_in_a_pool(tmp_path))
     common = [vehicle, '--scenario', scenario, '--environment', 'pool', *more]
     run_everywhere(processes, tmp_path, *common, separate=['--markers'])
     for name in ('separate', 'composed'):

@@ -123,7 +123,8 @@ def _part(box, order, begin, end, axis, last, least, width):
 def build_tree(box):
     """Return the nodes of a tree, and the order of the triangles in its leaves.
 
-    Binned surface-area heuristic along the longest axis (Wald 2007). The first child of a node is the next one.
+    Binned surface-area heuristic along the longest axis (Wald 2007). The first child of a node is
+    the next one.
 
     Args:
         box: (t, 6) least and greatest corners of triangles.

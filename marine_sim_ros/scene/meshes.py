@@ -64,10 +64,7 @@ def load_obstacle_mesh(
     else:
         stamp = (state.st_mtime_ns, state.st_size)
     about = None if middle is None else tuple(float(x) for x in middle)
-    placed, told = _load(path, stamp, scale, up, thickness, about)
-    for text in told:
-        _LOG.warning(text)
-    return placed
+    return _load(path, stamp, scale, up, thickness, about)
 
 
 @lru_cache(maxsize=64)
@@ -78,7 +75,7 @@ def _load(
     up: str | None,
     thickness: float,
     middle: tuple[float, ...] | None,
-) -> tuple[PlacedMesh, tuple[str, ...]]:
+) -> PlacedMesh:
     mesh = read_mesh(path, SCENE_SUFFIXES, MAX_SCENE_BYTES)
     if len(mesh.faces) > MAX_SCENE_TRIANGLES:
         raise ModelError(
@@ -102,8 +99,10 @@ def _load(
     low, high = used.min(axis=0), used.max(axis=0)
     own = (low + high) / 2 if middle is None else np.array(middle)
     surface, told = orient_surface(vertices - own, faces, thickness, str(path))
+    for text in (*mesh.metadata['told'], *told):
+        _LOG.warning(text)
     # Processes that are forked from this one share the tree.
-    return PlacedMesh(surface.prepare(), own), (*mesh.metadata['told'], *told)
+    return PlacedMesh(surface.prepare(), own)
 
 
 @lru_cache(maxsize=64)
