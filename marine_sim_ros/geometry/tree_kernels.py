@@ -161,7 +161,7 @@ def build_tree(box):
         if end - begin <= LEAF:
             links[node, 0], links[node, 1] = begin, end - begin
             continue
-        axis = np.argmax(most - least)
+        axis = int(np.argmax(most - least))
         start, width = least[axis], most[axis] - least[axis]
         middle = (begin + end) // 2
         if level < _DEPTH // 2 and width > 0.0:
