@@ -101,6 +101,33 @@ def test_thrusters_get_the_rest():
     np.testing.assert_array_equal(found.unachieved, [1, 0, 0, 0, 0, 1])
 
 
+class Half:
+    """A stage that takes half of every wrench, with the surge as its command."""
+
+    def share(self, wrench, speed):
+        return wrench[:1], 0.5 * wrench
+
+
+def test_each_stage_shares_what_those_before_it_leave():
+    asked = []
+
+    def allocate(wrench):
+        asked.append(wrench)
+        return Allocation(
+            np.zeros(1), np.zeros(1), wrench, np.zeros(1), np.zeros(6), False, wrench
+        )
+
+    wrench = np.array([8, 0, 0, 0, 0, -4.0])
+    found = allocate_in_stages({'one': Half(), 'two': Half()}, allocate, wrench, np.float64(1.0))
+    np.testing.assert_allclose(asked, [wrench / 4])
+    np.testing.assert_allclose(found.achieved, wrench)
+    assert found.shortfall == ()
+    assert {name: float(command[0]) for name, command in found.actuators.items()} == {
+        'one': 8.0,
+        'two': 4.0,
+    }
+
+
 @pytest.mark.long
 def test_the_shipped_controller_holds_depth_and_heading_by_fins():
     run = simulate(AUV, parse_scenario(RUN.format(80, 40), 'hold'), dt=0.02)
