@@ -280,7 +280,7 @@ def test_parameters_without_effect_are_told():
 
 def test_shipped_materials_know_what_the_shipped_scenes_and_vehicles_are_made_of():
     materials = shipped_materials()
-    names = {'sand', 'rock', 'concrete', 'steel', 'aluminium', 'HDPE', 'rubber', 'foam'}
+    names = {'sand', 'rock', 'concrete', 'steel', 'rust', 'aluminium', 'HDPE', 'rubber', 'foam'}
     names |= {'white', 'black'}  # panels of HDPE
     assert set(materials.names) == names
     for vehicle in (*VEHICLES, *OTHERS):

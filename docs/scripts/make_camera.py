@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Draw docs/pictures/camera_*.png and docking.png: what a camera sees; film_chase.png, of a film.
+"""Draw docs/pictures/camera_*, scene_*, docking.png: what a camera sees; film_chase.png: a film.
 
 Run with the package installed, with its extra `camera`:
 
@@ -44,6 +44,18 @@ VIEWS = {
         WaterOptics('II', particles=60.0),
         (0.0, 0.0, -47.0),
         (0.0, 0.45, 0.6),
+    ),
+    'scene_wreck': (
+        'wreck',
+        WaterOptics('I', 0.0, 0.5, 40.0),
+        (16.5, -3.0, -10.9),
+        (0.0, 0.12, 2.45),
+    ),
+    'scene_jetty': (
+        'jetty',
+        WaterOptics('IB', 0.0, 0.5, 30.0),
+        (1.2, -7.0, -2.6),
+        (0.0, 0.0, 0.8),
     ),
     'docking': (DOCK, WaterOptics('pure'), (2.74, 0.87, -0.8), (0.0, 0.0, -0.34)),
 }

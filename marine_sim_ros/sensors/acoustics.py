@@ -49,6 +49,7 @@ _IMPEDANCE = {
     'rock': 1.5 * 2.5 * 2.5,
     'concrete': 8.0,
     'steel': 47.0,
+    'rust': 47.0,
     'aluminium': 17.0,
     'HDPE': 2.3,
     'rubber': 1.8,

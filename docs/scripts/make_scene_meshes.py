@@ -1,0 +1,207 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+"""Writes config/environments/meshes/wreck.glb and jetty.glb: solids joined and cut by manifold3d.
+
+Shapes and sizes are made up; the wreck is that of a coaster of 24 m, the jetty has two rows of
+piles. Surfaces are rough, as by growth: smooth noise moves their points by some centimetres.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import manifold3d
+import numpy as np
+import trimesh
+
+HERE = Path(__file__).resolve().parents[2] / 'config' / 'environments' / 'meshes'
+Solid = manifold3d.Manifold
+
+
+def box(size: list[float], middle: list[float]) -> Solid:
+    """Return a box."""
+    return Solid.cube(size, center=True).translate(middle)
+
+
+def tube(radius: float, start: list[float], end: list[float], sides: int = 16) -> Solid:
+    """Return a cylinder from one place to another."""
+    a, b = np.array(start, float), np.array(end, float)
+    length = float(np.linalg.norm(b - a))
+    found = trimesh.geometry.align_vectors([0, 0, 1], b - a)
+    pose = np.column_stack([found[:3, :3], a])
+    return Solid.cylinder(length, radius, circular_segments=sides).transform(pose)
+
+
+def hull(length: float, beam: float, depth: float, inset: float) -> Solid:
+    """Return the solid within a ship's hull, its deck level at z = 0, the bow along x.
+
+    Args:
+        length: m, over all.
+        beam: m.
+        depth: m, from keel to deck.
+        inset: how far the surface lies within the outer one, m.
+    """
+    count, points = 49, 17
+    share = np.linspace(0.0, 1.0, count)
+    angle = np.linspace(-1.0, 1.0, points)
+    along, side = np.meshgrid(share, angle, indexing='ij')
+    wide = np.where(
+        along < 0.55,
+        1 - 0.25 * (1 - along / 0.55) ** 3,
+        1 - (np.maximum(along - 0.55, 0.0) / 0.45) ** 2.4,
+    )
+    keel = np.where(along > 0.8, 1 - 0.6 * ((along - 0.8) / 0.2) ** 2, 1.0)
+    sheer = 1.1 * np.maximum(along - 0.5, 0.0) ** 2 * 4
+    half = np.maximum(beam / 2 * wide - inset, 0.02)
+    y = half * np.sign(side) * np.abs(side) ** 0.45
+    deep = np.maximum(depth * keel - inset, 0.2)
+    z = sheer - (deep + sheer) * (1 - np.abs(side) ** 3) + 0.5 * inset * np.abs(side) ** 3
+    x = (along - 0.5) * (length - 2 * inset)
+    rings = np.stack([x, y, z], axis=-1)
+    ends = rings[[0, -1]].mean(axis=1)
+    vertices = np.concatenate([rings.reshape(-1, 3), ends])
+    index = np.arange(count * points).reshape(count, points)
+    faces = []
+    for i in range(count - 1):
+        for k in range(points):  # the last side of each ring is the deck
+            a, b = index[i, k], index[i, (k + 1) % points]
+            c, d = index[i + 1, k], index[i + 1, (k + 1) % points]
+            faces += [[a, c, b], [b, c, d]]
+    for ring, end, turned in (
+        (index[0], len(vertices) - 2, False),
+        (index[-1], len(vertices) - 1, True),
+    ):
+        for k in range(points):
+            a, b = ring[k], ring[(k + 1) % points]
+            faces.append([end, b, a] if turned else [end, a, b])
+    mesh = trimesh.Trimesh(vertices, faces)
+    if mesh.volume < 0:
+        mesh.invert()
+    return Solid(
+        manifold3d.Mesh64(
+            vert_properties=np.array(mesh.vertices, np.float64),
+            tri_verts=np.array(mesh.faces, np.uint64),
+        )
+    )
+
+
+def largest(solid: Solid) -> Solid:
+    """Return the largest of the pieces of a solid."""
+    return max(solid.decompose(), key=Solid.volume)
+
+
+def wreck() -> Solid:
+    """Return a ship that broke in two, hollow, with open hatches, a house, masts and a screw."""
+    length, beam, depth = 24.0, 6.0, 3.2
+    shell = hull(length, beam, depth, 0.0) - hull(length, beam, depth, 0.12).translate([0, 0, 0.2])
+    deck = hull(length, beam, depth, 0.05) - box([40, 20, 10], [0, 0, -5.12])
+    deck -= box([40, 20, 10], [0, 0, 5.9])
+    ship = shell + (deck ^ box([30, 20, 3], [0, 0, 0.5]))
+    for x in (-2.5, 3.0):  # hatches, with coamings
+        ship += box([4.0, 3.2, 0.6], [x, 0, 0.1]) - box([3.7, 2.9, 2.0], [x, 0, 0.1])
+        ship -= box([3.7, 2.9, 1.2], [x, 0, 0.0])
+    for x in (0.3, -6.0, 6.2):  # bulkheads
+        ship += hull(length, beam, depth, 0.06) ^ box([0.12, 10, 10], [x, 0, 0])
+    house = box([4.5, 4.2, 4.4], [-8.2, 0, 2.1]) - box([4.2, 3.9, 1.9], [-8.2, 0, 1.1])
+    house -= box([4.2, 3.9, 1.9], [-8.2, 0, 3.2])
+    for y in (-1.4, -0.5, 0.5, 1.4):
+        house -= box([1.0, 0.6, 0.6], [-6.0, y, 3.4])
+    for x in (-9.4, -8.2, -7.0):
+        house -= box([0.6, 10.0, 0.6], [x, 0, 3.4])
+    house -= box([0.8, 10.0, 1.6], [-8.2, 0, 1.0])
+    funnel = tube(0.7, [-9.2, 0, 4.2], [-9.5, 0, 6.0], 24) - tube(
+        0.6, [-9.2, 0, 4.6], [-9.6, 0, 6.4], 24
+    )
+    ship += house + funnel
+    ship += tube(0.14, [0.3, 0, -1.0], [0.3, 0, 6.5]) + tube(0.08, [0.3, 0, 1.2], [4.4, 0.9, 4.5])
+    ship += tube(0.12, [9.6, 0, 0.4], [10.0, 0, 4.2])
+    for side in (-1, 1):  # bulwark and its posts
+        for x in np.arange(-10.5, 8.6, 1.5):
+            half = (
+                0.5 * beam * (1 - max(x / 12.0 * 0.5 + 0.5 - 0.55, 0.0) ** 2.4 / 0.45**2.4) - 0.25
+            )
+            rise = 4.4 * max(x / 24.0, 0.0) ** 2
+            ship += tube(0.04, [x, side * half, rise - 0.1], [x, side * half, rise + 1.0], 8)
+    ship += tube(0.12, [-12.6, 0, -2.0], [-11.0, 0, -2.0])
+    for turn in range(4):
+        blade = box([0.08, 0.45, 0.9], [0, 0, 0.55]).rotate([0, 0, 30]).rotate([90 * turn, 0, 0])
+        ship += blade.translate([-12.4, 0, -2.0])
+    ship += box([0.9, 0.12, 2.2], [-13.2, 0, -1.9]) + box([1.6, 0.1, 0.1], [-12.6, 0, -0.85])
+    gap = box([1.3, 20, 20], [0, 0, 0]).rotate([0, 8, 12]).translate([1.6, 0, 0])
+    hole = Solid.sphere(0.9, 20).scale([1.2, 1, 0.8]).translate([-4.5, -2.9, -1.2])
+    ship = ship - gap - hole
+    aft = largest(ship.trim_by_plane([-1, 0.2, 0], -1.6)).rotate([14, 2, 0])
+    fore = (
+        largest(ship.trim_by_plane([1, -0.2, 0], 1.6))
+        .rotate([-20, -4, 9])
+        .translate([1.2, 0.6, -0.35])
+    )
+    return (aft + fore).translate([0, 0, 2.7])
+
+
+def jetty() -> Solid:
+    """Return a deck on piles, with bracing, fenders and a ladder; z = 0 is the water."""
+    deck = box([18.0, 4.0, 0.5], [0, 0, 2.0]) + box([18.0, 0.3, 0.3], [0, -1.9, 2.3])
+    found = deck
+    for x in np.arange(-8.0, 8.1, 4.0):
+        for y in (-1.6, 1.6):
+            found += tube(0.3, [x, y, -10.0], [x, y, 2.0], 20)
+        found += box([0.5, 4.0, 0.5], [x, 0, 1.6])
+        found += tube(0.09, [x, -1.6, -3.5], [x, 1.6, -0.5]) + tube(
+            0.09, [x, 1.6, -3.5], [x, -1.6, -0.5]
+        )
+    for x in np.arange(-8.0, 4.1, 4.0):
+        found += tube(0.09, [x, 1.6, -4.5], [x + 4.0, 1.6, -1.0])
+    for y in (-0.25, 0.25):
+        found += tube(0.04, [6.0 + y, -2.1, -3.0], [6.0 + y, -2.1, 3.0], 10)
+    for z in np.arange(-2.8, 2.9, 0.3):
+        found += tube(0.025, [5.75, -2.1, z], [6.25, -2.1, z], 8)
+    found += box([0.5, 0.3, 0.1], [6.0, -2.0, 2.2]) + box([0.5, 0.3, 0.1], [6.0, -2.0, 1.8])
+    for x in (-6.0, -2.0, 2.0):
+        found += tube(0.25, [x, -2.2, 0.2], [x, -2.2, 2.0], 20)
+    return found
+
+
+def roughen(solid: Solid, edge: float, height: float, only_below: float) -> trimesh.Trimesh:
+    """Return a solid's surface with edges of at most so much, its points moved by smooth noise.
+
+    Args:
+        edge: m.
+        height: of the noise, m.
+        only_below: m; what is above stays smooth.
+    """
+    fine = solid.refine_to_length(edge)
+    mesh = fine.to_mesh()
+    vertices, faces = np.array(mesh.vert_properties)[:, :3].astype(float), np.array(mesh.tri_verts)
+    found = trimesh.Trimesh(vertices, faces, process=False)
+    rng = np.random.default_rng(7)
+    noise = np.zeros(len(vertices))
+    for scale in (0.7, 0.35, 0.18):
+        wave = rng.normal(size=(12, 3)) * 2 * np.pi / scale / np.sqrt(3)
+        phase = rng.uniform(0, 2 * np.pi, 12)
+        noise += scale * np.sin(vertices @ wave.T + phase).mean(axis=1)
+    noise *= height / np.abs(noise).max() * np.clip((only_below - vertices[:, 2]) / 0.5, 0.0, 1.0)
+    found.vertices = vertices + noise[:, None] * found.vertex_normals
+    return found
+
+
+def main(folder: Path = HERE) -> None:
+    """Write the meshes into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    up = trimesh.transformations.rotation_matrix(-np.pi / 2, [1, 0, 0])
+    for name, made in {
+        'wreck': roughen(wreck(), 0.45, 0.03, 99.0),
+        'jetty': roughen(jetty(), 0.4, 0.03, 0.3),
+    }.items():
+        print(name, len(made.faces), 'triangles, closed:', made.is_watertight)
+        plain = trimesh.Trimesh(
+            np.round(made.vertices, 4), made.faces, process=False
+        ).apply_transform(up)
+        path = folder / f'{name}.glb'
+        path.write_bytes(trimesh.exchange.gltf.export_glb(plain, include_normals=False))
+        print(path, path.stat().st_size)
+
+
+if __name__ == '__main__':
+    main(*map(Path, sys.argv[1:]))
