@@ -3,8 +3,12 @@
 
 """Obstacles of triangles: distances, rays, contact and pictures against independent ones."""
 
+import json
 import logging
+import struct
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -292,6 +296,81 @@ def test_bad_meshes_are_refused_in_one_line(tmp_path, keys, reason):
         scene_file(tmp_path, f'obstacles: [{{shape: mesh, position: [0, 0, -5], {keys}}}]')
     assert reason in str(caught.value)
     assert '\n' not in str(caught.value)
+
+
+def glb(document, data=b''):
+    text = json.dumps(document).encode()
+    text += b' ' * (-len(text) % 4)
+    body = struct.pack('<II', len(text), 0x4E4F534A) + text
+    body += struct.pack('<II', len(data), 0x004E4942) + data
+    return struct.pack('<III', 0x46546C67, 2, 12 + len(body)) + body
+
+
+def one_triangle(**changes):
+    return {
+        'asset': {'version': '2.0'},
+        'scene': 0,
+        'scenes': [{'nodes': [0]}],
+        'nodes': [{'mesh': 0}],
+        'meshes': [{'primitives': [{'attributes': {'POSITION': 0}}]}],
+        'buffers': [{'byteLength': 36}],
+        'bufferViews': [{'buffer': 0, 'byteLength': 36}],
+        'accessors': [{'bufferView': 0, 'componentType': 5126, 'count': 3, 'type': 'VEC3'}],
+        **changes,
+    }
+
+
+TRIANGLE = struct.pack('<9f', 0, 0, 0, 1, 0, 0, 0, 1, 0)
+ZEROS = [{'componentType': 5126, 'count': 10**9, 'type': 'VEC3'}]
+
+
+@pytest.mark.parametrize(
+    ('changes', 'reason'),
+    [
+        ({'accessors': ZEROS}, 'expected at most 5e\\+07'),
+        ({'accessors': 7}, 'not a valid GLB mesh'),
+        ({'accessors': [{'count': 'many'}]}, 'not a valid GLB mesh'),
+        ({'extensionsRequired': ['KHR_draco_mesh_compression']}, 'without compression'),
+        ({'buffers': [{'uri': '/etc/passwd', 'byteLength': 36}]}, 'GLB'),
+    ],
+    ids=['zeros', 'number', 'word', 'draco', 'other_file'],
+)
+def test_a_glb_that_stands_for_more_than_it_holds_is_refused(tmp_path, changes, reason):
+    path = tmp_path / 'part.glb'
+    data = b'' if 'buffers' in changes else TRIANGLE
+    path.write_bytes(glb(one_triangle(), TRIANGLE))
+    plain = load_obstacle_mesh(path, (1.0, 1.0, 1.0), None, 0.005)
+    assert len(plain.surface.faces) == 1
+    path.write_bytes(glb(one_triangle(**changes), data))
+    with pytest.raises(ModelError, match=reason):
+        load_obstacle_mesh(path, (1.0, 1.0, 1.0), None, 0.005)
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(st.sampled_from(['glb', 'ply', 'obj', 'stl']), st.integers(0, 2**31))
+def test_broken_files_are_refused_in_one_line_or_read(suffix, seed):
+    rng = np.random.default_rng(seed)
+    content = bytearray(trimesh.creation.box(SIZE).export(file_type=suffix), *ENCODING[suffix])
+    for _ in range(int(rng.integers(1, 6))):
+        at = int(rng.integers(len(content)))
+        content[at : at + int(rng.integers(0, 3))] = rng.bytes(int(rng.integers(0, 4)))
+    with TemporaryDirectory() as folder:
+        path = Path(folder, f'part.{suffix}')
+        path.write_bytes(content)
+        try:
+            placed = load_obstacle_mesh(path, (1.0, 1.0, 1.0), None, 0.005)
+        except ModelError as error:
+            reason = str(error)
+        else:
+            found, normal = placed.surface.distances(rng.normal(size=(20, 3)))
+            assert np.all(np.isfinite(found))
+            np.testing.assert_allclose(np.linalg.norm(normal, axis=1), 1.0, atol=1e-9)
+            return
+    assert '\n' not in reason
+    assert path.name in reason
+
+
+ENCODING = {'glb': (), 'ply': (), 'obj': ('utf-8',), 'stl': ()}
 
 
 def test_repairs_are_told(tmp_path, caplog):

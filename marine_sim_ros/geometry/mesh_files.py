@@ -17,6 +17,7 @@ import json
 import logging
 import math
 import posixpath
+import struct
 import warnings as python_warnings
 import zipfile
 from collections.abc import Callable
@@ -31,6 +32,7 @@ from marine_sim_ros.core.errors import MarineSimError, ModelError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import check_archive, load_or_compute, read_file, resource_folder
 from marine_sim_ros.core.packages import package_folder
+from marine_sim_ros.core.yaml_file import short_text
 from marine_sim_ros.geometry.shapes import Shape, shape_of
 
 __all__ = [
@@ -116,6 +118,42 @@ def _geometries(node: Any, nodes: dict[str, Any], counts: dict[str, int]) -> int
     return total
 
 
+_MAX_NUMBERS = 50_000_000
+"""Of all accessors of a GLB: those without a buffer stand for zeros that are not in the file."""
+
+
+_NO_GLB = (struct.error, LookupError, RecursionError, ValueError, TypeError, AttributeError)
+"""What the bytes of another file lead to."""
+
+
+def check_glb(content: bytes, path: Path) -> None:
+    """Refuse a GLB whose accessors stand for more numbers than memory holds, or that is none.
+
+    Raises:
+        ModelError: not a GLB of version 2, or too large.
+    """
+    try:
+        magic, version, _, length, kind = struct.unpack_from('<4sIII4s', content)
+        if (magic, version, kind) != (b'glTF', 2, b'JSON'):
+            raise ValueError('its header is not that of glTF 2')
+        document = json.loads(content[20 : 20 + length])
+        counts = [float(accessor['count']) for accessor in document.get('accessors', [])]
+        required = document.get('extensionsRequired', [])
+    except _NO_GLB as error:
+        reason = ' '.join(str(error).split())[:120]
+        raise ModelError(f'{path}: not a valid GLB mesh: {reason}') from None
+    if not sum(counts) <= _MAX_NUMBERS or min(counts, default=0) < 0:
+        raise ModelError(
+            f'{path}: its accessors have {sum(counts):.3g} elements; expected at most '
+            f'{_MAX_NUMBERS:.3g}'
+        )
+    if required:
+        raise ModelError(
+            f'{path}: needs the glTF extensions {short_text(required)}; expected plain triangles: '
+            'export it without compression'
+        )
+
+
 # Finds and reads mesh files: STL, OBJ, DAE.
 
 MAX_BYTES = 100_000_000
@@ -183,10 +221,17 @@ def read_mesh(path: Path, suffixes: tuple[str, ...] = _SUFFIXES, limit: int = MA
     if suffix not in suffixes:
         raise ModelError(f'{path}: suffix {suffix!r}; expected one of: {", ".join(suffixes)}')
     content = read_file(path, limit, ModelError)
+    if suffix == '.glb':
+        check_glb(content, path)
     unit, told = collada_header(content, path) if suffix == '.dae' else (1.0, [])
     mesh = _parse(content, suffix, path)
     if not len(getattr(mesh, 'faces', ())):
         raise ModelError(f'{path}: the mesh has no triangles')
+    if np.ndim(mesh.vertices) != 2 or np.shape(mesh.vertices)[1] != 3:
+        raise ModelError(f'{path}: its vertices have not three coordinates each')
+    count = len(mesh.vertices)
+    if not 0 <= mesh.faces.min() <= mesh.faces.max() < count:
+        raise ModelError(f'{path}: a triangle names a vertex that is none of the {count}')
     mesh.apply_scale(unit)
     if not np.all(np.isfinite(mesh.vertices)):
         raise ModelError(f'{path}: the mesh has vertices that are not finite')
