@@ -358,11 +358,9 @@ def fit_figure(
                 label='fitted, each stretch from its own start',
             )
             axes.set_ylabel(f'{name}\n[{"m/s" if i < 3 else "rad/s"}]')
-            axes.set_ylim(
-                *padded_limits(
-                    float(measured[..., i].min()), float(measured[..., i].max()), _LEAST_SPEED
-                )
-            )
+            known = measured[..., i][np.isfinite(measured[..., i])]
+            shown = known if known.size else fitted[..., i]
+            axes.set_ylim(*padded_limits(float(shown.min()), float(shown.max()), _LEAST_SPEED))
             axes.set_xlim(time.min(), time.max())
         # Above the first panel; Matplotlib has `outside` places from 3.7 on only.
         grid[0].legend(loc='lower right', bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)

@@ -6,8 +6,9 @@
 Sources: ArduPilot, libraries/AP_NavEKF3/LogStructure.h, AP_NavEKF/AP_Nav_Common.h, AP_Motors6DOF;
 MAVLink common messages.
 
-A log becomes the topics ``ardusub/odom``, ``thrusters/pwm``, ``barometer/pressure`` and
-``barometer/temperature``, with the time since the autopilot started as stamps.
+A log becomes the topics ``ardusub/odom``, ``thrusters/pwm``, ``barometer/pressure``,
+``barometer/temperature``, ``autopilot/battery`` and ``autopilot/sticks``, with the time since the
+autopilot started as stamps, and events: modes, messages, errors.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import io
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +28,11 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.autopilot.conventions import enu, flu, flu_quaternion
+from marine_sim_ros.bags.ardupilot_events import LogEvent, dataflash_event, mode_names, status_text
 from marine_sim_ros.bags.storage import BagReader, Connection
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.spatial import continuous_quaternions, normalize, to_body
+from marine_sim_ros.core.spatial import continuous_quaternions, normalize, to_body, up_in_body
 from marine_sim_ros.core.state import NANOSECONDS
 
 __all__ = ['LOG_SUFFIXES', 'open_log']
@@ -49,6 +51,8 @@ _BOOT = 10**15
 """ns; so far apart lie the clocks of an autopilot that started again."""
 _NEAR = 0.5 * NANOSECONDS
 """A value is interpolated from others that are not farther than this, ns."""
+_LEAST_UP = 0.5
+"""Cosine of the tilt below which a vertical speed says nothing of heave."""
 _VELOCITY, _RELATIVE, _ABSOLUTE, _CONSTANT = 1 << 1, 1 << 3, 1 << 4, 1 << 7
 """Bits of the estimator's status: horizontal velocity, position; the position is held constant."""
 
@@ -64,6 +68,9 @@ class AutopilotRows:
         status: bits of the estimator's status.
         outputs: pulse widths of all outputs, µs.
         barometers: pressure (Pa) and temperature (°C) by the number of the barometer.
+        battery: voltage (V) and current (A) of the first battery.
+        sticks: pulse widths of the pilot's channels, µs.
+        events: modes, messages and errors.
         parameters: values by name.
         beside: name of the file from which parameters are that the log does not have.
     """
@@ -77,6 +84,9 @@ class AutopilotRows:
         self.status: list[TimedRow] = []
         self.outputs: list[TimedRow] = []
         self.barometers: dict[int, list[TimedRow]] = {}
+        self.battery: list[TimedRow] = []
+        self.sticks: list[TimedRow] = []
+        self.events: list[LogEvent] = []
         self.parameters: dict[str, float] = {}
 
     def topics(self) -> tuple[dict[str, list[TimedRow]], tuple[str, ...]]:
@@ -93,7 +103,24 @@ class AutopilotRows:
             rows = self.barometers[max(span, key=lambda i: span[i])]
             for i, name in enumerate(('pressure', 'temperature')):
                 found[f'barometer/{name}'] = [(t, s, (row[i],)) for t, s, row in rows]
-        return found, tuple(notes)
+        for name, part in (('battery', self.battery), ('sticks', self.sticks)):
+            if part:
+                found[f'autopilot/{name}'] = part
+        return found, (*notes, *self._missing(found))
+
+    def _missing(self, found: Mapping[str, Any]) -> list[str]:
+        """Return a line for everything that the log does not have."""
+        kinds = {event.kind for event in self.events}
+        there = {
+            'motion (XKF1, NKF1 or ATT; ATTITUDE)': 'odom' in found,
+            'outputs to thrusters (RCOU; SERVO_OUTPUT_RAW)': 'thrusters/pwm' in found,
+            'pressure (BARO; SCALED_PRESSURE)': 'barometer/pressure' in found,
+            'battery (BAT; SYS_STATUS)': 'autopilot/battery' in found,
+            'sticks of the pilot (RCIN; RC_CHANNELS)': 'autopilot/sticks' in found,
+            'flight modes (MODE; HEARTBEAT)': 'mode' in kinds,
+            'messages (MSG; STATUSTEXT)': 'message' in kinds,
+        }
+        return [f'the log has no {what}' for what, known in there.items() if not known]
 
     def _odometry(self, notes: list[str]) -> list[TimedRow]:
         """Return pose and body velocity in our axes, at the times of the estimates."""
@@ -119,7 +146,10 @@ class AutopilotRows:
             rates = flu(_interpolate(clock, _clock(self.rates), told) - bias)
         else:
             notes.append('odom has no turn rates: the log has no gyroscope')
-        body = np.asarray(to_body(turn, velocity))
+        body = np.array(to_body(turn, velocity))
+        lost = np.isnan(velocity[:, 0])
+        up = np.asarray(up_in_body(turn))[lost, 2]
+        body[lost, 2] = velocity[lost, 2] / np.where(np.abs(up) < _LEAST_UP, math.nan, up)
         moved = np.column_stack([place, turn, body, rates]).tolist()
         return [(r, s, tuple(row)) for (r, s, _), row in zip(rows, moved, strict=True)]
 
@@ -137,13 +167,14 @@ class AutopilotRows:
         bits = np.array([int(row[0]) for *_, row in self.status])[np.maximum(known, 0)]
         held = bits & _CONSTANT > 0
         lost = (bits & _VELOCITY == 0) | held
-        velocity[lost] = math.nan
+        velocity[lost, :2] = math.nan
         place[(bits & (_RELATIVE | _ABSOLUTE) == 0) | held, :2] = math.nan
         if lost.any():
             share = f'{100 * lost.mean():.0f} %'
             notes.append(
                 f'the estimator does not know its horizontal velocity in {share} of the log '
-                '(without GPS, DVL or another source): left out there'
+                '(without GPS, DVL or another source): surge and sway are left out there, and '
+                'heave is the vertical speed over the cosine of the tilt'
             )
 
     def _thrusters(self, notes: list[str]) -> list[TimedRow]:
@@ -225,6 +256,8 @@ _TYPES = {
     'thrusters/pwm': 'std_msgs/msg/UInt16MultiArray',
     'barometer/pressure': 'sensor_msgs/msg/FluidPressure',
     'barometer/temperature': 'sensor_msgs/msg/Temperature',
+    'autopilot/battery': 'sensor_msgs/msg/BatteryState',
+    'autopilot/sticks': 'mavros_msgs/msg/RCIn',
 }
 _ESTIMATORS = {'XKF': 3, 'NKF': 2}
 """Beginning of an estimator's messages -> its number in the logs."""
@@ -234,9 +267,12 @@ class _Dataflash:
     """Takes the messages of a dataflash log; times are those since the autopilot started."""
 
     KINDS = ('PARM', 'IMU', 'BARO', 'RCOU', 'ATT', 'CTUN', 'XKF1', 'NKF1', 'XKF4', 'NKF4')
+    PILOT_KINDS = ('BAT', 'RCIN', 'MODE', 'MSG', 'ERR', 'EV')
 
-    def __init__(self) -> None:
+    def __init__(self, modes: Mapping[int, str] | None = None) -> None:
+        """Begin with nothing; modes are names of flight modes by their numbers."""
         self.rows = AutopilotRows()
+        self._modes = modes or {}
         self._height = math.nan
         self._attitudes: list[TimedRow] = []
         self._active: Counter[int] = Counter()
@@ -257,8 +293,23 @@ class _Dataflash:
                 self._primary[core[0], int(getattr(m, 'PI', 0))] += 1
         elif kind in ('ATT', 'CTUN'):
             self._plain(m, stamp)
+        elif kind in self.PILOT_KINDS:
+            self._add_pilot(m, stamp)
         else:
             self._add_measurement(m, stamp)
+
+    def _add_pilot(self, m: Any, stamp: int) -> None:
+        """Take battery, sticks, modes, messages and errors."""
+        kind = m.get_type()
+        if kind == 'BAT':
+            if not int(getattr(m, 'Inst', getattr(m, 'Instance', 0))):
+                row = (float(m.Volt), float(getattr(m, 'Curr', math.nan)))
+                self.rows.battery.append((stamp, stamp, row))
+        elif kind == 'RCIN':
+            sticks = tuple(float(getattr(m, f'C{i}', 0)) for i in range(1, 15))
+            self.rows.sticks.append((stamp, stamp, sticks))
+        else:
+            self.rows.events.append(dataflash_event(m, stamp, self._modes))
 
     def _add_measurement(self, m: Any, stamp: int) -> None:
         kind, number = m.get_type(), int(getattr(m, 'I', 0))
@@ -307,8 +358,9 @@ class _Dataflash:
 def _dataflash(path: Path) -> AutopilotRows:
     reader = require('pymavlink.DFReader', f'{path}: a log of ArduPilot')
     log = reader.DFReader_binary(str(path), zero_time_base=True)
-    found = _Dataflash()
-    while (m := log.recv_match(type=set(found.KINDS))) is not None:
+    found = _Dataflash(mode_names(path))
+    kinds = {*found.KINDS, *found.PILOT_KINDS}
+    while (m := log.recv_match(type=kinds)) is not None:
         found.take(m)
     return found.rows_of_primary()
 
@@ -325,13 +377,26 @@ _OTHERS = (
     'SERVO_OUTPUT_RAW',
     'EKF_STATUS_REPORT',
     'PARAM_VALUE',
+    'SYS_STATUS',
+    'RC_CHANNELS',
+    'HEARTBEAT',
+    'STATUSTEXT',
 )
+_NO_AUTOPILOT = 8
+"""HEARTBEAT.autopilot of ground stations and cameras."""
+_ARMED = 128
+"""Bit of HEARTBEAT.base_mode."""
+_NO_CURRENT = -1
+"""SYS_STATUS.current_battery that is not measured."""
 
 
 class _Telemetry:
     """Takes the MAVLink messages of one vehicle, as they were received."""
 
-    def __init__(self) -> None:
+    def __init__(self, modes: Mapping[int, str] | None = None) -> None:
+        """Begin with nothing; modes are names of flight modes by their numbers."""
+        self._modes = modes or {}
+        self._mode: tuple[int, int] | None = None
         self.rows = AutopilotRows()
         self.rows.source = 'LOCAL_POSITION_NED, ATTITUDE'
         self._height = math.nan
@@ -364,15 +429,44 @@ class _Telemetry:
         elif kind == 'LOCAL_POSITION_NED':
             row = (m.x, m.y, m.z, m.vx, m.vy, m.vz, 0.0, 0.0, 0.0)
             rows.estimates.append((receipt, stamp, row))
+        else:
+            self._add_pilot(m, receipt, stamp)
+
+    def _add_pilot(self, m: Any, receipt: int, stamp: int) -> None:
+        """Take battery, sticks, modes and messages."""
+        kind, rows = m.get_type(), self.rows
+        if kind == 'SYS_STATUS':
+            unknown = m.current_battery == _NO_CURRENT
+            current = math.nan if unknown else 0.01 * m.current_battery
+            rows.battery.append((receipt, stamp, (0.001 * m.voltage_battery, current)))
+        elif kind == 'RC_CHANNELS':
+            sticks = tuple(float(getattr(m, f'chan{i}_raw')) for i in range(1, 15))
+            rows.sticks.append((receipt, stamp, sticks))
+        elif kind == 'STATUSTEXT':
+            rows.events.append(status_text(m.severity, m.text, stamp))
+        elif kind == 'HEARTBEAT':
+            self._note_mode(m.custom_mode, m.base_mode & _ARMED, stamp)
+
+    def _note_mode(self, mode: int, armed: int, stamp: int) -> None:
+        """Note a mode, and arming, where it differs from the one before."""
+        before, self._mode = self._mode, (mode, armed)
+        if before is None or before[0] != mode:
+            name = self._modes.get(mode, f'mode {mode}')
+            self.rows.events.append(LogEvent(stamp, 'mode', name))
+        if before is not None and before[1] != armed:
+            text = 'armed' if armed else 'disarmed'
+            self.rows.events.append(LogEvent(stamp, 'event', text))
 
 
 def _telemetry(path: Path) -> AutopilotRows:
     """Return the rows of the first vehicle in a telemetry log."""
     mavutil = require('pymavlink.mavutil', f'{path}: a log of ArduPilot')
     log = mavutil.mavlogfile(str(path))
-    found = _Telemetry()
+    found = _Telemetry(mode_names(path))
     system: int | None = None
     while (m := log.recv_match(type=[*_OTHERS, *_PRESSURES])) is not None:
+        if m.get_type() == 'HEARTBEAT' and m.autopilot == _NO_AUTOPILOT:
+            continue
         system = m.get_srcSystem() if system is None else system
         if m.get_srcSystem() == system:
             found.take(m, round(m._timestamp * 1e6) * 1000)  # its name in pymavlink
@@ -399,6 +493,10 @@ def _odom(stamp: int, row: LogRow) -> Any:
     )
 
 
+def _battery(stamp: int, row: LogRow) -> Any:
+    return SimpleNamespace(header=_stamp(stamp), voltage=row[0], current=row[1])
+
+
 _MESSAGES: dict[str, Callable[[int, LogRow], Any]] = {
     'odom': _odom,
     'thrusters/pwm': lambda stamp, row: SimpleNamespace(data=row),
@@ -408,6 +506,8 @@ _MESSAGES: dict[str, Callable[[int, LogRow], Any]] = {
     'barometer/temperature': lambda stamp, row: SimpleNamespace(
         header=_stamp(stamp), temperature=row[0], variance=0.0
     ),
+    'autopilot/battery': _battery,
+    'autopilot/sticks': lambda stamp, row: SimpleNamespace(header=_stamp(stamp), channels=row),
 }
 
 
@@ -421,6 +521,7 @@ class _Log:
     end_time: int
     rows: list[tuple[Connection, TimedRow]]
     notes: tuple[str, ...]
+    events: tuple[LogEvent, ...]
 
     def messages(
         self, connections: Iterable[Any] = (), start: int | None = None, stop: int | None = None
@@ -466,4 +567,4 @@ def open_log(path: Path, text: str) -> Iterator[BagReader]:
     rows = [(connections[name], row) for name, part in found.items() for row in part]
     rows.sort(key=lambda row: row[1][0])
     ends = rows[0][1][0], rows[-1][1][0]
-    yield _Log(list(connections.values()), len(rows), *ends, rows, notes)
+    yield _Log(list(connections.values()), len(rows), *ends, rows, notes, tuple(read.events))

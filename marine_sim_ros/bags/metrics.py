@@ -116,6 +116,10 @@ def bag_metrics(bag: Bag) -> dict[str, Any]:
         'received_to_ns': bag.end,
         'topics': {t: {'type': k, 'messages': n} for t, k, n in bag.topics},
         'notes': list(bag.notes),
+        'events': [
+            {'stamp_ns': event.stamp, 'kind': event.kind, 'text': event.text}
+            for event in bag.events
+        ],
     }
 
 
@@ -191,7 +195,7 @@ def _channel(record: VehicleRecord, name: str) -> dict[str, Any]:
     }
 
 
-def _motion(series: Series, timing: Timing, distance: float) -> dict[str, Any]:
+def _motion(series: Series, timing: Timing, distance: float | None) -> dict[str, Any]:
     low = dict(zip(ODOM_QUANTITIES, series.minimum.tolist(), strict=True))
     high = dict(zip(ODOM_QUANTITIES, series.maximum.tolist(), strict=True))
     span = timing.duration
@@ -199,7 +203,7 @@ def _motion(series: Series, timing: Timing, distance: float) -> dict[str, Any]:
         'ticks': series.count,
         'duration_s': span,
         'distance_m': distance,
-        'mean_speed_m_s': distance / span if span > 0 else None,
+        'mean_speed_m_s': distance / span if span > 0 and distance is not None else None,
         'max_speed_m_s': finite_number(high['speed']),
         'max_depth_m': finite_number(-low['z']),
         'min_depth_m': finite_number(-high['z']),

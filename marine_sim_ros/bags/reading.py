@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+from marine_sim_ros.bags.ardupilot_events import LogEvent
 from marine_sim_ros.bags.ardupilot_logs import LOG_SUFFIXES, open_log
 from marine_sim_ros.bags.roles import EXTRA_TYPES
 from marine_sim_ros.bags.storage import STORAGES, BagReader, BagStorage, storage
@@ -102,6 +103,7 @@ class Bag:
         topics: name, type, messages of every topic.
         vehicles: vehicles by namespace.
         notes: what of it is assumed or missing, a line each; of logs of autopilots.
+        events: modes, messages and errors; of logs of autopilots.
         parts: how often its clock started, of the vehicle where that was most.
         part: the part that was read, from 0; None: all of them.
     """
@@ -115,6 +117,7 @@ class Bag:
     topics: tuple[tuple[str, str, int], ...]
     vehicles: dict[str, VehicleRecord]
     notes: tuple[str, ...] = ()
+    events: tuple[LogEvent, ...] = ()
     parts: int = 1
     part: int | None = None
 
@@ -193,6 +196,7 @@ def read_bag(
             topics=tuple((t, topics[t], counts[t]) for t in sorted(topics)),
             vehicles=vehicles,
             notes=getattr(reader, 'notes', ()),
+            events=getattr(reader, 'events', ()),
             part=part,
         )
         result = replace(result, parts=_stream(reader, result, rows, progress))

@@ -69,6 +69,8 @@ OWN_TOPICS = {
     'controller/wrench': 'wrench',
     'joint_states': 'joints',
     'tether/tension': 'tension',
+    'autopilot/battery': 'battery',
+    'autopilot/sticks': 'sticks',
 }
 """Role of each topic; below wrench/ and drag/ there are wrenches, and states of actuators have
 the role ACTUATED with the name of the actuator."""
@@ -132,6 +134,14 @@ def role_of(name: str) -> str | None:
 
 def _data(m: Any) -> Row:
     return tuple(map(float, m.data))
+
+
+def _battery(m: Any) -> Row:
+    return float(m.voltage), float(m.current)
+
+
+def _sticks(m: Any) -> Row:
+    return tuple(c if 0 < c < _UNUSED else _NAN for c in map(float, m.channels))
 
 
 def _overrides(m: Any) -> Row:
@@ -232,12 +242,15 @@ _TYPES: dict[str, dict[str, Callable[[Any], Row]]] = {
         ('geometry_msgs/msg/WrenchStamped', 'geometry_msgs/msg/Wrench'), 'force', 'torque'
     ),
     'joints': _by_type(('sensor_msgs/msg/JointState',), 'position'),
+    'battery': {'sensor_msgs/msg/BatteryState': _battery},
+    'sticks': {'mavros_msgs/msg/RCIn': _sticks},
     'tension': _by_type(('sensor_msgs/msg/JointState',), 'effort'),
     'shape': {'nav_msgs/msg/Path': _places},
 }
 
 EXTRA_TYPES = {
     'mavros_msgs/msg/RCOut': 'std_msgs/Header header\nuint16[] channels\n',
+    'mavros_msgs/msg/RCIn': 'std_msgs/Header header\nuint8 rssi\nuint16[] channels\n',
     'mavros_msgs/msg/OverrideRCIn': 'uint16[18] channels\n',
 }
 """Definitions for bags that carry none."""
@@ -269,8 +282,14 @@ def row_labels(role: str, message: Any, row: Row) -> tuple[str, ...]:
     if role in units:
         known, unit = len(message.name) == len(row), units[role]
         return tuple(f'{message.name[i] if known else i + 1}_{unit}' for i in range(len(row)))
-    single = {'pressure': ('pressure_Pa', 'variance_Pa2'), 'temperature': ('temperature_degC',)}
+    single = {
+        'pressure': ('pressure_Pa', 'variance_Pa2'),
+        'temperature': ('temperature_degC',),
+        'battery': ('voltage_V', 'current_A'),
+    }
     if role in single:
         return single[role]
+    if role == 'sticks':
+        return tuple(f'channel_{i + 1}_us' for i in range(len(row)))
     unit = {'pwm': 'us', 'power': 'W'}[role]
     return tuple(f'thruster_{i + 1}_{unit}' for i in range(len(row)))

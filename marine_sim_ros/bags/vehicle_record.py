@@ -97,6 +97,7 @@ class Channel:
         role: role of the topic, one of ``roles``.
         labels: labels of the columns of its rows.
         stamped: whether its messages have stamps of their own.
+        distance: length of the path of an odometry, m; None: no place is known.
         odd: rows of another width than the first, or too wide, left out.
     """
 
@@ -107,7 +108,7 @@ class Channel:
         self.stamped = True
         self.timing = Timing()
         self.series = Series(1)
-        self.distance = 0.0
+        self.distance: float | None = None
         self._numbers = row_converter(role, message_type)
         self._stamps: list[int] = []
         self._receipts: list[int] = []
@@ -200,10 +201,13 @@ class Channel:
         length = np.linalg.norm(quaternion, axis=1, keepdims=True)
         turned = np.abs(length - 1) < 0.1  # also false for NaN: no attitude in the message
         unit = np.where(turned, quaternion / np.where(turned, length, 1.0), [0.0, 0.0, 0.0, 1.0])
-        rpy = np.asarray(rpy_from_quaternion(unit))
-        before = rpy[:1] if self._yaw is None else self._yaw[None]
-        rpy = np.unwrap(np.concatenate([before, rpy]), axis=0)[1:]
-        self._yaw = rpy[-1]
+        rpy = np.array(rpy_from_quaternion(unit))
+        there = turned[:, 0]  # an attitude that is not known adds no turn
+        if there.any():
+            known = rpy[there]
+            before = known[:1] if self._yaw is None else self._yaw[None]
+            rpy[there] = np.unwrap(np.concatenate([before, known]), axis=0)[1:]
+            self._yaw = rpy[there][-1]
         level = level_velocity(unit, velocity)
         speed = np.linalg.norm(velocity[:, :3], axis=1)
         self._travel(position)
@@ -215,7 +219,8 @@ class Channel:
         if self._place is not None:
             known = np.concatenate([self._place[None], known])
         if len(known):
-            self.distance += float(np.linalg.norm(np.diff(known, axis=0), axis=1).sum())
+            moved = float(np.linalg.norm(np.diff(known, axis=0), axis=1).sum())
+            self.distance = (self.distance or 0.0) + moved
             self._place = known[-1]
 
     def _energies(self, time: np.ndarray, values: np.ndarray) -> np.ndarray:

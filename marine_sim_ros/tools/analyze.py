@@ -16,6 +16,7 @@ from marine_sim_ros.analysis.report.page import VehicleSection, plotly_script, r
 from marine_sim_ros.analysis.report.panels import ChartRun
 from marine_sim_ros.analysis.sensor_errors import SensorComparison, compare_sensors
 from marine_sim_ros.analysis.tables import TableFiles, TopicTables, table_format
+from marine_sim_ros.bags.ardupilot_events import LogEvent
 from marine_sim_ros.bags.description import (
     recorded_environment,
     recorded_neighbours,
@@ -25,6 +26,7 @@ from marine_sim_ros.bags.metrics import bag_metrics, stamp_notes, vehicle_metric
 from marine_sim_ros.bags.reading import Bag, read_bag
 from marine_sim_ros.bags.vehicle_record import VehicleRecord, check_maps, parse_maps
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
+from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.core.text import json_text
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
@@ -249,6 +251,7 @@ def _section(
             align(first, record, method) if i else None,
             sensor,
             *_sensors(bag, record, vehicle, environment),
+            _events(bag, record),
         )
         for i, (bag, record) in enumerate(found)
     ]
@@ -259,6 +262,16 @@ def _section(
     ]
     metrics = [{**vehicle_metrics(r.record, vehicle), 'sensors': _errors(r)} for r in runs]
     return VehicleSection(name, runs, metrics, compared)
+
+
+def _events(bag: Bag, record: VehicleRecord) -> tuple[LogEvent, ...]:
+    """Return the events of a bag, or those at the time of its part."""
+    odom = record.channels.get('odom')
+    if bag.part is None or odom is None:
+        return bag.events
+    timing = odom.timing
+    end = timing.first + timing.duration * NANOSECONDS
+    return tuple(e for e in bag.events if timing.first <= e.stamp <= end)
 
 
 def _sensors(

@@ -13,11 +13,13 @@ from marine_sim_ros.analysis.report.panels import ChartRun
 from marine_sim_ros.analysis.report.sensors import sensor_error_rows
 from marine_sim_ros.bags.metrics import stamp_notes
 from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES
+from marine_sim_ros.core.state import NANOSECONDS
 
 __all__ = [
     'bags_table',
     'channel_table',
     'difference_table',
+    'event_table',
     'impulse_table',
     'response_table',
     'sensors_table',
@@ -25,6 +27,8 @@ __all__ = [
 ]
 
 _NONE = '–'
+_MOST_EVENTS = 500
+"""Of an autopilot that a page lists."""
 _UNITS = ('m',) * 3 + ('°',) * 3 + ('m/s',) * 3 + ('°/s',) * 3
 
 
@@ -88,6 +92,24 @@ def tiles(metrics: Mapping[str, Any]) -> str:
         if v is not None
     ]
     return f'<div class="tiles">{"".join(boxes)}</div>' if boxes else ''
+
+
+def event_table(run: ChartRun) -> str:
+    """Return the modes, messages and errors of an autopilot, or nothing."""
+    events = sorted(run.events, key=lambda event: event.stamp)
+    if not events:
+        return ''
+    rows = [
+        (event.kind, f'{run.time(event.stamp / NANOSECONDS):.1f}', event.text)
+        for event in events[:_MOST_EVENTS]
+    ]
+    more = len(events) - len(rows)
+    note = f'<p>{more} more are in metrics.json.</p>' if more else ''
+    count = len(events)
+    return (
+        f'<details open><summary>{count} modes, messages and errors of the autopilot</summary>'
+        f'{_table(("what", "at [s]", "text"), rows)}{note}</details>'
+    )
 
 
 def channel_table(metrics: Mapping[str, Any]) -> str:

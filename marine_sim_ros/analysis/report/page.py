@@ -27,6 +27,7 @@ from marine_sim_ros.analysis.report.sensors import (
     actuator_charts,
     barometer_charts,
     difference_charts,
+    pilot_charts,
     sensor_charts,
     timing_charts,
 )
@@ -132,6 +133,7 @@ def _charts(key: str, section: VehicleSection) -> list[dict[str, Any]]:
         thruster_charts,
         barometer_charts,
         actuator_charts,
+        pilot_charts,
         timing_charts,
     )
     result = [chart for make in makers for chart in make(key, section.runs)]
@@ -164,6 +166,7 @@ def _section(
         if several:
             parts.append(f'<h2>{escape(run.label)}</h2>')
         parts += [html_tables.tiles(metrics), html_tables.response_table(metrics)]
+        parts.append(html_tables.event_table(run))
     for run, found in zip(section.runs[1:], section.differences, strict=True):
         parts.append(f'<h2>{escape(run.label)} against {escape(section.runs[0].label)}</h2>')
         if run.alignment is not None:

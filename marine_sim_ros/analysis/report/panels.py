@@ -13,6 +13,7 @@ import numpy as np
 
 from marine_sim_ros.analysis.alignment import Alignment
 from marine_sim_ros.analysis.sensor_errors import SensorComparison
+from marine_sim_ros.bags.ardupilot_events import LogEvent
 from marine_sim_ros.bags.streams import Series
 from marine_sim_ros.bags.vehicle_record import VehicleRecord
 from marine_sim_ros.model.vehicle import Barometer
@@ -360,6 +361,7 @@ class ChartRun:
         sensor: the vehicle's barometer, where its description was given.
         sensors: its sensors beside the truth, where the description is known.
         sensors_note: why there are none, or empty.
+        events: modes, messages and errors of an autopilot.
     """
 
     label: str
@@ -370,6 +372,7 @@ class ChartRun:
     sensor: Barometer | None = None
     sensors: tuple[SensorComparison, ...] = ()
     sensors_note: str = ''
+    events: tuple[LogEvent, ...] = ()
 
     @property
     def colour(self) -> str:
@@ -381,8 +384,8 @@ class ChartRun:
         """Dash style of the bag's lines in panels whose colours distinguish quantities."""
         return DASHES[self.number % len(DASHES)]
 
-    def time(self, stamps: np.ndarray) -> np.ndarray:
-        """Return times of the charts, s."""
+    def time(self, stamps: Any) -> Any:
+        """Return times of the charts of stamps, both s."""
         return stamps - self.zero + (self.alignment.offset if self.alignment else 0.0)
 
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.analysis.report.panels import (
+    COLOURS,
+    DASHES,
     ChartLine,
     ChartPanel,
     ChartRun,
@@ -31,6 +33,7 @@ __all__ = [
     'actuator_charts',
     'barometer_charts',
     'difference_charts',
+    'pilot_charts',
     'sensor_charts',
     'sensor_error_rows',
     'timing_charts',
@@ -303,6 +306,31 @@ def _state_chart(key: str, runs: Sequence[ChartRun], name: str) -> dict[str, Any
     note = f'{actuator.text[:1].upper()}{actuator.text[1:]}.'
     width = min(2, len(listed))
     return chart(f'{key}-{actuator.name}', actuator.label, note, listed, columns=width)
+
+
+def pilot_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
+    """Return battery and sticks of the log of an autopilot."""
+    several = len(runs) > 1
+    battery: dict[str, list[ChartLine]] = {'voltage [V]': [], 'current [A]': []}
+    sticks = []
+    for run in runs:
+        if (series := run.record.get('autopilot/battery')) is not None:
+            for i, lines in enumerate(battery.values()):
+                label = legend_name(run, 'battery', several=several)
+                lines.append(series_line(run, series, i, label, run.colour))
+        if (series := run.record.get('autopilot/sticks')) is not None:
+            for i in np.flatnonzero(series.maximum > series.minimum).tolist():
+                label = legend_name(run, f'channel {i + 1}', several=several)
+                dash = DASHES[min(i // len(COLOURS) + run.number, len(DASHES) - 1)]
+                colour = COLOURS[i % len(COLOURS)]
+                sticks.append(series_line(run, series, i, label, colour, dash=dash, width=1.2))
+    panels = [ChartPanel(title, lines) for title, lines in battery.items()]
+    panels.append(ChartPanel('sticks [µs]', sticks))
+    panels = [p for p in panels if any(np.isfinite(one.y).any() for one in p.lines)]
+    if not panels:
+        return []
+    note = 'Battery and sticks of the pilot, as the autopilot has them; sticks that move.'
+    return [chart(f'{key}-pilot', 'Battery and sticks', note, panels)]
 
 
 def difference_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:

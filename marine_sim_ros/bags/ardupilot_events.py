@@ -1,0 +1,88 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Flight modes, messages and errors in the logs of ArduPilot.
+
+Source: ArduPilot, libraries/AP_Logger/AP_Logger.h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from marine_sim_ros.core.extras import require
+
+__all__ = ['LogEvent', 'dataflash_event', 'mode_names', 'status_text']
+
+_SUBSYSTEM_NAMES = """
+main, radio, compass, optical flow, radio failsafe, battery failsafe, GPS failsafe,
+ground station failsafe, fence failsafe, flight mode, GPS, crash check, flip, autotune, parachute,
+EKF check, EKF failsafe, barometer, CPU load, ADSB failsafe, terrain, navigation,
+terrain failsafe, EKF primary, thrust loss, sensors failsafe, leak failsafe, pilot input failsafe,
+vibration failsafe, internal error, dead reckoning failsafe
+"""
+_SUBSYSTEMS = [name.strip() for name in _SUBSYSTEM_NAMES.split(',')]
+"""Of ERR.Subsys, from 1 on (LogErrorSubsystem)."""
+_EVENTS = {
+    10: 'armed',
+    11: 'disarmed',
+    15: 'armed automatically',
+    25: 'home set',
+    60: 'height of the EKF reset',
+    62: 'yaw of the EKF reset',
+    163: 'surfaced',
+    164: 'no longer at the surface',
+    165: 'at the bottom',
+    166: 'no longer at the bottom',
+}
+"""Of EV.Id (LogEvent)."""
+_SEVERITIES = ('emergency', 'alert', 'critical', 'error', 'warning', 'notice', 'info', 'debug')
+"""Of STATUSTEXT, from 0 on."""
+
+
+@dataclass(frozen=True)
+class LogEvent:
+    """Something that an autopilot notes.
+
+    Attributes:
+        stamp: ns.
+        kind: mode, message, error or event.
+        text: as the autopilot says it, or the names of its numbers.
+    """
+
+    stamp: int
+    kind: str
+    text: str
+
+
+def mode_names(path: Path) -> Mapping[int, str]:
+    """Return ArduSub's flight modes by number, to read the log of a path."""
+    utility = require('pymavlink.mavutil', f'{path}: a log of ArduPilot')
+    return cast(Mapping[int, str], utility.mode_mapping_sub)
+
+
+def dataflash_event(m: Any, stamp: int, modes: Mapping[int, str]) -> LogEvent:
+    """Return the event of a message MODE, MSG, ERR or EV with a stamp in ns."""
+    kind = m.get_type()
+    if kind == 'MODE':
+        number = int(getattr(m, 'ModeNum', m.Mode))
+        return LogEvent(stamp, 'mode', modes.get(number, f'mode {number}'))
+    if kind == 'MSG':
+        return LogEvent(stamp, 'message', str(m.Message))
+    if kind == 'EV':
+        return LogEvent(stamp, 'event', _EVENTS.get(int(m.Id), f'event {m.Id}'))
+    number, code = int(m.Subsys), int(m.ECode)
+    known = 1 <= number <= len(_SUBSYSTEMS)
+    name = _SUBSYSTEMS[number - 1] if known else f'subsystem {number}'
+    return LogEvent(stamp, 'error', f'{name}: {f"error {code}" if code else "resolved"}')
+
+
+def status_text(severity: int, text: str, stamp: int) -> LogEvent:
+    """Return the event of a STATUSTEXT."""
+    known = 0 <= severity < len(_SEVERITIES)
+    name = _SEVERITIES[severity] if known else str(severity)
+    kind = 'error' if known and severity <= _SEVERITIES.index('error') else 'message'
+    return LogEvent(stamp, kind, f'{name}: {text}')
