@@ -22,6 +22,12 @@ FORMATS = {
     'XKF4': (134, 'QBIB', 'TimeUS,C,SS,PI'),
     'ATT': (135, 'QccCB', 'TimeUS,Roll,Pitch,Yaw,AEKF'),
     'CTUN': (136, 'Qf', 'TimeUS,Alt'),
+    'BAT': (138, 'QBff', 'TimeUS,Inst,Volt,Curr'),
+    'RCIN': (139, 'QHHHHHHHH', 'TimeUS,C1,C2,C3,C4,C5,C6,C7,C8'),
+    'MODE': (140, 'QMBB', 'TimeUS,Mode,ModeNum,Rsn'),
+    'MSG': (141, 'QZ', 'TimeUS,Message'),
+    'ERR': (142, 'QBB', 'TimeUS,Subsys,ECode'),
+    'EV': (143, 'QB', 'TimeUS,Id'),
     'NKF1': (137, 'QBccCfffffff', 'TimeUS,C,Roll,Pitch,Yaw,VN,VE,VD,dPD,PN,PE,PD'),
 }
 """Of dataflash messages: number, letters of the types, and names."""
@@ -30,6 +36,7 @@ LETTERS = {
     'N': '16s',
     'f': 'f',
     'B': 'B',
+    'M': 'B',
     'H': 'H',
     'I': 'I',
     'c': 'h',
@@ -78,7 +85,17 @@ def in_their_axes(run, i):
     )
 
 
-def logged(path, run, *, bias=(0.02, -0.01, 0.03), directions=(), status=KNOWN):
+def irregular(generator, run):
+    """Return a mask of the ticks of a run that come 10 to 120 ms apart, most often 20."""
+    step = run.time[1] - run.time[0]
+    waits = np.clip(generator.exponential(0.03, len(run.time)), 0.01, 0.12)
+    ticks = np.cumsum(np.round(waits / step).astype(int))
+    result = np.zeros(len(run.time), bool)
+    result[ticks[ticks < len(run.time)]] = True
+    return result
+
+
+def logged(path, run, *, bias=(0.02, -0.01, 0.03), directions=(), status=KNOWN, generator=None):
     """Write the dataflash log of a simulated run: 25 Hz, and 10 Hz of the outputs.
 
     Args:
@@ -87,6 +104,8 @@ def logged(path, run, *, bias=(0.02, -0.01, 0.03), directions=(), status=KNOWN):
         bias: of the gyroscopes, rad/s, which the estimator knows.
         directions: MOT_n_DIRECTION, 1 where none are given.
         status: bits of the estimator's status.
+        generator: of random numbers; where given, the stamps are irregular, and velocity (2 cm/s),
+            depth (1 cm), angles (0.2 deg) and rates (0.6 deg/s) have noise.
     """
     log = Dataflash()
     count = run.pwm.shape[1]
@@ -96,11 +115,19 @@ def logged(path, run, *, bias=(0.02, -0.01, 0.03), directions=(), status=KNOWN):
         log.parameter(f'MOT_{i + 1}_DIRECTION', direction)
     log.parameter('SERVO8_FUNCTION', 7)
     every, outputs = (round(1 / (rate * (run.time[1] - run.time[0]))) for rate in (25, 10))
+    estimated = np.arange(len(run.time)) % every == 0
+    if generator is not None:
+        estimated = irregular(generator, run)
     told = np.round(np.degrees(bias) * 100).astype(int)
     for i in range(0, len(run.time)):
         time = 5_000_000 + round(run.time[i] * 1e6)
-        if i % every == 0:
+        if estimated[i]:
             place, velocity, rates, angles = in_their_axes(run, i)
+            if generator is not None:
+                place = place + generator.normal(0, 0.01, 3)
+                velocity = velocity + generator.normal(0, 0.02, 3)
+                rates = rates + generator.normal(0, 0.01, 3)
+                angles = np.array(angles) + generator.normal(0, 0.2, 3) * (1, 1, 0)
             centi = [round(100 * a) for a in angles]
             log.add('IMU', time, 0, *(np.array(rates) + np.radians(told / 100)))
             for core, wrong in ((1, 3.0), (0, 0.0)):  # a second core goes astray
@@ -156,11 +183,16 @@ def identified(capsys, path, *arguments):
     return {(e['parameter'], e['axis']): e['value'] for e in found}, said.err
 
 
-def check_drag(vehicle, velocity, values, tolerance):
+AXES = ('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')
+
+
+def check_drag(vehicle, velocity, values, tolerance, axes=AXES):
     """Compare the resistance at the speeds (n, 6) of a run with that of the simulated vehicle."""
     speed = np.sqrt(np.mean(np.square(velocity), axis=0))
     true = [np.diag(getattr(vehicle.damping, kind)) for kind in ('linear', 'quadratic')]
-    for i, axis in enumerate(('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')):
+    for i, axis in enumerate(AXES):
+        if axis not in axes:
+            continue
         found = [values[f'{kind}_damping', axis] for kind in ('linear', 'quadratic')]
         drag, expected = (one[0] + one[1] * speed[i] for one in (found, [t[i] for t in true]))
         assert drag == pytest.approx(expected, rel=tolerance), axis

@@ -9,7 +9,7 @@ import struct
 import numpy as np
 import pytest
 from bags import analyze
-from dataflash import KNOWN, Dataflash, check_drag, identified, logged, telemetered
+from dataflash import KNOWN, Dataflash, check_drag, identified, in_their_axes, logged, telemetered
 from missing import command_without
 
 from marine_sim_ros import load_scenario, load_vehicle, simulate
@@ -152,6 +152,50 @@ def test_a_report_on_a_log(bin_log, tmp_path):
     assert (tmp_path / 'report' / 'report.html').is_file()
 
 
+def test_a_report_has_battery_modes_messages_errors_and_sticks(tmp_path, capsys):
+    path = dataflash(tmp_path / 'pilot.BIN')
+    log = Dataflash()
+    for i in range(40):
+        time = 10**6 + i * 10**5
+        log.add('BAT', time, 0, 16.0 - 0.01 * i, 5.0)
+        log.add('BAT', time, 1, 3.0, 0.0)
+        log.add('RCIN', time, *[1500 + i] * 6, 0, 65535)
+    log.add('MODE', 2 * 10**6, 19, 19, 1)
+    log.add('MODE', 3 * 10**6, 99, 99, 1)
+    log.add('MSG', 2 * 10**6, b'ArduSub <b>4.5</b>')
+    log.add('ERR', 3 * 10**6, 27, 1)
+    log.add('ERR', 3 * 10**6, 200, 0)
+    log.add('EV', 3 * 10**6, 163)
+    path.write_bytes(path.read_bytes() + log.content)
+    assert analyze(path, '-o', tmp_path / 'report') == 0
+    assert 'the log has no battery' not in capsys.readouterr().out
+    html = (tmp_path / 'report' / 'report.html').read_text()
+    assert 'ArduSub &lt;b&gt;4.5&lt;/b&gt;' in html
+    assert 'Battery and sticks' in html
+    told = json.loads((tmp_path / 'report' / 'metrics.json').read_text())['bags'][0]
+    assert [(e['kind'], e['text']) for e in told['events']] == [
+        ('mode', 'MANUAL'), ('mode', 'mode 99'), ('message', 'ArduSub <b>4.5</b>'),
+        ('error', 'leak failsafe: error 1'), ('error', 'subsystem 200: resolved'),
+        ('event', 'surfaced'),
+    ]  # fmt: skip
+    assert column(path, 'autopilot/battery', 0)[[0, -1]] == pytest.approx([16.0, 15.61])
+    assert column(path, 'autopilot/sticks', 5)[-1] == 1539
+    assert np.isnan(channel(path, 'autopilot/sticks').series.rows[:, 6:]).all()
+
+
+def test_what_a_report_of_a_log_without_places_has(tmp_path):
+    log = Dataflash()
+    for i in range(40):
+        log.add('ATT', 10**6 + i * 10**5, 0, 0, 35000 + 100 * i if i < 10 else 100 * (i - 10), 3)
+    path = tmp_path / 'turn.BIN'
+    path.write_bytes(log.content)
+    assert analyze(path, '-o', tmp_path / 'report') == 0
+    told = json.loads((tmp_path / 'report' / 'metrics.json').read_text())
+    motion = told['bags'][0]['vehicles']['ardusub']['motion']
+    assert motion['distance_m'] is motion['mean_speed_m_s'] is None
+    assert motion['turned_deg'] == pytest.approx(39, abs=0.1)
+
+
 @pytest.mark.parametrize('name', ['x.BIN', 'x.tlog'])
 def test_a_log_without_a_vehicle_is_one_line(tmp_path, name):
     path = tmp_path / name
@@ -268,9 +312,59 @@ def test_identify_gives_the_drag_of_a_simulated_telemetry_log_back(tmp_path, exc
 
 def test_identify_says_that_a_log_has_no_velocity(tmp_path, excited, capsys):
     path = logged(tmp_path / 'lost.BIN', excited[1], status=0b10100101)
+    values, said = identified(capsys, path, 'coefficients:=wu2018')
+    assert 'does not know its horizontal velocity in 100 %' in said
+    assert values['added_mass', 'surge'] is None
+
+
+LOST = 0b10100101
+"""Status of an estimator without a source of horizontal velocity."""
+
+
+def without_velocity(path, run, generator):
+    """Write a log without an estimator: attitude at 20 Hz, height at 10 Hz, no gyroscopes."""
+    log = Dataflash()
+    for i in range(6):
+        log.parameter(f'SERVO{i + 1}_FUNCTION', 33 + i)
+    step = run.time[1] - run.time[0]
+    for i in range(0, len(run.time), round(0.05 / step)):
+        time = 5_000_000 + round(run.time[i] * 1e6) + int(generator.integers(0, 8000))
+        place, _, _, angles = in_their_axes(run, i)
+        if i % round(0.1 / step) == 0:
+            log.add('CTUN', time, float(-place[2] + generator.normal(0, 0.002)))
+            log.add('RCOU', time, *np.round(run.pwm[i]).astype(int), 0, 0)
+        log.add('ATT', time, *(round(100 * a) for a in angles), 3)
+    path.write_bytes(log.content)
+    return path
+
+
+@pytest.mark.parametrize('noisy', [False, True])
+def test_a_log_without_a_doppler_log_gives_heave_and_yaw_back(tmp_path, excited, capsys, noisy):
+    vehicle, run = excited
+    generator = np.random.default_rng(4) if noisy else None
+    path = logged(tmp_path / 'lost.BIN', run, status=LOST, generator=generator)
+    values, _ = identified(capsys, path, 'coefficients:=wu2018')
+    check_drag(vehicle, run.velocity, values, 0.08 if noisy else 0.05, ('heave', 'roll', 'yaw'))
+    assert values['added_mass', 'heave'] == pytest.approx(vehicle.added_mass[2, 2], rel=0.05)
+    if not noisy:
+        assert values['volume', None] == pytest.approx(vehicle.buoyancy.volume, rel=0.002)
+    assert all(values[kind, 'sway'] is None for kind in ('added_mass', 'quadratic_damping'))
+
+
+def test_attitude_and_height_alone_give_heave_and_yaw_back(tmp_path, excited, capsys):
+    vehicle, run = excited
+    path = without_velocity(tmp_path / 'plain.BIN', run, np.random.default_rng(5))
+    values, _ = identified(capsys, path, 'coefficients:=wu2018')
+    check_drag(vehicle, run.velocity, values, 0.15, ('heave', 'yaw'))
+
+
+def test_a_wrong_description_is_contradicted(tmp_path, excited, capsys):
+    path = logged(tmp_path / 'lost.BIN', excited[1], status=LOST)
     with pytest.raises(SystemExit) as ended:
-        main(['identify', str(path), '--vehicle', 'bluerov2', '--set', 'coefficients:=wu2018'])
-    assert ended.value.code == 2
-    said = capsys.readouterr()
-    assert 'does not know its horizontal velocity in 100 %' in said.out
-    assert 'odom has 0 of 1501 messages with attitude and velocity' in said.err
+        main(['identify', str(path), '--vehicle', 'bluerov2', '--set', 'coefficients:=wu2018',
+              '--water-density', '1027'])  # fmt: skip
+    assert ended.value.code == 0
+    said = [line for line in capsys.readouterr().out.splitlines() if 'contradicts' in line]
+    assert said[0].startswith('doubtful: volume: 0.0113')
+    assert 'which has 0.0117' in said[0]
+    assert len(said) == 1

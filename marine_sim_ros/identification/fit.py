@@ -52,8 +52,15 @@ _VAGUE = 100.0
 _ROUNDS = 2
 """Fits; each weighs the axes by the residuals of the one before."""
 _EVALUATIONS = 25
-CONTRADICTION = 0.01
-"""Fraction of a described volume from which on another estimate is remarked on."""
+_CONTRADICTION = {'volume': 0.01}
+"""Fraction of a described value from which on another estimate is remarked on, by kind ..."""
+_OTHER_CONTRADICTION = 0.1
+"""... and of every other kind."""
+_CAUSES = {
+    'volume': 'the density of the water (--water-density), the mass or the volume of the run was '
+    'another',
+    'time_constant': 'commands came late, or rotors were slower',
+}
 _STILL = 2.0
 """Deviations of the noise below which nobody asks how much of a motion is explained."""
 
@@ -84,6 +91,20 @@ class Estimate:
         decimals = max(0, 1 - math.floor(math.log10(self.half))) if self.half > 0 else 6
         return f'{self.value:.{decimals}f}', f'{self.half:.{decimals}f}'
 
+    @property
+    def contradiction(self) -> str:
+        """The sentence that remarks on a value that the description denies; empty: none does."""
+        p = self.parameter
+        fraction = _CONTRADICTION.get(p.kind, _OTHER_CONTRADICTION)
+        far = abs(self.value - p.described) > max(2 * self.half, fraction * abs(p.described))
+        if not (far and self.observable):
+            return ''
+        cause = _CAUSES.get(p.kind, 'thrust, mass or water of the run were others')
+        return (
+            f'{p.name}: {" ± ".join(self.texts())} {p.unit} contradicts the description, which '
+            f'has {p.described:.4g}: the vehicle differs, or {cause}'
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it; a value that the run cannot tell is None."""
         return {
@@ -94,6 +115,7 @@ class Estimate:
             'value': self.value if self.observable else None,
             'half_interval_95': self.half if self.observable else None,
             'described': self.parameter.described,
+            'contradicts_description': bool(self.contradiction),
             'reason': self.reason or None,
         }
 
@@ -110,6 +132,7 @@ class Identification:
         noise: (6,) deviation of the measured velocity from a smooth one.
         kept: terms of the model that were taken as they are described.
         omitted: what acts on the vehicle but is not in the model.
+        notes: what of the motion was computed, because the run lacks it.
     """
 
     estimates: tuple[Estimate, ...]
@@ -119,6 +142,7 @@ class Identification:
     noise: np.ndarray
     kept: tuple[str, ...] = ()
     omitted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def explained_variance(self) -> np.ndarray:
@@ -127,19 +151,16 @@ class Identification:
 
     @property
     def doubts(self) -> list[str]:
-        """Axes whose motion the fit does not explain, and a volume that the description denies."""
-        return [*self._unexplained_warnings(), *self._contradiction_warnings()]
+        """Axes whose motion the fit does not explain, and estimates far from the description."""
+        return [*self._unexplained_warnings(), *self.contradictions]
 
-    def _contradiction_warnings(self) -> list[str]:
-        return [
-            f'volume: {" ± ".join(e.texts())} m³ contradicts the description, which has '
-            f'{e.parameter.described:.4g}: the density of the water, the mass or the volume of '
-            'the run was another'
-            for e in self.value('volume')
-            if e.observable
-            and abs(e.value - e.parameter.described)
-            > max(2 * e.half, CONTRADICTION * e.parameter.described)
-        ]
+    @property
+    def contradictions(self) -> list[str]:
+        """Estimates farther from the description than twice their 95 % interval, and than 10 %.
+
+        Of the volume it is 1 %.
+        """
+        return [e.contradiction for e in self.estimates if e.contradiction]
 
     def _unexplained_warnings(self) -> list[str]:
         return [
@@ -157,7 +178,10 @@ class Identification:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""
         error = self.fitted - self.measured
-        rms = np.sqrt(np.mean(error.reshape(-1, 6) ** 2, axis=0))
+        moved, rest = (
+            np.sqrt(_mean_of_known(np.mean(one**2, axis=1))).tolist()
+            for one in (self.measured, error)
+        )
         explained = self.explained_variance.tolist()
         return {
             'seconds': float(self.time[:, -1].sum() - self.time[:, 0].sum()),
@@ -165,10 +189,11 @@ class Identification:
             'estimates': [e.to_dict() for e in self.estimates],
             'kept': list(self.kept),
             'omitted': list(self.omitted),
+            'notes': list(self.notes),
             'axes': {
                 axis: {
-                    'rms_measured': float(np.sqrt(np.mean(self.measured[..., i] ** 2))),
-                    'rms_residual': float(rms[i]),
+                    'rms_measured': moved[i],
+                    'rms_residual': rest[i],
                     'noise': float(self.noise[i]),
                     'explained': None if math.isnan(explained[i]) else explained[i],
                 }
@@ -184,9 +209,18 @@ def _explained_variance(measured: np.ndarray, fitted: np.ndarray, noise: np.ndar
     The variance is that within stretches, (s, l + 1, 6): each has an initial velocity of its own,
     so that a fit of a slow motion hits the means of the stretches, whatever its coefficients.
     """
-    spread = np.sqrt(np.mean(np.var(measured, axis=1), axis=0))
-    error = np.mean((fitted - measured) ** 2, axis=(0, 1))
+    spread = np.sqrt(_mean_of_known(np.var(measured, axis=1)))
+    error = _mean_of_known(np.mean((fitted - measured) ** 2, axis=1))
     return 1 - error / np.where(spread < _STILL * noise, np.nan, spread) ** 2
+
+
+def _mean_of_known(values: np.ndarray) -> np.ndarray:
+    """Return means (6,) of values (s, 6) over the stretches that have them; NaN where none has."""
+    known = np.isfinite(values)
+    if known.all():
+        return np.asarray(np.mean(values, axis=0))
+    count = known.sum(axis=0)
+    return np.where(known, values, 0.0).sum(axis=0) / np.where(count, count, np.nan)
 
 
 def _ignore_progress(share: float) -> None:
@@ -229,21 +263,29 @@ def identify_vehicle(
         vehicle, lag=samples.commands.lagging, volume=lumped and vehicle.buoyancy.volume > 0
     )
     shooting = Shooting(parameters, samples, starts, length)
-    theta = first_guess(parameters, samples)
+    free = _measured_parameters(parameters, shooting.measured)
+    theta = first_guess(parameters, samples, ~free)
     prior = _Prior(parameters)
     for fit in range(_ROUNDS):
-        theta = _solve(shooting, prior, theta, _fit_progress(progress, fit))
+        theta = _solve(shooting, prior, theta, free, _fit_progress(progress, fit))
         if fit < _ROUNDS - 1:
             shooting.weigh(shooting.residuals(theta))
-    jacobian = shooting.jacobian(theta)
+    jacobian = shooting.jacobian(theta)[:, free]
     residuals = shooting.residuals(theta)
-    found = covariance(jacobian, residuals, len(starts), prior.weight**2)
+    found = np.diag(parameters.size**2)
+    found[np.ix_(free, free)] = covariance(
+        jacobian, residuals, len(starts), prior.weight[free] ** 2
+    )
     measured = shooting.measured
     fitted = shooting.simulated(theta)
     explained = _explained_variance(measured, fitted, samples.noise)
     told = unobservable_reasons(
         parameters, theta, found, measured, samples.noise, explained, samples.kept.damping
     )
+    told = [
+        text if known else f'{p.axis} is not measured; kept as described'
+        for text, known, p in zip(told, free.tolist(), parameters.parameters, strict=True)
+    ]
     half = NORMAL_95 * np.sqrt(np.diag(found))
     progress(1.0)
     return Identification(
@@ -257,7 +299,14 @@ def identify_vehicle(
         noise=samples.noise,
         kept=kept_terms(vehicle),
         omitted=omitted_terms(vehicle),
+        notes=samples.notes,
     )
+
+
+def _measured_parameters(parameters: ParameterSet, measured: np.ndarray) -> np.ndarray:
+    """Return a mask (k,) of parameters whose axes are measured in enough stretches."""
+    enough = np.isfinite(measured).all(axis=1).sum(axis=0) >= _FEWEST
+    return np.array([not p.axis or enough[BODY_AXES.index(p.axis)] for p in parameters.parameters])
 
 
 def _fit_progress(progress: Callable[[float], None], fit: int) -> Callable[[int], None]:
@@ -282,36 +331,45 @@ class _Prior:
 
 
 def _solve(
-    shooting: Shooting, prior: _Prior, start: np.ndarray, tell: Callable[[int], None]
+    shooting: Shooting,
+    prior: _Prior,
+    start: np.ndarray,
+    free: np.ndarray,
+    tell: Callable[[int], None],
 ) -> np.ndarray:
+    """Return θ (k,) with the free parameters (a mask (k,)) found by least squares."""
     low, high = shooting.parameters.low, shooting.parameters.high
     evaluations = 0
 
-    def residuals(theta: np.ndarray) -> np.ndarray:
+    def whole(some: np.ndarray) -> np.ndarray:
+        result = start.copy()
+        result[free] = some
+        return result
+
+    def residuals(some: np.ndarray) -> np.ndarray:
         nonlocal evaluations
         evaluations += 1
         tell(evaluations)
-        return np.concatenate([shooting.residuals(theta), prior.residuals(theta)])
+        theta = whole(some)
+        return np.concatenate([shooting.residuals(theta), prior.residuals(theta)[free]])
 
-    def jacobian(theta: np.ndarray) -> np.ndarray:
-        return np.concatenate([shooting.jacobian(theta), np.diag(prior.weight)])
+    def jacobian(some: np.ndarray) -> np.ndarray:
+        slope = shooting.jacobian(whole(some))[:, free]
+        return np.concatenate([slope, np.diag(prior.weight[free])])
 
     room = 1e-6 * shooting.parameters.size
-    inside = np.clip(start, low + room, high - room)
-    return np.asarray(
-        require('scipy.optimize', 'identify')
-        .least_squares(
-            residuals,
-            inside,
-            jacobian,
-            bounds=(low, high),
-            x_scale='jac',
-            xtol=1e-6,
-            ftol=1e-8,
-            max_nfev=_EVALUATIONS,
-        )
-        .x
+    inside = np.clip(start, low + room, high - room)[free]
+    solved = require('scipy.optimize', 'identify').least_squares(
+        residuals,
+        inside,
+        jacobian,
+        bounds=(low[free], high[free]),
+        x_scale='jac',
+        xtol=1e-6,
+        ftol=1e-8,
+        max_nfev=_EVALUATIONS,
     )
+    return whole(np.asarray(solved.x))
 
 
 # Fitted values written into a description, in the elements of the URDF reader.
@@ -333,6 +391,8 @@ def fitted_urdf(vehicle: Vehicle, found: Identification) -> str:
         )
     if found.kept:
         root.insert(0, etree.Comment(f' identify kept as described: {", ".join(found.kept)} '))
+    for text in found.contradictions:
+        root.insert(0, etree.Comment(f' identify: {text.replace("--", "")} '))
     _put_hydrodynamics(root, vehicle, found)
     for lag in _observable_estimates(found, 'time_constant'):
         for thruster in root.findall('thrusters/thruster'):

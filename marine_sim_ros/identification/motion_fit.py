@@ -25,6 +25,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import cross, up_in_body
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.identification.fit_file import DELAY, ORIGIN, FitParameter, with_values
 from marine_sim_ros.identification.parameters import NORMAL_95, covariance
 from marine_sim_ros.identification.prediction import (
@@ -97,6 +98,21 @@ class MotionFit:
             result.append(text)
         return tuple(result)
 
+    @property
+    def contradictions(self) -> list[str]:
+        """Observable values far from their priors.
+
+        They differ by more than twice their own 95 % interval, and by more than the prior's.
+        """
+        return [
+            f'{p.name}: {v:.4g} ± {h:.2g} {p.unit}'.rstrip()
+            + f' contradicts what was known before, {p.prior:.4g} ± {NORMAL_95 * p.deviation:.2g}'
+            for p, v, h, reason in zip(
+                self.parameters, self.values, self.half, self.reasons, strict=True
+            )
+            if not reason and abs(v - p.prior) > max(2 * h, NORMAL_95 * p.deviation)
+        ]
+
     def vehicle(self, described: Vehicle) -> Vehicle:
         """Return a described vehicle with the values of the fit."""
         return with_values(described, self.parameters, self.values)
@@ -123,6 +139,7 @@ class MotionFit:
                     self.parameters, self.values, self.half, self.reasons, strict=True
                 )
             ],
+            'doubts': self.contradictions,
             'deviation': dict(zip(CHANNELS, self.deviation.tolist(), strict=True)),
         }
 
@@ -153,7 +170,12 @@ class Problem:
     """Compiled once for a vehicle, its parameters and a shape of stretches."""
 
     def __init__(
-        self, vehicle: Vehicle, parameters: Sequence[FitParameter], parts: int, held: bool
+        self,
+        vehicle: Vehicle,
+        parameters: Sequence[FitParameter],
+        parts: int,
+        held: bool,
+        environment: Environment | None = None,
     ) -> None:
         """Prepare the simulation of stretches and its derivatives."""
         jax = require('jax', 'identify --fit')
@@ -178,6 +200,7 @@ class Problem:
                 delay,
                 parts,
                 held,
+                environment,
             )
             turning = state.velocity[..., 3:]
             tracked = state.velocity[..., :3] + cross(
@@ -373,6 +396,7 @@ def fit_motion(
     *,
     start: np.ndarray | None = None,
     progress: Callable[[float], None] | None = None,
+    environment: Environment | None = None,
 ) -> MotionFit:
     """Fit parameters of a vehicle to stretches of recordings.
 
@@ -384,6 +408,7 @@ def fit_motion(
         stretches: from :func:`~marine_sim_ros.identification.prediction.stretches_of`.
         start: (k,) values to begin the search with; None: the priors.
         progress: function that is called with the completed share, 0 to 1.
+        environment: still water of the recordings; None: of the vehicle's density.
 
     Raises:
         ParameterError: too few stretches.
@@ -393,5 +418,6 @@ def fit_motion(
             f'the recordings have {len(stretches.source)} stretches without a gap; expected '
             f'{_FEWEST} or more: longer recordings, or a shorter --stretch'
         )
-    problem = Problem(vehicle, parameters, integration_steps(stretches), stretches.held)
+    parts = integration_steps(stretches)
+    problem = Problem(vehicle, parameters, parts, stretches.held, environment)
     return problem.fit(stretches, start, progress=progress)

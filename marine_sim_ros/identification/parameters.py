@@ -284,12 +284,12 @@ def unobservable_reasons(
         parameters: k of them.
         theta: (k,) their values.
         found: (k, k) their covariance.
-        measured: (s, l, 6) velocity.
+        measured: (s, l, 6) velocity; NaN in stretches without one of an axis.
         noise: (6,) its noise.
         explained: (6,) share of the motion within stretches that the fit explains, or NaN.
         kept: (6,) damping of the kept forces, N·s/m and N·m·s.
     """
-    speed = np.sqrt(np.mean(measured**2, axis=(0, 1)))
+    speed = _rms(measured)
     deviation = np.sqrt(np.diag(found))
     wide = NORMAL_95 * deviation > WIDEST * interval_scales(parameters, theta, speed, kept)
     alike = np.abs(found) / np.outer(deviation, deviation) - 2 * np.eye(len(theta))
@@ -317,4 +317,11 @@ def _still_axes(measured: np.ndarray, noise: np.ndarray) -> np.ndarray:
     size = min(_BLOCK, measured.shape[1])
     whole = measured.shape[1] // size * size
     blocks = measured[:, :whole].reshape(len(measured), -1, size, 6).mean(axis=2)
-    return np.asarray(np.sqrt(np.mean(blocks**2, axis=(0, 1))) < _STILL * noise / np.sqrt(size))
+    return np.asarray(_rms(blocks) < _STILL * noise / np.sqrt(size))
+
+
+def _rms(values: np.ndarray) -> np.ndarray:
+    """Return root mean squares (6,) of the known ones of values (s, l, 6), or 0."""
+    known = np.isfinite(values)
+    count = np.maximum(known.sum(axis=(0, 1)), 1)
+    return np.asarray(np.sqrt((np.where(known, values, 0.0) ** 2).sum(axis=(0, 1)) / count))

@@ -248,6 +248,7 @@ def predict_motion(
     delay: Any,
     parts: int,
     held: bool,
+    environment: Environment | None = None,
 ) -> State:
     """Return the motion of stretches at the times of their samples, (s, l + 1, ...).
 
@@ -261,10 +262,11 @@ def predict_motion(
         delay: s, by which the commands come late.
         parts: steps of integration from one sample to the next.
         held: whether pulse widths hold until the next; else they follow straight lines.
+        environment: still water; None: of the vehicle's density.
     """
     jax = require('jax', 'identify')
     jnp = jax.numpy
-    environment = Environment()
+    environment = environment or Environment()
     acceleration = _forces(vehicle, environment)
     first = State(
         jnp.zeros((len(orientation), 3)).at[:, 2].set(_DEPTH),

@@ -21,6 +21,7 @@ from marine_sim_ros.core.spatial import (
     up_in_body,
 )
 from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.identification.samples import Samples, check_frames, check_stamps, make_samples
 from marine_sim_ros.identification.thrust import (
     RecordedStates,
@@ -115,6 +116,7 @@ def samples_of(
     *,
     current: tuple[float, float, float],
     span: Sequence[float | None],
+    environment: Environment | None = None,
 ) -> Samples:
     """Return a run on an even grid, its first odometry at time 0.
 
@@ -124,6 +126,7 @@ def samples_of(
         vehicle: the vehicle that made the bag.
         current: velocity of the water in ``map``, m/s.
         span: begin and end of the used part, s since the first odometry; None: the whole run.
+        environment: still water of the run; None: of the vehicle's density.
 
     Raises:
         ParameterError: no odometry, no thrust, or nothing within the span.
@@ -141,9 +144,8 @@ def samples_of(
             f'no odometry between {low or 0:g} and {high or np.inf:g} s; '
             f'expected times within the {time.max():g} s of the bag'
         )
-    return make_samples(
-        vehicle, time[inside], rows[inside], _commands(collector, vehicle, first), current
-    )
+    commands = _commands(collector, vehicle, first)
+    return make_samples(vehicle, time[inside], rows[inside], commands, current, environment)
 
 
 def _commands(collector: MotionCollector, vehicle: Vehicle, first: int) -> ThrustCommands:

@@ -10,9 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.spatial import continuous_quaternions, rotation_matrix, to_body
+from marine_sim_ros.core.spatial import (
+    continuous_quaternions,
+    rotation_matrix,
+    to_body,
+    up_in_body,
+)
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.identification.incomplete import complete_odometry, simulated_horizontal
 from marine_sim_ros.identification.thrust import KeptForces, ThrustCommands, kept_forces
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
@@ -85,21 +91,31 @@ def check_frames(
     Raises:
         ParameterError: other axes explain it, and these do not.
     """
+    deep = np.isfinite(odometry[:, 2])
+    if deep.sum() >= _FEWEST:
+        _check_height(time[deep], odometry[deep, 2], pressure)
     usable = np.isfinite(odometry).all(axis=1)
     usable &= np.abs(np.linalg.norm(odometry[:, 3:7], axis=1) - 1) < 0.1
     time, first = np.unique(time[usable], return_index=True)
+    if len(time) >= _FEWEST:
+        _check_twist(time, odometry[usable][first])
+
+
+def _check_height(
+    time: np.ndarray, height: np.ndarray, pressure: tuple[np.ndarray, np.ndarray] | None
+) -> None:
+    """Raise where z is depth, or not from the surface."""
+    time, first = np.unique(time, return_index=True)
     if len(time) < _FEWEST:
         return
-    odometry = odometry[usable][first]
     if pressure is not None:
-        _check_pressure(time, odometry[:, 2], *pressure)
-    height = float(np.median(odometry[:, 2]))
-    if height > _IN_AIR:
+        _check_pressure(time, height[first], *pressure)
+    middle = float(np.median(height[first]))
+    if middle > _IN_AIR:
         raise ParameterError(
-            f'odom is {height:.3g} m above the surface in half of the run, where a vehicle would '
+            f'odom is {middle:.3g} m above the surface in half of the run, where a vehicle would '
             f'fall; its z is likely depth (NED), or not from the surface: {_EXPECTED}'
         )
-    _check_twist(time, odometry)
 
 
 def _check_pressure(
@@ -169,6 +185,10 @@ STEP = 0.02
 """Of the grid, s, where the odometry is not slower."""
 _WIDEST = 2.5
 """Intervals between odometries of more ticks than this are gaps."""
+_USUAL_PART = 99.0
+"""Per cent of the intervals that are no gaps where odometries come irregularly."""
+_LONGEST = 0.3
+"""Longest interval of irregular odometries that is no gap, s."""
 _SPARSEST = 1000
 """Points of the grid for each odometry beyond which a stamp has jumped."""
 
@@ -187,6 +207,8 @@ class Samples:
         lift: (n, 6) wrench of one more m³ of volume.
         commands: commands of the thrusters.
         known: (n,) whether odometry and commands cover the time.
+        measured: (n,) whether surge and sway are measured; elsewhere they are simulated.
+        notes: what of the motion was computed, because the odometry lacks it.
     """
 
     start: float
@@ -198,6 +220,8 @@ class Samples:
     lift: np.ndarray
     commands: ThrustCommands
     known: np.ndarray
+    measured: np.ndarray
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """Return n."""
@@ -215,6 +239,7 @@ def make_samples(
     odometry: np.ndarray,
     commands: ThrustCommands,
     current: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    environment: Environment | None = None,
 ) -> Samples:
     """Put a run on an even grid.
 
@@ -224,24 +249,30 @@ def make_samples(
     Args:
         vehicle: vehicle with the described mass, volume and centres.
         time: (m,) of the odometry, s.
-        odometry: (m, 13) position m, quaternion x y z w, body velocity m/s and rad/s.
+        odometry: (m, 13) position m, quaternion x y z w, body velocity m/s and rad/s; NaN where
+            unknown. Attitude and height are needed; heave and turn rates are computed from them
+            where they are missing, and surge and sway are simulated.
         commands: commands of the thrusters, on the same clock.
         current: velocity of the water in ``map``, m/s.
+        environment: still water of the run; None: of the vehicle's density.
 
     Raises:
-        ParameterError: too few odometries, or without velocity or attitude.
+        ParameterError: too few odometries, or without height or attitude.
     """
+    environment = environment or Environment()
     order = np.argsort(time, kind='stable')
     time, odometry = time[order], odometry[order]
     new = np.append(np.diff(time) > 0, True)
-    usable = new & np.isfinite(odometry).all(axis=1)
+    time, odometry = time[new], odometry[new]
+    odometry, notes = complete_odometry(time, odometry)
+    usable = np.isfinite(odometry[:, [2, *range(3, 7), *range(9, 13)]]).all(axis=1)
     usable &= np.abs(np.linalg.norm(odometry[:, 3:7], axis=1) - 1) < 0.1
     if usable.sum() < 100:
         raise ParameterError(
-            f'odom has {usable.sum()} of {len(time)} messages with attitude and velocity; '
+            f'odom has {usable.sum()} of {len(new)} messages with attitude and height; '
             'expected 100 or more'
         )
-    time, odometry = time[usable], odometry[usable]
+    time, odometry = _without_dropouts(time[usable], odometry[usable])
     tick = float(np.median(np.diff(time)))
     step = max(STEP, tick)
     count = (time[-1] - time[0]) / step
@@ -251,29 +282,88 @@ def make_samples(
             f'intervals are {tick:.3g} s; expected stamps without jumps'
         )
     grid = np.arange(time[0] + step / 2, time[-1] - step / 2, step)
-    position, quaternion, velocity = np.split(odometry, [3, 7], axis=1)
+    lag = float(np.mean(vehicle.thrusters.time_constant)) if commands.lagging else None
+    state, measured = _states(time, odometry, grid, step, current)
+    floating = np.asarray(buoyancy(vehicle, state, environment))
+    restoring = floating + np.asarray(weight(vehicle, state, environment))
+    if not measured.all():
+        notes.append(
+            f'surge and sway are not measured in {100 * np.mean(~measured):.0f} % of the time: '
+            'they are simulated there with the description'
+        )
+        wrench = restoring + commands.wrenches(float(grid[0]), step, len(grid), lag)[::2]
+        velocity = simulated_horizontal(vehicle, state, measured, wrench, step, environment)
+        state = State(state.position, state.orientation, velocity)
+    volume = vehicle.buoyancy.volume
+    thrust = commands.thrusts(float(grid[0]), step, len(grid), lag)[::2]
+    states = {name: recorded.at(grid) for name, recorded in commands.states.items()}
+    gap = _widest_interval(time, tick)
+    return Samples(
+        start=float(grid[0]),
+        step=step,
+        velocity=state.velocity,
+        noise=_noise(state.velocity),
+        restoring=restoring,
+        kept=kept_forces(vehicle, state, states, thrust, environment, tick=tick, step=step),
+        lift=floating / volume if volume > 0 else np.zeros_like(floating),
+        commands=commands,
+        known=_covered_times(time, grid, step, gap) & commands.known_mask(grid, step),
+        measured=measured,
+        notes=tuple(notes),
+    )
+
+
+def _without_dropouts(time: np.ndarray, odometry: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return odometry without rows that lack surge or sway beside others that have them."""
+    horizontal = np.isfinite(odometry[:, 7:9]).all(axis=1)
+    there = np.flatnonzero(horizontal)
+    if len(there) < 2:
+        return time, odometry
+    after = np.clip(np.searchsorted(there, np.arange(len(time))), 1, len(there) - 1)
+    apart = time[there[after]] - time[there[after - 1]]
+    inside = (time > time[there[0]]) & (time < time[there[-1]])
+    kept = horizontal | ~inside | (apart > _WIDEST * float(np.median(np.diff(time))))
+    return time[kept], odometry[kept]
+
+
+def _states(
+    time: np.ndarray,
+    odometry: np.ndarray,
+    grid: np.ndarray,
+    step: float,
+    current: tuple[float, float, float],
+) -> tuple[State, np.ndarray]:
+    """Return states on a grid (n,), and a mask (n,) of those with surge and sway.
+
+    Where those are unknown they are 0, and heave is the vertical speed over the cosine of the
+    tilt.
+    """
+    horizontal = np.isfinite(odometry[:, 7:9]).all(axis=1)
+    rows = np.where(np.isfinite(odometry), odometry, 0.0)
+    rows[~horizontal, 7:9] = 0.0
+    position, quaternion, velocity = np.split(rows, [3, 7], axis=1)
     quaternion = _mean(time, continuous_quaternions(quaternion), grid, step)
     quaternion = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
     velocity = _mean(time, velocity, grid, step)
     drift = np.asarray(to_body(quaternion, np.broadcast_to(current, (len(grid), 3))))
+    measured = np.ones(len(grid), bool)
+    if not horizontal.all():
+        measured = _mean(time, horizontal[:, None].astype(float), grid, step)[:, 0] > 1 - 1e-6
+        rise = current[2] / np.asarray(up_in_body(quaternion))[:, 2]
+        sunk = np.column_stack([np.zeros((len(grid), 2)), rise])
+        drift = np.where(measured[:, None], drift, sunk)
+        velocity[~measured, :2] = 0.0
     velocity = np.column_stack([velocity[:, :3] - drift, velocity[:, 3:]])
-    state = State(_mean(time, position, grid, step), quaternion, velocity)
-    floating = np.asarray(buoyancy(vehicle, state, Environment()))
-    volume = vehicle.buoyancy.volume
-    lag = float(np.mean(vehicle.thrusters.time_constant)) if commands.lagging else None
-    thrust = commands.thrusts(float(grid[0]), step, len(grid), lag)[::2]
-    states = {name: recorded.at(grid) for name, recorded in commands.states.items()}
-    return Samples(
-        start=float(grid[0]),
-        step=step,
-        velocity=velocity,
-        noise=_noise(velocity),
-        restoring=floating + np.asarray(weight(vehicle, state, Environment())),
-        kept=kept_forces(vehicle, state, states, thrust, tick=tick, step=step),
-        lift=floating / volume if volume > 0 else np.zeros_like(floating),
-        commands=commands,
-        known=_covered_times(time, grid, step, _WIDEST * tick) & commands.known_mask(grid, step),
-    )
+    return State(_mean(time, position, grid, step), quaternion, velocity), measured
+
+
+def _widest_interval(time: np.ndarray, tick: float) -> float:
+    """Return the interval between odometries above which there is a gap, s.
+
+    Where odometries come irregularly, as by a radio link, most intervals are no gaps.
+    """
+    usual = 1.2 * float(np.percentile(np.diff(time), _USUAL_PART))
+    return max(_WIDEST * tick, min(usual, _LONGEST))
 
 
 def _mean(time: np.ndarray, values: np.ndarray, grid: np.ndarray, step: float) -> np.ndarray:

@@ -37,6 +37,8 @@ _LAGS = (0.0, 0.03, 0.06, 0.1, 0.15, 0.25, 0.4, 0.7)
 """Time constants to try, s."""
 _RIDGE = 1e-4
 """Keeps at 0 what the run does not show; small against whatever it shows."""
+_HELD = 1e-9
+"""Room of a parameter that keeps its value, over its size."""
 
 
 class _Windows:
@@ -61,6 +63,15 @@ class _Windows:
         """Return ∫ φ ẋ dt (w, ...), as −∫ φ̇ x dt."""
         return -self._with(values, self._slope)
 
+    def measured(self, samples: Samples) -> np.ndarray:
+        """Return 1 (w, 6) where an axis is measured throughout a window, and else 0."""
+        result = np.ones((len(self._used), 6))
+        lost = self._convolve(
+            (~samples.measured).astype(float), np.ones(len(self._bell)), mode='valid'
+        )
+        result[:, :2] = lost[self._used, None] < 0.5
+        return result
+
     def _with(self, values: np.ndarray, kernel: np.ndarray) -> np.ndarray:
         shape = (len(kernel),) + (1,) * (values.ndim - 1)
         # A convolution turns its kernel round.
@@ -68,23 +79,34 @@ class _Windows:
         return np.asarray(folded[self._used])
 
 
-def first_guess(parameters: ParameterSet, samples: Samples) -> np.ndarray:
-    """Return θ (k,) that fits the weak equations best, with the best of a few time constants."""
+def first_guess(
+    parameters: ParameterSet, samples: Samples, fixed: np.ndarray | None = None
+) -> np.ndarray:
+    """Return θ (k,) that fits the weak equations best, with the best of a few time constants.
+
+    Args:
+        fixed: (k,) mask of the parameters that keep their described values; None: none does.
+    """
+    fixed = np.zeros(len(parameters), bool) if fixed is None else fixed
     windows = _Windows(samples)
     # The noise of a window's momentum: axes weigh as much as is known of them.
     scale = np.diag(parameters.vehicle.rigid_body_mass) * samples.noise
     linear = [i for i, p in enumerate(parameters.parameters) if p.kind != 'time_constant']
     size = parameters.size[linear]
     centre = np.where(np.arange(len(parameters)) < 18, 0.0, parameters.described)[linear]
-    columns = _columns(parameters, samples, windows) / scale[:, None]
+    weight = windows.measured(samples) / scale
+    columns = _columns(parameters, samples, windows) * weight[..., None]
     matrix = columns.reshape(-1, len(linear)) * size
     ridge = _RIDGE * np.sqrt(len(matrix)) * np.eye(len(linear))
     bounds = [(b[linear] - centre) / size for b in (parameters.low, parameters.high)]
+    held = (parameters.described[linear] - centre) / size
+    for bound, sign in zip(bounds, (-1, 1), strict=True):
+        bound[fixed[linear]] = (held + sign * _HELD)[fixed[linear]]
     own = _unfitted_terms(parameters, samples, windows)
     best, result = np.inf, parameters.described.copy()
     for lag in _LAGS if parameters.lag else (None,):
         wrench = samples.commands.wrenches(samples.start, samples.step, len(samples), lag)
-        left = (windows.mean(wrench[::2]) - own) / scale
+        left = (windows.mean(wrench[::2]) - own) * weight
         found = require('scipy.optimize', 'identify').lsq_linear(
             np.concatenate([matrix, ridge]),
             np.concatenate([left.ravel(), np.zeros(len(linear))]),
@@ -92,7 +114,7 @@ def first_guess(parameters: ParameterSet, samples: Samples) -> np.ndarray:
         )
         if found.cost < best:
             best = found.cost
-            result[linear] = centre + found.x * size
+            result[linear] = np.where(fixed[linear], result[linear], centre + found.x * size)
             if lag is not None:
                 result[18] = lag
     return result
@@ -176,7 +198,12 @@ class Shooting:
         self.parameters, self.samples = parameters, samples
         self.steps = max(2, round(length / samples.step))
         self.rows = starts[:, None] + np.arange(self.steps + 1)
-        self.measured = samples.velocity[self.rows]
+        motion = samples.velocity[self.rows]
+        lost = ~samples.measured[self.rows].all(axis=1)
+        self.measured = motion.copy()
+        self.measured[lost, :, :2] = np.nan
+        self._blind = np.zeros((len(starts), 6), bool)
+        self._blind[lost, :2] = True
         self.deviation = samples.noise.copy()
         self._half = 2 * starts[:, None] + np.arange(2 * self.steps + 1)
         steady, self._gradient = samples.restoring + samples.kept.wrench, None
@@ -190,7 +217,7 @@ class Shooting:
         self._restoring = self._half_steps(steady)
         self._lift = self._half_steps(samples.lift)
         few = min(self.steps, max(4, round(0.2 / samples.step)))
-        self._first = _line_start(self.measured[:, : few + 1])
+        self._first = _line_start(motion[:, : few + 1])
         self._fastest = np.max(np.abs(samples.velocity[samples.known]), axis=0)
         size = parameters.size
         self._delta = _DIFFERENCE * np.where(parameters.described > 0, parameters.described, size)
@@ -207,21 +234,24 @@ class Shooting:
         return result
 
     def residuals(self, theta: np.ndarray) -> np.ndarray:
-        """Return weighted simulated − measured (s · (l + 1) · 6,), initial velocities free."""
+        """Return weighted simulated − measured (s · (l + 1) · 6,), initial velocities free.
+
+        It is 0 of surge and sway in a stretch that has no measurement of them.
+        """
         run = self._run(theta, derivatives=False)
         basis, _ = self._initial(run)
-        error = self._weigh(run[0] - self.measured)
+        error = self._error(run)
         return (error - _project(basis, error)).ravel()
 
     def jacobian(self, theta: np.ndarray) -> np.ndarray:
         """Return the derivative (s · (l + 1) · 6, k); better initial velocities are kept."""
         run = self._run(theta, derivatives=True)
         basis, triangle = self._initial(run)
-        error = self._weigh(run[0] - self.measured)
+        error = self._error(run)
         steps = np.linalg.solve(triangle, (np.swapaxes(basis, 1, 2) @ error[..., None]))[..., 0]
         self._first = self._first - steps * self._nudge
         count = len(self.parameters)
-        columns = [self._weigh(run[7 + i] - run[0]) for i in range(count)]
+        columns = [self._changes(run, 7 + i) for i in range(count)]
         matrix = np.stack(columns, axis=-1) / self._delta
         matrix = matrix - basis @ (np.swapaxes(basis, 1, 2) @ matrix)
         return matrix.reshape(-1, count)
@@ -231,7 +261,7 @@ class Shooting:
         for _ in range(2):
             run = self._run(theta, derivatives=False)
             basis, triangle = self._initial(run)
-            error = self._weigh(run[0] - self.measured)
+            error = self._error(run)
             steps = np.linalg.solve(triangle, np.swapaxes(basis, 1, 2) @ error[..., None])
             self._first = self._first - steps[..., 0] * self._nudge
         return self._run(theta, derivatives=False)[0]
@@ -239,16 +269,33 @@ class Shooting:
     def weigh(self, residuals: np.ndarray) -> None:
         """Take each axis's deviation from residuals as they are weighted now."""
         each = residuals.reshape(-1, 6)
-        self.deviation = self.deviation * np.maximum(np.sqrt(np.mean(each**2, axis=0)), 1e-3)
+        part = np.maximum(np.mean(~self._blind, axis=0), 1 / len(self._blind))
+        size = np.sqrt(np.mean(each**2, axis=0) / part)
+        self.deviation = self.deviation * np.maximum(size, 1e-3)
+
+    def _error(self, run: np.ndarray) -> np.ndarray:
+        """Return the weighted error (s, m); 0 of what is not measured."""
+        return self._weigh(np.where(self._blind[:, None], 0.0, run[0] - self.measured))
+
+    def _changes(self, run: np.ndarray, which: int) -> np.ndarray:
+        """Return a weighted change (s, m) of what is measured."""
+        return self._weigh(np.where(self._blind[:, None], 0.0, run[which] - run[0]))
 
     def _weigh(self, error: np.ndarray) -> np.ndarray:
         return (error / self.deviation).reshape(len(error), -1)
 
     def _initial(self, run: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return Q (s, m, 6) and R (s, 6, 6) of the derivative by the initial velocities."""
-        columns = [self._weigh(run[1 + i] - run[0]) for i in range(6)]
-        basis, triangle = np.linalg.qr(np.stack(columns, axis=-1))
-        return basis, triangle
+        columns = [self._changes(run, 1 + i) for i in range(6)]
+        slope = np.stack(columns, axis=-1)
+        if not self._blind.any():
+            basis, triangle = np.linalg.qr(slope)
+            return basis, triangle
+        # An initial velocity that is not measured stays as it was simulated.
+        slope = np.where(self._blind[:, None], 0.0, slope)
+        held = np.eye(6) * self._blind[:, None]
+        basis, triangle = np.linalg.qr(np.concatenate([slope, held], axis=1))
+        return basis[:, : -len(held[0])], triangle
 
     def _run(self, theta: np.ndarray, *, derivatives: bool) -> np.ndarray:
         """Return velocities (p, s, l + 1, 6): as they are, and a little beside it.

@@ -296,17 +296,16 @@ def _label(force: ForceModel) -> str:
     return (force.label or force.name).lower()
 
 
-def _wrenches(vehicle: Vehicle, tick: float, step: float) -> Sequence[_Wrench]:
+def _wrenches(vehicle: Vehicle, water: Environment, tick: float, step: float) -> Sequence[_Wrench]:
     """Return the functions that give the wrenches of kept forces."""
-    still = Environment()
     result: list[_Wrench] = []
     if _has_panels(vehicle):
-        result.append(_Hull(vehicle, tick, step))
-    result += [_Actuated(vehicle, actuator) for actuator in _exerting_actuators(vehicle)]
+        result.append(_Hull(vehicle, water, tick, step))
+    result += [_Actuated(vehicle, water, actuator) for actuator in _exerting_actuators(vehicle)]
     others = [f.wrench for f in _other_forces(vehicle) if _is_memoryless(f)]
 
     def sum_of_others(state: State, states: Mapping[str, np.ndarray], thrust: np.ndarray) -> Any:
-        return sum(wrench(vehicle, state, still) for wrench in others)
+        return sum(wrench(vehicle, state, water) for wrench in others)
 
     return [*result, sum_of_others] if others else result
 
@@ -314,8 +313,8 @@ def _wrenches(vehicle: Vehicle, tick: float, step: float) -> Sequence[_Wrench]:
 class _Actuated:
     """The wrench of an actuator in its recorded state, or at zero."""
 
-    def __init__(self, vehicle: Vehicle, actuator: Actuator) -> None:
-        self._vehicle, self._actuator = vehicle, actuator
+    def __init__(self, vehicle: Vehicle, water: Environment, actuator: Actuator) -> None:
+        self._vehicle, self._water, self._actuator = vehicle, water, actuator
 
     def __call__(
         self, state: State, states: Mapping[str, np.ndarray], thrust: np.ndarray
@@ -323,23 +322,22 @@ class _Actuated:
         """Return wrenches (n, 7, 6)."""
         known = states.get(self._actuator.name, self._actuator.zero_state(self._vehicle))
         assert self._actuator.wrench is not None
-        return np.asarray(
-            self._actuator.wrench(self._vehicle, state, Environment(), known, thrust)
-        )
+        return np.asarray(self._actuator.wrench(self._vehicle, state, self._water, known, thrust))
 
 
 class _Hull:
     """The wrench of a hull's panels, block by block along a run."""
 
-    def __init__(self, vehicle: Vehicle, tick: float, step: float) -> None:
+    def __init__(self, vehicle: Vehicle, water: Environment, tick: float, step: float) -> None:
         """Start before the first state.
 
         Args:
             vehicle: a vehicle whose hull has panels.
+            water: still water of the run.
             tick: step of what made the run, s: slamming is bounded by it.
             step: s between states.
         """
-        self._vehicle, self._tick, self._step = vehicle, tick, step
+        self._vehicle, self._water, self._tick, self._step = vehicle, water, tick, step
         self._before: np.ndarray | None = None
 
     def __call__(
@@ -347,7 +345,7 @@ class _Hull:
     ) -> np.ndarray:
         """Return wrenches (n, 7, 6); the first of each seven is as measured."""
         del states, thrust
-        still = Environment()
+        still = self._water
         flow = np.asarray(hull_drag(self._vehicle, state, still, None, dt=0.0)[1].flow)
         before = flow[:1, 0] if self._before is None else self._before
         self._before = flow[-1:, 0]
@@ -361,6 +359,7 @@ def kept_forces(
     state: State,
     states: Mapping[str, np.ndarray],
     thrust: np.ndarray,
+    water: Environment,
     *,
     tick: float,
     step: float,
@@ -372,10 +371,11 @@ def kept_forces(
         state: (n, ...) measured states.
         states: states (n, k) of actuators by name; missing: 0.
         thrust: (n, k) of the thrusters, N.
+        water: still water of the run.
         tick: between odometries, s.
         step: s between states.
     """
-    wrenches = _wrenches(vehicle, tick, step)
+    wrenches = _wrenches(vehicle, water, tick, step)
     count = len(state.velocity)
     if not wrenches:
         return KeptForces(np.zeros((count, 6)))

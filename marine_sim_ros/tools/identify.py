@@ -16,6 +16,7 @@ from marine_sim_ros.bags.reading import bag_path
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.text import aligned_columns, json_text
+from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.identification.fit import (
     LENGTH,
     Estimate,
@@ -98,6 +99,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='velocity of the water in map, m/s',
     )
     parser.add_argument(
+        '--water-density',
+        type=float,
+        default=0.0,
+        metavar='KG_M3',
+        help='density of the water of the run, kg/m³ (default: that of the description)',
+    )
+    parser.add_argument(
         '--stretch',
         type=float,
         default=LENGTH,
@@ -133,6 +141,7 @@ def execute(options: argparse.Namespace) -> int:
         vehicle,
         current=tuple(options.current),
         span=(options.begin, options.end),
+        environment=run_environment(water_density=options.water_density),
     )
     with progress_bar('fitting') as told:
         found = identify_vehicle(vehicle, samples, length=options.stretch, progress=told)
@@ -156,6 +165,11 @@ def _check(options: argparse.Namespace) -> None:
         raise ParameterError(f'--stretch is {options.stretch:g}; expected 0.2 to 600 s')
     if not 0.0 <= options.voltage < math.inf:
         raise ParameterError(f'--voltage is {options.voltage:g}; expected more than 0 V')
+    if options.water_density and not 500.0 <= options.water_density <= 2000.0:
+        raise ParameterError(
+            f'--water-density is {options.water_density:g}; expected 500 to 2000 kg/m³: about '
+            '1000 in fresh water, 1025 in the sea'
+        )
     for flag, value in (('--urdf', options.urdf), ('--plot', options.plot)):
         if value and options.fit:
             raise ParameterError(f'{flag}: --fit writes no such file; expected one of the two')
@@ -222,6 +236,8 @@ def _choose_collector(known: dict[str, MotionCollector], wanted: str | None) -> 
 def _print(vehicle: Vehicle, found: Identification) -> None:
     content = found.to_dict()
     print(f'{vehicle.name}: {content["seconds"]:.0f} s in {content["stretches"]} stretches')
+    for note in found.notes:
+        print(note)
     for label, terms in (('kept as described', found.kept), ('not in the model', found.omitted)):
         if terms:
             print(f'{label}: {", ".join(terms)}')
@@ -236,6 +252,9 @@ def _print(vehicle: Vehicle, found: Identification) -> None:
     print('axis   measured rms  residual rms  noise    explained')
     for axis in BODY_AXES:
         a = content['axes'][axis]
+        if math.isnan(a['rms_measured']):
+            print(f'{axis:6} not measured')
+            continue
         share = '–' if a['explained'] is None else f'{100 * a["explained"]:.1f} %'
         print(
             f'{axis:6} {a["rms_measured"]:<13.4g} {a["rms_residual"]:<13.4g} '

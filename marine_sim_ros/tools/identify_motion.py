@@ -11,6 +11,7 @@ from collections.abc import Callable
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.text import aligned_columns, json_text
 from marine_sim_ros.engine.availability import precision
+from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.identification.fit_file import DELAY, FITS, value_at
 from marine_sim_ros.identification.motion_fit import MotionFit, fit_motion
 from marine_sim_ros.identification.prediction import stretches_of
@@ -47,7 +48,8 @@ def fit_recordings(
     recordings = [_recording(options, vehicle, path, collector) for path in options.bags]
     with progress_bar('fitting') as told, precision('float64'):
         stretches = stretches_of(recordings, options.stretch)
-        found = fit_motion(vehicle, parameters, stretches, progress=told)
+        water = run_environment(water_density=options.water_density)
+        found = fit_motion(vehicle, parameters, stretches, progress=told, environment=water)
     if options.json:
         print(json_text({'vehicle': vehicle.name, **found.to_dict()}, indent=2))
     else:
@@ -85,5 +87,7 @@ def print_motion_fit(vehicle: Vehicle, found: MotionFit) -> None:
     for p, reason in zip(found.parameters, found.reasons, strict=True):
         if reason:
             print(f'not observable: {p.name}: {reason}')
+    for text in found.contradictions:
+        print(f'doubtful: {text}')
     if not found.settled:
         print('doubtful: the fit had not settled when it ended')
