@@ -22,6 +22,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.geometry.triangles import orient_surface
 from marine_sim_ros.physics.contact.detection import contacts_within
+from marine_sim_ros.scene import meshes
 from marine_sim_ros.scene.meshes import coarsen_surface, load_obstacle_mesh
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.rays import cast_rays
@@ -402,6 +403,30 @@ def test_mirrored_meshes_keep_their_outside(tmp_path):
 def test_a_surface_without_an_area_is_an_error():
     with pytest.raises(ModelError, match='no triangles with an area'):
         orient_surface(np.zeros((3, 3)), np.array([[0, 1, 2]]), 0.005, 'x')
+
+
+def test_a_large_mesh_is_kept_between_runs_and_read_anew_where_that_is_damaged(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
+    path = written(tmp_path, trimesh.creation.icosphere(5))  # 1 MB
+    points = np.random.default_rng(2).normal(size=(200, 3))
+
+    def read():
+        meshes._load.cache_clear()
+        return load_obstacle_mesh(path, (1.0, 1.0, 1.0), None, 0.005).surface.distances(points)[0]
+
+    first = read()
+    (kept,) = (tmp_path / 'cache').rglob('*.npz')
+    monkeypatch.setattr(meshes, '_read', None)  # it is not read again
+    np.testing.assert_array_equal(read(), first)
+    monkeypatch.undo()
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
+    with np.load(kept) as content:
+        arrays = dict(content)
+    for name, change in (('links', 10**6), ('faces', -(10**6)), ('mates', 10**6)):
+        np.savez(kept, **{**arrays, name: arrays[name] + change})
+        np.testing.assert_array_equal(read(), first)
 
 
 def test_a_coarser_mesh_to_draw_has_few_triangles_and_the_same_box():

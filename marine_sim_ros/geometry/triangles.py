@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -53,12 +53,14 @@ class TriangleSurface:
         faces: (t, 3) numbers of vertices; none without an area.
         closed: whether it has an inside; else both its sides are outer ones.
         thickness: m, of a surface that is not closed: what touches it is half of it away.
+        kept: of :meth:`built`; None: the tree is yet to be built.
     """
 
     vertices: np.ndarray
     faces: np.ndarray
     closed: bool
     thickness: float = 0.0
+    kept: tuple[np.ndarray, ...] | None = None
 
     @cached_property
     def extents(self) -> np.ndarray:
@@ -80,28 +82,29 @@ class TriangleSurface:
     @cached_property
     def _tree(self) -> _Tree:
         corners = self.vertices[self.faces]
+        if self.kept is not None:
+            nodes, links, mates, bent, edges = self.kept
+            return _Tree(nodes, links, corners, self.faces, mates, _normals(corners), bent, edges)
         a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
         low, high = np.minimum(np.minimum(a, b), c), np.maximum(np.maximum(a, b), c)
         boxes = np.concatenate([low, high], axis=1)
         nodes, links, order = self._kernels.build_tree(boxes)
-        corners, faces = np.ascontiguousarray(corners[order]), np.asarray(self.faces[order])
-        cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        flat = cross / np.linalg.norm(cross, axis=1, keepdims=True)
+        corners, faces = np.ascontiguousarray(corners[order]), self.faces[order]
+        flat = _normals(corners)
         mates, edges = _find_edges(corners, faces, flat, self.closed)
         bent = _vertex_normals(corners, faces, flat, len(self.vertices))
         return _Tree(nodes, links, corners, faces, mates, flat, bent, edges)
 
-    def prepare(self) -> TriangleSurface:
-        """Build the tree now: processes that are forked afterwards share it."""
-        assert self._tree
-        return self
+    def built(self) -> TriangleSurface:
+        """Return this surface with its tree and its triangles in the order of the leaves."""
+        tree = self._tree
+        kept = tree.nodes, tree.links, tree.mates, tree.bent, tree.edges
+        found = replace(self, faces=tree.faces, kept=kept)
+        return found
 
     def vertex_normals(self) -> np.ndarray:
         """Return unit normals (v, 3) of the vertices, means of their triangles' by angle."""
-        corners = self.vertices[self.faces]
-        cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        flat = cross / np.linalg.norm(cross, axis=1, keepdims=True)
-        found = _vertex_normals(corners, self.faces, flat, len(self.vertices))
+        found = self._tree.bent
         length = np.linalg.norm(found, axis=1, keepdims=True)
         up = np.array([0.0, 0.0, 1.0])
         return np.where(length > 1e-9, found / np.maximum(length, 1e-9), up)
@@ -121,6 +124,21 @@ class TriangleSurface:
         nodes[:, 0, 3] = np.where(leaf, -tree.links[:, 1], following)
         nodes[:, 1, 3] = np.where(leaf, tree.links[:, 0], -1)
         return nodes, tree.corners
+
+    def check(self) -> None:
+        """Raise ValueError where numbers of what is kept name what is not there."""
+        nodes, links, mates, bent, edges = self.kept or ()
+        count, points = len(self.faces), len(self.vertices)
+        alike = mates.shape == edges.shape == (count, 3) and bent.shape == (points, 3)
+        alike &= nodes.shape == (len(links), 6) and links.shape == (len(nodes), 2)
+        leaf = links[:, 1] > 0
+        inside = 0 <= self.faces.min() <= self.faces.max() < points
+        inside &= 0 <= mates.min() <= mates.max() < count
+        inside &= bool(np.all(links[leaf].sum(axis=1) <= count) and links.min() >= 0)
+        inside &= bool(np.all(links[~leaf, 0] > np.flatnonzero(~leaf)))
+        inside &= bool(np.all(links[~leaf, 0] < len(nodes)))
+        if not (alike and inside):
+            raise ValueError('a kept tree names what is not there')
 
     def distances(
         self, points: np.ndarray, within: float = np.inf
@@ -197,6 +215,12 @@ class TriangleSurface:
         return numbers, ends
 
 
+def _normals(corners: np.ndarray) -> np.ndarray:
+    """Return the unit normals (t, 3) of triangles."""
+    cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    return np.asarray(cross / np.linalg.norm(cross, axis=1, keepdims=True))
+
+
 def _half_edges(faces: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return half-edges (3t, 2), and their order and starts of groups that share an edge."""
     ends = np.stack([faces, np.roll(faces, -1, axis=1)], axis=-1).reshape(-1, 2).astype(np.int64)
@@ -230,7 +254,7 @@ def _find_edges(
     sharp = np.einsum('ei,ei->e', flat[one // 3], flat[other // 3]) < 0
     counts = (bend > _BENT) | (sharp & (bend > -_BENT)) if closed else (abs(bend) > _BENT) | sharp
     numbers[one[counts]] = one[counts]
-    return mates.reshape(-1, 3), numbers.reshape(-1, 3)
+    return mates.reshape(-1, 3).astype(np.int32), numbers.reshape(-1, 3).astype(np.int32)
 
 
 def _vertex_normals(
@@ -291,7 +315,7 @@ def orient_surface(
         raise ModelError(f'{label}: the mesh has no triangles with an area')
     used, index = np.unique(faces, return_inverse=True)
     surface = TriangleSurface(
-        vertices[used], index.reshape(-1, 3), closed, 0.0 if closed else thickness
+        vertices[used], index.reshape(-1, 3).astype(np.int32), closed, 0.0 if closed else thickness
     )
     return surface, told
 

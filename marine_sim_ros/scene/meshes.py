@@ -5,15 +5,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 import logging
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.geometry.mesh_files import MAX_SCENE_BYTES, SCENE_SUFFIXES, read_mesh
+from marine_sim_ros.core.files import load_or_compute, read_file
+from marine_sim_ros.geometry.mesh_files import (
+    MAX_SCENE_BYTES,
+    MIN_CACHED_BYTES,
+    SCENE_SUFFIXES,
+    read_mesh,
+)
 from marine_sim_ros.geometry.triangles import TriangleSurface, orient_surface
 
 __all__ = ['MAX_SCENE_TRIANGLES', 'PlacedMesh', 'coarsen_surface', 'load_obstacle_mesh']
@@ -24,6 +33,20 @@ _LARGEST = 1e5
 _UP = {'x': [[0, 1, 0], [0, 0, 1], [1, 0, 0]], 'y': [[1, 0, 0], [0, 0, -1], [0, 1, 0]]}
 """Rotations v_z-up = R v that keep a right-handed frame; z stays."""
 _LOG = logging.getLogger(__name__)
+
+
+_KEPT = ('nodes', 'links', 'mates', 'bent', 'edges')
+_MAX_KEPT_BYTES = 2_000_000_000
+_VERSION = 1
+"""Of what is kept; another number forgets all of it."""
+
+
+class _Reading(NamedTuple):
+    """A surface about ``middle`` (3,), m, with its tree, and what is told of it."""
+
+    surface: TriangleSurface
+    middle: np.ndarray
+    told: tuple[str, ...]
 
 
 class PlacedMesh(NamedTuple):
@@ -76,6 +99,30 @@ def _load(
     thickness: float,
     middle: tuple[float, ...] | None,
 ) -> PlacedMesh:
+    def read() -> _Reading:
+        return _read(path, scale, up, thickness, middle)
+
+    if stamp[1] < MIN_CACHED_BYTES or path.suffix.lower() not in SCENE_SUFFIXES:
+        found = read()
+    else:
+        about = [_VERSION, path.suffix.lower(), str(path), scale, up, thickness, middle]
+        content = read_file(path, MAX_SCENE_BYTES, ModelError)
+        key = hashlib.sha256(json.dumps(about).encode() + content).hexdigest()
+        found = load_or_compute(
+            'scenes', f'{key}.npz', read, load=_from_npz, dump=_to_npz, limit=_MAX_KEPT_BYTES
+        )
+    for text in found.told:
+        _LOG.warning(text)
+    return PlacedMesh(found.surface, found.middle)
+
+
+def _read(
+    path: Path,
+    scale: tuple[float, float, float],
+    up: str | None,
+    thickness: float,
+    middle: tuple[float, ...] | None,
+) -> _Reading:
     mesh = read_mesh(path, SCENE_SUFFIXES, MAX_SCENE_BYTES)
     if len(mesh.faces) > MAX_SCENE_TRIANGLES:
         raise ModelError(
@@ -99,10 +146,40 @@ def _load(
     low, high = used.min(axis=0), used.max(axis=0)
     own = (low + high) / 2 if middle is None else np.array(middle)
     surface, told = orient_surface(vertices - own, faces, thickness, str(path))
-    for text in (*mesh.metadata['told'], *told):
-        _LOG.warning(text)
-    # Processes that are forked from this one share the tree.
-    return PlacedMesh(surface.prepare(), own)
+    return _Reading(surface.built(), own, (*mesh.metadata['told'], *told))
+
+
+def _to_npz(found: _Reading) -> bytes:
+    surface = found.surface
+    assert surface.kept is not None
+    arrays: dict[str, Any] = {
+        'vertices': surface.vertices,
+        'faces': surface.faces,
+        'thickness': np.array([surface.closed, surface.thickness], float),
+        'middle': found.middle,
+        'told': np.array(found.told, str),
+        **dict(zip(_KEPT, surface.kept, strict=True)),
+    }
+    out = io.BytesIO()
+    np.savez(out, **arrays)
+    return out.getvalue()
+
+
+def _from_npz(content: bytes) -> _Reading:
+    """Return the reading of a file's content; whatever is odd about it raises."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as kept:
+        closed, thickness = kept['thickness'].tolist()
+        surface = TriangleSurface(
+            kept['vertices'],
+            kept['faces'],
+            bool(closed),
+            thickness,
+            tuple(kept[name] for name in _KEPT),
+        )
+        told = tuple(str(text) for text in kept['told'])
+        middle = kept['middle']
+    surface.check()
+    return _Reading(surface, middle, told)
 
 
 @lru_cache(maxsize=64)
