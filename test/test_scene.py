@@ -7,6 +7,8 @@ import hashlib
 import math
 import subprocess
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -254,6 +256,64 @@ def test_an_esri_grid_is_read_with_north_up(tmp_path):
     file.write_text('terrain: {file: bay.asc, material: sand}\n')
     scene = load_environment(str(file)).scene
     assert scene.ground(1.0, 6.0) == pytest.approx(-7.0)
+
+
+def soundings(text, positive='up', suffix='.xyz'):
+    with TemporaryDirectory() as folder:
+        path = Path(folder, f'points{suffix}')
+        path.write_text(text, encoding='utf-8')
+        return read_grid(path, 'sand', None, positive)
+
+
+def test_soundings_of_a_plane_become_a_plane(caplog):
+    rng = np.random.default_rng(4)
+    x, y = rng.uniform(-20, 20, 400), rng.uniform(-10, 10, 400)
+    lines = [f'{a:.6f} {b:.6f} {-8 + 0.1 * a - 0.2 * b:.6f}' for a, b in zip(x, y, strict=True)]
+    terrain = soundings('# a survey\n' + '\n'.join(lines))
+    assert terrain.spacing == pytest.approx(np.sqrt(40 * 20 / 400), rel=0.05)
+    for a, b in ((0.0, 0.0), (-7.3, 4.1), (12.0, -6.0)):
+        assert terrain.height(np.array(a), np.array(b)) == pytest.approx(
+            -8 + 0.1 * a - 0.2 * b, abs=1e-4
+        )
+    assert '400 soundings became a grid' in caplog.text
+    assert 'beyond them' in caplog.text
+
+
+@given(st.integers(2, 9), st.integers(2, 9), st.sampled_from([' ', ',', ';', '\t', ', ']))
+def test_soundings_on_a_full_grid_stay_as_they_are(columns, rows, between):
+    heights = np.random.default_rng(columns * rows).uniform(1, 9, (rows, columns)).round(3)
+    points = [(2.5 * i, 2.5 * j, heights[j, i]) for i in range(columns) for j in range(rows)]
+    text = 'east north depth\n' + '\n'.join(between.join(map(str, p)) for p in points[::-1])
+    terrain = soundings(text, 'down', '.csv')
+    assert terrain.spacing == pytest.approx(2.5)
+    np.testing.assert_array_equal(terrain.heights, -heights)
+
+
+@pytest.mark.parametrize(
+    ('text', 'reason'),
+    [
+        ('0 0 -5\n1 0 -5\n', '2 soundings; expected 3 to'),
+        ('0 0 -5\n1 0\n1 1 -4\n', "points.xyz:2: '1 0'; expected three numbers"),
+        ('0 0 -5\n1 0 nan\n1 1 -4\n', 'points.xyz:2'),
+        ('0 0 5\n1 0 6\n1 1 7\n', 'if they are depths, add positive: down'),
+        ('0 0 -5\n1 1 -6\n2 2 -7\n', 'lie on a line'),
+        ('0 0 -5\n0 1 -6\n0 2 -7\n', 'lie on a line'),
+        ('\xe9', 'expected'),
+    ],
+)
+def test_bad_soundings_are_refused_in_one_line(text, reason):
+    with pytest.raises(ParameterError) as caught:
+        soundings(text)
+    assert reason in str(caught.value)
+    assert '\n' not in str(caught.value)
+
+
+@pytest.mark.parametrize('name', ['bay.tif', 'GEBCO.nc', 'x.GRD'])
+def test_a_raster_is_refused_with_the_command_that_converts_it(tmp_path, name):
+    (tmp_path / name).write_bytes(b'II*')
+    stem = name.split('.')[0]
+    with pytest.raises(ParameterError, match=f'gdal_translate -of AAIGrid .* {stem}.asc'):
+        read_grid(tmp_path / name, 'sand')
 
 
 def write_slope(folder, west, south, cell, *, columns=40, origin=''):

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bathymetry files: ESRI ASCII grids in metres of map, or in degrees (WGS84)."""
+"""Bathymetry files: ESRI ASCII grids and soundings, in metres of map or in degrees (WGS84)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import read_file
+from marine_sim_ros.scene.soundings import SOUNDING_SUFFIXES, grid_soundings, read_soundings
 from marine_sim_ros.scene.terrain import HeightMap
 
 __all__ = ['MapPlace', 'distance_outside', 'read_grid']
@@ -121,6 +122,19 @@ _HEADER = (
 )
 
 
+_RASTERS = ('.tif', '.tiff', '.nc', '.nc4', '.grd', '.bag', '.vrt', '.img')
+"""Of files that GDAL converts."""
+
+
+def _refuse_raster(path: Path) -> None:
+    """Raise ParameterError for a raster of another format, with the command that converts it."""
+    if path.suffix.lower() in _RASTERS:
+        raise ParameterError(
+            f'{path}: a {path.suffix.lower()} raster; expected an ESRI ASCII grid or soundings: '
+            f'gdal_translate -of AAIGrid -co FORCE_CELLSIZE=YES {path.name} {path.stem}.asc'
+        )
+
+
 def _header(lines: list[str], name: str) -> dict[str, float]:
     """Return the numbers of the header by their names in small letters."""
     values: dict[str, float] = {}
@@ -139,13 +153,25 @@ def _header(lines: list[str], name: str) -> dict[str, float]:
         values[words[0].lower()] = value
     for key in ('ncols', 'nrows', 'cellsize'):
         if key not in values:
-            raise ParameterError(f'{name}: no {key} in its header; expected an ESRI ASCII grid')
+            raise ParameterError(
+                f'{name}: no {key} in its header; expected an ESRI ASCII grid (.asc), or '
+                'soundings in a file .xyz or .csv'
+            )
     columns, rows = values['ncols'], values['nrows']
     if not (columns >= 2 and rows >= 2 and columns * rows <= MAX_POINTS):
         raise ParameterError(
             f'{name}: {columns:g} x {rows:g} points; expected 2 x 2 to {MAX_POINTS} in all'
         )
     return values
+
+
+def _has_header(path: Path) -> bool:
+    """Return whether a text file begins as an ESRI ASCII grid does."""
+    try:
+        with path.open('rb') as file:
+            return file.read(5).lower() == b'ncols'
+    except (OSError, ValueError):
+        return False
 
 
 def _numbers(words: list[str], name: str) -> np.ndarray:
@@ -156,17 +182,25 @@ def _numbers(words: list[str], name: str) -> np.ndarray:
 
 
 @lru_cache(maxsize=8)
-def read_grid(path: Path, material: str, place: MapPlace | None = None) -> HeightMap:
+def read_grid(
+    path: Path, material: str, place: MapPlace | None = None, positive: str = 'up'
+) -> HeightMap:
     """Return the terrain of a file whose coordinates are map's x, y and z, m, or degrees and m.
 
     Args:
+        path: an ESRI ASCII grid, or soundings (XYZ, CSV, TXT).
         place: where map is on the Earth, for degrees; None: nobody knows.
+        positive: of soundings: ``up``, heights, or ``down``, depths.
 
     Raises:
-        ParameterError: it cannot be read, is no such grid, has points without a height, or
+        ParameterError: it cannot be read, is no such file, has points without a height, or
             coordinates of which none are near map.
     """
     name = str(path)
+    _refuse_raster(path)
+    if path.suffix.lower() in SOUNDING_SUFFIXES and not _has_header(path):
+        found = grid_soundings(read_soundings(path, positive), material, name)
+        return _to_map(found, place, name)
     try:
         lines = read_file(path, MAX_BYTES, ParameterError).decode('ascii').splitlines()
     except ValueError:

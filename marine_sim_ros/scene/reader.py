@@ -158,16 +158,17 @@ def _plane(reader: YamlReader, index: int) -> Plane:
 def _terrain(reader: YamlReader, folder: Path, place: MapPlace | None) -> HeightMap | None:
     if reader.value is None:
         return None
-    reader.mapping(_GENERATED | {'file'})
+    reader.mapping(_GENERATED | {'file', 'positive'})
     if ('file' in reader.value) == ('generator' in reader.value):
         raise reader.error(': expected either file or generator')
     material = _material(reader)
     if 'file' in reader.value:
-        reader.mapping({'file', 'material'})
+        reader.mapping({'file', 'material', 'positive'})
         name = reader.child('file').value
         if not isinstance(name, str) or not name or '\0' in name:
-            raise reader.error(f'.file is {name!r}; expected the path of an ESRI ASCII grid')
-        return read_grid((folder / name).resolve(), material, place)
+            raise reader.error(f'.file is {name!r}; expected the path of a grid or of soundings')
+        positive = reader.child('positive', 'up').choice(('up', 'down'))
+        return read_grid((folder / name).resolve(), material, place, positive)
     generator = reader.child('generator').choice(tuple(GENERATORS))
     reader.mapping(_GENERATED, {'depth'})
     size = reader.child('size', [128.0, 128.0])

@@ -1,0 +1,128 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Soundings (XYZ, CSV): points with heights or depths, made a grid."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.files import read_file
+from marine_sim_ros.scene.terrain import HeightMap
+
+__all__ = ['SOUNDING_SUFFIXES', 'grid_soundings', 'read_soundings']
+
+SOUNDING_SUFFIXES = ('.xyz', '.csv', '.txt')
+_MAX_BYTES = 100_000_000
+_MAX_SOUNDINGS = 1_000_000
+_MAX_POINTS = 4_000_000
+_LOG = logging.getLogger(__name__)
+
+
+def read_soundings(path: Path, positive: str) -> np.ndarray:
+    """Return the soundings (n, 3) of a text file: x, y and height above the mean surface, m.
+
+    Each line has three numbers, with spaces, commas, semicolons or tabs between them; columns
+    after the third, one line of names, and lines that begin with # are passed over.
+
+    Args:
+        positive: ``up``, heights; or ``down``, depths.
+
+    Raises:
+        ParameterError: no such lines, too many, or heights that are all above the water.
+    """
+    try:
+        lines = read_file(path, _MAX_BYTES, ParameterError).decode('utf-8').splitlines()
+    except ValueError:
+        raise ParameterError(f'{path}: not UTF-8 text; expected lines of x, y and z') from None
+    rows: list[list[float]] = []
+    for number, line in enumerate(lines, 1):
+        words = [w for w in re.split(r'[\s,;]+', line.split('#')[0].strip()) if w]
+        if not words:
+            continue
+        try:
+            row = [float(word) for word in words[:3]]
+            if len(row) < 3 or not all(map(math.isfinite, row)):
+                raise ValueError
+        except ValueError:
+            if not rows and len(words) >= 3:  # names of the columns
+                continue
+            raise ParameterError(
+                f'{path}:{number}: {line.strip()[:60]!r}; expected three numbers: x, y and z'
+            ) from None
+        rows.append(row)
+    if not 3 <= len(rows) <= _MAX_SOUNDINGS:
+        raise ParameterError(
+            f'{path}: {len(rows)} soundings; expected 3 to {_MAX_SOUNDINGS}, a line each'
+        )
+    found = np.array(rows)
+    if positive == 'down':
+        found[:, 2] *= -1.0
+    elif found[:, 2].min() > 0:
+        raise ParameterError(
+            f'{path}: all heights are above the water, {found[:, 2].min():g} m and more; if they '
+            'are depths, add positive: down'
+        )
+    return found
+
+
+def grid_soundings(soundings: np.ndarray, material: str, name: str) -> HeightMap:
+    """Return the terrain of soundings (n, 3), by a rule that is told in one line.
+
+    Soundings on a full grid of equal spacing stay as they are. Others are interpolated linearly
+    on their Delaunay triangles, at a spacing of √(area of their box / n); beyond the outermost
+    ones a point has the height of the nearest.
+
+    Raises:
+        ParameterError: they lie on a line.
+    """
+    whole = _regular(soundings, material)
+    if whole is not None:
+        return whole
+    from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
+    from scipy.spatial import QhullError
+
+    places, first = np.unique(soundings[:, :2], axis=0, return_index=True)
+    heights = soundings[first, 2]
+    low, size = places.min(axis=0), np.ptp(places, axis=0)
+    spacing = math.sqrt(float(size[0] * size[1]) / min(len(places), _MAX_POINTS))
+    try:
+        if not spacing > 0:
+            raise ValueError
+        linear = LinearNDInterpolator(places - low, heights)
+    except (QhullError, ValueError):
+        raise ParameterError(f'{name}: its soundings lie on a line; expected an area') from None
+    columns, rows = (max(int(n), 1) + 1 for n in np.ceil(size / spacing))
+    points = np.stack(np.meshgrid(np.arange(columns), np.arange(rows)), axis=-1) * spacing
+    grid = linear(points)
+    beyond = np.isnan(grid)
+    grid[beyond] = NearestNDInterpolator(places - low, heights)(points[beyond])
+    _LOG.warning(
+        f'{name}: {len(places)} soundings became a grid of {columns} x {rows} points, '
+        f'{spacing:.3g} m apart, linear between them; {beyond.mean():.0%} of it lies beyond them '
+        'and has the nearest height'
+    )
+    return HeightMap(low, spacing, grid, material)
+
+
+def _regular(soundings: np.ndarray, material: str) -> HeightMap | None:
+    """Return the terrain of soundings on a full grid of equal spacing; None for others."""
+    x, y = (np.unique(soundings[:, i]) for i in range(2))
+    if min(len(x), len(y)) < 2 or len(x) * len(y) != len(soundings):
+        return None
+    steps = np.concatenate([np.diff(x), np.diff(y)])
+    spacing = float(steps.mean())
+    if np.abs(steps - spacing).max() > 1e-3 * spacing:
+        return None
+    grid = np.full((len(y), len(x)), np.nan)
+    row, column = np.searchsorted(y, soundings[:, 1]), np.searchsorted(x, soundings[:, 0])
+    grid[row, column] = soundings[:, 2]
+    if np.any(np.isnan(grid)):
+        return None
+    return HeightMap(np.array([x[0], y[0]]), spacing, grid, material)
