@@ -171,7 +171,7 @@ def telemetry_frame(
 
     Args:
         time: s.
-        rows: rows by topic name, as ``analysis.bags.roles`` makes them.
+        rows: rows by topic name, as :mod:`marine_sim_ros.bags.roles` makes them.
         weight: weight of the vehicle, N.
         vehicle: the vehicle; None: it is unknown, and so are the angles of its propellers.
     """

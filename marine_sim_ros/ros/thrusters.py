@@ -166,8 +166,9 @@ class ThrusterOutputs:
         self._state.publish(stamp, velocity=speed, effort=thrust)
         if self._power.has_receiver:
             self._power.publish(Float32MultiArray(data=output.power.tolist()))
-        propulsion = Propulsion(output.thrust, angles=output.angles)
-        self._states.publish(stamp, Memory(rest(), propulsion, {}))
+        if self._states:
+            propulsion = Propulsion(output.thrust, angles=output.angles)
+            self._states.publish(stamp, Memory(rest(), propulsion, {}))
         if self._supply is not None:
             supply = supply_readings(output.power, output.voltage, output.used)
             self._supply.publish(stamp, position=supply.tolist())
