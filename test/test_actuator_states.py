@@ -14,7 +14,7 @@ from marine_sim_ros.bags.roles import accepted_types, role_of, row_converter, ro
 from marine_sim_ros.console.sensor_readings import quantity_text
 from marine_sim_ros.console.telemetry import actuator_readings, telemetry_frame
 from marine_sim_ros.core.registry import ACTUATORS
-from marine_sim_ros.physics import actuators_of
+from marine_sim_ros.physics import Actuator, actuators_of
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 FINS = ('rudder_upper', 'rudder_lower', 'plane_port', 'plane_starboard')
@@ -87,3 +87,10 @@ def test_the_joints_of_an_arm_are_in_their_own_panel():
 )
 def test_a_quantity_in_words(value, unit, text):
     assert quantity_text(value, unit) == text
+
+
+def test_an_actuator_has_one_unit_for_each_field_of_its_state():
+    with pytest.raises(ValueError, match="'sail': has 1 units; expected one for each field"):
+        Actuator(
+            'sail', lambda _: (), text='', unit='', fields=('position', 'effort'), units=('m',)
+        )

@@ -11,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros.control import allocator
 from marine_sim_ros.control.allocator import Allocation, allocate_in_stages, unreachable_axes
 from marine_sim_ros.control.fin_allocation import make_fin_allocation
-from marine_sim_ros.core.errors import ScenarioError
+from marine_sim_ros.core.errors import RunError, ScenarioError
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.fins import fin_wrench, fins_of
 from marine_sim_ros.sim.scenario import parse_scenario
 
@@ -99,6 +101,16 @@ def test_thrusters_get_the_rest():
     np.testing.assert_allclose(asked[0] + found.achieved, wrench)
     assert np.abs(found.actuators['fins'][:2]).max() == pytest.approx(0.35)
     np.testing.assert_array_equal(found.unachieved, [1, 0, 0, 0, 0, 1])
+
+
+@pytest.mark.parametrize('stage', ['nowhere:make', 'math:nothing', 'math:sqrt'])
+def test_a_stage_that_cannot_be_made_is_told_in_one_line(stage, monkeypatch):
+    sail = Actuator('sail', lambda _: ('jib',), text='', unit='rad', stage=stage)
+    monkeypatch.setattr(allocator, 'actuators_of', lambda _: (sail,))
+    with pytest.raises(RunError) as told:
+        allocator.allocation_stages(AUV)
+    assert str(told.value).startswith(f"actuator 'sail': stage '{stage}' failed: ")
+    assert '\n' not in str(told.value)
 
 
 class Half:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -29,8 +29,9 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.registry import import_attribute
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
-from marine_sim_ros.physics import actuators_of
+from marine_sim_ros.physics import Actuator, actuators_of
 from marine_sim_ros.physics.actuator import NO_COMMANDS
+from marine_sim_ros.physics.force import guard_function
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 
 __all__ = [
@@ -460,7 +461,13 @@ class AllocationStage(Protocol):
 
 def allocation_stages(vehicle: Vehicle) -> dict[str, AllocationStage]:
     """Return the stages of a vehicle's actuators by name, in the order of their list."""
-    return {a.name: import_attribute(a.stage)(vehicle) for a in actuators_of(vehicle) if a.stage}
+    return {a.name: _make_stage(a, vehicle) for a in actuators_of(vehicle) if a.stage}
+
+
+def _make_stage(actuator: Actuator, vehicle: Vehicle) -> AllocationStage:
+    label = f'actuator {actuator.name!r}: stage {actuator.stage!r}'
+    make = guard_function(lambda: import_attribute(actuator.stage)(vehicle), label)
+    return cast(AllocationStage, make())
 
 
 def unreachable_axes(vehicle: Vehicle) -> tuple[str, ...]:

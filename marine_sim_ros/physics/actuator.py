@@ -93,7 +93,16 @@ class Actuator:
     force: ForceModel | None = None
 
     def __post_init__(self) -> None:
-        """Fill in the label, the key, the units of the state and the source."""
+        """Fill in the label, the key, the units of the state and the source.
+
+        Raises:
+            ValueError: another number of units than of fields.
+        """
+        if self.units and len(self.units) != len(self.fields):
+            raise ValueError(
+                f'actuator {self.name!r}: has {len(self.units)} units; expected one for each '
+                f'field of its state: {", ".join(self.fields)}'
+            )
         force = self.name if self.force is None else self.force.name
         label = self.name.replace('_', ' ').capitalize()
         object.__setattr__(self, 'label', self.label or label)
