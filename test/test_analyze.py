@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.evaluation import run_of_trajectory
-from marine_sim_ros.bags.reading import read_bag
+from marine_sim_ros.bags.reading import bag_path, read_bag
 from marine_sim_ros.bags.response import response
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.bags.vehicle_record import parse_maps, vehicles_of
@@ -402,6 +402,24 @@ def test_what_is_no_bag_of_a_vehicle_is_one_line(tmp_path, capsys, name):
     assert error.count('\n') == 1
     assert BAD[name] in error
     assert not (tmp_path / 'o').exists()
+
+
+@pytest.mark.parametrize('name', ['manifest.json', 'bag/metadata.yaml', '..'])
+def test_a_file_of_a_recording_offers_its_folder(run, tmp_path, name):
+    shutil.copytree(run[0], tmp_path / 'all' / 'dive')
+    path = tmp_path / 'all' / 'dive' / name
+    recording = path.parent if path.is_file() else tmp_path / 'all' / 'dive'
+    with pytest.raises(RecordingError, match=re.escape(f'did you mean {recording}?')):
+        bag_path(str(path.resolve()))
+    with pytest.raises(RecordingError, match=re.escape(f'did you mean {recording.parent}')):
+        bag_path(str(recording.parent) + 'e')
+
+
+@pytest.mark.parametrize('inner', ['', 'bag', 'bag/bag.mcap'])
+def test_a_report_lies_beside_its_recording(run, tmp_path, inner):
+    shutil.copytree(run[0], tmp_path / 'dive.2')
+    assert analyze(tmp_path / 'dive.2' / inner, '--table', 'none') == 0
+    assert (tmp_path / 'dive.2_report' / 'report.html').is_file()
 
 
 def test_a_recorder_that_was_killed_left_a_file_that_is_read(run, tmp_path):

@@ -157,6 +157,8 @@ FAULTS = {
     'no volume': (BLUE, lambda t: re.sub('<volume>.*<', '<volume>0<', t), 'displaced-mass', ERROR),
     'buoyancy below gravity': (WU, put('xyz="0 0 -0.02"', 'xyz="0 0 0.02"'), 'righting', ERROR),
     'neutral attitude': (WU, put('xyz="0 0 -0.02"', 'xyz="0 0 -0.001"'), 'righting', WARNING),
+    'coincident centres': (WU, lambda t: t.replace('xyz="0 0 -0.02"', 'xyz="0 0 -1e-17"'),
+                           'righting', WARNING),
     'mass off the middle': (WU, put('xyz="0 0 -0.02"', 'xyz="0.02 0 -0.02"'), 'righting', WARNING),
     'top-heavy boat': (BOAT, put('<origin xyz="0 0 -0.08"/>', '<origin xyz="0 0 1.5"/>'),
                        'metacentric-height', ERROR),

@@ -7,6 +7,7 @@ import pytest
 from foreign import SDF, UUV
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.geometry.mesh_files import read_mesh
 from marine_sim_ros.importers import load
 from marine_sim_ros.importers.draft import Options
 from marine_sim_ros.importers.load import import_vehicle
@@ -39,6 +40,34 @@ def test_a_folder_offers_its_description(tmp_path):
     assert 'is a folder without a description' in refusal(empty)
     with pytest.raises(ModelError, match=r'is a folder; did you mean .*a\.urdf'):
         load_vehicle(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ('name', 'content', 'use'),
+    [
+        ('hull.stl', bytes(80) + b'\x01\0\0\0' + bytes(50), '<mesh filename="hull.stl"/>'),
+        ('Hull.STL', b'solid hull\nendsolid hull\n', '<mesh filename="Hull.STL"/>'),
+        ('hull.dae', b'<COLLADA/>', '<mesh filename="hull.dae"/>'),
+        ('hull.step', b'ISO-10303-21;\n', 'exported as .stl, .obj, .dae'),
+        ('hull.glb', b'glTF\x02', 'exported as .stl, .obj, .dae'),
+    ],
+)
+def test_a_shape_is_no_vehicle(tmp_path, name, content, use):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ModelError) as caught:
+        load_vehicle(path)
+    assert use in str(caught.value)
+    assert 'expected a URDF' in str(caught.value)
+    assert refusal(path) == str(caught.value)
+
+
+def test_a_file_in_other_capitals_is_offered(tmp_path):
+    (tmp_path / 'hull.stl').write_bytes(b'')
+    with pytest.raises(ModelError, match=r'cannot be read: .*; did you mean .*hull\.stl\?'):
+        read_mesh(tmp_path / 'Hull.STL')
+    with pytest.raises(ModelError, match=r'cannot be read: [^;]*$'):
+        read_mesh(tmp_path / 'propeller.stl')
 
 
 @pytest.mark.parametrize(

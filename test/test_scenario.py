@@ -175,6 +175,7 @@ BAD_COMMANDS = [
     (['simulate', 'bluerov9', '--scenario', 'dive'], "'bluerov9' is neither"),
     (['simulate', 'bluerov2'], 'expected either --replay BAG or --scenario'),
     (['simulat', 'bluerov2'], 'did you mean simulate?'),
+    (['compare', 'a', 'b'], 'did you mean analyze?'),
     (['simulate', 'bluerov2', '--scenaro', 'dive'], 'did you mean --scenario?'),
     (['simulate', 'bluerov2', 'scenario:=dive'], 'expected --scenario dive'),
     (['run', 'bluerov2', 'composed:=true'], 'expected --composed;'),

@@ -24,7 +24,7 @@ from marine_sim_ros.bags.vehicle_record import (
     suggest_topics,
     vehicles_of,
 )
-from marine_sim_ros.core.errors import MarineSimError, RecordingError
+from marine_sim_ros.core.errors import MarineSimError, RecordingError, no_file
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import MAX_TEXT_BYTES, check_file
 from marine_sim_ros.core.state import stamp_ns
@@ -130,11 +130,15 @@ def bag_path(text: str) -> Path:
     """
     path = Path(text)
     if not path.exists():
-        raise RecordingError(f'{text}: does not exist; expected a rosbag2 folder or file')
+        hint = no_file(path, _FILES).partition('; ')[2]
+        raise RecordingError(
+            f'{text}: does not exist; {hint}{" " if hint else ""}expected a rosbag2 folder or file'
+        )
     if path.is_file():
         if path.suffix.lower() not in _FILES:
+            hint = f'did you mean {path.parent}? ' if _has_bag(path.parent) else ''
             raise RecordingError(
-                f'{text}: is not a bag; expected a folder, .mcap, .db3, .bag, .BIN or .tlog'
+                f'{text}: is not a bag; {hint}expected a folder, .mcap, .db3, .bag, .BIN or .tlog'
             )
         return path
     if (path / 'metadata.yaml').exists():
@@ -150,7 +154,16 @@ def bag_path(text: str) -> Path:
             f'{text}: has {len(files)} files and no metadata.yaml; '
             'expected one file, or a bag repaired by `ros2 bag reindex`'
         )
-    raise RecordingError(f'{text}: is not a bag; expected metadata.yaml, .mcap or .db3 in it')
+    inner = sorted(p for p in path.iterdir() if _has_bag(p))
+    more = f'({len(inner)} recordings) ' if len(inner) > 1 else ''
+    hint = f'did you mean {inner[-1]}? {more}' if inner else ''
+    raise RecordingError(
+        f'{text}: is not a bag; {hint}expected metadata.yaml, .mcap or .db3 in it'
+    )
+
+
+def _has_bag(folder: Path) -> bool:
+    return any((folder / name).exists() for name in ('metadata.yaml', 'bag/metadata.yaml'))
 
 
 def read_bag(

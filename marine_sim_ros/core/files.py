@@ -17,10 +17,11 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Callable
+from errno import ENOENT
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError, no_file
 
 __all__ = [
     'MAX_TEXT_BYTES',
@@ -106,7 +107,8 @@ def check_file(path: Path, limit: int, error: type[MarineSimError]) -> None:
     try:
         status = path.stat()
     except OSError as problem:
-        raise error(f'{_name(path)}: cannot be read: {problem.strerror}') from None
+        near = no_file(path, ()).partition('; ')[1:] if problem.errno == ENOENT else ()
+        raise error(f'{_name(path)}: cannot be read: {problem.strerror}{"".join(near)}') from None
     except ValueError:
         raise error(f'{_name(path)}: is no name of a file') from None
     if not stat.S_ISREG(status.st_mode):
@@ -161,7 +163,10 @@ def read_text_file(
     try:
         text = content.decode('utf-8-sig' if mark else 'utf-8')
     except UnicodeDecodeError as problem:
-        raise error(f'{_name(path)}: not UTF-8 text: {problem}') from None
+        raise error(
+            f'{_name(path)}: not UTF-8 text: byte {content[problem.start]:#04x} at '
+            f'{problem.start}; expected a text file'
+        ) from None
     return text.replace('\r\n', '\n').replace('\r', '\n')  # as files opened as text have it
 
 

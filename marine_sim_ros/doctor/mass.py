@@ -117,6 +117,8 @@ HEAVY, LIGHT = 0.9, 1.25
 """Displaced mass over mass: below, it sinks like a stone; above, it is a boat."""
 BOAT = 15.0
 """Displaced mass, all of its hull under water, over mass of a boat; a WAM-V has 5 to 8."""
+ROUNDING = 1e-6
+"""m; centres closer than this coincide: the volume of a mesh is a sum."""
 SMALL = 0.002
 """m; a centre of buoyancy less than this above that of gravity rights nothing."""
 TILT = np.radians(2.0)
@@ -193,11 +195,16 @@ def righting(context: DescriptionContext) -> Iterator[Diagnostic]:
     ratio = _ratio(vehicle)
     if ratio > LIGHT or ratio == 0:
         return
-    numbers = (
-        f'centre of buoyancy at z = {vehicle.buoyancy.center_of_volume[2]:.3g} m, '
-        f'of gravity at {vehicle.inertia.center_of_mass[2]:.3g} m'
-    )
-    if arm[2] < 0:
+    heights = (vehicle.buoyancy.center_of_volume[2], vehicle.inertia.center_of_mass[2])
+    volume, mass = (0.0 if abs(z) < ROUNDING else z for z in heights)
+    numbers = f'centre of buoyancy at z = {volume:.3g} m, of gravity at {mass:.3g} m'
+    if abs(arm[2]) < ROUNDING:
+        yield context.warning(
+            element,
+            f'{numbers}: nothing rights it',
+            'give <inertial> an <origin> below the centre of buoyancy, where the ballast is',
+        )
+    elif arm[2] < 0:
         yield context.error(
             element,
             f'{numbers}: it turns over',

@@ -38,6 +38,7 @@ from marine_sim_ros.geometry.shapes import Shape, shape_of
 __all__ = [
     'MAX_SCENE_BYTES',
     'MIN_CACHED_BYTES',
+    'MESH_SUFFIXES',
     'SCENE_SUFFIXES',
     'cached_mesh',
     'load_sidecar',
@@ -157,7 +158,7 @@ def check_glb(content: bytes, path: Path) -> None:
 # Finds and reads mesh files: STL, OBJ, DAE.
 
 MAX_BYTES = 100_000_000
-_SUFFIXES = ('.stl', '.obj', '.dae')
+MESH_SUFFIXES = ('.stl', '.obj', '.dae')
 SCENE_SUFFIXES = ('.glb', '.obj', '.stl', '.dae', '.ply')
 """Of obstacles."""
 MAX_SCENE_BYTES = 500_000_000
@@ -207,7 +208,9 @@ def _package_path(package: str, path: str, uri: str, base: Path | None) -> Path:
         raise ModelError(f'mesh {uri!r}: {error}, or a file:// or relative path') from None
 
 
-def read_mesh(path: Path, suffixes: tuple[str, ...] = _SUFFIXES, limit: int = MAX_BYTES) -> Any:
+def read_mesh(
+    path: Path, suffixes: tuple[str, ...] = MESH_SUFFIXES, limit: int = MAX_BYTES
+) -> Any:
     """Return trimesh's mesh of a file in m; ``metadata['told']`` lists messages about it.
 
     Args:

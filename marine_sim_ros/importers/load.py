@@ -35,6 +35,7 @@ from marine_sim_ros.importers.urdf_reader import read_urdf
 from marine_sim_ros.importers.usd_process import USD_SUFFIXES, read_usd
 from marine_sim_ros.importers.xml_files import parse_file, read_lenient
 from marine_sim_ros.model import xml
+from marine_sim_ros.model.library import check_description
 from marine_sim_ros.model.xacro_expansion import expand_description
 
 __all__ = ['import_vehicle']
@@ -77,6 +78,7 @@ def _read(path: Path, options: Options) -> Draft:
             f'{path}: {no_file(path, _DESCRIPTIONS)}; expected SDF, URDF, xacro, MJCF, USD or a '
             'Stonefish scenario'
         )
+    check_description(path)
     if path.suffix in USD_SUFFIXES:
         draft = read_usd(path, options)
         read_marinegym(draft, find_side_files(draft, path))

@@ -16,6 +16,7 @@ from marine_sim_ros.core.errors import ModelError, ParameterError, did_you_mean,
 from marine_sim_ros.core.files import expand_home, resource_folder
 from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.registry import VEHICLES
+from marine_sim_ros.geometry.mesh_files import MESH_SUFFIXES
 from marine_sim_ros.model.hull import check_terms
 from marine_sim_ros.model.vehicle import Vehicle
 
@@ -26,11 +27,18 @@ __all__ = [
     'vehicle_names',
     'vehicle_of',
     'vehicle_path',
+    'check_description',
     'parse_xacro_arguments',
 ]
 
 _OPTIONS = ('hull_forces', 'voltage')
 _SUFFIXES = ('.urdf.xacro', '.urdf')
+_SHAPES = (
+    *MESH_SUFFIXES,
+    *('.glb', '.gltf', '.ply', '.3mf', '.fbx', '.blend', '.step', '.stp', '.iges', '.igs'),
+    *('.sldprt', '.sldasm', '.f3d', '.fcstd', '.ipt', '.iam', '.dwg', '.dxf', '.3dm'),
+)
+"""Suffixes of meshes and CAD models."""
 _FOREIGN = ('.usd', '.usda', '.usdc', '.usdz')
 
 
@@ -60,6 +68,23 @@ def _folder(place: ModuleType | str | Path) -> Path:
     return Path(str(resources.files(place)))
 
 
+def check_description(path: Path) -> None:
+    """Refuse a file that holds shapes alone, by its suffix.
+
+    Raises:
+        ModelError: it is a mesh or a CAD model.
+    """
+    suffix = path.suffix.lower()
+    if suffix in _SHAPES:
+        use = f'<mesh filename="{path.name}"/> in the <collision> and <visual> of its base_link'
+        if suffix not in MESH_SUFFIXES:
+            use = f'it, exported as {", ".join(MESH_SUFFIXES)}, as <mesh> in its <collision>'
+        raise ModelError(
+            f'{path}: is a shape, without mass and thrusters; expected a URDF: write one with '
+            f'{use} (docs/how-to/hulls.md)'
+        )
+
+
 def vehicle_path(name_or_path: str) -> Path:
     """Return the file of a vehicle given by its shipped name or by a path.
 
@@ -72,6 +97,7 @@ def vehicle_path(name_or_path: str) -> Path:
                 return path
     path = expand_home(name_or_path)
     if path.is_file():
+        check_description(path)
         return path
     if path.is_dir():
         raise ModelError(f'vehicle {name_or_path!r} {no_file(path, _SUFFIXES)}')

@@ -23,7 +23,7 @@ from marine_sim_ros.bags.description import (
     recorded_vehicle,
 )
 from marine_sim_ros.bags.metrics import bag_metrics, stamp_notes, vehicle_metrics
-from marine_sim_ros.bags.reading import Bag, read_bag
+from marine_sim_ros.bags.reading import Bag, bag_path, read_bag
 from marine_sim_ros.bags.vehicle_record import VehicleRecord, check_maps, parse_maps
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
 from marine_sim_ros.core.state import NANOSECONDS
@@ -54,9 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '-o',
         '--output',
-        required=True,
+        default='',
         metavar='DIR',
-        help='write DIR/report.html, metrics.json and tables',
+        help='write DIR/report.html, metrics.json and tables (default: BAG_report, beside the '
+        'first bag)',
     )
     parser.add_argument('--overwrite', action='store_true', help='replace an old report')
     add_map_argument(parser)
@@ -94,7 +95,7 @@ def execute(options: argparse.Namespace) -> int:
     maps = parse_maps(options.maps)
     kind = table_format(options.table)
     plotly_script()
-    folder = Path(options.output)
+    folder = Path(options.output) if options.output else _beside(bag_path(options.bags[0]))
     new = not folder.exists()
     tables = TableFiles(folder / 'tables')
     _make_room(folder, tables, overwrite=options.overwrite)
@@ -125,6 +126,18 @@ def execute(options: argparse.Namespace) -> int:
     if kind != 'none':
         print(f'tables    {folder / "tables"}')
     return 0
+
+
+def _beside(bag: Path) -> Path:
+    """Return the folder of the report of a bag, beside it or beside its recording."""
+    path = Path(os.path.abspath(bag))
+    if path.is_file() and (path.parent / 'metadata.yaml').exists():
+        path = path.parent
+    if path.name == 'bag':
+        path = path.parent
+    folder = path.with_name(f'{path.stem if path.is_file() else path.name}_report')
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
 def _print_notes(bags: Sequence[Bag], sections: Sequence[VehicleSection]) -> None:

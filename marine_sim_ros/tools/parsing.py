@@ -18,12 +18,25 @@ Arguments: TypeAlias = argparse.ArgumentParser | argparse._ArgumentGroup
 """Parser or group that an option can be added to."""
 
 
+_SYNONYMS = {
+    **dict.fromkeys(('compare', 'report', 'plot', 'graph', 'metrics', 'csv'), 'analyze'),
+    **dict.fromkeys(('film', 'video', 'movie'), 'render'),
+    **dict.fromkeys(('replay', 'play', 'view', 'show', 'gui'), 'console'),
+    **dict.fromkeys(('record', 'start', 'launch', 'fly'), 'run'),
+    **dict.fromkeys(('drive', 'joystick', 'gamepad', 'keyboard'), 'teleop'),
+    **dict.fromkeys(('fit', 'calibrate', 'estimate'), 'identify'),
+    **dict.fromkeys(('check', 'lint', 'diagnose'), 'doctor'),
+    'convert': 'import',
+}
+"""Verbs of other programs, and ours."""
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 
 
 def _suggestion(word: str, names: Iterable[str]) -> str:
     """Return a hint at the name that is most like a word; empty where none is."""
-    near = nearest_name(word, names)
+    known = list(names)
+    meant = _SYNONYMS.get(word.lower(), '')
+    near = meant if meant in known else nearest_name(word, known)
     return f' (did you mean {near}?)' if near else ''
 
 
