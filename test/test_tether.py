@@ -150,7 +150,7 @@ def test_the_first_frequency_of_a_taut_string(density):
         middle.append(state.position[15, 1])
     zero = np.flatnonzero(np.diff(np.sign(middle)))
     found = (len(zero) - 1) / 2 / ((zero[-1] - zero[0]) * 0.005)
-    mass = cable.mass + density * cable.displaced * cable.added_mass
+    mass = cable.mass + density * cable.displaced_area * cable.added_mass
     tension = cable.axial_stiffness * 0.05 / 20
     assert found == pytest.approx(np.sqrt(tension / mass) / (2 * 20.05), rel=0.02)
 

@@ -24,7 +24,7 @@ PULSES = {name: PulseWidths(thrusters) for name, thrusters in SETS.items()}
 def test_round_trip_is_within_half_a_microsecond(name, share):
     curve, widths = SETS[name].thrust_of_pwm, PULSES[name]
     wanted = np.where(share > 0, widths.upper, -widths.lower) * share
-    pwm, made = widths.nearest(wanted)
+    pwm, made = widths.quantize(wanted)
     assert made == pytest.approx(curve(pwm), abs=1e-12)
     assert np.array_equal(pwm, np.rint(pwm))
     neighbours = np.abs(np.stack([curve(pwm - 1), curve(pwm + 1)]) - made)
@@ -39,7 +39,7 @@ def test_it_is_the_nearest_of_all_pulse_widths(name):
     every = np.stack([curve(np.full(n, float(p))) for p in range(1100, 1901)])
     rng = np.random.default_rng(0)
     for wanted in rng.uniform(1.2 * widths.lower, 1.2 * widths.upper, (200, n)):
-        _, made = widths.nearest(wanted)
+        _, made = widths.quantize(wanted)
         assert np.abs(made - wanted) == pytest.approx(np.min(np.abs(every - wanted), axis=0))
 
 
@@ -47,7 +47,7 @@ def test_it_is_the_nearest_of_all_pulse_widths(name):
 def test_more_thrust_is_never_a_shorter_pulse(name):
     widths = PULSES[name]
     ramp = np.linspace(1.1 * widths.lower, 1.1 * widths.upper, 5001)
-    pulses, made = (np.stack(p) for p in zip(*(widths.nearest(f) for f in ramp), strict=True))
+    pulses, made = (np.stack(p) for p in zip(*(widths.quantize(f) for f in ramp), strict=True))
     assert np.all(np.diff(pulses, axis=0) >= 0)
     assert pulses.min() == 1100
     assert pulses.max() == 1900
@@ -77,11 +77,11 @@ def test_limits_are_those_of_the_curve():
 )
 def test_dead_zone_of_a_t200(wanted, pwm, made):
     # One step out of the dead zone: 0.392 N / 4 ahead, 0.981 N / 20 astern.
-    found_pwm, found = PULSES['bluerov2'].nearest(np.full(6, float(wanted)))
+    found_pwm, found = PULSES['bluerov2'].quantize(np.full(6, float(wanted)))
     assert found_pwm.tolist() == [pwm] * 6
     assert found == pytest.approx([made] * 6, abs=1e-12)
 
 
 def test_no_thrusters():
-    pwm, made = PulseWidths(thruster_set([])).nearest(np.zeros(0))
+    pwm, made = PulseWidths(thruster_set([])).quantize(np.zeros(0))
     assert pwm.shape == made.shape == (0,)

@@ -122,7 +122,7 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
             'centers': base64_floats(voxels.center),
             'size': float(np.median(np.linalg.norm(voxels.extent, axis=-1))),
         },
-        'told': list(looks.told),
+        'told': list(looks.warnings),
     }
 
 

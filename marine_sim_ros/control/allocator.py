@@ -330,7 +330,7 @@ class Allocator:
 class NearestPulses(Protocol):
     """A table of pulse widths, searched by NumPy or by a compiled program."""
 
-    def nearest(self, thrust: Array) -> tuple[Array, Array]:
+    def quantize(self, thrust: Array) -> tuple[Array, Array]:
         """Return pulse widths (n,) in µs and the thrusts (n,) in N that they make."""
 
 
@@ -371,7 +371,7 @@ def complete_allocation(
         actuators = {extended.name: angles}
         shares = extended.spread(thrust, angles)
     commanded = thrust if residual is None else _add_residual(thrust, residual)
-    pwm, made = pulses.nearest(commanded)
+    pwm, made = pulses.quantize(commanded)
     owed = commanded - made
     if left_out is not None:
         none = xp.zeros_like(thrust)

@@ -137,7 +137,7 @@ class Commander:
         """Return whether what lasts for a while was not renewed in time (s)."""
         return self.mode in ('velocity', 'wrench', 'setpoints') and time > self._until
 
-    def wanted(self, time: float, state: State) -> np.ndarray:
+    def active_setpoints(self, time: float, state: State) -> np.ndarray:
         """Return the set-points (12,) of a time (s), NaN where free."""
         if not self.armed or (self.mode == 'wrench' and not self.stale(time)):
             return free_setpoints()
@@ -146,7 +146,7 @@ class Commander:
         elif self.mode == 'pose' or (self.mode == 'setpoints' and not self.stale(time)):
             result = self._pose.copy()
         else:
-            result = self._driven(time, state)
+            result = self._speed_setpoints(time, state)
         result[_quantity_indices(self.free)] = np.nan
         return result
 
@@ -162,7 +162,7 @@ class Commander:
         away = np.nan_to_num(pose[POSITION] - state.position)
         return float(np.linalg.norm(away))
 
-    def _driven(self, time: float, state: State) -> np.ndarray:
+    def _speed_setpoints(self, time: float, state: State) -> np.ndarray:
         speeds = np.zeros(6) if self.stale(time) else self._speeds
         result = free_setpoints()
         result[6:] = speeds

@@ -115,8 +115,8 @@ def make_fin_allocation(vehicle: Vehicle) -> FinAllocation:
     fins = fins_of(vehicle)
     assert fins is not None
     about = vehicle.inertia.center_of_mass
-    ahead = fins.along[:, 0] * np.abs(fins.along[:, 0])
-    force = fins.across.T * (fins.area * fins.lift_slope * ahead)
+    ahead = fins.chordwise[:, 0] * np.abs(fins.chordwise[:, 0])
+    force = fins.normal_to_chord.T * (fins.area * fins.lift_slope * ahead)
     effect = np.asarray(transport(-about).T @ force)
     unit = np.minimum(fins.upper, -fins.lower)
     unit = np.where(unit > 0, unit, np.maximum(fins.upper, -fins.lower))

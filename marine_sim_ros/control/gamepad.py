@@ -133,7 +133,7 @@ def _read_gamepad(root: YamlReader) -> Gamepad:
         if a in sticks.mapping(set(BODY_AXES))
     }
     buttons = {
-        f: presses.child(f).whole(0, MAX_INDEX)
+        f: presses.child(f).integer(0, MAX_INDEX)
         for f in PILOT_FUNCTION_NAMES
         if f in presses.mapping(set(PILOT_FUNCTION_NAMES))
     }
@@ -161,7 +161,7 @@ def _read_control(reader: YamlReader) -> StickControl:
     if slider.truth() and button:
         raise slider.error(' is true; a button is no slider')
     return StickControl(
-        reader.child('button' if button else 'axis').whole(0, MAX_INDEX),
+        reader.child('button' if button else 'axis').integer(0, MAX_INDEX),
         reader.child('scale', 1.0).number(-1.0, 1.0),
         button,
         slider.value,

@@ -174,7 +174,7 @@ class ActiveSet:
         """
         bounds = np.concatenate([problem.high, -problem.low])
         size = np.concatenate([problem.size] * 2)
-        multipliers = self._restarted(self._rows @ problem.unbounded - bounds)
+        multipliers = self._drop_negative(self._rows @ problem.unbounded - bounds)
         v = problem.unbounded - multipliers @ self._reach
         half, solved = len(problem.low), False
         for _ in range(MAX_STEPS):
@@ -193,7 +193,7 @@ class ActiveSet:
         found[self._active] = 1.0
         return found[:half] - found[half:], np.asarray(solved)
 
-    def _restarted(self, excess: np.ndarray) -> np.ndarray:
+    def _drop_negative(self, excess: np.ndarray) -> np.ndarray:
         """Let rows with negative multipliers leave; return the multipliers (2c,) of the rest."""
         while True:
             multipliers = self._inverse @ excess

@@ -60,7 +60,7 @@ class PulseWidths:
         self.lower = np.minimum(self.levels[:, 0], 0.0)
         self.upper = np.maximum(self.levels[:, -1], 0.0)
 
-    def nearest(self, thrust: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def quantize(self, thrust: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return pulse widths (n,) in µs and what they make (n,) in N, nearest to thrusts (n,)."""
         index = [bisect_left(b, f) for b, f in zip(self._between, thrust.tolist(), strict=True)]
         return self.pulses[self._rows, index], self.levels[self._rows, index]

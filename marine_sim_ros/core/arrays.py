@@ -165,14 +165,14 @@ def remember_vectors(
         return answer
 
     @wraps(function)
-    def asked(vector: Array, *others: Any) -> Answer:
+    def remembering(vector: Array, *others: Any) -> Answer:
         if type(vector) is not np.ndarray or vector.ndim != 1:
             return function(vector, *others)
         found: Any = latest(vector.tobytes(), vector.dtype, *others)
         own = not shared and isinstance(found, np.ndarray)
         return found.copy() if own else found  # type: ignore[no-any-return]
 
-    return asked
+    return remembering
 
 
 # Loops and branches for arrays, also while a compiler traces them.

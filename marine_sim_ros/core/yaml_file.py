@@ -145,7 +145,7 @@ class YamlReader:
             )
         return float(self.value)
 
-    def whole(self, low: int, high: int) -> int:
+    def integer(self, low: int, high: int) -> int:
         """Return a whole number within closed limits."""
         value = self.number(low, high)
         if value != int(value):

@@ -69,7 +69,7 @@ class PulseTables:
     upper: np.ndarray
     whole: bool = True
 
-    def nearest(self, thrust: Array) -> tuple[Array, Array]:
+    def quantize(self, thrust: Array) -> tuple[Array, Array]:
         """Return pulse widths (n,) in µs and the thrusts (n,) in N that they make."""
         if not self.levels.shape[0]:
             return thrust, thrust

@@ -184,8 +184,8 @@ def _waves(reader: YamlReader, gravity: float, depth: float, origin: Origin) -> 
         gamma=reader.child('gamma', 3.3 if kind == 'jonswap' else 1.0).number(1.0, 20.0),
         direction=direction,
         spreading=math.inf if spreading.value == math.inf else spreading.number(0.5, 1000.0),
-        components=reader.child('components', 64).whole(1, 5000),
-        seed=reader.child('seed', 0).whole(0, 2**53),
+        components=reader.child('components', 64).integer(1, 5000),
+        seed=reader.child('seed', 0).integer(0, 2**53),
         depth=depth,
         gravity=gravity,
     )
@@ -233,8 +233,8 @@ def _currents(reader: YamlReader, origin: Origin) -> dict[str, Any]:
         result['fluctuation'] = GaussMarkov(
             noise.child('deviation').vector(0.0, 20.0),
             noise.child('time_constant').number(1e-3, 1e6),
-            noise.child('seed', 0).whole(0, 2**53),
-            noise.child('components', 64).whole(1, 5000),
+            noise.child('seed', 0).integer(0, 2**53),
+            noise.child('components', 64).integer(1, 5000),
             turn=origin.turn if origin.heading else None,
         )
     return result

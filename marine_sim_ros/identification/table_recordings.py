@@ -91,7 +91,7 @@ def _columns(root: YamlReader) -> ColumnMap:
         _words(root.child('velocity'), (6,)),
         _words(root.child('pwm'), range(1, 65)) if 'pwm' in given else (),
         {axis: required_text(sticks.child(axis)) for axis in sticks.value},
-        {name: root.child('skip').child(name).whole(0, 10**6) for name in skip},
+        {name: root.child('skip').child(name).integer(0, 10**6) for name in skip},
         root.child('commands', 'held').choice(('held', 'interpolated', 'means')),
         root.child('stamp_to_sample', 0.0).number(0.0, 1.0),
         _tilt(root.child('tilt', [0.0, 0.0])),

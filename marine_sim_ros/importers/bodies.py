@@ -177,7 +177,7 @@ def add_moving(
     draft.links[hinge] = ImportedLink(hinge)
     draft.joints[joint.name] = replace(joint, child=hinge, pose=place, axis=_vector3(axis))
     name = f'{joint.name}_offset'
-    back = offset.seen(IDENTITY)
+    back = offset.relative(IDENTITY)
     draft.joints[name] = ImportedJoint(
         name, 'fixed', hinge, joint.child, back, origin=joint.origin
     )
@@ -251,7 +251,7 @@ def grow_tree(draft: Draft) -> None:
 
 
 def _reverse_joint(joint: ImportedJoint, draft: Draft) -> ImportedJoint:
-    back: Pose = joint.pose.seen(IDENTITY)
+    back: Pose = joint.pose.relative(IDENTITY)
     if joint.kind not in ('fixed', 'continuous'):
         draft.drop(f'{joint.origin}: joint {joint.name!r} leads to the base; it is fixed at 0')
     return replace(joint, kind='fixed', parent=joint.child, child=joint.parent, pose=back)

@@ -126,7 +126,7 @@ class _SdfReader:
                 'fixed',
                 parent,
                 child,
-                poses[parent].seen(poses[child]),
+                poses[parent].relative(poses[child]),
                 origin=origin_of(reader),
             )
             self.draft.joints[joint.name] = joint
@@ -211,7 +211,9 @@ class _SdfReader:
             inner = reader_of(sensor, reader)
             pose, relative = read_pose(inner)
             if relative:
-                pose = model.pose(reader.attribute('name')).seen(model.pose(relative)).then(pose)
+                pose = (
+                    model.pose(reader.attribute('name')).relative(model.pose(relative)).then(pose)
+                )
             self.draft.notes.setdefault('sensors', []).append((name, inner, pose))
             for plugin in sensor.findall('plugin'):
                 self.plugins.append(Plugin(Reader(plugin, reader.source), name))
@@ -241,7 +243,7 @@ class _SdfReader:
             kind,
             parent,
             child,
-            poses[parent].seen(poses[child]),
+            poses[parent].relative(poses[child]),
             origin=origin_of(reader),
             lower=limits.get('lower', 0.0),
             upper=limits.get('upper', 0.0),
@@ -252,7 +254,7 @@ class _SdfReader:
             return
         frame = at.then(model.pose(name))  # the frame of the joint, in the vehicle
         axis = self._axis(reader, model, frame, at)
-        place, offset = poses[parent].seen(frame), poses[child].seen(frame)
+        place, offset = poses[parent].relative(frame), poses[child].relative(frame)
         add_moving(self.draft, joint, place, axis, offset)
 
     def _owner(self, model: _Model, name: str, prefix: str) -> str | None:
@@ -275,7 +277,7 @@ class _SdfReader:
         if not expressed and not read_flag(reader, 'axis/use_parent_model_frame'):
             return axis
         inside = at.then(model.pose(expressed or '__model__'))
-        return rotation_matrix(frame.seen(inside).quaternion) @ axis
+        return rotation_matrix(frame.relative(inside).quaternion) @ axis
 
 
 def _kind(reader: Reader, draft: Draft) -> tuple[str, dict[str, float]]:

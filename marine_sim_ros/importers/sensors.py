@@ -424,7 +424,7 @@ def _read_imu(plugin: Plugin, draft: Draft) -> None:
 
 def _beam(draft: Draft, link: str, beam: str) -> np.ndarray:
     """Return the direction (3,) of a beam, x of its link, in the axes of another link."""
-    inner = draft.pose_of(link).seen(draft.pose_of(beam))
+    inner = draft.pose_of(link).relative(draft.pose_of(beam))
     return np.asarray(rotation_matrix(inner.quaternion))[:, 0]
 
 

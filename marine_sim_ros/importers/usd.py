@@ -359,7 +359,7 @@ class _StageReader:
         size = self.kilograms * self.meters**2
         return Inertial(
             Sourced(float(mass) * self.kilograms, origin),
-            body.frame.seen(body.pose.then(local)),
+            body.frame.relative(body.pose.then(local)),
             Sourced(np.diag(np.array(moments, float)) * size, origin),
         )
 
@@ -379,7 +379,7 @@ class _StageReader:
             self.draft.drop(f'{where}: a joint to the world, or of a body with itself')
             return
         first, second = (self._end(prim, i, ends[i]) for i in (0, 1))
-        at, offset = parent.frame.seen(first), child.frame.seen(second)
+        at, offset = parent.frame.relative(first), child.frame.relative(second)
         kind, lower, upper = self._kind(prim)
         axis = np.array(_AXES[axis_name(self._value(prim, 'physics:axis', 'X'), where)])
         joint = ImportedJoint(
@@ -389,7 +389,7 @@ class _StageReader:
             kind,
             parent.name,
             child.name,
-            at.then(offset.seen(IDENTITY)),
+            at.then(offset.relative(IDENTITY)),
             lower=lower,
             upper=upper,
             origin=where,

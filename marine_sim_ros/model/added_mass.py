@@ -52,7 +52,7 @@ def ellipsoid_added_mass(semi_axes: np.ndarray, water_density: float) -> np.ndar
         for own, others in ((a2, (b2, c2)), (b2, (c2, a2)), (c2, (a2, b2)))
     )
 
-    def turning(p: float, q: float, first: float, second: float) -> float:
+    def rotation_term(p: float, q: float, first: float, second: float) -> float:
         difference = p - q
         if abs(difference) < 1e-9 * (p + q):
             return 0.0  # a body of revolution about this axis moves no water
@@ -63,9 +63,9 @@ def ellipsoid_added_mass(semi_axes: np.ndarray, water_density: float) -> np.ndar
     return np.array(
         [
             *straight,
-            turning(b2, c2, beta, gamma),
-            turning(c2, a2, gamma, alpha),
-            turning(a2, b2, alpha, beta),
+            rotation_term(b2, c2, beta, gamma),
+            rotation_term(c2, a2, gamma, alpha),
+            rotation_term(a2, b2, alpha, beta),
         ]
     )
 

@@ -48,7 +48,7 @@ class Visual:
     colour: np.ndarray
 
     @cached_property
-    def centred(self) -> tuple[np.ndarray, np.ndarray]:
+    def centred_corners(self) -> tuple[np.ndarray, np.ndarray]:
         """The corners from the middle (3,) of a mesh's box, always the same array, and that, m."""
         middle = (self.corners.min(axis=(0, 1)) + self.corners.max(axis=(0, 1))) / 2
         return self.corners - middle, middle
@@ -93,7 +93,7 @@ class Appearance:
         return self._read[0]
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """Messages about visuals that cannot be shown; raises ModelError."""
         return self._read[1]
 
@@ -189,7 +189,7 @@ def _part(visual: Visual, pose: Pose) -> VisiblePart:
         np.zeros(3),
     )
     if visual.kind == 'mesh':
-        corners, middle = visual.centred
+        corners, middle = visual.centred_corners
         size = 2 * corners.max(axis=(0, 1))
     elif visual.kind == 'box':
         size = np.array(visual.size)

@@ -389,7 +389,7 @@ class Pose:
             self.translation + moved, quaternion_product(self.quaternion, inner.quaternion)
         )
 
-    def seen(self, other: Pose) -> Pose:
+    def relative(self, other: Pose) -> Pose:
         """Return the pose in this frame of one that is given in the same frame as this."""
         back = rotation_matrix(self.quaternion).T
         return Pose(

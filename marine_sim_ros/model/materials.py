@@ -245,7 +245,7 @@ def _pair(reader: YamlReader, given: set[str]) -> tuple[list[tuple[str, str]], C
         'friction_model': _friction_model,
         'contact_reduction_mode': lambda r: {'contact_reduction_mode': r.choice(_REDUCTIONS)},
         'contact_reduction_bin_resolution': lambda r: {
-            'contact_reduction_bin_resolution': r.whole(0, 255)
+            'contact_reduction_bin_resolution': r.integer(0, 255)
         },
         'primary_direction': lambda r: {'primary_direction': tuple(map(float, r.vector()))},
         'reference_body_name': lambda r: {'reference_body_name': _name(r)},

@@ -198,7 +198,7 @@ class Cable:
     friction: float = number(REQUIRED, 0.0, 10.0, '', "Coulomb's μ on the seabed")
 
     @property
-    def displaced(self) -> float:
+    def displaced_area(self) -> float:
         """Displaced volume per metre, m²."""
         return (self.mass - self.wet_mass) / FRESH_WATER
 

@@ -105,7 +105,7 @@ class _Expansion:
         import xacro.substitution_args
 
         rules = XacroRules(self.path, self.parse, skip_missing=bool(self.skip_missing))
-        with rules.applied(xacro):
+        with rules.applied_to(xacro):
             try:
                 document = xacro.process_file(str(self.path), mappings=dict(arguments))
             except Exception as error:  # xacro raises many unrelated types

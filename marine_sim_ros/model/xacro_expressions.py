@@ -223,7 +223,7 @@ def _product(values: Iterable[Any]) -> Any:
 
 
 def _combinatorics(call: Callable[..., int]) -> Callable[..., int]:
-    def bounded(*numbers: int) -> int:
+    def bounded_call(*numbers: int) -> int:
         for number in numbers:
             if number > _MAX_COMBINATORICS:
                 raise RefusedExpression(
@@ -231,7 +231,7 @@ def _combinatorics(call: Callable[..., int]) -> Callable[..., int]:
                 )
         return call(*numbers)
 
-    return bounded
+    return bounded_call
 
 
 def _zip(*sequences: Any) -> list[Any]:
@@ -517,11 +517,11 @@ class _Evaluation(ast.NodeVisitor):
         return slice(*(None if part is None else self.value(part) for part in parts))
 
     def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> Any:
-        return _check_value(self._comprehended(node.elt, node.generators), self._budget)
+        return _check_value(self._comprehension(node.elt, node.generators), self._budget)
 
     visit_GeneratorExp = visit_ListComp
 
-    def _comprehended(
+    def _comprehension(
         self, element: ast.expr, generators: Sequence[ast.comprehension]
     ) -> list[Any]:
         """Return the elements of a comprehension, whose names last as long as it does."""
@@ -534,7 +534,7 @@ class _Evaluation(ast.NodeVisitor):
                 self._budget.spend(_ITERATION)
                 self._names = ChainMap(_assigned_names(first.target, item), outer)  # type: ignore[arg-type]
                 if all(self.value(test) for test in first.ifs):
-                    found = self._comprehended(element, generators[1:])
+                    found = self._comprehension(element, generators[1:])
                     size += _weight(found, MAX_SIZE)
                     _check_size(size)
                     result += found

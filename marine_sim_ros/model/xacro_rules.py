@@ -97,7 +97,7 @@ class XacroRules:
         self._depth = self._files = 0
 
     @contextmanager
-    def applied(self, xacro: Any) -> Iterator[None]:
+    def applied_to(self, xacro: Any) -> Iterator[None]:
         """Apply the rules to the library while the context lasts."""
         arguments, warning = xacro.substitution_args, xacro.warning
         replaced: list[tuple[Any, str, Any]] = [
@@ -134,7 +134,7 @@ class XacroRules:
         expansion's time for it.
         """
 
-        def evaluated(text: str, symbols: Any) -> Any:
+        def evaluate_element(text: str, symbols: Any) -> Any:
             self._budget.spend(1 + len(text) // 16)
             if '$' not in text:
                 return text
@@ -147,12 +147,12 @@ class XacroRules:
                 raise
             return result
 
-        return evaluated
+        return evaluate_element
 
     def _substitution(self, arguments: Any) -> Callable[[str, Any], str]:
         """Return the function for ``$(eval ...)``."""
 
-        def evaluated(text: str, context: Mapping[str, Any]) -> str:
+        def substitute(text: str, context: Mapping[str, Any]) -> str:
             given = context.get('arg', {})
 
             def argument(name: str) -> Any:
@@ -171,7 +171,7 @@ class XacroRules:
             values = {name: argument(name) for name in given if name not in functions}
             return str(evaluate(text, {**values, **functions}, self._budget))
 
-        return evaluated
+        return substitute
 
     def _symbols(self, xacro: Any) -> dict[str, Any]:
         """Return the names that every expression knows."""
@@ -182,11 +182,11 @@ class XacroRules:
             return result
 
         def message(show: Callable[[str], Any]) -> Callable[..., str]:
-            def shown(*texts: Any, **_: Any) -> str:
+            def show_texts(*texts: Any, **_: Any) -> str:
                 show(escape_controls(' '.join(map(str, texts)))[:MAX_SIZE])
                 return ''
 
-            return shown
+            return show_texts
 
         def fatal(*texts: Any) -> None:
             raise xacro.XacroException(' '.join(map(str, texts)))
@@ -223,7 +223,7 @@ class XacroRules:
         """Return the function that xacro calls for each element, whether a macro or not."""
         call = xacro.handle_macro_call
 
-        def called(node: Any, macros: Any, symbols: Any) -> bool:
+        def call_macro(node: Any, macros: Any, symbols: Any) -> bool:
             self._budget.spend()
             if not node.tagName.startswith('xacro:'):
                 return False
@@ -246,7 +246,7 @@ class XacroRules:
             finally:
                 self._depth -= 1
 
-        return called
+        return call_macro
 
     # ---- files ---------------------------------------------------------------------------------
 
@@ -270,18 +270,18 @@ class XacroRules:
     def _parser(self, xacro: Any) -> Callable[..., Any]:
         parse = xacro.parse
 
-        def parsed(given: Any, filename: str | None = None) -> Any:
+        def parse_document(given: Any, filename: str | None = None) -> Any:
             if given is None and filename is not None and Path(filename).exists():
                 path = self._open(xacro.filestack, filename)
                 return self._parse(lambda text: parse(text, filename), str(path))
             return parse(given, filename)
 
-        return parsed
+        return parse_document
 
     def _includes(self, xacro: Any) -> Callable[[str, Any], Iterator[str]]:
         """Return the function that yields the files of an include, which may have wildcards."""
 
-        def included(spec: str, symbols: Any) -> Iterator[str]:
+        def find_includes(spec: str, symbols: Any) -> Iterator[str]:
             try:
                 name = xacro.abs_filename_spec(str(xacro.eval_text(spec, symbols)))
             except Exception as error:  # xacro wraps it
@@ -302,7 +302,7 @@ class XacroRules:
                 xacro.warning(escape_controls(xacro.include_no_matches_msg.format(name)))
             yield from found
 
-        return included
+        return find_includes
 
     def _yaml(self, xacro: Any) -> Callable[[str], Any]:
         class Loader(yaml.SafeLoader):

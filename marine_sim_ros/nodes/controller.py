@@ -124,7 +124,7 @@ class ControllerNode(SuiteNode):
         self.time = time
         commander = self.commander
         commander.free = tuple(axis for axis in self.values['free_axes'] if axis)
-        wanted = commander.wanted(time, state)
+        wanted = commander.active_setpoints(time, state)
         names = self.vehicle.thrusters.names
         failed = failed_thrusters(self.faults, self.vehicle, time, self.values['failed_thrusters'])
         self.health['mode'] = commander.mode if commander.armed else 'disarmed'

@@ -65,7 +65,7 @@ class ManipulatorNode(ForceNode):
         step = step_nanoseconds(self.values['dt']) / NANOSECONDS
         self._conserving = step if conserving else None
         self._gripper = GripperServer(self)
-        finger = (GRIPPER,) if self._gripper.gripping.there else ()
+        finger = (GRIPPER,) if self._gripper.gripping.is_possible else ()
         self._states = JointPublisher(self, topics.JOINT_STATES, (*arm.names, *finger))
         self._commands = JointCommands(self, self._scenario)
 
@@ -136,7 +136,7 @@ class ManipulatorNode(ForceNode):
         """Publish where the joints are, and the payloads."""
         joints = self._commands.joints
         position, rate = joints.position.tolist(), joints.rate.tolist()
-        if self._gripper.gripping.there:
+        if self._gripper.gripping.is_possible:
             position, rate = [*position, self._gripper.gripping.held + 1.0], [*rate, 0.0]
         self._states.publish(stamp, position=position, velocity=rate)
         self._gripper.tell(stamp, state, joints)

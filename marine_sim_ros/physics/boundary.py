@@ -204,7 +204,7 @@ def _solid_forces(
     """
     xp, documented = namespace(points), scene.jets.mode == 'documented'
 
-    def felt(points: Array, jet: Array, radius: Array) -> Array:
+    def sum_disturbances(points: Array, jet: Array, radius: Array) -> Array:
         within = xp.inf if documented else FADE_END * xp.max(radius)
         distance, normal = scene.surfaces(points, within)
         each = _jet_disturbance(distance, normal, jet[..., None, :, :], radius, scene.jets)
@@ -212,9 +212,11 @@ def _solid_forces(
 
     alone = is_traced(xp) and position.ndim == 1
     if not alone or documented:
-        return felt(points, jet, radius)
+        return sum_disturbances(points, jet, radius)
     near = xp.any(scene.clearances(position) <= reach)
-    return cond(xp, near, felt, lambda *arrays: xp.zeros_like(arrays[0]), points, jet, radius)
+    return cond(
+        xp, near, sum_disturbances, lambda *arrays: xp.zeros_like(arrays[0]), points, jet, radius
+    )
 
 
 def _merge_parallel_surfaces(forces: Array, normal: Array) -> Array:

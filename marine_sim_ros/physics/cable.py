@@ -192,15 +192,15 @@ def step_constants(
     # Buoyancy fades over a diameter at the surface.
     depth = environment.elevation(position) - position[..., 2]
     wet = xp.clip(depth / cable.diameter + 0.5, 0.0, 1.0)
-    displaced = density * cable.displaced * lengths * wet
+    displaced = density * cable.displaced_area * lengths * wet
     water = environment.velocity(position)
 
     relative = velocity - water
-    added = cable.added_mass * density * cable.displaced * tether.piece / 2
+    added = cable.added_mass * density * cable.displaced_area * tether.piece / 2
     share = (division.rest / tether.piece)[..., None, None] * across
     drag = (0.5 * density * cable.diameter * half)[..., None, None]
 
-    def opposed(node: Array) -> Array:
+    def drag_matrices(node: Array) -> Array:
         """Return the drag matrices (..., n, 3, 3) of half segments that move so, N·s/m."""
         parallel = dot_product(node, segments.direction)
         rest = node - parallel[..., None] * segments.direction
@@ -210,7 +210,7 @@ def step_constants(
 
     weight = -environment.gravity * (cable.mass * lengths - displaced)
     opposing = wet[..., None, None] * _sum_at_nodes(
-        opposed(relative[..., :-1, :]), opposed(relative[..., 1:, :]), -3
+        drag_matrices(relative[..., :-1, :]), drag_matrices(relative[..., 1:, :]), -3
     )
     carried = wet[..., None, None] * added * _sum_at_nodes(share, share, -3)
     push = matrix_vector_product(opposing, water)
@@ -221,7 +221,7 @@ def step_constants(
     push = push + weight[..., None] * up
     # At the surface the loss of buoyancy is a spring.
     partly = (wet > 0) & (wet < 1)
-    spring = density * cable.displaced * environment.gravity / cable.diameter * lengths
+    spring = density * cable.displaced_area * environment.gravity / cable.diameter * lengths
     spring = xp.where(partly, spring, xp.zeros_like(spring))
     opposing = opposing + dt * spring[..., None, None] * outer_product(up)
     mass = (cable.mass * lengths)[..., None, None] * constant(xp, np.eye(3)) + carried
@@ -396,7 +396,7 @@ def cable_step(
     pace = (ends - before) / xp.where(dt > 0, dt * xp.ones_like(ends), xp.ones_like(ends))
     pace = pace * xp.where(dt > 0, xp.ones_like(ends), xp.zeros_like(ends))
 
-    def moved(inner: Array, drum: Array | None = None) -> tuple[Array, Array, CableSegments]:
+    def advance(inner: Array, drum: Array | None = None) -> tuple[Array, Array, CableSegments]:
         velocity = xp.concat([pace[..., :1, :], inner, pace[..., 1:, :]], axis=-2)
         inner = memory.position[..., 1:-1, :] + dt * inner
         position = xp.concat([ends[..., :1, :], inner, ends[..., 1:, :]], axis=-2)
@@ -419,12 +419,12 @@ def cable_step(
         band = _band_matrix(tether, frozen, segments, None if touch is None else touch[1], dt)
         step = solve_banded(band, xp.reshape(error, (*error.shape[:-2], -1)))
         inner = velocity[..., 1:-1, :] + xp.reshape(step, error.shape)
-        after = moved(inner, segments.drum)
+        after = advance(inner, segments.drum)
         far = xp.any(xp.abs(dt * step) > TOLERANCE)
         return after, far | xp.any(after[2].stiffness != segments.stiffness), count + 1
 
     most = ITERATIONS if length is None else ITERATIONS_AT_DRUM
-    start = (moved(memory.velocity[..., 1:-1, :]), xp.asarray(True), xp.asarray(0))
+    start = (advance(memory.velocity[..., 1:-1, :]), xp.asarray(True), xp.asarray(0))
     (position, velocity, segments), _, _ = while_loop(
         xp, lambda search: search[1] & (search[2] < most), improve, start
     )

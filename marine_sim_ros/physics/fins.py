@@ -96,12 +96,12 @@ class FinSet:
         return len(self.names)
 
     @cached_property
-    def along(self) -> np.ndarray:
+    def chordwise(self) -> np.ndarray:
         """(m, 6) body velocity -> speed of each fin along its undeflected chord."""
         return np.concatenate([self.forward, np.cross(self.position, self.forward)], axis=1)
 
     @cached_property
-    def across(self) -> np.ndarray:
+    def normal_to_chord(self) -> np.ndarray:
         """(m, 6) body velocity -> speed of each fin across its undeflected chord."""
         normal = np.cross(self.hinge, self.forward)
         return np.concatenate([normal, np.cross(self.position, normal)], axis=1)
@@ -322,8 +322,8 @@ def fin_wrench(
     xp = namespace(state.velocity)
     density = environment.density_for(vehicle.buoyancy.fluid_density)
     velocity = relative_velocity(state, environment)
-    along = matvec(constant(xp, fins.along), velocity)
-    across = matvec(constant(xp, fins.across), velocity)
+    along = matvec(constant(xp, fins.chordwise), velocity)
+    across = matvec(constant(xp, fins.normal_to_chord), velocity)
     if fins.any_wash:
         along = _wash_speeds(fins, along, thrust, density)
     square = along * along + across * across
@@ -337,7 +337,9 @@ def fin_wrench(
     scale = 0.5 * density * constant(xp, fins.area) * speed
     ahead = -scale * (lift * across + drag * along)
     aside = scale * (lift * along - drag * across)
-    return matvec(constant(xp, fins.along).T, ahead) + matvec(constant(xp, fins.across).T, aside)
+    return matvec(constant(xp, fins.chordwise).T, ahead) + matvec(
+        constant(xp, fins.normal_to_chord).T, aside
+    )
 
 
 def _begin(vehicle: Vehicle, state: State) -> Array:

@@ -224,7 +224,7 @@ def guard_function(function: Callable[..., Any], label: str) -> Callable[..., An
     """Return a function whose exceptions, but those for the user, are RunError."""
 
     @wraps(function)
-    def guarded(*arguments: Any, **named: Any) -> Any:
+    def guarded_call(*arguments: Any, **named: Any) -> Any:
         try:
             return function(*arguments, **named)
         except (MarineSimError, KeyboardInterrupt):
@@ -233,7 +233,7 @@ def guard_function(function: Callable[..., Any], label: str) -> Callable[..., An
             said = ' '.join(f'{type(error).__name__}: {error}'.split())
             raise RunError(f'{label} failed: {said}; expected its package to be mended') from error
 
-    return guarded
+    return guarded_call
 
 
 def _guard_step(step: ForceStep, owner: str) -> ForceStep:
@@ -241,7 +241,7 @@ def _guard_step(step: ForceStep, owner: str) -> ForceStep:
     inner = guard_function(step, f'{owner}: step')
 
     @wraps(step)
-    def checked(vehicle: Any, state: Any, *others: Any, dt: Any) -> tuple[Array, Any]:
+    def checked_step(vehicle: Any, state: Any, *others: Any, dt: Any) -> tuple[Array, Any]:
         result = inner(vehicle, state, *others, dt=dt)
         if not isinstance(result, tuple) or len(result) != 2:
             raise RunError(
@@ -250,7 +250,7 @@ def _guard_step(step: ForceStep, owner: str) -> ForceStep:
         wrench, memory = result
         return _finite_wrench(wrench, state.velocity, owner), memory
 
-    return checked
+    return checked_step
 
 
 def _finite_wrench(wrench: Any, velocity: Array, owner: str) -> Array:

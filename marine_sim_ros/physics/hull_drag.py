@@ -97,20 +97,20 @@ def wet_hull(panels: Panels, state: State, environment: Environment) -> WetHull:
         moving = _at_corners(xp, panels, turned)
     submerged, dry = xp.max(heights) <= 0, xp.min(heights) > 0
 
-    def whole() -> tuple[Array, ...]:
+    def all_panels() -> tuple[Array, ...]:
         share = xp.ones_like(heights[..., 0, :])
         length = xp.ones_like(state.position[..., :1]) * panels.length
         field = () if moving is None else (xp.sum(moving, axis=-3) / 3,)
         return share, centers, length, *field
 
-    def parted() -> tuple[Array, ...]:
+    def cut_at_surface() -> tuple[Array, ...]:
         cut = cut_panels(heights)
         share = cut.wet_share
         field = () if moving is None else (interpolate_cut(cut.wet, share, moving),)
         length = _wet_length(centers, share)
         return share, interpolate_cut(cut.wet, share, corners), length, *field
 
-    share, center, length, *field = skip_unless(submerged, whole, parted)
+    share, center, length, *field = skip_unless(submerged, all_panels, cut_at_surface)
     return WetHull(submerged, dry, share, center, field[0] if field else water, length)
 
 

@@ -186,7 +186,7 @@ def redistribute_nodes(tether: Tether, state: CableState, length: Array) -> Cabl
     goes = ((number > new) & (number <= old))[..., None]
     last = ((number == new) & (new < old))[..., None]
 
-    def moved(values: Array, drum: Array) -> Array:
+    def shift_nodes(values: Array, drum: Array) -> Array:
         """Return values (..., n + 1, 3) of the nodes; the cable has some (..., 1, 3) at a drum."""
         first = at(old, values)
         values = xp.where(comes, first + share[..., None] * (drum - first), values)
@@ -197,8 +197,8 @@ def redistribute_nodes(tether: Tether, state: CableState, length: Array) -> Cabl
     line = line / xp.sqrt(xp.sum(line * line, axis=-1, keepdims=True) + 1e-24)
     fed = velocity[..., -1:, :] + state.rate[..., None, None] * line
     passed = at(new, velocity) + 0.2 * (at(new + 1.0, velocity) - at(new, velocity))
-    velocity = xp.where(last, passed + xp.zeros_like(velocity), moved(velocity, fed))
-    position = moved(position, anchor)
+    velocity = xp.where(last, passed + xp.zeros_like(velocity), shift_nodes(velocity, fed))
+    position = shift_nodes(position, anchor)
     return state._replace(position=position, velocity=velocity, length=length, whole=count)
 
 

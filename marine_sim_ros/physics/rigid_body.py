@@ -152,18 +152,18 @@ def rk4(state: State, acceleration: Callable[[State], Array], dt: float) -> Stat
         dt: step, s.
     """
 
-    def along(rates: State, duration: float) -> State:
+    def advance(rates: State, duration: float) -> State:
         return State(*(x + duration * r for x, r in zip(state, rates, strict=True)))
 
     k1 = _state_rates(state, acceleration(state))
-    middle = along(k1, dt / 2)
+    middle = advance(k1, dt / 2)
     k2 = _state_rates(middle, acceleration(middle))
-    middle = along(k2, dt / 2)
+    middle = advance(k2, dt / 2)
     k3 = _state_rates(middle, acceleration(middle))
-    end = along(k3, dt)
+    end = advance(k3, dt)
     k4 = _state_rates(end, acceleration(end))
     mean = State(*((a + 2 * b + 2 * c + d) / 6 for a, b, c, d in zip(k1, k2, k3, k4, strict=True)))
-    moved = along(mean, dt)
+    moved = advance(mean, dt)
     return moved._replace(orientation=normalize(moved.orientation))
 
 
@@ -293,20 +293,20 @@ def unforced_velocity(
         RunError: the iterations do not settle, with NumPy; see :func:`iteration_residual` for JAX.
     """
     xp = namespace(state.velocity)
-    improved = _midpoint_iteration(vehicle, state, environment, dt)
+    improve = _midpoint_iteration(vehicle, state, environment, dt)
 
-    def unfinished(search: tuple[Array, Array, int]) -> Array:
+    def continues(search: tuple[Array, Array, int]) -> Array:
         free, before, count = search
         settled = xp.max(xp.abs(free - before)) <= _MIDPOINT_TOLERANCE * xp.max(xp.abs(free))
         return (count < _MAX_MIDPOINT_ITERATIONS) & ~settled
 
     nu = state.velocity
-    free = improved(nu)
+    free = improve(nu)
     known = xp is NUMPY
     if known or is_traced(xp):
         start = free, nu, 1
         free, before, count = while_loop(
-            xp, unfinished, lambda s: (improved(s[0]), s[0], s[2] + 1), start
+            xp, continues, lambda s: (improve(s[0]), s[0], s[2] + 1), start
         )
         if (
             known
@@ -316,7 +316,7 @@ def unforced_velocity(
             raise _convergence_error(vehicle, nu, dt)
         return free
     for _ in range(1, _UNROLLED_ITERATIONS):
-        free = improved(free)
+        free = improve(free)
     return free
 
 
@@ -329,10 +329,10 @@ def iteration_residual(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> np.
         dt: step, s.
     """
     still = rest()
-    improved = _midpoint_iteration(vehicle, still._replace(velocity=velocity), Environment(), dt)
-    free, before = improved(velocity), velocity
+    improve = _midpoint_iteration(vehicle, still._replace(velocity=velocity), Environment(), dt)
+    free, before = improve(velocity), velocity
     for _ in range(1, _UNROLLED_ITERATIONS):
-        free, before = improved(free), free
+        free, before = improve(free), free
     return _iteration_change(free, before)
 
 
@@ -391,14 +391,14 @@ def _midpoint_iteration(
         parts = [(own, xp.zeros_like(nu)), (matvec(added, nu_r), nu - nu_r)]
         pushed = dt * matvec(added, water_acceleration(state, environment))
 
-    def improved(free: Array) -> Array:
+    def improve(free: Array) -> Array:
         mean = (nu + free) / 2
         change = pushed
         for momentum, water in parts:
             change = change + transport_momentum(momentum, dt * (mean - water)) - momentum
         return nu + matvec(inverse, change)
 
-    return improved
+    return improve
 
 
 def resolve_integrator(vehicle: Vehicle) -> str:

@@ -222,7 +222,7 @@ def describe(
         forces = tuple(force for force in forces if force.in_gazebo)
     sources = [force.name for force in forces]
     scenario = _check_run(options, vehicle, sources)
-    if options.engine == 'jax' and Gripping(vehicle, environment).there:
+    if options.engine == 'jax' and Gripping(vehicle, environment).is_possible:
         raise ParameterError(
             f'engine jax: it has no gripper, and environment {environment.name} has payloads for '
             f"{vehicle.name}'s; expected engine numpy"

@@ -187,7 +187,7 @@ def _terrain(reader: YamlReader, folder: Path, place: MapPlace | None) -> Height
         relief=reader.child('relief', _RELIEF[generator]).number(0.0, 1e3),
         size=(width, height),
         spacing=spacing,
-        seed=reader.child('seed', 0).whole(0, 2**53),
+        seed=reader.child('seed', 0).integer(0, 2**53),
         material=material,
     )
 
@@ -305,5 +305,5 @@ def _fiducial(reader: YamlReader) -> Fiducial | None:
         return None
     reader.mapping({'family', 'id', 'size'}, {'id', 'size'})
     family = reader.child('family', 'tag36h11').choice(tuple(FAMILIES))
-    number = reader.child('id').whole(0, FAMILIES[family] - 1)
+    number = reader.child('id').integer(0, FAMILIES[family] - 1)
     return Fiducial(family, number, reader.child('size').number(1e-3, 1e3))

@@ -213,7 +213,7 @@ class _Writer:
                     name=self.names.link(name),
                     attached_to=self.names.link(body.name),
                 )
-                add_pose(frame, body.pose.seen(self.poses[name]))
+                add_pose(frame, body.pose.relative(self.poses[name]))
         self._tell_joints()
         arm = self.vehicle.manipulator
         if self.drives and arm is not None:
@@ -261,7 +261,7 @@ class _Writer:
     def _shapes(self, body: LinkGroup, tag: str) -> Iterator[tuple[str, Pose, Reader]]:
         """Yield name, pose of the URDF link in the body, and element of each shape."""
         for name in body.links:
-            pose = body.pose.seen(self.poses[name])
+            pose = body.pose.relative(self.poses[name])
             for i, element in enumerate(self.links[name].findall(tag)):
                 label = f'{self.names.link(name)}_{tag}' + (f'_{i + 1}' if i else '')
                 yield label, pose, Reader(element, self.root.source)

@@ -106,7 +106,7 @@ def _pattern_poses(reader: YamlReader, count: int) -> list[tuple[Vector | None, 
     shape = reader.child('shape').choice(SHAPES)
     spacing = reader.child('spacing').number(1e-3, 1e5)
     square = math.isqrt(max(count - 1, 0)) + 1
-    columns = reader.child('columns', square).whole(1, MAX_VEHICLES)
+    columns = reader.child('columns', square).integer(1, MAX_VEHICLES)
     if shape == 'line':
         if 'columns' in reader.value:
             raise reader.error(": a line has no 'columns'; expected shape: grid")
@@ -131,7 +131,7 @@ _KEYS = {'name', 'vehicle', 'count', 'arguments', 'scenario', 'controller', 'see
 def _read_vehicles(reader: YamlReader) -> list[FleetVehicle]:
     """Return the vehicles of one entry of the list; ``name`` is empty where it is not given."""
     reader.mapping(_KEYS, {'vehicle'})
-    count = reader.child('count', 1).whole(1, MAX_VEHICLES)
+    count = reader.child('count', 1).integer(1, MAX_VEHICLES)
     initial = reader.child('initial', {})
     initial.mapping({'position', 'rpy'})
     position, rpy = _read_pose(initial)
@@ -145,7 +145,7 @@ def _read_vehicles(reader: YamlReader) -> list[FleetVehicle]:
         arguments=_read_arguments(reader.child('arguments', {})),
         scenario=reader.child('scenario', '').text(),
         controller=reader.child('controller', '').text(),
-        seed=None if seed.value is None else seed.whole(0, 2**53),
+        seed=None if seed.value is None else seed.integer(0, 2**53),
         position=position,
         rpy=rpy,
     )

@@ -195,7 +195,7 @@ class Simulation:
             since=self._since_last,
         )
         done = done._replace(stamp=self.stamp)
-        if self.gripping.there:
+        if self.gripping.is_possible:
             done.actuators[GRIPPER] = np.array([self.gripping.held + 1.0])
         if 'tether' in self._needs and self.tether is not None:
             done = done._replace(cable=self.tether.position)

@@ -204,7 +204,7 @@ def _film(
     size, vehicle = _size(options.size), _vehicle(options, bag, name)
     sensor = camera_of(vehicle, options.camera)
     looks = Appearance(vehicle)
-    print_warnings(looks.told)
+    print_warnings(looks.warnings)
     camera, rate = chase_camera(looks.parts(), *(size or _SIZE)), _RATE
     if sensor is not None:
         spec = sensor.spec

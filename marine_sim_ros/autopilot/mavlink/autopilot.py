@@ -190,7 +190,7 @@ class Autopilot:
         if efforts[2]:
             self._depth = math.nan
         self._commander.drive(efforts * self._top, self.time)
-        wanted = self._commander.wanted(self.time, self.state)
+        wanted = self._commander.active_setpoints(self.time, self.state)
         if not math.isnan(self._depth):
             wanted[2], wanted[8] = self._depth, np.nan
         if self._attitude is not None and self.time - self._attitude[0] < ATTITUDE_TIMEOUT:

@@ -371,7 +371,7 @@ class Guide:
         late = time - self._since > ATTITUDE_TIMEOUT
         climb = 0.0 if late else posture.climb
         self._commander.drive(np.array([0.0, 0.0, climb, 0.0, 0.0, 0.0]), time)
-        driven, wanted = self._commander.wanted(time, state), free_setpoints()
+        driven, wanted = self._commander.active_setpoints(time, state), free_setpoints()
         self._forget_holds('station_keeping', 'auto_heading')
         wanted[[2, 8]] = driven[[2, 8]]
         angles = np.array(posture.angles)
@@ -397,7 +397,7 @@ class Guide:
         rate = rate if math.isnan(course.turn.yaw) else 0.0
         driven = [c * vx + s * vy, c * vy - s * vx, vz, 0.0, 0.0, rate]
         self._commander.drive(np.array(driven), time)
-        wanted = self._commander.wanted(time, state)
+        wanted = self._commander.active_setpoints(time, state)
         if not level:
             wanted[[0, 1]], wanted[[6, 7]] = places[:2], np.nan
             self._forget_holds('station_keeping')

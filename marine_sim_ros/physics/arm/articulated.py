@@ -248,9 +248,9 @@ def _conserving_motion(tick: _ChainTick) -> _ChainMotion:
     others = matvec(tick.step.mass, tick.step.free - tick.terms.free)
     impulse = dt * tick.pushed
     if not environment.still:
-        calm = bias_forces(inertia.chain, *inertia.whole, u[:6], u[6:])
+        calm = bias_forces(inertia.chain, *inertia.total, u[:6], u[6:])
         impulse = dt * (tick.pushed + calm - _bias_in_water(inertia, u, state, environment))
-    free = solve_free_motion(tick.arm, inertia.whole, inertia.mass, u, tick.memory.position, dt)
+    free = solve_free_motion(tick.arm, inertia.total, inertia.mass, u, tick.memory.position, dt)
     base = free.mass[:6, :6] + dt * tick.terms.damping
     return _ChainMotion(free.mass, base, free.u, others, impulse)
 

@@ -161,11 +161,11 @@ def kinetic_energy_gradient(chain: Chain, inertia: Array, u: Array, other: Array
     xp = namespace(u)
     own, below = _base_tensors(chain, inertia), chain.carries.T
 
-    def moving(of: Array) -> tuple[Array, Array]:
+    def twist_terms(of: Array) -> tuple[Array, Array]:
         motion = link_twists(chain, of[:6], of[6:])
         return _twist_cross(motion, chain.screw), below @ matvec(own, motion)
 
-    (turned, carried), (turned_other, carried_other) = moving(u), moving(other)
+    (turned, carried), (turned_other, carried_other) = twist_terms(u), twist_terms(other)
     return (xp.vecdot(turned, carried_other) + xp.vecdot(turned_other, carried)) / 2
 
 
@@ -196,7 +196,7 @@ class ChainInertia(NamedTuple):
     mass: Array
 
     @property
-    def whole(self) -> tuple[Array, Array]:
+    def total(self) -> tuple[Array, Array]:
         """Of the vehicle and of the links, added mass included."""
         return self.rigid[0] + self.added[0], self.rigid[1] + self.added[1]
 

@@ -90,7 +90,7 @@ def solve_free_motion(
     places = constant(xp, np.append(_GAUSS_POINTS, 0.5)[:, None])
     shares = constant(xp, _GAUSS_WEIGHTS)
 
-    def improved(search: _MotionIterate) -> _MotionIterate:
+    def improve(search: _MotionIterate) -> _MotionIterate:
         after = search.after
         mean = (u + after) / 2
         way = dt * mean[6:]
@@ -105,12 +105,12 @@ def solve_free_motion(
             better = linear_solve(whole, xp.concat([moved, later]))
         return _MotionIterate(better, after, whole, search.count + 1)
 
-    def unfinished(search: _MotionIterate) -> Array:
+    def continues(search: _MotionIterate) -> Array:
         change = xp.max(xp.abs(search.after - search.before))
         unsettled = change > _MOTION_TOLERANCE * xp.max(xp.abs(search.after))
         return (search.count < _MAX_MOTION_ITERATIONS) & ((search.count == 0) | unsettled)
 
-    done = while_loop(xp, unfinished, improved, _MotionIterate(u, u, mass, 0))
+    done = while_loop(xp, continues, improve, _MotionIterate(u, u, mass, 0))
     return FreeMotion(done.after, done.mass)
 
 
@@ -175,13 +175,13 @@ def _decoupled_rates(law: JointLaw, diagonal: Array, rest: Array, dt: float) -> 
     plain = diagonal + dt * law.damping
     driven = plain + dt * law.gain
 
-    def under(effort: Array) -> Array:
+    def rate_under(effort: Array) -> Array:
         return shrunk(rest + dt * effort, plain)
 
     low = shrunk(rest + dt * law.gain * law.slowest, driven)
     high = shrunk(rest + dt * law.gain * law.fastest, driven)
-    rate = xp.minimum(xp.maximum(under(law.command), low), high)
-    rate = xp.minimum(xp.maximum(rate, under(-law.effort)), under(law.effort))
+    rate = xp.minimum(xp.maximum(rate_under(law.command), low), high)
+    rate = xp.minimum(xp.maximum(rate, rate_under(-law.effort)), rate_under(law.effort))
     return xp.minimum(xp.maximum(rate, law.least), law.most)
 
 
@@ -220,7 +220,7 @@ def _line_search(
 
     falls = slope(1.0) <= 0
 
-    def halved(search: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+    def bisect(search: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         low, high, count = search
         middle = (low + high) / 2
         falling = slope(middle) < 0
@@ -228,7 +228,7 @@ def _line_search(
 
     none, all_of_it = 0 * pushed[0], 0 * pushed[0] + 1
     low, _, _ = while_loop(
-        xp, lambda search: ~falls & (search[2] < _MAX_HALVINGS), halved, (none, all_of_it, 0)
+        xp, lambda search: ~falls & (search[2] < _MAX_HALVINGS), bisect, (none, all_of_it, 0)
     )
     return start + xp.where(falls, all_of_it, low) * way
 

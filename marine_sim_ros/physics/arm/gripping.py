@@ -72,7 +72,7 @@ class Gripping:
         self.load: Load | None = None
 
     @property
-    def there(self) -> bool:
+    def is_possible(self) -> bool:
         """Whether there is a gripper, and something to hold."""
         return self._found is not None and bool(self._environment.payloads)
 
