@@ -519,6 +519,31 @@ def test_a_vehicle_rests_on_a_sheet_from_either_side():
         assert low == pytest.approx(-2.9975, abs=1e-3)
 
 
+def test_jets_and_tethers_feel_triangles_as_they_feel_a_box():
+    from marine_sim_ros.physics.boundary import boundary_forces
+    from marine_sim_ros.physics.cable import surface_gaps
+
+    vehicle = vehicle_of('bluerov2')
+    state = State(np.array([0.3, 0.1, -2.7]), np.array([0, 0, 0, 1.0]), np.zeros(6))
+    thrust = np.linspace(-30.0, 30.0, 6)
+    nodes = BLOCK_PLACE + np.random.default_rng(3).uniform(-1.3, 1.3, (30, 3))
+    found = {}
+    for name, obstacle in {
+        'box': Obstacle('part', 'box', SIZE, BLOCK_PLACE, BLOCK_TURN, 'steel'),
+        'mesh': obstacle_of(trimesh.creation.box(SIZE), BLOCK_PLACE, BLOCK_TURN),
+    }.items():
+        scene = Scene((), None, (obstacle,))
+        around_it = replace(load_environment('pool'), scene=scene)
+        forces = boundary_forces(vehicle, state, around_it, thrust)
+        gap, normal = surface_gaps(around_it, nodes, 0.01)
+        near = gap < 0.5
+        found[name] = forces, gap[near], normal[0][near[0]]
+    assert np.abs(found['box'][0]).max() > 0.05
+    assert len(found['box'][1]) > 5
+    for one, other in zip(*found.values(), strict=True):
+        np.testing.assert_allclose(other, one, rtol=0, atol=1e-9)
+
+
 def test_bent_edges_count_and_flat_ones_do_not():
     box, _ = surface_of(trimesh.creation.box(SIZE).subdivide().subdivide())
     normals = np.concatenate([np.eye(3), -np.eye(3)])[None]

@@ -232,13 +232,14 @@ def step_constants(
     joints = held[..., :-1] * division.whole[..., :-1] * division.whole[..., 1:]
     if division.at_drum is None:
         joints = held[..., :-1]
-    gap, normal = _surface_gaps(environment, position, cable.diameter / 2)
+    gap, normal = surface_gaps(environment, position, cable.diameter / 2)
     return StepConstants(
         mass, opposing, push, damping, segments.direction, held, joints, division, gap, normal
     )
 
 
-def _surface_gaps(environment: Environment, position: Array, radius: float) -> tuple[Array, Array]:
+def surface_gaps(environment: Environment, position: Array, radius: float) -> tuple[Array, Array]:
+    """Return the gaps (..., k, n) of nodes from the surfaces of a scene, m, and normals."""
     scene = environment.scene
     if scene is None or not len(scene):
         none = position[..., None, :, :][..., :0, :, :]
