@@ -20,7 +20,7 @@ from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.geometry.triangles import orient_surface
+from marine_sim_ros.geometry.triangles import build_surface
 from marine_sim_ros.physics.contact.detection import contacts_within
 from marine_sim_ros.scene import meshes
 from marine_sim_ros.scene.meshes import coarsen_surface, load_obstacle_mesh
@@ -39,7 +39,7 @@ SIZE = np.array([2.0, 1.0, 0.5])
 
 
 def surface_of(mesh, thickness=0.005):
-    return orient_surface(np.array(mesh.vertices), np.array(mesh.faces), thickness, 'test')
+    return build_surface(np.array(mesh.vertices), np.array(mesh.faces), thickness, 'test')
 
 
 def obstacle_of(mesh, place=PLACE, turn=TURN, thickness=0.005):
@@ -402,7 +402,7 @@ def test_mirrored_meshes_keep_their_outside(tmp_path):
 
 def test_a_surface_without_an_area_is_an_error():
     with pytest.raises(ModelError, match='no triangles with an area'):
-        orient_surface(np.zeros((3, 3)), np.array([[0, 1, 2]]), 0.005, 'x')
+        build_surface(np.zeros((3, 3)), np.array([[0, 1, 2]]), 0.005, 'x')
 
 
 def test_a_large_mesh_is_kept_between_runs_and_read_anew_where_that_is_damaged(
@@ -424,7 +424,7 @@ def test_a_large_mesh_is_kept_between_runs_and_read_anew_where_that_is_damaged(
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
     with np.load(kept) as content:
         arrays = dict(content)
-    for name, change in (('links', 10**6), ('faces', -(10**6)), ('mates', 10**6)):
+    for name, change in (('links', 10**6), ('faces', -(10**6)), ('neighbours', 10**6)):
         np.savez(kept, **{**arrays, name: arrays[name] + change})
         np.testing.assert_array_equal(read(), first)
 
@@ -547,7 +547,7 @@ def test_jets_and_tethers_feel_triangles_as_they_feel_a_box():
 def test_bent_edges_count_and_flat_ones_do_not():
     box, _ = surface_of(trimesh.creation.box(SIZE).subdivide().subdivide())
     normals = np.concatenate([np.eye(3), -np.eye(3)])[None]
-    numbers, ends = box.edges_near(500, normals, np.full((1, 6), 2.0), 0.1)
+    numbers, ends = box.nearest_edges(500, normals, np.full((1, 6), 2.0), 0.1)
     found = ends[numbers >= 0]
     assert len(found) == 12 * 4
     on_edge = np.sum(np.isclose(np.abs(found), SIZE / 2), axis=-1) >= 2

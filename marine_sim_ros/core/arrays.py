@@ -27,7 +27,7 @@ __all__ = [
     'known_vector',
     'matvec',
     'namespace',
-    'on_host',
+    'host_call',
     'remember_vectors',
     'rows',
     'skip_unless',
@@ -220,19 +220,19 @@ def counted_loop(
     return start
 
 
-def on_host(
+def host_call(
     function: Callable[..., tuple[np.ndarray, ...]],
     shapes: tuple[tuple[int, ...], ...],
     *arrays: Array,
 ) -> tuple[Array, ...]:
-    """Return what a function of NumPy arrays makes of arrays, also of traced ones.
+    """Return the result of a NumPy function, also for traced arrays.
 
-    A compiled program leaves its machine code for the call. No gradient goes through it.
+    A compiled program calls back into Python for it. Gradients do not pass through.
 
     Args:
-        function: takes and returns NumPy arrays; further leading dimensions, of all arguments
-            alike, are those of a batch.
-        shapes: of the results, for arguments of these shapes.
+        function: takes and returns NumPy arrays; all arguments may have the same additional
+            leading dimensions, those of a batch.
+        shapes: shapes of the results, without a batch.
         arrays: arguments.
     """
     xp = namespace(*arrays)

@@ -3,9 +3,9 @@
 
 """Compiled searches in a tree of boxes over triangles: nearest point, first hit, edges.
 
-Numba compiles them, in IEEE doubles without fused or reordered operations, so that processors
-agree to the last bit. Nothing here checks its arguments: :mod:`marine_sim_ros.geometry.triangles`
-does.
+Numba compiles them for IEEE doubles, without fused or reordered operations, so results are equal
+to the last bit on all processors. Arguments are not checked here but in
+:mod:`marine_sim_ros.geometry.triangles`.
 """
 
 from __future__ import annotations
@@ -16,26 +16,19 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = [
-    'LEAF',
-    'build_tree',
-    'find_edges',
-    'find_first_hits',
-    'find_surface',
-    'following_nodes',
-]
+__all__ = ['LEAF', 'build_tree', 'find_edges', 'find_first_hits', 'signed_distances', 'skip_links']
 
 LEAF = 4
-"""Triangles of a leaf, at most, unless they cannot be parted."""
+"""Maximum number of triangles of a leaf."""
 _BINS = 16
 _DEPTH = 64
-"""Deepest level of a tree: from half of it on, nodes are halved by number."""
-_SURE = 1.0 + 1e-14
-"""Factor on the exit of a box, for rounding (Ize 2013, Robust BVH ray traversal)."""
+"""Bound of the depth; from half of it on, nodes are split at the median."""
+_EXIT_MARGIN = 1.0 + 1e-14
+"""Rounding margin of the exit distance of a box (Ize 2013, Robust BVH ray traversal)."""
 
 
 def _compiled(function: Callable[..., Any]) -> Any:
-    """Compile a function for doubles; keep the machine code where a folder can be written."""
+    """Compile a function; cache the machine code if a cache folder is writable."""
     try:
         return numba.njit(cache=True, nogil=True, error_model='numpy')(function)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
@@ -66,7 +59,7 @@ def _clear(low, high):
 
 @_compiled
 def _best_split(box, order, begin, end, axis, least, width, low, high, right):
-    """Return after which bin along an axis a split costs least; −1 where none parts anything.
+    """Return the last bin on the first side of the split of least cost; −1 if there is no split.
 
     The cost is the sum of areas times numbers of triangles. The last three arguments are room.
     """
@@ -101,14 +94,14 @@ def _best_split(box, order, begin, end, axis, least, width, low, high, right):
 
 @_compiled
 def _bin(own, axis, least, width):
-    """Return in which bin along an axis the middle of a box is."""
+    """Return the bin of the center of a box along an axis."""
     share = (0.5 * (own[axis] + own[3 + axis]) - least) / width
     return min(int(_BINS * share), _BINS - 1)
 
 
 @_compiled
 def _part(box, order, begin, end, axis, last, least, width):
-    """Bring triangles of the first bins to the front; return where the others begin."""
+    """Partition triangles in place by bin; return the start of the second part."""
     i, k = begin, end - 1
     while i <= k:
         if _bin(box[order[i]], axis, least, width) <= last:
@@ -178,8 +171,8 @@ def build_tree(box):
 
 
 @_compiled
-def following_nodes(links):
-    """Return the nodes (n,) that follow where a node and all below it are left out."""
+def skip_links(links):
+    """Return the next node (n,) in depth-first order if a node and its descendants are skipped."""
     following = np.empty(len(links), np.int64)
     following[0] = len(links)
     for node in range(len(links)):
@@ -194,7 +187,7 @@ def following_nodes(links):
 
 @_compiled
 def _nearest_on_triangle(p, a, b, c, q):
-    """Write the nearest point to q; return its squared distance and the feature it is on.
+    """Write the nearest point to q; return its squared distance and its feature.
 
     0: the face; 1, 2, 3: the edges a-b, b-c, c-a; 4, 5, 6: the corners a, b, c. By the regions of
     Voronoi (Ericson 2005, Real-Time Collision Detection, 5.1.5).
@@ -244,8 +237,8 @@ def _box_distance(p, box):
 
 
 @_compiled
-def _find_nearest(p, bound, nodes, links, corners, stack, q, place):
-    """Write the nearest point; return its triangle, −1 for none, and the feature it is on."""
+def _find_nearest(p, bound, nodes, links, corners, stack, q, nearest):
+    """Write the nearest point; return its triangle, −1 for none, and its feature."""
     best = bound * bound
     triangle, feature = -1, 0
     stack[0] = 0
@@ -261,7 +254,7 @@ def _find_nearest(p, bound, nodes, links, corners, stack, q, place):
                 own, part = _nearest_on_triangle(p, corners[k, 0], corners[k, 1], corners[k, 2], q)
                 if own < best:
                     best, triangle, feature = own, k, part
-                    place[0], place[1], place[2] = q[0], q[1], q[2]
+                    nearest[0], nearest[1], nearest[2] = q[0], q[1], q[2]
             continue
         near, far = node + 1, links[node, 0]
         if _box_distance(p, nodes[far]) < _box_distance(p, nodes[near]):
@@ -272,8 +265,10 @@ def _find_nearest(p, bound, nodes, links, corners, stack, q, place):
 
 
 @_compiled
-def find_surface(points, within, closed, nodes, links, corners, faces, mates, flat, bent):
-    """Return distances (m,) of points from a surface, and its normals (m, 3) towards them.
+def signed_distances(
+    points, within, closed, nodes, links, corners, faces, neighbours, face_normals, vertex_normals
+):
+    """Return signed distances (m,) of points from a surface, and its normals (m, 3).
 
     Inside a closed surface a distance is below 0 and the normal points out of it. The side follows
     from the normal of the nearest feature: of an edge the sum of its faces' normals, of a corner
@@ -287,26 +282,26 @@ def find_surface(points, within, closed, nodes, links, corners, faces, mates, fl
         links: (n, 2).
         corners: (t, 3, 3) in the order of the leaves.
         faces: (t, 3) numbers of vertices.
-        mates: (t, 3) triangle beyond the edge that begins at each corner.
-        flat: (t, 3) unit normals of triangles.
-        bent: (v, 3) normals of vertices, of any length.
+        neighbours: (t, 3) triangle beyond the edge that begins at each corner.
+        face_normals: (t, 3) unit normals of triangles.
+        vertex_normals: (v, 3) normals of vertices, of any length.
     """
     count = len(points)
     distances, normals = np.full(count, within), np.zeros((count, 3))
     stack = np.empty(2 * _DEPTH + 2, np.int64)
-    q, place, n, away = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    q, nearest, n, away = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     for i in range(count):
         p = points[i]
-        k, feature = _find_nearest(p, within, nodes, links, corners, stack, q, place)
+        k, feature = _find_nearest(p, within, nodes, links, corners, stack, q, nearest)
         if k < 0:
             continue
         for a in range(3):
-            away[a] = p[a] - place[a]
-            n[a] = flat[k, a]
+            away[a] = p[a] - nearest[a]
+            n[a] = face_normals[k, a]
             if 1 <= feature <= 3:
-                n[a] += flat[mates[k, feature - 1], a]
+                n[a] += face_normals[neighbours[k, feature - 1], a]
             elif feature >= 4:
-                n[a] = bent[faces[k, feature - 4], a]
+                n[a] = vertex_normals[faces[k, feature - 4], a]
         along = away[0] * n[0] + away[1] * n[1] + away[2] * n[2]
         side = 1.0 if along >= 0.0 else -1.0
         length = np.sqrt(away[0] * away[0] + away[1] * away[1] + away[2] * away[2])
@@ -328,17 +323,20 @@ def find_surface(points, within, closed, nodes, links, corners, faces, mates, fl
 
 @_compiled
 def _enter_box(o, inverse, box, far):
-    """Return where a ray enters a box; infinite where it does not before ``far``."""
+    """Return the entry distance of a ray into a box; infinite beyond ``far`` or for a miss."""
     enter, leave = 0.0, far
     for i in range(3):
         one, other = (box[i] - o[i]) * inverse[i], (box[3 + i] - o[i]) * inverse[i]
-        enter, leave = max(enter, min(one, other)), min(leave, max(one, other) * _SURE)
+        enter, leave = max(enter, min(one, other)), min(leave, max(one, other) * _EXIT_MARGIN)
     return enter if enter <= leave else np.inf
 
 
 @_compiled
 def _hit_triangle(o, own, x, y, z, sx, sy, sz):
-    """Return where a ray meets a triangle, −1 for nowhere; its axes x, y, z and its shear."""
+    """Return the distance at which a ray hits a triangle, or −1.
+
+    x, y and z are the permuted axes of the ray, sx, sy and sz its shear.
+    """
     az, bz, cz = own[0, z] - o[z], own[1, z] - o[z], own[2, z] - o[z]
     ax, ay = own[0, x] - o[x] - sx * az, own[0, y] - o[y] - sy * az
     bx, by = own[1, x] - o[x] - sx * bz, own[1, y] - o[y] - sy * bz
@@ -352,7 +350,7 @@ def _hit_triangle(o, own, x, y, z, sx, sy, sz):
 
 @_compiled
 def _push_children(o, inverse, node, far, nodes, links, stack, enters, height):
-    """Put the children of a node that a ray enters on the stack, the nearer one last."""
+    """Push the children of a node that a ray enters, the nearer one last; return the height."""
     one, other = node + 1, links[node, 0]
     first = _enter_box(o, inverse, nodes[one], far)
     second = _enter_box(o, inverse, nodes[other], far)
@@ -369,7 +367,7 @@ def _push_children(o, inverse, node, far, nodes, links, stack, enters, height):
 
 @_compiled
 def _main_axis(d):
-    """Return the axis along which a direction is longest."""
+    """Return the axis of the largest component of a direction."""
     z = 0
     for n in range(1, 3):
         if abs(d[n]) > abs(d[z]):
@@ -379,14 +377,14 @@ def _main_axis(d):
 
 @_compiled
 def _farthest(bounds, numbers):
-    """Return the place of the greatest bound; of several that of the greatest number."""
-    place = 0
+    """Return the index of the greatest bound; ties go to the greatest number."""
+    index = 0
     for n in range(1, len(bounds)):
-        if bounds[n] > bounds[place] or (
-            bounds[n] == bounds[place] and numbers[n] > numbers[place]
+        if bounds[n] > bounds[index] or (
+            bounds[n] == bounds[index] and numbers[n] > numbers[index]
         ):
-            place = n
-    return place
+            index = n
+    return index
 
 
 @_compiled
@@ -443,7 +441,7 @@ def find_first_hits(origins, directions, maximum, nodes, links, corners):
 
 @_compiled
 def _apart(box, normals, offsets, within):
-    """Return whether a box is beyond a face of each body by more than a distance."""
+    """Return whether each body has a face from which a box is farther than a distance."""
     for n in range(len(offsets)):
         beyond = False
         for h in range(len(offsets[n])):
@@ -461,7 +459,7 @@ def _apart(box, normals, offsets, within):
 
 @_compiled
 def _edge_bound(start, end, normals, offsets):
-    """Return a distance that an edge has at least from all bodies: of n the least."""
+    """Return a lower bound of the distance of an edge from the nearest of n bodies."""
     bound = np.inf
     for n in range(len(offsets)):
         most = -np.inf
@@ -476,7 +474,7 @@ def _edge_bound(start, end, normals, offsets):
 
 @_compiled
 def find_edges(most, normals, offsets, within, nodes, links, corners, edges):
-    """Return at most so many edges that may be within a distance of bodies, the nearest ones.
+    """Return the edges that are nearest to convex bodies, within a distance.
 
     Args:
         most: greatest number k of edges.
@@ -515,13 +513,13 @@ def find_edges(most, normals, offsets, within, nodes, links, corners, edges):
                 bound = _edge_bound(start, end, normals, offsets)
                 if not bound < within:
                     continue
-                place = found if found < most else _farthest(bounds, numbers)
+                index = found if found < most else _farthest(bounds, numbers)
                 if found < most:
                     found += 1
-                elif (bound, number) > (bounds[place], numbers[place]):
+                elif (bound, number) > (bounds[index], numbers[index]):
                     continue
-                bounds[place], numbers[place] = bound, number
-                ends[place, 0], ends[place, 1] = start, end
+                bounds[index], numbers[index] = bound, number
+                ends[index, 0], ends[index, 1] = start, end
     order = np.argsort(numbers[:found])
     numbers[:found], ends[:found] = numbers[:found][order], ends[:found][order]
     return numbers, ends

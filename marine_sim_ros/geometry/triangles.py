@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""TriangleSurface of triangles: signed distance, first hits of rays, edges near convex bodies."""
+"""Triangle surface: signed distances, first hits of rays, edges near convex bodies."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.extras import require
 
-__all__ = ['TriangleSurface', 'orient_surface']
+__all__ = ['TriangleSurface', 'build_surface']
 
-_BENT = 1e-3
-"""rad; edges that are bent by less are none."""
+_MIN_DIHEDRAL = 1e-3
+"""Smallest angle between two faces at an edge that counts, rad."""
 
 
 class _Tree(NamedTuple):
-    """Boxes over triangles, and what is looked up of these, in the order of the leaves.
+    """Bounding volume hierarchy over triangles, which are in the order of its leaves.
 
     Attributes:
         nodes: (n, 6) boxes of nodes.
         links: (n, 2) second child and 0, or first triangle and their number.
         corners: (t, 3, 3) m.
         faces: (t, 3) numbers of vertices.
-        mates: (t, 3) triangle beyond each edge.
-        flat: (t, 3) unit normals.
-        bent: (v, 3) normals of vertices.
-        edges: (t, 3) numbers of edges that others can touch; −1: none.
+        neighbours: (t, 3) triangle across each edge.
+        face_normals: (t, 3) unit normals.
+        vertex_normals: (v, 3) sums of face normals, weighted by angle.
+        edges: (t, 3) numbers of the convex and open edges; −1: other edges.
     """
 
     nodes: np.ndarray
     links: np.ndarray
     corners: np.ndarray
     faces: np.ndarray
-    mates: np.ndarray
-    flat: np.ndarray
-    bent: np.ndarray
+    neighbours: np.ndarray
+    face_normals: np.ndarray
+    vertex_normals: np.ndarray
     edges: np.ndarray
 
 
@@ -49,27 +49,27 @@ class TriangleSurface:
     """Triangles (t, 3) of vertices (v, 3), m, counter-clockwise seen from outside.
 
     Attributes:
-        vertices: (v, 3) m; none twice.
-        faces: (t, 3) numbers of vertices; none without an area.
-        closed: whether it has an inside; else both its sides are outer ones.
-        thickness: m, of a surface that is not closed: what touches it is half of it away.
-        kept: of :meth:`built`; None: the tree is yet to be built.
+        vertices: (v, 3) m, without duplicates.
+        faces: (t, 3) numbers of vertices, without degenerate triangles.
+        closed: whether the surface encloses a volume; an open one is solid on both sides.
+        thickness: m, of an open surface; distances are reduced by half of it.
+        cached_tree: arrays of the tree, of :meth:`with_tree`; None: built at the first query.
     """
 
     vertices: np.ndarray
     faces: np.ndarray
     closed: bool
     thickness: float = 0.0
-    kept: tuple[np.ndarray, ...] | None = None
+    cached_tree: tuple[np.ndarray, ...] | None = None
 
     @cached_property
     def extents(self) -> np.ndarray:
-        """(3,) edges of its bounding box, m."""
+        """Edges (3,) of the bounding box, m."""
         return np.asarray(np.ptp(self.vertices, axis=0))
 
     @property
-    def edge_range(self) -> int:
-        """Numbers of edges are below this."""
+    def max_edge_number(self) -> int:
+        """Upper bound of the numbers of edges."""
         return 3 * len(self.faces)
 
     @cached_property
@@ -82,63 +82,71 @@ class TriangleSurface:
     @cached_property
     def _tree(self) -> _Tree:
         corners = self.vertices[self.faces]
-        if self.kept is not None:
-            nodes, links, mates, bent, edges = self.kept
-            return _Tree(nodes, links, corners, self.faces, mates, _normals(corners), bent, edges)
+        if self.cached_tree is not None:
+            nodes, links, neighbours, vertex_normals, edges = self.cached_tree
+            return _Tree(
+                nodes,
+                links,
+                corners,
+                self.faces,
+                neighbours,
+                _normals(corners),
+                vertex_normals,
+                edges,
+            )
         a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
         low, high = np.minimum(np.minimum(a, b), c), np.maximum(np.maximum(a, b), c)
         boxes = np.concatenate([low, high], axis=1)
         nodes, links, order = self._kernels.build_tree(boxes)
         corners, faces = np.ascontiguousarray(corners[order]), self.faces[order]
-        flat = _normals(corners)
-        mates, edges = _find_edges(corners, faces, flat, self.closed)
-        bent = _vertex_normals(corners, faces, flat, len(self.vertices))
-        return _Tree(nodes, links, corners, faces, mates, flat, bent, edges)
+        face_normals = _normals(corners)
+        neighbours, edges = _find_edges(corners, faces, face_normals, self.closed)
+        vertex_normals = _vertex_normals(corners, faces, face_normals, len(self.vertices))
+        return _Tree(nodes, links, corners, faces, neighbours, face_normals, vertex_normals, edges)
 
-    def built(self) -> TriangleSurface:
-        """Return this surface with its tree and its triangles in the order of the leaves."""
+    def with_tree(self) -> TriangleSurface:
+        """Return the surface with its tree, and with its triangles in the order of the leaves."""
         tree = self._tree
-        kept = tree.nodes, tree.links, tree.mates, tree.bent, tree.edges
-        found = replace(self, faces=tree.faces, kept=kept)
-        return found
+        arrays = tree.nodes, tree.links, tree.neighbours, tree.vertex_normals, tree.edges
+        return replace(self, faces=tree.faces, cached_tree=arrays)
 
-    def vertex_normals(self) -> np.ndarray:
-        """Return unit normals (v, 3) of the vertices, means of their triangles' by angle."""
-        found = self._tree.bent
-        length = np.linalg.norm(found, axis=1, keepdims=True)
+    def unit_vertex_normals(self) -> np.ndarray:
+        """Return unit normals (v, 3) of the vertices: means of face normals, weighted by angle."""
+        normals = self._tree.vertex_normals
+        length = np.linalg.norm(normals, axis=1, keepdims=True)
         up = np.array([0.0, 0.0, 1.0])
-        return np.where(length > 1e-9, found / np.maximum(length, 1e-9), up)
+        return np.where(length > 1e-9, normals / np.maximum(length, 1e-9), up)
 
-    def boxes(self) -> tuple[np.ndarray, np.ndarray]:
+    def shader_tree(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the tree as (n, 2, 4) boxes and (t, 3, 3) corners, m, for a shader.
 
-        Behind the least corner of an inner node is the number of the node that follows where its
-        box is missed, behind the greatest −1; of a leaf there are its number of triangles times
-        −1, and its first triangle.
+        The fourth numbers of a node are, for an inner node, the node that follows if its box is
+        missed, and −1; for a leaf, minus its number of triangles, and its first triangle.
         """
         tree = self._tree
         nodes = np.empty((len(tree.nodes), 2, 4))
         nodes[:, :, :3] = tree.nodes.reshape(-1, 2, 3)
         leaf = tree.links[:, 1] > 0
-        following = self._kernels.following_nodes(tree.links)
+        following = self._kernels.skip_links(tree.links)
         nodes[:, 0, 3] = np.where(leaf, -tree.links[:, 1], following)
         nodes[:, 1, 3] = np.where(leaf, tree.links[:, 0], -1)
         return nodes, tree.corners
 
     def check(self) -> None:
-        """Raise ValueError where numbers of what is kept name what is not there."""
-        nodes, links, mates, bent, edges = self.kept or ()
+        """Raise ValueError if the cached tree refers to nodes, faces or vertices out of range."""
+        nodes, links, neighbours, vertex_normals, edges = self.cached_tree or ()
         count, points = len(self.faces), len(self.vertices)
-        alike = mates.shape == edges.shape == (count, 3) and bent.shape == (points, 3)
+        alike = neighbours.shape == edges.shape == (count, 3)
+        alike &= vertex_normals.shape == (points, 3)
         alike &= nodes.shape == (len(links), 6) and links.shape == (len(nodes), 2)
         leaf = links[:, 1] > 0
         inside = 0 <= self.faces.min() <= self.faces.max() < points
-        inside &= 0 <= mates.min() <= mates.max() < count
+        inside &= 0 <= neighbours.min() <= neighbours.max() < count
         inside &= bool(np.all(links[leaf].sum(axis=1) <= count) and links.min() >= 0)
         inside &= bool(np.all(links[~leaf, 0] > np.flatnonzero(~leaf)))
         inside &= bool(np.all(links[~leaf, 0] < len(nodes)))
         if not (alike and inside):
-            raise ValueError('a kept tree names what is not there')
+            raise ValueError('the cached tree has indices out of range')
 
     def distances(
         self, points: np.ndarray, within: float = np.inf
@@ -147,11 +155,11 @@ class TriangleSurface:
 
         Args:
             points: (..., 3) m.
-            within: m; what is farther is said to be at this distance, with z as its normal.
+            within: cut-off, m: farther points get this distance, and z as their normal.
         """
-        tree, flat = self._tree, np.ascontiguousarray(points, float).reshape(-1, 3)
-        found, normal = self._kernels.find_surface(
-            flat, within + self.thickness / 2, self.closed, *tree[:-1]
+        tree, rows = self._tree, np.ascontiguousarray(points, float).reshape(-1, 3)
+        found, normal = self._kernels.signed_distances(
+            rows, within + self.thickness / 2, self.closed, *tree[:-1]
         )
         normal[:, 2] += ~np.any(normal, axis=1)
         found = (found - self.thickness / 2).reshape(points.shape[:-1])
@@ -162,44 +170,45 @@ class TriangleSurface:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return distances (...) of the first hits of rays, m, and unit normals (..., 3).
 
-        A ray that begins within a closed surface meets it at 0, against its direction.
+        A ray that starts inside a closed surface hits it at 0; the normal is then opposite to the
+        ray.
 
         Args:
             origins: (..., 3) m.
             directions: (..., 3) unit vectors.
-            maximum: (...) how far the rays go, m.
+            maximum: (...) lengths of the rays, m.
         """
         tree, shape = self._tree, directions.shape
         o, d = (np.ascontiguousarray(x, float).reshape(-1, 3) for x in (origins, directions))
-        # From within, the way out may be longer than the rays.
+        # A ray that starts inside is recognised by its exit, which may lie beyond its length.
         longest = float(np.linalg.norm(self.extents)) if self.closed else 0.0
         most = np.broadcast_to(maximum, shape[:-1]).reshape(-1)
         found, triangle = self._kernels.find_first_hits(
             o, d, np.maximum(most, longest), tree.nodes, tree.links, tree.corners
         )
-        normal = np.where(triangle[:, None] < 0, 0.0, tree.flat[triangle])
-        leaves = np.einsum('ri,ri->r', normal, d) > 0
+        normal = np.where(triangle[:, None] < 0, 0.0, tree.face_normals[triangle])
+        exits = np.einsum('ri,ri->r', normal, d) > 0
         if self.closed:
-            found[leaves] = 0.0
-            normal[leaves] = -d[leaves]
+            found[exits] = 0.0
+            normal[exits] = -d[exits]
         else:
-            normal[leaves] *= -1.0
+            normal[exits] *= -1.0
         missed = found > most
         found[missed], normal[missed] = np.inf, 0.0
         return found.reshape(shape[:-1]), normal.reshape(shape)
 
-    def edges_near(
+    def nearest_edges(
         self, most: int, normals: np.ndarray, offsets: np.ndarray, within: float
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers (k,) of the edges nearest to convex bodies, and their ends (k, 2, 3), m.
 
-        The numbers increase; where fewer than k may be within the distance, the last are −1.
+        The numbers increase. Unused entries at the end are −1.
 
         Args:
             most: k.
             normals: (n, h, 3) unit vectors out of the faces of n bodies; 0: no face.
             offsets: (n, h) a·p ≤ b, m.
-            within: m.
+            within: edges farther than this from all bodies are left out, m.
         """
         tree = self._tree
         numbers, ends = self._kernels.find_edges(
@@ -222,7 +231,7 @@ def _normals(corners: np.ndarray) -> np.ndarray:
 
 
 def _half_edges(faces: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return half-edges (3t, 2), and their order and starts of groups that share an edge."""
+    """Return half-edges (3t, 2), their order by edge, and the start of each edge in that order."""
     ends = np.stack([faces, np.roll(faces, -1, axis=1)], axis=-1).reshape(-1, 2).astype(np.int64)
     low, high = ends.min(axis=1), ends.max(axis=1)
     key = low * (int(faces.max(initial=0)) + 1) + high
@@ -232,61 +241,63 @@ def _half_edges(faces: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _find_edges(
-    corners: np.ndarray, faces: np.ndarray, flat: np.ndarray, closed: bool
+    corners: np.ndarray, faces: np.ndarray, face_normals: np.ndarray, closed: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return mates (t, 3) beyond the edges of triangles, and numbers (t, 3) of those that count.
+    """Return the triangles (t, 3) across edges, and the numbers (t, 3) of edges that can touch.
 
-    Those count that are bent outwards, of an open surface either way, and those of one triangle or
-    of more than two. An edge has the number of the first of its half-edges, 3 t + k.
+    Convex edges can, concave ones too on an open surface, and edges of one triangle or of more
+    than two. The number of an edge is that of its first half-edge, 3 t + k.
     """
     _, order, starts = _half_edges(faces)
     many = np.diff(starts, append=len(order))
-    mates = np.repeat(np.arange(len(faces)), 3)
+    neighbours = np.repeat(np.arange(len(faces)), 3)
     pairs = starts[many == 2]
     one, other = order[pairs], order[pairs + 1]
-    mates[one], mates[other] = other // 3, one // 3
+    neighbours[one], neighbours[other] = other // 3, one // 3
     numbers = np.full(3 * len(faces), -1)
     odd = order[starts[many != 2]]
     numbers[odd] = odd
     along = (np.roll(corners, -1, axis=1) - corners).reshape(-1, 3)[one]
     along /= np.linalg.norm(along, axis=1, keepdims=True)
-    bend = np.einsum('ei,ei->e', np.cross(flat[one // 3], flat[other // 3]), along)
-    sharp = np.einsum('ei,ei->e', flat[one // 3], flat[other // 3]) < 0
-    counts = (bend > _BENT) | (sharp & (bend > -_BENT)) if closed else (abs(bend) > _BENT) | sharp
-    numbers[one[counts]] = one[counts]
-    return mates.reshape(-1, 3).astype(np.int32), numbers.reshape(-1, 3).astype(np.int32)
+    bend = np.einsum('ei,ei->e', np.cross(face_normals[one // 3], face_normals[other // 3]), along)
+    sharp = np.einsum('ei,ei->e', face_normals[one // 3], face_normals[other // 3]) < 0
+    convex = (bend > _MIN_DIHEDRAL) | (sharp & (bend > -_MIN_DIHEDRAL))
+    chosen = one[convex if closed else (abs(bend) > _MIN_DIHEDRAL) | sharp]
+    numbers[chosen] = chosen
+    return neighbours.reshape(-1, 3).astype(np.int32), numbers.reshape(-1, 3).astype(np.int32)
 
 
 def _vertex_normals(
-    corners: np.ndarray, faces: np.ndarray, flat: np.ndarray, count: int
+    corners: np.ndarray, faces: np.ndarray, face_normals: np.ndarray, count: int
 ) -> np.ndarray:
-    """Return the sums (v, 3) of the normals of the triangles at vertices, weighted by angle."""
+    """Return the sums (v, 3) of face normals at vertices, weighted by angle."""
     total = np.zeros((count, 3))
     for k in range(3):
         a = corners[:, (k + 1) % 3] - corners[:, k]
         b = corners[:, (k + 2) % 3] - corners[:, k]
         angle = np.arctan2(np.linalg.norm(np.cross(a, b), axis=1), np.einsum('ti,ti->t', a, b))
         for i in range(3):
-            total[:, i] += np.bincount(faces[:, k], angle * flat[:, i], count)
+            total[:, i] += np.bincount(faces[:, k], angle * face_normals[:, i], count)
     return total
 
 
-def orient_surface(
+def build_surface(
     vertices: np.ndarray, faces: np.ndarray, thickness: float, label: str
 ) -> tuple[TriangleSurface, list[str]]:
-    """Return a surface of vertices (v, 3) and faces (t, 3), and what to tell of it.
+    """Return the surface of vertices (v, 3) and faces (t, 3), and messages about repairs.
 
-    Equal vertices become one, triangles without area go. A surface whose every edge has two
-    triangles of one sense is closed; parts of it that are inside out, and in no other, are turned.
+    Duplicate vertices are merged and degenerate triangles removed. The surface is closed if every
+    edge has two triangles of the same orientation. Inverted parts of a closed surface are turned,
+    unless another part encloses them.
 
     Args:
-        thickness: m, of a surface that is not closed.
-        label: what messages call it.
+        thickness: of an open surface, m.
+        label: name of the surface in messages.
 
     Raises:
-        ModelError: no triangle has an area.
+        ModelError: all triangles are degenerate.
     """
-    told: list[str] = []
+    messages: list[str] = []
     vertices, index = _unite_vertices(vertices)
     faces = index[faces]
     faces = faces[np.all(faces != np.roll(faces, 1, axis=1), axis=1)]
@@ -299,9 +310,9 @@ def orient_surface(
     if closed:
         faces, turned = _turn_parts(vertices, faces)
         if turned:
-            told.append(f'{label}: {turned} part(s) were inside out and were turned')
+            messages.append(f'{label}: {turned} part(s) were inside out and were turned')
     elif len(faces):
-        told.append(
+        messages.append(
             f'{label}: the surface is not closed ({int(np.sum(many != 2))} edges have not two '
             f'triangles); it is a sheet of {thickness * 1000:g} mm, solid on both sides'
         )
@@ -317,7 +328,7 @@ def orient_surface(
     surface = TriangleSurface(
         vertices[used], index.reshape(-1, 3).astype(np.int32), closed, 0.0 if closed else thickness
     )
-    return surface, told
+    return surface, messages
 
 
 def _unite_vertices(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

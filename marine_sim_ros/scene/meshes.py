@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reader of obstacles that are meshes, and coarser ones to draw."""
+"""Mesh obstacles: reader with a cache, and coarser meshes to draw."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ from marine_sim_ros.geometry.mesh_files import (
     SCENE_SUFFIXES,
     read_mesh,
 )
-from marine_sim_ros.geometry.triangles import TriangleSurface, orient_surface
+from marine_sim_ros.geometry.triangles import TriangleSurface, build_surface
 
-__all__ = ['MAX_SCENE_TRIANGLES', 'PlacedMesh', 'coarsen_surface', 'load_obstacle_mesh']
+__all__ = ['MAX_SCENE_TRIANGLES', 'CenteredMesh', 'coarsen_surface', 'load_obstacle_mesh']
 
 MAX_SCENE_TRIANGLES = 5_000_000
-_LARGEST = 1e5
-"""m; the farthest that a vertex may be from the origin of its file."""
+_MAX_COORDINATE = 1e5
+"""Largest coordinate of a vertex, m."""
 _UP = {'x': [[0, 1, 0], [0, 0, 1], [1, 0, 0]], 'y': [[1, 0, 0], [0, 0, -1], [0, 1, 0]]}
-"""Rotations v_z-up = R v that keep a right-handed frame; z stays."""
+"""Rotations R from the frame of the file to z up."""
 _LOG = logging.getLogger(__name__)
 
 
-_KEPT = ('nodes', 'links', 'mates', 'bent', 'edges')
-_MAX_KEPT_BYTES = 2_000_000_000
+_TREE_ARRAYS = ('nodes', 'links', 'neighbours', 'vertex_normals', 'edges')
+_MAX_TREE_ARRAYS_BYTES = 2_000_000_000
 _VERSION = 1
-"""Of what is kept; another number forgets all of it."""
+"""Version of the cache; a change invalidates it."""
 
 
-class _Reading(NamedTuple):
-    """A surface about ``middle`` (3,), m, with its tree, and what is told of it."""
+class _LoadedMesh(NamedTuple):
+    """Surface about ``center`` (3,), m, with its tree, and messages about repairs."""
 
     surface: TriangleSurface
-    middle: np.ndarray
-    told: tuple[str, ...]
+    center: np.ndarray
+    messages: tuple[str, ...]
 
 
-class PlacedMesh(NamedTuple):
-    """A surface about the middle of its bounding box.
+class CenteredMesh(NamedTuple):
+    """Surface about the center of its bounding box.
 
     Attributes:
         surface: the surface.
-        middle: (3,) of the box in the axes of the file, z up, m.
+        center: (3,) of the box, in the frame of the file turned to z up, m.
     """
 
     surface: TriangleSurface
-    middle: np.ndarray
+    center: np.ndarray
 
 
 def load_obstacle_mesh(
@@ -66,16 +66,16 @@ def load_obstacle_mesh(
     scale: tuple[float, float, float],
     up: str | None,
     thickness: float,
-    middle: np.ndarray | None = None,
-) -> PlacedMesh:
-    """Return the surface of a file, the same one as long as the file does not change.
+    center: np.ndarray | None = None,
+) -> CenteredMesh:
+    """Return the surface of a mesh file; it is cached while the file is unchanged.
 
     Args:
         path: a GLB, OBJ, STL, DAE or PLY file.
         scale: factors along the axes of the file.
-        up: axis of the file that points up; None: y of a GLB, as its standard says; else z.
-        thickness: of a surface that is not closed, m.
-        middle: (3,) m, about which the surface is to be; None: the middle of its box.
+        up: axis of the file that points up; None: y for GLB, by its standard; else z.
+        thickness: thickness of an open surface, m.
+        center: (3,) origin of the surface, m; None: the center of its bounding box.
 
     Raises:
         ModelError: one line with the file, what is wrong with it, and what was expected.
@@ -86,7 +86,7 @@ def load_obstacle_mesh(
         stamp = (0, 0)
     else:
         stamp = (state.st_mtime_ns, state.st_size)
-    about = None if middle is None else tuple(float(x) for x in middle)
+    about = None if center is None else tuple(float(x) for x in center)
     return _load(path, stamp, scale, up, thickness, about)
 
 
@@ -97,23 +97,28 @@ def _load(
     scale: tuple[float, float, float],
     up: str | None,
     thickness: float,
-    middle: tuple[float, ...] | None,
-) -> PlacedMesh:
-    def read() -> _Reading:
-        return _read(path, scale, up, thickness, middle)
+    center: tuple[float, ...] | None,
+) -> CenteredMesh:
+    def read() -> _LoadedMesh:
+        return _read(path, scale, up, thickness, center)
 
     if stamp[1] < MIN_CACHED_BYTES or path.suffix.lower() not in SCENE_SUFFIXES:
         found = read()
     else:
-        about = [_VERSION, path.suffix.lower(), str(path), scale, up, thickness, middle]
+        about = [_VERSION, path.suffix.lower(), str(path), scale, up, thickness, center]
         content = read_file(path, MAX_SCENE_BYTES, ModelError)
         key = hashlib.sha256(json.dumps(about).encode() + content).hexdigest()
         found = load_or_compute(
-            'scenes', f'{key}.npz', read, load=_from_npz, dump=_to_npz, limit=_MAX_KEPT_BYTES
+            'scenes',
+            f'{key}.npz',
+            read,
+            load=_from_npz,
+            dump=_to_npz,
+            limit=_MAX_TREE_ARRAYS_BYTES,
         )
-    for text in found.told:
+    for text in found.messages:
         _LOG.warning(text)
-    return PlacedMesh(found.surface, found.middle)
+    return CenteredMesh(found.surface, found.center)
 
 
 def _read(
@@ -121,8 +126,8 @@ def _read(
     scale: tuple[float, float, float],
     up: str | None,
     thickness: float,
-    middle: tuple[float, ...] | None,
-) -> _Reading:
+    center: tuple[float, ...] | None,
+) -> _LoadedMesh:
     mesh = read_mesh(path, SCENE_SUFFIXES, MAX_SCENE_BYTES)
     if len(mesh.faces) > MAX_SCENE_TRIANGLES:
         raise ModelError(
@@ -138,35 +143,35 @@ def _read(
     if axis != 'z':
         vertices = vertices @ np.array(_UP[axis], float).T
     used = vertices[faces.reshape(-1)]
-    if not np.all(np.abs(used) < _LARGEST):
+    if not np.all(np.abs(used) < _MAX_COORDINATE):
         raise ModelError(
             f'{path}: a vertex is {np.max(np.abs(used)):.3g} m from the origin of the file; '
-            f'expected less than {_LARGEST:g} m after scaling'
+            f'expected less than {_MAX_COORDINATE:g} m after scaling'
         )
     low, high = used.min(axis=0), used.max(axis=0)
-    own = (low + high) / 2 if middle is None else np.array(middle)
-    surface, told = orient_surface(vertices - own, faces, thickness, str(path))
-    return _Reading(surface.built(), own, (*mesh.metadata['told'], *told))
+    own = (low + high) / 2 if center is None else np.array(center)
+    surface, messages = build_surface(vertices - own, faces, thickness, str(path))
+    return _LoadedMesh(surface.with_tree(), own, (*mesh.metadata['told'], *messages))
 
 
-def _to_npz(found: _Reading) -> bytes:
+def _to_npz(found: _LoadedMesh) -> bytes:
     surface = found.surface
-    assert surface.kept is not None
+    assert surface.cached_tree is not None
     arrays: dict[str, Any] = {
         'vertices': surface.vertices,
         'faces': surface.faces,
         'thickness': np.array([surface.closed, surface.thickness], float),
-        'middle': found.middle,
-        'told': np.array(found.told, str),
-        **dict(zip(_KEPT, surface.kept, strict=True)),
+        'center': found.center,
+        'messages': np.array(found.messages, str),
+        **dict(zip(_TREE_ARRAYS, surface.cached_tree, strict=True)),
     }
     out = io.BytesIO()
     np.savez(out, **arrays)
     return out.getvalue()
 
 
-def _from_npz(content: bytes) -> _Reading:
-    """Return the reading of a file's content; whatever is odd about it raises."""
+def _from_npz(content: bytes) -> _LoadedMesh:
+    """Return the mesh of a cache file; raise an error if it is damaged."""
     with np.load(io.BytesIO(content), allow_pickle=False) as kept:
         closed, thickness = kept['thickness'].tolist()
         surface = TriangleSurface(
@@ -174,20 +179,20 @@ def _from_npz(content: bytes) -> _Reading:
             kept['faces'],
             bool(closed),
             thickness,
-            tuple(kept[name] for name in _KEPT),
+            tuple(kept[name] for name in _TREE_ARRAYS),
         )
-        told = tuple(str(text) for text in kept['told'])
-        middle = kept['middle']
+        messages = tuple(str(text) for text in kept['messages'])
+        center = kept['center']
     surface.check()
-    return _Reading(surface, middle, told)
+    return _LoadedMesh(surface, center, messages)
 
 
 @lru_cache(maxsize=64)
 def coarsen_surface(surface: TriangleSurface, most: int) -> np.ndarray:
-    """Return at most so many triangles (n, 3, 3) that look like a surface, m.
+    """Return a coarser mesh of at most ``most`` triangles (n, 3, 3), m.
 
-    Vertices in the same cell of a grid become their mean, the finest grid that is coarse enough
-    (Rossignac and Borrel 1993).
+    Vertices in the same cell of a grid are merged to their mean (vertex clustering, Rossignac and
+    Borrel 1993).
     """
     if len(surface.faces) <= most:
         return np.asarray(surface.vertices[surface.faces])

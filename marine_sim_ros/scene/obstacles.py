@@ -13,9 +13,9 @@ import numpy as np
 from marine_sim_ros.core.arrays import (
     Array,
     constant,
+    host_call,
     is_traced,
     namespace,
-    on_host,
     without_gradient,
 )
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
@@ -143,7 +143,7 @@ class Obstacle:
         material: name.
         fiducial: marker on a box, or None.
         mesh: of a mesh, what is seen of it, about the middle of its box; else None.
-        collision: of a mesh, what is touched in its place; None: the same.
+        collision: of a mesh, what is contact_surface in its place; None: the same.
     """
 
     name: str
@@ -194,8 +194,8 @@ class Obstacle:
             object.__setattr__(self, name, value)
 
     @property
-    def touched(self) -> TriangleSurface:
-        """What is touched of a mesh."""
+    def contact_surface(self) -> TriangleSurface:
+        """What is contact_surface of a mesh."""
         found = self.collision or self.mesh
         assert found is not None
         return found
@@ -260,7 +260,7 @@ def _sphere(local: Array, half: Array) -> tuple[Array, Array]:
 def _mesh(obstacle: Obstacle, points: Array, within: Array) -> tuple[Array, Array]:
     """Return distances (..., m) and normals (..., m, 3) of a mesh, map."""
     xp = namespace(points)
-    surface, turn = obstacle.touched, rotation_matrix(obstacle.orientation)
+    surface, turn = obstacle.contact_surface, rotation_matrix(obstacle.orientation)
 
     def find(points: np.ndarray, within: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         far = float(np.max(within, initial=0.0))
@@ -268,7 +268,7 @@ def _mesh(obstacle: Obstacle, points: Array, within: Array) -> tuple[Array, Arra
         return distance, normal @ turn.T
 
     shapes = points.shape[:-1], points.shape
-    distance, normal = on_host(find, shapes, points, within)
+    distance, normal = host_call(find, shapes, points, within)
     if is_traced(xp):  # the value stays; the gradient is the normal, as of a plane
         distance = distance + xp.vecdot(normal, points - without_gradient(xp, points))
     return distance, normal

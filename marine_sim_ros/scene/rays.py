@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import NUMPY, Array, constant, namespace, on_host, while_loop
+from marine_sim_ros.core.arrays import NUMPY, Array, constant, host_call, namespace, while_loop
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
@@ -342,7 +342,7 @@ def _surface_hits(
     turn = constant(xp, rotation_matrix(obstacle.orientation))
     local = (o - constant(xp, obstacle.position)) @ turn
     if obstacle.mesh is not None:
-        distance, normal = on_host(
+        distance, normal = host_call(
             obstacle.mesh.first_hits, (reach.shape, d.shape), local, d @ turn, reach
         )
         return distance, normal @ turn.T

@@ -17,7 +17,7 @@ from marine_sim_ros.core.yaml_file import YamlReader, short_text
 from marine_sim_ros.geometry.mesh_files import mesh_path
 from marine_sim_ros.geometry.triangles import TriangleSurface
 from marine_sim_ros.scene.bathymetry import MapPlace, read_grid
-from marine_sim_ros.scene.meshes import PlacedMesh, load_obstacle_mesh
+from marine_sim_ros.scene.meshes import CenteredMesh, load_obstacle_mesh
 from marine_sim_ros.scene.obstacles import (
     FAMILIES,
     FREEBOARD,
@@ -264,27 +264,27 @@ def _mesh_obstacle(reader: YamlReader, index: int, ground: Scene, folder: Path) 
     turn = quaternion_from_rpy(*reader.child('rpy', [0.0, 0.0, 0.0]).angles())
     position = _position(reader, ground)
 
-    def load(key: str, middle: np.ndarray | None = None) -> PlacedMesh:
+    def load(key: str, center: np.ndarray | None = None) -> CenteredMesh:
         own = reader.child(key)
         if not isinstance(own.value, str) or not own.value:
             raise own.error(f' is {short_text(own.value)}; expected the path of a mesh')
         try:
             path = mesh_path(own.value, folder)
             x, y, z = (float(f) for f in factors)
-            return load_obstacle_mesh(path.resolve(), (x, y, z), axis, thickness, middle)
+            return load_obstacle_mesh(path.resolve(), (x, y, z), axis, thickness, center)
         except ModelError as error:
             raise own.error(f': {error}') from None
 
     seen = load('file')
     touched = None
     if reader.child('collision').value is not None:
-        touched = load('collision', seen.middle).surface
+        touched = load('collision', seen.center).surface
     size = _box_size(seen.surface, touched)
     return Obstacle(
         reader.child('name', f'mesh_{index}').word(),
         'mesh',
         size,
-        position + rotation_matrix(turn) @ seen.middle,
+        position + rotation_matrix(turn) @ seen.center,
         turn,
         _material(reader),
         mesh=seen.surface,

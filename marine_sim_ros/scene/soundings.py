@@ -28,8 +28,8 @@ _LOG = logging.getLogger(__name__)
 def read_soundings(path: Path, positive: str) -> np.ndarray:
     """Return the soundings (n, 3) of a text file: x, y and height above the mean surface, m.
 
-    Each line has three numbers, with spaces, commas, semicolons or tabs between them; columns
-    after the third, one line of names, and lines that begin with # are passed over.
+    Each line has three numbers, separated by spaces, commas, semicolons or tabs. Further columns,
+    a line of column names, and text after # are ignored.
 
     Args:
         positive: ``up``, heights; or ``down``, depths.
@@ -73,11 +73,11 @@ def read_soundings(path: Path, positive: str) -> np.ndarray:
 
 
 def grid_soundings(soundings: np.ndarray, material: str, name: str) -> HeightMap:
-    """Return the terrain of soundings (n, 3), by a rule that is told in one line.
+    """Return the terrain of soundings (n, 3); one log line reports the method.
 
-    Soundings on a full grid of equal spacing stay as they are. Others are interpolated linearly
-    on their Delaunay triangles, at a spacing of √(area of their box / n); beyond the outermost
-    ones a point has the height of the nearest.
+    Soundings on a full grid of equal spacing are used as they are. Others are interpolated
+    linearly on their Delaunay triangulation, with a spacing of √(area of the bounding box / n);
+    outside the convex hull the nearest height is used.
 
     Raises:
         ParameterError: they lie on a line.
@@ -112,7 +112,7 @@ def grid_soundings(soundings: np.ndarray, material: str, name: str) -> HeightMap
 
 
 def _regular(soundings: np.ndarray, material: str) -> HeightMap | None:
-    """Return the terrain of soundings on a full grid of equal spacing; None for others."""
+    """Return the terrain of soundings on a full grid of equal spacing, or None."""
     x, y = (np.unique(soundings[:, i]) for i in range(2))
     if min(len(x), len(y)) < 2 or len(x) * len(y) != len(soundings):
         return None

@@ -73,7 +73,7 @@ def terrain_obj(terrain: HeightMap) -> str:
 
 def surface_obj(surface: TriangleSurface) -> str:
     """Return a surface as Wavefront OBJ in its own axes, to the hundredth of a millimetre."""
-    normals = surface.vertex_normals()
+    normals = surface.unit_vertex_normals()
     corner = 1 + surface.faces
     text = io.StringIO()
     np.savetxt(text, surface.vertices, 'v %.5f %.5f %.5f')

@@ -23,9 +23,9 @@ from marine_sim_ros.core.arrays import (
     Array,
     cond,
     constant,
+    host_call,
     is_traced,
     namespace,
-    on_host,
     skip_unless,
 )
 from marine_sim_ros.core.numerics import smallest_indices
@@ -80,7 +80,7 @@ def step_reach(vehicle: Vehicle, state: State, dt: float) -> Array:
 
 
 def stays_separated(touch: ContactGeometry, velocity: Array, held: Array, dt: float) -> Array:
-    """Return whether one body that touched nothing will not in this step either.
+    """Return whether one body that contact_surface nothing will not in this step either.
 
     Args:
         touch: nearby contacts.
@@ -89,13 +89,13 @@ def stays_separated(touch: ContactGeometry, velocity: Array, held: Array, dt: fl
         dt: step, s.
     """
     xp = namespace(velocity)
-    touched = xp.any(held != 0)
+    contact_surface = xp.any(held != 0)
 
     def is_apart() -> Array:
         ahead = _predicted_gaps(touch, velocity, dt) - 2 * dt * dt * _MAX_ACCELERATION
-        return xp.all(ahead > SKIN) & ~touched
+        return xp.all(ahead > SKIN) & ~contact_surface
 
-    return skip_unless(touched, lambda: ~touched, is_apart)
+    return skip_unless(contact_surface, lambda: ~contact_surface, is_apart)
 
 
 def _predicted_gaps(touch: ContactGeometry, velocity: Array, dt: float) -> Array:
@@ -202,7 +202,7 @@ def _build_pair_layout(own: ContactPoints, scene: Scene) -> PairLayout:
         lines,
         balls,
         meshes,
-        len(ends) * max((o.touched.edge_range for _, o in obstacles), default=0),
+        len(ends) * max((o.contact_surface.max_edge_number for _, o in obstacles), default=0),
         len(ends),
     )
 
@@ -404,9 +404,9 @@ def _mesh_contacts(
     own_ends = constant(xp, np.arange(pairs.ends, dtype=float))
     numbers = []
     for place, (_, obstacle) in enumerate(scene.meshes):
-        surface = obstacle.touched
+        surface = obstacle.contact_surface
         look = partial(_nearest_edges, obstacle, solids)
-        number, ends = on_host(look, tuple(shapes), position, rotation, within)
+        number, ends = host_call(look, tuple(shapes), position, rotation, within)
         start = (ends[..., 0, :] - position[..., None, :]) @ rotation
         along = (ends[..., 1, :] - ends[..., 0, :]) @ rotation
         wanted = number >= 0
@@ -443,7 +443,9 @@ def _nearest_edges(
         # The faces of the bodies in the axes of the mesh.
         normals = solids.normal @ (rotation[one].T @ turn)
         offsets = solids.offset + normals @ ((position[one] - obstacle.position) @ turn)
-        found = obstacle.touched.edges_near(_MESH_EDGES, normals, offsets, float(far[one]))
+        found = obstacle.contact_surface.nearest_edges(
+            _MESH_EDGES, normals, offsets, float(far[one])
+        )
         numbers[one], ends[one] = found[0], found[1] @ turn.T + obstacle.position
     return numbers, ends
 

@@ -291,7 +291,7 @@ def _triangle_rows(corners: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=16)
 def surface_tree(surface: TriangleSurface) -> np.ndarray:
     """Return the tree of a surface as rows (k, 4), like :func:`bounding_tree`."""
-    nodes, corners = surface.boxes()
+    nodes, corners = surface.shader_tree()
     return np.concatenate([nodes.reshape(-1, 4), _triangle_rows(corners)]).astype(np.float32)
 
 
