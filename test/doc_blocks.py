@@ -55,7 +55,7 @@ NEEDS = {
     'ros2': lambda: found('ros2') and has('launch_ros'),
     'gazebo': lambda: found('gz'),
     'jax': lambda: has('jax'),
-    'dask': lambda: has('distributed'),
+    'pyarrow': lambda: has('pyarrow'),
     'gymnasium': lambda: has('gymnasium'),
     'nicegui': lambda: has('nicegui'),
     'pymavlink': lambda: has('pymavlink'),

@@ -3,6 +3,7 @@
 
 """The controller of docs/how-to/write-a-controller.md holds its depth, as an entry point."""
 
+import json
 import os
 import subprocess
 import sys
@@ -28,14 +29,19 @@ def test_the_controller_of_the_page_runs_as_installed(tmp_path):
         for group, points in project['entry-points'].items()
     ]
     (info / 'entry_points.txt').write_text('\n'.join(lines))
-    done = subprocess.run(
-        [
-            *(sys.executable, '-m', 'marine_sim_ros.tools.main'),
-            *('simulate', 'bluerov2_heavy', '--scenario', 'hold.yaml', '--dt', '0.02'),
-        ],
-        cwd=tmp_path,
-        env={**os.environ, 'PYTHONPATH': f'{tmp_path}{os.pathsep}{ROOT}'},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert 'holds:' in done.stdout
+
+    def marine_sim(*words):
+        done = subprocess.run(
+            [sys.executable, '-m', 'marine_sim_ros.tools.main', *words],
+            cwd=tmp_path,
+            env={**os.environ, 'PYTHONPATH': f'{tmp_path}{os.pathsep}{ROOT}'},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    held = marine_sim('simulate', 'bluerov2_heavy', '--scenario', 'hold.yaml', '--dt', '0.02')
+    assert 'holds:' in held
+    listed = json.loads(marine_sim('list', 'controllers', '--json'))
+    assert listed['depth_pd'].endswith('(a law, for a controller file with law: depth_pd)')
+    assert set(listed) == {'modern', 'thesis', 'ardusub', 'depth_pd'}

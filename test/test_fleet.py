@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.ros.node_graph import describe_fleet
 from marine_sim_ros.ros.ticks import MAX_WAITING_TICKS, Followers, TickSynchronizer
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.scenario import SCENARIOS
 
 
 def fleet(text):
@@ -162,6 +163,17 @@ def test_the_command_line_takes_a_vehicle_or_a_fleet(words, expected, capsys):
         main(words)
     assert ended.value.code == 2
     assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('word', ['pair.yml', 'pairs.yaml', 'pari.yaml'])
+@pytest.mark.parametrize('files', [FLEETS, SCENARIOS], ids=lambda files: files.kind)
+def test_a_mistyped_file_is_answered_with_the_nearest_one(word, files, tmp_path, monkeypatch):
+    (tmp_path / 'pair.yaml').write_text('vehicles: []\n')
+    with pytest.raises(MarineSimError, match=rf'did you mean {tmp_path}/pair\.yaml\? expected'):
+        files.load(str(tmp_path / word))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MarineSimError, match=r'did you mean pair\.yaml\? expected'):
+        files.load(word)
 
 
 def test_who_is_silent_for_too_long_is_not_waited_for_until_it_speaks():

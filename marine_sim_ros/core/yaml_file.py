@@ -21,6 +21,7 @@ from marine_sim_ros.core.errors import (
     ParameterError,
     did_you_mean,
     expected_one_of,
+    no_file,
 )
 from marine_sim_ros.core.files import expand_home, read_text_file, resource_folder
 from marine_sim_ros.core.schema import REQUIRED, Field, Number, fields_of
@@ -333,9 +334,12 @@ class ConfigFiles(Generic[Content]):
         path = self.path(name_or_path)
         if path.is_dir() or not os.path.exists(path):
             word, names = str(name_or_path), self.names()
+            hint = did_you_mean(word, names) if '/' not in word else ''
+            near = '' if path.is_dir() else no_file(path, ('.yaml',)).partition('; ')[2]
+            hint = hint or (f'{near} ' if near else '')
             raise self._error(
                 f'{self.kind} {word!r} is neither a file nor a shipped {self.kind}; '
-                f'{did_you_mean(word, names)}expected a path or one of: {", ".join(names)}'
+                f'{hint}expected a path or one of: {", ".join(names)}'
             )
         return self.parse(read_text_file(path, self._error), str(path))
 

@@ -86,6 +86,22 @@ def _sensors() -> dict[str, str]:
     return _first_sentences({name: sensor.measure.__module__ for name, sensor in SENSORS.items()})
 
 
+def _controllers() -> dict[str, str]:
+    """Return the shipped files, programs that are controllers, and laws that packages install."""
+    from marine_sim_ros.control.controller_model import CONTROLLERS
+
+    found = _config_files('controllers')
+    for name, model in CONTROLLERS.items():
+        if name in found:
+            continue
+        if model.law is None:
+            found[name] = f'{model.label or name}, a program that sends pulse widths itself'
+        else:
+            text = first_sentence(import_module(model.law.__module__).__doc__ or model.label)
+            found[name] = f'{text} (a law, for a controller file with law: {name})'
+    return found
+
+
 CATALOGUE: Mapping[str, Callable[[], dict[str, str]]] = {
     'vehicles': _vehicles,
     'environments': partial(_config_files, 'environments'),
@@ -94,7 +110,7 @@ CATALOGUE: Mapping[str, Callable[[], dict[str, str]]] = {
     'tethers': partial(_config_files, 'tethers'),
     'reels': partial(_config_files, 'reels'),
     'experiments': partial(_config_files, 'experiments'),
-    'controllers': partial(_config_files, 'controllers'),
+    'controllers': _controllers,
     'forces': _forces,
     'actuators': _actuators,
     'sensors': _sensors,
