@@ -1,6 +1,6 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes config/environments/meshes/wreck.glb and jetty.glb: solids joined and cut by manifold3d.
+"""Writes config/environments/meshes/: solids of wreck, jetty, pipeline and wellhead (manifold3d).
 
 Shapes and sizes are made up; the wreck is that of a coaster of 24 m, the jetty has two rows of
 piles. Surfaces are rough, as by growth: smooth noise moves their points by some centimetres.
@@ -9,6 +9,7 @@ piles. Surfaces are rough, as by growth: smooth noise moves their points by some
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import manifold3d
@@ -163,6 +164,78 @@ def jetty() -> Solid:
     return found
 
 
+def pipeline() -> Solid:
+    """Return a pipe of 0.5 m on the seabed and over free spans, with anodes, a flange and a clamp.
+
+    z = 0 is the seabed; spans of 6 and 4 m hang 0.5 m and 0.3 m above it.
+    """
+    along = np.linspace(-24.0, 24.0, 97)
+    lift = 0.5 * np.exp(-(((along + 8.0) / 4.0) ** 4)) + 0.3 * np.exp(
+        -(((along - 10.0) / 2.5) ** 4)
+    )
+    sway = 0.8 * np.sin(along / 14.0)
+    places = np.column_stack([along, sway, 0.12 + lift])
+    found = Solid()
+    for start, end in pairwise(places):
+        found += tube(0.25, list(start), list(end), 24) + Solid.sphere(0.25, 24).translate(end)
+    for x in np.arange(-21.0, 22.0, 6.0):  # bracelet anodes
+        i = int(np.argmin(np.abs(along - x)))
+        a, b = places[i], places[i + 1]
+        found += tube(0.31, list(a), list(b), 24)
+    for x in (-1.0, 0.0):
+        i = int(np.argmin(np.abs(along - x)))
+        way = (places[i + 1] - places[i]) / np.linalg.norm(places[i + 1] - places[i])
+        found += tube(0.42, list(places[i]), list(places[i] + 0.12 * way), 24)
+    i = int(np.argmin(np.abs(along - 15.0)))
+    found += box([0.6, 1.6, 0.3], list(places[i] - [0.0, 0.0, 0.3]))
+    return found
+
+
+def wellhead() -> Solid:
+    """Return a template on the seabed with a tree, a valve panel, a hot-stab block and a ladder.
+
+    z = 0 is the seabed; the panel faces the x axis.
+    """
+    found = Solid()
+    for x in (-2.0, 2.0):
+        for y in (-2.0, 2.0):
+            found += tube(0.15, [x, y, -0.5], [x, y, 3.2], 20)
+    for z in (0.2, 3.1):
+        for s in (-2.0, 2.0):
+            found += tube(0.12, [-2.0, s, z], [2.0, s, z]) + tube(0.12, [s, -2.0, z], [s, 2.0, z])
+    for s in (-2.0, 2.0):
+        found += tube(0.08, [-2.0, s, 0.2], [2.0, s, 3.1])
+    found += tube(0.08, [-2.0, -2.0, 3.1], [-2.0, 2.0, 0.2])
+    found += tube(0.45, [0, 0, -0.5], [0, 0, 1.2], 32) + tube(0.3, [0, 0, 1.2], [0, 0, 2.6], 32)
+    found += box([0.9, 0.9, 0.6], [0, 0, 1.5]) + tube(0.5, [0, 0, 2.5], [0, 0, 2.7], 32)
+    found += tube(0.18, [0, 0, 1.5], [0, 1.9, 1.5], 24) + tube(
+        0.18, [0, 1.9, 1.5], [0, 3.4, 0.1], 24
+    )
+    panel = box([0.1, 2.4, 1.6], [1.75, 0, 1.7])
+    for y, z in ((-0.7, 2.0), (0.0, 2.0), (0.7, 2.0)):  # valve buckets, with a bar in each
+        panel -= tube(0.16, [1.6, y, z], [1.9, y, z], 32)
+        bucket = tube(0.2, [1.55, y, z], [1.9, y, z], 32) - tube(
+            0.16, [1.62, y, z], [2.0, y, z], 32
+        )
+        found += (
+            bucket
+            + tube(0.04, [1.5, y, z], [1.82, y, z], 16)
+            + box([0.03, 0.26, 0.04], [1.82, y, z])
+        )
+    stab = box([0.4, 0.4, 0.3], [1.85, -0.5, 1.3])
+    stab -= tube(0.03, [1.9, -0.5, 1.3], [2.2, -0.5, 1.3], 24)
+    found += panel + stab + box([0.4, 0.4, 0.3], [1.85, 0.5, 1.3])
+    for y in (1.35, 1.75):
+        found += tube(0.03, [2.1, y, 0.2], [2.1, y, 3.1], 10)
+    for z in np.arange(0.4, 3.1, 0.3):
+        found += tube(0.02, [2.1, 1.35, z], [2.1, 1.75, z], 8)
+    for z in (0.6, 1.7, 2.8):
+        found += tube(0.03, [2.0, 1.55, z], [2.1, 1.55, z], 8) + box(
+            [0.04, 0.44, 0.04], [2.1, 1.55, z]
+        )
+    return found
+
+
 def roughen(solid: Solid, edge: float, height: float, only_below: float) -> trimesh.Trimesh:
     """Return a solid's surface with edges of at most so much, its points moved by smooth noise.
 
@@ -193,6 +266,8 @@ def main(folder: Path = HERE) -> None:
     for name, made in {
         'wreck': roughen(wreck(), 0.45, 0.03, 99.0),
         'jetty': roughen(jetty(), 0.4, 0.03, 0.3),
+        'pipeline': roughen(pipeline(), 0.3, 0.015, 99.0),
+        'wellhead': roughen(wellhead(), 0.3, 0.004, 99.0),
     }.items():
         print(name, len(made.faces), 'triangles, closed:', made.is_watertight)
         plain = trimesh.Trimesh(
