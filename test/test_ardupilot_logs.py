@@ -9,6 +9,7 @@ import struct
 import numpy as np
 import pytest
 from bags import analyze
+from conftest import marine_sim
 from dataflash import KNOWN, Dataflash, check_drag, identified, in_their_axes, logged, telemetered
 from missing import command_without
 
@@ -181,6 +182,20 @@ def test_a_report_has_battery_modes_messages_errors_and_sticks(tmp_path, capsys)
     assert column(path, 'autopilot/battery', 0)[[0, -1]] == pytest.approx([16.0, 15.61])
     assert column(path, 'autopilot/sticks', 5)[-1] == 1539
     assert np.isnan(channel(path, 'autopilot/sticks').series.rows[:, 6:]).all()
+
+
+def test_a_log_is_replayed_and_one_report_has_both(tmp_path):
+    path = dataflash(tmp_path / 'sea.BIN', functions=tuple(range(33, 39)))
+    again = tmp_path / 'again'
+    code, said = marine_sim(
+        'simulate', 'bluerov2', '--replay', path, '--record', again, '--dt', '0.02'
+    )
+    assert code == 0, said
+    assert f'side by side: marine_sim analyze {path} {again}' in said
+    assert analyze(path, again, '-o', tmp_path / 'both') == 0
+    told = json.loads((tmp_path / 'both' / 'metrics.json').read_text())
+    (compared,) = told['comparisons']
+    assert {'z', 'yaw', 'surge', 'thrusters/pwm 1'} <= set(compared['differences'])
 
 
 def test_what_a_report_of_a_log_without_places_has(tmp_path):
