@@ -65,8 +65,8 @@ def test_every_scenario_gives_a_report_with_data_in_every_chart(tmp_path, name):
         assert found['response'] is not None, found['response_note']
 
 
-def check_in_browser(report, profile, theme):
-    """Open a report without a network; every chart is drawn, and nothing is complained of."""
+def open_in_browser(report, profile, theme='light', width=1280):
+    """Return the page of a report as it is drawn without a network, without complaints."""
     opened = subprocess.run(
         [
             browser(),
@@ -78,7 +78,7 @@ def check_in_browser(report, profile, theme):
             '--host-resolver-rules=MAP * ~NOTFOUND',
             '--virtual-time-budget=20000',
             '--enable-logging=stderr',
-            '--window-size=1280,720',
+            f'--window-size={width},720',
             '--dump-dom',
             f'{report.as_uri()}?{theme}#all',
         ],
@@ -89,24 +89,47 @@ def check_in_browser(report, profile, theme):
     said = [line for line in opened.stderr.splitlines() if ':CONSOLE' in line]
     # A remark of Chromium on how plotly.js reads its own canvas; no error.
     assert [line for line in said if 'willReadFrequently' not in line] == []
-    charts = page_charts(opened.stdout)['charts']
-    assert f'data-drawn="{len(charts)}"' in opened.stdout
-    assert f'data-theme="{theme}"' in opened.stdout
+    return opened.stdout
+
+
+def check_in_browser(report, profile, theme):
+    """Open a report; every chart is drawn."""
+    page = open_in_browser(report, profile, theme)
+    charts = page_charts(page)['charts']
+    assert f'data-drawn="{len(charts)}"' in page
+    assert f'data-theme="{theme}"' in page
     for chart in charts:
-        tag = re.search(rf'<div class="chart[^"]*" id="{chart["key"]}"[^>]*>', opened.stdout)
+        tag = re.search(rf'<div class="chart[^"]*" id="{chart["key"]}"[^>]*>', page)
         # Lines that never change, as those of the tick and of resting joints, have two points.
         few = chart['key'].endswith(('timing', 'joints')) or '-sensor-' in chart['key']
         least = 1 if few else 50
         points = int(re.search(r'data-points="(\d+)"', tag[0])[1])
         assert points > least, chart['key']
     # What a browser prints in place of WebGL, which it leaves out.
-    assert opened.stdout.count('<img class="printed" alt="" src="data:image/png') == sum(
+    assert page.count('<img class="printed" alt="" src="data:image/png') == sum(
         'scene' in chart['layout'] for chart in charts
     )
-    assert 'WebGL is not supported' not in opened.stdout.split('id="v0-space"')[1][:3000]
+    assert 'WebGL is not supported' not in page.split('id="v0-space"')[1][:3000]
     # Lines that are really there: a path with more than a point or two.
-    lines = re.findall(r'<path class="js-line"[^>]* d="([^"]*)"', opened.stdout)
+    lines = re.findall(r'<path class="js-line"[^>]* d="([^"]*)"', page)
     assert sum(len(d) > 30 for d in lines) > 20
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(('width', 'columns'), [(500, 1), (1280, 2)])
+def test_panels_stand_below_one_another_on_a_narrow_page(tmp_path, width, columns):
+    """Titles of axes are no longer over the panels to their left."""
+    vehicle, scenario = load_vehicle('bluerov2'), load_scenario('dive')
+    trajectory = simulate(vehicle, scenario, dt=0.02, duration=2.0)
+    write_recording(tmp_path / 'run', vehicle, RunOptions(vehicle='bluerov2'), trajectory)
+    assert analyze(tmp_path / 'run', '-o', tmp_path / 'out', '--table', 'none') == 0
+    page = open_in_browser(tmp_path / 'out' / 'report.html', tmp_path / 'profile', width=width)
+    charts = page_charts(page)['charts']
+    assert f'data-drawn="{len(charts)}"' in page
+    drawn = page.split('id="v0-pose"')[1].split('id="v0-speed"')[0]
+    titles = re.findall(r'class="y\d*title"[^>]* x="(-?[\d.]+)"', drawn)
+    assert len(titles) == 6
+    assert sum(float(x) > 0.3 * width for x in titles) == 3 * (columns - 1)
 
 
 @pytest.mark.ros

@@ -4,6 +4,7 @@
 (() => {
   const page = JSON.parse(document.getElementById('charts').textContent);
   const dark = matchMedia('(prefers-color-scheme: dark)');
+  const narrow = matchMedia('(max-width: 600px)');
   const drawn = new Set();
   let chosen = null;
   let printing = false;
@@ -21,7 +22,30 @@
     return value;
   }
 
+  // On a narrow page the panels of all columns stand below one another, as high as before.
+  function stacked(given) {
+    const names = Object.keys(given).filter((k) => /^yaxis\d*$/.test(k));
+    const across = (name) => `x${name.slice(1)}`;
+    const columns = new Set(names.map((n) => given[across(n)].domain?.[0])).size;
+    if (columns < 2 || !narrow.matches || printing) return given;
+    const row = (given.height - 90) / Math.ceil(names.length / columns);
+    const height = names.length * row + 90;
+    const gap = 26 / height;
+    const inner = (1 - gap * (names.length - 1)) / names.length;
+    const result = { ...given, height };
+    names.forEach((name, i) => {
+      const top = 1 - i * (inner + gap);
+      const last = i === names.length - 1;
+      result[name] = { ...given[name], domain: [Math.max(0, top - inner), top] };
+      result[across(name)] = { ...given[across(name)], domain: [0, 1], showticklabels: last,
+        title: last ? given[across(name)].title : undefined };
+    });
+    if (given.legend) result.legend = { ...given.legend, y: 1 - 30 / height };
+    return result;
+  }
+
   function layout(chart, colours) {
+    const shown = stacked(chart.layout);
     return themed({
       font: { color: '@ink', size: 13, family: "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif" },
       paper_bgcolor: '@paper', plot_bgcolor: '@paper',
@@ -29,9 +53,9 @@
       hoverlabel: { bgcolor: '@paper', font: { color: '@ink' } },
       modebar: { bgcolor: 'rgba(0,0,0,0)', color: '@soft', activecolor: '@ink' },
       uirevision: 'kept',
-      ...chart.layout,
+      ...shown,
       legend: { orientation: 'h', x: 0, xanchor: 'left', yref: 'container', y: 1, yanchor: 'top',
-        font: { size: 13 }, bgcolor: 'rgba(0,0,0,0)', ...chart.layout.legend },
+        font: { size: 13 }, bgcolor: 'rgba(0,0,0,0)', ...shown.legend },
     }, colours);
   }
 
@@ -40,7 +64,9 @@
     const box = document.getElementById(chart.key);
     const config = { responsive: true, displaylogo: false, showSendToCloud: false, plotlyServerURL: '',
       showLink: false, modeBarButtonsToRemove: ['select2d', 'lasso2d'] };
-    await Plotly.react(box, themed(chart.data), layout(chart), config);
+    const shown = layout(chart);
+    box.style.height = `${shown.height}px`;
+    await Plotly.react(box, themed(chart.data), shown, config);
     if (chart.layout.scene) {
       if (!drawn.has(chart)) box.on('plotly_relayout', () => keepPicture(chart, box));
       await keepPicture(chart, box);
@@ -77,6 +103,7 @@
 
   document.documentElement.dataset.theme = theme();
   dark.addEventListener('change', restyle);
+  narrow.addEventListener('change', restyle);
   document.getElementById('theme').addEventListener('click', () => {
     chosen = theme() === 'dark' ? 'light' : 'dark';
     restyle();
