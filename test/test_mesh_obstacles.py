@@ -134,7 +134,7 @@ def test_a_sheet_is_solid_on_both_sides():
     sheet = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
     surface, told = surface_of(sheet, 0.02)
     assert not surface.closed
-    assert '4 edges' in told[0]
+    assert '4 open edges' in told[0]
     assert '20 mm' in told[0]
     found, normal = surface.distances(np.array([[0.5, 0.3, 0.1], [0.5, 0.3, -0.1]]))
     np.testing.assert_allclose(found, [0.09, 0.09])
@@ -382,6 +382,16 @@ def test_repairs_are_told(tmp_path, caplog):
         placed = load_obstacle_mesh(path, (1.0, 1.0, 1.0), None, 0.005)
     assert '1 part(s) were inside out and were turned' in caplog.text
     assert placed.surface.distances(np.array([[0.0, 0.0, 0.5]]))[0][0] == pytest.approx(0.25)
+
+
+def test_boxes_that_share_an_edge_are_closed():
+    one, other = trimesh.creation.box([1, 1, 1]), trimesh.creation.box([1, 1, 1])
+    other.apply_translation([1.0, 1.0, 0.0])
+    surface, told = surface_of(trimesh.util.concatenate([one, other]))
+    assert surface.closed
+    assert not told
+    points = np.array([[0.2, 0.1, 0.0], [0.6, 0.4, 0.0], [0.9, 1.2, 0.1]])
+    np.testing.assert_allclose(surface.distances(points)[0], [-0.3, 0.1, -0.3], atol=1e-12)
 
 
 def test_a_cavity_stays_hollow():

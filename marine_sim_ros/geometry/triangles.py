@@ -287,8 +287,8 @@ def build_surface(
     """Return the surface of vertices (v, 3) and faces (t, 3), and messages about repairs.
 
     Duplicate vertices are merged and degenerate triangles removed. The surface is closed if every
-    edge has two triangles of the same orientation. Inverted parts of a closed surface are turned,
-    unless another part encloses them.
+    edge has as many triangles on one side as on the other. Inverted parts of a closed surface are
+    turned, unless another part encloses them.
 
     Args:
         thickness: of an open surface, m.
@@ -302,19 +302,18 @@ def build_surface(
     faces = index[faces]
     faces = faces[np.all(faces != np.roll(faces, 1, axis=1), axis=1)]
     ends, order, starts = _half_edges(faces)
-    many = np.diff(starts, append=len(order))
-    opposite = np.zeros(0, bool)
-    if np.all(many == 2):
-        opposite = ends[order[starts], 0] == ends[order[starts + 1], 1]
-    closed = bool(len(faces)) and bool(np.all(many == 2)) and bool(np.all(opposite))
+    # Each edge is passed as often in one direction as in the other.
+    sense = np.where(ends[order, 0] < ends[order, 1], 1, -1)
+    open_edges = int(np.sum(np.add.reduceat(sense, starts) != 0)) if len(faces) else 0
+    closed = bool(len(faces)) and not open_edges
     if closed:
         faces, turned = _turn_parts(vertices, faces)
         if turned:
             messages.append(f'{label}: {turned} part(s) were inside out and were turned')
     elif len(faces):
         messages.append(
-            f'{label}: the surface is not closed ({int(np.sum(many != 2))} edges have not two '
-            f'triangles); it is a sheet of {thickness * 1000:g} mm, solid on both sides'
+            f'{label}: the surface is not closed ({open_edges} open edges); it is a sheet of '
+            f'{1e3 * thickness:g} mm, solid on both sides'
         )
     corners = vertices[faces]
     area = np.linalg.norm(

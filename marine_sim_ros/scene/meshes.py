@@ -37,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 
 _TREE_ARRAYS = ('nodes', 'links', 'neighbours', 'vertex_normals', 'edges')
 _MAX_TREE_ARRAYS_BYTES = 2_000_000_000
-_VERSION = 1
+_VERSION = 2
 """Version of the cache; a change invalidates it."""
 
 
