@@ -628,3 +628,10 @@ def test_a_start_below_the_ground_is_told(capsys):
     with pytest.raises(SystemExit):  # it ends before what the scenario expects
         main([*run, '--environment', 'pool'])
     assert '1.00 m below the ground' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('name', ['s.xyz', 'bay.tif', 'grid.ASC', 'wreck.glb', 'part.stl'])
+def test_a_part_of_an_environment_is_refused_with_the_line_that_names_it(tmp_path, name):
+    (tmp_path / name).write_text('0 0 -5\n')
+    with pytest.raises(ParameterError, match=f'YAML file with the line .*file: {name}'):
+        load_environment(str(tmp_path / name))

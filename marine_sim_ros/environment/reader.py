@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader, short_text
 from marine_sim_ros.environment.currents_and_waves import (
@@ -34,10 +35,12 @@ from marine_sim_ros.environment.environment import (
     water_properties,
 )
 from marine_sim_ros.environment.origin import Origin, read_origin
+from marine_sim_ros.geometry.mesh_files import SCENE_SUFFIXES
 from marine_sim_ros.model.materials import Materials, load_materials
-from marine_sim_ros.scene.bathymetry import MapPlace
+from marine_sim_ros.scene.bathymetry import RASTER_SUFFIXES, MapPlace
 from marine_sim_ros.scene.bodies import read_payloads
 from marine_sim_ros.scene.reader import SCENE_KEYS, read_scene, water_depth
+from marine_sim_ros.scene.soundings import SOUNDING_SUFFIXES
 
 __all__ = ['ENVIRONMENT_FILES', 'load_environment', 'parse_environment', 'run_environment']
 
@@ -252,4 +255,26 @@ def _profile(reader: YamlReader, origin: Origin) -> CurrentProfile:
 
 
 ENVIRONMENT_FILES = ConfigFiles('environments', _environment)
-load_environment, parse_environment = ENVIRONMENT_FILES.load, ENVIRONMENT_FILES.parse
+parse_environment = ENVIRONMENT_FILES.parse
+
+_TERRAIN = 'terrain: {{file: {}}}'
+_MESH = 'obstacles: [{{shape: mesh, file: {}, position: [0, 0, -5]}}]'
+_PARTS = dict.fromkeys(('.asc', *SOUNDING_SUFFIXES, *RASTER_SUFFIXES), _TERRAIN)
+_PARTS |= dict.fromkeys(SCENE_SUFFIXES, _MESH)
+"""Lines of an environment file for a part of it, by the suffix of the part."""
+
+
+def load_environment(name_or_path: str | Path) -> Environment:
+    """Return a shipped environment by name, or one from a YAML file.
+
+    Raises:
+        ParameterError: it cannot be found or read, or the file is a terrain or a mesh.
+    """
+    path = Path(name_or_path)
+    line = _PARTS.get(path.suffix.lower())
+    if line is not None:
+        raise ParameterError(
+            f'{path}: is a part of an environment; expected a YAML file with the line '
+            f'{line.format(path.name)}'
+        )
+    return ENVIRONMENT_FILES.load(name_or_path)

@@ -17,7 +17,7 @@ from marine_sim_ros.core.files import read_file
 from marine_sim_ros.scene.soundings import SOUNDING_SUFFIXES, grid_soundings, read_soundings
 from marine_sim_ros.scene.terrain import HeightMap
 
-__all__ = ['MapPlace', 'distance_outside', 'read_grid']
+__all__ = ['MapPlace', 'RASTER_SUFFIXES', 'distance_outside', 'read_grid']
 
 
 # Grids in degrees of longitude and latitude (WGS84) as terrain in map.
@@ -122,13 +122,13 @@ _HEADER = (
 )
 
 
-_RASTERS = ('.tif', '.tiff', '.nc', '.nc4', '.grd', '.bag', '.vrt', '.img')
-"""Of files that GDAL converts."""
+RASTER_SUFFIXES = ('.tif', '.tiff', '.nc', '.nc4', '.grd', '.bag', '.vrt', '.img')
+"""Suffixes of rasters that GDAL converts."""
 
 
 def _refuse_raster(path: Path) -> None:
     """Raise ParameterError for a raster of another format, with the command that converts it."""
-    if path.suffix.lower() in _RASTERS:
+    if path.suffix.lower() in RASTER_SUFFIXES:
         raise ParameterError(
             f'{path}: a {path.suffix.lower()} raster; expected an ESRI ASCII grid or soundings: '
             f'gdal_translate -of AAIGrid -co FORCE_CELLSIZE=YES {path.name} {path.stem}.asc'

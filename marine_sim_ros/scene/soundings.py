@@ -19,6 +19,7 @@ from marine_sim_ros.scene.terrain import HeightMap
 __all__ = ['SOUNDING_SUFFIXES', 'grid_soundings', 'read_soundings']
 
 SOUNDING_SUFFIXES = ('.xyz', '.csv', '.txt')
+"""Suffixes of files of soundings."""
 _MAX_BYTES = 100_000_000
 _MAX_SOUNDINGS = 1_000_000
 _MAX_POINTS = 4_000_000
