@@ -37,7 +37,7 @@ from marine_sim_ros.importers.xml_files import expand_includes, folder_of, reade
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Element, Reader
 
-__all__ = ['read_sdf']
+__all__ = ['SdfModel', 'read_frames', 'read_sdf']
 
 _DEEPEST = 8
 _ENDLESS = 1e3
@@ -45,13 +45,13 @@ _ENDLESS = 1e3
 
 
 @dataclass(eq=False)
-class _Model:
+class SdfModel:
     """One <model> with what is included in it; names are those within it."""
 
     reader: Reader
     folder: Path
     frames: dict[str, tuple[str, Element]] = field(default_factory=dict)
-    nested: dict[str, _Model] = field(default_factory=dict)
+    nested: dict[str, SdfModel] = field(default_factory=dict)
 
     def pose(self, name: str, seen: tuple[str, ...] = ()) -> Pose:
         """Return the pose of a frame in this model.
@@ -59,7 +59,7 @@ class _Model:
         Raises:
             ModelError: a frame that does not exist, or that is defined by itself.
         """
-        if name in ('', '__model__'):
+        if name in ('', '__model__', 'world'):
             return IDENTITY
         if name in seen or len(seen) > 200:
             raise self.reader.error(f'the pose of {name!r} is defined by itself')
@@ -71,6 +71,31 @@ class _Model:
         parent, element = self.frames[name]
         pose, relative = read_pose(reader_of(element, self.reader))
         return self.pose(relative or parent, (*seen, name)).then(pose)
+
+
+def read_frames(reader: Reader, folder: Path, depth: int = 0) -> SdfModel:
+    """Return a model, or a world, with its frames and the models in it.
+
+    Raises:
+        ModelError: models that are nested too deeply.
+    """
+    if depth > _DEEPEST:
+        raise reader.error(f'is nested deeper than {_DEEPEST}')
+    model = SdfModel(reader, folder)
+    for child in reader.element:
+        name = str(child.get('name', ''))
+        if child.tag == 'link':
+            model.frames[name] = ('', child)
+        elif child.tag == 'joint':
+            below = child.find('child')
+            model.frames[name] = ('' if below is None else (below.text or '').strip(), child)
+        elif child.tag == 'frame':
+            model.frames[name] = (str(child.get('attached_to', '')), child)
+        elif child.tag == 'model':
+            inner = read_frames(reader_of(child, reader), folder_of(child, folder), depth + 1)
+            model.nested[name] = inner
+            model.frames[name] = ('', child)
+    return model
 
 
 class _SdfReader:
@@ -92,7 +117,7 @@ class _SdfReader:
         self.draft = Draft(self.options.model or name, str(self.path), 'SDF', folder, self.options)
         for text in lost:
             self.draft.drop(text)
-        model = self._model(reader, folder, 0)
+        model = read_frames(reader, folder)
         self._walk(model, '', IDENTITY)
         if self.world is not None:
             for plugin in self.world.findall('plugin'):
@@ -158,27 +183,7 @@ class _SdfReader:
         uris = ', '.join(self.missing[:4])
         return f'; included but not there: {uris}: download it, and give --package-path FOLDER'
 
-    def _model(self, reader: Reader, folder: Path, depth: int) -> _Model:
-        """Return a model with its frames and the models in it."""
-        if depth > _DEEPEST:
-            raise reader.error(f'is nested deeper than {_DEEPEST}')
-        model = _Model(reader, folder)
-        for child in reader.element:
-            name = str(child.get('name', ''))
-            if child.tag == 'link':
-                model.frames[name] = ('', child)
-            elif child.tag == 'joint':
-                below = child.find('child')
-                model.frames[name] = ('' if below is None else (below.text or '').strip(), child)
-            elif child.tag == 'frame':
-                model.frames[name] = (str(child.get('attached_to', '')), child)
-            elif child.tag == 'model':
-                inner = self._model(reader_of(child, reader), folder_of(child, folder), depth + 1)
-                model.nested[name] = inner
-                model.frames[name] = ('', child)
-        return model
-
-    def _walk(self, model: _Model, prefix: str, at: Pose) -> None:
+    def _walk(self, model: SdfModel, prefix: str, at: Pose) -> None:
         """Add the links and joints of a model that has a pose."""
         reader = model.reader
         for element in reader.element.findall('link'):
@@ -191,7 +196,7 @@ class _SdfReader:
             element.set(SCOPE, prefix)
             self.plugins.append(Plugin(reader_of(element, reader)))
 
-    def _link(self, reader: Reader, model: _Model, prefix: str, at: Pose) -> None:
+    def _link(self, reader: Reader, model: SdfModel, prefix: str, at: Pose) -> None:
         name = prefix + reader.attribute('name').replace('::', '/')
         if name in self.draft.links:
             raise reader.error('a second link of this name; expected unique names')
@@ -226,7 +231,7 @@ class _SdfReader:
                 result.append(shape)
         return tuple(result)
 
-    def _joint(self, reader: Reader, model: _Model, prefix: str, at: Pose) -> None:
+    def _joint(self, reader: Reader, model: SdfModel, prefix: str, at: Pose) -> None:
         name = reader.attribute('name')
         ends = [read_text(reader, end).replace('::', '/') for end in ('parent', 'child')]
         parent, child = (self._owner(model, end, prefix) for end in ends)
@@ -257,7 +262,7 @@ class _SdfReader:
         place, offset = poses[parent].relative(frame), poses[child].relative(frame)
         add_moving(self.draft, joint, place, axis, offset)
 
-    def _owner(self, model: _Model, name: str, prefix: str) -> str | None:
+    def _owner(self, model: SdfModel, name: str, prefix: str) -> str | None:
         """Return the link that a name stands for: itself, or what a frame is attached to."""
         for _ in range(20):
             if prefix + name in self.draft.links:
@@ -267,7 +272,7 @@ class _SdfReader:
             name = model.frames[name][0]
         return None
 
-    def _axis(self, reader: Reader, model: _Model, frame: Pose, at: Pose) -> np.ndarray:
+    def _axis(self, reader: Reader, model: SdfModel, frame: Pose, at: Pose) -> np.ndarray:
         """Return the axis (3,) of a joint in its own frame."""
         given = reader.first('axis/xyz')
         if given is None:

@@ -1,0 +1,49 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Convert a world or model of SDF to an environment file."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+
+import yaml
+
+from marine_sim_ros.core.errors import escape_controls
+from marine_sim_ros.core.files import expand_home
+from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.importers.world import import_world
+from marine_sim_ros.tools.reporting import write_file
+
+__all__ = ['add_arguments', 'execute']
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    parser.add_argument('file', metavar='FILE', help='SDF world or model, or folder of a model')
+    parser.add_argument(
+        '-o',
+        '--output',
+        required=True,
+        metavar='DIR',
+        help='folder to write: environment.yaml and meshes',
+    )
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Write the environment; print what was assumed and left out."""
+    imported = import_world(expand_home(options.file))
+    for line in imported.notes:
+        print(escape_controls(f'note: {line}'), file=sys.stderr)
+    output = expand_home(options.output)
+    target = output / 'environment.yaml'
+    write_file(target, yaml.safe_dump(imported.content, sort_keys=False), '-o', parents=True)
+    for name, path in imported.meshes.items():
+        (output / 'meshes').mkdir(exist_ok=True)
+        shutil.copyfile(path, output / 'meshes' / name)
+    load_environment(str(target))
+    obstacles, planes = (len(imported.content.get(k, [])) for k in ('obstacles', 'planes'))
+    print(f'{target}: {obstacles} obstacles, {planes} planes, {len(imported.meshes)} meshes')
+    return 0
