@@ -123,7 +123,7 @@ def test_distances_of_the_written_environment(tmp_path: Path) -> None:
     [
         (_model('<collision name="c"><geometry><polyline/></geometry></collision>', 'p'), 'poly'),
         (_model('', 'v', '<plugin name="x::Thruster" filename="y"/>'), 'import it with'),
-        ('<include><uri>https://fuel.gazebosim.org/1.0/a/models/b</uri></include>', 'not there'),
+        ('<include><uri>https://fuel.x/a/models/no_buoy</uri></include>', 'not there'),
         ('<light name="sun" type="point"/>', '<light>'),
         (f'<model name="f"><link name="l"><collision name="c">{_BOX}</collision></link></model>',
          'do not move'),
@@ -150,3 +150,13 @@ def test_nothing_solid_and_entities_are_errors(tmp_path: Path) -> None:
     (tmp_path / 'b.sdf').write_text('<!DOCTYPE sdf [<!ENTITY a "b">]><sdf>&a;</sdf>')
     with pytest.raises(ModelError, match='document type'):
         import_world(tmp_path / 'b.sdf')
+
+
+def test_a_fuel_model_on_disk_is_included(tmp_path: Path) -> None:
+    folder = tmp_path / 'models' / 'buoy'
+    folder.mkdir(parents=True)
+    model = _model(f'<collision name="c">{_BOX}</collision>')
+    (folder / 'model.sdf').write_text(f'<sdf version="1.9">{model}</sdf>')
+    uri = 'https://fuel.gazebosim.org/1.0/owner/models/buoy/3'
+    path = _write(tmp_path, f'<include><uri>{uri}</uri><pose>1 2 3 0 0 0</pose></include>')
+    assert import_world(path).content['obstacles'][0]['position'] == [1.0, 2.0, 3.0]

@@ -203,6 +203,8 @@ def _model_file(uri: str, folder: Path) -> Path:
         ModelError: it is nowhere.
     """
     name = uri.partition('://')[2] if '://' in uri else uri
+    if uri.startswith(('http://', 'https://')):  # of Fuel: .../OWNER/models/NAME[/VERSION]
+        name = name.partition('/models/')[2].partition('/')[0] or name
     places = [folder / name, *(parent / name for parent in folder.parents[:4])]
     package, _, below = name.partition('/')
     with contextlib.suppress(ModelError):
