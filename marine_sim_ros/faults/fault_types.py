@@ -155,10 +155,22 @@ class Gust(Fault):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BarometerDropout(Fault):
-    """Readings are not sent."""
+class _Dropout(Fault):
+    """Readings that are not sent."""
 
     share: float = number(1.0, 0.0, 1.0, '', 'share of missing readings')
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Spikes(Fault):
+    """Single readings far off: Bernoulli-Gaussian noise."""
+
+    share: float = number(0.01, 0.0, 1.0, '', 'share of wrong readings')
+
+
+@dataclass(frozen=True, kw_only=True)
+class BarometerDropout(_Dropout):
+    """Readings are not sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,10 +181,9 @@ class BarometerDrift(Fault):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BarometerSpikes(Fault):
+class BarometerSpikes(_Spikes):
     """Single readings are far off: Bernoulli-Gaussian noise."""
 
-    share: float = number(0.01, 0.0, 1.0, '', 'share of wrong readings')
     size: float = number(5000.0, 0.0, 1e7, 'Pa', 'standard deviation of the wrong readings')
 
 
@@ -184,10 +195,8 @@ class SensorFault(Fault):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SensorDropout(SensorFault):
+class SensorDropout(_Dropout, SensorFault):
     """Readings are not sent."""
-
-    share: float = number(1.0, 0.0, 1.0, '', 'share of missing readings')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,10 +219,9 @@ class SensorBias(_QuantityFault):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SensorSpikes(_QuantityFault):
+class SensorSpikes(_Spikes, _QuantityFault):
     """Single readings are far off: Bernoulli-Gaussian noise."""
 
-    share: float = number(0.01, 0.0, 1.0, '', 'share of wrong readings')
     size: float = number(1.0, 0.0, 1e9, 'its unit', 'standard deviation of the wrong readings')
 
 

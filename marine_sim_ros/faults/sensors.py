@@ -27,12 +27,20 @@ from marine_sim_ros.faults.fault_types import (
 
 __all__ = ['add_errors', 'added_latency', 'dropout_mask', 'freeze_mask', 'pressure_error']
 
+StampArray = int | np.ndarray
+
+
+def _acting_mask(fault: Fault, stamps: StampArray) -> np.ndarray:
+    time = np.asarray(stamps) / NANOSECONDS
+    return np.asarray((time >= fault.start) & (time < fault.end))
+
+
+def _hit_mask(share: float, seed: int, name: str, stamps: StampArray) -> np.ndarray:
+    drawn = uniform_draws(np, np.array(fault_key(seed, name)), stamp_words(np.asarray(stamps)))
+    return np.asarray(drawn < share)
+
 
 # Errors that faults add to a barometer's reading.
-
-
-def _draw_spikes(seed: int, name: str, stamps: np.ndarray) -> np.ndarray:
-    return np.asarray(uniform_draws(np, np.array(fault_key(seed, name)), stamp_words(stamps)))
 
 
 def _fault_error(fault: Fault, name: str, seed: int, stamps: np.ndarray) -> np.ndarray:
@@ -40,40 +48,27 @@ def _fault_error(fault: Fault, name: str, seed: int, stamps: np.ndarray) -> np.n
         return fault.rate * (stamps / NANOSECONDS - fault.start)
     if not isinstance(fault, BarometerSpikes | BarometerDropout):
         return np.zeros(stamps.shape)
-    hit = _draw_spikes(seed, name, stamps) < fault.share
+    hit = _hit_mask(fault.share, seed, name, stamps)
     if isinstance(fault, BarometerDropout):
         return np.where(hit, np.nan, 0.0)
     return np.where(hit, fault.size * gaussian(seed, name, stamps), 0.0)
 
 
-def pressure_error(faults: Sequence[Fault], seed: int, stamps: int | np.ndarray) -> np.ndarray:
+def pressure_error(faults: Sequence[Fault], seed: int, stamps: StampArray) -> np.ndarray:
     """Return the error added to readings of stamps (...) in ns, Pa; NaN: no reading.
 
     Drift is rate (t − t₀); spikes are Bernoulli-Gaussian noise, size N(0, 1) in a share of the
     readings. What is drawn depends on the seed, the stamp, and the place in the list.
     """
     given = np.asarray(stamps)
-    result, time = np.zeros(given.shape), given / NANOSECONDS
+    result = np.zeros(given.shape)
     for i, fault in enumerate(faults):
-        acts = (time >= fault.start) & (time < fault.end)
         error = _fault_error(fault, f'barometer fault {i}', seed, given)
-        result = result + np.where(acts, error, 0.0)
+        result = result + np.where(_acting_mask(fault, given), error, 0.0)
     return result
 
 
 # Effects of sensor faults on readings.
-
-StampArray = int | np.ndarray
-
-
-def _acting_faults(fault: Fault, stamps: StampArray) -> np.ndarray:
-    time = np.asarray(stamps) / NANOSECONDS
-    return np.asarray((time >= fault.start) & (time < fault.end))
-
-
-def _is_hit(share: float, seed: int, name: str, stamps: StampArray) -> np.ndarray:
-    drawn = uniform_draws(np, np.array(fault_key(seed, name)), stamp_words(np.asarray(stamps)))
-    return np.asarray(drawn < share)
 
 
 def add_errors(
@@ -99,10 +94,10 @@ def add_errors(
         quantity = fault.quantity or next(iter(result))
         if quantity not in result:
             continue
-        error = np.asarray(fault.size * _acting_faults(fault, stamps))
+        error = np.asarray(fault.size * _acting_mask(fault, stamps))
         if isinstance(fault, SensorSpikes):
             own = f'{name} fault {i}'
-            error = error * gaussian(seed, own, stamps) * _is_hit(fault.share, seed, own, stamps)
+            error = error * gaussian(seed, own, stamps) * _hit_mask(fault.share, seed, own, stamps)
         value = np.asarray(result[quantity])
         result[quantity] = value + error.reshape(error.shape + (1,) * (value.ndim - error.ndim))
     return result
@@ -113,8 +108,8 @@ def dropout_mask(faults: Sequence[Fault], name: str, stamps: StampArray, seed: i
     result = np.zeros(np.shape(stamps), bool)
     for i, fault in enumerate(faults):
         if isinstance(fault, SensorDropout) and fault.sensor == name:
-            hit = _is_hit(fault.share, seed, f'{name} fault {i}', stamps)
-            result = result | (_acting_faults(fault, stamps) & hit)
+            hit = _hit_mask(fault.share, seed, f'{name} fault {i}', stamps)
+            result = result | (_acting_mask(fault, stamps) & hit)
     return result
 
 
@@ -123,7 +118,7 @@ def freeze_mask(faults: Sequence[Fault], name: str, stamps: StampArray) -> np.nd
     result = np.zeros(np.shape(stamps), bool)
     for fault in faults:
         if isinstance(fault, SensorFreeze) and fault.sensor == name:
-            result = result | _acting_faults(fault, stamps)
+            result = result | _acting_mask(fault, stamps)
     return result
 
 
@@ -132,5 +127,5 @@ def added_latency(faults: Sequence[Fault], name: str, stamps: StampArray) -> np.
     result = np.zeros(np.shape(stamps), np.int64)
     for fault in faults:
         if isinstance(fault, SensorDelay) and fault.sensor == name:
-            result = result + round(fault.delay * NANOSECONDS) * _acting_faults(fault, stamps)
+            result = result + round(fault.delay * NANOSECONDS) * _acting_mask(fault, stamps)
     return result
