@@ -160,3 +160,21 @@ def test_a_fuel_model_on_disk_is_included(tmp_path: Path) -> None:
     uri = 'https://fuel.gazebosim.org/1.0/owner/models/buoy/3'
     path = _write(tmp_path, f'<include><uri>{uri}</uri><pose>1 2 3 0 0 0</pose></include>')
     assert import_world(path).content['obstacles'][0]['position'] == [1.0, 2.0, 3.0]
+
+
+def test_coordinates_of_a_glb_are_taken_as_gazebo_takes_them(tmp_path: Path) -> None:
+    trimesh = pytest.importorskip('trimesh')
+    trimesh.creation.box([1.0, 2.0, 3.0]).export(tmp_path / 'b.glb')
+    path = _write(
+        tmp_path,
+        _model(
+            '<collision name="c"><geometry><mesh><uri>b.glb</uri></mesh></geometry></collision>'
+        ),
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(['import-world', str(path), '-o', str(tmp_path / 'out')])
+    assert ended.value.code == 0
+    scene = load_environment(str(tmp_path / 'out' / 'environment.yaml')).scene
+    assert scene is not None
+    distance, _ = scene.surfaces(np.array([[0.0, 0.0, 2.0], [0.0, 2.0, 0.0], [2.0, 0.0, 0.0]]))
+    np.testing.assert_allclose(distance[0], [0.5, 1.0, 1.5], atol=1e-6)

@@ -268,10 +268,12 @@ class _WorldReader:
             raise ModelError(f'{path.name}: suffix {path.suffix!r}; expected one of: {expected}')
         self.readable.check(path)
         x, y, z = made.size
-        load_obstacle_mesh(path, (x, y, z), None, _SHEET)
+        load_obstacle_mesh(path, (x, y, z), 'z', _SHEET)
+        fields = {'file': f'meshes/{self._copy_name(path)}', 'scale': [x, y, z]}
         if path.suffix.lower() == '.glb':
-            self.result.note(f'{path.name}: its y axis points up, as the standard of GLB says')
-        return {'file': f'meshes/{self._copy_name(path)}', 'scale': [x, y, z]}
+            # Gazebo takes coordinates as they are (gz-common, AssimpLoader), not y up.
+            fields['up'] = 'z'
+        return fields
 
     def _copy_name(self, path: Path) -> str:
         """Return the name of the copy of a mesh, the same for the same file."""
