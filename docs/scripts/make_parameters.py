@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 import yaml
+from markdown_tables import cell, code, table
 
 import marine_sim_ros.nodes
 from marine_sim_ros.ros.base.node import COMMON
@@ -73,22 +74,6 @@ NODES = """
 Parameters are read when a node starts; those marked as live can be set while it runs
 (`ros2 param set`).
 """
-
-
-def cell(text: str) -> str:
-    """Return a text for a cell of a table; ``<`` would begin a tag."""
-    return text.replace('|', r'\|').replace('<', '&lt;')
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table."""
-    lines = [head, ['---'] * len(head), *rows]
-    return '\n'.join(f'| {" | ".join(line)} |' for line in lines) + '\n'
-
-
-def code(text: str) -> str:
-    """Return a text as code; nothing for an empty one."""
-    return f'`{text}`' if text else ''
 
 
 def takers() -> dict[str, set[str]]:

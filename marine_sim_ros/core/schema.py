@@ -47,8 +47,11 @@ def typed_number(value: float) -> str:
 
 
 def typed_text(value: Any) -> str:
-    """Return a value as it is typed: numbers without exponents, lists with spaces between."""
-    if value is None:
+    """Return a value as it is typed: numbers without exponents, lists with spaces between.
+
+    None and NaN stand for no value, and give an empty text.
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return ''
     if isinstance(value, bool):
         return str(value).lower()

@@ -28,10 +28,15 @@ class FarEnd:
     """The carrier of the far end: none, or a vehicle of the fleet and a frame of it."""
 
     vehicle: str = special(
-        read_frame_name, '', 'vehicle of the fleet that carries it; none: it is fixed in map'
+        read_frame_name,
+        '',
+        'vehicle of the fleet that carries the transceiver or beacon; none: it is fixed in map',
     )
     frame: str = special(
-        read_frame_name, '', 'link of that vehicle in whose axes the place is; none: its base_link'
+        read_frame_name,
+        '',
+        'link of that vehicle in whose axes the transceiver or beacon has its place; '
+        'none: its base_link',
     )
 
     def __post_init__(self) -> None:
