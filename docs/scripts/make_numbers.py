@@ -1,6 +1,6 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of reference/sensors.md from the declarations of the kinds of sensors.
+"""Writes the tables of reference/sensors.md and reference/faults.md from their declarations.
 
 ``.venv/bin/python docs/scripts/make_numbers.py``
 """
@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from markdown_tables import SETTING_HEAD, setting_row, table
+from markdown_tables import SETTING_HEAD, cell, code, setting_row, table
 from marks import between
 
 from marine_sim_ros.core.schema import fields_of
+from marine_sim_ros.faults.fault_types import FAULT_TYPES
 from marine_sim_ros.sensors import SENSORS
 
 REFERENCE = Path(__file__).resolve().parent.parent / 'reference'
@@ -28,7 +29,17 @@ def sensors_page(page: str) -> str:
     return page
 
 
-PAGES: dict[str, Callable[[str], str]] = {'sensors': sensors_page}
+def faults_page(page: str) -> str:
+    """Return the page of the faults with its kinds and their parameters between their marks."""
+    kinds, parameters = [], []
+    for name, kind in FAULT_TYPES.items():
+        kinds.append((code(name), cell((kind.__doc__ or '').rstrip('.'))))
+        parameters += [(code(name), *setting_row(f)) for f in fields_of(kind).values()]
+    page = between(page, 'kinds', table(('kind', 'what goes wrong'), kinds).rstrip())
+    return between(page, 'numbers', table(('kind', *SETTING_HEAD), parameters).rstrip())
+
+
+PAGES: dict[str, Callable[[str], str]] = {'faults': faults_page, 'sensors': sensors_page}
 """Function that writes the tables of each page of reference/ into its text."""
 
 

@@ -92,46 +92,46 @@ class ThrusterFault(Fault):
 
 @dataclass(frozen=True, kw_only=True)
 class Dead(ThrusterFault):
-    """Stands still, whatever its command."""
+    """Thruster that stands still, whatever its command."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Weak(ThrusterFault):
-    """Makes a share of its thrust, turning and drawing power as before: a damaged propeller."""
+    """Thruster with a damaged propeller: less thrust at the same speed and power."""
 
     share: float = number(0.5, 0.0, 1.0, '', 'remaining share of the thrust')
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stuck(ThrusterFault):
-    """Goes on with one pulse width."""
+    """Thruster that goes on with the pulse width it had, or with a given one."""
 
     pwm: float = number(
-        math.nan, 1100.0, 1900.0, 'us', 'pulse width; default: the last one before the fault'
+        math.nan, 1100.0, 1900.0, 'µs', 'pulse width; default: the last one before the fault'
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Delayed(ThrusterFault):
-    """Gets its commands late."""
+    """Thruster whose commands come late."""
 
     delay: float = number(0.2, 0.0, 10.0, 's', 'delay of the commands')
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reversed(ThrusterFault):
-    """Turns the other way: two of its three wires are exchanged."""
+    """Thruster that turns the other way: two of its three wires are exchanged."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Battery(Fault):
-    """Has a voltage that falls with the current and with the charge used."""
+    """Battery whose voltage falls with the current and the charge used, and thrust with it."""
 
     voltage: float = number(16.8, 1.0, 1000.0, 'V', 'open-circuit voltage of the full battery')
     empty: float = number(12.0, 1.0, 1000.0, 'V', 'open-circuit voltage of the empty battery')
     capacity: float = number(18.0, 0.0, 1e6, 'A h', 'charge when full; 0: it is never empty')
     charge: float = number(1.0, 0.0, 1.0, '', 'initial share of the capacity')
-    resistance: float = number(0.05, 0.0, 10.0, 'ohm', 'inside')
+    resistance: float = number(0.05, 0.0, 10.0, 'ohm', 'internal resistance')
     nominal: float = number(
         16.0, 1.0, 1000.0, 'V', 'voltage at which the thrust curves were measured'
     )
@@ -139,50 +139,50 @@ class Battery(Fault):
 
 @dataclass(frozen=True, kw_only=True)
 class LostCommands(Fault):
-    """Command messages do not arrive."""
+    """Command messages that do not arrive."""
 
     share: float = number(1.0, 0.0, 1.0, '', 'share of lost messages')
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gust(Fault):
-    """A current that swells and falls again; it ends by itself."""
+    """Current of the water that swells and falls again; it ends by itself."""
 
     speed: float = number(0.5, 0.0, 20.0, 'm/s', 'speed at the peak')
-    direction: float = number(0.0, -360.0, 360.0, 'deg', 'direction of the flow; 0 east, 90 north')
+    direction: float = number(0.0, -360.0, 360.0, 'deg', 'course of the flow; 0: east, 90: north')
     elevation: float = number(0.0, -90.0, 90.0, 'deg', 'upward angle of the flow')
     duration: float = number(5.0, 0.01, 1e6, 's', 'duration of the gust')
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Dropout(Fault):
-    """Readings that are not sent."""
+    """Share of the readings that are not sent."""
 
     share: float = number(1.0, 0.0, 1.0, '', 'share of missing readings')
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Spikes(Fault):
-    """Single readings far off: Bernoulli-Gaussian noise."""
+    """Share of the readings that are far off."""
 
     share: float = number(0.01, 0.0, 1.0, '', 'share of wrong readings')
 
 
 @dataclass(frozen=True, kw_only=True)
 class BarometerDropout(_Dropout):
-    """Readings are not sent."""
+    """Readings of the barometer that are not sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BarometerDrift(Fault):
-    """Readings go away from the truth at a steady rate."""
+    """Readings of the barometer that leave the true pressure at a steady rate."""
 
     rate: float = number(10.0, -1e6, 1e6, 'Pa/s', 'rate of the error')
 
 
 @dataclass(frozen=True, kw_only=True)
 class BarometerSpikes(_Spikes):
-    """Single readings are far off: Bernoulli-Gaussian noise."""
+    """Single readings of the barometer far off: Bernoulli-Gaussian noise."""
 
     size: float = number(5000.0, 0.0, 1e7, 'Pa', 'standard deviation of the wrong readings')
 
@@ -196,38 +196,40 @@ class SensorFault(Fault):
 
 @dataclass(frozen=True, kw_only=True)
 class SensorDropout(_Dropout, SensorFault):
-    """Readings are not sent."""
+    """Readings of a sensor that are not sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SensorFreeze(SensorFault):
-    """Sends its last reading again and again."""
+    """Sensor that sends its last reading again and again."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _QuantityFault(SensorFault):
     """Something that goes wrong with one quantity of a sensor's readings; empty: the first."""
 
-    quantity: str = text('quantity; default: its first')
+    quantity: str = text('quantity of its readings; default: the first')
 
 
 @dataclass(frozen=True, kw_only=True)
 class SensorBias(_QuantityFault):
-    """Readings are off by a constant, in each component."""
+    """Readings of a sensor off by a constant, in each component."""
 
-    size: float = number(1.0, -1e9, 1e9, 'its unit', 'error')
+    size: float = number(1.0, -1e9, 1e9, 'of the quantity', 'error')
 
 
 @dataclass(frozen=True, kw_only=True)
 class SensorSpikes(_Spikes, _QuantityFault):
-    """Single readings are far off: Bernoulli-Gaussian noise."""
+    """Single readings of a sensor far off: Bernoulli-Gaussian noise."""
 
-    size: float = number(1.0, 0.0, 1e9, 'its unit', 'standard deviation of the wrong readings')
+    size: float = number(
+        1.0, 0.0, 1e9, 'of the quantity', 'standard deviation of the wrong readings'
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class SensorDelay(SensorFault):
-    """Readings come later than the sensor's latency."""
+    """Readings of a sensor that come later than its latency."""
 
     delay: float = number(0.2, 0.0, 60.0, 's', 'added latency')
 
