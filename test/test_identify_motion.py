@@ -9,10 +9,11 @@ import pytest
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.controllability import manual_pwm, motor_factors
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.number_paths import number_at
 from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_of_angles, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.identification.fit_file import FITS, value_at, with_values
+from marine_sim_ros.identification.fit_file import FITS, with_values
 from marine_sim_ros.identification.recording import MotionRecording, OdometryNoise, noisy_odometry
 from marine_sim_ros.identification.table_recordings import COLUMN_MAPS, recording_of_table
 from marine_sim_ros.physics.drag import damping
@@ -57,7 +58,7 @@ def test_gradients_find_what_made_a_run(heavy):
         found = fit_motion(heavy, parameters, stretches_of([recording], 3.0))
     late = LATE - 0.005  # a tick takes the thrust at its end
     true = np.array(
-        [late if p.paths == ('delay',) else value_at(heavy, p.paths[0]) for p in parameters]
+        [late if p.paths == ('delay',) else number_at(heavy, p.paths[0]) for p in parameters]
     )
     by_name = dict(zip((p.name for p in parameters), found.reasons, strict=True))
     assert 'little more' in by_name.pop('density')
@@ -77,7 +78,7 @@ def test_values_go_where_paths_point(heavy):
     for value, parameter in zip(theta, parameters, strict=True):
         for path in parameter.paths:
             if path != 'delay':
-                assert value_at(changed, path) == value
+                assert number_at(changed, path) == value
     np.testing.assert_array_equal(
         changed.thrusters.thrust_deduction[:4], changed.thrusters.thrust_deduction[0]
     )
@@ -93,7 +94,7 @@ def test_derivatives_by_shipped_parameters_are_those_of_differences(heavy):
     parameters = [p for p in FITS.load('bluerov2_heavy') if p.paths[0].startswith(known)]
     still, thrust = Environment(), np.linspace(-20.0, 30.0, 8)
     moving = State(np.zeros(3), np.array([0, 0, 0, 1.0]), np.array([0.6, -0.3, 0.4, 0.5, -0.7, 1]))
-    start = np.array([value_at(heavy, p.paths[0]) for p in parameters])
+    start = np.array([number_at(heavy, p.paths[0]) for p in parameters])
 
     def wrench(theta, xp=np):
         vehicle = with_values(heavy, parameters, theta, xp)
@@ -123,7 +124,7 @@ def test_derivatives_by_shipped_parameters_are_those_of_differences(heavy):
 )
 def test_a_path_that_leads_nowhere_is_told(heavy, path, message):
     with pytest.raises(ParameterError, match=message):
-        value_at(heavy, path)
+        number_at(heavy, path)
 
 
 @pytest.mark.parametrize(

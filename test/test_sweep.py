@@ -101,7 +101,11 @@ def test_bad_plans_are_told_in_one_line(old, new, message):
 @pytest.mark.parametrize(
     ('name', 'message'),
     [
-        ('vehicle.inertia.weight', 'expected one of: mass'),
+        ('vehicle.inertia.weight', "'weight' is unknown; expected one of: center_of_mass, mass"),
+        ('vehicle.name[0]', 'expected an array of numbers'),
+        ('vehicle.inertia.tensor[0]', r'outside of shape \(3, 3\)'),
+        ('vehicle.inertia.tensor[0,,0]', r"'tensor\[0,,0\]' is unknown"),
+        ('vehicle.damping[0].linear', "'linear' is unknown"),
         ('vehicle.inertia.tensor[3,0]', r'outside of shape \(3, 3\)'),
         ('vehicle.damping.linear', 'expected an index'),
         ('initial.velocity[0]', 'initial.position'),
@@ -126,6 +130,17 @@ def test_parameters_that_point_nowhere_are_told(name, message):
     with pytest.raises(MarineSimError, match=message) as caught:
         runs.case_of(plan, 23)
     assert '\n' not in str(caught.value)
+
+
+def test_a_range_of_numbers_is_multiplied_by_one_factor():
+    text = PLAN.replace('vehicle.inertia.mass', 'vehicle.inertia.tensor[0:2,0:2]')
+    plan = parse_plan(text, 'plan.yaml')
+    changed = runs.case_of(plan, 7).vehicle.inertia.tensor
+    plain = runs.case_of(parse_plan(PLAN, 'plan.yaml'), 7).vehicle.inertia.tensor
+    expected = plain.copy()
+    expected[0:2, 0:2] *= design_runs(plan)[7][1]
+    np.testing.assert_array_equal(changed, expected)
+    assert changed[0, 0] != plain[0, 0]
 
 
 def test_numbers_are_where_they_belong():

@@ -16,14 +16,9 @@ import sys
 import numpy as np
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.core.number_paths import number_at
 from marine_sim_ros.engine.availability import precision
-from marine_sim_ros.identification.fit_file import (
-    DELAY,
-    FITS,
-    OF_RECORDINGS,
-    FitParameter,
-    value_at,
-)
+from marine_sim_ros.identification.fit_file import DELAY, FITS, OF_RECORDINGS, FitParameter
 from marine_sim_ros.identification.motion_fit import MotionFit, Problem
 from marine_sim_ros.identification.prediction import integration_steps, stretches_of
 from marine_sim_ros.identification.recording import MotionRecording, OdometryNoise, noisy_odometry
@@ -55,7 +50,7 @@ def truth(vehicle: Vehicle, parameters: tuple[FitParameter, ...]) -> np.ndarray:
         [
             of_recordings[p.paths[0]]
             if p.paths[0] in of_recordings
-            else value_at(vehicle, p.paths[0])
+            else number_at(vehicle, p.paths[0])
             for p in parameters
         ]
     )

@@ -36,12 +36,13 @@ import numpy as np
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.controllability import BODY_AXES, manual_pwm
+from marine_sim_ros.core.number_paths import number_at
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.thrusters import Propulsion
-from marine_sim_ros.identification.fit_file import DELAY, FITS, ORIGIN, value_at
+from marine_sim_ros.identification.fit_file import DELAY, FITS, ORIGIN
 from marine_sim_ros.identification.motion_fit import fit_motion
 from marine_sim_ros.identification.prediction import BEFORE, Stretches, stretches_of
 from marine_sim_ros.identification.recording import MotionRecording
@@ -329,7 +330,7 @@ def fitted(folder: Path, case: Case) -> tuple[Vehicle, float, Any]:
     before = {DELAY: LATE.get(case.coefficients, 0.0), **dict.fromkeys(ORIGIN, 0.0)}
     start = np.array(
         [
-            before[p.paths[0]] if p.paths[0] in before else value_at(vehicle, p.paths[0])
+            before[p.paths[0]] if p.paths[0] in before else number_at(vehicle, p.paths[0])
             for p in parameters
         ]
     )

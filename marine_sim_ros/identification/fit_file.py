@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.errors import ParameterError, expected_one_of
+from marine_sim_ros.core.number_paths import replace_number
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.model.vehicle import Vehicle
 
@@ -23,7 +23,6 @@ __all__ = [
     'OF_RECORDINGS',
     'ORIGIN',
     'required_text',
-    'value_at',
     'with_values',
 ]
 
@@ -34,7 +33,6 @@ ORIGIN = ('origin[0]', 'origin[1]', 'origin[2]')
 OF_RECORDINGS = (DELAY, *ORIGIN)
 """Paths that are of no vehicle."""
 _KEYS = {'name', 'path', 'unit', 'prior', 'deviation', 'limits'}
-_PART = re.compile(r'([a-z_]+)(?:\[([0-9,: ]+)\])?')
 
 
 @dataclass(frozen=True)
@@ -111,64 +109,9 @@ FITS = ConfigFiles('identification', _parameters)
 """Files of parameters with their priors: config/identification."""
 
 
-def _index(text: str) -> tuple[Any, ...]:
-    """Return the index written as ``2``, ``0:4`` or ``0,0``."""
-    parts = []
-    for part in text.split(','):
-        ends = part.split(':')
-        parts.append(
-            int(part) if len(ends) == 1 else slice(*(int(e) if e else None for e in ends))
-        )
-    return tuple(parts)
-
-
-def _walk(record: Any, path: Sequence[str], whole: str) -> tuple[str, tuple[Any, ...] | None]:
-    """Return name and index of the first part of a path."""
-    match = _PART.fullmatch(path[0])
-    known = {f.name for f in fields(record)} if is_dataclass(record) else set()
-    if match is None or match[1] not in known or getattr(record, match[1]) is None:
-        raise ParameterError(
-            f'{whole}: {path[0]!r} is unknown; {expected_one_of(path[0], sorted(known))}'
-        )
-    return match[1], None if match[2] is None else _index(match[2])
-
-
-def value_at(vehicle: Vehicle, path: str) -> float:
-    """Return the (first) number at a path.
-
-    Raises:
-        ParameterError: there is none.
-    """
-    record: Any = vehicle
-    parts = path.split('.')
-    for i in range(len(parts)):
-        name, index = _walk(record, parts[i:], path)
-        record = getattr(record, name)
-        if index is not None:
-            try:
-                record = np.ravel(np.asarray(record, float)[index])[0]
-            except (IndexError, ValueError, TypeError):
-                raise ParameterError(
-                    f'{path}: is outside of shape {np.shape(record)}; expected an index in it'
-                ) from None
-    if not isinstance(record, float | int | np.floating):
-        raise ParameterError(f'{path}: is no single number; expected an index, as in {path}[0]')
-    return float(record)
-
-
-def _replace_value(record: Any, path: Sequence[str], value: Any, xp: Any, whole: str) -> Any:
-    name, index = _walk(record, path, whole)
-    old = getattr(record, name)
-    if len(path) > 1:
-        return replace(record, **{name: _replace_value(old, path[1:], value, xp, whole)})
-    if index is None:
-        return replace(record, **{name: value})
-    if xp is np:
-        new = np.array(old, float)
-        new[index] = value
-    else:
-        new = xp.asarray(old).at[index].set(value)
-    return replace(record, **{name: new})
+def _chosen(value: Any, old: Any) -> Any:
+    del old
+    return value
 
 
 def with_values(
@@ -184,5 +127,5 @@ def with_values(
     for i, parameter in enumerate(parameters):
         for path in parameter.paths:
             if path not in OF_RECORDINGS:
-                vehicle = _replace_value(vehicle, path.split('.'), theta[i], xp, path)
+                vehicle = replace_number(vehicle, path, partial(_chosen, theta[i]), xp=xp)
     return vehicle

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from marine_sim_ros.control.controller_model import ControllerSettings, load_controller
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.number_paths import replace_number
 from marine_sim_ros.core.schema import numbers_of
 from marine_sim_ros.core.state import NANOSECONDS, State, step_nanoseconds, ticks_of
 from marine_sim_ros.environment.environment import Environment
@@ -104,7 +104,6 @@ def with_fault(
 
 # Substitution of a sweep's numbers into a vehicle, an environment or a scenario.
 
-_PART = re.compile(r'([a-z_A-Z0-9]+)(?:\[([0-9, ]+)\])?')
 _PLACES = ('position', 'rpy')
 
 
@@ -117,47 +116,14 @@ class RunCase(NamedTuple):
     controller: ControllerSettings | None = None
 
 
-def _number(parameter: SweepParameter, old: Any, value: float) -> float:
-    return float(old) * value if parameter.relative else value
+def _number(parameter: SweepParameter, old: Any, value: float) -> Any:
+    return old * value if parameter.relative else value
 
 
-def _replace_at(parameter: SweepParameter, record: Any, path: list[str], value: float) -> Any:
+def _replace_at(parameter: SweepParameter, record: Any, path: str, value: float) -> Any:
     """Return a record with the number at a path replaced."""
-    match = _PART.fullmatch(path[0])
-    named = dict(record) if isinstance(record, dict) else {}
-    if is_dataclass(record):
-        named = {f.name: getattr(record, f.name) for f in fields(record)}
-    if match is None or match[1] not in named:
-        raise ParameterError(
-            f'sweep: {parameter.name}: {path[0]!r} is unknown; expected one of: '
-            f'{", ".join(named) or "a number there"}'
-        )
-    name, index = match[1], match[2]
-    old = named[name]
-    if len(path) > 1:
-        return _replace_field(record, name, _replace_at(parameter, old, path[1:], value))
-    if index is None:
-        if not isinstance(old, float | int) or isinstance(old, bool):
-            raise ParameterError(
-                f'sweep: {parameter.name} is no single number; expected an index, as in '
-                f'{parameter.name}[0]'
-            )
-        return _replace_field(record, name, _number(parameter, old, value))
-    place = tuple(int(i) for i in index.split(','))
-    array = np.array(old, float)
-    if len(place) != array.ndim or any(i >= n for i, n in zip(place, array.shape, strict=False)):
-        raise ParameterError(
-            f'sweep: {parameter.name} is outside of shape {array.shape}; expected an index in it'
-        )
-    array[place] = _number(parameter, array[place], value)
-    return _replace_field(record, name, tuple(array.tolist()) if isinstance(old, tuple) else array)
-
-
-def _replace_field(record: Any, name: str, value: Any) -> Any:
-    """Return a record or a mapping with another value."""
-    if isinstance(record, dict):
-        return {**record, name: value}
-    return replace(record, **{name: value})
+    name = f'sweep: {parameter.name}'
+    return replace_number(record, path, partial(_number, parameter, value=value), name=name)
 
 
 def vehicle_with_numbers(
@@ -193,7 +159,6 @@ def change_case(case: RunCase, parameter: SweepParameter, value: float) -> RunCa
         ParameterError: it points nowhere.
     """
     kind, _, rest = parameter.name.partition('.')
-    path = rest.split('.')
     if kind == 'fault':
         faults = with_fault(
             case.scenario.faults,
@@ -203,21 +168,21 @@ def change_case(case: RunCase, parameter: SweepParameter, value: float) -> RunCa
         )
         return case._replace(scenario=replace(case.scenario, faults=faults))
     if kind == 'initial':
-        if path[0].split('[')[0] not in _PLACES:
+        if rest.split('[')[0] not in _PLACES:
             raise ParameterError(
                 f'sweep: {parameter.name} is unknown; expected initial.position[…] or '
                 'initial.rpy[…]'
             )
-        return case._replace(scenario=_replace_at(parameter, case.scenario, path, value))
+        return case._replace(scenario=_replace_at(parameter, case.scenario, rest, value))
     if kind == 'controller':
-        return _change_controller(case, parameter, path, value)
+        return _change_controller(case, parameter, rest, value)
     if kind == 'environment':
-        return case._replace(environment=_replace_at(parameter, case.environment, path, value))
-    return case._replace(vehicle=_replace_at(parameter, case.vehicle, path, value))
+        return case._replace(environment=_replace_at(parameter, case.environment, rest, value))
+    return case._replace(vehicle=_replace_at(parameter, case.vehicle, rest, value))
 
 
 def _change_controller(
-    case: RunCase, parameter: SweepParameter, path: list[str], value: float
+    case: RunCase, parameter: SweepParameter, path: str, value: float
 ) -> RunCase:
     """Return a case with a number of its controller."""
     if case.controller is None:

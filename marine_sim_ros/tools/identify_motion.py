@@ -9,10 +9,11 @@ import argparse
 from collections.abc import Callable
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.number_paths import number_at
 from marine_sim_ros.core.text import aligned_columns, json_text
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.identification.fit_file import DELAY, FITS, value_at
+from marine_sim_ros.identification.fit_file import FITS, OF_RECORDINGS
 from marine_sim_ros.identification.motion_fit import MotionFit, fit_motion
 from marine_sim_ros.identification.prediction import stretches_of
 from marine_sim_ros.identification.recording import (
@@ -43,8 +44,8 @@ def fit_recordings(
     parameters = FITS.load(options.fit)
     for parameter in parameters:
         for path in parameter.paths:
-            if path != DELAY:
-                value_at(vehicle, path)
+            if path not in OF_RECORDINGS:
+                number_at(vehicle, path)
     recordings = [_recording(options, vehicle, path, collector) for path in options.bags]
     with progress_bar('fitting') as told, precision('float64'):
         stretches = stretches_of(recordings, options.stretch)
