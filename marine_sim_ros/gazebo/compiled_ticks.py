@@ -108,7 +108,7 @@ class GazeboTicks(TickedVehicle):
     def _take(self, commands: StepCommands) -> None:
         """Put commands where a program finds them."""
         self._given, self._pwm = commands, commands.pwm
-        given = np.concatenate(self._commanded(commands))
+        given = np.concatenate(self._command_rows(commands))
         external = ZERO_WRENCH if commands.external is None else commands.external
         self._moment, self._width = len(given), len(given) + 4 + 6 + 3
         blank = np.zeros(self._layout.size)
