@@ -673,3 +673,17 @@ def test_a_page_and_a_world_file_have_the_mesh():
     np.testing.assert_allclose(np.abs(vertices), np.broadcast_to(SIZE / 2, vertices.shape))
     assert sum(line.startswith('vn ') for line in lines) == len(vertices)
     assert sum(line.startswith('f ') for line in lines) == 12
+
+
+@pytest.mark.ros
+def test_a_marker_has_the_triangles_and_those_that_face_up_are_lighter():
+    from marine_sim_ros.ros.markers import scene_markers
+
+    obstacle = obstacle_of(trimesh.creation.box(SIZE), turn=quaternion_from_rpy(0, 0, 0.4))
+    (marker,) = scene_markers(Scene((), None, (obstacle,)), 0).markers
+    points = np.array([[p.x, p.y, p.z] for p in marker.points]).reshape(-1, 3, 3)
+    np.testing.assert_allclose(np.abs(points), np.broadcast_to(SIZE / 2, points.shape))
+    light = np.array([c.g for c in marker.colors]).reshape(-1, 3)[:, 0]
+    up = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])[:, 2]
+    assert light[up > 0].min() > light[up == 0].max() > light[up < 0].max()
+    assert (marker.scale.x, marker.scale.y, marker.scale.z) == (1.0, 1.0, 1.0)

@@ -197,7 +197,7 @@ _MOST_TRIANGLES = 50_000
 """Of a mesh in a marker: RViz draws them in every frame, and each is 72 bytes of the message."""
 
 
-def _shades(obstacle: Obstacle, corners: np.ndarray) -> list[ColorRGBA]:
+def _triangle_colours(obstacle: Obstacle, corners: np.ndarray) -> list[ColorRGBA]:
     """Return the colours of triangles (n, 3, 3) of an obstacle, lighter where they face up."""
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     length = np.maximum(np.linalg.norm(normal, axis=1), 1e-30)
@@ -212,7 +212,7 @@ def _obstacle_marker(obstacle: Obstacle, stamp: int) -> Marker:
     if obstacle.mesh is not None:
         corners = coarsen_surface(obstacle.mesh, _MOST_TRIANGLES)
         marker.points = [point(corner) for corner in corners.reshape(-1, 3)]
-        marker.colors = [shade for shade in _shades(obstacle, corners) for _ in range(3)]
+        marker.colors = [shade for shade in _triangle_colours(obstacle, corners) for _ in range(3)]
     marker.pose.position = point(obstacle.position)
     q = marker.pose.orientation
     q.x, q.y, q.z, q.w = obstacle.orientation.tolist()
