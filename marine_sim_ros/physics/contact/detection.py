@@ -399,20 +399,19 @@ def _mesh_contacts(
 
     An edge that is not within the distance is far off, and its number is −2.
     """
-    xp, pairs, solids, found = namespace(position), pair_layout(own, scene), own.solids, []
+    xp, pairs, found = namespace(position), pair_layout(own, scene), []
     shapes = [(*position.shape[:-1], *shape) for shape in ((_MESH_EDGES,), (_MESH_EDGES, 2, 3))]
     own_ends = constant(xp, np.arange(pairs.ends, dtype=float))
     numbers = []
     for place, (_, obstacle) in enumerate(scene.meshes):
-        surface = obstacle.contact_surface
-        look = partial(_nearest_edges, obstacle, solids)
+        half = obstacle.contact_surface.thickness / 2
+        look = partial(_nearest_edges, obstacle, own.solids)
         number, ends = host_call(look, tuple(shapes), position, rotation, within)
-        start = (ends[..., 0, :] - position[..., None, :]) @ rotation
-        along = (ends[..., 1, :] - ends[..., 0, :]) @ rotation
+        start = ends[..., 0, :] - position[..., None, :]
+        along = ends[..., 1, :] - ends[..., 0, :]
         wanted = number >= 0
-        touch = edge_contacts(solids, start, along, wanted)
-        touch = touch._replace(gap=touch.gap - surface.thickness / 2)
-        found.append(_select_meetings(wanted, pairs.ends, touch))
+        touch = _edge_end_contacts(own, start, along, wanted, within + half, rotation)
+        found.append(touch._replace(gap=touch.gap - half))
         first = pairs.meshes + place * pairs.stride
         whole = first + pairs.ends * number[..., None] + own_ends
         whole = xp.where(wanted[..., None], whole, xp.full_like(whole, -2.0))
