@@ -155,7 +155,7 @@ def check_glb(content: bytes, path: Path) -> None:
         )
 
 
-# Finds and reads mesh files: STL, OBJ, DAE.
+# Finds and reads mesh files.
 
 MAX_BYTES = 100_000_000
 MESH_SUFFIXES = ('.stl', '.obj', '.dae')

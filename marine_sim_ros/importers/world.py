@@ -28,13 +28,11 @@ from marine_sim_ros.importers.sdf_reader import SdfModel, read_frames
 from marine_sim_ros.importers.xml_files import expand_includes, folder_of, parse_file, reader_of
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Element, Reader
-from marine_sim_ros.scene.meshes import load_obstacle_mesh
+from marine_sim_ros.scene.meshes import SHEET_THICKNESS, load_obstacle_mesh
 
 __all__ = ['ImportedWorld', 'import_world']
 
 _PATHS = ('GZ_SIM_RESOURCE_PATH', 'SDF_PATH')
-_SHEET = 0.005
-"""m; thickness of open meshes, the default of environments."""
 _UNREAD = ('sensor', 'joint', 'plugin', 'light', 'gripper', 'particle_emitter')
 _TAKEN = ('model', 'frame', 'gravity', 'spherical_coordinates', 'plugin')
 _WATER = re.compile('water|ocean|sea_?surface|sky|waves?(_|$)', re.IGNORECASE)
@@ -268,7 +266,7 @@ class _WorldReader:
             raise ModelError(f'{path.name}: suffix {path.suffix!r}; expected one of: {expected}')
         self.readable.check(path)
         x, y, z = made.size
-        load_obstacle_mesh(path, (x, y, z), 'z', _SHEET)
+        load_obstacle_mesh(path, (x, y, z), 'z', SHEET_THICKNESS)
         fields = {'file': f'meshes/{self._copy_name(path)}', 'scale': [x, y, z]}
         if path.suffix.lower() == '.glb':
             # Gazebo takes coordinates as they are (gz-common, AssimpLoader), not y up.

@@ -25,9 +25,11 @@ from marine_sim_ros.geometry.mesh_files import (
 )
 from marine_sim_ros.geometry.triangles import TriangleSurface, build_surface
 
-__all__ = ['MAX_SCENE_TRIANGLES', 'CenteredMesh', 'coarsen_surface', 'load_obstacle_mesh']
+__all__ = ['CenteredMesh', 'SHEET_THICKNESS', 'coarsen_surface', 'load_obstacle_mesh']
 
-MAX_SCENE_TRIANGLES = 5_000_000
+SHEET_THICKNESS = 0.005
+"""Default thickness of an open surface, m."""
+_MAX_TRIANGLES = 5_000_000
 _MAX_COORDINATE = 1e5
 """Largest coordinate of a vertex, m."""
 _UP = {'x': [[0, 1, 0], [0, 0, 1], [1, 0, 0]], 'y': [[1, 0, 0], [0, 0, -1], [0, 1, 0]]}
@@ -36,7 +38,7 @@ _LOG = logging.getLogger(__name__)
 
 
 _TREE_ARRAYS = ('nodes', 'links', 'neighbours', 'vertex_normals', 'edges')
-_MAX_TREE_ARRAYS_BYTES = 2_000_000_000
+_MAX_CACHED_BYTES = 2_000_000_000
 _VERSION = 2
 """Version of the cache; a change invalidates it."""
 
@@ -109,12 +111,7 @@ def _load(
         content = read_file(path, MAX_SCENE_BYTES, ModelError)
         key = hashlib.sha256(json.dumps(about).encode() + content).hexdigest()
         found = load_or_compute(
-            'scenes',
-            f'{key}.npz',
-            read,
-            load=_from_npz,
-            dump=_to_npz,
-            limit=_MAX_TREE_ARRAYS_BYTES,
+            'scenes', f'{key}.npz', read, load=_from_npz, dump=_to_npz, limit=_MAX_CACHED_BYTES
         )
     for text in found.messages:
         _LOG.warning(text)
@@ -129,10 +126,9 @@ def _read(
     center: tuple[float, ...] | None,
 ) -> _LoadedMesh:
     mesh = read_mesh(path, SCENE_SUFFIXES, MAX_SCENE_BYTES)
-    if len(mesh.faces) > MAX_SCENE_TRIANGLES:
+    if len(mesh.faces) > _MAX_TRIANGLES:
         raise ModelError(
-            f'{path}: the mesh has {len(mesh.faces)} triangles; '
-            f'expected at most {MAX_SCENE_TRIANGLES}'
+            f'{path}: the mesh has {len(mesh.faces)} triangles; expected at most {_MAX_TRIANGLES}'
         )
     axis = up or ('y' if path.suffix.lower() == '.glb' else 'z')
     with np.errstate(over='ignore', invalid='ignore'):

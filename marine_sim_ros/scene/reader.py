@@ -17,7 +17,7 @@ from marine_sim_ros.core.yaml_file import YamlReader, short_text
 from marine_sim_ros.geometry.mesh_files import mesh_path
 from marine_sim_ros.geometry.triangles import TriangleSurface
 from marine_sim_ros.scene.bathymetry import MapPlace, read_grid
-from marine_sim_ros.scene.meshes import CenteredMesh, load_obstacle_mesh
+from marine_sim_ros.scene.meshes import SHEET_THICKNESS, CenteredMesh, load_obstacle_mesh
 from marine_sim_ros.scene.obstacles import (
     FAMILIES,
     FREEBOARD,
@@ -36,8 +36,6 @@ _GENERATED = {'generator', 'seed', 'material', 'depth', 'relief', 'size', 'spaci
 _RELIEF = {'sand': 0.8, 'rock': 9.0}
 _SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
 _MESH = {'file', 'scale', 'up', 'thickness', 'collision'}
-_SHEET = 0.005
-"""m; thickness of a surface that is not closed."""
 _MAX_SIDE = 1024
 _LEVEL = 0.7
 """n_z above which a plane is a seabed to waves."""
@@ -260,7 +258,7 @@ def _mesh_obstacle(reader: YamlReader, index: int, ground: Scene, folder: Path) 
         raise scale.error(f' is {short_text(scale.value)}; expected factors other than 0')
     up = reader.child('up')
     axis = None if up.value is None else up.choice(('x', 'y', 'z'))
-    thickness = reader.child('thickness', _SHEET).number(1e-4, 10.0)
+    thickness = reader.child('thickness', SHEET_THICKNESS).number(1e-4, 10.0)
     turn = quaternion_from_rpy(*reader.child('rpy', [0.0, 0.0, 0.0]).angles())
     position = _position(reader, ground)
 
