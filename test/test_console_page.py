@@ -526,9 +526,10 @@ def test_a_newcomer_is_told_what_to_do_what_was_done_and_how_it_ended(
     processes, chromium, tmp_path
 ):
     """The first console, as `marine_sim demo` proposes it."""
-    process = processes.marine_sim(
-        'run', 'bluerov2', '--console', '--console-port', 0, '--record', tmp_path / 'run'
-    )
+    # In real time its fifteen processes leave a browser that draws without graphics too little.
+    slow = '--real-time-factor', 0.25
+    options = '--console', '--console-port', 0, '--record', tmp_path / 'run', *slow
+    process = processes.marine_sim('run', 'bluerov2', *options)
     page = Page(chromium, address_of(process))
     page.tab.get_by_role('button', name='Keys and help').wait_for()
     page.tab.keyboard.press('w')
