@@ -3,11 +3,15 @@
 
 """Includes of SDF: merged and nested models, parameters, plugins of worlds, cycles."""
 
+import shutil
+
 import numpy as np
 import pytest
 from foreign import SDF, imported
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.importers.load import import_vehicle
+from marine_sim_ros.importers.world import import_world
 
 QUARTER = np.pi / 2
 PART = """<sdf version="1.9"><model name="part"><pose>0 0 9 0 0 0</pose>
@@ -157,3 +161,94 @@ def test_plugins_of_two_equal_models_mean_their_own_joints(tmp_path):
     np.testing.assert_allclose(thrusters.position[:, 1], [0.4, -0.5, 0.1])
     full = np.asarray(thrusters.thrust_of_pwm(np.full(3, 1900.0)))
     np.testing.assert_allclose(full, [50, 20, 50])
+
+
+def _world(folder, uri):
+    folder.mkdir(exist_ok=True)
+    path = folder / 'w.sdf'
+    path.write_text(
+        f'<sdf version="1.9"><world name="w"><include><uri>{uri}</uri></include></world></sdf>'
+    )
+    return path
+
+
+def _read_vehicle(path):
+    return set(import_vehicle(path).links)
+
+
+def _read_world(path):
+    return {o['name'] for o in import_world(path).content['obstacles']}
+
+
+@pytest.fixture
+def secret(tmp_path, monkeypatch):
+    for key in ('ROS_PACKAGE_PATH', 'GZ_SIM_RESOURCE_PATH', 'SDF_PATH'):
+        monkeypatch.setenv(key, '')
+    (tmp_path / 'secret').mkdir()
+    (tmp_path / 'secret' / 'model.sdf').write_text(PART)
+    (tmp_path / 'own' / 'deep').mkdir(parents=True)
+    return tmp_path / 'secret'
+
+
+_OUTSIDE = {
+    'above': '../secret',
+    'file above': '../secret/model.sdf',
+    'down and up': 'deep/../../secret',
+    'absolute': '{0}',
+    'file': 'file://{0}/model.sdf',
+    'model above': 'model://../secret',
+    'model beside': 'model://secret',
+    'fuel': 'https://fuel.example/1.0/a/models/secret',
+    'link': 'link',
+    'link of a file': 'linked.sdf',
+    'nested': 'nested',
+}
+
+
+@pytest.mark.parametrize('read', [_read_vehicle, _read_world])
+@pytest.mark.parametrize('door', _OUTSIDE)
+def test_files_outside_the_folder_are_not_included(tmp_path, secret, read, door):
+    own = tmp_path / 'own'
+    (own / 'link').symlink_to(secret)
+    (own / 'linked.sdf').symlink_to(secret / 'model.sdf')
+    (own / 'nested').mkdir()
+    (own / 'nested' / 'model.sdf').write_text(
+        '<sdf version="1.9"><model name="n"><include><uri>../../secret</uri></include></model>'
+        '</sdf>'
+    )
+    path = _world(own, _OUTSIDE[door].format(secret))
+    with pytest.raises(ModelError, match=r'\.sdf:1.*<include>.*outside the folder.*--package'):
+        read(path)
+
+
+@pytest.mark.parametrize('read', [_read_vehicle, _read_world])
+@pytest.mark.parametrize('key', ['GZ_SIM_RESOURCE_PATH', 'SDF_PATH', 'ROS_PACKAGE_PATH'])
+def test_models_of_folders_that_the_user_names_are_included(
+    tmp_path, secret, monkeypatch, read, key
+):
+    monkeypatch.setenv(key, str(tmp_path))
+    assert read(_world(tmp_path / 'own', 'model://secret'))
+
+
+@pytest.mark.parametrize('read', [_read_vehicle, _read_world])
+def test_a_model_includes_those_beside_its_own_and_a_package_its_models(tmp_path, secret, read):
+    models = tmp_path / 'models'
+    shutil.copytree(secret, models / 'part')
+    _world(models / 'rov', 'model://part').rename(models / 'rov' / 'model.sdf')
+    assert read(models / 'rov' / 'model.sdf')
+    with pytest.raises(ModelError, match='outside the folder'):
+        read(_world(tmp_path / 'worlds', 'model://part'))
+    (tmp_path / 'package.xml').write_text('<package><name>p</name></package>')
+    assert read(_world(tmp_path / 'worlds', 'model://part'))
+
+
+@pytest.mark.parametrize('name', ['../secret.scn', '{}/secret.scn', 'link.scn'])
+def test_scenarios_outside_the_folder_are_not_included(tmp_path, name):
+    own = tmp_path / 'own'
+    own.mkdir()
+    (tmp_path / 'secret.scn').write_text('<scenario/>')
+    (own / 'link.scn').symlink_to(tmp_path / 'secret.scn')
+    path = own / 's.scn'
+    path.write_text(f'<scenario>\n<include file="{name.format(tmp_path)}"/></scenario>')
+    with pytest.raises(ModelError, match=r's\.scn:2.*<include>.*outside the folder'):
+        import_vehicle(path)

@@ -200,18 +200,23 @@ class ReadableFolders:
         self._packages.add(name)
         self._folders.add(folder.resolve())
 
+    def is_readable(self, path: Path) -> bool:
+        """Return whether a file is within the folders, or descriptions are trusted."""
+        real = path.resolve()
+        if is_trusted() or any(real.is_relative_to(folder) for folder in self._folders):
+            return True
+        package = package_around(real.parent)
+        return package is not None and package[0] in self._packages
+
     def check(self, path: Path) -> None:
         """Refuse a file elsewhere.
 
         Raises:
             ModelError: it is outside the folders, and descriptions are not trusted.
         """
-        real = path.resolve()
-        if is_trusted() or any(real.is_relative_to(folder) for folder in self._folders):
-            return
-        package = package_around(real.parent)
-        if package is None or package[0] not in self._packages:
+        if not self.is_readable(path):
             raise ModelError(
                 f'{str(path)[:300]} is outside the folder of the description; expected a file in '
-                f'{self._own}, in its package or in a package that it finds, or --trust'
+                f'{self._own}, in its package or in a package that it finds (--package-path '
+                'FOLDER), or --trust'
             )

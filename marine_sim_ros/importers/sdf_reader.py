@@ -33,6 +33,7 @@ from marine_sim_ros.importers.draft import (
     read_flag,
     read_text,
 )
+from marine_sim_ros.importers.model_files import ModelFolders
 from marine_sim_ros.importers.xml_files import expand_includes, folder_of, reader_of
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Element, Reader
@@ -109,7 +110,9 @@ class _SdfReader:
 
     def read(self, root: Element, source: str) -> tuple[Draft, list[Plugin]]:
         lost: list[str] = []
-        self.missing = expand_includes(root, source, self.path.parent, lost.append)
+        self.missing = expand_includes(
+            root, source, self.path.parent, lost.append, ModelFolders(self.path)
+        )
         found = self._choose(root, source)
         reader = reader_of(found, Reader(root, source))
         folder = folder_of(found, self.path.parent)

@@ -8,7 +8,6 @@ Source: SDFormat 1.11 specification, <world>, <collision>, <geometry>, <spherica
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,12 +17,12 @@ import numpy as np
 from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError, RunError
-from marine_sim_ros.core.packages import ReadableFolders, add_package_paths
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.geometry.mesh_files import SCENE_SUFFIXES, mesh_path
 from marine_sim_ros.importers.bodies import read_pose, read_shape
 from marine_sim_ros.importers.description import ImportedShape
 from marine_sim_ros.importers.draft import Draft, Options, origin_of, read_flag
+from marine_sim_ros.importers.model_files import ModelFolders
 from marine_sim_ros.importers.sdf_reader import SdfModel, read_frames
 from marine_sim_ros.importers.xml_files import expand_includes, folder_of, parse_file, reader_of
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
@@ -32,7 +31,6 @@ from marine_sim_ros.scene.meshes import SHEET_THICKNESS, load_obstacle_mesh
 
 __all__ = ['ImportedWorld', 'import_world']
 
-_PATHS = ('GZ_SIM_RESOURCE_PATH', 'SDF_PATH')
 _UNREAD = ('sensor', 'joint', 'plugin', 'light', 'gripper', 'particle_emitter')
 _TAKEN = ('model', 'frame', 'gravity', 'spherical_coordinates', 'plugin')
 _WATER = re.compile('water|ocean|sea_?surface|sky|waves?(_|$)', re.IGNORECASE)
@@ -89,19 +87,13 @@ class _WorldReader:
         self.path = path
         self.result = ImportedWorld()
         self.draft = Draft(path.stem, str(path), 'SDF', path.parent, Options())
-        self.readable = ReadableFolders(path)
+        self.readable = ModelFolders(path)
         self.names: set[str] = set()
-        folders = [f for key in _PATHS for f in os.environ.get(key, '').split(os.pathsep)]
-        near = (path.parent / 'models', path.resolve().parent.parent / 'models')
-        add_package_paths([f for f in (*folders, *map(str, near)) if f and Path(f).is_dir()])
-        for place in os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep):
-            if place:
-                self.readable.add_package('', Path(place))
 
     def read(self, root: Element) -> ImportedWorld:
         """Return what the file has."""
         source = str(self.path)
-        expand_includes(root, source, self.path.parent, self.result.note)
+        expand_includes(root, source, self.path.parent, self.result.note, self.readable)
         worlds = root.findall('world')
         for other in worlds[1:]:
             self.result.note(f'{origin_of(Reader(other, source))}: only the first world is taken')
@@ -178,8 +170,6 @@ class _WorldReader:
                 self.result.note(f'model {name!r} is left out: {error}')
                 continue
             fixed = static or read_flag(reader, 'static')
-            if reader.element.get('_folder'):
-                self.readable.add_package('', Path(str(reader.element.get('_folder'))))
             self._links(inner, f'{prefix}{name}_', pose, fixed)
             self._walk(inner, f'{prefix}{name}_', pose, fixed)
 

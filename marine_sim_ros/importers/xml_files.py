@@ -9,7 +9,6 @@ Source: SDFormat 1.11 specification, <include>, "Model composition" and "Interac
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import re
 from collections.abc import Callable
@@ -20,8 +19,8 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import read_text_file
-from marine_sim_ros.core.packages import package_folder
 from marine_sim_ros.importers.draft import origin_of, read_text
+from marine_sim_ros.importers.model_files import ModelFolders
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.xml import Element, Reader
 
@@ -174,7 +173,7 @@ def folder_of(element: Element, around: Path) -> Path:
 
 
 def expand_includes(
-    root: Element, source: str, folder: Path, drop: Callable[[str], None]
+    root: Element, source: str, folder: Path, drop: Callable[[str], None], readable: ModelFolders
 ) -> tuple[str, ...]:
     """Replace every <include> of an SDF file by the model that it names.
 
@@ -183,49 +182,26 @@ def expand_includes(
         source: name of the file, for messages.
         folder: its folder.
         drop: takes a line on what is not taken over.
+        readable: where included files may be.
 
     Returns:
         The URIs that were not found.
 
     Raises:
-        ModelError: includes that are nested too deeply, include each other, or are too many.
+        ModelError: includes that are nested too deeply, include each other, are too many, or are
+            outside the folders that may be read.
     """
-    expansion = _Expansion(drop)
+    expansion = _Expansion(drop, readable)
     for parent in [*root.findall('world'), *root.findall('model')]:
         expansion.fill(parent, Reader(parent, source), folder, ())
     return tuple(expansion.missing)
 
 
-def _model_file(uri: str, folder: Path) -> Path:
-    """Return the SDF file of an <include>: a folder model://NAME, or a file.
-
-    Raises:
-        ModelError: it is nowhere.
-    """
-    name = uri.partition('://')[2] if '://' in uri else uri
-    if uri.startswith(('http://', 'https://')):  # of Fuel: .../OWNER/models/NAME[/VERSION]
-        name = name.partition('/models/')[2].partition('/')[0] or name
-    places = [folder / name, *(parent / name for parent in folder.parents[:4])]
-    package, _, below = name.partition('/')
-    with contextlib.suppress(ModelError):
-        places.insert(0, package_folder(package, folder) / below)
-    for place in places:
-        if place.is_file():
-            return place
-        for file in ('model.sdf', *sorted(p.name for p in place.glob('*.sdf'))):
-            if (place / file).is_file():
-                return place / file
-    raise ModelError(
-        f'{uri!r} is not there; download it, and give --package-path FOLDER with the folder that '
-        f'holds {package or name!r}'
-    )
-
-
 class _Expansion:
     """Includes of one file, counted."""
 
-    def __init__(self, drop: Callable[[str], None]) -> None:
-        self.drop = drop
+    def __init__(self, drop: Callable[[str], None], readable: ModelFolders) -> None:
+        self.drop, self.readable = drop, readable
         self.missing: list[str] = []
         self._files = IncludedFiles()
 
@@ -250,10 +226,15 @@ class _Expansion:
         """Return the <model> of an include with its own includes, name, pose and parameters."""
         uri = read_text(include, 'uri')
         try:
-            file = _model_file(uri, folder).resolve()
+            file = self.readable.find_model(uri, folder)
         except ModelError as error:
+            raise include.error(str(error)) from None
+        if file is None:
             self.missing.append(uri)
-            self.drop(f'{origin_of(include)}: {error}')
+            self.drop(
+                f'{origin_of(include)}: {uri!r} is not there; download it, and give '
+                '--package-path FOLDER with the folder that holds it'
+            )
             return None
         if file in chain:
             names = ' -> '.join(path.parent.name or path.name for path in (*chain, file))

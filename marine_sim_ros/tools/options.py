@@ -22,6 +22,7 @@ from marine_sim_ros.tools.parsing import Arguments, help_section
 __all__ = [
     'add_map_argument',
     'add_option',
+    'add_package_path',
     'add_recorded_arguments',
     'add_run_arguments',
     'add_trust_option',
@@ -39,7 +40,8 @@ def _package_path(folder: str) -> str:
     return folder
 
 
-def _add_package_path(parser: Arguments) -> None:
+def add_package_path(parser: Arguments) -> None:
+    """Add the option of folders with packages and models."""
     parser.add_argument(
         '--package-path',
         dest='package_paths',
@@ -121,7 +123,7 @@ def add_option(
     known = OPTIONS[name]
     if name == 'vehicle_arguments':  # all are about how a description is read
         reading = help_section(parser, VEHICLE)
-        _add_package_path(reading)
+        add_package_path(reading)
         _add_base_link(reading)
         add_trust_option(reading)
     target = help_section(parser, known.group)

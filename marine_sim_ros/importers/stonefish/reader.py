@@ -21,11 +21,11 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.packages import package_folder
 from marine_sim_ros.importers.bodies import grow_tree
 from marine_sim_ros.importers.description import ImportedJoint, ImportedLink, Inertial, Sourced
 from marine_sim_ros.importers.draft import Draft, Options, origin_of
 from marine_sim_ros.importers.geometry import box_around
+from marine_sim_ros.importers.model_files import ModelFolders
 from marine_sim_ros.importers.stonefish.actuators import ThrusterReader, read_ballast, read_rudder
 from marine_sim_ros.importers.stonefish.parts import (
     SIGNS,
@@ -116,6 +116,7 @@ class ScenarioFiles:
         self.source, self.path, self.arguments = source, path, dict(arguments)
         self.missing: list[str] = []
         self._files = IncludedFiles()
+        self._readable = ModelFolders(path)
 
     def fill(self, root: Element) -> None:
         """Replace arguments in the scenario, and put in what it includes."""
@@ -141,7 +142,7 @@ class ScenarioFiles:
 
         def folder(match: re.Match[str]) -> str:
             try:
-                return str(package_folder(match[1], self.path.parent))
+                return str(self._readable.find_package(match[1], self.path.parent))
             except ModelError as error:
                 self.missing.append(f'{origin_of(reader)}: {error}')
                 return match[0]
@@ -160,7 +161,12 @@ class ScenarioFiles:
         for include in list(root.iter('include')):
             reader = Reader(include, source)
             name = reader.attribute('file')
-            file = self._find(name, Path(source).parent)
+            folder = Path(source).parent
+            places = (base / name for base in (folder, *folder.parents[:3]))
+            try:
+                file = self._readable.find_file(places)
+            except ModelError as error:
+                raise reader.error(str(error)) from None
             if file is None:
                 self.missing.append(
                     f'{origin_of(reader)}: {name!r} is not there; expected --package-path FOLDER'
@@ -175,14 +181,6 @@ class ScenarioFiles:
                 child.set('_source', str(child.get('_source', file)))
                 if parent is not None:
                     parent.append(child)
-
-    def _find(self, name: str, folder: Path) -> Path | None:
-        places = (
-            [Path(name)]
-            if name.startswith('/')
-            else [base / name for base in (folder, *folder.parents[:3])]
-        )
-        return next((p for p in places if p.is_file()), None)
 
 
 # Robot of a Stonefish scenario: links, joints, actuators, sensors.

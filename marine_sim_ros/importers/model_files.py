@@ -1,0 +1,114 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Files that an imported file may include, and where included models are looked for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.packages import (
+    PACKAGE_PATH,
+    ReadableFolders,
+    add_package_paths,
+    package_folder,
+)
+
+__all__ = ['ModelFolders']
+
+_PATHS = ('GZ_SIM_RESOURCE_PATH', 'SDF_PATH')
+"""Environment variables of Gazebo with folders of models."""
+
+
+class ModelFolders(ReadableFolders):
+    """Folders that an imported file may read: its own, those of packages, and those of models.
+
+    Those of models are in ``GZ_SIM_RESOURCE_PATH``, ``SDF_PATH`` and ``ROS_PACKAGE_PATH``. A file
+    ``model.sdf`` may also include the models beside its own by ``model://NAME``.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Begin with the folders of a file and of the environment variables."""
+        super().__init__(path)
+        self._library = path.parent.resolve().parent if path.name == 'model.sdf' else None
+        add_package_paths(
+            f for key in _PATHS for f in _folders_of(key) if f not in _folders_of(PACKAGE_PATH)
+        )
+        for folder in _folders_of(PACKAGE_PATH):
+            self.add_package('', Path(folder))
+
+    def find_package(self, name: str, folder: Path) -> Path:
+        """Return the folder of a package, whose files may be read from here on.
+
+        Raises:
+            ModelError: it is nowhere.
+        """
+        found = package_folder(name, folder)
+        self.add_package(name, found)
+        return found
+
+    def find_file(self, places: Iterable[Path]) -> Path | None:
+        """Return the first file that may be read, with links followed; None if none exists.
+
+        Raises:
+            ModelError: all that exist are outside the folders.
+        """
+        refused = None
+        for file in filter(None, map(_existing_file, places)):
+            if self.is_readable(file):
+                return file
+            refused = refused or file
+        if refused is not None:
+            self.check(refused)
+        return None
+
+    def find_model(self, uri: str, folder: Path) -> Path | None:
+        """Return the SDF file of an <include>: a folder model://NAME, or a file; None if missing.
+
+        Args:
+            uri: of the include.
+            folder: of the file with the include.
+
+        Raises:
+            ModelError: it is outside the folders.
+        """
+        scheme, separator, name = uri.partition('://')
+        if not separator:
+            scheme, name = '', uri
+        if scheme in ('http', 'https'):  # of Fuel: .../OWNER/models/NAME[/VERSION]
+            name = name.partition('/models/')[2].partition('/')[0] or name
+        package, _, rest = name.partition('/')
+        here = folder.resolve()
+        places = [
+            parent / below / name
+            for parent in (here, *here.parents[:4])
+            for below in ('', 'models')
+        ]
+        if self._library is not None and scheme == 'model' and not rest:
+            beside = self._library / name
+            if beside.resolve().parent == self._library:
+                self.add_package('', beside)
+                places.append(beside)
+        with contextlib.suppress(ModelError):
+            places.insert(0, self.find_package(package, folder) / rest)
+        return self.find_file(places)
+
+
+def _folders_of(key: str) -> list[str]:
+    """Return the folders of an environment variable that exist."""
+    return [f for f in os.environ.get(key, '').split(os.pathsep) if f and Path(f).is_dir()]
+
+
+def _existing_file(place: Path) -> Path | None:
+    """Return a file, or the SDF file in a folder, with links followed."""
+    with contextlib.suppress(OSError, ValueError):  # such as a name that is too long
+        if place.is_file():
+            return place.resolve()
+        for file in ('model.sdf', *sorted(p.name for p in place.glob('*.sdf'))):
+            if (place / file).is_file():
+                return (place / file).resolve()
+    return None
