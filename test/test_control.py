@@ -369,6 +369,9 @@ def test_shipped_controllers_load(name):
     load_controller(name)
 
 
+MODERN = CONTROLLER_FILES.path('modern').read_text(encoding='utf-8')
+
+
 @pytest.mark.parametrize(
     ('text', 'expected'),
     [
@@ -378,9 +381,16 @@ def test_shipped_controllers_load(name):
         ('law: modern', "'bandwidth' is missing"),
         (
             'law: thesis\nwindow: -1\npose: {kp: [1], ki: [1], kd: [1]}\nvelocity: {}',
-            'six numbers',
+            'pose.kp is [1]; expected a list of 6 numbers: K_p, surge to yaw',
         ),
         ('law: modern\nspeed: 1', "unknown key 'speed'"),
+        (MODERN.replace('damping: 1.0', 'damping: 9'), 'from 0.1 to 5'),
+        (MODERN.replace('max_speed: 0.6', 'max_speed: -1'), 'from 0.001 to 10 m/s'),
+        (
+            MODERN.replace('[2.0, 2.5]', '2.0'),
+            'bandwidth.station is 2.0; expected a list of 2 numbers',
+        ),
+        (MODERN.replace('n: true', 'n: 1'), 'error_diffusion is 1; expected true or false'),
     ],
 )
 def test_bad_controllers_get_one_line(text, expected):

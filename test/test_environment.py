@@ -466,7 +466,7 @@ BAD = {
     f'{JONSWAP}components: 0}}': 'components is 0; expected',
     f'{JONSWAP}seed: 0.5}}': 'seed is 0.5; expected a whole number',
     'waves: {type: pierson_moskowitz, significant_height: 1, peak_period: 6, gamma: 2}': 'gamma',
-    'current: {velocity: [1, 2]}': 'expected a list of three numbers',
+    'current: {velocity: [1, 2]}': 'expected a list of 3 numbers: velocity east, north, up',
     'current: {profile: []}': 'at least one',
     'current: {profile: [{depth: 3, velocity: [0, 0, 0]}, {depth: 1, velocity: [0, 0, 0]}]}':
         'in the order of their depth',

@@ -3,7 +3,6 @@
 
 """Faults as text: what is read, what is written, and what is refused."""
 
-import importlib
 import re
 from contextlib import suppress
 from dataclasses import replace
@@ -117,10 +116,3 @@ def test_bad_faults_give_one_line(text):
 def test_any_text_is_faults_or_an_error(text):
     with suppress(ParameterError):  # one that is no list, or whose items are no mappings
         assert parse_faults(text) == ()
-
-
-def test_the_page_is_that_of_the_declarations(monkeypatch):
-    monkeypatch.syspath_prepend(DOCS / 'scripts')
-    make = importlib.import_module('make_numbers')
-    page = (DOCS / 'reference' / 'faults.md').read_text(encoding='utf-8')
-    assert make.faults_page(page) == page, 'run docs/scripts/make_numbers.py'

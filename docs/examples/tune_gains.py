@@ -58,7 +58,7 @@ def with_gains(plan: Script, gains: jax.Array) -> Script:
 def settings_with(gains: np.ndarray) -> CascadeSettings:
     """Return the shipped controller with gains (3,)."""
     settings = load_controller('modern')
-    bandwidth = {**settings.bandwidth, 'station': (float(gains[0]),) * 2}
+    bandwidth = replace(settings.bandwidth, station=(float(gains[0]),) * 2)
     return replace(
         settings, bandwidth=bandwidth, damping=float(gains[1]), integral=float(gains[2])
     )

@@ -1,6 +1,6 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of reference/sensors.md and reference/faults.md from their declarations.
+"""Writes the tables of numbers in pages of reference/ from their declarations.
 
 ``.venv/bin/python docs/scripts/make_numbers.py``
 """
@@ -10,12 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from markdown_tables import SETTING_HEAD, cell, code, setting_row, table
+from markdown_tables import SETTING_HEAD, cell, code, declared_rows, setting_row, table
 from marks import between
 
+from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.schema import fields_of
+from marine_sim_ros.environment.environment import WaterOptics
+from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.environment.reader import (
+    CurrentElement,
+    EnvironmentNumbers,
+    IrregularWaves,
+    RegularWaves,
+    WaterElement,
+)
 from marine_sim_ros.faults.fault_types import FAULT_TYPES
 from marine_sim_ros.sensors import SENSORS
+from marine_sim_ros.sweep.plan import SweepParameter, SweepPlan
 
 REFERENCE = Path(__file__).resolve().parent.parent / 'reference'
 
@@ -39,7 +50,39 @@ def faults_page(page: str) -> str:
     return between(page, 'numbers', table(('kind', *SETTING_HEAD), parameters).rstrip())
 
 
-PAGES: dict[str, Callable[[str], str]] = {'faults': faults_page, 'sensors': sensors_page}
+def controllers_page(page: str) -> str:
+    """Return the page of control with the settings of each controller between its marks."""
+    for name, model in CONTROLLERS.items():
+        if model.settings is not None:
+            rows = declared_rows(model.settings)
+            page = between(page, name, table(SETTING_HEAD, rows).rstrip())
+    return page
+
+
+def environments_page(page: str) -> str:
+    """Return the page of environments with keys of water, waves, current and origin."""
+    parts: tuple[tuple[str, type], ...] = (
+        ('', EnvironmentNumbers), ('water.', WaterElement), ('water.', WaterOptics),
+        ('waves.', RegularWaves), ('waves.', IrregularWaves), ('current.', CurrentElement),
+    )  # fmt: skip
+    rows = [row for prefix, kind in parts for row in declared_rows(kind, prefix)]
+    page = between(page, 'water', table(SETTING_HEAD, dict.fromkeys(map(tuple, rows))).rstrip())
+    return between(page, 'origin', table(SETTING_HEAD, declared_rows(Origin)).rstrip())
+
+
+def sweeps_page(page: str) -> str:
+    """Return the page of sweeps with the keys of a plan and of a parameter."""
+    rows = declared_rows(SweepPlan) + declared_rows(SweepParameter, 'parameters.PATH.')
+    return between(page, 'plan', table(SETTING_HEAD, rows).rstrip())
+
+
+PAGES: dict[str, Callable[[str], str]] = {
+    'control': controllers_page,
+    'environments': environments_page,
+    'faults': faults_page,
+    'sensors': sensors_page,
+    'sweeps': sweeps_page,
+}
 """Function that writes the tables of each page of reference/ into its text."""
 
 

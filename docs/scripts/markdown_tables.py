@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from marine_sim_ros.core.schema import Setting
+from marine_sim_ros.core.schema import REQUIRED, Setting, fields_of
 
-__all__ = ['SETTING_HEAD', 'cell', 'code', 'setting_row', 'table']
+__all__ = ['SETTING_HEAD', 'cell', 'code', 'declared_rows', 'setting_row', 'table']
 
 SETTING_HEAD = ('parameter', 'meaning', 'unit', 'range', 'default')
 
@@ -36,5 +37,16 @@ def setting_row(setting: Setting) -> Sequence[str]:
         cell(setting.help),
         setting.unit,
         setting.range,
-        setting.default_text,
+        'required' if setting.default is REQUIRED else setting.default_text,
     )
+
+
+def declared_rows(kind: type, prefix: str = '') -> list[Sequence[str]]:
+    """Return the rows of the fields of a dataclass, those of its children by dotted names."""
+    rows: list[Sequence[str]] = []
+    for field in fields_of(kind).values():
+        named = replace(field, name=prefix + field.name)
+        rows.append(setting_row(named))
+        if field.parts is not None:
+            rows += declared_rows(field.parts, f'{named.name}{"[]" * field.many}.')
+    return rows

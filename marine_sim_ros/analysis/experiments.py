@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text
 from marine_sim_ros.core.text import aligned_columns, markdown_row
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 
@@ -34,31 +35,31 @@ COMPARISON_COLUMNS = ('quantity', 'printed', 'ours', 'unit', 'verdict', 'require
 _NONE = '–'
 
 
-@dataclass(frozen=True)
+def _band(reader: YamlReader) -> tuple[float, float]:
+    if not isinstance(reader.value, list):
+        raise reader.error(f' is {reader.value!r}; expected a list [lowest, highest]')
+    return reader.span()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Expected:
     """One quantity of an experiment.
 
     Attributes:
-        name: display name.
-        metric: path of the metric in metrics.json, such as ``steady_state_error_m.z``.
-        unit: unit of the metric.
-        printed: lowest and highest value the source gives; None: it gives none.
         decimals: decimals of the printed values; a value that rounds to them agrees.
-        better: ``smaller`` for an error, ``nearer`` for a property.
-        band: lowest and highest value the run must give; None: none is required.
-        source: page and section.
-        note: remark for the reader; may be empty.
     """
 
-    name: str
-    metric: str
-    unit: str
-    printed: tuple[float, float] | None
-    decimals: int
-    better: str
-    band: tuple[float, float] | None
-    source: str
-    note: str
+    name: str = text('display name', REQUIRED)
+    metric: str = text('path in metrics.json, such as `steady_state_error_m.z`', REQUIRED)
+    unit: str = text('unit of the metric', REQUIRED)
+    printed: tuple[float, float] | None = special(
+        YamlReader.span, None, 'value that the source gives, or the lowest and the highest'
+    )
+    better: str = choice(('smaller', 'nearer'), '`smaller` for errors, `nearer` for properties')
+    band: tuple[float, float] | None = special(_band, None, 'lowest and highest value allowed')
+    source: str = text('page and section')
+    note: str = text('remark for the reader')
+    decimals: int = 0
 
 
 @dataclass(frozen=True)
@@ -174,76 +175,8 @@ def markdown_comparison(comparisons: Sequence[ComparedQuantity]) -> str:
 # Reader of ``config/experiments/*.yaml``: scenario, bands of metrics, published values.
 
 ANALYSES = ('response', 'turn', 'balance')
-_KEYS = {
-    'title',
-    'description',
-    'scenario',
-    'vehicle',
-    'arguments',
-    'source',
-    'window',
-    'analysis',
-    'turn_from',
-    'moments',
-    'rows',
-}
 WITHOUT_ARM = 'without_arm'
 """Name of what is computed of the hull alone; no moment of a run."""
-_ROW = {'name', 'metric', 'unit', 'printed', 'better', 'band', 'source', 'note'}
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """An experiment.
-
-    Attributes:
-        name: name of the file.
-        title: title of pictures and report.
-        description: one line.
-        scenario: shipped name or path.
-        vehicle: default vehicle of the experiment.
-        arguments: xacro arguments of that vehicle, ``name:=value`` each.
-        source: publication of the printed values.
-        window: length of the steady-state window, s.
-        analysis: one of ANALYSES; ``turn`` and ``balance`` come with the response.
-        turn_from: time from which the turn is steady, s.
-        moments: names and times (s) at which ``balance`` looks at the vehicle; none: the end.
-        rows: quantities to compare.
-    """
-
-    name: str
-    title: str
-    description: str
-    scenario: str
-    vehicle: str
-    arguments: tuple[str, ...]
-    source: str
-    window: float
-    analysis: str
-    turn_from: float
-    moments: tuple[tuple[str, float], ...]
-    rows: tuple[Expected, ...]
-
-
-def _experiment(root: YamlReader) -> Experiment:
-    root.mapping(_KEYS, {'title', 'scenario', 'vehicle', 'rows'})
-    rows = tuple(_row(r) for r in root.child('rows').items())
-    if not rows:
-        raise root.error(': rows is empty; expected at least one')
-    return Experiment(
-        name=root.stem,
-        title=root.child('title').text(),
-        description=root.child('description', '').text(),
-        scenario=root.child('scenario').text(),
-        vehicle=root.child('vehicle').text(),
-        arguments=tuple(_argument(a) for a in root.child('arguments', []).items()),
-        source=root.child('source', '').text(),
-        window=root.child('window', 5.0).number(0.01, 1e6),
-        analysis=root.child('analysis', 'response').choice(ANALYSES),
-        turn_from=root.child('turn_from', 0.0).number(0.0, 1e9),
-        moments=_moments(root.child('moments', {})),
-        rows=rows,
-    )
 
 
 def _argument(item: YamlReader) -> str:
@@ -258,35 +191,51 @@ def _moments(reader: YamlReader) -> tuple[tuple[str, float], ...]:
     return tuple((str(k), reader.child(k).number(0.0, 1e9)) for k in reader.value)
 
 
-def _row(item: YamlReader) -> Expected:
-    item.mapping(_ROW, {'name', 'metric', 'unit'})
-    printed = item.child('printed')
-    return Expected(
-        name=item.child('name').text(),
-        metric=item.child('metric').text(),
-        unit=item.child('unit').text(),
-        printed=None if printed.value is None else printed.span(),
-        decimals=_decimals(printed.value),
-        better=item.child('better', 'smaller').choice(('smaller', 'nearer')),
-        band=_band(item.child('band')),
-        source=item.child('source', '').text(),
-        note=item.child('note', '').text(),
-    )
-
-
-def _band(reader: YamlReader) -> tuple[float, float] | None:
-    if reader.value is None:
-        return None
-    if not isinstance(reader.value, list):
-        raise reader.error(f' is {reader.value!r}; expected a list [lowest, highest]')
-    return reader.span()
-
-
 def _decimals(value: object) -> int:
     """Return the number of decimals of a number, or of the more exact of two."""
     values = value if isinstance(value, list) else [value]
     texts = [repr(v) for v in values if isinstance(v, float)]
     return max((len(t.partition('.')[2]) for t in texts if 'e' not in t), default=0)
+
+
+def _row(item: YamlReader) -> Expected:
+    return replace(item.read(Expected), decimals=_decimals(item.child('printed').value))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """An experiment.
+
+    Attributes:
+        name: name of the file.
+        moments: names and times at which ``balance`` looks at the vehicle; none: the end.
+    """
+
+    name: str = ''
+    title: str = text('title of pictures and report', REQUIRED)
+    description: str = text('one line')
+    scenario: str = text('shipped name or path', REQUIRED)
+    vehicle: str = text('default vehicle of the experiment', REQUIRED)
+    arguments: tuple[str, ...] = special(
+        lambda r: tuple(map(_argument, r.items())), (), 'xacro arguments, `name:=value` each'
+    )
+    source: str = text('publication of the printed values')
+    window: float = number(5.0, 0.01, 1e6, 's', 'length of the steady-state window')
+    analysis: str = choice(ANALYSES, '`turn` and `balance` come with the response')
+    turn_from: float = number(0.0, 0.0, 1e9, 's', 'time from which the turn is steady')
+    moments: tuple[tuple[str, float], ...] = special(
+        _moments, (), 'times of `balance` by name', unit='s'
+    )
+    rows: tuple[Expected, ...] = nested(
+        Expected, 'quantities to compare', default=REQUIRED, many=True, read=_row
+    )
+
+
+def _experiment(root: YamlReader) -> Experiment:
+    experiment = replace(root.read(Experiment), name=root.stem)
+    if not experiment.rows:
+        raise root.error(': rows is empty; expected at least one')
+    return experiment
 
 
 EXPERIMENTS = ConfigFiles('experiments', _experiment)

@@ -11,7 +11,7 @@ acceleration, and the gains of one mode become those of the next gradually, so n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.control.setpoints import attitude_error, body_rates, level_frame, wrap_angle
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.numerics import approach, limit_vector
+from marine_sim_ros.core.schema import REQUIRED, fields_of, nested, number, truth
 from marine_sim_ros.core.spatial import (
     cross,
     momentum_rate,
@@ -30,7 +31,6 @@ from marine_sim_ros.core.spatial import (
     transport,
 )
 from marine_sim_ros.core.state import State
-from marine_sim_ros.core.yaml_file import YamlReader, short_text
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
@@ -40,79 +40,52 @@ from marine_sim_ros.physics.rigid_body import weight
 __all__ = ['CASCADE', 'CascadeLaw', 'CascadeSettings']
 
 
-# Settings of the modern controller, and how a file gives them.
+# Settings of the modern controller.
 
-CASCADE_MODES = ('station', 'transit', 'velocity')
+
+def _bandwidths(mode: str) -> Any:
+    about = f'bandwidths of position and of attitude {mode}'
+    return number(REQUIRED, 0.0, 20.0, 'rad/s', about, size=2)
+
+
+@dataclass(frozen=True)
+class Bandwidths:
+    """Bandwidths of position and of attitude, by mode, rad/s."""
+
+    station: tuple[float, float] = _bandwidths('at the target')
+    transit: tuple[float, float] = _bandwidths('on the way to it')
+    velocity: tuple[float, float] = _bandwidths('of set-points that are speeds')
+
+
+CASCADE_MODES = tuple(fields_of(Bandwidths))
 
 
 @dataclass(frozen=True)
 class CascadeSettings:
-    """Settings of the modern controller.
+    """Settings of the modern controller."""
 
-    Attributes:
-        bandwidth: bandwidths of position and of attitude, by mode, rad/s.
-        damping: ratio ζ.
-        integral: K_i = integral · ω K_p.
-        integral_limit: limit of the integral term, m/s² and rad/s².
-        tolerance: errors of pose that the integral leaves alone, m and rad: without it a dead
-            zone makes the vehicle hunt around its target.
-        max_speed: largest speed of moving set-points, m/s.
-        max_turn_rate: largest rate of turning set-points, rad/s.
-        filter_time: filter time constant of the measured velocity, s.
-        error_diffusion: what rounding and dead zone swallow of a thrust is made up for in the next
-            ticks: no limit cycle around the target, at the price of thrusters that stutter.
-    """
-
-    bandwidth: dict[str, tuple[float, float]]
-    damping: float
-    integral: float
-    integral_limit: tuple[float, float]
-    tolerance: tuple[float, float]
-    max_speed: float
-    max_turn_rate: float
-    filter_time: float
-    error_diffusion: bool
-
-
-def _read_pair(reader: YamlReader, high: float) -> tuple[float, float]:
-    if not isinstance(reader.value, list) or len(reader.value) != 2:
-        raise reader.error(f' is {short_text(reader.value)}; expected [linear, angular]')
-    first, second = (r.number(0.0, high) for r in reader.items())
-    return first, second
-
-
-def read_cascade(root: YamlReader) -> CascadeSettings:
-    """Return the settings of a controller file.
-
-    Raises:
-        ParameterError: one line with what, where, and what was expected.
-    """
-    keys = {
-        'law',
-        'bandwidth',
-        'damping',
-        'integral',
-        'integral_limit',
-        'tolerance',
-        'max_speed',
-        'max_turn_rate',
-        'filter_time',
-        'error_diffusion',
-    }
-    root.mapping(keys, keys - {'law'})
-    bandwidth = root.child('bandwidth')
-    bandwidth.mapping(set(CASCADE_MODES), set(CASCADE_MODES))
-    return CascadeSettings(
-        bandwidth={mode: _read_pair(bandwidth.child(mode), 20.0) for mode in CASCADE_MODES},
-        damping=root.child('damping').number(0.1, 5.0),
-        integral=root.child('integral').number(0.0, 1.0),
-        integral_limit=_read_pair(root.child('integral_limit'), 100.0),
-        tolerance=_read_pair(root.child('tolerance'), 10.0),
-        max_speed=root.child('max_speed').number(1e-3, 10.0),
-        max_turn_rate=root.child('max_turn_rate').number(1e-3, 10.0),
-        filter_time=root.child('filter_time').number(0.0, 10.0),
-        error_diffusion=root.child('error_diffusion').truth(),
+    bandwidth: Bandwidths = nested(Bandwidths, 'ω of K_p = ω² and K_d = 2 ζ ω', default=REQUIRED)
+    damping: float = number(REQUIRED, 0.1, 5.0, '', 'ratio ζ')
+    integral: float = number(REQUIRED, 0.0, 1.0, '', 'fraction f of K_i = f ω K_p')
+    integral_limit: tuple[float, float] = number(
+        REQUIRED, 0.0, 100.0, 'm/s², rad/s²', 'limits of the integral term, linear and angular',
+        size=2,
+    )  # fmt: skip
+    tolerance: tuple[float, float] = number(
+        REQUIRED, 0.0, 10.0, 'm, rad', 'errors that the integral leaves alone, against limit '
+        'cycles by a dead zone, linear and angular', size=2,
+    )  # fmt: skip
+    max_speed: float = number(REQUIRED, 1e-3, 10.0, 'm/s', 'largest speed of moving set-points')
+    max_turn_rate: float = number(
+        REQUIRED, 1e-3, 10.0, 'rad/s', 'largest turn rate of moving set-points'
     )
+    filter_time: float = number(
+        REQUIRED, 0.0, 10.0, 's', 'time constant of the filter of the measured velocity'
+    )
+    error_diffusion: bool = truth(
+        REQUIRED, 'whether thrust that rounding and the dead zone swallow is made up for in the '
+        'next ticks: no limit cycle, and thrusters that stutter'
+    )  # fmt: skip
 
 
 # The modern controller: a smooth reference, a PID that holds the vehicle to it, feed-forward.
@@ -433,7 +406,7 @@ def cascade_law(settings: CascadeSettings, vehicle: Vehicle) -> CascadeLaw:
     """Return the law of some settings for a vehicle."""
     return CascadeLaw(
         vehicle=vehicle,
-        bandwidth=np.array([settings.bandwidth[mode] for mode in CASCADE_MODES], float),
+        bandwidth=np.array(astuple(settings.bandwidth), float),
         damping=settings.damping,
         integral=settings.integral,
         most=np.repeat(settings.integral_limit, 3),
@@ -446,6 +419,4 @@ def cascade_law(settings: CascadeSettings, vehicle: Vehicle) -> CascadeLaw:
     )
 
 
-CASCADE = ControllerModel(
-    'modern', CascadeSettings, read_cascade, cascade_law, label='Modern', scalar=True
-)
+CASCADE = ControllerModel('modern', CascadeSettings, law=cascade_law, label='Modern', scalar=True)

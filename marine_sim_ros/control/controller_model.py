@@ -65,8 +65,8 @@ class ControllerModel:
 
     Attributes:
         name: name of the controller; ``law`` in a controller file.
-        settings: class of its settings.
-        read: the settings, of a controller file.
+        settings: class of its settings, a declaration (core/schema.py).
+        read: function that reads the settings of a controller file; None: they are as declared.
         law: the law of settings for a vehicle.
         label: display label.
         executable: the node that runs it; an autopilot that sends pulse widths itself brings its
@@ -119,10 +119,14 @@ def make_law(settings: ControllerSettings, vehicle: Vehicle) -> Law:
 
 
 def _read_controller(root: YamlReader) -> ControllerSettings:
-    laws = {name: model.read for name, model in CONTROLLERS.items() if model.read is not None}
+    laws: dict[str, ControllerModel] = {n: m for n, m in CONTROLLERS.items() if m.settings}
     if not isinstance(root.value, dict):
         raise root.error(f': expected a mapping with law: {" or ".join(laws)}')
-    return laws[root.child('law').choice(tuple(laws))](root)
+    model = laws[root.child('law').choice(tuple(laws))]
+    if model.read is not None:
+        return model.read(root)
+    assert model.settings is not None
+    return root.read(model.settings, 'law')
 
 
 CONTROLLER_FILES = ConfigFiles('controllers', _read_controller)

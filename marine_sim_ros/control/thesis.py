@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,55 +20,40 @@ from marine_sim_ros.control.setpoints import (
     level_frame,
 )
 from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.schema import REQUIRED, nested, number, truth
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import State
-from marine_sim_ros.core.yaml_file import YamlReader, short_text
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['THESIS', 'WindowMemory', 'windowed_pid']
 
 
-# Settings of the thesis's controller, and how a file gives them.
+# Settings of the thesis's controller.
 
 
-@dataclass(frozen=True, eq=False)
+def _gains(about: str) -> Any:
+    about = f'{about}, surge to yaw: force and moment per error'
+    return number(REQUIRED, 0.0, 1e9, '', about, size=6)
+
+
+@dataclass(frozen=True)
+class PidGains:
+    """Gains of a PID, each (6,)."""
+
+    kp: tuple[float, ...] = _gains('K_p')
+    ki: tuple[float, ...] = _gains('K_i of the integral')
+    kd: tuple[float, ...] = _gains('K_d of the derivative')
+
+
+@dataclass(frozen=True)
 class ThesisSettings:
-    """Settings of the thesis's controller: gains (6,) of force and moment per error.
+    """Settings of the thesis's controller."""
 
-    Attributes:
-        pose: K_p, K_i, K_d, each (6,).
-        velocity: K_p, K_i, K_d, each (6,).
-        window: over which the error is summed, s.
-    """
-
-    pose: tuple[np.ndarray, np.ndarray, np.ndarray]
-    velocity: tuple[np.ndarray, np.ndarray, np.ndarray]
-    window: float
-    error_diffusion: bool = False
-
-
-def _read_gains(reader: YamlReader) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    reader.mapping({'kp', 'ki', 'kd'}, {'kp', 'ki', 'kd'})
-    result = []
-    for name in ('kp', 'ki', 'kd'):
-        gains = reader.child(name)
-        if not isinstance(gains.value, list) or len(gains.value) != 6:
-            raise gains.error(f' is {short_text(gains.value)}; expected six numbers, surge to yaw')
-        result.append(np.array([g.number(0.0, 1e9) for g in gains.items()]))
-    return result[0], result[1], result[2]
-
-
-def read_thesis(root: YamlReader) -> ThesisSettings:
-    """Return the settings of a controller file.
-
-    Raises:
-        ParameterError: one line with what, where, and what was expected.
-    """
-    root.mapping({'law', 'pose', 'velocity', 'window'}, {'pose', 'velocity', 'window'})
-    return ThesisSettings(
-        pose=_read_gains(root.child('pose')),
-        velocity=_read_gains(root.child('velocity')),
-        window=root.child('window').number(1e-3, 100.0),
+    pose: PidGains = nested(PidGains, 'gains on errors of pose', default=REQUIRED)
+    velocity: PidGains = nested(PidGains, 'gains on errors of velocity', default=REQUIRED)
+    window: float = number(REQUIRED, 1e-3, 100.0, 's', 'window of the integral')
+    error_diffusion: bool = truth(
+        False, 'whether thrust that rounding and the dead zone swallow is made up for'
     )
 
 
@@ -181,11 +166,11 @@ class ThesisLaw:
 def thesis_law(settings: ThesisSettings, vehicle: Vehicle) -> ThesisLaw:
     """Return the law of some settings."""
     return ThesisLaw(
-        np.array(settings.pose),
-        np.array(settings.velocity),
+        np.array(astuple(settings.pose)),
+        np.array(astuple(settings.velocity)),
         settings.window,
         settings.error_diffusion,
     )
 
 
-THESIS = ControllerModel('thesis', ThesisSettings, read_thesis, thesis_law, label='Thesis')
+THESIS = ControllerModel('thesis', ThesisSettings, law=thesis_law, label='Thesis')

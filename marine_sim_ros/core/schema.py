@@ -17,12 +17,18 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
+from marine_sim_ros.core.errors import ParameterError
+
 __all__ = [
     'REQUIRED',
     'ElementSchema',
     'Field',
     'Number',
     'Setting',
+    'Truth',
+    'check_ranges',
     'choice',
     'nested',
     'fields_of',
@@ -49,9 +55,9 @@ def typed_number(value: float) -> str:
 def typed_text(value: Any) -> str:
     """Return a value as it is typed: numbers without exponents, lists with spaces between.
 
-    None and NaN stand for no value, and give an empty text.
+    None, NaN and REQUIRED stand for no value, and give an empty text.
     """
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None or value is MISSING or (isinstance(value, float) and math.isnan(value)):
         return ''
     if isinstance(value, bool):
         return str(value).lower()
@@ -117,6 +123,7 @@ class Setting:
 
         Empty texts in a list are passed over: an empty list of ROS has no type.
         """
+        value = value.tolist() if isinstance(value, np.ndarray) else value
         parts: Iterable[Any] = value if isinstance(value, list | tuple) else (value,)
         for part in parts:
             if self.choices and part not in self.choices and (part or part is value):
@@ -157,10 +164,35 @@ class Field(Setting):
 
 @dataclass(frozen=True)
 class Number(Field):
-    """A field that is a number, or a tuple of numbers, within closed limits."""
+    """A field that is a number, or a tuple or array of numbers, within closed limits.
+
+    Attributes:
+        size: count of numbers; 0: a single number, or as many as the default has.
+        whole: whether the number is an integer.
+    """
 
     low: float = -math.inf
     high: float = math.inf
+    size: int = 0
+    whole: bool = False
+
+    @property
+    def count(self) -> int:
+        """Count of numbers; 0: a single number."""
+        parts = isinstance(self.default, tuple | np.ndarray)
+        return self.size or (len(self.default) if parts else 0)
+
+    @property
+    def range(self) -> str:
+        """The values that are possible, in words; empty where there is no bound."""
+        if not math.isfinite(self.high):
+            return f'at least {typed_number(self.low)}' if math.isfinite(self.low) else ''
+        return super().range if math.isfinite(self.low) else f'at most {typed_number(self.high)}'
+
+
+@dataclass(frozen=True)
+class Truth(Field):
+    """A field that is true or false."""
 
 
 def _field(setting: Field) -> Any:
@@ -172,7 +204,7 @@ def _field(setting: Field) -> Any:
 
 def number(
     default: Any, low: float, high: float, unit: str, about: str, *, name: str = '',
-    place: Place = 'element',
+    place: Place = 'element', size: int = 0, whole: bool = False,
 ) -> Any:  # fmt: skip
     """Return a field of a dataclass that is a number, or a tuple or array of numbers.
 
@@ -185,8 +217,12 @@ def number(
         about: description of the number.
         name: its name in files, where the field has another one.
         place: where XML has it.
+        size: count of numbers of a tuple whose default does not tell it; 0: a single number.
+        whole: whether it is an integer.
     """
-    return _field(Number(name, default, about, low, high, unit=unit, place=place))
+    return _field(
+        Number(name, default, about, low, high, unit=unit, place=place, size=size, whole=whole)
+    )
 
 
 def text(about: str, default: Any = '', *, name: str = '', place: Place = 'element') -> Any:
@@ -195,22 +231,24 @@ def text(about: str, default: Any = '', *, name: str = '', place: Place = 'eleme
 
 
 def choice(
-    choices: tuple[str, ...], about: str, default: Any = None, *, place: Place = 'element'
-) -> Any:
+    choices: tuple[str, ...], about: str, default: Any = None, *, name: str = '',
+    place: Place = 'element',
+) -> Any:  # fmt: skip
     """Return a field of a dataclass that is one of some words, the first by default."""
     default = choices[0] if default is None else default
-    return _field(Field('', default, about, choices=choices, place=place))
+    return _field(Field(name, default, about, choices=choices, place=place))
 
 
 def truth(default: bool, about: str, *, place: Place = 'element') -> Any:
     """Return a field of a dataclass that is true or false."""
-    return _field(Field('', default, about, place=place))
+    return _field(Truth('', default, about, place=place))
 
 
 def nested(
     parts: type,
     about: str = '',
     *,
+    name: str = '',
     default: Any = None,
     many: bool = False,
     read: Callable[[Any], Any] | None = None,
@@ -220,20 +258,21 @@ def nested(
     Args:
         parts: dataclass that declares them.
         about: description of the child.
-        default: value where the child is not there.
+        name: its name in files, where the field has another one.
+        default: value where the child is not there; REQUIRED: it must be there.
         many: whether it may stand several times.
         read: function of the child's reader; None: the value is an instance of ``parts``.
     """
-    default = () if many else default
-    return _field(Field('', default, about, parts=parts, many=many, read=read))
+    default = () if many and default is None else default
+    return _field(Field(name, default, about, parts=parts, many=many, read=read))
 
 
 def special(
-    read: Callable[[Any], Any], default: Any, about: str, *, unit: str = '',
+    read: Callable[[Any], Any], default: Any, about: str, *, name: str = '', unit: str = '',
     place: Place = 'element',
 ) -> Any:  # fmt: skip
     """Return a field of a dataclass that a function of a reader reads, such as a table."""
-    return _field(Field('', default, about, unit=unit, place=place, read=read))
+    return _field(Field(name, default, about, unit=unit, place=place, read=read))
 
 
 @cache
@@ -246,6 +285,18 @@ def fields_of(kind: type) -> Mapping[str, Field]:
 def numbers_of(kind: type) -> dict[str, Number]:
     """Return the fields of a dataclass that are numbers, by name."""
     return {name: f for name, f in fields_of(kind).items() if isinstance(f, Number)}
+
+
+def check_ranges(record: Any) -> None:
+    """Check the fields of an instance of a declaration, such as one that Python code has made.
+
+    Raises:
+        ParameterError: a value out of the range of its field.
+    """
+    kind: Any = type(record)
+    for name, known in fields_of(kind).items():
+        if reason := known.refusal(getattr(record, name)):
+            raise ParameterError(f'{name} {reason}')
 
 
 @dataclass(frozen=True)

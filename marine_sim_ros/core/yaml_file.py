@@ -24,7 +24,7 @@ from marine_sim_ros.core.errors import (
     no_file,
 )
 from marine_sim_ros.core.files import expand_home, read_text_file, resource_folder
-from marine_sim_ros.core.schema import REQUIRED, Field, Number, fields_of
+from marine_sim_ros.core.schema import REQUIRED, Field, Number, Truth, fields_of
 
 __all__ = ['ConfigFiles', 'YamlReader', 'parse_yaml', 'short_text']
 
@@ -104,51 +104,79 @@ class YamlReader:
         )
         return YamlReader(where, default if value is None else value, self._error)
 
-    def read(self, kind: type[Content], *others: str) -> Content:
+    def read(self, kind: type[Content], *others: str, **defaults: Any) -> Content:
         """Return the value, a mapping, as a dataclass that declares it (core/schema.py).
 
         Args:
             kind: dataclass; keys without a default must be there.
             *others: keys that are for people.
+            **defaults: defaults that differ from those of its fields.
         """
         declared: Any = kind
-        known = fields_of(declared)
-        required = {name for name, field in known.items() if field.default is REQUIRED}
+        known = {f.name: defaults.get(name, f.default) for name, f in fields_of(declared).items()}
+        required = {name for name, default in known.items() if default is REQUIRED}
         self.mapping({*known, *others}, required)
-        return kind(**{name: self.field(field) for name, field in known.items()})
+        return kind(**self.values(kind, **defaults))
+
+    def values(self, kind: type, **defaults: Any) -> dict[str, Any]:
+        """Return the values of the fields of a dataclass; other keys may stand beside.
+
+        An empty key counts as not given.
+        """
+        return {
+            name: self._field(known, defaults.get(name, known.default))
+            for name, known in fields_of(kind).items()
+        }
 
     def field(self, known: Field) -> Any:
         """Return the value of a declared field below its key, or its default."""
-        if known.name not in self.value:
-            return known.default
-        value = self.child(known.name)
-        if known.read is not None:
-            return known.read(value)
-        if known.choices:
-            return value.choice(known.choices)
-        if isinstance(known.default, bool):
-            return value.truth()
-        if not isinstance(known, Number):
-            return value.text()
-        if not isinstance(known.default, tuple):
-            return value.number(known.low, known.high)
-        numbers = tuple(item.number(known.low, known.high) for item in value.items())
-        if len(numbers) != len(known.default):
-            raise value.error(f': expected {len(known.default)} numbers')
-        return numbers
+        return self._field(known, known.default)
 
-    def number(self, low: float = -1e9, high: float = 1e9) -> float:
-        """Return a number within closed limits."""
+    def _field(self, known: Field, default: Any) -> Any:
+        value = self.child(known.name)
+        if value.value is None and default is not REQUIRED:
+            return default
+        if known.many:
+            return tuple(item._convert(known) for item in value.items())
+        return value._convert(known)
+
+    def _convert(self, known: Field) -> Any:
+        if known.read is not None:
+            return known.read(self)
+        if known.parts is not None:
+            return self.read(known.parts)
+        if known.choices:
+            return self.choice(known.choices)
+        if isinstance(known, Truth):
+            return self.truth()
+        return self._numbers(known) if isinstance(known, Number) else self.text()
+
+    def _numbers(self, known: Number) -> Any:
+        if not known.count:
+            if isinstance(self.value, float) and self.value == known.default:
+                return self.value  # such as inf, beyond the limits of others
+            if known.whole:
+                return self.integer(known.low, known.high, known.unit)
+            return self.number(known.low, known.high, known.unit)
+        if not isinstance(self.value, list) or len(self.value) != known.count:
+            wanted = f'a list of {known.count} numbers: {known.help}'
+            raise self.error(f' is {short_text(self.value)}; expected {wanted}')
+        numbers = [item.number(known.low, known.high, known.unit) for item in self.items()]
+        return np.array(numbers) if isinstance(known.default, np.ndarray) else tuple(numbers)
+
+    def number(self, low: float = -1e9, high: float = 1e9, unit: str = '') -> float:
+        """Return a number within closed limits; the unit stands in the complaint."""
         good = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         if not good or not low <= self.value <= high:
+            unit = f' {unit}' if unit else ''
             raise self.error(
-                f' is {short_text(self.value)}; expected a number from {low:g} to {high:g}'
+                f' is {short_text(self.value)}; expected a number from {low:g} to {high:g}{unit}'
             )
         return float(self.value)
 
-    def integer(self, low: int, high: int) -> int:
+    def integer(self, low: float, high: float, unit: str = '') -> int:
         """Return a whole number within closed limits."""
-        value = self.number(low, high)
+        value = self.number(low, high, unit)
         if value != int(value):
             raise self.error(f' is {short_text(self.value)}; expected a whole number')
         return int(value)

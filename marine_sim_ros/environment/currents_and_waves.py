@@ -17,6 +17,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.random import uniform
+from marine_sim_ros.core.schema import REQUIRED, check_ranges, number
 
 __all__ = [
     'CurrentProfile',
@@ -85,30 +86,24 @@ class GaussMarkov:
     for every time without a history, the same in every node and after a restart.
 
     Attributes:
-        deviation: (3,) σ along the axes of ``turn``, m/s.
-        time_constant: T, s.
-        seed: random seed of frequencies and phases.
-        components: harmonics per axis.
+        deviation: (3,) σ along the axes of ``turn``.
         turn: (3, 3) from those axes to map; None: they are map's.
     """
 
-    deviation: np.ndarray
-    time_constant: float
-    seed: int = 0
-    components: int = 64
+    deviation: Any = number(
+        REQUIRED, 0.0, 20.0, 'm/s', 'standard deviation, east, north, up', size=3
+    )
+    time_constant: float = number(REQUIRED, 1e-3, 1e6, 's', 'time constant T')
+    seed: int = number(0, 0, 2**53, '', 'random seed of frequencies and phases', whole=True)
+    components: int = number(64, 1, 5000, '', 'harmonics per axis', whole=True)
     turn: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         """Raise ParameterError for what is no such process."""
         deviation = np.asarray(self.deviation, float)
-        if deviation.shape != (3,) or not np.all(deviation >= 0) or np.any(np.isinf(deviation)):
-            raise ParameterError(
-                f'deviation is {deviation.tolist()}; expected three numbers from 0, m/s'
-            )
-        if not 0.0 < self.time_constant < math.inf:
-            raise ParameterError(f'time_constant is {self.time_constant}; expected more than 0 s')
-        if self.components < 1:
-            raise ParameterError(f'components is {self.components}; expected at least 1')
+        if deviation.shape != (3,):
+            raise ParameterError(f'deviation is {deviation.tolist()}; expected three numbers, m/s')
+        check_ranges(self)
         object.__setattr__(self, 'deviation', deviation)
 
     @cached_property

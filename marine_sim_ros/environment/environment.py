@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.core.errors import ParameterError, expected_one_of
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.schema import check_ranges, choice, number
 from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussMarkov, Gusts, Waves
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.model.materials import Materials
@@ -126,32 +127,22 @@ class WaterOptics:
     blue, with c = K + turbidity. J is the light that a surface sends off, B = E b/(K + b) the
     veiling light, E = exp(−K d) the daylight at the depth d, relative to that below the surface,
     and b = 0.2 K(525 nm) + turbidity.
-
-    Attributes:
-        water_type: one of :data:`WATER_TYPES`.
-        turbidity: attenuation that particles add, the same for all colours, 1/m.
-        sun: share of daylight that comes straight from the sun, through ripples: caustics.
-        particles: suspended ones that a camera sees one by one, 1/m³.
     """
 
-    water_type: str = 'II'
-    turbidity: float = 0.0
-    sun: float = 0.0
-    particles: float = 0.0
+    water_type: str = choice(tuple(WATER_TYPES), 'Jerlov water type', 'II')
+    turbidity: float = number(
+        0.0, 0.0, 100.0, '1/m', 'attenuation that particles add, the same for all colours'
+    )
+    sun: float = number(
+        0.0, 0.0, 1.0, '', 'fraction of daylight straight from the sun, through ripples: caustics'
+    )
+    particles: float = number(
+        0.0, 0.0, 1e4, '1/m³', 'suspended particles that a camera sees one by one'
+    )
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""
-        if self.water_type not in WATER_TYPES:
-            raise ParameterError(
-                f'water_type is {self.water_type!r}; '
-                f'{expected_one_of(self.water_type, WATER_TYPES)}'
-            )
-        if not 0.0 <= self.turbidity <= 100.0:
-            raise ParameterError(f'turbidity is {self.turbidity}; expected 0 to 100 1/m')
-        if not 0.0 <= self.sun <= 1.0:
-            raise ParameterError(f'sun is {self.sun}; expected 0 to 1')
-        if not 0.0 <= self.particles <= 1e4:
-            raise ParameterError(f'particles is {self.particles}; expected 0 to 10000 1/m³')
+        check_ranges(self)
 
     @property
     def diffuse(self) -> np.ndarray:

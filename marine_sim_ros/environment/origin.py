@@ -15,14 +15,13 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array, matvec
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.schema import REQUIRED, number
 from marine_sim_ros.core.yaml_file import YamlReader
 
 __all__ = ['FLATTENING', 'SEMI_MAJOR', 'Origin', 'radii', 'read_origin']
 
 SEMI_MAJOR, FLATTENING = 6378137.0, 1 / 298.257223563
 """Of the WGS84 ellipsoid, m."""
-
-_KEYS = {'latitude', 'longitude', 'altitude', 'heading', 'date', 'magnetic_field'}
 
 
 def radii(latitude: Any) -> tuple[Any, Any]:
@@ -43,23 +42,23 @@ class Origin:
 
     The default place is the home of ArduSub's SITL. Its field is that of the World Magnetic Model
     2025 there, 2026.0, so that the default needs no library.
-
-    Attributes:
-        latitude: degrees north, WGS84.
-        longitude: degrees east.
-        altitude: of the mean surface above the ellipsoid, m.
-        heading: compass bearing of the y axis of map, degrees clockwise from true north; 0: map is
-            east, north, up (REP 103).
-        date: of the magnetic field, decimal year.
-        field: magnetic flux density east, north, up, T; None: that of the World Magnetic Model.
     """
 
-    latitude: float = 33.810313
-    longitude: float = -118.393867
-    altitude: float = 0.0
-    heading: float = 0.0
-    date: float = 2026.0
-    field: tuple[float, float, float] | None = (4.7279512e-06, 2.34797255e-05, -3.90825793e-05)
+    latitude: float = number(33.810313, -90.0, 90.0, '°', 'latitude of the origin, WGS84')
+    longitude: float = number(-118.393867, -180.0, 180.0, '°', 'longitude of the origin')
+    altitude: float = number(
+        0.0, -500.0, 9000.0, 'm', 'height of the mean surface above the ellipsoid'
+    )
+    heading: float = number(
+        0.0, -360.0, 360.0, '°', 'compass bearing of the y axis of `map`, clockwise from true '
+        'north; 0: `map` is east, north, up (REP 103)',
+    )  # fmt: skip
+    date: float = number(2026.0, 1900.0, 2100.0, 'year', 'decimal year of the magnetic field')
+    field: tuple[float, float, float] | None = number(
+        (4.7279512e-06, 2.34797255e-05, -3.90825793e-05), -1e-3, 1e-3, 'T',
+        'magnetic flux density east, north, up, by default of the World '
+        'Magnetic Model there', name='magnetic_field',
+    )  # fmt: skip
 
     @property
     def turn(self) -> np.ndarray:
@@ -133,13 +132,4 @@ def read_origin(reader: YamlReader) -> Origin:
     """
     if reader.value is None:
         return Origin()
-    reader.mapping(_KEYS, {'latitude', 'longitude'})
-    field = reader.child('magnetic_field')
-    return Origin(
-        reader.child('latitude').number(-90.0, 90.0),
-        reader.child('longitude').number(-180.0, 180.0),
-        reader.child('altitude', 0.0).number(-500.0, 9000.0),
-        reader.child('heading', 0.0).number(-360.0, 360.0),
-        reader.child('date', Origin.date).number(1900.0, 2100.0),
-        None if field.value is None else tuple(field.vector(-1e-3, 1e-3).tolist()),
-    )
+    return reader.read(Origin, latitude=REQUIRED, longitude=REQUIRED, field=None)

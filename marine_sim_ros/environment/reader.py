@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import expand_home
+from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader, short_text
 from marine_sim_ros.environment.currents_and_waves import (
     CurrentProfile,
@@ -29,7 +30,6 @@ from marine_sim_ros.environment.environment import (
     OCEAN_SALINITY,
     PURE,
     STANDARD_GRAVITY,
-    WATER_TYPES,
     Environment,
     WaterOptics,
     water_properties,
@@ -44,43 +44,97 @@ from marine_sim_ros.scene.soundings import SOUNDING_SUFFIXES
 
 __all__ = ['ENVIRONMENT_FILES', 'load_environment', 'parse_environment', 'run_environment']
 
-_KEYS = {
-    'description',
-    'gravity',
-    'depth',
-    'water',
-    'waves',
-    'current',
-    'materials',
-    'origin',
-    'payloads',
-    *SCENE_KEYS,
-}
-_WATER = {
-    'kind',
-    'temperature',
-    'salinity',
-    'density',
-    'kinematic_viscosity',
-    'water_type',
-    'turbidity',
-    'sun',
-    'particles',
-}
-_SEA = {
-    'type',
-    'direction',
-    'seed',
-    'significant_height',
-    'peak_period',
-    'gamma',
-    'spreading',
-    'components',
-}
-_REGULAR = {'type', 'direction', 'height', 'period', 'wavelength', 'phase'}
-_TYPES = ('regular', 'jonswap', 'pierson_moskowitz')
 BREAKING = 0.142
 """Steepness H/λ at which a deep-water wave breaks (Michell 1893)."""
+
+
+@dataclass(frozen=True)
+class WaterElement:
+    """Kind and state of the water of an environment file."""
+
+    kind: str = choice(('fresh', 'sea'), 'water of a lake or of the ocean', 'sea')
+    temperature: float = number(15.0, 0.0, 40.0, '°C', 'temperature')
+    salinity: float | None = number(None, 0.0, 42.0, 'g/kg', 'salinity; default: of the kind')
+    density: float | None = number(
+        None, 100.0, 2e4, 'kg/m³', 'density; by default of temperature and salinity'
+    )
+    kinematic_viscosity: float | None = number(
+        None, 1e-9, 0.5, 'm²/s', 'kinematic viscosity; by default of temperature and salinity'
+    )
+
+
+_WAVE_TYPES = ('regular', 'jonswap', 'pierson_moskowitz')
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaveElement:
+    """Type and direction of waves."""
+
+    type: str = choice(_WAVE_TYPES, 'one wave, or a sea of this spectrum', REQUIRED)
+    direction: float = number(
+        0.0, -360.0, 360.0, '°', 'direction that waves go to, anticlockwise from east'
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegularWaves(WaveElement):
+    """One wave; either its period or its length is given."""
+
+    height: float = number(REQUIRED, 0.0, 40.0, 'm', 'height from trough to crest')
+    period: float | None = number(None, 0.1, 100.0, 's', 'period')
+    wavelength: float | None = number(None, 0.01, 1e4, 'm', 'length')
+    phase: float = number(0.0, -360.0, 360.0, '°', 'phase at the origin')
+
+
+@dataclass(frozen=True, kw_only=True)
+class IrregularWaves(WaveElement):
+    """Sea of a spectrum."""
+
+    significant_height: float = number(REQUIRED, 0.0, 30.0, 'm', 'significant height')
+    peak_period: float = number(REQUIRED, 0.5, 30.0, 's', 'period of the peak')
+    gamma: float | None = number(None, 1.0, 20.0, '', 'peak factor of jonswap; by default 3.3')
+    spreading: float = number(
+        math.inf, 0.5, 1000.0, '', 'exponent s of cos^2s of half the angle; inf: long-crested'
+    )
+    components: int = number(64, 1, 5000, '', 'harmonics', whole=True)
+    seed: int = number(0, 0, 2**53, '', 'random seed of phases', whole=True)
+
+
+_VELOCITY = 'velocity east, north, up'
+
+
+@dataclass(frozen=True)
+class ProfilePoint:
+    """Current at a depth."""
+
+    depth: float = number(REQUIRED, -100.0, 12_000.0, 'm', 'depth; points are in its order')
+    velocity: tuple[float, ...] = number(REQUIRED, -20.0, 20.0, 'm/s', _VELOCITY, size=3)
+
+
+@dataclass(frozen=True)
+class CurrentElement:
+    """Sum of a steady current, a profile over depth and a fluctuation over time."""
+
+    velocity: tuple[float, ...] = number((0.0, 0.0, 0.0), -20.0, 20.0, 'm/s', _VELOCITY)
+    profile: tuple[ProfilePoint, ...] = nested(
+        ProfilePoint, 'currents by depth, linear between', many=True
+    )
+    gauss_markov: GaussMarkov | None = nested(GaussMarkov, 'fluctuation')
+
+
+@dataclass(frozen=True)
+class EnvironmentNumbers:
+    """Numbers of an environment file that belong to no part of it."""
+
+    gravity: float = number(STANDARD_GRAVITY, 0.1, 99.0, 'm/s²', 'gravity')
+    depth: float = number(
+        math.inf, 0.1, 12_000.0, 'm', 'depth for waves; by default that of the scene, or deep'
+    )
+
+
+_PARTS_OF_FILE = (
+    'description', 'water', 'waves', 'current', 'materials', 'origin', 'payloads', *SCENE_KEYS
+)  # fmt: skip
 
 
 def run_environment(
@@ -115,19 +169,16 @@ def run_environment(
 
 
 def _environment(root: YamlReader) -> Environment:
-    root.mapping(_KEYS)
-    gravity = root.child('gravity', STANDARD_GRAVITY).number(0.1, 99.0)
+    root.mapping({*fields_of(EnvironmentNumbers), *_PARTS_OF_FILE})
     origin, place = read_origin(root.child('origin')), None
     if root.child('origin').value is not None:
         place = MapPlace(origin.latitude, origin.longitude, origin.heading)
     scene = read_scene(root, Path(root.where).parent, place)
-    depth = root.child('depth', water_depth(root, scene))
-    h = depth.value if depth.value == math.inf else depth.number(0.1, 12_000)
-    origin = read_origin(root.child('origin'))
+    own = EnvironmentNumbers(**root.values(EnvironmentNumbers, depth=water_depth(root, scene)))
     return Environment(
-        gravity=gravity,
+        gravity=own.gravity,
         name=root.stem,
-        waves=_waves(root.child('waves'), gravity, h, origin),
+        waves=_waves(root.child('waves'), own, origin),
         scene=scene,
         payloads=read_payloads(root.child('payloads', []), scene),
         origin=origin,
@@ -149,72 +200,69 @@ def _materials(reader: YamlReader, folder: Path) -> Materials | None:
 def _water(reader: YamlReader) -> dict[str, Any]:
     if reader.value is None:
         return {}
-    reader.mapping(_WATER)
-    kind = reader.child('kind', 'sea').choice(('fresh', 'sea'))
-    temperature = reader.child('temperature', 15.0).number(0.0, 40.0)
-    salinity = reader.child('salinity', OCEAN_SALINITY if kind == 'sea' else 0.0).number(0.0, 42.0)
-    density, viscosity = water_properties(temperature, salinity)
-    usual = WaterOptics().water_type if kind == 'sea' else PURE
+    reader.mapping({*fields_of(WaterElement), *fields_of(WaterOptics)})
+    own = WaterElement(**reader.values(WaterElement))
+    sea = own.kind == 'sea'
+    salinity = own.salinity
+    if salinity is None:
+        salinity = OCEAN_SALINITY if sea else 0.0
+    density, viscosity = water_properties(own.temperature, salinity)
+    water_type = WaterOptics.water_type if sea else PURE
     return {
-        'optics': WaterOptics(
-            reader.child('water_type', usual).choice(tuple(WATER_TYPES)),
-            reader.child('turbidity', 0.0).number(0.0, 100.0),
-            reader.child('sun', 0.0).number(0.0, 1.0),
-            reader.child('particles', 0.0).number(0.0, 1e4),
-        ),
-        'water_density': reader.child('density', density).number(100.0, 2e4),
-        'kinematic_viscosity': reader.child('kinematic_viscosity', viscosity).number(1e-9, 0.5),
+        'optics': WaterOptics(**reader.values(WaterOptics, water_type=water_type)),
+        'water_density': density if own.density is None else own.density,
+        'kinematic_viscosity': own.kinematic_viscosity or viscosity,
     }
 
 
-def _waves(reader: YamlReader, gravity: float, depth: float, origin: Origin) -> Waves | None:
+def _waves(reader: YamlReader, around: EnvironmentNumbers, origin: Origin) -> Waves | None:
     if reader.value is None:
         return None
-    reader.mapping(_SEA | _REGULAR, {'type'})
-    kind = reader.child('type').choice(_TYPES)
-    direction = math.radians(
-        reader.child('direction', 0.0).number(-360.0, 360.0) + origin.heading
-    )  # from the x axis of map, of one from east
-    if kind == 'regular':
-        return _read_regular_waves(reader, direction, gravity, depth)
-    reader.mapping(_SEA, {'type', 'significant_height', 'peak_period'})
-    if kind == 'pierson_moskowitz' and 'gamma' in reader.value:
+    known = {*fields_of(RegularWaves), *fields_of(IrregularWaves)}
+    reader.mapping(known, {'type'})
+    own = WaveElement(**reader.values(WaveElement))
+    direction = math.radians(own.direction + origin.heading)  # from the x axis of map
+    if own.type == 'regular':
+        return _read_regular_waves(reader, direction, around)
+    if own.type == 'pierson_moskowitz' and 'gamma' in reader.value:
         raise reader.error(': gamma is of jonswap; pierson_moskowitz has none')
-    spreading = reader.child('spreading', math.inf)
+    sea = reader.read(IrregularWaves, gamma=3.3 if own.type == 'jonswap' else 1.0)
+    assert sea.gamma is not None
     return irregular_waves(
-        reader.child('significant_height').number(0.0, 30.0),
-        reader.child('peak_period').number(0.5, 30.0),
-        gamma=reader.child('gamma', 3.3 if kind == 'jonswap' else 1.0).number(1.0, 20.0),
+        sea.significant_height,
+        sea.peak_period,
+        gamma=sea.gamma,
         direction=direction,
-        spreading=math.inf if spreading.value == math.inf else spreading.number(0.5, 1000.0),
-        components=reader.child('components', 64).integer(1, 5000),
-        seed=reader.child('seed', 0).integer(0, 2**53),
-        depth=depth,
-        gravity=gravity,
+        spreading=sea.spreading,
+        components=sea.components,
+        seed=sea.seed,
+        depth=around.depth,
+        gravity=around.gravity,
     )
 
 
-def _read_regular_waves(
-    reader: YamlReader, direction: float, gravity: float, depth: float
-) -> Waves:
-    reader.mapping(_REGULAR, {'type', 'height'})
-    if ('period' in reader.value) == ('wavelength' in reader.value):
+def _read_regular_waves(reader: YamlReader, direction: float, around: EnvironmentNumbers) -> Waves:
+    wave, depth, gravity = reader.read(RegularWaves), around.depth, around.gravity
+    period = wave.period
+    if (period is None) == (wave.wavelength is None):
         raise reader.error(': expected either period or wavelength')
-    if 'wavelength' in reader.value:
-        k = 2 * math.pi / reader.child('wavelength').number(0.01, 1e4)
+    if wave.wavelength is not None:
+        k = 2 * math.pi / wave.wavelength
         period = 2 * math.pi / math.sqrt(gravity * k * math.tanh(k * depth))
-    else:
-        period = reader.child('period').number(0.1, 100.0)
-    height = reader.child('height').number(0.0, 40.0)
+    assert period is not None
     k = float(dispersion(np.array(2 * math.pi / period), depth, gravity))
-    if height * k / (2 * math.pi) > BREAKING:
+    if wave.height * k / (2 * math.pi) > BREAKING:
         raise reader.error(
-            f'.height is {height:g}; a wave of {2 * math.pi / k:.3g} m breaks at '
+            f'.height is {wave.height:g}; a wave of {2 * math.pi / k:.3g} m breaks at '
             f'{BREAKING * 2 * math.pi / k:.3g} m'
         )
-    phase = math.radians(reader.child('phase', 0.0).number(-360.0, 360.0))
     return regular_waves(
-        height, period, direction=direction, phase=phase, depth=depth, gravity=gravity
+        wave.height,
+        period,
+        direction=direction,
+        phase=math.radians(wave.phase),
+        depth=depth,
+        gravity=gravity,
     )
 
 
@@ -222,36 +270,20 @@ def _currents(reader: YamlReader, origin: Origin) -> dict[str, Any]:
     """Return the currents in map of those that the file gives east, north, up."""
     if reader.value is None:
         return {}
-    reader.mapping({'velocity', 'profile', 'gauss_markov'})
-    result: dict[str, Any] = {
-        'current': origin.in_map(reader.child('velocity', [0.0, 0.0, 0.0]).vector(-20.0, 20.0))
-    }
-    if 'profile' in reader.value:
-        result['profile'] = _profile(reader.child('profile'), origin)
-    if 'gauss_markov' in reader.value:
-        noise = reader.child('gauss_markov')
-        noise.mapping(
-            {'deviation', 'time_constant', 'seed', 'components'}, {'deviation', 'time_constant'}
-        )
-        result['fluctuation'] = GaussMarkov(
-            noise.child('deviation').vector(0.0, 20.0),
-            noise.child('time_constant').number(1e-3, 1e6),
-            noise.child('seed', 0).integer(0, 2**53),
-            noise.child('components', 64).integer(1, 5000),
-            turn=origin.turn if origin.heading else None,
-        )
+    own = reader.read(CurrentElement)
+    result: dict[str, Any] = {'current': origin.in_map(np.array(own.velocity))}
+    if reader.child('profile').value is not None:
+        depths = [point.depth for point in own.profile]
+        if not depths or any(b <= a for a, b in pairwise(depths)):
+            raise reader.child('profile').error(
+                ': expected points in the order of their depth, at least one'
+            )
+        velocities = np.array([point.velocity for point in own.profile])
+        result['profile'] = CurrentProfile(np.array(depths), origin.in_map(velocities))
+    if own.gauss_markov is not None:
+        turn = origin.turn if origin.heading else None
+        result['fluctuation'] = replace(own.gauss_markov, turn=turn)
     return result
-
-
-def _profile(reader: YamlReader, origin: Origin) -> CurrentProfile:
-    depths, velocities = [], []
-    for point in reader.items():
-        point.mapping({'depth', 'velocity'}, {'depth', 'velocity'})
-        depths.append(point.child('depth').number(-100.0, 12_000.0))
-        velocities.append(point.child('velocity').vector(-20.0, 20.0))
-    if not depths or any(b <= a for a, b in pairwise(depths)):
-        raise reader.error(': expected points in the order of their depth, at least one')
-    return CurrentProfile(np.array(depths), origin.in_map(np.array(velocities)))
 
 
 ENVIRONMENT_FILES = ConfigFiles('environments', _environment)

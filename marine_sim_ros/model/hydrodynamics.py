@@ -160,8 +160,8 @@ class HullSettings:
     )
     voxel_size: float | None = number(None, 1e-4, 1e3, 'm', 'edge of a voxel')
     panel_size: float | None = number(None, 1e-4, 1e3, 'm', 'longest edge of a panel')
-    max_triangles: int = special(
-        lambda r: int(r.number(100, 200_000)), _TRIANGLES, 'more triangles are simplified'
+    max_triangles: int = number(
+        _TRIANGLES, 100, 200_000, '', 'more triangles are simplified', whole=True
     )
     forces: tuple[str, ...] = special(_read_forces, FORCE_TERMS, 'forces that are switched on')
     given: bool = False

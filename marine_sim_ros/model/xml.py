@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError, expected_one_of
-from marine_sim_ros.core.schema import REQUIRED, Field, Number, fields_of, schema_of
+from marine_sim_ros.core.schema import REQUIRED, Field, Number, Truth, fields_of, schema_of
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 
 __all__ = ['MAX_BYTES', 'Element', 'Reader', 'DescriptionSource', 'line_of', 'parse', 'place']
@@ -188,7 +188,7 @@ class Reader:
     def _attribute_value(self, known: Field, text: str) -> Any:
         if known.choices and text not in known.choices:
             raise self.error(f'{known.name} is {text!r}; {expected_one_of(text, known.choices)}')
-        if isinstance(known.default, bool):
+        if isinstance(known, Truth):
             return self._truth(text, f'{known.name} is')
         if known.read is None and not isinstance(known, Number):
             return text
@@ -300,18 +300,21 @@ def _convert(reader: Reader, known: Field, text: str | None = None) -> Any:
         return reader.read(known.parts)
     if not isinstance(known, Number):
         return _convert_text(reader, known)
-    if not isinstance(known.default, tuple | np.ndarray):
-        return reader.number(known.low, known.high, text)
-    values = reader.numbers({len(known.default)}, text)
+    if not known.count:
+        value = reader.number(known.low, known.high, text)
+        if known.whole and value != int(value):
+            raise reader.error(f'is {value:g}; expected a whole number')
+        return int(value) if known.whole else value
+    values = reader.numbers({known.count}, text)
     for value in values:
         if not known.low <= value <= known.high:
             raise reader.error(f'has {value:g}; expected {known.low:g} to {known.high:g}')
-    return tuple(values.tolist()) if isinstance(known.default, tuple) else values
+    return values if isinstance(known.default, np.ndarray) else tuple(values.tolist())
 
 
 def _convert_text(reader: Reader, known: Field) -> Any:
     text = (reader.element.text or '').strip()
-    if isinstance(known.default, bool):
+    if isinstance(known, Truth):
         return reader._truth(text, 'is')
     if known.choices and text not in known.choices:
         raise reader.error(f'is {text[:40]!r}; {expected_one_of(text, known.choices)}')

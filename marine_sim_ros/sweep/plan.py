@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import product
 
@@ -16,6 +15,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.random import uniform
+from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, number, special, text, truth
 from marine_sim_ros.core.state import State
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.sim.scenario import Scenario
@@ -77,90 +77,12 @@ def state_metrics(time: np.ndarray, states: State, scenario: Scenario) -> dict[s
 # Contents of a sweep file.
 
 SWEEP_METHODS = ('grid', 'latin_hypercube', 'monte_carlo')
-_KEYS = {
-    'description',
-    'vehicle',
-    'arguments',
-    'environment',
-    'scenario',
-    'duration',
-    'dt',
-    'engine',
-    'method',
-    'runs',
-    'block',
-    'seed',
-    'every',
-    'worst',
-    'parameters',
-}
 _KINDS = ('vehicle.', 'environment.', 'initial.', 'fault.', 'urdf.', 'controller.')
 
 
-@dataclass(frozen=True)
-class SweepParameter:
-    """A number that differs from run to run.
-
-    Attributes:
-        name: path of the number, such as ``vehicle.damping.quadratic[0,0]``.
-        values: values to choose from, or none.
-        low: lower bound of a uniform distribution.
-        high: upper bound of a uniform distribution.
-        mean: mean of a normal distribution, or None for a uniform one.
-        deviation: standard deviation of a normal distribution.
-        relative: whether it multiplies what the vehicle or environment has.
-    """
-
-    name: str
-    values: tuple[float, ...] = ()
-    low: float = 0.0
-    high: float = 0.0
-    mean: float | None = None
-    deviation: float = 0.0
-    relative: bool = False
-
-
-@dataclass(frozen=True)
-class SweepPlan:
-    """A sweep.
-
-    Attributes:
-        vehicle: shipped name or path.
-        arguments: arguments of its xacro file.
-        environment: shipped name or path; empty: still water.
-        scenario: shipped name or path.
-        duration: s; 0: the scenario's.
-        dt: step, s.
-        engine: jax or numpy.
-        method: one of METHODS.
-        runs: number of runs; 0 for a grid, which has one per combination.
-        block: number of runs that are computed and written at a time.
-        seed: random seed of noise, sea and faults.
-        every: one tick in so many counts for the metrics.
-        worst: metric of which the highest values are the worst runs.
-        parameters: parameters that vary.
-        description: one line.
-    """
-
-    vehicle: str
-    arguments: tuple[tuple[str, str], ...]
-    environment: str
-    scenario: str
-    duration: float
-    dt: float
-    engine: str
-    method: str
-    runs: int
-    block: int
-    seed: int
-    every: int
-    worst: str
-    parameters: tuple[SweepParameter, ...]
-    description: str = ''
-
-    def text(self) -> str:
-        """Return the plan as JSON, the same text for the same plan."""
-        return json.dumps(asdict(self), indent=2)
+_FORMS = ({'values'}, {'low', 'high'}, {'mean', 'deviation'})
+_MOST = 1e9
+"""Bound of numbers of any unit."""
 
 
 def _choices(reader: YamlReader) -> tuple[float, ...]:
@@ -170,34 +92,83 @@ def _choices(reader: YamlReader) -> tuple[float, ...]:
     return values
 
 
+@dataclass(frozen=True)
+class SweepParameter:
+    """A number that differs from run to run.
+
+    Attributes:
+        name: path of the number, such as ``vehicle.damping.quadratic[0,0]``.
+    """
+
+    name: str
+    values: tuple[float, ...] = special(_choices, (), 'values to choose from')
+    low: float = number(0.0, -_MOST, _MOST, '', 'lower bound of a uniform distribution')
+    high: float = number(0.0, -_MOST, _MOST, '', 'upper bound of a uniform distribution')
+    mean: float | None = number(None, -_MOST, _MOST, '', 'mean of a normal distribution')
+    deviation: float = number(0.0, 0.0, _MOST, '', 'standard deviation of that distribution')
+    relative: bool = truth(
+        False, 'whether the number multiplies that of the vehicle or environment'
+    )
+
+
 def _parameter(name: str, reader: YamlReader) -> SweepParameter:
     if not name.startswith(_KINDS):
         kinds = ', '.join(f'{kind}…' for kind in _KINDS)
         raise reader.error(f': unknown parameter {name!r}; expected one of: {kinds}')
-    known = {'values', 'low', 'high', 'mean', 'deviation', 'relative'}
-    given = set(reader.mapping(known)) - {'relative'}
-    relative = reader.child('relative', False).truth()
-    if given == {'values'}:
-        return SweepParameter(name, _choices(reader.child('values')), relative=relative)
-    if given == {'low', 'high'}:
-        low, high = reader.child('low').number(), reader.child('high').number()
-        if high < low:
-            raise reader.error(f': low is {low:g} and high is {high:g}; expected low up to high')
-        return SweepParameter(name, low=low, high=high, relative=relative)
-    if given == {'mean', 'deviation'}:
-        return SweepParameter(
-            name,
-            mean=reader.child('mean').number(),
-            relative=relative,
-            deviation=reader.child('deviation').number(0.0),
+    given = set(reader.mapping(fields_of(SweepParameter).keys())) - {'relative'}
+    if given not in _FORMS:
+        raise reader.error(': expected values, or low and high, or mean and deviation')
+    own = SweepParameter(name, **reader.values(SweepParameter))
+    if own.high < own.low:
+        raise reader.error(
+            f': low is {own.low:g} and high is {own.high:g}; expected low up to high'
         )
-    raise reader.error(': expected values, or low and high, or mean and deviation')
+    return own
+
+
+def _parameters(reader: YamlReader) -> tuple[SweepParameter, ...]:
+    if not isinstance(reader.value, dict) or not reader.value:
+        raise reader.error(f' is {reader.value!r}; expected a mapping of parameters')
+    return tuple(_parameter(str(name), reader.child(name)) for name in reader.value)
 
 
 def _arguments(reader: YamlReader) -> tuple[tuple[str, str], ...]:
     if not isinstance(reader.value, dict):
         raise reader.error(f' is {reader.value!r}; expected a mapping of xacro arguments')
     return tuple(sorted((str(k), str(v)) for k, v in reader.value.items()))
+
+
+MOST = 10_000_000
+"""Runs of a sweep."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepPlan:
+    """A sweep."""
+
+    vehicle: str = text('shipped name or path', REQUIRED)
+    arguments: tuple[tuple[str, str], ...] = special(_arguments, (), 'xacro arguments')
+    environment: str = text('shipped name or path; empty: still water')
+    scenario: str = text('shipped name or path', REQUIRED)
+    duration: float = number(0.0, 0.0, _MOST, 's', 'duration of a run; 0: that of the scenario')
+    dt: float = number(0.005, 1e-6, 1.0, 's', 'step')
+    engine: str = choice(('jax', 'numpy'), 'engine')
+    method: str = choice(SWEEP_METHODS, 'design of the runs', 'latin_hypercube')
+    runs: int = number(
+        0, 0, MOST, '', 'number of runs; a grid has one for each combination', whole=True
+    )
+    block: int = number(256, 1, 100_000, '', 'runs that are computed at a time', whole=True)
+    seed: int = number(0, 0, 2**31, '', 'random seed of noise, sea and faults', whole=True)
+    every: int = number(20, 1, 100_000, '', 'ticks between those that metrics use', whole=True)
+    worst: str = choice(METRICS, 'metric whose highest values are the worst runs', 'max_depth')
+    parameters: tuple[SweepParameter, ...] = special(
+        _parameters, REQUIRED, 'numbers that vary, by path'
+    )
+    description: str = text('one line')
+
+    def text(self) -> str:
+        """Return the plan as JSON, the same text for the same plan."""
+        return json.dumps(asdict(self), indent=2)
 
 
 def _check_plan(plan: SweepPlan, root: YamlReader) -> SweepPlan:
@@ -213,30 +184,7 @@ def _check_plan(plan: SweepPlan, root: YamlReader) -> SweepPlan:
 
 
 def _plan(root: YamlReader) -> SweepPlan:
-    root.mapping(_KEYS, {'vehicle', 'scenario', 'parameters'})
-    parameters = root.child('parameters', {})
-    if not isinstance(parameters.value, Mapping) or not parameters.value:
-        raise parameters.error(f' is {parameters.value!r}; expected a mapping of parameters')
-    return _check_plan(
-        SweepPlan(
-            vehicle=root.child('vehicle', '').text(),
-            arguments=_arguments(root.child('arguments', {})),
-            environment=root.child('environment', '').text(),
-            scenario=root.child('scenario', '').text(),
-            duration=root.child('duration', 0.0).number(0.0),
-            dt=root.child('dt', 0.005).number(1e-6, 1.0),
-            engine=root.child('engine', 'jax').choice(('jax', 'numpy')),
-            method=root.child('method', 'latin_hypercube').choice(SWEEP_METHODS),
-            runs=root.child('runs', 0).integer(0, 10_000_000),
-            block=root.child('block', 256).integer(1, 100_000),
-            seed=root.child('seed', 0).integer(0, 2**31),
-            every=root.child('every', 20).integer(1, 100_000),
-            worst=root.child('worst', 'max_depth').choice(METRICS),
-            parameters=tuple(_parameter(str(n), parameters.child(n)) for n in parameters.value),
-            description=root.child('description', '').text(),
-        ),
-        root,
-    )
+    return _check_plan(root.read(SweepPlan), root)
 
 
 SWEEPS = ConfigFiles('sweeps', _plan)
@@ -244,9 +192,6 @@ load_plan, parse_plan = SWEEPS.load, SWEEPS.parse
 
 
 # Numbers of every run of a sweep, a function of the plan and its seed.
-
-MOST = 10_000_000
-"""Runs of a sweep."""
 
 
 def _quantiles(parameter: SweepParameter, shares: np.ndarray) -> np.ndarray:

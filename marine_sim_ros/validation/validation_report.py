@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from marine_sim_ros.control.controllability import BODY_AXES
+from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.model.library import load_vehicle, vehicle_path
 from marine_sim_ros.model.vehicle import Vehicle
@@ -80,30 +81,32 @@ WHERE_MEASURED: dict[str, Manoeuvre] = {
 # Reader of ``config/validation/*.yaml``: published values, sources, accuracy.
 
 _KEYS = {'arguments', 'compare', 'references'}
-_REFERENCE = {'quantity', 'value', 'tolerance', 'margin', 'source', 'doubt'}
 
 
-@dataclass(frozen=True)
+def _source(reader: YamlReader) -> str:
+    if not reader.text().strip():
+        raise reader.error(' is empty; expected document and place')
+    return reader.text()
+
+
+@dataclass(frozen=True, kw_only=True)
 class PublishedValue:
     """A published value.
 
     Attributes:
-        quantity: name of a manoeuvre of the registry.
         low: lowest value published, in the manoeuvre's unit.
         high: highest; the same where only one is published.
-        tolerance: share of the value that may be missing or too much.
-        margin: the same in the value's unit; the larger of both counts.
-        source: document and place.
-        doubt: reason not to rely on the value; empty: reliable. A doubtful value decides nothing.
     """
 
-    quantity: str
     low: float
     high: float
-    tolerance: float
-    margin: float
-    source: str
-    doubt: str = ''
+    quantity: str = choice((*MANOEUVRES, *WHERE_MEASURED), 'name of a manoeuvre', REQUIRED)
+    tolerance: float = number(0.0, 0.0, 1.0, '', 'allowed deviation as a fraction of the value')
+    margin: float = number(
+        0.0, 0.0, 1e9, '', "the same in the value's unit; the larger of both counts"
+    )
+    source: str = special(_source, REQUIRED, 'document and place')
+    doubt: str = text('reason not to rely on the value: it decides nothing; empty: reliable')
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -151,20 +154,9 @@ def _mapping(reader: YamlReader) -> dict[str, YamlReader]:
 
 
 def _read_value(item: YamlReader) -> PublishedValue:
-    item.mapping(_REFERENCE, {'quantity', 'value', 'source'})
+    item.mapping({'value', *fields_of(PublishedValue)}, {'quantity', 'value', 'source'})
     low, high = item.child('value').span()
-    source = item.child('source').text()
-    if not source.strip():
-        raise item.child('source').error(' is empty; expected document and place')
-    return PublishedValue(
-        quantity=item.child('quantity').choice((*MANOEUVRES, *WHERE_MEASURED)),
-        low=low,
-        high=high,
-        tolerance=item.child('tolerance', 0.0).number(0.0, 1.0),
-        margin=item.child('margin', 0.0).number(0.0),
-        source=source,
-        doubt=item.child('doubt', '').text(),
-    )
+    return PublishedValue(low=low, high=high, **item.values(PublishedValue))
 
 
 PUBLISHED = ConfigFiles('validation', _read_published)
