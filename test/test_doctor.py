@@ -22,6 +22,7 @@ from marine_sim_ros.doctor.checks import CHECKS_OF_TEXT, CHECKS_OF_VEHICLE, exam
 from marine_sim_ros.doctor.context import Severity, load_context
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
 from marine_sim_ros.doctor.repairs import apply_edits
+from marine_sim_ros.doctor.tags import _remedy
 from marine_sim_ros.model import elements, hydrodynamics
 from marine_sim_ros.model.elements import element_schemas
 from marine_sim_ros.model.library import vehicle_path
@@ -259,6 +260,44 @@ def test_seeded_fault_is_found(fault, tmp_path):
     wanted = [f for f in findings if f.check == check and f.severity is severity]
     assert wanted, [(f.check, f.severity.value, f.message) for f in findings]
     assert all(f.message and f.advice and str(f.place).startswith(str(tmp_path)) for f in wanted)
+
+
+def test_a_mesh_in_millimetres_is_said_once_and_nothing_follows_from_it(tmp_path):
+    def thrice(text, folder):  # it is a visual and a collision already
+        text = mm_mesh(text, folder)
+        visual = '<visual><geometry><mesh filename="body.stl"/></geometry></visual>'
+        return text.replace('<collision', f'{visual}<collision', 1)
+
+    (found,) = found_in(ROV, thrice, tmp_path)
+    assert (found.check, found.severity) == ('millimetres', ERROR)
+    assert 'body.stl is 400 m long' in found.message
+    assert f'here and at {tmp_path}/faulty.urdf:' in found.advice
+    context = load_context(str(tmp_path / 'faulty.urdf'), {})
+    mended = apply_edits(context, examine(context))[0].decode()
+    assert mended.count('<mesh filename="body.stl" scale="0.001 0.001 0.001"/>') == 3
+
+
+@pytest.mark.parametrize(
+    ('warning', 'remedy'),
+    [
+        ('a.stl: 3 hole(s) closed, 1 m³ became 2 m³', 'close the surface'),
+        ('a.urdf:3: <C_PD2>: is 99 Pa; usual are 1 to 5 Pa', 'check the number and its unit'),
+        ('a.urdf:3: <joint>: has velocity 0; it is taken as fixed', 'write type="fixed"'),
+        ('a text of tomorrow', 'correct the description, or leave it'),
+    ],
+)
+def test_each_warning_of_the_reader_has_its_remedy(warning, remedy):
+    assert _remedy(warning).startswith(remedy)
+
+
+def test_the_refusal_of_an_element_names_attributes_where_there_are_only_those(tmp_path):
+    def edit(text):
+        return text.replace(
+            '<linear pos_force="20" neg_force="20"/>', '<linear><thrust>2</thrust></linear>', 1
+        )
+
+    (found,) = [f for f in found_in(ROV, edit, tmp_path) if f.check == 'loads']
+    assert 'expected attributes alone: dead_zone, neg_force, pos_force, voltage' in found.message
 
 
 def advice_of(check, base, edit, folder):

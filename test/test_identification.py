@@ -7,6 +7,7 @@ import argparse
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,10 +20,10 @@ from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.identification.fit import fitted_tags, fitted_urdf, identify_vehicle
+from marine_sim_ros.identification.fit import _shortage, fitted_tags, fitted_urdf, identify_vehicle
 from marine_sim_ros.identification.parameters import ParameterSet, covariance
 from marine_sim_ros.identification.recording import OdometryNoise, noisy_odometry
-from marine_sim_ros.identification.samples import make_samples
+from marine_sim_ros.identification.samples import Samples, make_samples
 from marine_sim_ros.identification.shooting import Shooting, first_guess, stretch_starts
 from marine_sim_ros.identification.thrust import (
     RecordedStates,
@@ -518,6 +519,28 @@ def test_thrust_that_was_recorded_has_no_lag_left(recording, tmp_path, capsys):
     assert found['added_mass', 'surge']['value'] == pytest.approx(5.5, rel=0.1)
 
 
+def covered(spans, step=0.1):
+    """Return samples of parts of some lengths (s), each followed by a gap of a second."""
+    rows = [np.repeat([True, False], [round(s / step) + 1, round(1 / step)]) for s in spans]
+    result = SimpleNamespace(known=np.concatenate(rows), step=step, start=2.0)
+    result.parts = lambda: Samples.parts(result)
+    return result
+
+
+@pytest.mark.parametrize(
+    ('spans', 'text'),
+    [
+        ((3.5, 2.5, 4.2, 2.2), '3 gaps of odometry or commands (the first at 5.5 s) leave '
+                               'parts of 4.2 s at most; give --stretch 2, or record on'),
+        ((1.0, 0.6), '1 gap of odometry or commands (the first at 3 s) leave parts of 1 s '
+                     'at most; record a longer run, or'),
+        ((9.0,), '9 s are covered; give --stretch 2'),
+    ],
+)  # fmt: skip
+def test_gaps_are_named_with_what_helps(spans, text):
+    assert text in _shortage(covered(spans), 4.0)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ('arguments', 'text'),
@@ -525,7 +548,11 @@ def test_thrust_that_was_recorded_has_no_lag_left(recording, tmp_path, capsys):
         (['--map', 'odom:=/none'], 'no bag has /none'),
         (['--namespace', 'rov'], 'no such vehicle; expected one of bluerov2'),
         (['--from', '100'], 'no odometry between 100 and inf s'),
-        (['--to', '9'], 'has 2 stretches of 4 s'),
+        (
+            ['--to', '9'],
+            'has 2 stretches of 4 s with odometry and thrust throughout; expected 4 '
+            'or more: 8.44 s are covered; give --stretch 2',
+        ),
         (['--stretch', '0'], '--stretch is 0'),
         (['--vehicle', 'bluerov2_heavy'], 'has 6 channels; expected one for each of 8'),
         (['--vehicle', 'boat'], 'neither a file nor a shipped vehicle'),

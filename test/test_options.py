@@ -308,6 +308,15 @@ def test_set_is_the_short_name_of_vehicle_arguments():
     assert run_options(RUN.parse_args(words)).vehicle_arguments == ('a:=1', 'b:=2')
 
 
+@pytest.mark.parametrize('name', ['blerov2', 'BlueROV2'])
+def test_a_console_promises_nothing_of_a_vehicle_that_is_refused(name, capsys):
+    assert main(['run', name, '--console']) == 2
+    out, error = capsys.readouterr()
+    assert out == ''
+    assert error.startswith(f"ERROR: vehicle '{name}' is neither")
+    assert error.count('\n') == 1
+
+
 def test_what_is_written_twice_is_the_same():
     assert OPTIONS['delivery'].choices == DELIVERIES
     assert OPTIONS['dt'].default == DEFAULT_STEP

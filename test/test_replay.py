@@ -24,6 +24,7 @@ segments:
   - {at: 0, control: {surge: 0.4, yaw: 60 deg, z: -3.2}}
   - {at: 1.5, axes: {surge: 0.3, yaw: -0.2}}
 """
+REST = '\nsegments: [{at: 0, axes: {}}]'
 SECOND = 1_000_000_000
 
 
@@ -56,6 +57,33 @@ def test_a_recording_replayed_is_the_run_again(tmp_path):
     told = json.loads((tmp_path / 'again_report' / 'metrics.json').read_text())
     (comparison,) = told['comparisons']
     assert comparison['differences']['z']['max'] == 0.0
+
+
+def test_start_and_water_are_those_of_the_options(tmp_path):
+    (tmp_path / 'lake.yaml').write_text('water: {density: 1025}')
+    (tmp_path / 'here.yaml').write_text('duration: 0.1\ninitial: {position: [1, 2, -3]}' + REST)
+    (tmp_path / 'there.yaml').write_text(
+        'duration: 0.1\ninitial: {position: [4, 5, -6], rpy: [0, 0, 0.5]}' + REST
+    )
+    moved = '--initial-position', '4', '5', '-6', '--initial-rpy', '0', '0', '0.5'
+
+    def run(name, *more):
+        code, output = marine_sim('simulate', 'bluerov2', '--scenario', tmp_path / name, *more)
+        assert code == 0, output
+        return hash_of(output)
+
+    there = run('there.yaml')
+    assert run('here.yaml', *moved) == there != run('here.yaml')
+    dense = run('there.yaml', '--environment', tmp_path / 'lake.yaml')
+    assert run('there.yaml', '--water-density', '1025') == dense != there
+    code, output = marine_sim(
+        'simulate', 'bluerov2', '--scenario', 'dive', '--water-density', '1.025'
+    )
+    assert code == 2
+    assert output == (
+        'ERROR: water_density is 1.025; expected 100 to 20000 kg/m³: about 998 in fresh water, '
+        '1025 in the sea\n'
+    )
 
 
 def test_both_or_none_is_one_line(tmp_path):

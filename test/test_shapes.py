@@ -492,6 +492,13 @@ def test_simplification_moves_no_surface_further_than_it_says(load):
     assert 0.1 * told < 0.6 * np.max(inside) < told
 
 
+def test_simplification_of_fine_details_is_no_warning(load):
+    ring = trimesh.creation.capsule(height=1.0, radius=0.1, count=[64, 64])
+    found = load(content(ring, 'stl'), most=len(ring.faces) - 100)
+    assert len(found.faces) <= len(ring.faces) - 100
+    assert found.warnings == ()
+
+
 def test_what_cannot_be_simplified_stays_and_is_told(load):
     boxes = [trimesh.creation.box(bounds=[[i, 0, 0], [i + 0.5, 1, 1]]) for i in range(40)]
     found = load(content(trimesh.util.concatenate(boxes), 'stl'), most=100)

@@ -18,6 +18,7 @@ from marine_sim_ros.bags.roles import DISPLAY_TOPICS, row_converter
 from marine_sim_ros.bags.vehicle_record import Channel, VehicleRecord
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.spatial import normalize
 from marine_sim_ros.core.state import NANOSECONDS, State, header_stamp
 from marine_sim_ros.environment.environment import Environment
@@ -162,12 +163,15 @@ def _in_order(blocks: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, 
     return stamps[order], np.concatenate([block[1] for block in blocks])[order]
 
 
-def read_motion(text: str, maps: Mapping[str, str]) -> tuple[Bag, dict[str, RecordedMotion]]:
+def read_motion(
+    text: str, maps: Mapping[str, str], progress: ReportProgress = no_progress
+) -> tuple[Bag, dict[str, RecordedMotion]]:
     """Return a bag and how its vehicles moved, by namespace.
 
     Args:
         text: path of a bag, of a recording's folder, or of a file.
         maps: theirs -> ours, as ``parse_maps`` gives it.
+        progress: function that is called with the fraction that was read.
 
     Raises:
         RecordingError: it cannot be read, or no vehicle has an odometry.
@@ -177,7 +181,7 @@ def read_motion(text: str, maps: Mapping[str, str]) -> tuple[Bag, dict[str, Reco
     def sink(record: VehicleRecord) -> RecordedMotion:
         return motions.setdefault(record.name, RecordedMotion())
 
-    bag = read_bag(text, maps=maps, rows=sink)
+    bag = read_bag(text, maps=maps, rows=sink, progress=progress)
     for motion in motions.values():
         motion.finish()
     found = {name: motion for name, motion in motions.items() if len(motion.stamps)}

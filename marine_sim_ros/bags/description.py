@@ -124,7 +124,12 @@ def described_environment(settings: Mapping[str, Any], wanted: str = '') -> Envi
     )
     if not good or len(current) != 3:
         raise RecordingError('the current in the manifest is no list of three numbers')
-    return run_environment(name, current=current)
+    density = settings.get('water_density') or 0.0
+    if not isinstance(density, int | float) or isinstance(density, bool):
+        raise RecordingError(
+            f'the water_density in the manifest is {short_text(density)}; expected a number'
+        )
+    return run_environment(name, current=current, water_density=density)
 
 
 def recorded_vehicle(bag: Bag, namespace: str) -> Vehicle | None:

@@ -85,9 +85,12 @@ _ORDER = list(Severity)
 
 
 def examine(context: DescriptionContext) -> list[Diagnostic]:
-    """Return the findings of all checks, the worst first."""
+    """Return the findings of all checks, the worst first.
+
+    The vehicle is not examined where it has not loaded, or its hull is in millimetres.
+    """
     checks = dict(CHECKS_OF_TEXT)
-    if context.loaded is not None:
+    if context.loaded is not None and not units.is_oversized(context):
         checks |= CHECKS_OF_VEHICLE
     found = [replace(f, check=name) for name, check in checks.items() for f in check(context)]
     return sorted(found, key=lambda f: _ORDER.index(f.severity))

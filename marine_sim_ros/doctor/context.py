@@ -67,6 +67,7 @@ class Edit:
 
     Attributes:
         element: element of the description.
+        also: further elements with its name that get the same change.
         tells: description of the change.
         attributes: new values by name; None removes one.
         text: new text, or None to leave it.
@@ -80,6 +81,7 @@ class Edit:
     text: str | None = None
     children: Mapping[str, str] = field(default_factory=dict)
     tag: str = ''
+    also: tuple[Element, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -218,9 +218,10 @@ def righting(context: DescriptionContext) -> Iterator[Diagnostic]:
             'check both; a BlueROV2 has 0.01 to 0.05 m between them',
         )
     elif (tilt := float(np.arctan2(np.hypot(arm[0], arm[1]), arm[2]))) > TRIM:
+        ahead, aside = np.round(arm[:2], 6) + 0.0
         yield context.warning(
             element,
-            f'the centre of buoyancy is ({arm[0]:.3g}, {arm[1]:.3g}) m beside that of '
+            f'the centre of buoyancy is ({ahead:.3g}, {aside:.3g}) m beside that of '
             f'gravity: at rest it hangs {np.degrees(tilt):.0f} degrees askew',
             'check <origin> of <inertial> and <center_of_volume>',
         )

@@ -56,12 +56,10 @@ def rename_element(element: Element, tag: str) -> Edit:
     return Edit(element, f'<{element.tag}> is now <{tag}>', tag=tag)
 
 
-def scale_mesh(element: Element) -> Edit:
-    """Read a mesh as millimetres."""
-    scale = '0.001 0.001 0.001'
-    return Edit(
-        element, f'mesh {element.get("filename")} scaled to metres', attributes={'scale': scale}
-    )
+def scale_mesh(element: Element, *also: Element) -> Edit:
+    """Read a mesh as millimetres, wherever it is used."""
+    told = f'mesh {element.get("filename")} scaled to metres'
+    return Edit(element, told, attributes={'scale': '0.001 0.001 0.001'}, also=also)
 
 
 def relative_density(element: Element, value: float) -> Edit:
@@ -160,8 +158,9 @@ def apply_edits(
     except expat.ExpatError as error:  # it is stricter than libxml2 with names
         raise ParameterError(f'--fix: {context.path} cannot be edited: {error}') from None
     changes: list[tuple[int, int, str]] = []
-    for edit in edits:
-        index = elements.index(edit.element)
+    changed = [(edit, e) for edit in edits for e in (edit.element, *edit.also)]
+    for edit, element in changed:
+        index = elements.index(element)
         start, close = spans.start[index], spans.close[index]
         end = _tag_end(content, start)
         changes.append((start, end, _changed_tag(content[start:end].decode(), edit)))

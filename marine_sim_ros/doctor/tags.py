@@ -68,8 +68,36 @@ def loading_messages(context: DescriptionContext) -> Iterator[Diagnostic]:
     for warning in (w for w in context.vehicle.warnings if w not in plugins):
         place, text = _located_message(context, warning)
         edit = _stray_underscore(context, place, text)
-        advice = 'fix it if it is not intended'
-        yield Diagnostic(Severity.WARNING, text, place, advice, edit=edit)
+        yield Diagnostic(Severity.WARNING, text, place, _remedy(text), edit=edit)
+
+
+_REMEDIES = {
+    'faced inwards|was inside out': 'flip the normals in the program that made the mesh; this run '
+    'uses the turned ones',
+    r'hole\(s\) closed|is wrapped': 'close the surface in the program that made the mesh, and '
+    'compare the volume with the known one',
+    'overlap by': 'unite the bodies in the program that made the mesh; this run uses the union',
+    'were simplified to': 'raise <max_triangles> for the shape that was given, which is slower',
+    'cannot be simplified': 'give a mesh of fewer triangles',
+    'its coordinates are taken as they are': 'export the mesh with z up, or turn it by <origin>',
+    'usual are|almost nothing': 'check the number and its unit',
+    'is unknown and ignored': 'correct the name of the element, or delete it',
+    'only read with name=': 'give name="in_place", or delete the attributes',
+    'it is taken as fixed': 'write type="fixed", or give the joint limits and a velocity',
+    'displaces nothing': 'give the link an <inertial> with a mass',
+    'has no <collision>': 'give a link a <collision>, or the robot a <buoyancy> and damping',
+    'reads the pressure': 'correct baro_link_to_base_link_z',
+    'joints at 0; give it': 'replace the <collision> of the link',
+    'beside <buoyancy>': 'delete <buoyancy>, or <buoyancy_material>',
+    'is not symmetric': 'give the symmetric matrix',
+}
+"""What to do about warnings of the reader, by an expression that their texts match."""
+
+
+def _remedy(text: str) -> str:
+    """Return what to do about a warning of the reader."""
+    found = (advice for pattern, advice in _REMEDIES.items() if re.search(pattern, text))
+    return next(found, 'correct the description, or leave it if the numbers are as you know them')
 
 
 def computed_numbers(context: DescriptionContext) -> Iterator[Diagnostic]:

@@ -72,8 +72,8 @@ def reachable_axes(context: DescriptionContext) -> Iterator[Diagnostic]:
     if not found.unreachable:
         return
     text = (
-        f'{count} thrusters of rank {found.rank} cannot command {", ".join(found.unreachable)} '
-        'while they hold the other axes'
+        f'{count} thruster{"s" * (count > 1)} of rank {found.rank} cannot command '
+        f'{", ".join(found.unreachable)} while the other axes are held'
     )
     if count >= 4 and {'surge', 'heave', 'yaw'} & set(found.unreachable):
         yield context.warning(

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic, finite_numbers
+from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic, Edit, finite_numbers
 from marine_sim_ros.doctor.repairs import flip_signs, scale_mesh
 from marine_sim_ros.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.propulsion import T200_DIAMETER
@@ -23,6 +23,7 @@ __all__ = [
     'angle_unit',
     'inertia_unit',
     'inside_out',
+    'is_oversized',
     'link_mass',
     'looks_down',
     'mass_unit',
@@ -340,8 +341,8 @@ def _largest_length(context: DescriptionContext) -> float:
     return AIRY * float(np.cbrt(context.vehicle.inertia.mass / 100))
 
 
-def millimetres(context: DescriptionContext) -> Iterator[Diagnostic]:
-    """A mesh is about as large as the thrusters, joints and boxes around it."""
+def _in_millimetres(context: DescriptionContext) -> Iterator[tuple[Element, float, bool]]:
+    """Yield each mesh that is too large for metres: element, length in m, whether that is sure."""
     other = _other_sizes(context)
     for element, mesh in _meshes(context):
         if isinstance(mesh, str):
@@ -349,23 +350,56 @@ def millimetres(context: DescriptionContext) -> Iterator[Diagnostic]:
         scale = finite_numbers(element.get('scale'), 3)
         extents = mesh.extents * (np.ones(3) if scale is None else np.abs(scale))
         longest = float(np.max(extents))
-        if longest < max(LONG, FAR * other):
-            if longest > _largest_length(context):
-                yield context.warning(
-                    element,
-                    f'is {longest:.4g} m long, of a vehicle of {context.vehicle.inertia.mass:.3g} '
-                    'kg: it is likely in millimetres',
-                    'add scale="0.001 0.001 0.001"',
-                )
+        if longest >= max(LONG, FAR * other):
+            yield element, longest, True
+        elif longest > _largest_length(context):
+            yield element, longest, False
+
+
+def is_oversized(context: DescriptionContext) -> bool:
+    """Return whether a mesh of the hull is in millimetres, so that no number of it is right."""
+    return any(
+        sure and _ancestor(element, 'visual') is None
+        for element, _, sure in _in_millimetres(context)
+    )
+
+
+def _ancestor(element: Element, tag: str) -> Element | None:
+    return next(element.iterancestors(tag), None)
+
+
+def millimetres(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """A mesh is about as large as the thrusters, joints and boxes around it."""
+    other = _other_sizes(context)
+    files: dict[tuple[str | None, float, bool], list[Element]] = {}
+    for element, longest, sure in _in_millimetres(context):
+        files.setdefault((element.get('filename'), longest, sure), []).append(element)
+    for (name, longest, sure), elements in files.items():
+        first = elements[0]
+        advice = 'add scale="0.001 0.001 0.001"'
+        places = [context.place(e) for e in elements[1:]]
+        if places:
+            advice += ' here and at ' + ', '.join(f'{p.file}:{p.line}' for p in places)
+        if not sure:
+            yield context.warning(
+                first,
+                f'{name} is {longest:.4g} m long, of a vehicle of '
+                f'{context.vehicle.inertia.mass:.3g} kg: it is likely in millimetres',
+                advice,
+            )
             continue
+        if is_oversized(context):
+            advice += '; mass, buoyancy, drag and motion are examined after that'
         against = f', all else within {other:.3g} m' if other else ''
-        fits = scale is None and 0.1 * other < longest / 1000 < 10 * other
-        yield context.error(
-            element,
-            f'is {longest:.4g} m long{against}: it is rather in millimetres',
-            'add scale="0.001 0.001 0.001"',
-            scale_mesh(element) if fits else None,
-        )
+        text = f'{name} is {longest:.4g} m long{against}: it is rather in millimetres'
+        yield context.error(first, text, advice, _rescale(elements, longest, other))
+
+
+def _rescale(elements: Sequence[Element], longest: float, other: float) -> Edit | None:
+    """Return the edit that scales a mesh wherever it is used; None where it has a scale."""
+    unscaled = all(element.get('scale') is None for element in elements)
+    fits = unscaled and 0.1 * other < longest / 1000 < 10 * other
+    return scale_mesh(*elements) if fits else None
 
 
 def inside_out(context: DescriptionContext) -> Iterator[Diagnostic]:

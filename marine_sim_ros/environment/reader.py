@@ -44,6 +44,8 @@ from marine_sim_ros.scene.soundings import SOUNDING_SUFFIXES
 
 __all__ = ['ENVIRONMENT_FILES', 'load_environment', 'parse_environment', 'run_environment']
 
+_LEAST_DENSITY = 100.0
+"""kg/m³."""
 BREAKING = 0.142
 """Steepness H/λ at which a deep-water wave breaks (Michell 1893)."""
 
@@ -56,7 +58,7 @@ class WaterElement:
     temperature: float = number(15.0, 0.0, 40.0, '°C', 'temperature')
     salinity: float | None = number(None, 0.0, 42.0, 'g/kg', 'salinity; default: of the kind')
     density: float | None = number(
-        None, 100.0, 2e4, 'kg/m³', 'density; by default of temperature and salinity'
+        None, _LEAST_DENSITY, 2e4, 'kg/m³', 'density; by default of temperature and salinity'
     )
     kinematic_viscosity: float | None = number(
         None, 1e-9, 0.5, 'm²/s', 'kinematic viscosity; by default of temperature and salinity'
@@ -162,6 +164,11 @@ def run_environment(
         if result.waves is not None:
             changes['waves'] = replace(result.waves, gravity=gravity)
     if water_density:
+        if not _LEAST_DENSITY <= water_density <= 2e4:
+            raise ParameterError(
+                f'water_density is {water_density:g}; expected {_LEAST_DENSITY:g} to 20000 kg/m³: '
+                'about 998 in fresh water, 1025 in the sea'
+            )
         changes['water_density'] = water_density
     if any(c != 0 for c in current):
         changes['current'] = result.origin.in_map(np.array(current, float))

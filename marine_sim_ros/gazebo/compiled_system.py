@@ -33,7 +33,6 @@ import numpy as np
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.engine.availability import require_jax
-from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.reading import fault_text, parse_faults, with_gusts
 from marine_sim_ros.faults.tables import fault_tables
 from marine_sim_ros.gazebo.named_numbers import (
@@ -48,6 +47,7 @@ from marine_sim_ros.model.contact import no_contact
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.physics import actuators_of, wrench_sources
 from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.run_setup import environment_of
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.step import StepCommands, Stepping
 
@@ -76,7 +76,7 @@ class ServedVehicle:
         self.vehicle = replace(vehicle, find_contact=no_contact)  # contact is Gazebo's
         self._actuators = tuple(a.name for a in actuators_of(vehicle))
         self._seed = options.seed
-        self._water = run_environment(options.environment, current=options.current)
+        self._water = environment_of(options)
         faults = load_scenario(options.scenario).faults if options.scenario else ()
         self._known = fault_text(faults), True
         self.engine = GazeboTicks(

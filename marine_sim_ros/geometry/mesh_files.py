@@ -319,7 +319,7 @@ def save_sidecar(mesh: Path, shape: Shape, cells: tuple[np.ndarray, ...]) -> Non
 MIN_CACHED_BYTES = 500_000
 """Bytes of a mesh file from which on its result is kept: about 10,000 triangles."""
 _MAX_CACHED_BYTES = 1_000_000_000
-_REPAIR_VERSION = 1
+_REPAIR_VERSION = 2
 """Of the repairs: another number forgets all that is kept."""
 
 

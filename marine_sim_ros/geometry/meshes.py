@@ -186,10 +186,12 @@ def _centroid(cell: Any, volume: float, reference: np.ndarray) -> np.ndarray:
 _LEAST, _MOST = 1e-5, 0.05
 """Of the longest edge of the bounding box: the tolerances that are tried."""
 _HALVINGS = 6
+_NOTABLE = 2e-3
+"""Of the longest edge, and of the volume: a smaller change by simplification is no warning."""
 
 
 def simplify_shape(shape: Shape, most: int, label: str) -> Shape:
-    """Return a closed surface of at most so many triangles, which is told in its warnings.
+    """Return a closed surface of at most so many triangles; its warnings have notable changes.
 
     Edges are collapsed as far as no surface moves by more than a tolerance, the least that is
     enough; the result is scaled about its centre to the volume that it had. A surface that is no
@@ -218,6 +220,8 @@ def simplify_shape(shape: Shape, most: int, label: str) -> Shape:
     made = shape_of(np.array(mesh.vert_properties)[:, :3], np.array(mesh.tri_verts, np.int64))
     factor = (shape.volume / made.volume) ** (1 / 3)
     vertices = shape.center + factor * (made.vertices - made.center)
+    if tolerance < _NOTABLE * length and abs(made.volume / shape.volume - 1) < _NOTABLE:
+        return shape_of(vertices, made.faces, shape.warnings)
     text = (
         f'{label}: {count} triangles were simplified to {len(made.faces)}: no surface moved by '
         f'more than {tolerance:.2g} m; {made.volume:.4g} m³ were scaled to {shape.volume:.4g} m³'

@@ -47,6 +47,8 @@ __all__ = [
 LENGTH = 4.0
 """Of a stretch, s."""
 _FEWEST = 4
+_SHORTER = (3.0, 2.0, 1.5, 1.0, 0.7, 0.5)
+"""Lengths of a stretch that are proposed, s."""
 _VAGUE = 100.0
 """Deviation of what is believed beforehand, over a parameter's size: next to nothing."""
 _ROUNDS = 2
@@ -223,6 +225,21 @@ def _mean_of_known(values: np.ndarray) -> np.ndarray:
     return np.where(known, values, 0.0).sum(axis=0) / np.where(count, count, np.nan)
 
 
+def _shortage(samples: Samples, length: float) -> str:
+    """Return why a run has few stretches of a length (s), and what to do."""
+    parts = samples.parts() * samples.step
+    spans = np.diff(parts, axis=1).ravel()
+    shorter = [s for s in _SHORTER if s < length and len(stretch_starts(samples, s)) >= _FEWEST]
+    remedy = f'give --stretch {shorter[0]:g}' if shorter else 'record a longer run'
+    if len(parts) < 2:
+        return f'{spans.sum():.3g} s are covered; {remedy}'
+    return (
+        f'{len(parts) - 1} gap{"s" * (len(parts) > 2)} of odometry or commands (the first at '
+        f'{samples.start + parts[0, 1]:.3g} s) leave parts of {spans.max():.2g} s at most; '
+        f'{remedy}, or record on a machine with less to do'
+    )
+
+
 def _ignore_progress(share: float) -> None:
     del share
 
@@ -256,7 +273,7 @@ def identify_vehicle(
     if len(starts) < _FEWEST:
         raise ParameterError(
             f'the run has {len(starts)} stretches of {length:g} s with odometry and thrust '
-            f'throughout; expected {_FEWEST} or more'
+            f'throughout; expected {_FEWEST} or more: {_shortage(samples, length)}'
         )
     lumped = vehicle.hull is None or vehicle.hull.voxels is None
     parameters = ParameterSet(

@@ -172,11 +172,10 @@ _Known = tuple[np.ndarray, np.ndarray | None]
 def stretch_starts(samples: Samples, length: float) -> np.ndarray:
     """Return the starts (s,) of adjacent stretches of a length (s) without gaps."""
     count = max(2, round(length / samples.step))
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], samples.known.astype(int), [0]])))
     result = [
         start
-        for first, end in edges.reshape(-1, 2).tolist()
-        for start in range(first, end - count, count)
+        for first, last in samples.parts().tolist()
+        for start in range(first, last + 1 - count, count)
     ]
     if len(result) > _MOST:
         result = [result[i] for i in np.linspace(0, len(result) - 1, _MOST).astype(int)]

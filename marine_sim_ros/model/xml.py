@@ -136,14 +136,22 @@ class Reader:
         """Return the text of a warning about this element."""
         return str(self.error(message))
 
-    def children(self, known: Collection[str]) -> list[Reader]:
-        """Return the children, all of which must have known names."""
+    def children(
+        self, known: Collection[str], otherwise: str = 'expected no element in it'
+    ) -> list[Reader]:
+        """Return the children, all of which must have known names.
+
+        Args:
+            known: the names.
+            otherwise: what is expected where there is none.
+        """
         result = []
         for child in self.element:
             if child.tag not in known:
+                expected = expected_one_of(child.tag, sorted(known)) if known else otherwise
                 raise ModelError(
                     f'{place(self.source, child)}: unknown element <{child.tag}> in '
-                    f'{self.name}; {expected_one_of(child.tag, sorted(known))}'
+                    f'{self.name}; {expected}'
                 )
             result.append(Reader(child, self.source))
         return result
@@ -159,7 +167,9 @@ class Reader:
             ModelError: a child that it does not declare, or a value that cannot be used.
         """
         declared: Any = kind
-        self.children(schema_of(declared).children)
+        schema = schema_of(declared)
+        names = ', '.join(sorted(schema.attributes)) or 'none'
+        self.children(schema.children, f'expected attributes alone: {names}')
         own = {'reader': self} if 'reader' in getattr(kind, '__dataclass_fields__', ()) else {}
         return kind(**own, **self.values(kind, **defaults))
 

@@ -79,7 +79,7 @@ class ConsoleNode(SuiteNode):
         self._weight = self.vehicle.inertia.mass * (self.environment.gravity or STANDARD_GRAVITY)
         self._energy = Energy()
         self._turn = 0
-        self._notice = ('', 0.0)
+        self._notice = ('', 0.0, '')
         period = 1.0 / self.values['rate']
         self.keep_time()
         self._monitor = GraphMonitor(self)
@@ -101,12 +101,12 @@ class ConsoleNode(SuiteNode):
     def warn_throttled(self, text: str, *, error: bool = False) -> None:
         """Log it as every node does, and show it to the pages."""
         super().warn_throttled(text, error=error)
-        self._notice = (text, self._wall_time())
+        self._notice = (text, self._wall_time(), 'warning')
 
     def _say(self, text: str) -> None:
         """Log what happened, and show it to the pages."""
         self.get_logger().info(text)
-        self._notice = (text, self._wall_time())
+        self._notice = (text, self._wall_time(), 'info')
 
     def _wall_time(self) -> float:
         return self.wall_clock.now().nanoseconds / NANOSECONDS
@@ -131,6 +131,7 @@ class ConsoleNode(SuiteNode):
             mode['unavailable']['record'] = f'{self._recording.directory} is being closed'
         elif self.values['recorded']:
             mode['unavailable']['record'] = f'the run is recorded to {self.values["recorded"]}'
+        notice, level = self._run_report()
         now |= {
             'energy': self._energy.add(time, monitor.rows.get('thrusters/power', ())),
             'mode': mode,
@@ -138,7 +139,8 @@ class ConsoleNode(SuiteNode):
             'paused': backend.paused,
             'recording': self._recording.running and self._recording.directory,
             'closing': self._recording.closing,
-            'notice': self._run_report() or mode['trouble'],
+            'notice': notice or mode['trouble'],
+            'notice_level': level,
             'health': monitor.health,
             'sensors': self._sensors.rows,
         }
@@ -147,13 +149,14 @@ class ConsoleNode(SuiteNode):
             self.session.history.append({name: now[name] for name in KEPT})
         self.session.frame = now
 
-    def _run_report(self) -> str:
-        text, since = self._notice
+    def _run_report(self) -> tuple[str, str]:
+        """Return the notice that pages show now, and its level: info or warning."""
+        text, since, level = self._notice
         if self._wall_time() - since < NOTICE:
-            return text
+            return text, level
         silence = self._monitor.silent_time
         stopped = silence >= SENSOR_TIMEOUT and not self._backend.paused
-        return f'no message of the run for {silence:.0f} s' if stopped else ''
+        return f'no message of the run for {silence:.0f} s' if stopped else '', 'warning'
 
     def _end_message(self) -> str:
         """Return the final text of pages: length of the run, recording and how to read it."""

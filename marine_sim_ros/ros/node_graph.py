@@ -22,7 +22,6 @@ from marine_sim_ros.control.controller_model import (
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.registry import CONTROLLERS, SENSORS
-from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.reading import fault_text
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Vehicle
@@ -36,6 +35,7 @@ from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import (
     camera_parts,
     check_anchor,
+    environment_of,
     initial_pose_parameters,
     namespace_of,
     towing_namespaces,
@@ -168,6 +168,7 @@ def _common_parameters(options: RunOptions, scenario: Scenario | None) -> dict[s
         **options.named_vehicle(),
         'seed': options.seed,
         'current': [float(x) for x in options.current],
+        'water_density': options.water_density,
         'frame_prefix': options.frame_prefix,
         'compute': options.compute,
         'environment': options.environment,
@@ -216,7 +217,7 @@ def describe(
     check_partners(vehicle.sensors, namespace, options.neighbours)
     pullers = towing_namespaces(namespace, options.neighbours)
     vehicle = with_tow_tethers(vehicle, pullers)
-    environment = run_environment(options.environment, current=options.current)
+    environment = environment_of(options)
     forces = acting_forces(vehicle, environment)
     if options.gazebo:
         forces = tuple(force for force in forces if force.in_gazebo)

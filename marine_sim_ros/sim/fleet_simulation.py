@@ -14,7 +14,6 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.tether import Tether
 from marine_sim_ros.physics.tether import check_tether_reach
@@ -25,7 +24,9 @@ from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.run_setup import (
     camera_parts,
     check_anchor,
+    environment_of,
     namespace_of,
+    started_scenario,
     towing_namespaces,
 )
 from marine_sim_ros.sim.scenario import load_scenario
@@ -50,9 +51,7 @@ class _Member:
         check_partners(vehicle.sensors, self.name, run.neighbours)
         self.tether: Tether | None = vehicle.extensions.get('tether')
         self.by = towing_namespaces(self.name, run.neighbours)
-        scenario = load_scenario(run.scenario)
-        place = run.initial_position or scenario.position
-        self.scenario = replace(scenario, position=place, rpy=run.initial_rpy or scenario.rpy)
+        self.scenario = started_scenario(load_scenario(run.scenario), run)
         self.pilot = ScriptedPilot(self.scenario, vehicle, None)
         self.simulation = Simulation(
             with_tow_tethers(vehicle, self.by),
@@ -60,7 +59,7 @@ class _Member:
             initial=self.scenario.initial_state(),
             dt=run.dt,
             integrator=run.integrator,
-            faults=scenario.faults,
+            faults=self.scenario.faults,
             seed=run.seed,
             shown=camera_parts(run, vehicle),
         )
@@ -115,7 +114,7 @@ def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
         MarineSimError: a vehicle, scenario or tether that cannot be used.
         RunError: a state that is no longer finite.
     """
-    environment = run_environment(runs[0].environment, current=runs[0].current)
+    environment = environment_of(runs[0])
     members = {m.name: m for m in (_Member(run, environment) for run in runs)}
     states: dict[str, State] = {name: m.simulation.state for name, m in members.items()}
 

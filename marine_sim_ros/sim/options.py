@@ -231,6 +231,10 @@ class RunOptions:
         (0.0, 0.0, 0.0), 'steady velocity of the water east, north, up', unit='m/s',
         empty="the environment's", low=-100.0, high=100.0, group=WATER,
     )  # fmt: skip
+    water_density: float = option(
+        0.0, 'density of the water', unit='kg/m³', empty="the environment's, or the vehicle's",
+        low=0.0, high=2e4, metavar='KG_M3', group=WATER,
+    )  # fmt: skip
     hull_forces: tuple[str, ...] = option(
         (), 'kinds of forces on hull panels to keep', empty='all', choices=FORCE_TERMS,
         metavar='KIND', group=VEHICLE,
@@ -274,12 +278,12 @@ class RunOptions:
     )  # fmt: skip
     initial_position: tuple[float, float, float] | None = option(
         None, 'initial position in map (east, north, up)', unit='m',
-        empty="the scenario's, or 0 0 -0.5", low=-MAX_DISTANCE, high=MAX_DISTANCE, graph=True,
+        empty="the scenario's, or 0 0 -0.5", low=-MAX_DISTANCE, high=MAX_DISTANCE,
         group=VEHICLE,
     )  # fmt: skip
     initial_rpy: tuple[float, float, float] | None = option(
         None, 'initial roll, pitch and yaw', unit='rad', empty="the scenario's, or 0 0 0",
-        low=-MAX_ANGLE, high=MAX_ANGLE, graph=True, group=VEHICLE,
+        low=-MAX_ANGLE, high=MAX_ANGLE, group=VEHICLE,
     )  # fmt: skip
     gazebo: dict[str, Any] = field(default_factory=dict)
     neighbours: dict[str, Any] = field(default_factory=dict)

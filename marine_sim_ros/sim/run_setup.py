@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.registry import SENSORS
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.library import parse_xacro_arguments, vehicle_of, vehicle_path
 from marine_sim_ros.model.tether import Tether
@@ -23,8 +26,10 @@ from marine_sim_ros.sim.scenario import Scenario
 __all__ = [
     'camera_parts',
     'check_anchor',
+    'environment_of',
     'namespace_of',
     'initial_pose_parameters',
+    'started_scenario',
     'towing_namespaces',
 ]
 
@@ -57,6 +62,26 @@ def initial_pose_parameters(
     if options.initial_rpy is not None:
         start['initial_rpy'] = [float(x) for x in options.initial_rpy]
     return start
+
+
+def started_scenario(scenario: Scenario, options: RunOptions) -> Scenario:
+    """Return a scenario that begins where the options say, as far as they do."""
+    return replace(
+        scenario,
+        position=options.initial_position or scenario.position,
+        rpy=options.initial_rpy or scenario.rpy,
+    )
+
+
+def environment_of(options: RunOptions) -> Environment:
+    """Return the environment of a run.
+
+    Raises:
+        ParameterError: it cannot be found, read or used.
+    """
+    return run_environment(
+        options.environment, current=options.current, water_density=options.water_density
+    )
 
 
 # Tethers join vehicles of a fleet: where one ends, and which ends meet a vehicle.

@@ -13,11 +13,11 @@ from marine_sim_ros.core.files import program_folder
 from marine_sim_ros.core.state import NANOSECONDS, rest, step_nanoseconds
 from marine_sim_ros.engine.availability import require_jax
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.preflight import step_warnings
+from marine_sim_ros.sim.run_setup import environment_of
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.step import Stepping
 from marine_sim_ros.tools.options import add_option, run_options
@@ -98,7 +98,7 @@ def execute(options: argparse.Namespace) -> int:
     require_jax()
     scenario = load_scenario(settings.scenario) if settings.scenario else None
     vehicle = vehicle_of(settings.named_vehicle())
-    environment = run_environment(settings.environment, current=settings.current)
+    environment = environment_of(settings)
     print_warnings(step_warnings(vehicle, environment, settings.dt, settings.integrator))
     begun = time.perf_counter()
     with show_waiting('compiling'):

@@ -19,6 +19,7 @@ from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import Diagnostic, Severity, load_context
 from marine_sim_ros.doctor.hydrodynamics import step_line
 from marine_sim_ros.doctor.repairs import apply_edits
+from marine_sim_ros.doctor.units import is_oversized
 from marine_sim_ros.doctor.verdict import judge_motion
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.tools.options import add_option, parse_set_options
@@ -93,7 +94,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.json:
         print(_as_json(str(context.path), findings))
     else:
-        if context.loaded is not None:
+        if context.loaded is not None and not is_oversized(context):
             print(*judge_motion(context.loaded).lines, sep='\n')
             print(step_line(context.loaded, water))
         _print(findings)

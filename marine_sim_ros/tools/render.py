@@ -131,7 +131,8 @@ def execute(options: argparse.Namespace) -> int:
         video = None
         if options.output:
             video = VideoFile(Path(options.output), overlay=not options.no_overlay)
-        bag, motions = read_motion(options.bag, parse_maps(options.maps))
+        with progress_bar('reading') as reading:
+            bag, motions = read_motion(options.bag, parse_maps(options.maps), reading)
         name = _name(options, bag, motions)
         shown, found = _picture_source(options, bag, motions, name)
         rate = Fraction(options.fps or found).limit_denominator(1000)

@@ -63,6 +63,8 @@ def execute(options: argparse.Namespace) -> int:
         _check_effect(settings, specs)
     for folder in folders:
         free_folder(folder, overwrite=options.overwrite)
+    if not options.fleet:
+        _print_console_defaults(run_options(options), settings)
     return run_graph(
         settings,
         specs,
@@ -102,8 +104,6 @@ def _runs(
     runs = tuple(
         map(_with_console_defaults, select_fleet_runs(settings, options.fleet, options.only))
     )
-    if not options.fleet:
-        _print_console_defaults(settings, runs[0])
     if options.fleet:
         read(runs)
     return runs, prepared[0] if prepared else None

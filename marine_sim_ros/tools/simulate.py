@@ -18,13 +18,13 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import program_folder
 from marine_sim_ros.core.state import ticks_of
 from marine_sim_ros.engine.availability import require_jax
-from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.preflight import start_warnings, step_warnings
+from marine_sim_ros.sim.run_setup import environment_of, started_scenario
 from marine_sim_ros.sim.scenario import SCENARIOS, Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate_blocks, simulate_outcome
 from marine_sim_ros.sim.step import TICK_BYTES
@@ -133,7 +133,7 @@ def _fleet(options: argparse.Namespace, settings: RunOptions) -> int:
             'marine_sim run --fleet, or no --record and no --engine'
         )
     runs = fleet_runs(FLEETS.load(options.fleet), settings)
-    environment = run_environment(settings.environment, current=settings.current)
+    environment = environment_of(settings)
     vehicles = [vehicle_of(run.named_vehicle()) for run in runs]
     told = [step_warnings(v, environment, settings.dt, settings.integrator) for v in vehicles]
     print_warnings(tuple(dict.fromkeys(chain.from_iterable(told))))
@@ -229,7 +229,8 @@ def execute(options: argparse.Namespace) -> int:
         vehicle = vehicle_of(settings.named_vehicle(), told)
     if scenario is None:
         scenario = _replay_scenario(options, settings, vehicle)
-    environment = run_environment(settings.environment, current=settings.current)
+    scenario = started_scenario(scenario, settings)
+    environment = environment_of(settings)
     odd = start_warnings(environment, scenario.position)
     odd += step_warnings(vehicle, environment, settings.dt, settings.integrator)
     print_warnings((*vehicle.warnings, *scenario.warnings, *odd))

@@ -96,6 +96,8 @@ def _page(session: Session) -> None:
         panel.sync(frame, mine)
         sync_top(frame)
         notice.text = frame.get('notice', '')
+        notice.props['data-level'] = frame.get('notice_level', '')
+        notice.props['title'] = notice.text
 
     ui.timer(SYNC, sync)
 
