@@ -33,6 +33,7 @@ from rich.text import Text
 from marine_sim_ros.console.page.access import opening_file
 from marine_sim_ros.console.page.links import write_token
 from marine_sim_ros.control.pilot import target_at_vehicle
+from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.environment.origin import Origin
@@ -441,6 +442,8 @@ def _farewell(stage: _Stage) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Walk through the tour; ctrl-C leaves it at any point."""
+    if not options.no_ros and _has_ros():
+        require_ros('demo without --no-ros')
     stage = _Stage(fast=options.fast)
     vehicle = _introduce(stage)
     steps, digest = _dive(stage, vehicle)
