@@ -332,9 +332,23 @@ ZEROS = [{'componentType': 5126, 'count': 10**9, 'type': 'VEC3'}]
         ({'accessors': 7}, 'not a valid GLB mesh'),
         ({'accessors': [{'count': 'many'}]}, 'not a valid GLB mesh'),
         ({'extensionsRequired': ['KHR_draco_mesh_compression']}, 'without compression'),
-        ({'buffers': [{'uri': '/etc/passwd', 'byteLength': 36}]}, 'GLB'),
+        ({'buffers': [{'uri': '/etc/passwd', 'byteLength': 36}]}, "the buffer '/etc/passwd'"),
+        ({'nodes': [{'mesh': 0}] * 30_000}, 'expected at most 20000'),
+        ({'nodes': [{'children': [i + 1]} for i in range(300)]}, 'deeper than 100'),
+        ({'nodes': [{'children': [0], 'mesh': 0}]}, 'hold each other'),
+        (
+            {'meshes': [{'primitives': [{'attributes': {'POSITION': 0}}] * 30_000}]},
+            'at most 20000',
+        ),
+        (
+            {'nodes': [{'mesh': 0}] * 9000, 'accessors': [{'count': 6000, 'type': 'VEC3'}]},
+            '5.4e\\+07 elements; expected at most',
+        ),
     ],
-    ids=['zeros', 'number', 'word', 'draco', 'other_file'],
+    ids=[
+        *['zeros', 'number', 'word', 'draco', 'other_file'],
+        *['nodes', 'levels', 'cycle', 'primitives', 'instances'],
+    ],
 )
 def test_a_glb_that_stands_for_more_than_it_holds_is_refused(tmp_path, changes, reason):
     path = tmp_path / 'part.glb'

@@ -412,6 +412,8 @@ def test_collada_bombs(load):
     bomb = bomb.replace('<library_visual_scenes>', nodes + '<library_visual_scenes>')
     bad(load, bomb, 'parts', 'mesh.dae')
     bad(load, bomb.replace(geometry, '<instance_node url="#n0"/>'), 'each other', 'mesh.dae')
+    large = re.sub('<p>', f'<p>{"0 " * 60_000}', text, count=1)
+    bad(load, large.replace(geometry, 999 * geometry), '6.0.*e.07 elements', 'mesh.dae')
     count = len(cube().faces)
     polygons = text.replace('triangles', 'polylist')
     polygons = polygons.replace('<p>', f'<vcount>{"3 " * (count - 1)} 2000000000</vcount><p>')

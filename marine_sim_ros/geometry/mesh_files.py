@@ -94,33 +94,64 @@ def _refuse_bombs(root: Any, path: Path) -> None:
         sizes = [float(n) for n in (polygons.findtext('{*}vcount') or '').split() if n.isdigit()]
         if sum(sizes) > len((polygons.findtext('{*}p') or '').split()):
             raise ModelError(f'{path}: not a valid DAE mesh: <vcount> is more than <p> holds')
-    nodes = {node.get('id'): node for node in root.iterfind('.//{*}node')}
-    counts: dict[str, int] = {}
     try:
-        scenes = list(root.iterfind('.//{*}visual_scene'))
-        parts = sum(_geometries(scene, nodes, counts) for scene in scenes)
+        parts, numbers = _ColladaSize(root).total()
     except RecursionError:
         raise ModelError(f'{path}: not a valid DAE mesh: its nodes hold each other') from None
-    if parts > MAX_PARTS:
-        raise ModelError(f'{path}: its scene has {parts:.3g} parts; expected at most {MAX_PARTS}')
+    _check_size(path, parts, MAX_PARTS, numbers)
 
 
-def _geometries(node: Any, nodes: dict[str, Any], counts: dict[str, int]) -> int:
-    """Return how many geometries are below a node, those of nodes it refers to included."""
-    total = len(node.findall('{*}instance_geometry')) + len(node.findall('{*}instance_controller'))
-    for child in node.iterfind('{*}node'):
-        total += _geometries(child, nodes, counts)
-    for reference in node.iterfind('{*}instance_node'):
-        name = reference.get('url', '').lstrip('#')
-        if name in nodes:
-            if name not in counts:
-                counts[name] = _geometries(nodes[name], nodes, counts)
-            total += counts[name]
-    return total
+def _check_size(path: Path, parts: float, most: int, numbers: float) -> None:
+    """Refuse a scene of too many parts or, with each instance counted, numbers."""
+    if not parts <= most:
+        raise ModelError(f'{path}: its scene has {parts:.6g} parts; expected at most {most}')
+    if not numbers <= _MAX_NUMBERS:
+        raise ModelError(
+            f'{path}: its parts have {numbers:.6g} elements; expected at most {_MAX_NUMBERS:.3g}'
+        )
+
+
+class _ColladaSize:
+    """Numbers of parts, and of the indices of their triangles, below nodes of a COLLADA file."""
+
+    def __init__(self, root: Any) -> None:
+        self.scenes = list(root.iterfind('.//{*}visual_scene'))
+        self.nodes = {node.get('id'): node for node in root.iterfind('.//{*}node')}
+        self.indices = {
+            geometry.get('id'): sum(len((p.text or '').split()) for p in geometry.iter('{*}p'))
+            for geometry in root.iterfind('.//{*}geometry')
+        }
+        self.known: dict[str, np.ndarray] = {}
+
+    def total(self) -> tuple[float, float]:
+        """Return the numbers of all scenes."""
+        parts, numbers = sum(map(self._below, self.scenes), np.zeros(2))
+        return float(parts), float(numbers)
+
+    def _below(self, node: Any) -> np.ndarray:
+        """Return the numbers (2,) below a node, those of nodes it refers to included."""
+        total = np.zeros(2)
+        for instance in node.iterfind('{*}instance_geometry'):
+            total += 1, self.indices.get(instance.get('url', '').lstrip('#'), 0)
+        for _ in node.iterfind('{*}instance_controller'):
+            total += 1, max(self.indices.values(), default=0)
+        for child in node.iterfind('{*}node'):
+            total += self._below(child)
+        for reference in node.iterfind('{*}instance_node'):
+            name = reference.get('url', '').lstrip('#')
+            if name in self.nodes:
+                if name not in self.known:
+                    self.known[name] = self._below(self.nodes[name])
+                total += self.known[name]
+        return total
 
 
 _MAX_NUMBERS = 50_000_000
-"""Of all accessors of a GLB: those without a buffer stand for zeros that are not in the file."""
+"""Of all parts of a file, each instance counted, and of all accessors of a GLB: those without a
+buffer stand for zeros that are not in the file."""
+_MAX_GLB_PARTS = 20_000
+"""Nodes and primitives of a GLB, those of each instance counted."""
+_MAX_GLB_LEVELS = 100
 
 
 _NO_GLB = (struct.error, LookupError, RecursionError, ValueError, TypeError, AttributeError)
@@ -138,21 +169,59 @@ def check_glb(content: bytes, path: Path) -> None:
         if (magic, version, kind) != (b'glTF', 2, b'JSON'):
             raise ValueError('its header is not that of glTF 2')
         document = json.loads(content[20 : 20 + length])
-        counts = [float(accessor['count']) for accessor in document.get('accessors', [])]
+        parts, numbers = _glb_size(document)
+        levels = _glb_levels(document.get('nodes', []))
         required = document.get('extensionsRequired', [])
+        files = [b['uri'] for b in document.get('buffers', []) if 'uri' in b]
     except _NO_GLB as error:
         reason = ' '.join(str(error).split())[:120]
         raise ModelError(f'{path}: not a valid GLB mesh: {reason}') from None
-    if not sum(counts) <= _MAX_NUMBERS or min(counts, default=0) < 0:
+    _check_size(path, parts, _MAX_GLB_PARTS, numbers)
+    if levels > _MAX_GLB_LEVELS:
         raise ModelError(
-            f'{path}: its accessors have {sum(counts):.3g} elements; expected at most '
-            f'{_MAX_NUMBERS:.3g}'
+            f'{path}: its nodes are nested deeper than {_MAX_GLB_LEVELS}, or hold each other'
         )
     if required:
         raise ModelError(
             f'{path}: needs the glTF extensions {short_text(required)}; expected plain triangles: '
             'export it without compression'
         )
+    if files:
+        raise ModelError(
+            f'{path}: names the buffer {short_text(files[0])}; expected all of the data in the GLB'
+        )
+
+
+def _glb_size(document: Any) -> tuple[float, float]:
+    """Return the numbers of parts and of elements, those of each instance of a mesh counted."""
+    counts = [float(accessor['count']) for accessor in document.get('accessors', [])]
+    if min(counts, default=0) < 0:
+        raise ValueError('an accessor has less than 0 elements')
+    sizes = []
+    for mesh in document.get('meshes', []):
+        used = [
+            index
+            for primitive in mesh['primitives']
+            for index in (primitive['attributes'].get('POSITION'), primitive.get('indices'))
+        ]
+        sizes.append(
+            (len(mesh['primitives']), sum(counts[index] for index in used if index is not None))
+        )
+    instances = [sizes[node['mesh']] for node in document.get('nodes', []) if 'mesh' in node]
+    parts = len(document.get('nodes', [])) + sum(size[0] for size in (*sizes, *instances))
+    return parts, max(sum(counts), sum(size[1] for size in instances))
+
+
+def _glb_levels(nodes: Any) -> int:
+    """Return the levels of the tree of nodes, at most one more than is allowed."""
+    parents = {child: index for index, n in enumerate(nodes) for child in n.get('children', [])}
+    most = 0
+    for index in parents:
+        levels = 1
+        while index in parents and levels <= _MAX_GLB_LEVELS:
+            index, levels = parents[index], levels + 1
+        most = max(most, levels)
+    return most
 
 
 # Finds and reads mesh files.
