@@ -253,7 +253,9 @@ def press_axis_key(pilot: Pilot, axis: str, sense: float, state: State | None) -
     return replace(pilot, target=moved_target(pilot.target, state, **step))
 
 
-def follow_sticks(pilot: Pilot, top: Sequence[float], dt: float, state: State | None) -> Pilot:
+def follow_sticks(
+    pilot: Pilot, top: Sequence[float] | np.ndarray, dt: float, state: State | None
+) -> Pilot:
     """Return the pilot after a time with the sticks as they are.
 
     Where a pose is wanted, it starts where the vehicle is and moves with the sticks.

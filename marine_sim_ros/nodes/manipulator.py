@@ -84,7 +84,8 @@ class ManipulatorNode(ForceNode):
 
     def commands(self, stamp: int) -> dict[str, Any]:
         """Return the joints' commands at a stamp in ns, for a compiled graph."""
-        commands = {'joints': self._commands.target_positions(stamp, self._dt(stamp))}
+        joints = self._commands.target_positions(stamp, self._dt(stamp))
+        commands: dict[str, Any] = {'joints': joints}
         if has_articulated_arm(self.vehicle):
             commands['joint_efforts'] = self._commands.efforts(stamp)
         return commands

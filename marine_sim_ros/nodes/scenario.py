@@ -14,6 +14,7 @@ After the scenario's duration it checks once; its exit code is 0 when all expect
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ PARAMETERS = (
 class ScenarioNode(SuiteNode):
     """The node."""
 
-    def __init__(self, **options: object) -> None:
+    def __init__(self, **options: Any) -> None:
         """Create it as ``scenario``."""
         super().__init__('scenario', PARAMETERS, **options)
         self._scenario = load_scenario(self.values['scenario'])

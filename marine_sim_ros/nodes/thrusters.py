@@ -57,7 +57,7 @@ class ThrustersNode(ForceNode):
 
     commanded = True
 
-    def __init__(self, **options: object) -> None:
+    def __init__(self, **options: Any) -> None:
         """Create it as ``thrusters``."""
         super().__init__('thrusters', PARAMETERS, **options)
         self._live = LiveThrusters(self.vehicle, self.values['seed'])

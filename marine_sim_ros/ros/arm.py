@@ -49,6 +49,7 @@ class JointCommands:
             scenario: that the joints follow instead, or None.
         """
         self._node, self._scenario = node, scenario
+        assert node.vehicle.manipulator is not None
         self._arm = node.vehicle.manipulator
         chain = self._arm.articulation
         self._by_effort = chain is not None

@@ -252,7 +252,8 @@ class ModelNode(ForceNode):
         self.model = FORCES[name]
         self._begin()
         self._thrust = np.zeros(len(self.vehicle.thrusters))
-        needs, answer = self.model.needs, super().on_state
+        needs = self.model.needs
+        answer: Callable[[int, State], None] = super().on_state
         self._thrusts: PairSynchronizer[State, np.ndarray] | None = None
         if self.graph is not None:
             needs = ()
@@ -267,7 +268,8 @@ class ModelNode(ForceNode):
         self._when_known = answer
 
     def _begin(self) -> None:
-        self._memory, self._stamp = None, None
+        self._memory: Any = None
+        self._stamp: int | None = None
 
     def on_state(self, stamp: int, state: State) -> None:
         """Answer when all that the force needs is known for this stamp."""

@@ -207,6 +207,7 @@ class PropellerFrames:
         self._mounts = tuple(_mounts(message.data, links))
         if self._mounts and self._publisher is None:
             tf = topics.TF
+            assert tf is not None
             self._publisher = self._node.create_publisher(tf.type, tf.name, tf.subscriber_qos)
             self._node.listen(topics.THRUSTER_STATE, self._on_thrusters, raw=True)
 
@@ -232,6 +233,7 @@ class PropellerFrames:
             for moment in (*now, stamp + self._period)
             for transform in self._transforms(speeds, moment)
         ]
+        assert topics.TF is not None
         self._publisher.publish(topics.TF.type(transforms=transforms))
 
     def _transforms(self, speeds: np.ndarray, stamp: int) -> Iterator[Any]:

@@ -54,9 +54,11 @@ class ServoPublisher:
         self, node: SuiteNode, actuator: Actuator, topic: topics.Topic | None = None
     ) -> None:
         """Create the publisher; the topic is that of the state by default."""
-        names, self._fields = actuator.names(node.vehicle), ('position',)
+        names, self._fields = actuator.names(node.vehicle), actuator.fields
         if topic is None:
-            topic, self._fields = topics.actuator_state(actuator), actuator.fields
+            topic = topics.actuator_state(actuator)
+        else:
+            self._fields = ('position',)
         self._out = JointPublisher(node, topic, names) if names else None
 
     def publish(self, stamp: int, values: np.ndarray | None) -> None:

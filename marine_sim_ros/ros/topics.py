@@ -355,7 +355,7 @@ def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
 
 _ALWAYS = (
     ODOM,
-    *([TF, TF_STATIC] if TFMessage else []),
+    *(t for t in (TF, TF_STATIC) if t is not None),
     ROBOT_DESCRIPTION,
     CLOCK,
     TOTAL_WRENCH,

@@ -12,7 +12,7 @@ is bounded, but not with ``rk4``, which is stable for λ T < 1 (:func:`drag_rate
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -173,7 +173,7 @@ AIRBORNE_HEIGHT = 1.0
 """m above the surface from which on a start is told of."""
 
 
-def start_warnings(environment: Environment, position: np.ndarray) -> list[str]:
+def start_warnings(environment: Environment, position: Sequence[float] | np.ndarray) -> list[str]:
     """Return a line each where a vehicle starts in the air, below the ground, or off the terrain.
 
     Args:

@@ -88,7 +88,7 @@ def _sensors() -> dict[str, str]:
 
 def _controllers() -> dict[str, str]:
     """Return the shipped files, programs that are controllers, and laws that packages install."""
-    from marine_sim_ros.control.controller_model import CONTROLLERS
+    from marine_sim_ros.core.registry import CONTROLLERS
 
     found = _config_files('controllers')
     for name, model in CONTROLLERS.items():

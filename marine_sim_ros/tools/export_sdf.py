@@ -81,8 +81,8 @@ def execute(options: argparse.Namespace) -> int:
         drives=options.drives,
     )
     unread = without_effect(materials, 'gazebo') if options.materials else {}
-    told = (f'{options.materials}: {name} has no effect: {why}' for name, why in unread.items())
-    print_warnings((*vehicle.warnings, *model.warnings, *told))
+    unused = (f'{options.materials}: {name} has no effect: {why}' for name, why in unread.items())
+    print_warnings((*vehicle.warnings, *model.warnings, *unused))
     if output is None:
         print(model.text, end='')
         return 0

@@ -242,8 +242,8 @@ def _print(vehicle: Vehicle, found: Identification) -> None:
         if terms:
             print(f'{label}: {", ".join(terms)}')
     print()
-    rows = [('parameter', 'axis', 'value', '95 %', 'unit', 'described')]
-    rows += [_row(e) for e in found.estimates]
+    head = ('parameter', 'axis', 'value', '95 %', 'unit', 'described')
+    rows = [head, *map(_row, found.estimates)]
     print('\n'.join(aligned_columns(rows)))
     for estimate in found.estimates:
         if not estimate.observable:

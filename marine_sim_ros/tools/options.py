@@ -95,7 +95,8 @@ class _Deprecated(argparse.Action):
     """Does what another action does, and says which name replaces this one."""
 
     def __init__(self, *arguments: Any, instead: str, **settings: Any) -> None:
-        super().__init__(*arguments, nargs=0, help=argparse.SUPPRESS, **settings)
+        settings |= {'nargs': 0, 'help': argparse.SUPPRESS}
+        super().__init__(*arguments, **settings)
         self._instead = instead
 
     def __call__(
@@ -243,7 +244,7 @@ def add_run_arguments(
             add_option(parser, name)
 
 
-def parse_set_options(texts: Sequence[str]) -> dict[str, str]:
+def parse_set_options(texts: Sequence[str]) -> dict[str, Any]:
     """Return the xacro arguments of ``--set NAME:=VALUE``.
 
     Raises:
@@ -263,11 +264,15 @@ def run_options(options: argparse.Namespace) -> RunOptions:
     """
     parse_set_options(options.vehicle_arguments)
     given = vars(options)
-    values = {f.name: given[f.name] for f in fields(RunOptions) if f.name in given}
+    values: dict[str, Any] = {
+        f.name: tuple(v) if isinstance(v := given[f.name], list) else v
+        for f in fields(RunOptions)
+        if f.name in given
+    }
     for name, value in values.items():
         if reason := OPTIONS[name].refusal(value):
             raise ParameterError(f'{OPTIONS[name].flag} {reason}')
-    return RunOptions(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+    return RunOptions(**values)
 
 
 def free_folder(path: str, *, overwrite: bool, also: Collection[str] = ()) -> None:

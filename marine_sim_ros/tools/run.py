@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.progress import ReportProgress
@@ -120,7 +120,7 @@ def _with_console_defaults(run: RunOptions) -> RunOptions:
     see. A scenario or an autopilot steers by itself, and keeps its water.
     """
     if run.console and not (run.scenario or run.autopilot):
-        added = {
+        added: dict[str, Any] = {
             name: used for name, (used, _) in CONSOLE_DEFAULTS.items() if not getattr(run, name)
         }
         run = replace(run, **added)

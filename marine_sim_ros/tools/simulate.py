@@ -236,7 +236,7 @@ def execute(options: argparse.Namespace) -> int:
     print_warnings((*vehicle.warnings, *scenario.warnings, *odd))
     _check_room(settings, settings.duration or scenario.duration)
     arguments = options, settings, vehicle, scenario
-    more = {
+    more: dict[str, Any] = {
         'environment': environment,
         'dt': settings.dt,
         'integrator': settings.integrator,

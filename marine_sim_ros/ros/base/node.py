@@ -160,9 +160,8 @@ class SuiteNode(Node):
 
     def tell_time(self, stamp: int) -> None:
         """Set this node's clock to a stamp in ns."""
-        self.get_clock().set_ros_time_override(
-            Time(nanoseconds=stamp, clock_type=ClockType.ROS_TIME)
-        )
+        clock: Any = self.get_clock()  # a ROSClock: SuiteNode has no other
+        clock.set_ros_time_override(Time(nanoseconds=stamp, clock_type=ClockType.ROS_TIME))
 
     def _on_set_parameters(self, wanted: Sequence[Any]) -> SetParametersResult:
         for parameter in wanted:

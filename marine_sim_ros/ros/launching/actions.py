@@ -337,7 +337,8 @@ def _start(context: LaunchContext) -> list[Any]:
         get_logger('marine_sim_ros').warning(line)
     make_room()
     values = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    (options, start), gazebo = read_options(values), []
+    options, start = read_options(values)
+    gazebo: list[Any] = []
     if start.rviz:
         options = replace(options, markers=True)
     if start.localization:

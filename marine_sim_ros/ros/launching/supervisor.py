@@ -138,7 +138,7 @@ class Supervisor:
     def end(self, name: str) -> int:
         """End one process, and watch it no more; return its exit code."""
         self._signal([name])
-        return self.processes.pop(name).returncode
+        return self.processes.pop(name).wait()
 
     def stop(self, *, last: str = '') -> dict[str, int]:
         """End all processes, one of them after the others; return their exit codes."""
@@ -146,7 +146,7 @@ class Supervisor:
         self._signal([n for n in self.processes if n == last])
         remove_stale()
         self.progress.close()
-        return {name: process.returncode for name, process in self.processes.items()}
+        return {name: process.wait() for name, process in self.processes.items()}
 
     def _signal(self, names: list[str]) -> None:
         for name in names:

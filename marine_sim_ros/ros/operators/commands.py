@@ -362,7 +362,7 @@ class ArmOperator:
         held = dict(zip(message.name, message.position, strict=False)).get(GRIPPER, 0.0)
         self.holds = held > 0
 
-    def move(self, pair: int, efforts: Sequence[float]) -> None:
+    def move(self, pair: int, efforts: Sequence[float] | np.ndarray) -> None:
         """Move a pair of joints at shares of their largest rates, and stop those of before.
 
         Args:

@@ -139,6 +139,8 @@ class SensorPanel:
         """Prepare for the sensors of a node's vehicle."""
         self._monitor = SensorMonitor(node)
         self._looked = self._ticks = 0.0
+        self.rows: list[dict[str, Any]] | None = None
+        self.pictures: dict[str, bytes] = {}
         self.close()
 
     def scenery(self) -> Any:
@@ -170,8 +172,7 @@ class SensorPanel:
 
     def close(self) -> None:
         """Listen no more."""
-        self.rows: list[dict[str, Any]] | None = None
-        self.pictures: dict[str, bytes] = {}
+        self.rows, self.pictures = None, {}
         self._monitor.close()
 
 

@@ -116,8 +116,9 @@ class SummingOwner(StateOwner):
         self.health['outages'] = 0
         moves = self.vehicle.manipulator is not None and 'manipulator' in sources
         self._arm = ArmListener(self, self._on_joints) if moves else None
-        kept = self._arm is not None and self.bus is None
-        self._keeper = JointKeeper(self, self._arm) if kept else None
+        self._keeper: JointKeeper | None = None
+        if self._arm is not None and self.bus is None:
+            self._keeper = JointKeeper(self, self._arm)
         for source in sources:
             self.listen_numbers(topics.wrench_topic(source), partial(self._on_wrench, source))
         self.follow_current(warns=True)
