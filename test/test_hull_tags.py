@@ -269,7 +269,7 @@ def test_the_documented_table_is_the_code():
     table = page.split('<!-- parameters -->')[1].split('<!-- /parameters -->')[0]
     rows = [[c.strip() for c in r.split('|')[1:5]] for r in table.strip().splitlines()[2:]]
     assert rows == [
-        [f'`{key}`', f'{p.default:g}', p.unit or '1', f'{p.low:g} to {p.high:g}']
+        [f'`{key}`', f'{p.default:g}', p.unit or '1', f'{p.usual[0]:g} to {p.usual[1]:g}']
         for key, p in HULL_PARAMETERS.items()
     ]
 

@@ -186,10 +186,10 @@ def parameter_table() -> str:
         '|---|---|---|---|---|---|',
     ]
     for key, p in HULL_PARAMETERS.items():
-        least = 'more than 0' if p.minimum <= 1e-6 and p.minimum > 0 else f'{p.minimum:g} or more'
+        least = 'more than 0' if 0 < p.low <= 1e-6 else f'{p.low:g} or more'
         rows.append(
-            f'| `{key}` | {p.default:g} | {p.unit or "1"} | {p.low:g} to {p.high:g} '
-            f'| {least} | {p.text} |'
+            f'| `{key}` | {p.default:g} | {p.unit or "1"} | {p.usual[0]:g} to {p.usual[1]:g} '
+            f'| {least} | {p.help} |'
         )
     return '\n'.join(rows)
 

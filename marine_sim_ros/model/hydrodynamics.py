@@ -21,6 +21,7 @@ from marine_sim_ros.core.registry import CONTROLLERS, FORCES
 from marine_sim_ros.core.schema import (
     REQUIRED,
     ElementSchema,
+    Number,
     choice,
     fields_of,
     nested,
@@ -58,30 +59,16 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class HullParameter:
-    """One number of the hull model.
+class HullParameter(Number):
+    """One number of the hull model, with the guide's default.
 
     Attributes:
         group: element around it, or ''.
-        name: name of its element.
-        default: the guide's.
-        unit: unit of the number.
-        low: smallest usual value.
-        high: largest usual value.
-        minimum: smallest possible value.
-        maximum: largest possible value.
-        text: description of the parameter.
+        usual: smallest and largest usual value.
     """
 
-    group: str
-    name: str
-    default: float
-    unit: str
-    low: float
-    high: float
-    minimum: float
-    maximum: float
-    text: str
+    group: str = ''
+    usual: tuple[float, float] = (-np.inf, np.inf)
 
     @property
     def key(self) -> str:
@@ -90,37 +77,33 @@ class HullParameter:
 
 
 _TINY = 1e-6
-_P = 'pressure_drag'
-_S = 'suction_drag'
+_P, _S, _SLAM = 'pressure_drag', 'suction_drag', 'slamming'
+_HULL_NUMBERS: tuple[tuple[Any, ...], ...] = (
+    ('', 'water_density', 1027, 'kg/m³', (1, 2e4), (900, 1200), 'of the water at trim'),
+    ('', 'air_density', 1.225, 'kg/m³', (0, 100), (0.5, 2), 'of the air'),
+    ('', 'velocity_reference', 1, 'm/s', (_TINY, 1e4), (0.01, 50), 'v_ref of s = |v|/v_ref'),
+    (_P, 'C_PD1', 10, 'Pa', (0, 1e9), (0, 100), 'linear pressure'),
+    (_P, 'C_PD2', 10, 'Pa', (0, 1e9), (0, 100), 'quadratic pressure'),
+    (_P, 'f_P', 0.5, '', (_TINY, 100), (0.1, 1), 'exponent of the angle'),
+    (_S, 'C_SD1', 10, 'Pa', (0, 1e9), (0, 100), 'linear suction'),
+    (_S, 'C_SD2', 10, 'Pa', (0, 1e9), (0, 100), 'quadratic suction'),
+    (_S, 'f_S', 0.5, '', (_TINY, 100), (0.1, 1), 'exponent of the angle'),
+    (_SLAM, 'power', 2, '', (_TINY, 100), (2, 10), 'exponent of the rise'),
+    (_SLAM, 'max_acceleration', 10, 'm/s²', (_TINY, 1e6), (1, 100), 'full slam'),
+    (_SLAM, 'multiplier', 1, '', (0, 1e6), (0, 5), 'scale of the force'),
+    ('air_resistance', 'coefficient', 0.1, '', (0, 1e3), (0, 2), 'drag coefficient in air'),
+)
+"""Group, name, default, unit, possible range, usual range, meaning."""
 HULL_PARAMETERS: Mapping[str, HullParameter] = MappingProxyType(
     {
-        p.key: p
-        for p in (
-            HullParameter(
-                '', 'water_density', 1027, 'kg/m³', 900, 1200, 1, 2e4, 'of the water at trim'
-            ),
-            HullParameter('', 'air_density', 1.225, 'kg/m³', 0.5, 2, 0, 100, 'of the air'),
-            HullParameter(
-                '', 'velocity_reference', 1, 'm/s', 0.01, 50, _TINY, 1e4, 'v_ref of s = |v|/v_ref'
-            ),
-            HullParameter(_P, 'C_PD1', 10, 'Pa', 0, 100, 0, 1e9, 'linear pressure'),
-            HullParameter(_P, 'C_PD2', 10, 'Pa', 0, 100, 0, 1e9, 'quadratic pressure'),
-            HullParameter(_P, 'f_P', 0.5, '', 0.1, 1, _TINY, 100, 'exponent of the angle'),
-            HullParameter(_S, 'C_SD1', 10, 'Pa', 0, 100, 0, 1e9, 'linear suction'),
-            HullParameter(_S, 'C_SD2', 10, 'Pa', 0, 100, 0, 1e9, 'quadratic suction'),
-            HullParameter(_S, 'f_S', 0.5, '', 0.1, 1, _TINY, 100, 'exponent of the angle'),
-            HullParameter('slamming', 'power', 2, '', 2, 10, _TINY, 100, 'exponent of the rise'),
-            HullParameter(
-                'slamming', 'max_acceleration', 10, 'm/s²', 1, 100, _TINY, 1e6, 'full slam'
-            ),
-            HullParameter('slamming', 'multiplier', 1, '', 0, 5, 0, 1e6, 'scale of the force'),
-            HullParameter(
-                'air_resistance', 'coefficient', 0.1, '', 0, 2, 0, 1e3, 'drag coefficient in air'
-            ),
+        parameter.key: parameter
+        for group, name, default, unit, possible, usual, about in _HULL_NUMBERS
+        for parameter in (
+            HullParameter(name, default, about, *possible, unit=unit, group=group, usual=usual),
         )
     }
 )
-"""By key. Outside [minimum, maximum] is an error, outside [low, high] a warning."""
+"""By key. A value out of its range is an error, an unusual one a warning."""
 
 HULL_PARAMETER_GROUPS = tuple(dict.fromkeys(p.group for p in HULL_PARAMETERS.values() if p.group))
 _PRESSURES = {key for key, p in HULL_PARAMETERS.items() if p.unit == 'Pa'}
@@ -183,16 +166,14 @@ def _read_number(
 ) -> float:
     """Return a number within what is possible; tell of one beyond what is usual."""
     value = reader.number()
-    if not parameter.minimum <= value <= parameter.maximum:
-        least = f'{parameter.minimum:g} or more'
-        if value <= 0 < parameter.minimum:
-            least = 'more than 0'
+    if not parameter.low <= value <= parameter.high:
+        least = 'more than 0' if value <= 0 < parameter.low else f'{parameter.low:g} or more'
         raise reader.error(
-            f'is {value:g}; expected {least} and at most {parameter.maximum:g} {parameter.unit}'
+            f'is {value:g}; expected {least} and at most {parameter.high:g} {parameter.unit}'
         )
-    high = _USUAL_CD if unit == 'cd' else parameter.high
-    if not parameter.low <= value <= high:
-        usual = f'{parameter.low:g} to {high:g} {"" if unit == "cd" else parameter.unit}'.rstrip()
+    low, high = parameter.usual[0], _USUAL_CD if unit == 'cd' else parameter.usual[1]
+    if not low <= value <= high:
+        usual = f'{low:g} to {high:g} {"" if unit == "cd" else parameter.unit}'.rstrip()
         label = ' as a drag coefficient' if unit == 'cd' else ''
         warnings.append(reader.warning(f'is {value:g}{label}; usual are {usual}'))
     if parameter.key.endswith(('C_PD2', 'C_SD2')) and unit == 'pa' and 0 < value <= _LIKELY_CD:
