@@ -22,7 +22,7 @@ from marine_sim_ros.doctor.checks import CHECKS_OF_TEXT, CHECKS_OF_VEHICLE, exam
 from marine_sim_ros.doctor.context import Severity, load_context
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
 from marine_sim_ros.doctor.repairs import apply_edits
-from marine_sim_ros.doctor.tags import _remedy
+from marine_sim_ros.doctor.tags import warning_remedy
 from marine_sim_ros.model import elements, hydrodynamics
 from marine_sim_ros.model.elements import element_schemas
 from marine_sim_ros.model.library import vehicle_path
@@ -287,7 +287,7 @@ def test_a_mesh_in_millimetres_is_said_once_and_nothing_follows_from_it(tmp_path
     ],
 )
 def test_each_warning_of_the_reader_has_its_remedy(warning, remedy):
-    assert _remedy(warning).startswith(remedy)
+    assert warning_remedy(warning).startswith(remedy)
 
 
 def test_the_refusal_of_an_element_names_attributes_where_there_are_only_those(tmp_path):

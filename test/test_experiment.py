@@ -20,10 +20,9 @@ from marine_sim_ros.analysis.experiments import (
     parse_experiment,
 )
 from marine_sim_ros.sim.scenario import load_scenario
-from marine_sim_ros.tools.experiment import FILES
+from marine_sim_ros.tools.experiment import FILES, print_comparisons
 from marine_sim_ros.tools.main import main
 from marine_sim_ros.tools.options import free_folder
-from marine_sim_ros.tools.tables import print_comparisons
 
 SCENARIO = """
 duration: 2.0

@@ -18,7 +18,7 @@ from missing import ROS, command_without, core_alone
 from marine_sim_ros.core.arrays import _LACKING, NUMPY
 from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.core.extras import PACKAGE_SOURCES, require
-from marine_sim_ros.sweep.plan import _latin_hypercube
+from marine_sim_ros.sweep.plan import latin_hypercube
 
 pytestmark = pytest.mark.versions
 VEHICLES = ('bluerov2', 'bluerov2_heavy', 'investigator90', 'simple_rov', 'surface_vessel')
@@ -227,7 +227,7 @@ def test_the_latin_hypercube_is_that_of_scipy():
         theirs = qmc.LatinHypercube(3, rng=7)
     except TypeError:  # SciPy before 1.15
         theirs = qmc.LatinHypercube(3, seed=np.random.default_rng(7))
-    np.testing.assert_array_equal(_latin_hypercube(7, 50, 3), theirs.random(50))
+    np.testing.assert_array_equal(latin_hypercube(7, 50, 3), theirs.random(50))
 
 
 def test_what_is_kept_beside_a_mesh_is_what_follows_from_it(tmp_path):

@@ -20,7 +20,12 @@ from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.identification.fit import _shortage, fitted_tags, fitted_urdf, identify_vehicle
+from marine_sim_ros.identification.fit import (
+    fitted_tags,
+    fitted_urdf,
+    identify_vehicle,
+    stretch_shortage,
+)
 from marine_sim_ros.identification.parameters import ParameterSet, covariance
 from marine_sim_ros.identification.recording import OdometryNoise, noisy_odometry
 from marine_sim_ros.identification.samples import Samples, make_samples
@@ -538,7 +543,7 @@ def covered(spans, step=0.1):
     ],
 )  # fmt: skip
 def test_gaps_are_named_with_what_helps(spans, text):
-    assert text in _shortage(covered(spans), 4.0)
+    assert text in stretch_shortage(covered(spans), 4.0)
 
 
 @pytest.mark.long

@@ -32,7 +32,7 @@ from marine_sim_ros.faults.reading import parse_faults, with_gusts
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.gps import geodetic
 from marine_sim_ros.sensors.sensor_model import SensorInputs
-from marine_sim_ros.tools.teleop_screen import _target
+from marine_sim_ros.tools.teleop_screen import target_table
 
 STATE = State(
     np.array([30.0, -20.0, 0.4]),
@@ -131,7 +131,7 @@ def shown_by_teleop(environment, state, heading):
     target = PoseTarget(tuple(state.position.tolist()), target_at_vehicle(state).yaw)
     node.pilot = SimpleNamespace(target=target)
     console = Console(width=200, file=io.StringIO())
-    console.print(_target(node))
+    console.print(target_table(node))
     told = console.file.getvalue()
     numbers = re.search(r'east (\S+) m, north (\S+) m', told).groups()
     return np.array([*map(float, numbers), float(re.search(r'heading (\d+)', told)[1])])

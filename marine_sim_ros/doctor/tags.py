@@ -35,6 +35,7 @@ __all__ = [
     'unread_attributes',
     'unused_curves',
     'unused_materials',
+    'warning_remedy',
 ]
 
 
@@ -68,7 +69,7 @@ def loading_messages(context: DescriptionContext) -> Iterator[Diagnostic]:
     for warning in (w for w in context.vehicle.warnings if w not in plugins):
         place, text = _located_message(context, warning)
         edit = _stray_underscore(context, place, text)
-        yield Diagnostic(Severity.WARNING, text, place, _remedy(text), edit=edit)
+        yield Diagnostic(Severity.WARNING, text, place, warning_remedy(text), edit=edit)
 
 
 _REMEDIES = {
@@ -94,7 +95,7 @@ _REMEDIES = {
 """What to do about warnings of the reader, by an expression that their texts match."""
 
 
-def _remedy(text: str) -> str:
+def warning_remedy(text: str) -> str:
     """Return what to do about a warning of the reader."""
     found = (advice for pattern, advice in _REMEDIES.items() if re.search(pattern, text))
     return next(found, 'correct the description, or leave it if the numbers are as you know them')

@@ -39,6 +39,7 @@ __all__ = [
     'fitted_tags',
     'fitted_urdf',
     'identify_vehicle',
+    'stretch_shortage',
 ]
 
 
@@ -225,7 +226,7 @@ def _mean_of_known(values: np.ndarray) -> np.ndarray:
     return np.where(known, values, 0.0).sum(axis=0) / np.where(count, count, np.nan)
 
 
-def _shortage(samples: Samples, length: float) -> str:
+def stretch_shortage(samples: Samples, length: float) -> str:
     """Return why a run has few stretches of a length (s), and what to do."""
     parts = samples.parts() * samples.step
     spans = np.diff(parts, axis=1).ravel()
@@ -273,7 +274,7 @@ def identify_vehicle(
     if len(starts) < _FEWEST:
         raise ParameterError(
             f'the run has {len(starts)} stretches of {length:g} s with odometry and thrust '
-            f'throughout; expected {_FEWEST} or more: {_shortage(samples, length)}'
+            f'throughout; expected {_FEWEST} or more: {stretch_shortage(samples, length)}'
         )
     lumped = vehicle.hull is None or vehicle.hull.voxels is None
     parameters = ParameterSet(

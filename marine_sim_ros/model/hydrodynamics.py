@@ -97,9 +97,9 @@ _HULL_NUMBERS: tuple[tuple[Any, ...], ...] = (
 HULL_PARAMETERS: Mapping[str, HullParameter] = MappingProxyType(
     {
         parameter.key: parameter
-        for group, name, default, unit, possible, usual, about in _HULL_NUMBERS
+        for group, name, default, unit, (low, high), usual, about in _HULL_NUMBERS
         for parameter in (
-            HullParameter(name, default, about, *possible, unit=unit, group=group, usual=usual),
+            HullParameter(name, default, about, low, high, unit=unit, group=group, usual=usual),
         )
     }
 )

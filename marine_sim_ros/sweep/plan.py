@@ -26,6 +26,7 @@ __all__ = [
     'SweepParameter',
     'SweepPlan',
     'design_runs',
+    'latin_hypercube',
     'load_plan',
     'parse_plan',
     'state_metrics',
@@ -205,7 +206,7 @@ def _quantiles(parameter: SweepParameter, shares: np.ndarray) -> np.ndarray:
     return parameter.low + (parameter.high - parameter.low) * shares
 
 
-def _latin_hypercube(seed: int, runs: int, columns: int) -> np.ndarray:
+def latin_hypercube(seed: int, runs: int, columns: int) -> np.ndarray:
     """Return shares (runs, columns) in (0, 1], one in each of as many slices of every column.
 
     The draws are in the order of SciPy's LatinHypercube, whose keyword for the seed has changed.
@@ -235,7 +236,7 @@ def design_runs(plan: SweepPlan) -> np.ndarray:
             raise ParameterError(f'sweep: the grid has {count:,} runs; expected up to {MOST:,}')
         return np.array(list(product(*(p.values for p in names))), float)
     if plan.method == 'latin_hypercube':
-        shares = _latin_hypercube(plan.seed, plan.runs, len(names))
+        shares = latin_hypercube(plan.seed, plan.runs, len(names))
     else:
         shares = uniform(plan.seed, 'sweep', plan.runs * len(names)).reshape(plan.runs, -1)
     return np.stack([_quantiles(p, shares[:, i]) for i, p in enumerate(names)], axis=1)

@@ -13,6 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from marine_sim_ros.analysis.evaluation import (
     PICTURES,
     ExperimentRun,
@@ -23,15 +27,18 @@ from marine_sim_ros.analysis.evaluation import (
     run_of_trajectory,
 )
 from marine_sim_ros.analysis.experiments import (
+    COMPARISON_COLUMNS,
     ComparedQuantity,
     Experiment,
     compare_metrics,
     experiment_names,
     load_experiment,
+    plain_comparison,
 )
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
+from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.core.text import json_text
 from marine_sim_ros.model import library
 from marine_sim_ros.model.library import load_vehicle
@@ -43,9 +50,8 @@ from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.options import add_option, free_folder, parse_set_options
 from marine_sim_ros.tools.progress import progress_bar, show_waiting
 from marine_sim_ros.tools.reporting import print_error, print_warnings, write_file
-from marine_sim_ros.tools.tables import print_comparisons
 
-__all__ = ['add_arguments', 'execute']
+__all__ = ['add_arguments', 'execute', 'print_comparisons']
 
 FILES = ('metrics.json', 'report.md', *PICTURES)
 """Files in DIR besides the bag and its manifest."""
@@ -199,3 +205,35 @@ def _write(
     numbers = json_text(content, indent=2)
     write_file(folder / 'metrics.json', numbers + '\n')
     write_file(folder / 'report.md', text)
+
+
+# Tables of comparisons: coloured on a terminal, plain columns in a pipe.
+
+_STYLES = {'better': 'green', 'as printed': 'cyan', 'worse': 'yellow', 'differs': 'yellow'}
+
+
+def print_comparisons(
+    comparisons: Sequence[ComparedQuantity], title: str, console: Console | None = None
+) -> None:
+    """Print the table to standard output, or to another console."""
+    console = console or Terminal()
+    if not console.is_terminal:
+        print(plain_comparison(comparisons), file=console.file)
+        return
+    table = Table(title=title, title_justify='left', header_style='bold')
+    for i, name in enumerate(COMPARISON_COLUMNS):
+        table.add_column(name, justify='right' if i in (1, 2) else 'left')
+    for c in comparisons:
+        quantity, printed, ours, unit, verdict, required, state = c.cells()
+        style = _STYLES.get(verdict)
+        end = {True: 'green', False: 'bold red'}.get(bool(c.within)) if state else None
+        table.add_row(
+            quantity,
+            printed,
+            ours,
+            unit,
+            Text(verdict, style or ''),
+            required,
+            Text(state, end or ''),
+        )
+    console.print(table)

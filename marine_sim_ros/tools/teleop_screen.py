@@ -19,7 +19,7 @@ from marine_sim_ros.control.pilot import KEY_HELP, remaining_motion, target_at_v
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.ros.launching.installation import has_joy
 
-__all__ = ['screen']
+__all__ = ['screen', 'target_table']
 
 BAR = 8
 WIDTH = 80
@@ -101,7 +101,8 @@ def _velocities(node: Any) -> Table:
     return table
 
 
-def _target(node: Any) -> Table:
+def target_table(node: Any) -> Table:
+    """Return the target of the pose output, and the way to it."""
     table = _grid(2)
     target = node.pilot.target
     if target is None:
@@ -157,7 +158,7 @@ def _keys() -> Table:
 
 def screen(node: Any) -> Panel:
     """Return the pilot's screen: output, position, efforts, commands, switches, keys."""
-    right = {'pwm': _thrusters, 'velocity': _velocities, 'pose': _target}[node.pilot.output]
+    right = {'pwm': _thrusters, 'velocity': _velocities, 'pose': target_table}[node.pilot.output]
     middle = Table.grid(padding=(0, 4))
     middle.add_row(_efforts(node), right(node))
     text, since = node.notice
