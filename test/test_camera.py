@@ -231,19 +231,21 @@ def test_colours_follow_the_formula(water, distance, turbidity):
 
 
 @pytest.mark.usefixtures('renderer')
-def test_lamps_fall_off_with_range_and_water():
+@pytest.mark.parametrize('level', [1.0, 0.25])
+def test_lamps_fall_off_with_range_and_water(level):
     k = np.array(COEFFICIENTS['III'])
     albedo = linear_colour('white')[0]
     for distance in (1.0, 2.0, 4.0):
         wall = Plane('wall', [distance, 0, 0], [-1, 0, 0], 'white')
         environment = Environment(scene=Scene((wall,)), optics=WaterOptics('III'))
-        expected = albedo * 0.02 / distance**2 * np.exp(-2 * k * distance)
+        expected = level * albedo * 0.02 / distance**2 * np.exp(-2 * k * distance)
         for channel in range(3):
             sensor = camera(
                 width=3.0,
                 height=3.0,
                 exposure=0.6 / expected[channel],
                 light=0.02,
+                light_level=level,
                 light_position=(0.0, 0.0, 0.0),
             )
             image = taken(sensor, environment, (0, 0, -1000.0))['image']

@@ -268,7 +268,7 @@ def test_an_operator_dives_holds_a_depth_moves_the_arm_and_stops(processes, chro
     page.go_to('Arm')
     page.slide('arm 2, °', 'ArrowRight', 12)
     vehicle.until(lambda: joints and joints[-1].position[1] > 0.15)
-    page.press('light port')
+    page.slide('Light port, %', 'ArrowRight', 3)
     page.picture('arm')
     check_eyes(page)
     page.go_to('Forces')

@@ -424,7 +424,8 @@ def rendered(output='pwm', *, vehicle='bluerov2', state=None, notice='', pilot=N
     model = load_vehicle(vehicle, **heavy)
     node = SimpleNamespace(
         vehicle=model, pilot=pilot or Pilot(output), state=state, gamepad=load_gamepad('xbox'),
-        joy_alive=False, top=np.array([1.0, 0.5, 0.5, 0.5, 0.5, 0.8]), notice=(notice, 10**9),
+        joy_alive=False, reads_gamepad=False, top=np.array([1.0, 0.5, 0.5, 0.5, 0.5, 0.8]),
+        notice=(notice, 10**9),
         trouble='no controller listens', arm=SimpleNamespace(pairs=len(heavy), holds=True),
         get_namespace=lambda: f'/{model.name}',
         command_publisher=SimpleNamespace(pwm=np.full(len(model.thrusters), 1500.0)),

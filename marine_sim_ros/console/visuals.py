@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.console.telemetry import actuator_readings
+from marine_sim_ros.control.allocator import unreachable_axes
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.environment import Environment
@@ -107,6 +108,7 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
             for n, low, high, s in zip(arm.names, arm.lower, arm.upper, arm.sliding, strict=True)
         ],
         'actuators': actuator_readings({}, vehicle),
+        'unreachable': list(unreachable_axes(vehicle)),
         'gripper': arm is not None and GRIPPER in vehicle.extensions,
         'tether': 'tether' in vehicle.extensions,
         'barometer': vehicle.barometer is not None,

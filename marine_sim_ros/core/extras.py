@@ -64,6 +64,7 @@ PACKAGE_SOURCES = {
     'psutil': _same_source('psutil'),
     'pxr': PackageSource('usd-core', extra='usd'),
     'pyarrow': PackageSource('pyarrow'),
+    'pygame': PackageSource('pygame', 'python3-pygame', extra='gamepad'),
     'pygeomag': PackageSource('pygeomag', extra='sensors'),
     'pymap3d': PackageSource('pymap3d', extra='sensors'),
     'pymavlink': PackageSource('pymavlink', extra='ardusub'),

@@ -80,7 +80,7 @@ class TeleopNode(SuiteNode):
         self._stamp = 0
         self._grip = StickMemory()
         self._joy_at: int | None = None
-        self.keyboard = False
+        self.keyboard = self.reads_gamepad = False
         self.notice: tuple[str, int] = ('', 0)
         self.trouble = ''
         self.listen(topics.JOY, self._on_joy)

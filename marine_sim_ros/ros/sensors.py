@@ -392,9 +392,11 @@ class SensorNode(SensorsNode):
     ) -> None:
         """Create the node; send video where it is asked for."""
         super().__init__(name, parameters, **options)
+        sensor = self._sensors[0]
+        if getattr(sensor.reader.sensor.spec, 'light', 0.0):
+            self.listen(topics.LIGHTS, self._on_lights)
         if not (text := self.values.get('video', '')):
             return
-        sensor = self._sensors[0]
         if not sensor.reader.model.video:
             raise ParameterError(f'video: {name} is no camera; expected no address')
         from marine_sim_ros.sensors.camera.video_stream import RATE, VideoStream
@@ -415,6 +417,14 @@ class SensorNode(SensorsNode):
             known = ', '.join(s.name for s in self.vehicle.sensors) or 'none'
             raise ParameterError(f'{self.vehicle.name} has no sensor {name!r}; it has: {known}')
         return found
+
+    def _on_lights(self, message: Any) -> None:
+        """Dim the lamps of a camera: their mean brightness counts."""
+        levels = np.array(message.data, float)
+        if not levels.size or not np.all((levels >= 0.0) & (levels <= 1.0)):
+            self.warn_throttled(f'lights: {levels[:9].tolist()}; expected 0 to 1 each; ignored')
+            return
+        self.describe_sensor(light_level=float(levels.mean()))
 
     def describe_sensor(self, **changes: Any) -> None:
         """Replace parts of what describes the sensor."""

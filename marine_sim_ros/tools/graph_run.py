@@ -13,12 +13,15 @@ from collections.abc import Sequence, Set
 from pathlib import Path
 
 from marine_sim_ros.core.processes import THROUGH
+from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.ros.node_graph import NodeSpec
 from marine_sim_ros.sim.fleet import split_runs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.progress import progress_bar
+from marine_sim_ros.tools.reporting import print_warnings
+from marine_sim_ros.tools.slow_run import ProcessorLoad, slow_cause
 
 __all__ = ['recordings', 'run_graph']
 
@@ -26,6 +29,8 @@ PERIOD = 0.05
 WINDOW, SLOW = 2.0, 0.9
 """s of wall time over which the pace of a run is taken, and the share of the wanted one below
 which it is told."""
+SLOW_WINDOWS = 3
+"""Windows in a row that are slow, after which the cause is told."""
 
 
 def recordings(runs: Sequence[RunOptions], processes: int) -> list[str]:
@@ -63,7 +68,8 @@ def run_graph(
     )
     start = time.monotonic()
     last = _final_processes(supervisor, settings)
-    _wait(supervisor, duration, settings.real_time_factor, last)
+    many = composed or processes > 1
+    _wait(supervisor, duration, settings, last, composed=many)
     wall = time.monotonic() - start
     early = _breaking(supervisor.exit_codes(), last)
     codes = supervisor.stop(last='recorder')
@@ -72,29 +78,49 @@ def run_graph(
     return _conclude(supervisor.asked, early, codes)
 
 
-def _wait(supervisor: Supervisor, duration: float, factor: float, last: Set[str]) -> None:
+def _wait(
+    supervisor: Supervisor,
+    duration: float,
+    settings: RunOptions,
+    last: Set[str],
+    *,
+    composed: bool,
+) -> None:
     """Wait for the first process that ends or a signal, with a bar of simulated time.
 
     Args:
         supervisor: supervisor of the run.
         duration: simulated time of the run, s; 0: it has no end.
-        factor: wanted simulated seconds per second; 0: as many as can be.
+        settings: options of the run.
         last: processes with which the run ends.
+        composed: whether all nodes are in one process.
     """
+    load, told = ProcessorLoad(), False
     with progress_bar('running', duration or None, transient=False) as tell:
         pace = _Pace()
         while not supervisor.asked and not _breaking(supervisor.exit_codes(), last):
             time.sleep(PERIOD)
             now = supervisor.progress.time()
             if now is not None:
-                tell(now, pace.text(now, factor))
+                tell(now, pace.text(now, settings.real_time_factor))
+            if pace.slow_windows >= SLOW_WINDOWS and not told:
+                told = True
+                vehicle = vehicle_of(settings.named_vehicle())
+                cause = slow_cause(vehicle, settings, composed=composed, others=load.others())
+                print_warnings([f'slower than real time: {pace.factor:.2g}; cause: {cause}'])
 
 
 class _Pace:
-    """Real-time factor of a run over the last seconds."""
+    """Real-time factor of a run over the last seconds.
+
+    Attributes:
+        slow_windows: number of windows without a break that were too slow; a pause is none.
+        factor: of the last window.
+    """
 
     def __init__(self) -> None:
         self._since, self._from, self._text = time.monotonic(), 0.0, ''
+        self.slow_windows, self.factor = 0, 0.0
 
     def text(self, now: float, wanted: float) -> str:
         """Return the text of a bar at a simulated time, s: the pace, where it is not as asked."""
@@ -105,6 +131,8 @@ class _Pace:
             factor = (now - self._from) / (wall - self._since)
             self._since, self._from = wall, now
             slow = wanted and factor < SLOW * wanted
+            self.slow_windows = self.slow_windows + 1 if slow and factor > 0 else 0
+            self.factor = factor
             self._text = f'running, {factor:.2g} × real time' if slow or not wanted else 'running'
         return self._text
 

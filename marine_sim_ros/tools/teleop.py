@@ -25,7 +25,7 @@ from marine_sim_ros.control.pilot import (
     QUIT_KEY,
     split_keys,
 )
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.errors import MissingPackageError, ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.tools.options import add_option
 from marine_sim_ros.tools.reporting import flush_or_discard, print_warnings
@@ -60,9 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--gamepad',
         default='',
         metavar='G',
-        help=f'{", ".join(gamepad_names())}, or a YAML file (default xbox); needs a node of the '
-        'ROS package joy, which PyPI does not have: without it use run --console, where the '
-        'browser reads the gamepad',
+        help=f'{", ".join(gamepad_names())}, or a YAML file (default xbox); read by a node of the '
+        'ROS package joy, or without that package by pygame (extra gamepad)',
     )
 
 
@@ -107,6 +106,21 @@ class _Keyboard:
         return bool(data)  # nothing: the terminal is gone
 
 
+def _read_gamepad(node: Any, vehicle: str) -> bool:
+    """Read the gamepad where no node of joy can; return whether that works."""
+    from marine_sim_ros.ros.launching.installation import has_joy, no_joy
+    from marine_sim_ros.ros.operators.gamepad_reader import JoyPublisher
+
+    if has_joy():
+        return False
+    try:
+        JoyPublisher(node, node.gamepad.driver)
+    except MissingPackageError:  # joy may run on another machine
+        print_warnings([f'--gamepad: {no_joy()} (run {vehicle} --console)'])
+        return False
+    return True
+
+
 def _serve(node: Any, engine: Any, keyboard: _Keyboard, shutdown: Any) -> None:
     with Live(screen(node), auto_refresh=False) as live:
         while not shutdown.asked and keyboard.serve():
@@ -134,10 +148,7 @@ def execute(options: argparse.Namespace) -> int:
     from marine_sim_ros.nodes.teleop import TeleopNode
     from marine_sim_ros.ros.base.internals import log_words
     from marine_sim_ros.ros.base.process import Shutdown, executor
-    from marine_sim_ros.ros.launching.installation import has_joy, no_joy
 
-    if options.gamepad and not has_joy():  # it may run on another machine
-        print_warnings([f'--gamepad: {no_joy()} (run {options.vehicle} --console)'])
     shutdown = Shutdown()
     signal.signal(signal.SIGHUP, lambda *_: setattr(shutdown, 'asked', True))
     # The screen shows what the log would say in the middle of it.
@@ -156,6 +167,8 @@ def execute(options: argparse.Namespace) -> int:
     namespace = '/' + (options.namespace or vehicle.name).strip('/')
     node = TeleopNode(parameter_overrides=overrides, namespace=namespace)
     node.keyboard = True
+    if options.gamepad:
+        node.reads_gamepad = _read_gamepad(node, options.vehicle)
     engine = executor()
     engine.add_node(node)
     try:

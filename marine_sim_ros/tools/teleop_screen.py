@@ -61,7 +61,8 @@ def _head(node: Any) -> RenderableType:
         at = target_at_vehicle(state)
         heading = _heading(node, at.yaw)
         place = f'depth {at.depth:.2f} m   heading {heading}   speed {speed:.2f} m/s'
-    silent = f'{node.gamepad.name} (silent)' if has_joy() else 'none: no package joy'
+    heard = has_joy() or node.reads_gamepad
+    silent = f'{node.gamepad.name} (silent)' if heard else 'none: no package joy'
     gamepad = node.gamepad.name if node.joy_alive else silent
     first = Text.assemble(
         ('output ', 'bold'),

@@ -88,16 +88,18 @@ FULL_SCREEN = """(event) => document.fullscreenElement
   ? document.exitFullscreen() : event.target.closest(".view").requestFullscreen()"""
 TETHER_METERS = {'tension': 'Tether', 'anchortension': 'Tether at anchor'}
 HELP = (
-    ('W S', 'ahead, astern'),
-    ('A D', 'to port, to starboard'),
-    ('R F', 'up, down'),
-    ('Q E', 'turn to port, to starboard'),
-    ('I K', 'bow up, bow down'),
-    ('J L', 'roll to port, to starboard'),
-    ('space', 'STOP: all thrusters neutral, the controller disarmed'),
-    ('? H F1', 'these keys'),
-    ('← → ↑ ↓ + −', 'in the 3D view: turn the camera, nearer, farther'),
+    ('W S', 'ahead, astern', 'surge'),
+    ('A D', 'to port, to starboard', 'sway'),
+    ('R F', 'up, down', 'heave'),
+    ('Q E', 'turn to port, to starboard', 'yaw'),
+    ('I K', 'bow up, bow down', 'pitch'),
+    ('J L', 'roll to port, to starboard', 'roll'),
+    (', .', 'lights darker, brighter', 'lights'),
+    ('space', 'STOP: all thrusters neutral, the controller disarmed', ''),
+    ('? H F1', 'these keys', ''),
+    ('← → ↑ ↓ + −', 'in the 3D view: turn the camera, nearer, farther', ''),
 )
+"""Keys, what they do, and what the vehicle needs for it."""
 WINDOWS = {6: '6 s', 30: '30 s', 120: '2 min', 300: '5 min'}
 
 
@@ -114,17 +116,22 @@ def contrast_button(dark: ui.dark_mode) -> None:
     button.props('flat dense aria-label="Light or dark"').mark('dark')
 
 
-def help_button() -> None:
-    """Add the button that shows the keys; keys ?, h and F1 press it."""
+def help_button(look: dict[str, Any]) -> None:
+    """Add the button that shows the keys; keys ?, h and F1 press it.
+
+    Keys of what the vehicle cannot do are grey.
+    """
+    lacking = {*look['unreachable'], *([] if look['lights'] else ['lights'])}
     with ui.dialog() as told, ui.card():
         ui.label('Keys').classes('name')
         with ui.element('div').classes('keylist'):
-            for keys, what in HELP:
-                with ui.element('span'):
+            for keys, what, need in HELP:
+                unable = 'unable' if need in lacking else ''
+                with ui.element('span').classes(unable):
                     for key in keys.split():
                         with ui.element('kbd'):
                             ui.label(key).style('display: inline')
-                ui.label(what)
+                ui.label(f'{what} (not this vehicle)' if unable else what).classes(unable)
         ui.label(
             'Take control, then Armed: from there sticks and keys move the vehicle. '
             'A page that is hidden or closed stops it.'

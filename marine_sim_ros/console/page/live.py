@@ -115,7 +115,7 @@ def _top(
         sync_take = _take(session, page, ask) if steers else _only_watches()
         ui.space()
         sync_run = _run(ask, panel) if steers else _ignore_frame
-        help_button()
+        help_button(session.scenery['look'])
         contrast_button(dark)
         if steers:
             stop = ui.button('STOP', on_click=lambda: ask('stop'), color='negative')
@@ -209,7 +209,7 @@ def _tabs(
     look = session.scenery['look']
     origin = Origin(heading=session.scenery['around']['heading'])
     pages: dict[str, Callable[[], Any]] = {
-        'Drive': lambda: drive_panel(panel, ask),
+        'Drive': lambda: drive_panel(panel, ask, look['unreachable']),
         'Command': lambda: command_panel(panel, ask, view, eye, origin),
     }
     if look['joints'] or look['lights']:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -53,6 +53,12 @@ TILTS = (
     ('K', 'pitch', 1, 'bow down'),
 )
 """Buttons that act while they are held: key, axis, sign (FLU), label."""
+STICKS = (
+    ('left', ('surge', 'sway'),
+     (('ahead', 'W'), ('astern', 'S'), ('port', 'A'), ('stbd', 'D'))),
+    ('right', ('heave', 'yaw'), (('up', 'R'), ('down', 'F'), ('turn', 'Q'), ('turn', 'E'))),
+)  # fmt: skip
+"""Sticks: name, axes along and across, labels and keys above, below, left and right."""
 TARGETS = {
     'x': ('East', 'm'),
     'y': ('North', 'm'),
@@ -70,14 +76,14 @@ def figure(value: float, decimals: int) -> str:
 
 
 def on_change(sync: Callable[[Frame], None], key: str) -> Callable[[Frame], None]:
-    """Return a function that calls ``sync`` when a key of the telemetry frame's mode changes.
+    """Return a function that calls ``sync`` when a key of the frame or of its mode changes.
 
     So no slider moves while the operator drags it.
     """
     last: list[Any] = [None]
 
     def call(frame: Frame) -> None:
-        value = frame.get('mode', {}).get(key)
+        value = frame.get(key, frame.get('mode', {}).get(key))
         if value is not None and value != last[0]:
             last[0] = value
             sync(frame)
@@ -128,8 +134,8 @@ def light_lamp(button: ui.button, on: Any) -> None:
         button.props['aria-pressed'] = state
 
 
-def drive_panel(panel: ControlPanel, ask: Ask) -> None:
-    """Add modes, switches and sticks."""
+def drive_panel(panel: ControlPanel, ask: Ask, unreachable: Collection[str] = ()) -> None:
+    """Add modes, switches and sticks; axes that the vehicle cannot command are grey."""
 
     def flip(name: str) -> None:
         on = panel.frame.get('mode', {}).get('switches', {}).get(name)
@@ -152,11 +158,11 @@ def drive_panel(panel: ControlPanel, ask: Ask) -> None:
         gain.on('change', lambda e: ask('gain', float(e.args)))
         told = ui.label().style('width: 44px')
     with BrowserPart('hands').classes('sticks'):
-        _stick('left', ('ahead', 'W'), ('astern', 'S'), ('port', 'A'), ('stbd', 'D'))
-        _stick('right', ('up', 'R'), ('down', 'F'), ('turn', 'Q'), ('turn', 'E'))
+        for name, (along, across), sides in STICKS:
+            _stick(name, along in unreachable, across in unreachable, *sides)
         with ui.element('div').classes('keys'):
             for key, axis, sign, label in TILTS:
-                hold = panel.add(ui.button(color=None)).props('dense no-caps unelevated')
+                hold = panel.add(ui.button(color=None), axis).props('dense no-caps unelevated')
                 hold.classes('lamp').props.update({'data-hold': axis, 'data-sign': sign})
                 with hold:
                     _key(key)
@@ -189,11 +195,12 @@ def _key(name: str) -> None:
         ui.label(name).style('display: inline')
 
 
-def _stick(name: str, *sides: tuple[str, str]) -> None:
+def _stick(name: str, no_along: bool, no_across: bool, *sides: tuple[str, str]) -> None:
     with ui.element('div').classes('stick') as stick:
         stick.props['data-stick'] = name
         for side, (label, key) in zip('nswe', sides, strict=True):
-            with ui.element('span').classes(side):
+            unable = no_along if side in 'ns' else no_across
+            with ui.element('span').classes(side).classes('unable' if unable else ''):
                 _key(key)
                 _words(label)
 
@@ -404,13 +411,7 @@ def arm_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
             jaws = panel.add(lamp('Close', lambda: ask('gripper', True)))
             panel.add(lamp('Open', lambda: ask('gripper', False)))
         held = ui.label().classes('what')
-    lamps = {}
-    if look['lights']:
-        ui.label('Lights').classes('what')
-        with ui.element('div').classes('group'):
-            for name in look['lights']:
-                label = name.removesuffix('_link').replace('_', ' ')
-                lamps[name] = panel.add(lamp(label, partial(_light, panel, ask, name)))
+    _lights(panel, ask, look['lights'])
 
     def sync(frame: Frame) -> None:
         for (slider, scale), q in zip(sliders, frame.get('joints', []), strict=False):
@@ -419,15 +420,31 @@ def arm_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
             number = next(iter(frame.get('joints', [])[len(sliders) :]), 0)
             light_lamp(jaws, number)
             held.text = f'holds payload {number:.0f}' if number else 'holds nothing'
-        for name, button in lamps.items():
-            light_lamp(button, frame.get('lights', {}).get(name))
 
     panel.show(sync)
 
 
-def _light(panel: ControlPanel, ask: Ask, name: str) -> None:
-    now = panel.frame.get('lights', {}).get(name, 0.0)
-    ask('lights', {name: 0.0 if now else 1.0})
+def _lights(panel: ControlPanel, ask: Ask, names: Sequence[str]) -> None:
+    """Add a slider for each light."""
+    lamps = {}
+    for name in names:
+        label = name.removesuffix('_link').replace('_', ' ').capitalize()
+        lamps[name] = Slider(panel, label, 0.0, 100.0, '%', partial(_dim, ask, name), step=1.0)
+    if lamps:
+        with ui.element('span').classes('what keyboard'):
+            _key(',')
+            _key('.')
+            _words(' darker, brighter')
+
+    def dim(frame: Frame) -> None:
+        for name, slider in lamps.items():
+            slider.put(round(100 * frame.get('lights', {}).get(name, 0.0)))
+
+    panel.show(on_change(dim, 'lights'))
+
+
+def _dim(ask: Ask, name: str, percent: float) -> None:
+    ask('lights', {name: percent / 100})
 
 
 def water_panel(panel: ControlPanel, ask: Ask, scenery: dict[str, Any]) -> None:

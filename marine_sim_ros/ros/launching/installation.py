@@ -202,11 +202,12 @@ def has_joy() -> bool:
 
 
 def no_joy() -> str:
-    """Return the missing package, and both remedies."""
+    """Return the missing package, and the remedies."""
     return (
         'the ROS package joy, which reads gamepads, is not installed (PyPI does not have it); '
-        f'expected `apt install {ros_packages("joy")}` (rosdep key joy), or the gamepad on the '
-        'page of the console, where the browser reads it'
+        f'expected `apt install {ros_packages("joy")}` (rosdep key joy), `marine_sim teleop '
+        '--gamepad` with pygame (`pip install pygame`), or the gamepad on the page of the '
+        'console, where the browser reads it'
     )
 
 

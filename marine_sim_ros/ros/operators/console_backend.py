@@ -47,6 +47,7 @@ from marine_sim_ros.control.pilot import (
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import NANOSECONDS, State
+from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
@@ -130,6 +131,12 @@ PAGE_TIMEOUT = 10.0
 """s after a page's last look at the sensors, one each second, until it no longer looks."""
 
 
+def _light_level(vehicle: Vehicle) -> float:
+    """Return the brightness that lamps of cameras have until somebody sets another."""
+    lit = (s.spec for s in vehicle.sensors if getattr(s.spec, 'light', 0.0))
+    return max((spec.light_level for spec in lit), default=0.0)
+
+
 class ConsoleBackend:
     """Does what pages ask for; call :meth:`serve` at a steady rate."""
 
@@ -165,7 +172,8 @@ class ConsoleBackend:
         self._clock = self._served = self._hands_at = 0.0
         self.fault_injector = FaultInjector(node, session.scenery['sources'])
         self.current = node.environment.current.tolist()
-        self.lights = dict.fromkeys(session.scenery['look']['lights'], 0.0)
+        self.lights = dict.fromkeys(session.scenery['look']['lights'], _light_level(node.vehicle))
+        node.listen(topics.LIGHTS, self._on_lights)
         self._by_hand = False
         self._grip, self._pad = StickMemory(), ''
         self._pads: dict[str, Gamepad] = {}
@@ -225,6 +233,10 @@ class ConsoleBackend:
     def _unavailable_reasons(self) -> dict[str, str]:
         """Return the reasons why outputs and switches have no effect now, by name."""
         found = {name: self.command_publisher.trouble(name) for name in OUTPUT_MODES}
+        for axis in self._session.scenery['look']['unreachable']:
+            found[axis] = (
+                f'{self._node.vehicle.name} cannot command {axis}: no thruster or fin can'
+            )
         for name in self.switches.states:
             if not self.switches.is_offered(name):
                 found[name] = f'no controller offers {name}: start with --controller modern'
@@ -447,6 +459,10 @@ class ConsoleBackend:
     def _light(self, lights: dict[str, float]) -> None:
         self.lights |= {name: share for name, share in lights.items() if name in self.lights}
         self._out['lights'].publish(Float32MultiArray(data=list(self.lights.values())))
+
+    def _on_lights(self, message: Any) -> None:
+        """Show what another node, such as an autopilot, set."""
+        self.lights |= dict(zip(self.lights, map(float, message.data), strict=False))
 
     def _current(self, velocity: Sequence[float]) -> None:
         message = Vector3Stamped()

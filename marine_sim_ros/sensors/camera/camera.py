@@ -79,6 +79,9 @@ class Camera:
     light: float = number(
         0.0, 0.0, 1e3, '', 'light of the lamps at 1 m, beside daylight below the surface'
     )
+    light_level: float = number(
+        1.0, 0.0, 1.0, '', 'brightness of the lamps until the topic `lights` gives another'
+    )
     light_position: tuple[float, ...] = number(
         (0.0, 0.1, 0.0), -10.0, 10.0, 'm', 'of the lamps in its frame'
     )
@@ -163,9 +166,8 @@ def picture(
     from marine_sim_ros.sensors.camera.particles import with_particles
     from marine_sim_ros.sensors.camera.rendering import render
 
-    lamp = Lamp(
-        spec.light, np.array(spec.light_position), math.cos(math.radians(spec.light_beam) / 2)
-    )
+    beam = math.cos(math.radians(spec.light_beam) / 2)
+    lamp = Lamp(spec.light * spec.light_level, np.array(spec.light_position), beam)
     gain, lens = exposure(spec, environment, eye), lens_of(spec)
     view = View(eye, turn, gain, lamp, time, state.position, state.orientation)
     seen = render(lens, int(spec.samples), environment, view)

@@ -12,6 +12,7 @@ const KEYS = {
   w: ["surge", 1], s: ["surge", -1], a: ["sway", 1], d: ["sway", -1], r: ["heave", 1], f: ["heave", -1],
   q: ["yaw", 1], e: ["yaw", -1], l: ["roll", 1], j: ["roll", -1], k: ["pitch", 1], i: ["pitch", -1],
 };
+const DIMS = { ",": -1, ".": 1 }, DIM_STEPS = 8; // of ArduSub's JS_LIGHTS_STEPS
 const STICKS = { left: ["sway", "surge"], right: ["yaw", "heave"] }; // across, along
 const PERIOD = 50; // ms
 const QUIET = 3000; // ms between two hints
@@ -48,8 +49,9 @@ export class Hands {
     )]);
     this.worker = new Worker(new URL("./heartbeat.js", import.meta.url));
     element.addEventListener("pointerdown", (event) => {
-      this.tilt(event.target.closest("[data-hold]"));
-      if (event.target.closest("[data-stick], [data-hold]")) this.hint();
+      const held = event.target.closest("[data-hold]");
+      this.tilt(held);
+      if (held || event.target.closest("[data-stick]")) this.hint(held?.dataset.hold);
     });
     for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => this.tilt(null));
     // Before any button sees them: while one steers, the space bar stops and presses nothing.
@@ -102,24 +104,47 @@ export class Hands {
       document.querySelector("[data-help]")?.click();
       return;
     }
+    if (name in DIMS && !typing(target)) {
+      event.preventDefault();
+      if (down) this.dim(DIMS[name]);
+      return;
+    }
     if (!KEYS[name] || (down && typing(target))) return;
     if (wire.mine) event.stopPropagation(); // a list would look for what begins with it
     if (down) this.keys.add(name); else this.keys.delete(name);
-    if (down && !event.repeat) this.hint();
+    if (down && !event.repeat) this.hint(KEYS[name][0]);
     this.light();
   }
 
-  // Says why what is held moves nothing, where that is so; not again at once.
-  hint() {
+  // Makes all lights brighter or darker by one step.
+  dim(by) {
+    const lights = wire.frame?.lights ?? {};
+    if (wire.watches) return;
+    if (!wire.mine) this.say("Take control first: the lights are the operator's");
+    else if (!Object.keys(lights).length) this.say("This vehicle has no lights");
+    else {
+      const level = ([name, now]) => [name, Math.min(1, Math.max(0, (Math.round(now * DIM_STEPS) + by) / DIM_STEPS))];
+      wire.send("lights", Object.fromEntries(Object.entries(lights).map(level)));
+    }
+  }
+
+  // Says why what is held moves nothing, where that is so.
+  hint(axis = "") {
     const mode = wire.frame?.mode;
     if (wire.watches || !mode) return;
     const why = !wire.mine ? "Take control first: nothing moves before"
       : mode.unavailable[mode.output] ? mode.unavailable[mode.output]
       : mode.output !== "pwm" && mode.switches.arm !== true ? "Arm the controller first (Armed): nothing moves before"
-      : wire.frame.paused ? "The run is paused" : "";
-    if (!why || Date.now() - (this.hinted ?? 0) < QUIET) return;
+      : wire.frame.paused ? "The run is paused"
+      : mode.unavailable[axis] ?? "";
+    if (why) this.say(why);
+  }
+
+  // Shows a text on the page; not again at once.
+  say(text) {
+    if (Date.now() - (this.hinted ?? 0) < QUIET) return;
     this.hinted = Date.now();
-    wire.tell("hint", why);
+    wire.tell("hint", text);
   }
 
   // Lights the keys that are held, and moves the knobs of the sticks by them.
