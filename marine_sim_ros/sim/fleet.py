@@ -9,11 +9,12 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.sensors.camera.video_address import next_address
 from marine_sim_ros.sim.options import RunOptions
@@ -82,40 +83,39 @@ class Fleet:
     description: str = ''
 
 
-def _read_triple(reader: YamlReader, limit: float) -> Vector | None:
-    if reader.value is None:
-        return None
-    x, y, z = reader.vector(-limit, limit).tolist()
-    return x, y, z
+@dataclass(frozen=True, kw_only=True)
+class StartPose:
+    """Start pose of a vehicle, or of the first of a pattern; None: the scenario's."""
+
+    position: Vector | None = number(None, -1e6, 1e6, 'm', 'position in map', size=3)
+    rpy: Vector | None = special(YamlReader.angles, None, 'roll, pitch and yaw', unit='rad')
 
 
-def _read_angles(reader: YamlReader) -> Vector | None:
-    return None if reader.value is None else reader.angles()
+@dataclass(frozen=True, kw_only=True)
+class Pattern(StartPose):
+    """Pattern of the start positions of vehicles without one."""
+
+    shape: str = choice(SHAPES, 'line or grid', REQUIRED)
+    spacing: float = number(REQUIRED, 1e-3, 1e5, 'm', 'distance between neighbours')
+    columns: int | None = number(
+        None, 1, MAX_VEHICLES, '', 'columns of a grid; by default it is square', whole=True
+    )
+
+    def poses(self, count: int) -> list[tuple[Vector | None, Vector | None]]:
+        """Return start poses: x_i = x_0 − row s, y_i = y_0 + column s, z_i = z_0."""
+        columns = self.columns or math.isqrt(max(count - 1, 0)) + 1
+        if self.shape == 'line':
+            columns = MAX_VEHICLES
+        x, y, z = self.position or (0.0, 0.0, -0.5)
+        s = self.spacing
+        return [((x - i // columns * s, y + i % columns * s, z), self.rpy) for i in range(count)]
 
 
-def _read_pose(reader: YamlReader) -> tuple[Vector | None, Vector | None]:
-    """Return position and roll, pitch and yaw, None where they are not given."""
-    return _read_triple(reader.child('position'), 1e6), _read_angles(reader.child('rpy'))
-
-
-def _pattern_poses(reader: YamlReader, count: int) -> list[tuple[Vector | None, Vector | None]]:
-    """Return the start poses of a pattern: x_i = x_0 − row s, y_i = y_0 + column s, z_i = z_0."""
-    if reader.value is None:
-        return [(None, None)] * count
-    reader.mapping({'shape', 'spacing', 'columns', 'position', 'rpy'}, {'shape', 'spacing'})
-    shape = reader.child('shape').choice(SHAPES)
-    spacing = reader.child('spacing').number(1e-3, 1e5)
-    square = math.isqrt(max(count - 1, 0)) + 1
-    columns = reader.child('columns', square).integer(1, MAX_VEHICLES)
-    if shape == 'line':
-        if 'columns' in reader.value:
-            raise reader.error(": a line has no 'columns'; expected shape: grid")
-        columns = MAX_VEHICLES
-    position, rpy = _read_pose(reader)
-    x, y, z = position or (0.0, 0.0, -0.5)
-    return [
-        ((x - i // columns * spacing, y + i % columns * spacing, z), rpy) for i in range(count)
-    ]
+def _read_pattern(reader: YamlReader) -> Pattern:
+    pattern = reader.read(Pattern)
+    if pattern.shape == 'line' and pattern.columns is not None:
+        raise reader.error(": a line has no 'columns'; expected shape: grid")
+    return pattern
 
 
 def _read_arguments(reader: YamlReader) -> tuple[str, ...]:
@@ -125,33 +125,43 @@ def _read_arguments(reader: YamlReader) -> tuple[str, ...]:
     return tuple(f'{name}:={text}' for name, text in texts.items())
 
 
-_KEYS = {'name', 'vehicle', 'count', 'arguments', 'scenario', 'controller', 'seed', 'initial'}
+@dataclass(frozen=True, kw_only=True)
+class FleetEntry:
+    """Vehicles of one entry of the list."""
+
+    name: str = special(YamlReader.word, '', 'namespace; by default that of the vehicle')
+    vehicle: str = text('shipped name, or URDF or xacro file', REQUIRED)
+    count: int = number(1, 1, MAX_VEHICLES, '', 'number of such vehicles', whole=True)
+    arguments: tuple[str, ...] = special(_read_arguments, (), 'xacro arguments')
+    scenario: str = text("scenario that it plays; empty: the run's")
+    controller: str = text("controller that closes its loop; empty: the run's")
+    seed: int | None = number(
+        None, 0, 2**53, '', "random seed; by default the run's plus its place in the fleet",
+        whole=True,
+    )  # fmt: skip
+    initial: StartPose = nested(StartPose, 'pose at the start', default=StartPose())
 
 
 def _read_vehicles(reader: YamlReader) -> list[FleetVehicle]:
     """Return the vehicles of one entry of the list; ``name`` is empty where it is not given."""
-    reader.mapping(_KEYS, {'vehicle'})
-    count = reader.child('count', 1).integer(1, MAX_VEHICLES)
-    initial = reader.child('initial', {})
-    initial.mapping({'position', 'rpy'})
-    position, rpy = _read_pose(initial)
-    if count > 1 and position is not None:
-        raise initial.error(f': {count} vehicles cannot start at one position; expected a pattern')
-    seed = reader.child('seed')
-    name = reader.child('name').word() if 'name' in reader.value else ''
+    own = reader.read(FleetEntry)
+    if own.count > 1 and own.initial.position is not None:
+        raise reader.child('initial').error(
+            f': {own.count} vehicles cannot start at one position; expected a pattern'
+        )
     one = FleetVehicle(
-        name,
-        reader.child('vehicle').text(),
-        arguments=_read_arguments(reader.child('arguments', {})),
-        scenario=reader.child('scenario', '').text(),
-        controller=reader.child('controller', '').text(),
-        seed=None if seed.value is None else seed.integer(0, 2**53),
-        position=position,
-        rpy=rpy,
+        own.name,
+        own.vehicle,
+        arguments=own.arguments,
+        scenario=own.scenario,
+        controller=own.controller,
+        seed=own.seed,
+        position=own.initial.position,
+        rpy=own.initial.rpy,
     )
-    if count == 1:
+    if own.count == 1:
         return [one]
-    return [replace(one, name=name and f'{name}_{i + 1}') for i in range(count)]
+    return [replace(one, name=own.name and f'{own.name}_{i + 1}') for i in range(own.count)]
 
 
 def _name_vehicles(vehicles: list[FleetVehicle], root: YamlReader) -> list[FleetVehicle]:
@@ -170,19 +180,32 @@ def _name_vehicles(vehicles: list[FleetVehicle], root: YamlReader) -> list[Fleet
     return result
 
 
+@dataclass(frozen=True, kw_only=True)
+class _FleetElement:
+    """Fleet file."""
+
+    description: str = text('one line')
+    pattern: Pattern | None = special(_read_pattern, None, 'start positions of the others')
+    vehicles: tuple[list[FleetVehicle], ...] = nested(
+        FleetEntry, 'vehicles', default=REQUIRED, many=True, read=_read_vehicles
+    )
+
+
 def _read_fleet(root: YamlReader) -> Fleet:
-    root.mapping({'description', 'pattern', 'vehicles'}, {'vehicles'})
-    listed = root.child('vehicles')
-    vehicles = [vehicle for entry in listed.items() for vehicle in _read_vehicles(entry)]
+    own = root.read(_FleetElement)
+    vehicles = list(chain.from_iterable(own.vehicles))
     if not 1 <= len(vehicles) <= MAX_VEHICLES:
-        raise listed.error(f' has {len(vehicles)} vehicles; expected 1 to {MAX_VEHICLES}')
+        raise root.child('vehicles').error(
+            f' has {len(vehicles)} vehicles; expected 1 to {MAX_VEHICLES}'
+        )
     vehicles = _name_vehicles(vehicles, root)
     free = [v.name for v in vehicles if v.position is None]
-    places = dict(zip(free, _pattern_poses(root.child('pattern'), len(free)), strict=True))
+    poses = own.pattern.poses(len(free)) if own.pattern else [(None, None)] * len(free)
+    places = dict(zip(free, poses, strict=True))
     for i, vehicle in enumerate(vehicles):
         position, rpy = places.get(vehicle.name, (vehicle.position, None))
         vehicles[i] = replace(vehicle, position=position, rpy=vehicle.rpy or rpy)
-    return Fleet(tuple(vehicles), root.child('description', '').text())
+    return Fleet(tuple(vehicles), own.description)
 
 
 FLEETS = ConfigFiles('fleets', _read_fleet)

@@ -16,6 +16,7 @@ from marine_sim_ros.control.controllability import BODY_AXES, PilotMixer
 from marine_sim_ros.control.setpoints import ATTITUDE, QUANTITIES, depth_effort, make_setpoints
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.registry import ACTUATORS
+from marine_sim_ros.core.schema import REQUIRED, fields_of, nested, number, special
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
@@ -52,14 +53,31 @@ class Segment:
     actuators: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
+_MOST = 1e9
+"""Bound of times and depths, s and m."""
+
+
 @dataclass(frozen=True)
 class Expectation:
-    """A depth band (m) that must hold from one time to another (s)."""
+    """A depth band that must hold from one time to another."""
 
-    start: float
-    end: float
-    min_depth: float
-    max_depth: float
+    start: float = number(REQUIRED, -_MOST, _MOST, 's', 'start', name='from')
+    end: float = number(REQUIRED, -_MOST, _MOST, 's', 'end', name='to')
+    depth: tuple[float, float] = number(
+        REQUIRED, -_MOST, _MOST, 'm', 'least and greatest depth', size=2
+    )
+
+
+@dataclass(frozen=True)
+class InitialPose:
+    """Pose at the start of a scenario."""
+
+    position: tuple[float, float, float] = number(
+        (0.0, 0.0, 0.0), -MAX_DISTANCE, MAX_DISTANCE, 'm', 'position in map'
+    )
+    rpy: tuple[float, float, float] = special(
+        YamlReader.angles, (0.0, 0.0, 0.0), 'roll, pitch and yaw', unit='rad'
+    )
 
 
 @dataclass(frozen=True)
@@ -192,45 +210,23 @@ class Scenario:
         """Return the verdicts of the depths (e, 2) of :meth:`depth_ranges`."""
         result = []
         for e, (least, greatest) in zip(self.expectations, depth_ranges, strict=True):
-            wanted = f'depth within {e.min_depth:g} to {e.max_depth:g} m'
+            wanted = 'depth within {:g} to {:g} m'.format(*e.depth)
             span = f'from {e.start:g} to {e.end:g} s'
             if least > greatest:
                 result.append((False, f'{wanted} {span}: the run ended before'))
                 continue
-            ok = bool(least >= e.min_depth and greatest <= e.max_depth)
+            ok = bool(least >= e.depth[0] and greatest <= e.depth[1])
             result.append((ok, f'{wanted} {span}: {least:.2f} to {greatest:.2f} m'))
         return result
 
 
-def _read_segment(item: YamlReader) -> Segment:
-    own = {'at', 'axes', 'depth', 'pwm', 'control'}
-    item.mapping(own | {a.key for a in ACTUATORS.entries}, {'at'})
-    axes = item.child('axes', {})
-    axes.mapping(set(BODY_AXES))
-    if 'pwm' in item.value and ('axes' in item.value or 'depth' in item.value):
-        raise item.error(': has pwm and axes or depth; expected one kind of command')
-    if 'depth' in item.value and 'heave' in axes.value:
-        raise item.error(': has depth and axes.heave; both command the heave axis')
-    steered = {a.key for a in ACTUATORS.entries if a.steered}
-    others = sorted(set(item.value) & {'axes', 'depth', 'pwm', *steered})
-    if 'control' in item.value and others:
-        raise item.error(
-            f': has control and {" and ".join(others)}, which the controller commands; '
-            'expected one of the two'
-        )
-    pwm = item.child('pwm')
-    return Segment(
-        start=item.child('at').number(0.0),
-        efforts=tuple(axes.child(a, 0.0).number(-1.0, 1.0) for a in BODY_AXES),
-        depth=item.child('depth').number() if 'depth' in item.value else None,
-        pwm=None if pwm.value is None else tuple(p.number(1100, 1900) for p in pwm.items()),
-        control=_read_control(item.child('control')) if 'control' in item.value else None,
-        actuators={
-            actuator.name: actuator.read_commands(item.child(actuator.key))
-            for actuator in ACTUATORS.entries
-            if actuator.key in item.value
-        },
-    )
+def _read_pwm(item: YamlReader) -> tuple[float, ...]:
+    return tuple(width.number(1100, 1900, 'µs') for width in item.items())
+
+
+def _read_axes(item: YamlReader) -> tuple[float, ...]:
+    item.mapping(set(BODY_AXES))
+    return tuple(item.child(axis, 0.0).number(-1.0, 1.0) for axis in BODY_AXES)
 
 
 def _read_control(item: YamlReader) -> np.ndarray:
@@ -245,42 +241,80 @@ def _read_control(item: YamlReader) -> np.ndarray:
     )
 
 
-def _read_expectation(item: YamlReader) -> Expectation:
-    item.mapping({'from', 'to', 'depth'}, {'from', 'to', 'depth'})
-    band = item.child('depth')
-    if not isinstance(band.value, list) or len(band.value) != 2:
-        raise band.error(f' is {band.value!r}; expected a list [min, max] in m')
-    low, high = (v.number() for v in band.items())
-    return Expectation(item.child('from').number(), item.child('to').number(), low, high)
+@dataclass(frozen=True, kw_only=True)
+class _SegmentElement:
+    """Commands of a segment, except those of actuators."""
+
+    start: float = number(REQUIRED, 0.0, _MOST, 's', 'start', name='at')
+    efforts: tuple[float, ...] = special(
+        _read_axes, (0.0,) * len(BODY_AXES), 'efforts, −1 to 1', name='axes'
+    )
+    depth: float | None = number(None, -_MOST, _MOST, 'm', 'depth that the heave axis holds')
+    pwm: tuple[float, ...] | None = special(_read_pwm, None, 'pulse widths', unit='µs')
+    control: np.ndarray | None = special(_read_control, None, 'set-points')
 
 
-def _read_triple(reader: YamlReader, most: float) -> tuple[float, float, float]:
-    x, y, z = map(float, reader.vector(-most, most))
-    return x, y, z
+def _read_segment(item: YamlReader) -> Segment:
+    keys = {known.name for known in fields_of(_SegmentElement).values()}
+    item.mapping(keys | {a.key for a in ACTUATORS.entries}, {'at'})
+    if 'pwm' in item.value and ('axes' in item.value or 'depth' in item.value):
+        raise item.error(': has pwm and axes or depth; expected one kind of command')
+    own = item.values(_SegmentElement)
+    if own['depth'] is not None and 'heave' in (item.value.get('axes') or ()):
+        raise item.error(': has depth and axes.heave; both command the heave axis')
+    steered = {a.key for a in ACTUATORS.entries if a.steered}
+    others = sorted(set(item.value) & {'axes', 'depth', 'pwm', *steered})
+    if 'control' in item.value and others:
+        raise item.error(
+            f': has control and {" and ".join(others)}, which the controller commands; '
+            'expected one of the two'
+        )
+    actuators = {
+        actuator.name: actuator.read_commands(item.child(actuator.key))
+        for actuator in ACTUATORS.entries
+        if actuator.key in item.value
+    }
+    return Segment(**own, actuators=actuators)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ScenarioElement:
+    """Scenario file."""
+
+    description: str = special(lambda r: str(r.value), '', 'one line')
+    duration: float = number(REQUIRED, 1e-3, _MOST, 's', 'duration')
+    segments: tuple[Segment, ...] = nested(
+        Segment, 'commands in the order of their start', default=REQUIRED, many=True,
+        read=_read_segment,
+    )  # fmt: skip
+    initial: InitialPose = nested(InitialPose, 'pose at the start', default=InitialPose())
+    expectations: tuple[Expectation, ...] = nested(
+        Expectation, 'bands in which the depth has to be', name='expect', many=True
+    )
+    faults: tuple[Fault, ...] = nested(Fault, 'faults', many=True, read=read_fault)
+    controller: str = special(lambda r: str(r.value), 'modern', 'shipped name or file')
+    voltage: float | None = number(
+        None, 1.0, 1e3, 'V', 'supply of the thrusters; by default that of their curves'
+    )
 
 
 def _read_scenario(root: YamlReader) -> Scenario:
-    known = {'description', 'duration', 'initial', 'segments', 'expect', 'faults', 'controller'}
-    known |= {'voltage'}
-    root.mapping(known, {'duration', 'segments'})
-    initial = root.child('initial', {})
-    initial.mapping({'position', 'rpy'})
-    segments = tuple(_read_segment(s) for s in root.child('segments').items())
-    if not segments:
+    own = root.read(_ScenarioElement)
+    if not own.segments:
         raise root.error(': segments is empty; expected at least one')
-    if [s.start for s in segments] != sorted(s.start for s in segments):
+    if [s.start for s in own.segments] != sorted(s.start for s in own.segments):
         raise root.error(': segments are not in the order of their "at"')
     return Scenario(
         name=root.stem,
-        description=str(root.value.get('description', '')),
-        duration=root.child('duration').number(1e-3),
-        position=_read_triple(initial.child('position', [0, 0, 0]), MAX_DISTANCE),
-        rpy=initial.child('rpy', [0, 0, 0]).angles(),
-        segments=segments,
-        expectations=tuple(_read_expectation(e) for e in root.child('expect', []).items()),
-        faults=tuple(read_fault(f) for f in root.child('faults', []).items()),
-        controller=str(root.value.get('controller', 'modern')),
-        voltage=root.child('voltage').number(1.0, 1e3) if 'voltage' in root.value else None,
+        description=own.description,
+        duration=own.duration,
+        position=own.initial.position,
+        rpy=own.initial.rpy,
+        segments=own.segments,
+        expectations=own.expectations,
+        faults=own.faults,
+        controller=own.controller,
+        voltage=own.voltage,
     )
 
 
