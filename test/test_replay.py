@@ -87,6 +87,10 @@ def test_start_and_water_are_those_of_the_options(tmp_path):
 
 
 def test_both_or_none_is_one_line(tmp_path):
+    (tmp_path / 'odd.yaml').write_text('duration: 1\nsegments: [{at: 0, axis: {}}]')
+    record = '--record', tmp_path / 'new'
+    assert marine_sim('simulate', 'bluerov2', '--scenario', tmp_path / 'odd.yaml', *record)[0] == 2
+    assert not (tmp_path / 'new').exists()
     for more in ([], ['--scenario', 'dive', '--replay', 'x']):
         code, output = marine_sim('simulate', 'bluerov2', *more)
         assert code == 2

@@ -222,9 +222,9 @@ def execute(options: argparse.Namespace) -> int:
             'simulate: expected either --replay BAG or --scenario, a file or one of: '
             + ', '.join(SCENARIOS.names())
         )
+    scenario = load_scenario(settings.scenario) if settings.scenario else None
     if settings.record:
         free_folder(settings.record, overwrite=options.overwrite)
-    scenario = load_scenario(settings.scenario) if settings.scenario else None
     with progress_bar('building') as told:
         vehicle = vehicle_of(settings.named_vehicle(), told)
     if scenario is None:

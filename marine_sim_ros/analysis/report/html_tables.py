@@ -27,6 +27,8 @@ __all__ = [
 ]
 
 _NONE = '–'
+_LEAST = 1e-4
+"""Of a tile's number, in its unit."""
 _MOST_EVENTS = 500
 """Of an autopilot that a page lists."""
 _UNITS = ('m',) * 3 + ('°',) * 3 + ('m/s',) * 3 + ('°/s',) * 3
@@ -68,11 +70,18 @@ def bags_table(bags: Sequence[Mapping[str, Any]]) -> str:
     return _table(head, rows) + ''.join(f'<p>{escape(note)}.</p>' for note in told)
 
 
+def _tile_number(value: Any) -> str:
+    """Return a number of a tile; what nobody measures, as 0.3 µm of depth, is 0."""
+    return short_number(0 if abs(value) < _LEAST else value)
+
+
 def tiles(metrics: Mapping[str, Any]) -> str:
     """Return the few numbers that are looked for first."""
     motion, energy = metrics['motion'] or {}, metrics['energy'] or {}
     timing = metrics['channels'].get('odom', {})
     share = metrics['barometer'] or {}
+    if not energy.get('total_Wh'):  # no curve says what the thrusters draw, or nothing turned
+        energy = {}
     shown = [
         ('duration', motion.get('duration_s'), 's'),
         ('ticks', motion.get('ticks'), ''),
@@ -86,7 +95,7 @@ def tiles(metrics: Mapping[str, Any]) -> str:
         ('barometer RMS', share.get('rms_m'), 'm'),
     ]
     boxes = [
-        f'<div class="tile"><b>{short_number(v)}{" " + unit if unit else ""}</b>'
+        f'<div class="tile"><b>{_tile_number(v)}{" " + unit if unit else ""}</b>'
         f'<span>{what}</span></div>'
         for what, v, unit in shown
         if v is not None
