@@ -230,9 +230,10 @@ def test_the_latin_hypercube_is_that_of_scipy():
     np.testing.assert_array_equal(latin_hypercube(7, 50, 3), theirs.random(50))
 
 
-def test_what_is_kept_beside_a_mesh_is_what_follows_from_it(tmp_path):
+def test_what_is_kept_beside_a_shipped_mesh_is_what_follows_from_it(tmp_path, monkeypatch):
     pytest.importorskip('trimesh')
     pytest.importorskip('manifold3d')
+    from marine_sim_ros.geometry import mesh_files
     from marine_sim_ros.geometry.meshes import Voxels, cell_counts, load_mesh, voxelise
 
     shipped = ROOT / 'urdf' / 'meshes' / 'surface_vessel_hull.dae'
@@ -247,8 +248,10 @@ def test_what_is_kept_beside_a_mesh_is_what_follows_from_it(tmp_path):
     cells = voxelise(anew, 0.0516)
     for name, mine in zip(Voxels.__annotations__, kept.cells[1:], strict=True):
         np.testing.assert_allclose(mine, getattr(cells, name), rtol=0, atol=1e-12)
-    # Of another content it is nothing.
+    # Beside the mesh of somebody else, or of another content, it is nothing.
     copy.with_suffix('.hull.npz').write_bytes(shipped.with_suffix('.hull.npz').read_bytes())
+    assert load_mesh(str(copy), np.ones(3)).cells is None
+    monkeypatch.setattr(mesh_files, 'resource_folder', lambda name: tmp_path)
     assert load_mesh(str(copy), np.ones(3)).cells is not None
     copy.write_bytes(shipped.read_bytes().replace(b'</COLLADA>', b'<!-- new --></COLLADA>'))
     assert load_mesh(str(copy), np.ones(3)).cells is None

@@ -355,16 +355,29 @@ def sidecar_path(mesh: Path) -> Path:
 
 
 def load_sidecar(mesh: Path) -> Shape | None:
-    """Return the shape of a mesh file in m with its cells, or None where it is not kept."""
+    """Return the shape of a shipped mesh in m with its cells, or None where it is not kept.
+
+    A file beside the mesh of somebody else could contradict it.
+    """
     path = sidecar_path(mesh)
     try:
+        if not mesh.resolve().is_relative_to(resource_folder('urdf').resolve()):
+            return None
         check_archive(path, MAX_UNPACKED_BYTES, ModelError)
         with np.load(path, allow_pickle=False) as kept:
             if str(kept['sha256']) != hashlib.sha256(mesh.read_bytes()).hexdigest():
                 return None
             shape = shape_of(kept['vertices'], kept['faces'])
             return replace(shape, cells=tuple(kept[name] for name in _CELLS))
-    except (ModelError, OSError, ValueError, KeyError, MemoryError, zipfile.BadZipFile):
+    except (
+        MarineSimError,
+        OSError,
+        RuntimeError,
+        ValueError,
+        KeyError,
+        MemoryError,
+        zipfile.BadZipFile,
+    ):
         return None
 
 
