@@ -152,6 +152,15 @@ def test_nothing_solid_and_entities_are_errors(tmp_path: Path) -> None:
         import_world(tmp_path / 'b.sdf')
 
 
+def test_models_of_one_name_are_all_there(tmp_path: Path) -> None:
+    models = ''.join(
+        _model(f'<collision name="c"><pose>{x} 0 0 0 0 0</pose>{_BOX}</collision>') for x in (1, 2)
+    )
+    obstacles = import_world(_write(tmp_path, models)).content['obstacles']
+    assert [o['position'][0] for o in obstacles] == [1.0, 2.0]
+    assert len({o['name'] for o in obstacles}) == 2
+
+
 def test_a_fuel_model_on_disk_is_included(tmp_path: Path) -> None:
     folder = tmp_path / 'models' / 'buoy'
     folder.mkdir(parents=True)

@@ -294,6 +294,7 @@ def test_soundings_on_a_full_grid_stay_as_they_are(columns, rows, between):
     [
         ('0 0 -5\n1 0 -5\n', '2 soundings; expected 3 to'),
         ('0 0 -5\n1 0\n1 1 -4\n', "points.xyz:2: '1 0'; expected three numbers"),
+        ('0 0 -5\n1 1e308 -4\n1 1 -4\n', "points.xyz:2: '1 1e308 -4'; expected three numbers"),
         ('0 0 -5\n1 0 nan\n1 1 -4\n', 'points.xyz:2'),
         ('0 0 5\n1 0 6\n1 1 7\n', 'if they are depths, add positive: down'),
         ('0 0 -5\n1 1 -6\n2 2 -7\n', 'lie on a line'),

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -36,6 +36,7 @@ __all__ = [
     'Options',
     'Plugin',
     'SCOPE',
+    'list_names',
     'origin_of',
     'read_flag',
     'read_magnitudes',
@@ -99,6 +100,13 @@ def origin_of(reader: Reader) -> str:
     )
     file, line = source.origin(reader.line)
     return f'{Path(file).name}:{line} <{reader.element.tag}>'
+
+
+def list_names(elements: Sequence[Element]) -> str:
+    """Return the names of elements for a message: the first 20, each of up to 60 characters."""
+    names = [str(element.get('name'))[:60] for element in elements[:20]]
+    more = [f'{len(elements) - 20} more'] if len(elements) > 20 else []
+    return ', '.join(names + more) or 'none'
 
 
 def read_text(reader: Reader, name: str, default: str = '') -> str:

@@ -29,6 +29,7 @@ from marine_sim_ros.importers.draft import (
     Draft,
     Options,
     Plugin,
+    list_names,
     origin_of,
     read_flag,
     read_text,
@@ -93,6 +94,8 @@ def read_frames(reader: Reader, folder: Path, depth: int = 0) -> SdfModel:
         elif child.tag == 'frame':
             model.frames[name] = (str(child.get('attached_to', '')), child)
         elif child.tag == 'model':
+            while name in model.nested:  # against the specification, but none may be lost
+                name += '_'
             inner = read_frames(reader_of(child, reader), folder_of(child, folder), depth + 1)
             model.nested[name] = inner
             model.frames[name] = ('', child)
@@ -171,7 +174,7 @@ class _SdfReader:
         ]
         moving = [m for m in wanted if (m.findtext('static') or '').strip() not in ('true', '1')]
         if len(moving) != 1:
-            names = ', '.join(str(m.get('name')) for m in models) or 'none'
+            names = list_names(models)
             raise ModelError(
                 f'{source}: has {len(moving)} models that move'
                 + (f' called {self.options.model!r}' if self.options.model else '')
@@ -183,7 +186,7 @@ class _SdfReader:
         """Return a hint about missing includes, or nothing."""
         if not self.missing:
             return ''
-        uris = ', '.join(self.missing[:4])
+        uris = ', '.join(uri[:200] for uri in self.missing[:4])
         return f'; included but not there: {uris}: download it, and give --package-path FOLDER'
 
     def _walk(self, model: SdfModel, prefix: str, at: Pose) -> None:

@@ -232,7 +232,7 @@ class _Expansion:
         if file is None:
             self.missing.append(uri)
             self.drop(
-                f'{origin_of(include)}: {uri!r} is not there; download it, and give '
+                f'{origin_of(include)}: {uri[:200]!r} is not there; download it, and give '
                 '--package-path FOLDER with the folder that holds it'
             )
             return None

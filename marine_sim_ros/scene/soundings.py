@@ -24,6 +24,8 @@ _MAX_BYTES = 100_000_000
 _MAX_SOUNDINGS = 1_000_000
 _MAX_POINTS = 4_000_000
 _LOG = logging.getLogger(__name__)
+_MAX_NUMBER = 1e8
+"""m."""
 
 
 def read_soundings(path: Path, positive: str) -> np.ndarray:
@@ -49,7 +51,7 @@ def read_soundings(path: Path, positive: str) -> np.ndarray:
             continue
         try:
             row = [float(word) for word in words[:3]]
-            if len(row) < 3 or not all(map(math.isfinite, row)):
+            if len(row) < 3 or not all(abs(x) < _MAX_NUMBER for x in row):
                 raise ValueError
         except ValueError:
             if not rows and len(words) >= 3:  # names of the columns

@@ -23,7 +23,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.importers.bodies import grow_tree
 from marine_sim_ros.importers.description import ImportedJoint, ImportedLink, Inertial, Sourced
-from marine_sim_ros.importers.draft import Draft, Options, origin_of
+from marine_sim_ros.importers.draft import Draft, Options, list_names, origin_of
 from marine_sim_ros.importers.geometry import box_around
 from marine_sim_ros.importers.model_files import ModelFolders
 from marine_sim_ros.importers.stonefish.actuators import ThrusterReader, read_ballast, read_rudder
@@ -249,7 +249,7 @@ class _StonefishReader:
             r for r in robots if not self.options.model or r.get('name') == self.options.model
         ]
         if len(wanted) != 1:
-            names = ', '.join(str(r.get('name')) for r in robots) or 'none'
+            names = list_names(robots)
             raise ModelError(
                 f'{self.source}: has {len(wanted)} robots'
                 + (f' called {self.options.model!r}' if self.options.model else '')
