@@ -310,7 +310,9 @@ def test_set_is_the_short_name_of_vehicle_arguments():
 
 @pytest.mark.parametrize('name', ['blerov2', 'BlueROV2'])
 def test_a_console_promises_nothing_of_a_vehicle_that_is_refused(name, capsys):
-    assert main(['run', name, '--console']) == 2
+    with pytest.raises(SystemExit) as ended:
+        main(['run', name, '--console'])
+    assert ended.value.code == 2
     out, error = capsys.readouterr()
     assert out == ''
     assert error.startswith(f"ERROR: vehicle '{name}' is neither")
