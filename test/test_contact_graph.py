@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 from conftest import marine_sim
-from graph import recorded, run_everywhere
+from graph import WAYS, recorded, run_everywhere
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.ros.node_graph import describe
@@ -44,6 +44,28 @@ def wedge_in_a_pool(folder):
     return scene
 
 
+def crate_in_a_pool(folder):
+    scene = folder / 'crate.yaml'
+    scene.write_text(
+        'pool: {length: 25.0, width: 12.5, depth: 4.2}\n'
+        'bodies: [{name: crate, shape: box, size: [0.3, 0.3, 0.3], position: [2.42, 1.2, -4.04], '
+        'mass: 29}]\n'
+    )
+    return scene
+
+
+def check_bodies_alike(*recordings):
+    paths = []
+    for topics in recordings:
+        odom = topics.get('crate/odom', {})
+        places = [odom[stamp].pose.pose.position for stamp in sorted(odom)]
+        paths.append(np.array([[p.x, p.y, p.z] for p in places]))
+    for path in paths[1:]:
+        np.testing.assert_array_equal(path, paths[0])
+    if len(paths[0]):
+        assert np.abs(paths[0][-1, :2] - paths[0][0, :2]).max() > 0.01  # it was pushed
+
+
 @pytest.mark.parametrize(
     ('vehicle', 'text', 'more'),
     [
@@ -51,14 +73,16 @@ def wedge_in_a_pool(folder):
         ('investigator90', WITH_ARM, ()),
         ('investigator90', WITH_ARM, ('--set', 'arm_dynamics:=articulated')),
         ('bluerov2', SCENARIO, ('--environment', 'wedge.yaml')),
+        ('bluerov2', SCENARIO, ('--environment', 'crate.yaml')),
     ],
-    ids=['bluerov2', 'investigator90', 'articulated', 'on_a_mesh'],
+    ids=['bluerov2', 'investigator90', 'articulated', 'on_a_mesh', 'among_bodies'],
 )
 def test_the_graph_is_the_simulation_on_the_bottom(processes, tmp_path, vehicle, text, more):
     scenario = tmp_path / 'bottom.yaml'
     scenario.write_text(text)
     if '--environment' in more:
-        more = ('--environment', wedge_in_a_pool(tmp_path))
+        make = wedge_in_a_pool if 'wedge.yaml' in more else crate_in_a_pool
+        more = ('--environment', make(tmp_path))
     common = [vehicle, '--scenario', scenario, '--environment', 'pool', *more]
     run_everywhere(processes, tmp_path, *common, separate=['--markers'])
     for name in ('separate', 'composed'):
@@ -67,7 +91,9 @@ def test_the_graph_is_the_simulation_on_the_bottom(processes, tmp_path, vehicle,
         assert set(wrenches) == set(topics['odom'])
         up = np.array([wrenches[stamp].wrench.force.z for stamp in sorted(wrenches)])
         assert up[0] == 0.0  # the first tick has none
-        assert np.count_nonzero(up) > 25
+        assert np.count_nonzero(up) > 20
+    if '--environment' in more:
+        check_bodies_alike(*(recorded(tmp_path / way, '') for way in WAYS))
     # Pressed points are red.
     markers = [m.markers[0] for m in topics['contact/markers'].values()]
     assert any(m.action == 0 and any(c.g < 0.2 for c in m.colors) for m in markers)

@@ -9,7 +9,7 @@ from foreign import SDF, imported
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.doctor.verdict import judge_motion
-from marine_sim_ros.importers.geometry import box_drag
+from marine_sim_ros.model.free_bodies import box_drag
 from marine_sim_ros.tools.main import main
 
 HULL = """<link name="base_link"><inertial><mass>{mass}</mass>

@@ -19,7 +19,7 @@ from marine_sim_ros.bags.manifest import Manifest
 from marine_sim_ros.bags.storage import BagStorage, BagWriter, QoS, storage
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.errors import RecordingError, RunError
-from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.sensors import SENSORS, Readings, SensorTopic, needs_of
@@ -58,10 +58,10 @@ class _Messages:
         header = self.header(stamp, self.body_frame)
         return self._make('geometry_msgs/msg/WrenchStamped', header=header, wrench=wrench)
 
-    def odometry(self, trajectory: Trajectory, i: int) -> Any:
-        x, y, z = map(float, trajectory.position[i])
-        qx, qy, qz, qw = map(float, trajectory.orientation[i])
-        velocity = trajectory.velocity[i]
+    def odometry(self, stamp: int, state: State, frame: str) -> Any:
+        x, y, z = map(float, state.position)
+        qx, qy, qz, qw = map(float, state.orientation)
+        velocity = state.velocity
         pose = self._make(
             'geometry_msgs/msg/Pose',
             position=self._make('geometry_msgs/msg/Point', x=x, y=y, z=z),
@@ -75,8 +75,8 @@ class _Messages:
         none = np.zeros(36)
         return self._make(
             'nav_msgs/msg/Odometry',
-            header=self.header(trajectory.stamp[i], 'map'),
-            child_frame_id=self.body_frame,
+            header=self.header(stamp, 'map'),
+            child_frame_id=frame,
             pose=self._make('geometry_msgs/msg/PoseWithCovariance', pose=pose, covariance=none),
             twist=self._make(
                 'geometry_msgs/msg/TwistWithCovariance', twist=twist, covariance=none
@@ -287,7 +287,11 @@ class _Recording:
     ) -> None:
         """Write what moved the vehicle in the i-th tick, and how."""
         make, write = self._make, self._write
-        write('odom', 'nav_msgs/msg/Odometry', stamp, make.odometry(part, i))
+        moving = {f'{self._namespace}/odom': (part.states, make.body_frame)}
+        moving |= {f'{n}/odom': (states, n.lstrip('/')) for n, states in part.bodies.items()}
+        for topic, (states, frame) in moving.items():
+            odometry = make.odometry(stamp, State(*(x[i] for x in states)), frame)
+            write(topic, 'nav_msgs/msg/Odometry', stamp, odometry)
         if self._accelerated:
             change = make.acceleration(stamp, part.sensors.inputs.acceleration[i])
             write('acceleration', 'geometry_msgs/msg/AccelStamped', stamp, change)
@@ -302,7 +306,7 @@ class _Recording:
                 write('thrusters/power', kind, stamp, make.floats(part.power[i]))
 
     def _write(self, topic: str, kind: str, stamp: int, message: Any) -> None:
-        name = f'{self._namespace}/{topic}'
+        name = topic if topic.startswith('/') else f'{self._namespace}/{topic}'
         if name not in self._known:
             self._known.add(name)
             self._writer.add(name, kind, QoS(depth=10, transient_local=False))

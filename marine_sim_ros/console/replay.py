@@ -31,7 +31,8 @@ from marine_sim_ros.console.telemetry import force_colours, telemetry_frame, wre
 from marine_sim_ros.console.visuals import scene_visuals, vehicle_visuals
 from marine_sim_ros.core.errors import MarineSimError, RecordingError
 from marine_sim_ros.core.state import NANOSECONDS, header_stamp
-from marine_sim_ros.environment.environment import STANDARD_GRAVITY
+from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
+from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.model.library import load_vehicle, vehicle_names, vehicle_path
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, SensorTopic
@@ -215,9 +216,11 @@ class Replay:
         self.vehicle, base = _vehicle(vehicle, text, self.name, settings)
         around = described_environment(settings, environment)
         self._weight = self.vehicle.inertia.mass * (around.gravity or STANDARD_GRAVITY)
-        self._topics = {
-            c.topic: (c.name, row_converter(c.role, c.type)) for c in record.channels.values()
-        } | self._shown_topics()
+        self._topics = (
+            {c.topic: (c.name, row_converter(c.role, c.type)) for c in record.channels.values()}
+            | self._shown_topics()
+            | self._body_topics(around)
+        )
         self._connections = [c for c in self._reader.connections if c.topic in self._topics]
         self._zero = self._first_stamp()
         self.scenery: dict[str, Any] = {
@@ -255,6 +258,15 @@ class Replay:
             for c in self._reader.connections
             if (name := ours.get(c.topic.lstrip('/')))
             and c.msgtype in accepted_types(DISPLAY_TOPICS[name])
+        }
+
+    def _body_topics(self, around: Environment) -> dict[str, tuple[str, Callable[[Any], Any]]]:
+        """Return name and reader by topic of the odometry of free bodies."""
+        known = {f'{BODIES}{body.name}/odom' for body in around.free_bodies}
+        return {
+            c.topic: (c.topic, row_converter('odom', c.msgtype))
+            for c in self._reader.connections
+            if c.topic in known and c.msgtype in accepted_types('odom')
         }
 
     def _first_stamp(self) -> float:

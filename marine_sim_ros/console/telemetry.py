@@ -16,6 +16,7 @@ from marine_sim_ros.console.sensor_readings import quantity_text
 from marine_sim_ros.control.setpoints import level_velocity
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
+from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.model.propellers import propeller_angles
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
 from marine_sim_ros.physics import FORCES, actuators_of
@@ -137,6 +138,16 @@ def _tether(rows: Mapping[str, Row]) -> dict[str, Any]:
     }
 
 
+def _bodies(rows: Mapping[str, Row]) -> dict[str, list[float | None]]:
+    """Return position, m, and quaternion of the free bodies by name."""
+    ends = len(BODIES), -len('/odom')
+    return {
+        topic[slice(*ends)]: _clean(row[:7])
+        for topic, row in rows.items()
+        if topic.startswith(BODIES)
+    }
+
+
 def actuator_readings(rows: Mapping[str, Row], vehicle: Vehicle) -> list[dict[str, str]]:
     """Return key, label and state in words of each part of a vehicle's actuators; JSON.
 
@@ -184,6 +195,7 @@ def telemetry_frame(
     result['setpoints'] = _clean(rows.get('controller/setpoints', ())) or [None] * 12
     result['joints'] = _clean(rows.get('joint_states', ()))
     result['tether'] = _tether(rows)
+    result['bodies'] = _bodies(rows)
     result['actuators'] = [] if vehicle is None else actuator_readings(rows, vehicle)
     pressure = rows.get('barometer/pressure')
     result['pressure'] = None if pressure is None else float(pressure[0])

@@ -18,9 +18,11 @@ from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.appearance import Appearance, VisibleLink, Visual
 from marine_sim_ros.model.arm import GRIPPER
+from marine_sim_ros.model.free_bodies import FreeBody
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.propellers import propeller_link
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.physics.contact.world import solid_scene
 from marine_sim_ros.scene.drawing import (
     coarsen_terrain,
     material_colour,
@@ -192,6 +194,16 @@ def _obstacle(obstacle: Obstacle) -> dict[str, Any]:
     return found
 
 
+def _free_body(body: FreeBody) -> dict[str, Any]:
+    """Return the shapes of a body in its frame, and where it starts."""
+    return {
+        'name': body.name,
+        'at': body.position.tolist(),
+        'turn': body.orientation.tolist(),
+        'obstacles': [_obstacle(o) for o in solid_scene(body.vehicle.contact).obstacles],
+    }
+
+
 def scene_visuals(environment: Environment) -> dict[str, Any]:
     """Return the scene and the water as a page draws them; JSON."""
     scene = environment.scene
@@ -202,6 +214,7 @@ def scene_visuals(environment: Environment) -> dict[str, Any]:
         'planes': [] if scene is None else _planes(scene),
         'terrain': None if scene is None else _terrain(scene),
         'obstacles': [_obstacle(o) for o in obstacles],
+        'bodies': [_free_body(body) for body in environment.free_bodies],
         'waves': _waves(environment),
         'current': environment.current.tolist(),
         'heading': environment.origin.heading,

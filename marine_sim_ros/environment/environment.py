@@ -17,6 +17,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.schema import check_ranges, choice, number
 from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussMarkov, Gusts, Waves
 from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.model.free_bodies import FreeBody
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.scene.bodies import Body, Payload, VisiblePart
 from marine_sim_ros.scene.scene import Scene
@@ -193,6 +194,7 @@ class Environment:
         origin: where map is on the Earth.
         optics: how the water colours what cameras see.
         payloads: loose bodies that a gripper can take.
+        free_bodies: bodies that move when they are pushed, where they start.
         bodies: other vehicles at the time, which rays meet and nothing else feels.
         looks: returns the visible parts of the vehicle itself, in its frame; cameras alone ask.
     """
@@ -212,6 +214,7 @@ class Environment:
     origin: Origin = field(default_factory=Origin)
     optics: WaterOptics = field(default_factory=WaterOptics)
     payloads: tuple[Payload, ...] = ()
+    free_bodies: tuple[FreeBody, ...] = ()
     bodies: tuple[Body, ...] = ()
     looks: Callable[[], tuple[VisiblePart, ...]] = tuple
 

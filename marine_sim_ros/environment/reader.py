@@ -36,6 +36,7 @@ from marine_sim_ros.environment.environment import (
 )
 from marine_sim_ros.environment.origin import Origin, read_origin
 from marine_sim_ros.geometry.mesh_files import SCENE_SUFFIXES
+from marine_sim_ros.model.free_bodies import DEFAULT_WATER_DENSITY, read_free_bodies
 from marine_sim_ros.model.materials import Materials, load_materials
 from marine_sim_ros.scene.bathymetry import RASTER_SUFFIXES, MapPlace
 from marine_sim_ros.scene.bodies import read_payloads
@@ -135,7 +136,8 @@ class EnvironmentNumbers:
 
 
 _PARTS_OF_FILE = (
-    'description', 'water', 'waves', 'current', 'materials', 'origin', 'payloads', *SCENE_KEYS
+    'description', 'water', 'waves', 'current', 'materials', 'origin', 'payloads', 'bodies',
+    *SCENE_KEYS
 )  # fmt: skip
 
 
@@ -182,15 +184,19 @@ def _environment(root: YamlReader) -> Environment:
         place = MapPlace(origin.latitude, origin.longitude, origin.heading)
     scene = read_scene(root, Path(root.where).parent, place)
     own = EnvironmentNumbers(**root.values(EnvironmentNumbers, depth=water_depth(root, scene)))
+    folder = Path(root.where).parent
+    water = _water(root.child('water'))
+    density = water.get('water_density', DEFAULT_WATER_DENSITY)
     return Environment(
         gravity=own.gravity,
         name=root.stem,
         waves=_waves(root.child('waves'), own, origin),
         scene=scene,
         payloads=read_payloads(root.child('payloads', []), scene),
+        free_bodies=read_free_bodies(root.child('bodies', []), scene, density, folder),
         origin=origin,
-        materials=_materials(root.child('materials'), Path(root.where).parent),
-        **_water(root.child('water')),
+        materials=_materials(root.child('materials'), folder),
+        **water,
         **_currents(root.child('current'), origin),
     )
 

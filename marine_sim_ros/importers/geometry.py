@@ -22,16 +22,10 @@ from marine_sim_ros.importers.description import (
 )
 from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.model.added_mass import ellipsoid_added_mass
+from marine_sim_ros.model.free_bodies import CREEP, box_drag
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
 
-__all__ = [
-    'box_around',
-    'box_drag',
-    'estimate_missing',
-    'gazebo_volume',
-    'solid',
-    'usable_collisions',
-]
+__all__ = ['box_around', 'estimate_missing', 'gazebo_volume', 'solid', 'usable_collisions']
 
 
 # Solids of imported shapes: volumes, extents and areas, in the frame of their link.
@@ -97,32 +91,6 @@ def box_around(solids: list[shapes.Shape]) -> tuple[np.ndarray, np.ndarray]:
 
 # Estimated drag and added mass, from the box around the shapes.
 
-_CD = 1.0
-"""Drag coefficient of a box broadside on; Hoerner (1965), ch. 3: 1.05 for a cube."""
-_CREEP = 0.1
-"""m/s and rad/s; below it the estimate damps linearly, so that nothing drifts for ever."""
-
-
-def box_drag(edges: np.ndarray, density: float) -> np.ndarray:
-    """Return the quadratic damping (6,) of a box along and about its axes through its centre.
-
-    X = ½ ρ C_d A along an axis; K = ½ ρ C_d Σ h (l⁴ + b⁴)/32 about one, by strips of the faces
-    that turn broadside on; C_d = 1. N·s²/m² and N·m·s²/rad².
-
-    Args:
-        edges: (3,) length, width and height, m.
-        density: of the water, kg/m³.
-    """
-    half = 0.5 * density * _CD
-    length, width, height = edges
-    turning = [
-        length * (width**4 + height**4),
-        width * (height**4 + length**4),
-        height * (length**4 + width**4),
-    ]
-    areas = [width * height, length * height, length * width]
-    return np.array([*(half * a for a in areas), *(half * t / 32 for t in turning)])
-
 
 def estimate_missing(draft: Draft) -> None:
     """Fill in damping and added mass where the source has no damping at all, and say so."""
@@ -137,9 +105,9 @@ def estimate_missing(draft: Draft) -> None:
     low, high, which = _box(draft)
     edges, center = high - low, (low + high) / 2
     density = draft.water_density.value
-    rule = f'no damping in the source: drag of the box of {which}, C_d {_CD:g}'
+    rule = f'no damping in the source: drag of the box of {which}, C_d 1'
     quadratic = Sourced(np.diag(box_drag(edges, density)), rule, True)
-    linear = Sourced(_CREEP * quadratic.value, rule, True)
+    linear = Sourced(CREEP * quadratic.value, rule, True)
     added = None if terms is None or not np.any(terms.added_mass.value) else terms.added_mass
     if added is None:
         own = _ellipsoid(draft, edges, density)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,7 @@ __all__ = [
     'ContactPoints',
     'FRICTION_MODELS',
     'Material',
+    'Outline',
     'SOLVERS',
     'Solids',
     'derive_contact',
@@ -172,6 +174,22 @@ def no_solids() -> Solids:
     return Solids(np.zeros((0, 1, 3)), np.zeros((0, 1)), np.zeros(0, int))
 
 
+class Outline(NamedTuple):
+    """What a shape is, in the body frame.
+
+    Attributes:
+        kind: ``box``, ``cylinder`` along z, ``sphere``, or ``mesh``: the hull of its points.
+        size: (3,) edges of its bounding box, m.
+        position: (3,) of the middle of that box, m.
+        rotation: (3, 3) v_body = R v_shape.
+    """
+
+    kind: str
+    size: np.ndarray
+    position: np.ndarray
+    rotation: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class ContactPoints:
     """Contact points of s shapes, m in all, in the body frame.
@@ -189,6 +207,7 @@ class ContactPoints:
         local: (m, 3) places in the joints' frames, m.
         farthest: no point gets farther from the body's origin, m; None: as they are.
         described: the points before their links were posed; None: these.
+        outlines: (s,) what the shapes are, for others that touch them; None: a link that moves.
     """
 
     position: np.ndarray
@@ -201,6 +220,7 @@ class ContactPoints:
     local: np.ndarray | None = None
     farthest: float | None = None
     described: ContactPoints | None = None
+    outlines: tuple[Outline | None, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of points."""

@@ -10,13 +10,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.model.arm import Manipulator
-from marine_sim_ros.model.contact import ContactPoints, Material, Solids, no_contact, no_solids
+from marine_sim_ros.model.contact import (
+    ContactPoints,
+    Material,
+    Outline,
+    Solids,
+    no_contact,
+    no_solids,
+)
 
 if TYPE_CHECKING:
     from marine_sim_ros.geometry.shapes import Shape
@@ -74,17 +81,23 @@ def _mesh(shape: Shape) -> np.ndarray:
     return np.array(hull[np.unique(found)])
 
 
-def _points(collision: Collision) -> tuple[np.ndarray, float]:
-    """Return points (n, 3) in the shape's frame, and the radius around them."""
+def _kind(collision: Collision) -> tuple[str, Any]:
+    """Return what a shape is, and its element."""
     geometry = collision.reader.element.find('geometry')
     assert geometry is not None
-    for child in geometry:
-        if child.tag == 'box':
-            return _box(collision.shape.extents), 0.0
-        if child.tag == 'cylinder':
-            return _cylinder(float(child.get('radius', 0)), float(child.get('length', 0))), 0.0
-        if child.tag == 'sphere':
-            return np.zeros((1, 3)), float(child.get('radius', 0))
+    known = ((c.tag, c) for c in geometry if c.tag in ('box', 'cylinder', 'sphere'))
+    return next(known, ('mesh', geometry))
+
+
+def _points(collision: Collision) -> tuple[np.ndarray, float]:
+    """Return points (n, 3) in the shape's frame, and the radius around them."""
+    kind, element = _kind(collision)
+    if kind == 'box':
+        return _box(collision.shape.extents), 0.0
+    if kind == 'cylinder':
+        return _cylinder(float(element.get('radius', 0)), float(element.get('length', 0))), 0.0
+    if kind == 'sphere':
+        return np.zeros((1, 3)), float(element.get('radius', 0))
     return _mesh(collision.shape), 0.0
 
 
@@ -144,7 +157,9 @@ def with_link_points(own: ContactPoints, arm: Manipulator, links: Sequence[str])
     far = np.array(reaches)[joint + 1] + np.linalg.norm(local, axis=1) + own.radius
     still = carriers[own.solids.shape] < 0
     solids = Solids(*(getattr(own.solids, name)[still] for name in ('normal', 'offset', 'shape')))
-    return replace(own, solids=solids, joint=joint, local=local, farthest=float(far.max()))
+    fixed = tuple(o if c < 0 else None for o, c in zip(own.outlines, carriers, strict=True))
+    farthest = float(far.max())
+    return replace(own, solids=solids, joint=joint, local=local, farthest=farthest, outlines=fixed)
 
 
 def contact_points(
@@ -174,7 +189,14 @@ def contact_points(
         np.concatenate(shapes),
         tuple(materials),
         _solids(hulls),
+        outlines=tuple(map(_outline, collisions)),
     )
+
+
+def _outline(collision: Collision) -> Outline:
+    middle = collision.shape.bounds.mean(axis=0)
+    place = collision.translation + collision.rotation @ middle
+    return Outline(_kind(collision)[0], collision.shape.extents, place, collision.rotation)
 
 
 # Contact points from the text of a description, found when something is there to touch.

@@ -4,6 +4,8 @@
 """Contact: forces of seabed, walls and obstacles on a vehicle that touches them.
 
 Subscribes: odom; joint_states where the vehicle has an arm.
+Moves the free bodies of the environment, and publishes the odometry of each, one per odom and with
+its stamp: /bodies/<name>/odom, and /tf map -> bodies/<name>.
 Publishes: wrench/contact, one per odom, same stamp; contact/markers (MarkerArray in base_link):
 the vehicle's contact points near a surface, amber, and red where they press on it.
 Parameters: the common ones, and those below; surfaces and materials are the environment's.
@@ -21,15 +23,19 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.core.errors import RunError
+from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
 from marine_sim_ros.model.materials import shipped_materials, without_effect
 from marine_sim_ros.physics.contact.contact import with_contact_positions
 from marine_sim_ros.physics.contact.detection import contacts_within
+from marine_sim_ros.physics.contact.world import Mover
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.parameters import NodeParameter
+from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.base.publishers import BodyPublisher
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.markers import contact_marker
+from marine_sim_ros.sim.world import World
 
 __all__ = ['main']
 
@@ -46,6 +52,8 @@ PARAMETERS = (
         unit='Hz',
         empty='none',
     ),
+    option_parameter('dt'),
+    option_parameter('integrator'),
 )
 
 
@@ -57,6 +65,12 @@ class ContactNode(ModelNode):
         super().__init__('contact', PARAMETERS, **options)
         self._shown = -(10**18)
         self._markers = self.publisher(topics.CONTACT_MARKERS)
+        self._bodies: dict[str, BodyPublisher] = {}
+        self._world: World | None = None
+        if self.environment.free_bodies:
+            self._world = World(self.environment, self.values['dt'])
+            names = (body.name for body in self.environment.free_bodies)
+            self._bodies = {name: BodyPublisher(self, name) for name in names}
         self._solid = self.environment.scene is not None and len(self.vehicle.contact) > 0
         if self.environment.scene is not None:
             self._report_materials(self.environment.scene.materials)
@@ -69,19 +83,42 @@ class ContactNode(ModelNode):
         for name, reason in without_effect(materials).items():
             self.get_logger().info(f'contact parameter {name} has no effect: {reason}')
 
+    def wrench(self, stamp: int, state: State) -> Wrench:
+        """Return what touches the vehicle; where bodies are free they move too."""
+        if self._world is None:
+            return super().wrench(stamp, state)
+        body, environment = self.inputs(stamp).body, self.environment_at(stamp)
+        try:
+            mover = Mover(body, state, self.values['integrator'])
+            found = self._world.tick(stamp, environment, {self.source: mover})[self.source]
+        except RunError as error:
+            self.get_logger().error(str(error))
+            self.end(1)
+            return np.zeros(6)
+        for name, there in self._world.states.items():
+            self._bodies[name].publish(stamp, there)
+        if self._is_shown_at(stamp):
+            self._show(stamp, *self._world.points_on(self.source, state))
+        return found
+
     def on_wrench(self, tick: ForceTick) -> None:
         """Show the points that are near a surface, or press on it."""
-        rate = self.values['marker_rate']
-        due = rate > 0 and not 0 <= tick.stamp - self._shown < NANOSECONDS / rate
-        if not due or not self._solid or tick.after is None:
+        if not self._solid or tick.after is None or not self._is_shown_at(tick.stamp):
             return
-        self._shown = tick.stamp
         body = with_contact_positions(self.inputs(tick.stamp).body, tick.after.places)
         touch, number = contacts_within(body, tick.state, self.environment, _SHOWN)
         pushes = np.any(np.asarray(tick.after.impulse), axis=1)
         pressed = np.isin(number, np.asarray(tick.after.pair)[pushes])
-        marker = contact_marker(self.body_frame, tick.stamp, touch.point, pressed)
-        self._markers.publish(marker)
+        self._show(tick.stamp, touch.point, pressed)
+
+    def _is_shown_at(self, stamp: int) -> bool:
+        """Whether markers are due."""
+        rate = self.values['marker_rate']
+        return rate > 0 and not 0 <= stamp - self._shown < NANOSECONDS / rate
+
+    def _show(self, stamp: int, points: np.ndarray, pressed: np.ndarray) -> None:
+        self._shown = stamp
+        self._markers.publish(contact_marker(self.body_frame, stamp, points, pressed))
 
 
 def main() -> None:

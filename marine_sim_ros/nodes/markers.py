@@ -68,12 +68,13 @@ class MarkersNode(SuiteNode):
             self.listen(topics.wrench_topic(source), partial(self._on_wrench, source))
         self.listen(topics.ODOM, self._on_odom)
         self._propellers = PropellerFrames(self, self.values['propeller_rate'])
-        if self.environment.scene is not None:
+        environment = self.environment
+        if environment.scene is not None or environment.free_bodies:
             # Latched, so over DDS whoever listens now or later.
             self._scene = self.create_publisher(
                 topics.SCENE_MARKERS.type, topics.SCENE_MARKERS.name, topics.SCENE_MARKERS.qos
             )
-            self._scene.publish(scene_markers(self.environment.scene, 0))
+            self._scene.publish(scene_markers(environment.scene, 0, environment.free_bodies))
 
     def _on_wrench(self, source: str, message: WrenchStamped) -> None:
         wrench = wrench_from(message)

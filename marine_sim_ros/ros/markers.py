@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from geometry_msgs.msg import Point, Vector3
@@ -16,7 +16,10 @@ from marine_sim_ros.console.telemetry import force_colour
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import Wrench
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
+from marine_sim_ros.model.free_bodies import FreeBody
 from marine_sim_ros.model.hull import Panels, VoxelSet
+from marine_sim_ros.physics.contact.world import solid_scene
+from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.conversion import set_stamp
@@ -224,9 +227,20 @@ def _obstacle_marker(obstacle: Obstacle, stamp: int) -> Marker:
     return marker
 
 
-def scene_markers(scene: Scene, stamp: int) -> MarkerArray:
-    """Return everything solid of a scene, namespaces being the names of the surfaces."""
+def scene_markers(scene: Scene | None, stamp: int, bodies: Iterable[FreeBody] = ()) -> MarkerArray:
+    """Return everything solid of a scene, namespaces being the names of the surfaces.
+
+    Free bodies are in their own frames, which tf moves.
+    """
     array = MarkerArray()
+    for body in bodies:
+        for i, shape in enumerate(solid_scene(body.vehicle.contact).obstacles):
+            marker = _obstacle_marker(shape, 0)  # whatever the time: the newest transform
+            marker.header.frame_id = topics.body_frame_name(body.name)
+            marker.ns, marker.id, marker.frame_locked = body.name, i, True
+            array.markers.append(marker)
+    if scene is None:
+        return array
     for plane in scene.planes:
         array.markers += _plane_markers(scene, plane, stamp)
     if scene.terrain is not None:

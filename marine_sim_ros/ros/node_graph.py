@@ -22,11 +22,13 @@ from marine_sim_ros.control.controller_model import (
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.registry import CONTROLLERS, SENSORS
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.reading import fault_text
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics import acting_forces, actuators_of
+from marine_sim_ros.physics import ForceModel, acting_forces, actuators_of
 from marine_sim_ros.physics.arm.gripping import Gripping
+from marine_sim_ros.physics.contact.contact import check_bodies
 from marine_sim_ros.physics.towing import with_tow_tethers
 from marine_sim_ros.sensors import sensor_nodes
 from marine_sim_ros.sensors.camera.video_address import next_address
@@ -41,6 +43,7 @@ from marine_sim_ros.sim.run_setup import (
     towing_namespaces,
 )
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
+from marine_sim_ros.sim.world import seen_bodies
 
 __all__ = ['NodeSpec', 'describe', 'describe_fleet', 'has_own_process']
 
@@ -101,6 +104,18 @@ def _dynamics_node(
     if options.neighbours and options.clock == 'publish':
         parameters['followers'] = list(options.neighbours)
     return parameters
+
+
+def _forces_of(
+    options: RunOptions, vehicle: Vehicle, environment: Environment
+) -> tuple[ForceModel, ...]:
+    """Return the forces that nodes of the run compute."""
+    if options.gazebo or options.neighbours or options.engine == 'jax':
+        check_bodies(environment, 'Gazebo, a fleet or engine jax')
+    forces = acting_forces(vehicle, environment)
+    if options.gazebo:
+        return tuple(force for force in forces if force.in_gazebo)
+    return forces
 
 
 def _check_run(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Scenario | None:
@@ -218,9 +233,7 @@ def describe(
     pullers = towing_namespaces(namespace, options.neighbours)
     vehicle = with_tow_tethers(vehicle, pullers)
     environment = environment_of(options)
-    forces = acting_forces(vehicle, environment)
-    if options.gazebo:
-        forces = tuple(force for force in forces if force.in_gazebo)
+    forces = _forces_of(options, vehicle, environment)
     sources = [force.name for force in forces]
     scenario = _check_run(options, vehicle, sources)
     if options.engine == 'jax' and Gripping(vehicle, environment).is_possible:
@@ -238,7 +251,8 @@ def describe(
     if closed and program is None:
         servos = {'servo_source': 'controller'}
     own: dict[str, dict[str, Any]] = {name: {} for name in sources}
-    seen = {'neighbours': json.dumps(options.neighbours)} if options.neighbours else {}
+    others = {**options.neighbours, **seen_bodies(environment)}
+    seen = {'neighbours': json.dumps(others)} if others else {}
     for node, kind in sensor_nodes(vehicle).items():
         own[node] = dict(seen) if kind in ('sensor', 'sensors') else {}
     for node, address in _video_addresses(options, vehicle).items():
@@ -255,6 +269,7 @@ def describe(
             'dt': float(options.dt),
             'integrator': options.integrator,
         },
+        'contact': {'dt': float(options.dt), 'integrator': options.integrator},
         'tether': {**script, **shown},
         'towing': {'towed_by': list(pullers)},
     }

@@ -30,6 +30,7 @@ from sensor_msgs.msg import JointState, Joy, PointCloud2
 from std_msgs.msg import Bool, Float32MultiArray, Header, String, UInt16, UInt16MultiArray
 from visualization_msgs.msg import MarkerArray
 
+from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.model.hull import FORCE_TERMS
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.physics import Actuator, actuators_of
@@ -389,6 +390,16 @@ def _actuator_topics(vehicle: Vehicle, sources: Sequence[str]) -> tuple[Topic, .
     return tuple(found.values())
 
 
+def body_odom(name: str) -> Topic:
+    """Return the topic of the odometry of a free body."""
+    return Topic(f'{BODIES}{name}/odom', Odometry, LOCKSTEP)
+
+
+def body_frame_name(name: str) -> str:
+    """Return the frame of a free body."""
+    return f'{BODIES}{name}'.lstrip('/')
+
+
 def topics_to_record(
     vehicle: Vehicle,
     *,
@@ -396,6 +407,7 @@ def topics_to_record(
     controller: bool = False,
     pwm_per_tick: bool = False,
     sources: Sequence[str],
+    bodies: Sequence[str] = (),
 ) -> tuple[Topic, ...]:
     """Return everything that is recorded of a run, whoever records it.
 
@@ -404,6 +416,7 @@ def topics_to_record(
         components: the kinds of drag are published.
         controller: whether there is a controller.
         pwm_per_tick: whether there is one command for every odom.
+        bodies: names of the free bodies.
     """
     always = tuple(PWM_PER_TICK if t is PWM and pwm_per_tick else t for t in _ALWAYS)
     result = (
@@ -411,6 +424,7 @@ def topics_to_record(
         *(wrench_topic(s) for s in sources),
         *sensor_topics(vehicle),
         *sensor_ticks(vehicle),
+        *map(body_odom, bodies),
     )
     if 'thrusters' not in sources:
         result = tuple(t for t in result if not t.name.startswith('thrusters/'))

@@ -29,7 +29,7 @@ from marine_sim_ros.scene.obstacles import (
 from marine_sim_ros.scene.scene import JET_MODES, JetLaw, Scene
 from marine_sim_ros.scene.terrain import GENERATORS, HeightMap, generate
 
-__all__ = ['SCENE_KEYS', 'read_obstacle', 'read_scene', 'water_depth']
+__all__ = ['SCENE_KEYS', 'read_obstacle', 'read_pose', 'read_scene', 'water_depth']
 
 SCENE_KEYS = frozenset({'seabed', 'planes', 'pool', 'terrain', 'obstacles', 'surface', 'boundary'})
 _GENERATED = {'generator', 'seed', 'material', 'depth', 'relief', 'size', 'spacing'}
@@ -220,31 +220,26 @@ def read_obstacle(
         across = 2 * reader.child('radius').number(1e-3, 1e5)
         along = reader.child('length').number(1e-3, 1e5) if kind == 'cylinder' else across
         size = np.array([across, across, along])
-    position = _position(reader, ground)
-    turn = reader.child('rpy', [0.0, 0.0, 0.0]).angles()
+    position, turn = read_pose(reader, ground)
     name = reader.child('name', f'{kind}_{index}').word()
     try:
         return Obstacle(
-            name,
-            kind,
-            size,
-            position,
-            quaternion_from_rpy(*turn),
-            _material(reader),
-            _fiducial(reader.child('marker')),
+            name, kind, size, position, turn, _material(reader), _fiducial(reader.child('marker'))
         )
     except ParameterError as error:
         raise reader.error(f': {error}') from None
 
 
-def _position(reader: YamlReader, ground: Scene) -> np.ndarray:
+def read_pose(reader: YamlReader, ground: Scene) -> tuple[np.ndarray, np.ndarray]:
+    """Return position (3,), m, and quaternion x, y, z, w of a body of a list, map."""
+    turn = quaternion_from_rpy(*reader.child('rpy', [0.0, 0.0, 0.0]).angles())
     position = reader.child('position').vector()
     if reader.child('on_seabed', False).truth():
         z = ground.ground(position[0], position[1])
         if not math.isfinite(z):
             raise reader.error('.on_seabed: there is no seabed; expected seabed, pool or terrain')
         position = position + np.array([0.0, 0.0, z])
-    return position
+    return position, turn
 
 
 def _mesh_obstacle(reader: YamlReader, index: int, ground: Scene, folder: Path) -> Obstacle:
@@ -259,8 +254,7 @@ def _mesh_obstacle(reader: YamlReader, index: int, ground: Scene, folder: Path) 
     up = reader.child('up')
     axis = None if up.value is None else up.choice(('x', 'y', 'z'))
     thickness = reader.child('thickness', SHEET_THICKNESS).number(1e-4, 10.0)
-    turn = quaternion_from_rpy(*reader.child('rpy', [0.0, 0.0, 0.0]).angles())
-    position = _position(reader, ground)
+    position, turn = read_pose(reader, ground)
 
     def load(key: str, center: np.ndarray | None = None) -> CenteredMesh:
         own = reader.child(key)

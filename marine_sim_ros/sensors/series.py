@@ -256,6 +256,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
         faults: Sequence[Fault] = (),
         at_once: bool = False,
         before: MutableMapping[str, SeriesMemory] | None = None,
+        others: Mapping[str, SensorRecord] | None = None,
     ) -> None:
         """Keep n ticks.
 
@@ -268,6 +269,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
                 otherwise than tick by tick.
             before: memory of the ticks before by sensor, which each sensor that is read brings up
                 to date: a run in parts has one for all. None: these are the first.
+            others: of other vehicles and of free bodies at the same ticks, by namespace.
         """
         self._vehicle = vehicle
         self._sensors = {sensor.name: sensor for sensor in vehicle.sensors}
@@ -278,7 +280,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
         self._at_once = at_once
         self._before = {} if before is None else before
         self._known: dict[str, SensorSeries] = {}
-        self._others: Mapping[str, SensorRecord] = {}
+        self._others: Mapping[str, SensorRecord] = others or {}
 
     def with_others(self, others: Mapping[str, SensorRecord]) -> SensorRecord:
         """Return the record of the same vehicle whose sensors see other vehicles.
@@ -287,8 +289,14 @@ class SensorRecord(Mapping[str, SensorSeries]):
             others: of the same ticks, by name.
         """
         result = copy(self)
-        result._known, result._before, result._others = {}, {}, others
+        result._known, result._before = {}, {}
+        result._others = {**self._others, **others}
         return result
+
+    @property
+    def states(self) -> State:
+        """States (n, ...) of the vehicle."""
+        return self._states
 
     def __getitem__(self, name: str) -> SensorSeries:
         """Return the readings of a sensor."""

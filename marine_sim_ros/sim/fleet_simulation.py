@@ -16,6 +16,7 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.tether import Tether
+from marine_sim_ros.physics.contact.contact import check_bodies
 from marine_sim_ros.physics.tether import check_tether_reach
 from marine_sim_ros.physics.towing import towing_wrench, with_tow_tethers
 from marine_sim_ros.sensors.partners import check_partners
@@ -115,6 +116,7 @@ def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
         RunError: a state that is no longer finite.
     """
     environment = environment_of(runs[0])
+    check_bodies(environment, 'a fleet')
     members = {m.name: m for m in (_Member(run, environment) for run in runs)}
     states: dict[str, State] = {name: m.simulation.state for name, m in members.items()}
 
@@ -123,7 +125,7 @@ def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
         tether = member.tether
         return states['/' + tether.vehicle] if tether is not None and tether.vehicle else None
 
-    def towing(member: _Member, time: float) -> Wrench | None:
+    def given(member: _Member, time: float) -> dict[str, Wrench]:
         del time
         total = None
         for name in member.by:
@@ -133,7 +135,7 @@ def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
             assert cable is not None
             wrench = towing_wrench(puller.tether, states[member.name], cable.pull[1])
             total = wrench if total is None else total + wrench
-        return total
+        return {} if total is None else {'towing': total}
 
     going: list[tuple[_Member, Iterator[StepOutput]]] = []
     for member in _towing_order(members):
@@ -146,7 +148,7 @@ def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
             member.pilot,
             runs[0].duration,
             anchor=partial(other, member),
-            towing=partial(towing, member),
+            given=partial(given, member),
         )
         going.append((member, ticks))
     with np.errstate(over='ignore', invalid='ignore'):  # of what is not finite then

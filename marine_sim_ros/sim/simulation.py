@@ -16,6 +16,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.arm.gripping import Gripping
+from marine_sim_ros.physics.contact.world import Mover
 from marine_sim_ros.physics.reel import CableState
 from marine_sim_ros.physics.rigid_body import INTEGRATOR_CHOICES
 from marine_sim_ros.sensors import SensorInputs, needs_of
@@ -65,6 +67,7 @@ from marine_sim_ros.sim.step import (
     tick_blocks,
 )
 from marine_sim_ros.sim.trajectory import Outcome, Trajectory, TrajectoryHash
+from marine_sim_ros.sim.world import World, body_records, body_rows
 
 __all__ = [
     'DEFAULT_STEP',
@@ -81,6 +84,8 @@ __all__ = [
 _LOG = logging.getLogger(__name__)
 PROGRESS_INTERVAL = 200
 """Ticks between two reports of progress."""
+_OWN = ''
+"""Name of the vehicle among what may touch; no body has it."""
 DEFAULT_STEP = 0.005
 """s; stable for every shipped vehicle at top speed, spinning, and afloat."""
 
@@ -115,7 +120,7 @@ class Simulation:
         seed: int = 0,
         shown: Collection[str] = (),
     ) -> None:
-        """Set up at time 0.
+        """Set up at time 0, with the free bodies of the environment.
 
         Args:
             vehicle: the vehicle to simulate.
@@ -146,6 +151,9 @@ class Simulation:
         self._needs = needs_of(vehicle) | set(shown)
         self._sizes = {a.name: len(a.names(vehicle)) for a in actuators_of(vehicle)}
         self.gripping = Gripping(vehicle, self.environment)
+        self.world: World | None = None
+        if self.environment.free_bodies:
+            self.world = World(self.environment, self._step / NANOSECONDS)
         self._stepping = Stepping(self._step / NANOSECONDS, integrator, implicit_drag)
 
     @property
@@ -165,7 +173,7 @@ class Simulation:
         actuators: Mapping[str, np.ndarray] = NO_COMMANDS,
         *,
         anchor: State | None = None,
-        towing: np.ndarray | None = None,
+        given: Mapping[str, Any] = NO_COMMANDS,
     ) -> StepOutput:
         """Apply commands at the present stamp, integrate one step, return what happened.
 
@@ -174,7 +182,7 @@ class Simulation:
             actuators: commands (k,) by the name of the actuator; missing: at rest, a gripper as
                 before.
             anchor: state of the vehicle at the other end of the tether, or None.
-            towing: wrench (6,) of the tethers of other vehicles that end at this one, or None.
+            given: wrenches (6,) of forces that are computed for several bodies at once, by name.
 
         Raises:
             ParameterError: commands that do not fit the vehicle.
@@ -182,6 +190,9 @@ class Simulation:
         time = self.stamp / NANOSECONDS
         environment, faults = self.environment.at(time), None
         self._check_commands(actuators)
+        if self.world is not None:
+            touch = partial(self._touch, self.world, environment)
+            given = {**given, 'contact': touch}
         if (jaws := actuators.get(GRIPPER)) is not None:
             self._grip(bool(jaws[0] > 0.5), time)
         if self._faults is not None:
@@ -190,11 +201,12 @@ class Simulation:
             self.vehicle,
             environment,
             self._memory,
-            StepCommands(pwm, actuators, faults, self.gripping.load, anchor=anchor, towing=towing),
+            StepCommands(pwm, actuators, faults, self.gripping.load, anchor=anchor, given=given),
             self._stepping,
             since=self._since_last,
         )
-        done = done._replace(stamp=self.stamp)
+        bodies = None if self.world is None else body_rows(self.world.states)
+        done = done._replace(stamp=self.stamp, bodies=bodies)
         if self.gripping.is_possible:
             done.actuators[GRIPPER] = np.array([self.gripping.held + 1.0])
         if 'tether' in self._needs and self.tether is not None:
@@ -204,6 +216,11 @@ class Simulation:
         self.stamp += self._step
         self._since_last = self._stepping.dt
         return done
+
+    def _touch(self, world: World, environment: Environment, vehicle: Vehicle) -> np.ndarray:
+        """Return what contact does to the vehicle as its arm is posed; the bodies move."""
+        mover = Mover(vehicle, self.state, self._stepping.integrator)
+        return world.tick(self.stamp, environment, {_OWN: mover})[_OWN]
 
     def _check_commands(self, actuators: Mapping[str, np.ndarray]) -> None:
         """Raise ParameterError for commands that do not fit the vehicle."""
@@ -235,7 +252,7 @@ class Simulation:
         actuators: Schedule | None = None,
         *,
         anchor: Schedule | None = None,
-        towing: Schedule | None = None,
+        given: Schedule | None = None,
     ) -> Iterator[StepOutput]:
         """Yield every tick from now for a duration (s), both ends included.
 
@@ -244,7 +261,7 @@ class Simulation:
             duration: s.
             actuators: commands (k,) by the name of the actuator, of a time (s).
             anchor: state of the vehicle at the other end of the tether, of a time (s).
-            towing: wrench of the tethers of other vehicles that end at this one, of a time (s).
+            given: wrenches of forces that are computed for several bodies, of a time (s).
 
         Raises:
             RunError: the state is no longer finite.
@@ -256,7 +273,7 @@ class Simulation:
                 command(time, self.state),
                 NO_COMMANDS if actuators is None else actuators(time),
                 anchor=None if anchor is None else anchor(time),
-                towing=None if towing is None else towing(time),
+                given=NO_COMMANDS if given is None else given(time),
             )
             if not is_physical(self.state.position, self.state.velocity):
                 raise divergence_error(self.vehicle, time)
@@ -315,6 +332,7 @@ def collect_trajectory(
     for i, time in enumerate((stamps / NANOSECONDS).tolist()):
         targets[i] = pilot.setpoints(time)
     digest.add_ticks(stamps, states)
+    others = body_records(environment, stamps, columns.get('bodies'))
     return Trajectory(
         stamp=stamps,
         position=states.position,
@@ -336,7 +354,9 @@ def collect_trajectory(
             seed=seed,
             faults=scenario.faults,
             before=before,
+            others=others,
         ),
+        bodies={name: record.states for name, record in others.items()},
         sha256=digest.hexdigest(),
     )
 

@@ -10,7 +10,7 @@ the compiled engine with JAX.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,7 +91,8 @@ class StepCommands(NamedTuple):
         load: payload that the gripper holds, or None.
         external: wrench (..., 6) from outside of the model, or None.
         anchor: state of the vehicle at the other end of the tether, or None.
-        towing: wrench (..., 6) of the tethers that end at this vehicle, or None.
+        given: wrenches (..., 6) of forces that are computed for several bodies at once, by name,
+            or functions that return them of the vehicle as its arm is posed.
     """
 
     pwm: Array
@@ -100,7 +101,7 @@ class StepCommands(NamedTuple):
     load: Load | None = None
     external: Wrench | None = None
     anchor: State | None = None
-    towing: Wrench | None = None
+    given: Mapping[str, Wrench | Callable[[Vehicle], Wrench]] = NO_COMMANDS
 
 
 class StepOutput(NamedTuple):
@@ -120,6 +121,7 @@ class StepOutput(NamedTuple):
             of the payload that it holds, counted from 1; 0: none.
         cable: (..., n, 3) places along the tether, map, m, where a sensor needs them.
         payloads: (p, 7) places, m, and orientations of the payloads, map, likewise.
+        bodies: (b, 13) position, orientation and velocity of the free bodies, if there are some.
     """
 
     state: State
@@ -133,6 +135,7 @@ class StepOutput(NamedTuple):
     stamp: int = 0
     cable: Array | None = None
     payloads: Array | None = None
+    bodies: Array | None = None
 
 
 def supply_readings(power: Array, voltage: Array | None, used: Array | None) -> Array:
@@ -239,11 +242,12 @@ def advance(
         vehicle, environment, memory, commands, stepping, since
     )
     actuated = {'thrusters': output.wrench, **reaction}
-    if commands.towing is not None:
-        actuated['towing'] = commands.towing
     inputs = ForceInputs(output.thrust, body, actuated, commands.actuators, commands.anchor)
     sources = {}
     for force in acting_forces(vehicle, environment):
+        if (known := commands.given.get(force.name)) is not None:
+            sources[force.name] = known(body) if callable(known) else known
+            continue
         sources[force.name], forces[force.name] = force.step(
             vehicle, state, environment, inputs, forces[force.name], dt=since
         )
@@ -377,6 +381,7 @@ def _make_columns(ticks: Sequence[StepOutput]) -> dict[str, np.ndarray]:
         'total': [t.total for t in ticks],
         'acceleration': [t.acceleration for t in ticks],
         'payloads': [t.payloads for t in ticks],
+        'bodies': [t.bodies for t in ticks],
         'cable': [t.cable for t in ticks],
         'rotors': [o.rotor_speed for o in outputs],
         **{WRENCHES + name: [t.sources[name] for t in ticks] for name in ticks[0].sources},

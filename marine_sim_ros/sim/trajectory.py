@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -118,6 +118,7 @@ class Trajectory:
         power: (n, k) electrical power of the thrusters, W; None: it was not kept.
         targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free; None: the
             run has none.
+        bodies: states (n, ...) of the free bodies, by namespace.
     """
 
     stamp: np.ndarray
@@ -133,6 +134,7 @@ class Trajectory:
     actuators: Mapping[str, np.ndarray]
     targets: np.ndarray | None = None
     power: np.ndarray | None = None
+    bodies: Mapping[str, State] = field(default_factory=dict)
 
     @property
     def states(self) -> State:

@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import NUMPY, Array, cond, constant, namespace
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.contact import ContactPoints
@@ -52,7 +53,14 @@ from marine_sim_ros.physics.contact.solver import adhesion_force, solve_contacts
 from marine_sim_ros.physics.force import ForceInputs, ForceModel, has_scene
 from marine_sim_ros.physics.wrench_observer import StateTerms, predict_step, state_terms
 
-__all__ = ['CONTACT', 'MAX_PAIRS', 'with_contact_positions', 'contact_wrench']
+__all__ = [
+    'CONTACT',
+    'MAX_PAIRS',
+    'check_bodies',
+    'contact_limit',
+    'contact_wrench',
+    'with_contact_positions',
+]
 
 
 MAX_PAIRS = 24
@@ -115,7 +123,7 @@ def contact_wrench(
     places = own.position if own.described is not None else None
     sized = xp is not NUMPY  # what is compiled has room for as many pairs in every tick
     now = state_terms(vehicle, state, environment) if sized else None
-    size = min(_pair_limit(own), len(pair_layout(own, scene))) if sized else 0
+    size = min(contact_limit(own), len(pair_layout(own, scene))) if sized else 0
     nothing = partial(_initial_result, state, now, size, places)
     if memory is None or dt <= 0:
         return nothing()
@@ -132,7 +140,7 @@ def contact_wrench(
         touch, number = contacts_within(vehicle, state, environment, within)
         if not len(number) or stays_separated(touch, state.velocity, memory.impulse, dt):
             return nothing()
-        touch, number = select_contacts(touch, number, state.velocity, dt, _pair_limit(own))
+        touch, number = select_contacts(touch, number, state.velocity, dt, contact_limit(own))
         now = state_terms(vehicle, state, environment)
         found = _solve_touching(
             vehicle, environment, dt, state, now, memory, rigid, places, touch, number
@@ -141,7 +149,8 @@ def contact_wrench(
     return wrench, ContactMemory(state, wrench, now, pair, impulse, places)
 
 
-def _pair_limit(own: ContactPoints) -> int:
+def contact_limit(own: ContactPoints) -> int:
+    """Return how many pairs of a vehicle are solved for at most."""
     return min(MAX_PAIRS, SPARE_PAIRS + (own.described or own).level)
 
 
@@ -221,7 +230,7 @@ def _compiled_contact(
     """Look where all pairs are, and answer what may touch: for what is compiled."""
     xp, posed = namespace(state.velocity), with_contact_positions(vehicle, places)
     touch, number = nearest_contacts(
-        posed, state, environment, within, dt, _pair_limit(posed.contact)
+        posed, state, environment, within, dt, contact_limit(posed.contact)
     )
     needed = ~stays_separated(touch, state.velocity, memory.impulse, dt)
     answer = partial(_solve_touching, vehicle, environment, dt)
@@ -240,13 +249,34 @@ def _contact_step(
     *,
     dt: Any,
 ) -> tuple[Wrench, ContactMemory | None]:
+    check_bodies(environment, 'this program')
     return contact_wrench(vehicle, state, environment, memory, dt=dt, body=inputs.body)
+
+
+def check_bodies(environment: Environment, where: str) -> None:
+    """Refuse free bodies where nothing moves them.
+
+    Raises:
+        ParameterError: the environment has some.
+    """
+    if environment.free_bodies:
+        names = ', '.join(body.name for body in environment.free_bodies)
+        raise ParameterError(
+            f'environment {environment.name}: {where} does not move its bodies ({names}); '
+            'expected marine_sim simulate or run with one vehicle and engine numpy, or an '
+            'environment without bodies'
+        )
+
+
+def _may_touch(vehicle: Vehicle, environment: Environment) -> bool:
+    """Return whether there is something solid, that stands or moves."""
+    return has_scene(vehicle, environment) or bool(environment.free_bodies)
 
 
 CONTACT = ForceModel(
     'contact',
     _contact_step,
-    applies=has_scene,
+    applies=_may_touch,
     needs=('joints',),
     impulsive=True,
     label='Contact',

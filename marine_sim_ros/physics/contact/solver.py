@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Impulse of all contacts of a body over one step, by Newton's method on its six velocities.
+"""Impulse of all contacts over one step, by Newton's method on the velocities of what touches.
 
 The velocity ν after a step is where
 
@@ -9,7 +9,8 @@ The velocity ν after a step is where
 
 ν* being what it would be without contact and γ what contacts answer to their velocities:
 γ_n = max(0, (b_n − v_n)/r_n) along the normal, and along the tangents (b_t − v_t)/r_t, cut off at
-Coulomb's bound μ γ_n. There are six unknowns, however many contacts. γ is piecewise smooth;
+Coulomb's bound μ γ_n. A body has six unknowns, however many contacts; bodies that touch each other
+are solved for together, one below the other in ν, M and the columns of J. γ is piecewise smooth;
 Newton's method starts at the impulses of the step before, and what goes on as it did takes one or
 two steps. What has not ended then, as in impacts, is solved with compliances r of about the
 body's own mobility first, where γ hardly bends, and with ever stiffer ones after that, each from
@@ -33,10 +34,16 @@ from marine_sim_ros.physics.contact.edges import ContactGeometry
 from marine_sim_ros.physics.contact.pair_coefficients import PairCoefficients
 from marine_sim_ros.physics.wrench_observer import StepPrediction
 
-__all__ = ['adhesion_force', 'solve_contacts']
+__all__ = [
+    'DirectedContacts',
+    'adhesion_force',
+    'contact_axes',
+    'solve_contacts',
+    'solve_directed',
+]
 
 
-# Impulses at the contacts of one rigid body, found by Newton's method over its six velocities.
+# Impulses at the contacts of rigid bodies, found by Newton's method over their n velocities.
 
 _DESCENTS = (4.0, 6), (2.0, 14), (1.4, 28), (4.0, 6)
 _SOFTNESS = np.concatenate(
@@ -59,7 +66,7 @@ class ContactRows(NamedTuple):
     The first of three is along the normal, the others are along and across the surface.
 
     Attributes:
-        jacobian: J (3, c, 6).
+        jacobian: J (3, c, n).
         target: b − J ν* (3, c) m/s; the normal velocity is kept from falling below b, friction
             works towards it.
         compliance: r (3, c), 1/kg.
@@ -98,7 +105,7 @@ class _NewtonIterate(NamedTuple):
     Attributes:
         steps: number.
         compliance: r (3, c) of the answer, 1/kg.
-        change: ν − ν* (6,).
+        change: ν − ν* (n,).
         apart: (3, c) m/s by which the answer is not that to ν, at first.
         answer: what the contacts answer.
         found: γ (3, c) after the latest step.
@@ -134,7 +141,7 @@ def _contact_response(
 
 
 def _response_gradient(rows: ContactRows, at: _ContactResponse, lines: Array) -> Array:
-    """Return −∂γ/∂v (7, 3 c) applied to velocities by 1/r (7, 3, c)."""
+    """Return −∂γ/∂v (n + 1, 3 c) applied to velocities by 1/r (n + 1, 3, c)."""
     xp, across = namespace(lines), lines[:, 1:, :]
     normal = xp.where(at.impulse[:1, :] > 0, lines[:, :1, :], 0.0)
     along = at.sliding * across
@@ -144,19 +151,19 @@ def _response_gradient(rows: ContactRows, at: _ContactResponse, lines: Array) ->
 
 
 def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array, Array]:
-    """Return the impulses γ (3, c) of all contacts in a step, and Jᵀ γ (6,), N·s.
+    """Return the impulses γ (3, c) of all contacts in a step, and Jᵀ γ (n,), N·s.
 
     With them the momentum is right to rounding; friction and stiffness are so to about 1e-6.
 
     Args:
         rows: rows of the contacts.
-        mass: M (6, 6), symmetric, positive.
+        mass: M (n, n), symmetric, positive.
         guess: (3, c) impulses to start from, N·s.
     """
-    xp, shape = namespace(mass), guess.shape
-    lines = xp.reshape(rows.jacobian, (-1, 6))
+    xp, shape, n = namespace(mass), guess.shape, mass.shape[0]
+    lines = xp.reshape(rows.jacobian, (-1, n))
     columns = xp.matrix_transpose(lines)
-    shaped = xp.reshape(columns, (6, *shape))
+    shaped = xp.reshape(columns, (n, *shape))
     softness, grip, precision = (
         constant(xp, t) for t in (_SOFTNESS, _FRICTION_SCALES, _PRECISION)
     )
@@ -164,8 +171,8 @@ def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array,
     def improved(now: _NewtonIterate) -> _NewtonIterate:
         weighted = xp.concat([shaped, now.apart[None, ...]]) / now.compliance
         slope = _response_gradient(rows, now.answer, weighted)
-        stiff = xp.matrix_transpose(slope[:6, :])
-        known = xp.reshape(now.answer.impulse, (-1,)) + slope[6, :]
+        stiff = xp.matrix_transpose(slope[:n, :])
+        known = xp.reshape(now.answer.impulse, (-1,)) + slope[n, :]
         mobility = matrix_inverse(mass + columns @ stiff)
         step = mobility @ (columns @ known - mass @ now.change)
         change = now.change + step
@@ -223,7 +230,7 @@ def adhesion_force(pairs: PairCoefficients, gap: Array) -> Array:
 _AXES, _UP = np.eye(3)[:2, None, :], np.eye(3)[2]
 
 
-def _contact_axes(normal: Array, primary: Array | None) -> Array:
+def contact_axes(normal: Array, primary: Array | None) -> Array:
     """Return (3, c, 3): normals n and two unit vectors across them, the first along a primary.
 
     Where that stands on the surface, is zero or None, they are x and y mirrored by what takes z
@@ -288,14 +295,53 @@ def solve_contacts(
         pull: (c,) of :func:`adhesion_force`, N; None: nothing adheres.
         drift: (c, 3) velocity of a vehicle's points in it, m/s; None: none moves.
     """
-    xp = namespace(touch.gap)
-    dt, directions = step.dt, _contact_axes(touch.normal, pairs.primary_in_body(state.orientation))
+    directions = contact_axes(touch.normal, pairs.primary_in_body(state.orientation))
     jacobian = lever_rows(directions, touch.point[None, :, :])
+    rows = DirectedContacts(touch.gap, directions, jacobian)
+    return solve_directed(pairs, rows, state.velocity, step, held, pull, drift)
+
+
+class DirectedContacts(NamedTuple):
+    """c contacts along the normal and two directions across it.
+
+    Attributes:
+        gap: (c,) m.
+        directions: (3, c, 3) unit vectors, in the frame of the body on which impulses act.
+        jacobian: (3, c, n) speeds along them of the n velocities of all bodies.
+    """
+
+    gap: Array
+    directions: Array
+    jacobian: Array
+
+
+def solve_directed(
+    pairs: PairCoefficients,
+    touch: DirectedContacts,
+    velocity: Array,
+    step: StepPrediction,
+    held: Array,
+    pull: Array | None,
+    drift: Array | None = None,
+) -> tuple[Array, Array]:
+    """Return the wrenches (n,) of contacts of one or more bodies, and impulses to remember.
+
+    Args:
+        pairs: coefficients of c pairs.
+        touch: the contacts.
+        velocity: ν (n,) of all bodies.
+        step: their motion under the other wrenches.
+        held: impulses (c, 3) of the step before, N·s.
+        pull: (c,) of :func:`adhesion_force`, N; None: nothing adheres.
+        drift: (c, 3) velocity of points in their body, m/s; None: none moves.
+    """
+    xp = namespace(touch.gap)
+    dt, directions, jacobian = step.dt, touch.directions, touch.jacobian
     normal, drawn = jacobian[0, :, :], 0.0
     if pull is not None:
         drawn = -(pull @ normal)
         step = step._replace(free=step.free + dt * (step.inverse @ drawn))
-    incoming, free = normal @ state.velocity, jacobian @ step.free
+    incoming, free = normal @ velocity, jacobian @ step.free
     if drift is not None:
         moving = xp.vecdot(directions, drift[None, :, :])
         incoming, free = incoming + moving[0, :], free + moving
@@ -329,7 +375,7 @@ def solve_contacts(
 
 
 def _limit_energy(step: StepPrediction, impulse: Array, allowed: Array) -> Array:
-    """Return an impulse p (6,) as far as it adds no more energy than allowed, J.
+    """Return an impulse p (n,) as far as it adds no more energy than allowed, J.
 
     The share s with pᵀν* s + pᵀM⁻¹p s²/2 = allowed, 1 at most. Rebounds of several points with
     friction may add some (Kane's paradox), and so may a search that did not end.

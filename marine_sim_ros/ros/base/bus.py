@@ -221,7 +221,7 @@ NEWEST = QoSProfile(
 
 def throttled_name(name: str) -> str:
     """Return the hidden topic beside one of a vehicle's."""
-    return f'_slow/{name}'
+    return f'{name}/_slow' if name.startswith('/') else f'_slow/{name}'
 
 
 class ThrottledPublisher:

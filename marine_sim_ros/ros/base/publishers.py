@@ -13,13 +13,22 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from geometry_msgs.msg import TransformStamped
+from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
 
+from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.codecs import JointTemplate, MessageTemplate, PwmTemplate
 
-__all__ = ['JointPublisher', 'NumbersPublisher', 'PwmPublisher', 'SpatialPublisher']
+__all__ = [
+    'BodyPublisher',
+    'JointPublisher',
+    'NumbersPublisher',
+    'PwmPublisher',
+    'SpatialPublisher',
+]
 
 
 class _Written(Protocol):
@@ -71,6 +80,29 @@ class NumbersPublisher(_TemplatePublisher):
     def publish(self, stamp: int, numbers: Sequence[float] = ()) -> None:
         """Publish numbers, as codecs.py has them, with a stamp in ns."""
         self._publish(self._template, stamp, numbers)
+
+
+class BodyPublisher:
+    """Publishes the odometry of a free body and its frame."""
+
+    def __init__(self, node: SuiteNode, name: str) -> None:
+        """Create the publishers of a body by its name."""
+        frame = topics.body_frame_name(name)
+        odom = Odometry(child_frame_id=frame)
+        odom.header.frame_id = 'map'
+        self._odom = NumbersPublisher(node, topics.body_odom(name), odom)
+        self._tf: NumbersPublisher | None = None
+        if topics.TF is not None:
+            transform = TransformStamped(child_frame_id=frame)
+            transform.header.frame_id = 'map'
+            self._tf = NumbersPublisher(node, topics.TF, topics.TF.type(transforms=[transform]))
+
+    def publish(self, stamp: int, state: State) -> None:
+        """Publish a state with a stamp in ns."""
+        pose = [*state.position.tolist(), *state.orientation.tolist()]
+        self._odom.publish(stamp, [*pose, *state.velocity.tolist()])
+        if self._tf is not None:
+            self._tf.publish(stamp, pose)
 
 
 class SpatialPublisher(NumbersPublisher):

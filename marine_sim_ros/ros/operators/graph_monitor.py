@@ -115,8 +115,10 @@ class GraphMonitor:
             for a in actuators_of(node.vehicle)
             if a.source in sources and actuator_of(role_of(a.state_topic) or '') is a
         }
+        bodies = [topics.body_odom(body.name) for body in node.environment.free_bodies]
         looked_at = (
             topics.ODOM,
+            *bodies,
             topics.PWM,
             topics.THRUSTER_STATE,
             topics.THRUSTER_POWER,
@@ -132,7 +134,9 @@ class GraphMonitor:
         self._numbers = {
             t.name: row_converter(role_of(t.name) or DISPLAY_TOPICS[t.name], _type(t))
             for t in looked_at
+            if t not in bodies
         }
+        self._numbers |= {t.name: row_converter('odom', _type(t)) for t in bodies}
         self._said: dict[str, dict[str, str]] = {}
         self._values: dict[str, dict[str, str]] = {}
         self._told: dict[str, float] = {}

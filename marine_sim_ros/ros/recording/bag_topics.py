@@ -51,6 +51,7 @@ def recorded_topics(node: SuiteNode) -> dict[str, topics.Topic]:
         controller=node.values['controller'],
         pwm_per_tick=node.values['pwm_source'] == 'controller',
         sources=node.wrench_sources,
+        bodies=[body.name for body in node.environment.free_bodies],
     )
     return {node.resolve_topic_name(topic.name): topic for topic in found}
 
@@ -104,7 +105,8 @@ def per_tick_topics(node: SuiteNode) -> list[str]:
 
 def one_time_topics(node: SuiteNode) -> list[str]:
     """Return the full names of those that come once, and may come late; it has ``MARKERS``."""
-    shown = node.values['markers'] and node.environment.scene is not None
+    around = node.environment
+    shown = node.values['markers'] and (around.scene is not None or around.free_bodies)
     return [node.resolve_topic_name(topics.SCENE_MARKERS.name)] if shown else []
 
 

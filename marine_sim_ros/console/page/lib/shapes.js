@@ -214,6 +214,21 @@ export function solids(around) {
   return group;
 }
 
+// A free body, which frames move.
+export function loose(body) {
+  const group = new THREE.Group();
+  for (const item of body.obstacles) group.add(obstacle(item));
+  moveTo(group, [...body.at, ...body.turn]);
+  return group;
+}
+
+// Puts a group to a place and a quaternion, seven numbers.
+export function moveTo(group, pose) {
+  if (pose.includes(null)) return;
+  group.position.set(...pose.slice(0, 3));
+  group.quaternion.set(...pose.slice(3));
+}
+
 // The water's surface, with the waves of the run.
 export class Water {
   constructor(waves, reach = 24, cells = 40) {

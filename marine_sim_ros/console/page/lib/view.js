@@ -5,7 +5,7 @@
 
 import { THREE } from "nicegui-scene";
 import { byName, text, weightOf, wire } from "./connection.js";
-import { Arrow, Particles, Tether, Water, boxed, glass, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
+import { Arrow, Particles, Tether, Water, boxed, glass, loose, moveTo, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { SIDES, ViewCamera } from "./camera.js";
 
 const TRAIL = 4000;
@@ -87,6 +87,8 @@ export class View {
     this.particles = new Particles();
     this.current = around.current;
     this.solids = solids(around);
+    this.bodies = byName(Object.fromEntries(around.bodies.map((body) => [body.name, loose(body)])));
+    for (const body of Object.values(this.bodies)) this.scene.add(body);
     this.eye = new ViewCamera(this.canvas, this.size);
     this.eye.controls.addEventListener("change", () => this.touch());
     this.label([...scenery.sources, "weight"], colours);
@@ -225,6 +227,7 @@ export class View {
     this.time = frame.time;
     this.push(frame);
     if (this.look.tether) this.tether.set(frame.tether.shape);
+    for (const [name, pose] of Object.entries(frame.bodies ?? {})) if (this.bodies[name]) moveTo(this.bodies[name], pose);
     for (const [name, lamp] of Object.entries(this.lights)) {
       const bright = 40 * (frame.lights?.[name] ?? 0);
       if (bright !== lamp.intensity) this.touch();

@@ -1,0 +1,442 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contact of several bodies at once: with the scene, and with each other.
+
+One body sees another as a scene of its own: the shapes of b stand still in the frame of b, and a
+moves in it. So what finds the touches of a vehicle and a seabed finds those of two bodies, edges
+against edges too. Bodies that touch, directly or by others between them, are solved for together
+(:mod:`marine_sim_ros.physics.contact.solver`): with ν of all of them below each other, a touch of
+a and b has the rows J_a = [d, r_a × d] and J_b = −[d, r_b × d] at one place, in the axes of each.
+What one gains in momentum the other loses.
+
+The wrench of a step is held in body axes that turn within it. So that the momentum in space is the
+same on both sides, each impulse is told in the axes of after the step: with the conserving
+integrator a body's linear and angular momentum changes by exactly that impulse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.spatial import (
+    cross,
+    matrix_quaternion,
+    quaternion_product,
+    rotation_matrix,
+)
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.geometry.triangles import TriangleSurface, build_surface
+from marine_sim_ros.model.contact import ContactPoints
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.contact.contact import contact_limit
+from marine_sim_ros.physics.contact.detection import (
+    contacts_within,
+    lever_rows,
+    pair_layout,
+    select_contacts,
+    stays_separated,
+    step_reach,
+)
+from marine_sim_ros.physics.contact.edges import ContactGeometry
+from marine_sim_ros.physics.contact.pair_coefficients import PairCoefficients, pair_table
+from marine_sim_ros.physics.contact.solver import (
+    DirectedContacts,
+    adhesion_force,
+    contact_axes,
+    solve_directed,
+)
+from marine_sim_ros.physics.rigid_body import (
+    AUTO_INTEGRATOR,
+    resolve_integrator,
+    transport_momentum,
+)
+from marine_sim_ros.physics.wrench_observer import (
+    StateTerms,
+    StepPrediction,
+    predict_step,
+    state_terms,
+)
+from marine_sim_ros.scene.obstacles import Obstacle
+from marine_sim_ros.scene.scene import Scene
+
+__all__ = ['ContactWorld', 'Mover', 'solid_scene']
+
+
+class Mover(NamedTuple):
+    """A body that may touch others.
+
+    Attributes:
+        vehicle: the body, as its arm is posed.
+        state: its state.
+        integrator: its integrator, with its drag implicit.
+    """
+
+    vehicle: Vehicle
+    state: State
+    integrator: str = AUTO_INTEGRATOR
+
+    @property
+    def conserving(self) -> bool:
+        """Whether its integrator is the conserving one."""
+        auto = self.integrator == AUTO_INTEGRATOR
+        return (resolve_integrator(self.vehicle) if auto else self.integrator) == 'conserving'
+
+
+class _Before(NamedTuple):
+    """What is remembered of a body at the tick before."""
+
+    state: State
+    wrench: Wrench
+    terms: StateTerms | None
+
+
+class _Held(NamedTuple):
+    """What is remembered of two that touched: numbers of pairs (n,), impulses (n, 3), N·s."""
+
+    number: np.ndarray
+    impulse: np.ndarray
+
+
+class _Touch(NamedTuple):
+    """The touches of a body with the scene, or with another body.
+
+    Attributes:
+        one: name of the body, in whose frame everything is.
+        other: name of the other body; empty: the scene.
+        pairs: coefficients of c pairs.
+        number: (c,) their numbers.
+        geometry: gaps, normals and points.
+    """
+
+    one: str
+    other: str
+    pairs: PairCoefficients
+    number: np.ndarray
+    geometry: ContactGeometry
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Whose touches they are."""
+        return self.one, self.other
+
+
+@lru_cache(maxsize=64)
+def solid_scene(own: ContactPoints) -> Scene:
+    """Return the shapes of a body as others touch them, in its frame."""
+    obstacles = []
+    for number, outline in enumerate(own.outlines):
+        if outline is None:
+            continue
+        surface, kind, position = None, outline.kind, outline.position
+        if kind == 'mesh':
+            points = own.position[own.shape == number]
+            surface, position = _hull(points), points.mean(axis=0)
+            if surface is None:  # flat: its box
+                kind, position = 'box', outline.position
+        material = own.materials[number]
+        obstacles.append(
+            Obstacle(
+                f'shape_{number}',
+                kind,
+                np.maximum(outline.size, 1e-6)
+                if surface is None
+                else 2 * np.max(np.abs(surface.vertices), axis=0),
+                position,
+                matrix_quaternion(np.eye(3) if surface is not None else outline.rotation),
+                (material if isinstance(material, str) else material.name) or 'default',
+                mesh=surface,
+            )
+        )
+    return Scene(obstacles=tuple(obstacles))
+
+
+def _hull(points: np.ndarray) -> TriangleSurface | None:
+    """Return the convex hull of points about their mean; None where it is flat."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    local = points - points.mean(axis=0)
+    try:
+        found = ConvexHull(local)
+    except (QhullError, ValueError):
+        return None
+    faces = found.simplices.copy()
+    a, b, c = (local[faces[:, i]] for i in range(3))
+    inward = np.sum(np.cross(b - a, c - a) * found.equations[:, :3], axis=1) < 0
+    faces[inward] = faces[inward][:, ::-1]
+    return build_surface(local, faces, 1e-3, 'hull')[0]
+
+
+class ContactWorld:
+    """Contact of all bodies of a run; it remembers the tick before."""
+
+    def __init__(self) -> None:
+        """Begin with no memory: the first tick has no contact."""
+        self._before: dict[str, _Before] = {}
+        self._held: dict[tuple[str, str], _Held] = {}
+        self._near: list[_Touch] = []
+
+    def wrenches(
+        self, movers: Mapping[str, Mover], environment: Environment, dt: float
+    ) -> dict[str, Wrench]:
+        """Return the wrench (6,) of contact over the step to come on each body, body frame.
+
+        Args:
+            movers: all bodies at this tick, by name.
+            environment: environment at its time.
+            dt: time since the tick before, s, and of the step to come; 0 in the first.
+
+        Raises:
+            ModelError: a collision mesh that cannot be used.
+        """
+        names = sorted(movers)
+        result = {name: np.zeros(6) for name in names}
+        terms: dict[str, StateTerms | None] = dict.fromkeys(names)
+        held: dict[tuple[str, str], _Held] = {}
+        known = [name for name in names if name in self._before and dt > 0]
+        for group, touches in self._groups(known, movers, environment, dt):
+            predictions = [self._predict(n, movers[n], environment, dt, terms) for n in group]
+            wrenches, impulses = self._solve(group, touches, movers, predictions)
+            held |= impulses
+            for name, wrench, step in zip(group, wrenches, predictions, strict=True):
+                result[name] = _moved_with(movers[name], terms[name], step, wrench)
+        self._before = {n: _Before(movers[n].state, result[n], terms[n]) for n in names}
+        self._held = held
+        return result
+
+    def points_on(self, name: str, states: Mapping[str, State]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the points (c, 3) of a body that are near something, m, and which (c,) press.
+
+        Args:
+            name: name of the body, in whose frame the points are.
+            states: states of all bodies at the last tick.
+        """
+        points, pressed = [np.zeros((0, 3))], [np.zeros(0, bool)]
+        for touch in self._near:
+            if name not in touch.key:
+                continue
+            found, held = touch.geometry.point, self._held.get(touch.key)
+            if touch.other == name:
+                relative = _relative_state(states[touch.one], states[name])
+                found = found @ rotation_matrix(relative.orientation).T + relative.position
+            points.append(found)
+            pressed.append(
+                np.zeros(len(found), bool) if held is None else np.any(held.impulse != 0, axis=1)
+            )
+        return np.concatenate(points), np.concatenate(pressed)
+
+    def _predict(
+        self,
+        name: str,
+        mover: Mover,
+        environment: Environment,
+        dt: float,
+        terms: dict[str, StateTerms | None],
+    ) -> StepPrediction:
+        """Return the step of a body without contact."""
+        own, before = mover.vehicle, self._before[name]
+        conserving = dt if mover.conserving else None
+        now = terms[name] = state_terms(own, mover.state, environment, conserving)
+        earlier = before.terms or state_terms(own, before.state, environment, conserving)
+        return predict_step(own.mass_matrix, mover.state, now, before[:2], earlier, dt)
+
+    def _groups(
+        self, names: list[str], movers: Mapping[str, Mover], environment: Environment, dt: float
+    ) -> Iterator[tuple[list[str], list[_Touch]]]:
+        """Yield the bodies that touch each other, and their touches."""
+        self._near = touches = list(self._touches(names, movers, environment, dt))
+        group = {name: {name} for name in names}
+        for touch in touches:
+            if touch.other:
+                both = group[touch.one] | group[touch.other]
+                group |= dict.fromkeys(both, both)
+        for name in names:
+            members = sorted(group[name])
+            own = [touch for touch in touches if touch.one in group[name]]
+            if own and name == members[0]:
+                yield members, own
+
+    def _touches(
+        self, names: list[str], movers: Mapping[str, Mover], environment: Environment, dt: float
+    ) -> Iterator[_Touch]:
+        within = {n: float(step_reach(movers[n].vehicle, movers[n].state, dt)) for n in names}
+        touching = [n for n in names if len(movers[n].vehicle.contact)]
+        if environment.scene is not None and len(environment.scene):
+            for name in touching:
+                mover = movers[name]
+                found = self._find((name, ''), mover, mover.state, environment, within[name], dt)
+                if found is not None:
+                    yield found
+        materials = environment.materials
+        for one, other in combinations(touching, 2):
+            a, b = movers[one], movers[other]
+            near = within[one] + within[other]
+            far = a.vehicle.contact.reach + b.vehicle.contact.reach + near
+            apart = a.state.position - b.state.position
+            if apart @ apart > far * far:
+                continue
+            solid = Environment(scene=solid_scene(b.vehicle.contact), materials=materials)
+            relative = _relative_state(a.state, b.state)
+            found = self._find((one, other), a, relative, solid, near, dt)
+            if found is not None:
+                yield found
+
+    def _find(
+        self,
+        key: tuple[str, str],
+        mover: Mover,
+        state: State,
+        environment: Environment,
+        within: float,
+        dt: float,
+    ) -> _Touch | None:
+        """Return the touches of a body and a scene in whose frame its state is; None: none."""
+        own = mover.vehicle
+        assert environment.scene is not None
+        touch, number = contacts_within(own, state, environment, within)
+        held = self._held[key].impulse if key in self._held else np.zeros((0, 3))
+        if not len(number) or stays_separated(touch, state.velocity, held, dt):
+            return None
+        touch, number = select_contacts(
+            touch, number, state.velocity, dt, contact_limit(own.contact)
+        )
+        layout = pair_layout(own.contact, environment.scene)
+        pairs = pair_table(own, environment).picked(layout.rows(number))
+        return _Touch(*key, pairs, number, touch)
+
+    def _solve(
+        self,
+        group: list[str],
+        touches: list[_Touch],
+        movers: Mapping[str, Mover],
+        predictions: list[StepPrediction],
+    ) -> tuple[np.ndarray, dict[tuple[str, str], _Held]]:
+        """Return the wrenches (k, 6) on a group of k bodies, and what their touches hold."""
+        axes = [
+            contact_axes(
+                t.geometry.normal, t.pairs.primary_in_body(movers[t.one].state.orientation)
+            )
+            for t in touches
+        ]
+        rows = [
+            _rows(touch, directions, group, movers)
+            for touch, directions in zip(touches, axes, strict=True)
+        ]
+        contacts = DirectedContacts(
+            np.concatenate([t.geometry.gap for t in touches]),
+            np.concatenate(axes, axis=1),
+            np.concatenate(rows, axis=1),
+        )
+        pairs = _joined([t.pairs for t in touches])
+        before = np.concatenate([self._held_of(touch) for touch in touches])
+        pull = adhesion_force(pairs, contacts.gap) if np.any(pairs.adhesion_force) else None
+        velocity = np.concatenate([movers[name].state.velocity for name in group])
+        wrench, impulse = solve_directed(
+            pairs, contacts, velocity, _one_step(predictions), before, pull
+        )
+        ends = np.cumsum([len(t.number) for t in touches])[:-1]
+        each = zip(touches, np.split(impulse, ends), strict=True)
+        return wrench.reshape(-1, 6), {t.key: _Held(t.number, own) for t, own in each}
+
+    def _held_of(self, touch: _Touch) -> np.ndarray:
+        """Return the impulses (c, 3) of the step before, in the first body's frame, N·s."""
+        earlier = self._held.get(touch.key)
+        if earlier is None:
+            return np.zeros((len(touch.number), 3))
+        same = touch.number[:, None] == earlier.number[None, :]
+        return np.asarray(same @ earlier.impulse)
+
+
+def _relative_state(one: State, other: State) -> State:
+    """Return the state of a body in the frame of another, its velocity in its own axes."""
+    back = rotation_matrix(other.orientation).T
+    turn = quaternion_product(other.orientation * _CONJUGATE, one.orientation)
+    place = back @ (one.position - other.position)
+    into = rotation_matrix(turn).T
+    carried = other.velocity[:3] + cross(other.velocity[3:], place)
+    moving = np.concatenate([into @ carried, into @ other.velocity[3:]])
+    return State(place, turn, one.velocity - moving)
+
+
+def _rows(
+    touch: _Touch, directions: np.ndarray, group: list[str], movers: Mapping[str, Mover]
+) -> np.ndarray:
+    """Return the rows (3, c, 6 k) of touches in the velocities of a group of k bodies."""
+    points = touch.geometry.point
+    result = np.zeros((*directions.shape[:2], 6 * len(group)))
+    place = 6 * group.index(touch.one)
+    result[:, :, place : place + 6] = lever_rows(directions, points[None, :, :])
+    if touch.other:
+        relative = _relative_state(movers[touch.one].state, movers[touch.other].state)
+        turn = rotation_matrix(relative.orientation)
+        there = points @ turn.T + relative.position
+        place = 6 * group.index(touch.other)
+        result[:, :, place : place + 6] = -lever_rows(directions @ turn.T, there[None, :, :])
+    return result
+
+
+def _one_step(predictions: list[StepPrediction]) -> StepPrediction:
+    """Return the steps of several bodies as one of all their velocities."""
+    size = 6 * len(predictions)
+    mass, inverse = np.zeros((size, size)), np.zeros((size, size))
+    for i, step in enumerate(predictions):
+        own = slice(6 * i, 6 * i + 6)
+        mass[own, own], inverse[own, own] = step.mass, step.inverse
+    free = np.concatenate([step.free for step in predictions])
+    return StepPrediction(mass, inverse, free, predictions[0].dt)
+
+
+_CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
+_MAX_TURNS = 20
+"""Iterations of what the axes turn by; each gains a factor of about dt |ω|."""
+
+
+def _joined(parts: list[PairCoefficients]) -> PairCoefficients:
+    """Return the coefficients of all pairs of several lists."""
+    columns: dict[str, np.ndarray | None] = {}
+    for name in PairCoefficients._fields:
+        values = [getattr(part, name) for part in parts]
+        if all(value is None for value in values):
+            columns[name] = None
+            continue
+        for i, (part, value) in enumerate(zip(parts, values, strict=True)):
+            count = len(part.column)
+            if value is None:
+                shape = (count, 3) if name == 'primary' else (count,)
+                values[i] = np.zeros(shape)
+            elif name == 'group':
+                values[i] = value + 1e6 * i
+        axis = 1 if name in ('friction', 'viscosity') else 0
+        columns[name] = np.concatenate(values, axis=axis)
+    return PairCoefficients(**columns)  # type: ignore[arg-type]
+
+
+def _moved_with(
+    mover: Mover, terms: StateTerms | None, step: StepPrediction, wrench: Wrench
+) -> Wrench:
+    """Return the wrench (6,) that changes the momentum in space by what the given one holds.
+
+    The integrator adds it in axes that the step turns, by how far depends on what is added:
+    dt w' = T(M ν + dt w, ξ') − T(M ν, ξ), with the twists ξ without and ξ' with contact and T of
+    ``transport_momentum``.
+    """
+    assert terms is not None
+    dt, velocity = step.dt, mover.state.velocity
+    momentum = mover.vehicle.mass_matrix @ velocity
+    without = dt * step.free
+    if terms.free is not None:  # as the conserving integrator moves
+        without = without + dt / 2 * (velocity - terms.free)
+    kept, changed = transport_momentum(momentum, without), momentum + dt * wrench
+    told = wrench
+    for _ in range(_MAX_TURNS):
+        before = told
+        told = (transport_momentum(changed, without + dt * dt * (step.inverse @ told)) - kept) / dt
+        if np.max(np.abs(told - before)) <= 1e-14 * np.max(np.abs(told)):
+            break
+    return np.asarray(told)

@@ -1,0 +1,128 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The free bodies of a run, tick by tick: they float, drift, and touch the vehicle and each other.
+
+In a tick the vehicle tells its state, hears what contact does to it over the step to come, and the
+bodies move by the same contacts: what one gains in momentum the other loses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.errors import RunError
+from marine_sim_ros.core.state import LIMITS, NANOSECONDS, State, Wrench, is_physical
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.free_bodies import BODIES
+from marine_sim_ros.physics.contact.world import ContactWorld, Mover
+from marine_sim_ros.sensors.sensor_model import SensorInputs
+from marine_sim_ros.sensors.series import SensorRecord
+from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, begin
+
+__all__ = ['World', 'body_records', 'body_rows', 'seen_bodies']
+
+
+class World:
+    """Free bodies, which vehicles may touch.
+
+    Attributes:
+        states: states of the bodies at the last tick, by name; before the first where they start.
+    """
+
+    def __init__(self, environment: Environment, dt: float) -> None:
+        """Put the bodies where they start.
+
+        Args:
+            environment: environment with its free bodies.
+            dt: step, s.
+        """
+        self._environment, self._stepping = environment, Stepping(dt, 'conserving')
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew, at time 0."""
+        self._vehicles = {body.name: body.vehicle for body in self._environment.free_bodies}
+        self._memories: dict[str, Memory] = {
+            body.name: begin(body.vehicle, self._environment, body.start)
+            for body in self._environment.free_bodies
+        }
+        self._contact, self._stamp = ContactWorld(), -1
+        self.states = {name: memory.state for name, memory in self._memories.items()}
+
+    def tick(
+        self, stamp: int, environment: Environment, movers: Mapping[str, Mover]
+    ) -> dict[str, Wrench]:
+        """Move the bodies by a step; return what contact does to vehicles (6,), body frame.
+
+        Args:
+            stamp: of the tick, ns; one that is not later than the last begins anew.
+            environment: environment at that time.
+            movers: the vehicles by name, none of which a body has.
+
+        Raises:
+            RunError: the state of a body is no longer finite.
+        """
+        if stamp <= self._stamp:
+            self.reset()
+        since = 0.0 if self._stamp < 0 else (stamp - self._stamp) / NANOSECONDS
+        self._stamp = stamp
+        self.states = {name: memory.state for name, memory in self._memories.items()}
+        own = {n: Mover(v, self.states[n], 'conserving') for n, v in self._vehicles.items()}
+        found = self._contact.wrenches({**movers, **own}, environment, since)
+        for name, body in self._vehicles.items():
+            commands = StepCommands(np.zeros(len(body.thrusters)), given={'contact': found[name]})
+            _, memory = advance(
+                body, environment, self._memories[name], commands, self._stepping, since=since
+            )
+            self._memories[name] = memory
+            if not is_physical(memory.state.position, memory.state.velocity):
+                raise RunError(
+                    f'the state of body {name!r} is not physical after '
+                    f'{stamp / NANOSECONDS:.3f} s: expected {LIMITS}; try a smaller dt'
+                )
+        return {name: found[name] for name in movers}
+
+    def points_on(self, name: str, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """Return the points (c, 3) of a vehicle near something at the last tick; which press."""
+        return self._contact.points_on(name, {**self.states, name: state})
+
+
+def seen_bodies(environment: Environment) -> dict[str, dict[str, Any]]:
+    """Return the free bodies as sensors are told of other vehicles: what each is, by namespace."""
+    return {
+        BODIES + body.name: {'vehicle': body.description, 'vehicle_arguments': []}
+        for body in environment.free_bodies
+    }
+
+
+def body_records(
+    environment: Environment, stamps: np.ndarray, rows: np.ndarray | None
+) -> dict[str, SensorRecord]:
+    """Return what the sensors of a vehicle need of the free bodies, by namespace.
+
+    Args:
+        environment: environment with the bodies.
+        stamps: (n,) of the ticks, ns.
+        rows: (n, b, 13) of :func:`body_rows`; None: there are none.
+    """
+    if rows is None:
+        return {}
+    none = SensorInputs.none()
+    rows_of = (np.tile(x, (len(stamps), 1)) for x in (none.acceleration, none.supply))
+    inputs = SensorInputs(stamps / NANOSECONDS, *rows_of)
+    result = {}
+    for i, body in enumerate(environment.free_bodies):
+        states = State(rows[:, i, :3], rows[:, i, 3:7], rows[:, i, 7:])
+        result[BODIES + body.name] = SensorRecord(
+            body.vehicle, environment, stamps, states, inputs
+        )
+    return result
+
+
+def body_rows(states: Mapping[str, State]) -> np.ndarray:
+    """Return the states of bodies as rows (b, 13): position, orientation, velocity."""
+    return np.array([np.concatenate(state) for state in states.values()])

@@ -1,0 +1,229 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Free bodies: momentum, friction, stacks, floating, a vehicle that pushes, and what sees them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from marine_sim_ros import load_vehicle
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.environment.reader import parse_environment
+from marine_sim_ros.sim.simulation import Simulation
+from marine_sim_ros.sim.world import World
+
+DT = 0.005
+
+
+def environment(text, **changes):
+    return replace(parse_environment(text, 'bodies.yaml'), **changes)
+
+
+def run(env, duration, dt=DT):
+    """Return the states of the bodies at every tick, by name."""
+    world, ticks = World(env, dt), []
+    for k in range(round(duration / dt) + 1):
+        world.tick(round(k * dt * 1e9), env, {})
+        ticks.append(world.states)
+    return {n: State(*map(np.stack, zip(*(t[n] for t in ticks), strict=True))) for n in ticks[0]}
+
+
+def momentum(env, states, tick):
+    """Return linear and angular momentum about the origin of map, and kinetic energy."""
+    total, energy = np.zeros(6), 0.0
+    for body in env.free_bodies:
+        own = State(*(x[tick] for x in states[body.name]))
+        turn, p = rotation_matrix(own.orientation), body.vehicle.mass_matrix @ own.velocity
+        linear = turn @ p[:3]
+        total += np.concatenate([linear, turn @ p[3:] + np.cross(own.position, linear)])
+        energy += own.velocity @ p / 2
+    return total, energy
+
+
+SHAPES = {
+    'box': 'shape: box, size: [0.4, 0.3, 0.2]',
+    'cylinder': 'shape: cylinder, radius: 0.15, length: 0.5',
+    'sphere': 'shape: sphere, radius: 0.2',
+}
+
+
+def line_of(name, shape, x, velocity, material='steel', **more):
+    others = ''.join(f', {key}: {value}' for key, value in more.items())
+    return (
+        f'  - {{name: {name}, {SHAPES[shape]}, position: [{x}, 0.03, -5], density: 2000, '
+        f'drag_coefficient: 0, velocity: {velocity}, material: {material}{others}}}\n'
+    )
+
+
+@settings(max_examples=examples(25) // 5, deadline=None)
+@given(
+    st.lists(st.sampled_from(sorted(SHAPES)), min_size=2, max_size=2),
+    st.lists(st.floats(-1.5, 1.5), min_size=6, max_size=6),
+    st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3),
+    st.sampled_from(['steel', 'rubber', 'HDPE']),
+)
+def test_bodies_that_collide_keep_momentum_and_gain_no_energy(shapes, velocity, rpy, material):
+    velocity = [1.0 + abs(velocity[0]), *np.round(velocity[1:], 6).tolist()]
+    text = 'bodies:\n' + line_of('a', shapes[0], 0.0, velocity, material)
+    text += line_of('b', shapes[1], 0.62, [0, 0, 0], material, rpy=np.round(rpy, 6).tolist())
+    env = environment(text, gravity=0.0)
+    states = run(env, 0.4)
+    before, energy = momentum(env, states, 0)
+    for tick in range(0, 81, 10):
+        now, left = momentum(env, states, tick)
+        np.testing.assert_allclose(now, before, atol=1e-9 * max(1.0, np.abs(before).max()))
+        assert left <= energy * (1 + 1e-6)
+        energy = max(left, 1e-12)
+
+
+def test_a_sphere_that_hits_an_equal_one_head_on_passes_its_speed_on():
+    """Of restitution e: v₁' = (1 − e) v/2, v₂' = (1 + e) v/2."""
+    text = 'bodies:\n' + line_of('a', 'sphere', 0.0, [1, 0, 0]).replace('0.03', '0.0')
+    text += line_of('b', 'sphere', 0.6, [0, 0, 0]).replace('0.03', '0.0')
+    env = environment(text, gravity=0.0)
+    states = run(env, 0.3)
+    material = 1 - 0.4  # viscosity of steel in config/materials.yaml: e = 1 − v
+    speeds = [states[name].velocity[-1, 0] for name in 'ab']
+    assert speeds == pytest.approx([(1 - material) / 2, (1 + material) / 2], abs=2e-3)
+
+
+def test_the_order_of_bodies_changes_nothing():
+    lines = {
+        'a': line_of('a', 'box', 0.0, [1.0, 0.0, 0.1, 0.2, 0.3, 0.4]),
+        'b': line_of('b', 'cylinder', 0.42, [0, 0, 0], rpy=[0.4, 1.2, 0.3]),
+        'c': line_of('c', 'sphere', 0.9, [-0.5, 0, 0]),
+    }
+    usual, other = (
+        run(environment('bodies:\n' + ''.join(lines[n] for n in names), gravity=0.0), 0.3)
+        for names in ('abc', 'cba')
+    )
+    for name in 'abc':
+        np.testing.assert_array_equal(usual[name].position, other[name].position)
+    assert abs(usual['b'].velocity[-1, 0]) > 0.01
+
+
+MU = math.sqrt(0.57 * 0.65)  # steel on sand: roughness of config/materials.yaml
+SLOPE = """
+seabed: {{depth: 5.0, material: sand, slope: {{angle: {angle}}}}}
+bodies:
+  - {{name: box, shape: box, size: [0.4, 0.4, 0.2], position: [0, 0, {z}], on_seabed: true,
+     rpy: [0, {pitch}, 0], mass: 40, volume: 0, drag_coefficient: 0, material: steel}}
+"""
+
+
+@pytest.mark.parametrize(('share', 'slides'), [(0.99, False), (1.01, True)])
+def test_a_box_slides_at_the_angle_of_its_friction(share, slides):
+    angle = math.atan(share * MU)
+    text = SLOPE.format(angle=math.degrees(angle), z=0.1 / math.cos(angle), pitch=-angle)
+    # The first tick has no contact: the box gains some speed, which friction takes half a second
+    # to brake where it is hardly more than the pull.
+    states = run(environment(text), 2.4, 0.01)['box']
+    path = np.linalg.norm(states.position - states.position[180], axis=1)
+    assert (path[-1] > 5e-3) == slides
+    if not slides:
+        assert path[-1] < 1e-5
+
+
+STACK = """
+seabed: {depth: 5.0, material: sand}
+bodies:
+"""
+
+
+def box_line(i):
+    return (
+        f'  - {{name: box_{i}, shape: box, size: [0.4, 0.4, 0.2], '
+        f'position: [{0.02 * (-1) ** i}, 0, {0.1 + 0.2 * i}], on_seabed: true, density: 2500, '
+        'material: steel}\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ('count', 'duration'),
+    [(3, 0.75), pytest.param(5, 600.0, marks=(pytest.mark.long, pytest.mark.slow))],
+)
+def test_boxes_rest_on_each_other(count, duration):
+    states = run(environment(STACK + ''.join(map(box_line, range(count)))), duration)
+    for i in range(count):
+        path = states[f'box_{i}'].position
+        assert np.abs(path[-1] - path[100]).max() < 1e-4
+        assert path[-1, 2] == pytest.approx(-4.9 + 0.2 * i, abs=1e-3)
+        assert np.abs(states[f'box_{i}'].velocity[-1]).max() < 1e-6
+
+
+def test_a_sphere_floats_by_archimedes():
+    """A sphere of half the density of the water floats with its middle at the surface."""
+    text = 'bodies:\n  - {name: float, shape: sphere, radius: 0.3, position: [0, 0, 0.02], '
+    states = run(environment(text + 'density: 513.5, drag_coefficient: 3}\n'), 12.0, 0.02)
+    assert states['float'].position[-1, 2] == pytest.approx(0.0, abs=2e-3)
+
+
+def test_a_body_drifts_with_the_current():
+    text = 'current: {velocity: [0.5, 0.2, 0.0]}\nbodies:\n'
+    for name, x, velocity in (('raft', 0, [0.5, 0.2, 0.0]), ('late', 5, [0, 0, 0])):
+        text += f'  - {{name: {name}, shape: box, size: [1, 1, 0.5], position: [{x}, 0, -3], '
+        text += f'density: 1027, velocity: {velocity}}}\n'
+    states = run(environment(text), 10.0, 0.1)
+    along = states['raft'].velocity[:, :2]
+    np.testing.assert_allclose(along, np.broadcast_to([0.5, 0.2], along.shape), atol=1e-9)
+    late = np.linalg.norm(states['late'].velocity[:, :2] - [0.5, 0.2], axis=1)
+    assert np.all(np.diff(late) < 0)
+    assert late[-1] < 0.2
+
+
+CRATE = """
+seabed: {depth: 3.0, material: sand}
+bodies:
+  - {name: crate, shape: box, size: [0.4, 0.4, 0.4], position: [1.0, 0, 0.2], on_seabed: true,
+     mass: 70, material: HDPE}
+"""
+
+
+def test_a_vehicle_pushes_a_crate_and_feels_what_the_crate_does():
+    vehicle = load_vehicle('bluerov2')
+    start = rest((0.35, 0.0, -2.75))._replace(velocity=np.array([0.5, 0, 0, 0, 0, 0]))
+    simulation = Simulation(vehicle, environment=environment(CRATE), initial=start, dt=DT)
+    assert simulation.world is not None
+    ahead, contact = 1500 + 250 * np.sign(vehicle.thrusters.axis[:, 0].round(3)), []
+    for _ in range(300):
+        contact.append(simulation.tick(ahead).sources['contact'][0])
+    crate = simulation.world.states['crate'].position
+    assert crate[0] > 1.01  # it was pushed along
+    assert min(contact) < -10.0
+    gap = crate[0] - 0.2 - simulation.state.position[0]
+    assert 0.15 < gap < 0.45  # the vehicle is behind it, not in it
+
+
+@pytest.mark.parametrize(
+    ('line', 'told'),
+    [
+        ('{shape: box, size: [1, 1, 1], position: [0, 0, -1]}', 'expected either mass'),
+        ('{shape: box, size: [1, 1, 1], position: [0, 0, -1], mass: 1, density: 2}', 'either'),
+        ('{shape: cone, position: [0, 0, -1], mass: 1}', "'cone'"),
+        ('{shape: box, size: [1, 1, 1], position: [0, 0, -1], mass: 1, velocity: 3}', 'three'),
+        ('{file: missing.urdf, position: [0, 0, -1]}', 'missing.urdf'),
+        ('{shape: box, size: [1, 1, 1], position: [0, 0, -1], mass: 0}', 'mass'),
+        ('{shape: box, size: [1, 1, 1], position: [0, 0, -1], mass: 1, mas: 1}', "'mas'"),
+    ],
+)
+def test_a_body_that_cannot_be_is_refused_in_one_line(line, told):
+    with pytest.raises(ParameterError, match=r'bodies\[0\]') as error:
+        environment(f'bodies: [{line}]')
+    assert told in str(error.value)
+    assert '\n' not in str(error.value)
+
+
+def test_two_bodies_of_one_name_are_refused():
+    body = '{name: x, shape: sphere, radius: 1, position: [0, 0, -1], mass: 1}'
+    with pytest.raises(ParameterError, match="two bodies are named 'x'"):
+        environment(f'bodies: [{body}, {body}]')
