@@ -10,15 +10,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import examples
+from conftest import examples, marine_sim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.bags.description import recorded_neighbours, recorded_vehicle
+from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State, rest
-from marine_sim_ros.environment.reader import parse_environment
+from marine_sim_ros.environment.reader import load_environment, parse_environment
+from marine_sim_ros.scene.bodies import body_hits
+from marine_sim_ros.sdf.world import sdf_world
+from marine_sim_ros.sensors.seen_bodies import body_of
 from marine_sim_ros.sim.simulation import Simulation
 from marine_sim_ros.sim.world import World
 
@@ -227,3 +232,54 @@ def test_two_bodies_of_one_name_are_refused():
     body = '{name: x, shape: sphere, radius: 1, position: [0, 0, -1], mass: 1}'
     with pytest.raises(ParameterError, match="two bodies are named 'x'"):
         environment(f'bodies: [{body}, {body}]')
+
+
+def test_a_recording_among_bodies_is_one_of_the_vehicle(tmp_path):
+    """Bodies are beside the vehicle in a bag; tools that need a vehicle take the vehicle."""
+    world, scenario = tmp_path / 'world.yaml', tmp_path / 'rest.yaml'
+    world.write_text(CRATE.replace('crate', 'a_crate'))
+    scenario.write_text(
+        'duration: 0.1\ninitial: {position: [0, 0, -2]}\nsegments: [{at: 0, pwm: '
+        '[1500, 1500, 1500, 1500, 1500, 1500]}]\n'
+    )
+    run_of = 'bluerov2', '--environment', world, '--scenario', scenario
+    code, output = marine_sim('simulate', *run_of, '--record', tmp_path / 'run')
+    assert code == 0, output
+    bag = read_bag(str(tmp_path / 'run'))
+    assert list(bag.vehicles) == ['bluerov2', 'bodies/a_crate']
+    around = load_environment(world)
+    assert list(recorded_neighbours(bag, 'bluerov2', around)) == ['bodies/a_crate']
+    vehicle = recorded_vehicle(bag, 'bluerov2')
+    assert vehicle is not None
+    assert vehicle.name == 'bluerov2'
+    odom = bag.vehicles['bodies/a_crate'].get('odom')
+    assert odom is not None
+    assert odom.rows[0, :3] == pytest.approx([1.0, 0.0, -2.8])
+    code, output = marine_sim('identify', tmp_path / 'run')
+    assert code == 2
+    assert '--namespace' not in output  # it is too short, and of one vehicle
+
+
+def test_who_does_not_move_bodies_refuses_them(tmp_path):
+    world = tmp_path / 'world.yaml'
+    world.write_text(CRATE)
+    code, output = marine_sim(
+        *('run', '--fleet', 'two_vehicles', '--environment', world, '--duration', 1)
+    )
+    assert code == 2
+    assert 'does not move its bodies (crate)' in output
+    with pytest.raises(ParameterError, match=r'Gazebo does not move its bodies \(crate\)'):
+        sdf_world('world', load_environment(world))
+
+
+def test_a_sonar_sees_a_crate():
+    """A ray from straight above meets its top."""
+    env = environment(CRATE)
+    crate = env.free_bodies[0]
+    body = replace(
+        body_of(crate.vehicle, 'crate'), position=crate.position, orientation=crate.orientation
+    )
+    ray = np.array([[1.0, 0.0, -1.0]]), np.array([[0.0, 0.0, -1.0]])
+    distance, normal = body_hits(body, *ray)
+    assert distance == pytest.approx([1.6])  # the top is at -2.6 m
+    np.testing.assert_allclose(normal, [[0.0, 0.0, 1.0]], atol=1e-12)

@@ -20,17 +20,20 @@ from lxml import etree
 
 from marine_sim_ros.bags.manifest import recorded_parameters
 from marine_sim_ros.bags.reading import Bag, bag_path, open_bag
+from marine_sim_ros.bags.vehicle_record import is_body
 from marine_sim_ros.core.errors import MarineSimError, ModelError, RecordingError
 from marine_sim_ros.core.yaml_file import short_text
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import ENVIRONMENT_FILES, run_environment
 from marine_sim_ros.geometry.mesh_files import mesh_path
 from marine_sim_ros.model import xml
+from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.model.library import load_vehicle, parse_xacro_arguments, vehicle_names
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = [
+    'bodies_of',
     'described_environment',
     'described_vehicle',
     'recorded_environment',
@@ -137,17 +140,30 @@ def recorded_vehicle(bag: Bag, namespace: str) -> Vehicle | None:
     return described_vehicle(bag.path, namespace, _settings(bag, namespace))
 
 
-def recorded_neighbours(bag: Bag, namespace: str) -> dict[str, Vehicle]:
-    """Return the other vehicles of a fleet by their namespaces; none of a vehicle of its own.
+def recorded_neighbours(bag: Bag, namespace: str, environment: Environment) -> dict[str, Vehicle]:
+    """Return the other vehicles of a fleet, and recorded free bodies, by their namespaces.
+
+    Args:
+        bag: the bag.
+        namespace: namespace of the vehicle.
+        environment: its environment, which says what the bodies are.
 
     Raises:
         MarineSimError: one of them cannot be read.
     """
-    settings, result = _settings(bag, namespace), {}
+    settings, bodies = _settings(bag, namespace), bodies_of(environment)
+    result = {name: body for name, body in bodies.items() if name in bag.vehicles}
     for name in bag.vehicles if settings.get('neighbours') else ():
-        if name != namespace and (vehicle := recorded_vehicle(bag, name)) is not None:
+        if name in (namespace, *bodies):
+            continue
+        if (vehicle := recorded_vehicle(bag, name)) is not None:
             result[name] = vehicle
     return result
+
+
+def bodies_of(environment: Environment) -> dict[str, Vehicle]:
+    """Return the free bodies of an environment by their namespaces in a bag."""
+    return {f'{BODIES}{b.name}'.strip('/'): b.vehicle for b in environment.free_bodies}
 
 
 def recorded_environment(bag: Bag, namespace: str) -> Environment:
@@ -214,4 +230,5 @@ def _urdf(path: str, namespace: str) -> str:
 
 
 def _settings(bag: Bag, namespace: str) -> dict[str, Any]:
-    return recorded_parameters(bag_path(bag.path), namespace, alone=len(bag.vehicles) == 1)
+    vehicles = [name for name in bag.vehicles if not is_body(name)]
+    return recorded_parameters(bag_path(bag.path), namespace, alone=len(vehicles) == 1)

@@ -24,6 +24,7 @@ from marine_sim_ros.control.setpoints import QUANTITIES, level_velocity
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import NANOSECONDS, stamp_ns
+from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.physics import FORCES
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     'RowConsumer',
     'VehicleRecord',
     'check_maps',
+    'is_body',
     'parse_maps',
     'suggest_topics',
     'vehicles_of',
@@ -352,6 +354,11 @@ def _split(topic: str) -> tuple[str, str | None]:
     return '', None
 
 
+def is_body(namespace: str) -> bool:
+    """Return whether what a bag has in a namespace is a free body, and no vehicle."""
+    return f'/{namespace}'.startswith(BODIES)
+
+
 def vehicles_of(
     topics: Mapping[str, str], maps: Mapping[str, str], where: str
 ) -> dict[str, VehicleRecord]:
@@ -398,7 +405,8 @@ def vehicles_of(
         for name, topic in names.items():
             record.add(Channel(name, topic, topics[topic], role_of(name) or ''))
         result[namespace] = record
-    return dict(sorted(result.items()))
+    # Vehicles first: who asks for none gets the first.
+    return dict(sorted(result.items(), key=lambda one: (is_body(one[0]), one[0])))
 
 
 def _driver(topic: str) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from marine_sim_ros.bags.vehicle_record import (
     Channel,
     VehicleRecord,
     check_maps,
+    is_body,
     vehicles_of,
 )
 from marine_sim_ros.console.sensor_rows import SensorRow, SensorRows
@@ -211,7 +212,8 @@ class Replay:
         self._start, self._end = int(self._reader.start_time), int(self._reader.end_time)
         self.duration = (self._end - self._start) / NANOSECONDS
         self.name, vehicles = self._vehicles(namespace)
-        record, alone = vehicles[self.name], len(vehicles) == 1
+        record = vehicles[self.name]
+        alone = sum(not is_body(name) for name in vehicles) == 1
         settings = recorded_parameters(path, self.name, alone=alone)
         self.vehicle, base = _vehicle(vehicle, text, self.name, settings)
         around = described_environment(settings, environment)

@@ -23,6 +23,7 @@ from marine_sim_ros.geometry.triangles import TriangleSurface
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.xml import Element
+from marine_sim_ros.physics.contact.contact import check_bodies
 from marine_sim_ros.scene.drawing import material_colour, plane_lines, plane_outline
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
@@ -285,7 +286,11 @@ def sdf_world(
         environment: whose axes, map, are the world's.
         comment: comment at the top of the file.
         step: physics step, s.
+
+    Raises:
+        ParameterError: the environment has free bodies.
     """
+    check_bodies(environment, 'Gazebo')
     root = new_document(comment)
     world = add_element(root, 'world', name=name)
     _add_physics(world, step)

@@ -298,7 +298,7 @@ def _sensors(
         if vehicle is None:
             return (), ''
         environment = environment or recorded_environment(bag, record.name)
-        others = recorded_neighbours(bag, record.name)
+        others = recorded_neighbours(bag, record.name, environment)
         with show_waiting(f'comparing the sensors of {bag.label}'):
             return compare_sensors(bag.path, record.name, vehicle, environment, others), ''
     except MarineSimError as error:  # the rest of the report does not need them

@@ -13,6 +13,7 @@ from pathlib import Path
 from marine_sim_ros.bags.description import described_vehicle, recorded_voltage, shipped_arguments
 from marine_sim_ros.bags.manifest import recorded_parameters
 from marine_sim_ros.bags.reading import bag_path
+from marine_sim_ros.bags.vehicle_record import is_body
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.text import aligned_columns, json_text
@@ -227,9 +228,13 @@ def _choose_collector(known: dict[str, MotionCollector], wanted: str | None) -> 
                 + ', '.join(sorted(known))
             )
         return known[key]
-    moving = [c for c in known.values() if c.get('odom') is not None] or list(known.values())
+    vehicles = {name: c for name, c in known.items() if not is_body(name)} or known
+    moving = [c for c in vehicles.values() if c.get('odom') is not None]
+    moving = moving or list(vehicles.values())
     if len(moving) > 1:
-        raise ParameterError('--namespace is missing; expected one of ' + ', '.join(sorted(known)))
+        raise ParameterError(
+            '--namespace is missing; expected one of ' + ', '.join(sorted(vehicles))
+        )
     return moving[0]
 
 

@@ -40,7 +40,7 @@ from marine_sim_ros.analysis.film_sources import (
     recorded_pictures,
     recorded_tether,
 )
-from marine_sim_ros.bags.description import recorded_environment, recorded_vehicle
+from marine_sim_ros.bags.description import bodies_of, recorded_environment, recorded_vehicle
 from marine_sim_ros.bags.reading import Bag
 from marine_sim_ros.bags.vehicle_record import parse_maps
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
@@ -222,8 +222,9 @@ def _film(
         return Cast(motion, seen, known.thrusters, tether, payloads)
 
     others = {}
+    bodies = bodies_of(environment)
     for other in (one for one in motions if one != name):
-        described = recorded_vehicle(bag, other)
+        described = bodies.get(other) or recorded_vehicle(bag, other)
         if described is not None:
             others[other] = cast(other, described, Appearance(described))
     main = cast(name, vehicle, looks)
