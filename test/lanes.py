@@ -8,8 +8,9 @@ the workers, the lanes, take the graph tests, file by file; the others compute w
 lower priority. A lane without graph tests computes too. `make test` starts two workers a core:
 of three, graphs left so little to the others that these ran out of time.
 
-A test with the marker `clock` holds a limit on the clock: one lane runs these before all others,
-one after the other, while no other lane runs a graph and the processors compute.
+A test with the marker `clock` holds a limit on the clock, and a page in a browser that draws
+without graphics hears nothing of a run that has the processors: one lane runs these before all
+others, one after the other, while no other lane runs a graph and the processors compute.
 """
 
 import fcntl
@@ -22,7 +23,7 @@ GRAPH = 'graph:'
 """What the groups of lanes begin with."""
 LOW_PRIORITY = 5
 """Of what runs beside graphs, as a nice value: a third of the weight."""
-ALONE = ('clock', 'gazebo', 'ardusub')
+ALONE = ('browser', 'clock', 'gazebo', 'ardusub')
 
 
 def in_lane(item):

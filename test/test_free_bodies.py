@@ -155,10 +155,14 @@ def box_line(i):
 
 @pytest.mark.parametrize(
     ('count', 'duration'),
-    [(3, 0.75), pytest.param(5, 600.0, marks=(pytest.mark.long, pytest.mark.slow))],
+    [(3, 0.75), pytest.param(5, 60.0, marks=(pytest.mark.long, pytest.mark.slow))],
 )
 def test_boxes_rest_on_each_other(count, duration):
-    states = run(environment(STACK + ''.join(map(box_line, range(count)))), duration)
+    states = run(
+        environment(STACK + ''.join(map(box_line, range(count)))),
+        duration,
+        0.005 if duration < 1 else 0.02,
+    )
     for i in range(count):
         path = states[f'box_{i}'].position
         assert np.abs(path[-1] - path[100]).max() < 1e-4
