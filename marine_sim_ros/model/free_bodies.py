@@ -9,7 +9,6 @@ mass or read from a file, so that it floats, is dragged and touches as every veh
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +21,7 @@ from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.core.yaml_file import YamlReader, short_text
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.scene.bodies import AREA_SHARES, homogeneous_moments, solid_volume
 from marine_sim_ros.scene.drawing import material_colour
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.reader import read_obstacle, read_pose
@@ -102,17 +102,6 @@ def box_drag(edges: Sequence[float] | np.ndarray, density: float) -> np.ndarray:
     return np.array([*(half * a for a in areas), *(half * t / 32 for t in turning)])
 
 
-_VOLUMES = {'box': 1.0, 'cylinder': math.pi / 4, 'sphere': math.pi / 6}
-_AREAS = {
-    'box': (1.0, 1.0, 1.0),
-    'cylinder': (1.0, 1.0, math.pi / 4),
-    'sphere': (math.pi / 4,) * 3,
-}
-"""Shares of the box around a shape: its volume, its areas across the axes."""
-_SQUARES = {'box': (12, 12, 12), 'cylinder': (16, 16, 12), 'sphere': (20, 20, 20)}
-"""Mean square along an axis of a homogeneous shape: edge²/12, diameter²/16 or /20."""
-
-
 def body_description(
     shape: Obstacle, mass: float, volume: float, drag_coefficient: float, density: float
 ) -> str:
@@ -125,10 +114,9 @@ def body_description(
         drag_coefficient: C_d of the area across each of its axes.
         density: of the water, kg/m³.
     """
-    squares = shape.size**2 / np.array(_SQUARES[shape.kind])
-    x, y, z = (mass * (np.sum(squares) - squares)).tolist()
+    x, y, z = homogeneous_moments(shape, mass).tolist()
     drag = drag_coefficient * box_drag(shape.size, density)
-    drag[:3] *= _AREAS[shape.kind]
+    drag[:3] *= AREA_SHARES[shape.kind]
     material, displaced = '', f'<buoyancy><volume>{volume!r}</volume></buoyancy>'
     if volume * _DENSEST * density > mass:  # what is denser never floats, whatever its attitude
         floats = mass / (density * volume)
@@ -231,7 +219,7 @@ def _shaped(reader: YamlReader, index: int, ground: Scene, density: float) -> Fr
     shape = read_obstacle(reader, index, ground, _OWN)
     if ('mass' in reader.value) == ('density' in reader.value):
         raise reader.error(': expected either mass (kg) or density (kg/m³)')
-    solid = _VOLUMES[shape.kind] * float(np.prod(shape.size))
+    solid = solid_volume(shape)
     if 'mass' in reader.value:
         mass = reader.child('mass').number(1e-6, 1e9)
     else:

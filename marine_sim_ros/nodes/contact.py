@@ -98,7 +98,7 @@ class ContactNode(ModelNode):
         for name, there in self._world.states.items():
             self._bodies[name].publish(stamp, there)
         if self._is_shown_at(stamp):
-            self._show(stamp, *self._world.points_on(self.source, state))
+            self._show(stamp, *self._world.points_on(self.source))
         return found
 
     def on_wrench(self, tick: ForceTick) -> None:

@@ -19,7 +19,16 @@ from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.reader import read_obstacle
 from marine_sim_ros.scene.scene import Scene
 
-__all__ = ['Body', 'Payload', 'VisiblePart', 'body_hits', 'read_payloads']
+__all__ = [
+    'AREA_SHARES',
+    'Body',
+    'Payload',
+    'VisiblePart',
+    'body_hits',
+    'homogeneous_moments',
+    'read_payloads',
+    'solid_volume',
+]
 
 
 # Visible moving parts: boxes, cylinders, spheres and meshes with colours.
@@ -175,24 +184,33 @@ class Payload:
     @cached_property
     def tensor(self) -> np.ndarray:
         """(3, 3) inertia about its middle, own axes, kg·m², of a homogeneous body."""
-        # Each mean square is that along an axis: edge²/12, diameter²/16 or /20 where it is round.
-        shares = {'box': (12, 12, 12), 'cylinder': (16, 16, 12), 'sphere': (20, 20, 20)}
-        squares = self.body.size**2 / np.array(shares[self.body.kind])
-        return self.mass * np.diag(np.sum(squares) - squares)
+        return np.diag(homogeneous_moments(self.body, self.mass))
 
     @cached_property
     def areas(self) -> np.ndarray:
         """(3,) areas across its own axes, m²."""
         x, y, z = self.body.size
-        shares = {
-            'box': (1.0, 1.0, 1.0),
-            'cylinder': (1.0, 1.0, math.pi / 4),
-            'sphere': (math.pi / 4,) * 3,
-        }
-        return np.array([y * z, x * z, x * y]) * np.array(shares[self.body.kind])
+        return np.array([y * z, x * z, x * y]) * np.array(AREA_SHARES[self.body.kind])
 
 
-def _solid_volume(body: Obstacle) -> float:
+AREA_SHARES = {
+    'box': (1.0, 1.0, 1.0),
+    'cylinder': (1.0, 1.0, math.pi / 4),
+    'sphere': (math.pi / 4,) * 3,
+}
+"""Areas of a shape across its axes, as shares of those of the box around it."""
+_SQUARES = {'box': (12, 12, 12), 'cylinder': (16, 16, 12), 'sphere': (20, 20, 20)}
+"""Mean square along an axis: edge²/12, diameter²/16 or /20 where it is round."""
+
+
+def homogeneous_moments(body: Obstacle, mass: float) -> np.ndarray:
+    """Return the moments of inertia (3,) of a box, cylinder or sphere of a mass, kg·m²."""
+    squares = body.size**2 / np.array(_SQUARES[body.kind])
+    return np.asarray(mass * (np.sum(squares) - squares))
+
+
+def solid_volume(body: Obstacle) -> float:
+    """Return the volume of a box, cylinder or sphere, m³."""
     share = {'box': 1.0, 'cylinder': math.pi / 4, 'sphere': math.pi / 6}[body.kind]
     return share * float(np.prod(body.size))
 
@@ -216,7 +234,7 @@ def read_payloads(reader: YamlReader, scene: Scene | None) -> tuple[Payload, ...
             Payload(
                 body,
                 item.child('mass').number(1e-6, 1e6),
-                item.child('volume', _solid_volume(body)).number(0.0, 1e6),
+                item.child('volume', solid_volume(body)).number(0.0, 1e6),
                 item.child('drag_coefficient', 1.1).number(0.0, 10.0),
                 item.child('added_mass_coefficient', 0.5).number(0.0, 10.0),
             )

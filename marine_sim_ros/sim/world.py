@@ -86,9 +86,9 @@ class World:
                 )
         return {name: found[name] for name in movers}
 
-    def points_on(self, name: str, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def points_on(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the points (c, 3) of a vehicle near something at the last tick; which press."""
-        return self._contact.points_on(name, {**self.states, name: state})
+        return self._contact.points_on(name)
 
 
 def seen_bodies(environment: Environment) -> dict[str, dict[str, Any]]:

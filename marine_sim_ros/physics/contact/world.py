@@ -34,6 +34,7 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.geometry.triangles import TriangleSurface, build_surface
 from marine_sim_ros.model.contact import ContactPoints
+from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.contact import contact_limit
 from marine_sim_ros.physics.contact.detection import (
@@ -113,6 +114,7 @@ class _Touch(NamedTuple):
         pairs: coefficients of c pairs.
         number: (c,) their numbers.
         geometry: gaps, normals and points.
+        relative: state of the first body in the frame of the other, or in map.
     """
 
     one: str
@@ -120,11 +122,18 @@ class _Touch(NamedTuple):
     pairs: PairCoefficients
     number: np.ndarray
     geometry: ContactGeometry
+    relative: State
 
     @property
     def key(self) -> tuple[str, str]:
         """Whose touches they are."""
         return self.one, self.other
+
+    @property
+    def points_on_other(self) -> np.ndarray:
+        """Return the points (c, 3) in the frame of the other body, m."""
+        turn = rotation_matrix(self.relative.orientation)
+        return np.asarray(self.geometry.point @ turn.T + self.relative.position)
 
 
 @lru_cache(maxsize=64)
@@ -155,6 +164,12 @@ def solid_scene(own: ContactPoints) -> Scene:
             )
         )
     return Scene(obstacles=tuple(obstacles))
+
+
+@lru_cache(maxsize=64)
+def _solid_environment(own: ContactPoints, materials: Materials | None) -> Environment:
+    """Return the shapes of a body as the scene of another."""
+    return Environment(scene=solid_scene(own), materials=materials)
 
 
 def _hull(points: np.ndarray) -> TriangleSurface | None:
@@ -210,21 +225,17 @@ class ContactWorld:
         self._held = held
         return result
 
-    def points_on(self, name: str, states: Mapping[str, State]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the points (c, 3) of a body that are near something, m, and which (c,) press.
+    def points_on(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the points (c, 3) of a body near something at the last tick, and which press.
 
-        Args:
-            name: name of the body, in whose frame the points are.
-            states: states of all bodies at the last tick.
+        They are in the frame of the body, m.
         """
         points, pressed = [np.zeros((0, 3))], [np.zeros(0, bool)]
         for touch in self._near:
             if name not in touch.key:
                 continue
-            found, held = touch.geometry.point, self._held.get(touch.key)
-            if touch.other == name:
-                relative = _relative_state(states[touch.one], states[name])
-                found = found @ rotation_matrix(relative.orientation).T + relative.position
+            found = touch.points_on_other if touch.other == name else touch.geometry.point
+            held = self._held.get(touch.key)
             points.append(found)
             pressed.append(
                 np.zeros(len(found), bool) if held is None else np.any(held.impulse != 0, axis=1)
@@ -281,7 +292,7 @@ class ContactWorld:
             apart = a.state.position - b.state.position
             if apart @ apart > far * far:
                 continue
-            solid = Environment(scene=solid_scene(b.vehicle.contact), materials=materials)
+            solid = _solid_environment(b.vehicle.contact, materials)
             relative = _relative_state(a.state, b.state)
             found = self._find((one, other), a, relative, solid, near, dt)
             if found is not None:
@@ -308,7 +319,7 @@ class ContactWorld:
         )
         layout = pair_layout(own.contact, environment.scene)
         pairs = pair_table(own, environment).picked(layout.rows(number))
-        return _Touch(*key, pairs, number, touch)
+        return _Touch(*key, pairs, number, touch, state)
 
     def _solve(
         self,
@@ -325,7 +336,7 @@ class ContactWorld:
             for t in touches
         ]
         rows = [
-            _rows(touch, directions, group, movers)
+            _rows(touch, directions, group)
             for touch, directions in zip(touches, axes, strict=True)
         ]
         contacts = DirectedContacts(
@@ -364,18 +375,14 @@ def _relative_state(one: State, other: State) -> State:
     return State(place, turn, one.velocity - moving)
 
 
-def _rows(
-    touch: _Touch, directions: np.ndarray, group: list[str], movers: Mapping[str, Mover]
-) -> np.ndarray:
+def _rows(touch: _Touch, directions: np.ndarray, group: list[str]) -> np.ndarray:
     """Return the rows (3, c, 6 k) of touches in the velocities of a group of k bodies."""
     points = touch.geometry.point
     result = np.zeros((*directions.shape[:2], 6 * len(group)))
     place = 6 * group.index(touch.one)
     result[:, :, place : place + 6] = lever_rows(directions, points[None, :, :])
     if touch.other:
-        relative = _relative_state(movers[touch.one].state, movers[touch.other].state)
-        turn = rotation_matrix(relative.orientation)
-        there = points @ turn.T + relative.position
+        turn, there = rotation_matrix(touch.relative.orientation), touch.points_on_other
         place = 6 * group.index(touch.other)
         result[:, :, place : place + 6] = -lever_rows(directions @ turn.T, there[None, :, :])
     return result
