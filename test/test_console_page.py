@@ -39,8 +39,6 @@ PATIENCE = 300_000
 PICTURES = os.environ.get('MARINE_SIM_PICTURES', '')
 FLAGS = [
     '--no-sandbox',
-    '--use-gl=angle',
-    '--use-angle=swiftshader',
     '--enable-unsafe-swiftshader',
     '--no-proxy-server',
     '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',

@@ -450,8 +450,7 @@ def test_the_scripts_of_the_page_write_no_html_of_names(path):
         assert '${' not in written, written
 
 
-FLAGS = ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader',
-         '--enable-unsafe-swiftshader', '--no-proxy-server']  # fmt: skip
+FLAGS = ['--no-sandbox', '--enable-unsafe-swiftshader', '--no-proxy-server']
 
 
 @pytest.mark.slow

@@ -49,4 +49,4 @@ def test_names_and_numbers():
     assert len(QUANTITIES) == 12
     modern, thesis = load_controller('modern'), load_controller('thesis')
     assert modern.tolerance == (0.0005, 0.0015)  # 0.5 mm, 0.09 degrees
-    assert thesis.pose[0][2] + thesis.pose[1][2] * thesis.window == 1948
+    assert thesis.pose.kp[2] + thesis.pose.ki[2] * thesis.window == 1948

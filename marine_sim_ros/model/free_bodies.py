@@ -24,7 +24,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.bodies import AREA_SHARES, homogeneous_moments, solid_volume
 from marine_sim_ros.scene.drawing import material_colour
 from marine_sim_ros.scene.obstacles import Obstacle
-from marine_sim_ros.scene.reader import read_obstacle, read_pose
+from marine_sim_ros.scene.reader import read_obstacle, read_placement
 from marine_sim_ros.scene.scene import Scene
 
 __all__ = [
@@ -212,7 +212,7 @@ def _described(reader: YamlReader, index: int, ground: Scene, folder: Path) -> F
         raise file.error(f' is {short_text(file.value)}; expected the path of a URDF')
     name = reader.child('name', f'body_{index}').word()
     path = str((folder / file.value).resolve())
-    return FreeBody(name, path, *read_pose(reader, ground), _velocity(reader))
+    return FreeBody(name, path, *read_placement(reader, ground), _velocity(reader))
 
 
 def _shaped(reader: YamlReader, index: int, ground: Scene, density: float) -> FreeBody:

@@ -29,7 +29,7 @@ from marine_sim_ros.scene.obstacles import (
 from marine_sim_ros.scene.scene import JET_MODES, JetLaw, Scene
 from marine_sim_ros.scene.terrain import GENERATORS, HeightMap, generate
 
-__all__ = ['SCENE_KEYS', 'read_obstacle', 'read_pose', 'read_scene', 'water_depth']
+__all__ = ['SCENE_KEYS', 'read_obstacle', 'read_placement', 'read_scene', 'water_depth']
 
 SCENE_KEYS = frozenset({'seabed', 'planes', 'pool', 'terrain', 'obstacles', 'surface', 'boundary'})
 _GENERATED = {'generator', 'seed', 'material', 'depth', 'relief', 'size', 'spacing'}
@@ -220,7 +220,7 @@ def read_obstacle(
         across = 2 * reader.child('radius').number(1e-3, 1e5)
         along = reader.child('length').number(1e-3, 1e5) if kind == 'cylinder' else across
         size = np.array([across, across, along])
-    position, turn = read_pose(reader, ground)
+    position, turn = read_placement(reader, ground)
     name = reader.child('name', f'{kind}_{index}').word()
     try:
         return Obstacle(
@@ -230,7 +230,7 @@ def read_obstacle(
         raise reader.error(f': {error}') from None
 
 
-def read_pose(reader: YamlReader, ground: Scene) -> tuple[np.ndarray, np.ndarray]:
+def read_placement(reader: YamlReader, ground: Scene) -> tuple[np.ndarray, np.ndarray]:
     """Return position (3,), m, and quaternion x, y, z, w of a body of a list, map."""
     turn = quaternion_from_rpy(*reader.child('rpy', [0.0, 0.0, 0.0]).angles())
     position = reader.child('position').vector()
@@ -254,7 +254,7 @@ def _mesh_obstacle(reader: YamlReader, index: int, ground: Scene, folder: Path) 
     up = reader.child('up')
     axis = None if up.value is None else up.choice(('x', 'y', 'z'))
     thickness = reader.child('thickness', SHEET_THICKNESS).number(1e-4, 10.0)
-    position, turn = read_pose(reader, ground)
+    position, turn = read_placement(reader, ground)
 
     def load(key: str, center: np.ndarray | None = None) -> CenteredMesh:
         own = reader.child(key)

@@ -15,7 +15,7 @@ const KEYS = {
 const DIMS = { ",": -1, ".": 1 }, DIM_STEPS = 8; // of ArduSub's JS_LIGHTS_STEPS
 const STICKS = { left: ["sway", "surge"], right: ["yaw", "heave"] }; // across, along
 const PERIOD = 50; // ms
-const QUIET = 3000; // ms between two hints
+const QUIET = 3000; // ms until the same hint is shown again
 const REACH = 55; // pixels from a stick's middle to its end
 
 // Buttons of the browser's standard gamepad in the order of SDL, which joy's game_controller_node has.
@@ -140,10 +140,11 @@ export class Hands {
     if (why) this.say(why);
   }
 
-  // Shows a text on the page; not again at once.
+  // Shows a text on the page; the same one not again at once.
   say(text) {
-    if (Date.now() - (this.hinted ?? 0) < QUIET) return;
-    this.hinted = Date.now();
+    if (text === this.said && Date.now() - this.when < QUIET) return;
+    this.said = text;
+    this.when = Date.now();
     wire.tell("hint", text);
   }
 
