@@ -14,6 +14,8 @@ from marine_sim_ros.console.telemetry import force_colours, telemetry_frame
 from marine_sim_ros.console.visuals import scene_visuals, vehicle_visuals
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.scene.obstacles import Obstacle, Plane
+from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS
 
 RUN = 'document.body.dataset.ran=1'
@@ -66,6 +68,14 @@ def session_of(path, name=''):
         'drag',
         *([f'drag {name}', 'constructor', '__proto__'] if name else []),
     ]
+    environment = Environment(
+        scene=Scene(
+            tuple(Plane(text, [0.0, 0.0, -5.0], [0.0, 0.0, 1.0]) for text in SCRIPTS),
+            None,
+            tuple(Obstacle(text, 'box', [1.0, 1.0, 1.0], [5.0, 0.0, -5.0]) for text in SCRIPTS),
+        ),
+        name=SCRIPTS[0],
+    )
     look = vehicle_visuals(vehicle)
     scenery, shown = rows.scenery(), rows.frame(7.5, since=0.0)
     if name:  # descriptions do not have such names of sensors
@@ -74,7 +84,7 @@ def session_of(path, name=''):
     session = Session(
         {
             'look': look,
-            'around': scene_visuals(Environment()),
+            'around': scene_visuals(environment),
             'colours': force_colours(),
             'sources': sources,
             'sensors': scenery,

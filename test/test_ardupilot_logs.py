@@ -226,6 +226,25 @@ def test_a_log_that_is_cut_off_is_read_to_its_end(bin_log):
     assert 30 < channel(bin_log, 'odom').count < 40
 
 
+def test_a_damaged_log_says_nothing_for_every_byte(bin_log, capfd):
+    content = bin_log.read_bytes()
+    bin_log.write_bytes(content[:4000] + b'\x11' * 500 + content[4200:])
+    assert 30 < channel(bin_log, 'odom').count < 40
+    assert capfd.readouterr() == ('', '')
+
+
+@pytest.mark.parametrize('value', ['3.4.5', '1e+', '1-1'])
+def test_a_parameter_beside_a_log_that_is_no_number_is_one_line(bin_log, value):
+    beside = bin_log.with_suffix('.param')
+    beside.write_text(f'# of the vehicle\nMOT_1_DIRECTION {value}\n')
+    with pytest.raises(MarineSimError) as found:
+        read_bag(str(bin_log))
+    assert str(found.value) == (
+        f"{beside}:2: MOT_1_DIRECTION is '{value}'; expected a number: correct it, or move the "
+        'file away from the log'
+    )
+
+
 def test_a_log_without_pymavlink_says_what_to_install(bin_log, tmp_path):
     found = command_without(['pymavlink'], 'analyze', str(bin_log), '-o', str(tmp_path / 'out'))
     assert found.returncode == 2

@@ -3,6 +3,7 @@
 
 """Obstacles of triangles: distances, rays, contact and pictures against independent ones."""
 
+import io
 import json
 import logging
 import struct
@@ -12,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from cache_files import read_cached, write_cached
 from conftest import examples, vehicle_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -446,10 +448,30 @@ def test_a_large_mesh_is_kept_between_runs_and_read_anew_where_that_is_damaged(
     np.testing.assert_array_equal(read(), first)
     monkeypatch.undo()
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
-    with np.load(kept) as content:
+    with np.load(io.BytesIO(read_cached(kept))) as content:
         arrays = dict(content)
-    for name, change in (('links', 10**6), ('faces', -(10**6)), ('neighbours', 10**6)):
-        np.savez(kept, **{**arrays, name: arrays[name] + change})
+
+    def keep(name, array):
+        out = io.BytesIO()
+        np.savez(out, **{**arrays, name: array})
+        write_cached(kept, out.getvalue())
+
+    huge = np.where(np.arange(len(arrays['links']))[:, None] % 2, 2**62, arrays['links'])
+    for name, array in (
+        ('links', arrays['links'] + 10**6),
+        ('links', huge),  # its sums overflow
+        ('links', arrays['links'].astype(float)),
+        ('faces', arrays['faces'] - 10**6),
+        ('faces', arrays['faces'][:, :2]),
+        ('neighbours', arrays['neighbours'] + 10**6),
+        ('nodes', arrays['nodes'] * np.nan),
+        ('vertices', arrays['vertices'] * np.nan),
+        ('vertex_normals', arrays['vertex_normals'].astype(str)),
+        ('thickness', np.array([1.0, np.nan])),
+        ('center', np.zeros(2)),
+        ('center', np.full(3, np.nan)),
+    ):
+        keep(name, array)
         np.testing.assert_array_equal(read(), first)
 
 

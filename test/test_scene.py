@@ -22,6 +22,7 @@ from marine_sim_ros.scene.bathymetry import read_grid
 from marine_sim_ros.scene.drawing import coarsen_terrain, plane_lines, plane_outline
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.scene.soundings import grid_soundings
 from marine_sim_ros.scene.terrain import GENERATORS, HeightMap, generate
 from marine_sim_ros.sim.preflight import start_warnings
 from marine_sim_ros.tools.main import main
@@ -295,6 +296,9 @@ def test_soundings_on_a_full_grid_stay_as_they_are(columns, rows, between):
         ('0 0 -5\n1 0 -5\n', '2 soundings; expected 3 to'),
         ('0 0 -5\n1 0\n1 1 -4\n', "points.xyz:2: '1 0'; expected three numbers"),
         ('0 0 -5\n1 1e308 -4\n1 1 -4\n', "points.xyz:2: '1 1e308 -4'; expected three numbers"),
+        ('0 0 1e308\n1 0 -4\n1 1 -4\n0 1 -4\n', "points.xyz:1: '0 0 1e308'"),
+        ('x y z\n0 1e308 0\n1 0 -4\n1 1 -4\n', "points.xyz:2: '0 1e308 0'"),
+        ('0 0 -5m\n1 0 -4\n1 1 -4\n0 1 -4\n', "points.xyz:1: '0 0 -5m'"),
         ('0 0 -5\n1 0 nan\n1 1 -4\n', 'points.xyz:2'),
         ('0 0 5\n1 0 6\n1 1 7\n', 'if they are depths, add positive: down'),
         ('0 0 -5\n1 1 -6\n2 2 -7\n', 'lie on a line'),
@@ -307,6 +311,13 @@ def test_bad_soundings_are_refused_in_one_line(text, reason):
         soundings(text)
     assert reason in str(caught.value)
     assert '\n' not in str(caught.value)
+
+
+def test_soundings_of_a_strip_need_no_more_memory_than_an_area():
+    generator = np.random.default_rng(1)
+    strip = generator.uniform(size=(20_000, 3)) * [9e7, 1e-2, -5.0]
+    with pytest.raises(ParameterError, match=r'in a strip of 9e\+07 m x 0.01 m; expected an area'):
+        grid_soundings(strip, 'sand', 'strip.xyz')
 
 
 @pytest.mark.parametrize('name', ['bay.tif', 'GEBCO.nc', 'x.GRD'])

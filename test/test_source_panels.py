@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 import trimesh
+from cache_files import read_cached, write_cached
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import dblquad
@@ -334,7 +335,8 @@ def test_a_vehicle_with_panels(cache_of_its_own, monkeypatch):
 def test_a_damaged_file_is_computed_anew(cache_of_its_own, damage):
     expected = load_vehicle(ROBOT).added_mass
     (path,) = cache_of_its_own.iterdir()
-    path.write_text(json.dumps({**json.loads(path.read_text()), **damage}))
+    content = {**json.loads(read_cached(path)), **damage}
+    write_cached(path, json.dumps(content).encode())
     assert np.array_equal(load_vehicle(ROBOT).added_mass, expected)
 
 

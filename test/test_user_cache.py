@@ -8,9 +8,10 @@ import subprocess
 import sys
 
 import pytest
+from cache_files import read_cached, write_cached
 
 from marine_sim_ros.core import files
-from marine_sim_ros.core.files import cache_folder, expand_home, program_folder
+from marine_sim_ros.core.files import cache_folder, expand_home, load_or_compute, program_folder
 
 
 @pytest.fixture
@@ -71,3 +72,38 @@ def test_rcl_starts_without_a_folder_for_logs(home, tmp_path):
     command = [sys.executable, '-c', started]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, '')
+
+
+def test_a_changed_file_of_the_cache_counts_as_none(base):
+    made = []
+
+    def result():
+        made.append(1)
+        return load_or_compute(
+            'kind', 'x', lambda: 1234.5, load=float, dump=lambda x: str(x).encode()
+        )
+
+    assert [result(), result()] == [1234.5] * 2
+    path = cache_folder('kind') / 'x'
+    content = read_cached(path)
+    write_cached(path, b'1235.5')  # as the package would write it
+    assert result() == 1235.5
+    for damaged in (content, b'', path.read_bytes()[:-1], path.read_bytes().replace(b'5', b'6')):
+        path.write_bytes(damaged)  # a number with another digit is a number
+        assert result() == 1234.5
+    path.unlink()
+    os.mkfifo(path)  # nobody writes to it
+    assert result() == 1234.5
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason='needs root to give a file to another user')
+def test_a_file_of_another_user_counts_as_none(base):
+    def result():
+        return load_or_compute('kind', 'x', lambda: 1.0, load=float, dump=lambda x: b'1.0')
+
+    assert result() == 1.0
+    path = cache_folder('kind') / 'x'
+    write_cached(path, b'2.0')
+    os.chown(path, 12345, 12345)
+    assert result() == 1.0
+    assert path.stat().st_uid == 0

@@ -16,7 +16,9 @@ from __future__ import annotations
 import contextlib
 import io
 import math
+import os
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,8 +34,10 @@ from marine_sim_ros.bags.ardupilot_events import LogEvent, dataflash_event, mode
 from marine_sim_ros.bags.storage import BagReader, Connection
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.files import MAX_TEXT_BYTES, read_file
 from marine_sim_ros.core.spatial import continuous_quaternions, normalize, to_body, up_in_body
 from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.core.yaml_file import short_text
 
 __all__ = ['LOG_SUFFIXES', 'open_log']
 
@@ -236,15 +240,45 @@ def parameters_beside(path: Path) -> tuple[str, dict[str, float]]:
     """Return name and values of the parameter file beside a log; empty where there is none.
 
     It has the log's name and ends with .param, .params or .parm, as ground stations write it.
+
+    Raises:
+        RecordingError: one line with file, line and parameter: a value is no number.
     """
     for suffix in ('.param', '.params', '.parm'):
         file = path.with_suffix(suffix)
         if file.is_file():
-            text = file.read_text(encoding='utf-8', errors='replace')
-            lines = [line.partition('#')[0] for line in text.splitlines()]
-            named = [match for line in lines if (match := _NAMED.search(line))]
-            return file.name, {match[1]: float(match[2]) for match in named}
+            text = read_file(file, MAX_TEXT_BYTES, RecordingError).decode(errors='replace')
+            return file.name, dict(_parameters(file, text))
     return '', {}
+
+
+def _parameters(file: Path, text: str) -> Iterator[tuple[str, float]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        match = _NAMED.search(line.partition('#')[0])
+        if match is None:
+            continue
+        try:
+            yield match[1], float(match[2])
+        except ValueError:
+            raise RecordingError(
+                f'{file}:{number}: {match[1]} is {short_text(match[2])}; expected a number: '
+                'correct it, or move the file away from the log'
+            ) from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave out what pymavlink prints for every damaged byte; its indexer in C does so too."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 # Logs of ArduPilot as bags: dataflash (.BIN) and telemetry (.tlog).
@@ -548,7 +582,7 @@ def open_log(path: Path, text: str) -> Iterator[BagReader]:
     Raises:
         RecordingError: nothing of it is a vehicle's.
     """
-    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+    with _quiet():
         read = _telemetry(path) if path.suffix.lower() == '.tlog' else _dataflash(path)
     read.beside, more = parameters_beside(path)
     if read.parameters.keys() >= more.keys():

@@ -10,6 +10,7 @@ so that this module can be imported on Windows.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib.util
 import os
 import signal
@@ -283,8 +284,9 @@ def load_or_compute(
 ) -> Result:
     """Return what the cache keeps under a name, or else compute it and keep it.
 
-    A file that is damaged or larger than ``limit`` (bytes) counts as none and is written anew.
-    Without a cache folder nothing is kept: that is no error.
+    A file starts with the SHA-256 of the rest. One that is damaged, larger than ``limit`` (bytes)
+    or another user's counts as none and is written anew. Without a cache folder nothing is kept:
+    that is no error.
 
     Args:
         kind: as of :func:`cache_folder`.
@@ -299,11 +301,24 @@ def load_or_compute(
         return compute()
     path = folder / name
     with contextlib.suppress(*_DAMAGED):
-        if path.stat().st_size <= limit:
-            return load(path.read_bytes())
+        content = _read_cached(path, limit)
+        if content is not None:
+            return load(content)
     result = compute()
-    write_atomically(path, lambda file: file.write(dump(result)))
+    content = dump(result)
+    write_atomically(path, lambda file: file.write(hashlib.sha256(content).digest() + content))
     return result
+
+
+def _read_cached(path: Path, limit: int) -> bytes | None:
+    """Return the content of a cache file; None: it is damaged, too large, or another user's."""
+    status = path.stat()
+    ours = stat.S_ISREG(status.st_mode) and status.st_uid in (0, effective_user())
+    if not ours or status.st_size > limit:
+        return None
+    kept = path.read_bytes()
+    size = hashlib.sha256().digest_size
+    return kept[size:] if hashlib.sha256(kept[size:]).digest() == kept[:size] else None
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:

@@ -133,19 +133,28 @@ class TriangleSurface:
         return nodes, tree.corners
 
     def check(self) -> None:
-        """Raise ValueError if the cached tree refers to nodes, faces or vertices out of range."""
+        """Raise ValueError if an array of the cached surface and tree cannot be theirs.
+
+        The kernels do not check indices: one out of range would read other memory.
+        """
         nodes, links, neighbours, vertex_normals, edges = self.cached_tree or ()
         count, points = len(self.faces), len(self.vertices)
-        alike = neighbours.shape == edges.shape == (count, 3)
-        alike &= vertex_normals.shape == (points, 3)
+        alike = neighbours.shape == edges.shape == self.faces.shape == (count, 3)
+        alike &= vertex_normals.shape == self.vertices.shape == (points, 3)
         alike &= nodes.shape == (len(links), 6) and links.shape == (len(nodes), 2)
+        whole = (self.faces, links, neighbours, edges)
+        real = (self.vertices, nodes, vertex_normals)
+        alike &= all(a.dtype.kind == 'i' for a in whole) and all(a.dtype.kind == 'f' for a in real)
+        if not (alike and all(np.all(np.isfinite(a)) for a in (*real, self.thickness))):
+            raise ValueError('the cached arrays have other shapes or types, or are not finite')
         leaf = links[:, 1] > 0
         inside = 0 <= self.faces.min() <= self.faces.max() < points
         inside &= 0 <= neighbours.min() <= neighbours.max() < count
-        inside &= bool(np.all(links[leaf].sum(axis=1) <= count) and links.min() >= 0)
+        inside &= 0 <= links.min() <= links.max() <= max(count, len(nodes))
+        inside &= bool(np.all(links[leaf].sum(axis=1) <= count))
         inside &= bool(np.all(links[~leaf, 0] > np.flatnonzero(~leaf)))
         inside &= bool(np.all(links[~leaf, 0] < len(nodes)))
-        if not (alike and inside):
+        if not inside:
             raise ValueError('the cached tree has indices out of range')
 
     def distances(

@@ -178,8 +178,10 @@ def _from_npz(content: bytes) -> _LoadedMesh:
             tuple(kept[name] for name in _TREE_ARRAYS),
         )
         messages = tuple(str(text) for text in kept['messages'])
-        center = kept['center']
+        center = np.asarray(kept['center'], float)
     surface.check()
+    if center.shape != (3,) or not np.all(np.isfinite(center)):
+        raise ValueError('the cached center is no point')
     return _LoadedMesh(surface, center, messages)
 
 

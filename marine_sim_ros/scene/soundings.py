@@ -32,7 +32,7 @@ def read_soundings(path: Path, positive: str) -> np.ndarray:
     """Return the soundings (n, 3) of a text file: x, y and height above the mean surface, m.
 
     Each line has three numbers, separated by spaces, commas, semicolons or tabs. Further columns,
-    a line of column names, and text after # are ignored.
+    lines of text before the first number, and text after # are ignored.
 
     Args:
         positive: ``up``, heights; or ``down``, depths.
@@ -54,8 +54,8 @@ def read_soundings(path: Path, positive: str) -> np.ndarray:
             if len(row) < 3 or not all(abs(x) < _MAX_NUMBER for x in row):
                 raise ValueError
         except ValueError:
-            if not rows and len(words) >= 3:  # names of the columns
-                continue
+            if not rows and len(words) >= 3 and not any(map(_is_number, words[:3])):
+                continue  # names of the columns
             raise ParameterError(
                 f'{path}:{number}: {line.strip()[:60]!r}; expected three numbers: x, y and z'
             ) from None
@@ -73,6 +73,14 @@ def read_soundings(path: Path, positive: str) -> np.ndarray:
             'are depths, add positive: down'
         )
     return found
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def grid_soundings(soundings: np.ndarray, material: str, name: str) -> HeightMap:
@@ -102,6 +110,11 @@ def grid_soundings(soundings: np.ndarray, material: str, name: str) -> HeightMap
     except (QhullError, ValueError):
         raise ParameterError(f'{name}: its soundings lie on a line; expected an area') from None
     columns, rows = (max(int(n), 1) + 1 for n in np.ceil(size / spacing))
+    if columns * rows > 2 * _MAX_POINTS:
+        raise ParameterError(
+            f'{name}: its soundings lie in a strip of {size[0]:.3g} m x {size[1]:.3g} m; expected '
+            'an area'
+        )
     points = np.stack(np.meshgrid(np.arange(columns), np.arange(rows)), axis=-1) * spacing
     grid = linear(points)
     beyond = np.isnan(grid)
