@@ -83,10 +83,17 @@ def joint_moves(text):
 
 
 def thrust_times(factor):
-    """Scale the second of four numbers in each row of all curves."""
+    """Scale the thrusts of all curves."""
+    return column_times(1, factor)
+
+
+def column_times(column, factor):
+    """Scale one of the four numbers in each row of all curves."""
 
     def row(match):
-        return f'{match[1]} {float(match[2]) * factor:g} {match[3]} {match[4]}'
+        words = list(match.groups())
+        words[column] = f'{float(words[column]) * factor:g}'
+        return ' '.join(words)
 
     def curve(match):
         return re.sub(r'(\S+)\s+(\S+)\s+(\S+)\s+(\S+)', row, match[0][len(match[1]) :]).join(
@@ -228,6 +235,7 @@ FAULTS = {
                              'computed', HINT),
     'unusual number': (ROV, put('<C_PD2>5', '<C_PD2>1.2'), 'reading', WARNING),
     'thrust in kgf': (BLUE, thrust_times(1 / 9.80665), 'thrust-unit', WARNING),
+    'speeds in rad/s': (BLUE, column_times(3, 1 / 9.5493), 'rotor-speed-unit', WARNING),
     'masses in grams': (BLUE, in_grams, 'mass-unit', WARNING),
     'one mass in grams': (ROV, put('<mass value="10.0"/>', '<mass value="10000"/>'),
                           'link-mass', WARNING),
@@ -310,6 +318,24 @@ def advice_of(check, base, edit, folder):
 )
 def test_the_unit_of_a_thrust_table_is_told(factor, text, tmp_path):
     found = advice_of('thrust-unit', BLUE, thrust_times(factor), tmp_path)
+    assert found
+    assert all(text in advice for advice in found)
+
+
+@pytest.mark.parametrize(
+    ('factor', 'text'),
+    [(1 / 9.5493, 'in rad/s: multiply'), (1 / 60, 'per second'), (9.5493, 'taken for rad/s')],
+)
+@pytest.mark.parametrize('sized', [True, False])
+def test_the_unit_of_rotor_speeds_is_told(factor, text, sized, tmp_path):
+    def edit(description):
+        changed = column_times(3, factor)(description)
+        return changed if sized else re.sub('<diameter>[^<]*</diameter>', '', changed)
+
+    found = advice_of('rotor-speed-unit', BLUE, edit, tmp_path)
+    if not sized and factor < 1:  # a slow tip may be that of a large propeller
+        assert not found
+        return
     assert found
     assert all(text in advice for advice in found)
 

@@ -219,6 +219,15 @@ def test_blocks_that_are_not_understood_leave_no_vehicle_that_nothing_moves(tmp_
     assert run(tmp_path, text, '--allow-unpowered') == 0
 
 
+@pytest.mark.parametrize('name', ['usv_gazebo_thrust_plugin', 'freefloating_gazebo_control'])
+def test_a_plugin_of_thrusters_without_one_is_an_error(tmp_path, capsys, name):
+    text = model(f'<plugin name="t" filename="lib{name}.so"><link>base_link</link></plugin>')
+    assert run(tmp_path, text) == 1
+    told = capsys.readouterr().err
+    assert f't (lib{name}.so): has no <thruster>' in told
+    assert name in told.splitlines()[-1]
+
+
 # Freefloating
 
 

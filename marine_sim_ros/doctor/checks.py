@@ -59,6 +59,7 @@ CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType(
         'handedness': thrusters.handedness,
         'ardusub-order': thrusters.motor_order,
         'thrust-unit': units.thrust_unit,
+        'rotor-speed-unit': units.rotor_speed_unit,
         'mass-unit': units.mass_unit,
         'link-mass': units.link_mass,
         'inertia-unit': units.inertia_unit,

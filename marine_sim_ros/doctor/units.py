@@ -30,6 +30,7 @@ __all__ = [
     'millimetres',
     'negative_damping',
     'readable_meshes',
+    'rotor_speed_unit',
     'thrust_unit',
 ]
 
@@ -41,6 +42,23 @@ _MERIT = (0.05, 0.9)
 _GOOD_MERIT = 0.35
 """Of usual thrusters; a T200 at 16 V has 0.32 at full power."""
 _LIKELY = (0.12, 0.85)
+_THRUST_COEFFICIENT = (0.02, 2.0)
+_LIKELY_THRUST = (0.05, 1.2)
+_USUAL_THRUST = 0.4
+"""Thrust coefficients at rest; a T200 at 16 V has 0.45 at full power."""
+_FASTEST_TIP = 40.0
+"""m/s; propellers of ships stay below, for they would cavitate."""
+_RPM = 30 / math.pi
+"""rpm of 1 rad/s."""
+_AS_RADIANS = 'the speeds are likely rpm that were taken for rad/s: divide them by 9.549'
+_SPEED_UNITS: Mapping[str, float] = MappingProxyType(
+    {
+        _AS_RADIANS: 1 / _RPM,
+        'the speeds are likely in rad/s: multiply them by 9.549': _RPM,
+        'the speeds are likely in revolutions per second: multiply them by 60': 60.0,
+    }
+)
+"""Advice, and the factor that it says."""
 _DENSITY = 25000.0
 """kg/m³; denser than any metal that vehicles are made of."""
 _TURN = 2 * math.pi + 0.01
@@ -72,14 +90,9 @@ def _merit(thrust: np.ndarray, power: np.ndarray, area: float, density: float) -
 def thrust_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
     """The figure of merit of a thrust table, T^1.5/(√(2 ρ A) P), is 0.05 to 0.9."""
     density = context.vehicle.buoyancy.fluid_density
-    for curve in context.root.findall('thrusters/curve'):
-        words = (curve.text or '').split()
-        table = finite_numbers(curve.text, len(words))
-        if table is None or len(words) % 4 or not len(words):
-            continue
-        _, force, power, speed = table.reshape(-1, 4).T
-        thrust, volts = np.abs(force), float(curve.get('voltage') or 16.0)
-        area = math.pi * (_diameter(context, curve) / 2) ** 2
+    for curve, thrust, power, speed in _thrust_tables(context):
+        volts = float(curve.get('voltage') or 16.0)
+        area = math.pi * ((_diameter(context, curve) or T200_DIAMETER) / 2) ** 2
         merit = _merit(thrust, power, area, density)
         if math.isnan(merit) or _MERIT[0] <= merit <= _MERIT[1]:
             continue
@@ -92,7 +105,7 @@ def thrust_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
                 volts * power,
             ),
             'thrust and power are likely swapped': (power, thrust),
-            'power and speed are likely swapped': (thrust, np.abs(speed)),
+            'power and speed are likely swapped': (thrust, speed),
         }
         merits = {text: _merit(*columns, area, density) for text, columns in likely.items()}
         good = {t: m for t, m in merits.items() if _LIKELY[0] <= m <= _LIKELY[1]}
@@ -106,14 +119,64 @@ def thrust_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
         )
 
 
-def _diameter(context: DescriptionContext, curve: Element) -> float:
-    """Return the diameter of the first thruster with a curve, m."""
+def rotor_speed_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """Full thrust and rotor speed of a table are those of a propeller.
+
+    With a diameter, K_T = T/(ρ n² D⁴) at rest is 0.02 to 2 (Carlton 2018, section 6.1). Without
+    one, the blade tip of a propeller of K_T 0.4, (π⁴ n² T/(ρ K_T))^¼, is slower than 40 m/s.
+    """
+    density = context.vehicle.buoyancy.fluid_density
+    for curve, thrust, _, speed in _thrust_tables(context):
+        full = int(np.argmax(thrust))
+        force, rate = float(thrust[full]), float(speed[full]) / 60
+        if force <= 0 or rate <= 0:
+            continue
+        diameter = _diameter(context, curve)
+        if diameter is None:
+            tip = (math.pi**4 * rate**2 * force / (density * _USUAL_THRUST)) ** 0.25
+            if tip <= _FASTEST_TIP:
+                continue
+            told = f'a blade tip of about {tip:.3g} m/s, where propellers stay below'
+            told += f' {_FASTEST_TIP:g} m/s'
+            good = {_AS_RADIANS: tip * _RPM**-0.5} if tip * _RPM**-0.5 <= _FASTEST_TIP else {}
+        else:
+            found = force / (density * rate**2 * diameter**4)
+            if _THRUST_COEFFICIENT[0] <= found <= _THRUST_COEFFICIENT[1]:
+                continue
+            told = (
+                f'a thrust coefficient of {found:.2g} with {diameter:g} m, where propellers have'
+            )
+            told += f' {_THRUST_COEFFICIENT[0]:g} to {_THRUST_COEFFICIENT[1]:g}'
+            scaled = {text: found / factor**2 for text, factor in _SPEED_UNITS.items()}
+            good = {t: k for t, k in scaled.items() if _LIKELY_THRUST[0] <= k <= _LIKELY_THRUST[1]}
+        yield context.warning(
+            curve,
+            f'{force:.4g} N at {60 * rate:.4g} rpm are {told}: a unit is wrong',
+            min(good, key=lambda t: abs(math.log(good[t] / _USUAL_THRUST)), default='')
+            or 'check thrust in N, speed in rpm, and the diameter of the thrusters',
+        )
+
+
+def _thrust_tables(
+    context: DescriptionContext,
+) -> Iterator[tuple[Element, np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield curves with sizes of thrust (n,) N, power (n,) W and speed (n,) rpm."""
+    for curve in context.root.findall('thrusters/curve'):
+        words = (curve.text or '').split()
+        table = finite_numbers(curve.text, len(words))
+        if table is not None and len(words) and len(words) % 4 == 0:
+            _, force, power, speed = table.reshape(-1, 4).T
+            yield curve, np.abs(force), power, np.abs(speed)
+
+
+def _diameter(context: DescriptionContext, curve: Element) -> float | None:
+    """Return the diameter of the first thruster with a curve, m; None: none has one."""
     for thruster in context.root.findall('thrusters/thruster'):
         if thruster.get('curve') == curve.get('name'):
             found = finite_numbers(thruster.findtext('diameter'), 1)
             if found is not None and found[0] > 0:
                 return float(found[0])
-    return T200_DIAMETER
+    return None
 
 
 def mass_unit(context: DescriptionContext) -> Iterator[Diagnostic]:

@@ -268,6 +268,15 @@ class Draft:
         if text not in self.dropped:
             self.dropped.append(text)
 
+    def unread_force(self, plugin: Plugin, why: str) -> None:
+        """Note a plugin that exerts forces and is not understood."""
+        self.drop_plugin(plugin, why)
+        self.unread_forces.append(f'{origin_of(plugin.reader)} {plugin.label}')
+
+    def drop_plugin(self, plugin: Plugin, why: str) -> None:
+        """Note a plugin that is not taken over."""
+        self.drop(f'{origin_of(plugin.reader)} {plugin.label}: {why}')
+
     def drop_element(self, element: Element, source: str, why: str) -> None:
         """Note an element that is not taken over."""
         reader = Reader(element, source)

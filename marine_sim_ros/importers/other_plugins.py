@@ -414,7 +414,10 @@ def read_control(plugin: Plugin, draft: Draft) -> None:
     """
     reader = plugin.reader
     body = draft.known_link(reader, read_text(reader, 'link', draft.base))
-    for index, element in enumerate(reader.element.findall('thruster')):
+    elements = reader.element.findall('thruster')
+    if not elements:
+        draft.unread_force(plugin, 'has no <thruster>')
+    for index, element in enumerate(elements):
         thruster = Reader(element, reader.source)
         effort = read_number(thruster, 'effort', _EFFORT, 0.0, 1e9)
         columns = read_sourced_numbers(thruster, 'map', (6,))

@@ -19,7 +19,7 @@ from marine_sim_ros.importers import (
     surface_plugins,
     uuv_plugins,
 )
-from marine_sim_ros.importers.draft import Draft, Plugin, origin_of
+from marine_sim_ros.importers.draft import Draft, Plugin
 
 __all__ = ['read_plugins']
 
@@ -35,7 +35,7 @@ _NOTED = {
 
 
 def _note_known(why: str, plugin: Plugin, draft: Draft) -> None:
-    _drop(plugin, draft, why)
+    draft.drop_plugin(plugin, why)
 
 
 READERS: tuple[tuple[str, _Read], ...] = (
@@ -111,10 +111,6 @@ def _role(plugin: Plugin) -> tuple[str, bool]:
     return 'is not understood; if it exerts forces, they are missing', True
 
 
-def _drop(plugin: Plugin, draft: Draft, why: str) -> None:
-    draft.drop(f'{origin_of(plugin.reader)} {plugin.label}: {why}')
-
-
 def _read_hydrodynamics_plugin(plugin: Plugin, draft: Draft) -> None:
     """Tell the two plugins of one name apart: asv_wave_sim's of meshes, and that of LRAUV."""
     if plugin.reader.element.find('wave_model') is not None:
@@ -134,9 +130,7 @@ def read_plugins(draft: Draft, plugins: list[Plugin]) -> None:
                 read(plugin, draft)
     for plugin in rest:
         role, loses_forces = _role(plugin)
-        _drop(plugin, draft, role)
-        if loses_forces:
-            draft.unread_forces.append(f'{origin_of(plugin.reader)} {plugin.label}')
+        (draft.unread_force if loses_forces else draft.drop_plugin)(plugin, role)
     gazebo_plugins.read_fluid_added_mass(draft)
     sensors.read_gazebo_sensors(draft)
     draft.sort_thrusters()

@@ -218,7 +218,10 @@ def _columns(reader: Reader, draft: Draft) -> list[ImportedShape]:
 
 def read_usv_thrust(plugin: Plugin, draft: Draft) -> None:
     """Take thrusters along x of their links, linear in the command; engines that turn follow."""
-    for index, element in enumerate(plugin.reader.element.findall('thruster')):
+    elements = plugin.reader.element.findall('thruster')
+    if not elements:
+        draft.unread_force(plugin, 'has no <thruster>')
+    for index, element in enumerate(elements):
         reader = Reader(element, plugin.reader.source)
         link = draft.known_link(reader, read_text(reader, 'linkName').replace('::', '/'))
         ahead = read_number(reader, 'maxForceFwd', 250.0, 0.0, 1e9)
