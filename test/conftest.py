@@ -37,6 +37,7 @@ OPTIONAL_SENSORS = (
     'altimeter',
     'scanning_sonar',
     'imaging_sonar',
+    'multibeam',
     'camera',
     'leak',
     'thermometer',

@@ -58,13 +58,14 @@ SEER = """<robot name="seer">
   <sensor type="scanning_sonar" preset="ping360"><sector>90</sector><samples>50</samples>
     <threshold>150</threshold></sensor>
   <sensor type="imaging_sonar"><beams>8</beams><bins>16</bins><rays>4</rays></sensor>
+  <sensor type="multibeam" preset="seabat_7125"><beams>16</beams><threshold>5</threshold></sensor>
   <sensor type="camera" preset="low_light_hd"><distortion>0.1 0 0 0 0</distortion>
     <equidistant>1</equidistant></sensor>
   <sensor type="gps"><horizontal_noise>1</horizontal_noise></sensor>
   <sensor type="barometer" link="base_link" preset="bar30"><pose>1</pose></sensor>
 </robot>
 """
-PICTURES = ('scanning_sonar', 'imaging_sonar', 'camera')
+PICTURES = ('scanning_sonar', 'imaging_sonar', 'multibeam', 'camera')
 """Kinds of which a reading may take all memory: they are loaded only."""
 FLOOR = Environment(scene=Scene((Plane('floor', [0, 0, -5], [0, 0, 1], 'sand'),)))
 SEAS = (Environment(), load_environment('regular_waves'))

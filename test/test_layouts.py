@@ -33,6 +33,7 @@ SHOWS = {
     'Pose': 'geometry_msgs/msg/PoseStamped',
     'Range': 'sensor_msgs/msg/Range',
     'LaserScan': 'sensor_msgs/msg/LaserScan',
+    'PointCloud2': 'sensor_msgs/msg/PointCloud2',
     'Image': 'sensor_msgs/msg/Image',
     'PoseWithCovariance': 'geometry_msgs/msg/PoseWithCovarianceStamped',
 }
@@ -41,6 +42,8 @@ ATTITUDE = 'of an IMU that estimates its attitude, which no shipped vehicle has'
 NUMBERS = 'RViz has no display for it; it is a curve in Foxglove and PlotJuggler'
 ROW = 'a picture of one row; scan has its first return'
 SAME = 'the same picture as fan, in a type that the viewer does not show'
+POINTS = 'the same detections as points, in a type that the viewer does not show'
+POINTS_3D = 'points in space; PlotJuggler shows curves'
 PICTURE = 'a picture; PlotJuggler shows curves'
 CALIBRATION = 'numbers that do not change'
 ON_REQUEST = 'only where the element asks for it'
@@ -79,6 +82,7 @@ LEFT_OUT = {
         'gps/fix': 'RViz has no display for it; it is a map in Foxglove',
         'scanning_sonar/echo': ROW,
         'imaging_sonar/image': SAME,
+        'multibeam/detections': POINTS,
     },
     'foxglove': {
         **CAMERA,
@@ -86,6 +90,7 @@ LEFT_OUT = {
         'imu/data': ATTITUDE,
         'scanning_sonar/echo': ROW,
         'imaging_sonar/image': SAME,
+        'multibeam/detections': POINTS,
     },
     'plotjuggler': {
         **dict.fromkeys(CAMERA, PICTURE),
@@ -97,6 +102,8 @@ LEFT_OUT = {
         'scanning_sonar/echo': PICTURE,
         'imaging_sonar/fan': PICTURE,
         'imaging_sonar/image': PICTURE,
+        'multibeam/points': POINTS_3D,
+        'multibeam/detections': POINTS,
     },
 }
 """Topics of sensors that a layout does not show, and why."""

@@ -213,6 +213,7 @@ SENSORS = Registry(
     altimeter='marine_sim_ros.sensors.altimeter:ALTIMETER',
     scanning_sonar='marine_sim_ros.sensors.scanning_sonar:SCANNING_SONAR',
     imaging_sonar='marine_sim_ros.sensors.imaging_sonar:IMAGING_SONAR',
+    multibeam='marine_sim_ros.sensors.multibeam:MULTIBEAM',
     camera='marine_sim_ros.sensors.camera.camera:CAMERA',
 )
 """Every :class:`marine_sim_ros.sensors.SensorModel`."""

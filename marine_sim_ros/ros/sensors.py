@@ -190,8 +190,7 @@ class _Publishing:
         for topic in self.reader.model.topics_of(sensor):
             if topic not in told:
                 node.get_logger().info(
-                    f'{sensor.name}/{topic.name} is not published: '
-                    f'{topic.type.partition("/")[0]} is not installed'
+                    f'{sensor.name}/{topic.name} is not published: {topic.type} is not installed'
                 )
         for topic in told:
             own = topics.sensor_topic(sensor, topic)

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path as FilePath
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -301,10 +304,19 @@ def sensor_topic(sensor: Sensor, topic: SensorTopic) -> Topic:
 def published_topics(sensor: Sensor) -> tuple[SensorTopic, ...]:
     """Return the topics of a sensor whose types are installed: not every ROS has all packages."""
     return tuple(
-        topic
-        for topic in SENSORS[sensor.kind].topics_of(sensor)
-        if find_spec(topic.type.partition('/')[0]) is not None
+        topic for topic in SENSORS[sensor.kind].topics_of(sensor) if _is_installed(topic.type)
     )
+
+
+@cache
+def _is_installed(message_type: str) -> bool:
+    """Return whether a message is there: packages of older versions have fewer of them."""
+    package, _, name = message_type.split('/')
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        return False
+    module = re.sub(r'(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])', '_', name).lower()
+    return (FilePath(found.origin).parent / 'msg' / f'_{module}.py').is_file()
 
 
 def sensor_ticks(vehicle: Vehicle) -> tuple[Topic, ...]:

@@ -11,6 +11,7 @@ picture, and shadows keep their edges.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -162,6 +163,7 @@ def fan_hits(
     rays: np.ndarray,
     maximum: float,
     loss: float,
+    strength: Callable[[Environment, Hits, Array, float], Array] = echo_strength,
 ) -> Fan:
     """Return the hits of the rays of beams, up to twice their range.
 
@@ -172,10 +174,11 @@ def fan_hits(
         rays: (b, n, 3) unit vectors, frame of the sensor.
         maximum: range of the beams, m.
         loss: absorption, dB/m.
+        strength: function that returns the strengths of hits, as :func:`echo_strength` does.
     """
     shape = rays.shape[:-1]
     hits, directions = beam_hits(sensor, state, environment, rays.reshape(-1, 3), 2 * maximum)
-    strength = echo_strength(environment, hits, directions, loss).reshape(shape)
+    found_strength = strength(environment, hits, directions, loss).reshape(shape)
     found, surface = hits.distance.reshape(shape), hits.surface.reshape(shape)
     normal, along = hits.normal.reshape(*shape, 3), directions.reshape(*shape, 3)
     one, other = np.s_[:, :-1], np.s_[:, 1:]
@@ -193,7 +196,7 @@ def fan_hits(
 
     steps = np.stack([expected(one, other), expected(other, one)])
     most = 2 * np.max(np.where(np.isfinite(steps), steps, 0.0), axis=0)
-    return Fan(found, strength, same & (apart <= most + 0.01 * near[one]))
+    return Fan(found, found_strength, same & (apart <= most + 0.01 * near[one]))
 
 
 def profiles(fan: Fan, weights: np.ndarray, edges: tuple[float, float], bins: int) -> np.ndarray:

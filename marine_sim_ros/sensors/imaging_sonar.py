@@ -38,6 +38,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorModel,
     SensorTopic,
     one_at_a_time,
+    one_state_at_a_time,
 )
 
 __all__ = ['IMAGING_SONAR', 'fan_picture']
@@ -79,16 +80,12 @@ def _rays(spec: ImagingSonar) -> tuple[np.ndarray, np.ndarray]:
     return np.stack(rays, axis=-1), two_way(up, height)
 
 
+@one_state_at_a_time
 def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
     """Return the hits of the rays of all beams."""
-    if state.position.ndim > 1:
-        rows = [
-            _measure(sensor, State(*(x[i] for x in state)), environment, inputs)
-            for i in range(len(state.position))
-        ]
-        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+    del inputs
     spec = sensor.spec
     rays, _ = _rays(spec)
     loss = absorption(spec.frequency)

@@ -38,6 +38,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorModel,
     SensorTopic,
     one_at_a_time,
+    one_state_at_a_time,
 )
 
 __all__ = ['SCANNING_SONAR', 'bearing']
@@ -95,12 +96,11 @@ def bearing(sensor: Sensor, time: float) -> float:
     return math.radians(place * spec.step - spec.sector / 2)
 
 
+@one_state_at_a_time
 def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
     """Return the hits of the rays of a ping."""
-    if state.position.ndim > 1:
-        return _one_by_one(sensor, state, environment, inputs)
     rays, *_ = _rays(sensor.spec)
     angle = bearing(sensor, float(inputs.time))
     cosine, sine = math.cos(angle), math.sin(angle)
@@ -110,16 +110,6 @@ def _measure(
         sensor, state, environment, rays @ turn.T, spec.max_range, absorption(spec.frequency)
     )
     return {'bearing': np.array(angle), **fan._asdict()}
-
-
-def _one_by_one(
-    sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
-) -> Readings:
-    rows = [
-        _measure(sensor, State(*(x[i] for x in state)), environment, inputs.at(i))
-        for i in range(len(state.position))
-    ]
-    return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
 
 def _middles(spec: ScanningSonar) -> np.ndarray:

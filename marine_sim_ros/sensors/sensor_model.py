@@ -27,6 +27,7 @@ __all__ = [
     'against_ideal',
     'diagonal',
     'one_at_a_time',
+    'one_state_at_a_time',
     'quaternion_fields',
     'vector_fields',
 ]
@@ -107,6 +108,24 @@ def one_at_a_time(disturb: Disturb) -> Disturb:
         return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
     return disturb_each
+
+
+def one_state_at_a_time(measure: Measure) -> Measure:
+    """Return a function of many states, of one that takes a single state."""
+
+    @wraps(measure)
+    def measure_each(
+        sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
+    ) -> Readings:
+        if state.position.ndim == 1:
+            return measure(sensor, state, environment, inputs)
+        rows = [
+            measure_each(sensor, State(*(x[i] for x in state)), environment, inputs.at(i))
+            for i in range(len(state.position))
+        ]
+        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+
+    return measure_each
 
 
 @dataclass(frozen=True, eq=False)

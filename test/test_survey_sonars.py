@@ -1,0 +1,210 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Survey sonars against closed forms: ranges, beam widths, levels, speckle, shadows."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+from test_ray_sensors import DOWN, FLOOR, ideal, noisy, sensor_of
+
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.scene.obstacles import Obstacle, Plane
+from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.sensors import SENSORS
+from marine_sim_ros.sensors.acoustics import absorption
+from marine_sim_ros.sensors.multibeam import beam_angles
+from marine_sim_ros.sensors.point_clouds import points_of
+from marine_sim_ros.sensors.sonar_equation import (
+    beam_pattern,
+    equivalent_width,
+    lambert_coefficient,
+    sounding_deviation,
+    transmission_loss,
+)
+
+FAN = sensor_of('multibeam', 'seabat_7125', turn=DOWN)
+FEW = sensor_of('multibeam', turn=DOWN, beams=64.0, swath=120.0, beam_across=1.0)
+
+
+def topic_fields(sensor, name, readings):
+    topic = next(t for t in SENSORS[sensor.kind].topics if t.name == name)
+    return topic.fields(sensor, readings)
+
+
+class Message:
+    """Fields as attributes, nested ones too."""
+
+    def __init__(self, fields):
+        for name, value in fields.items():
+            if isinstance(value, list) and value and isinstance(value[0], dict):
+                value = [Message(one) for one in value]
+            setattr(self, name, Message(value) if isinstance(value, dict) else value)
+
+
+# --- The sonar equation ---------------------------------------------------------------------
+
+
+def test_transmission_loss_is_spreading_and_absorption():
+    """100 m at 0.1 dB/m: 40 dB and 10 dB."""
+    assert transmission_loss(np.array([1.0, 100.0]), 0.1) == pytest.approx([0.1, 50.0])
+
+
+def test_a_beam_has_half_its_power_at_half_its_width():
+    angle = np.linspace(-3, 3, 60001)
+    response = beam_pattern(angle, 1.1)
+    within = angle[response >= 0.5]
+    assert within[-1] - within[0] == pytest.approx(1.1, abs=1e-3)
+    assert np.trapezoid(response, angle) == pytest.approx(equivalent_width(1.1), rel=1e-9)
+
+
+def test_deviations_are_those_of_the_error_budget():
+    """Hare (1995): ψ/12 by amplitude; 0.2 ψ/√n by phase; the pulse and the samples always."""
+    loud = 1e12
+    short = sounding_deviation(np.array(0.04), np.array(loud), 0.02, 0.0)
+    assert short**2 == pytest.approx(0.01**2 + (0.04 / 12) ** 2)
+    long = sounding_deviation(np.array(2.0), np.array(loud), 0.02, 0.02)
+    assert long**2 == pytest.approx(2 * 0.01**2 + (0.2 * 2.0 / math.sqrt(100)) ** 2)
+    quiet = sounding_deviation(np.array(2.0), np.array([100.0, 1.0, 0.1]), 0.02, 0.02)
+    assert np.all(np.diff([long, *quiet]) > 0)
+    # γ = 1/2 at a ratio of 1: (1 − γ²)/(2 n γ²) = 3/(2 n).
+    assert quiet[1] ** 2 - long**2 == pytest.approx((2 / math.pi) ** 2 * 1.5 / 100, rel=1e-6)
+
+
+# --- Multibeam echo sounder -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize('slope', [0.0, 10.0, -25.0])
+def test_a_multibeam_ranges_a_plane(slope):
+    """z = −10 + y tan s: r = h cos s / cos(β + s) to the beam at β, h above the bottom."""
+    tilt = math.radians(slope)
+    plane = Plane('bottom', [0, 0, -10], [0, -math.sin(tilt), math.cos(tilt)], 'sand')
+    found = ideal(FAN, Environment(scene=Scene((plane,))), (0, 0, -2))['range']
+    angle = beam_angles(FAN.spec)  # to starboard, which is −y
+    expected = 8 * math.cos(tilt) / np.cos(angle + tilt)
+    near = (expected > 0.5) & (expected < 60) & (np.cos(angle + tilt) > 0)
+    assert near.sum() > 400
+    assert found[near] == pytest.approx(expected[near], abs=1e-6)
+
+
+def test_a_multibeam_ranges_a_wall_and_a_sphere():
+    wall = Plane('wall', [0, -6, 0], [0, 1, 0], 'concrete')
+    environment = Environment(scene=Scene((*FLOOR.scene.planes, wall)))
+    found, angle = ideal(FAN, environment, (0, 0, -2))['range'], beam_angles(FAN.spec)
+    with np.errstate(divide='ignore'):
+        expected = np.where(angle > 0, np.minimum(8 / np.cos(angle), 6 / np.sin(angle)), 0)
+    corner = math.atan2(6, 8)
+    clear = (angle > 0.01) & (np.abs(angle - corner) > math.radians(1.2))
+    assert found[clear] == pytest.approx(expected[clear], abs=0.01)
+    ball = Obstacle('ball', 'sphere', [2.0, 2.0, 2.0], [0.0, 0.0, -9.0], material='rock')
+    found = ideal(FAN, Environment(scene=Scene((), None, (ball,))), (0, 0, -2))['range']
+    edge = math.asin(1 / 7)
+    within = np.abs(angle) < edge - math.radians(1.2)
+    half = np.sqrt(np.maximum(1 - (7 * np.sin(angle)) ** 2, 0))
+    distance = 7 * np.cos(angle) - half
+    assert found[within] == pytest.approx(distance[within], abs=0.01)
+    assert np.all(np.isinf(found[np.abs(angle) > edge + math.radians(1.2)]))
+
+
+def test_the_width_of_a_beam_is_that_of_its_response():
+    """A small sphere through a fan of beams that are 0.01° apart and 1° wide."""
+    sensor = sensor_of(
+        'multibeam', turn=DOWN, beams=401.0, swath=4.0, beam_across=1.0, threshold=-20.0,
+        noise_level=-50.0,
+    )  # fmt: skip
+    size = 2 * 10 * math.tan(math.radians(0.025))
+    ball = Obstacle('ball', 'sphere', [size] * 3, [0.0, 0.0, -12.0], material='steel')
+    level = ideal(sensor, Environment(scene=Scene((), None, (ball,))), (0, 0, -2))['level']
+    angle = np.degrees(beam_angles(sensor.spec))
+    known = np.isfinite(level)
+    assert known.sum() > 150
+    within = angle[known & (level >= np.nanmax(level) - 10 * math.log10(2))]
+    assert within[-1] - within[0] == pytest.approx(1.0, rel=0.02)
+
+
+def test_levels_of_a_multibeam_are_those_of_the_sonar_equation():
+    """Urick's EL = SL − 2 TL + S_b + 10 log A, with the area of the beam, or of the pulse."""
+    spec = FEW.spec
+    angle = beam_angles(spec)
+    readings = ideal(FEW, FLOOR, (0, 0, -2))
+    distance = 8 / np.cos(angle)
+    loss = transmission_loss(distance, absorption(spec.frequency))
+    bottom = 10 * np.log10(lambert_coefficient('sand') * np.cos(angle) ** 2)
+    width = math.radians(1.0)
+    pulse = 0.5e-6 * 1500 * spec.pulse_length
+    with np.errstate(divide='ignore'):
+        area = np.minimum(
+            width**2 * distance**2 / np.cos(angle),
+            width * distance * pulse / np.abs(np.sin(angle)),
+        )
+    expected = spec.source_level - 2 * loss + bottom + 10 * np.log10(area)
+    assert readings['level'] == pytest.approx(expected, abs=1.0)
+
+
+def test_a_detection_needs_a_signal():
+    spec = FEW.spec
+    clear = ideal(FEW, FLOOR, (0, 0, -2))
+    assert np.isfinite(clear['range']).all()
+    weakest = np.sort(clear['level'])[len(clear['level']) // 2]
+    noise = weakest - spec.threshold + 1e-6
+    loud = sensor_of('multibeam', turn=DOWN, beams=64.0, noise_level=noise)
+    found = ideal(loud, FLOOR, (0, 0, -2))
+    assert np.array_equal(np.isfinite(found['range']), clear['level'] > weakest)
+    assert np.all(np.isnan(found['level'][np.isinf(found['range'])]))
+    near = sensor_of('multibeam', turn=DOWN, beams=64.0, max_range=9.0)
+    angle = beam_angles(near.spec)
+    found = ideal(near, FLOOR, (0, 0, -2))['range']
+    assert np.array_equal(np.isfinite(found), 8 / np.cos(angle) <= 9.0)
+    nothing = ideal(FEW, Environment(), (0, 0, -2))
+    assert np.all(np.isinf(nothing['range']))
+
+
+def test_noise_and_speckle_of_a_multibeam():
+    one = ideal(FEW, FLOOR, (0, 0, -2))
+    stamps = np.arange(400) * 100_000_000
+    many = {name: np.stack([value] * len(stamps)) for name, value in one.items()}
+    found = noisy(FEW, many, stamps, seed=4)
+    error = (found['range'] - one['range']) / one['deviation']
+    assert error.std() == pytest.approx(1.0, rel=0.02)
+    assert abs(error.mean()) < 0.02
+    ratio = 10 ** (0.1 * (found['level'] - one['level'])).ravel()
+    assert kstest(ratio, 'expon').pvalue > 0.01
+    again = noisy(FEW, {name: value[7] for name, value in many.items()}, int(stamps[7]), seed=4)
+    assert np.array_equal(again['range'], found['range'][7])
+
+
+def test_messages_of_a_multibeam():
+    readings = noisy(FEW, ideal(FEW, FLOOR, (0, 0, -2)), 0)
+    lost = {**readings, 'range': readings['range'].copy()}
+    lost['range'][3] = np.inf
+    cloud = Message(topic_fields(FEW, 'points', lost))
+    points = points_of(cloud)[0]
+    assert points.dtype.names == ('x', 'y', 'z', 'intensity', 'deviation', 'beam')
+    assert not cloud.is_dense
+    assert np.isnan(points['z'][3])
+    assert np.delete(points['z'], 3) == pytest.approx(8.0, abs=0.3)
+    assert np.array_equal(points['beam'], np.arange(64))
+    assert points['y'][0] < 0 < points['y'][-1]  # to port, to starboard
+    pings = Message(topic_fields(FEW, 'detections', lost))
+    assert [flag.flag for flag in pings.flags] == [int(i == 3) for i in range(64)]
+    times = np.delete(pings.two_way_travel_times, 3)
+    assert times == pytest.approx(np.delete(2 * readings['range'] / 1500, 3), rel=1e-6)
+    assert pings.rx_angles[-1] == pytest.approx(math.radians(60))
+
+
+def test_a_multibeam_in_many_states_at_once():
+    from marine_sim_ros.core.state import State
+    from marine_sim_ros.sensors import SensorInputs
+
+    states = State(
+        np.array([[0, 0, -2.0], [0, 0, -4.0]]),
+        np.stack([quaternion_from_rpy(0.1, 0, 0), quaternion_from_rpy(0, 0.2, 1)]),
+        np.zeros((2, 6)),
+    )
+    inputs = SensorInputs(np.zeros(2), np.zeros((2, 6)), np.zeros((2, 3)))
+    both = SENSORS['multibeam'].measure(FEW, states, FLOOR, inputs)
+    alone = ideal(FEW, FLOOR, (0, 0, -4.0), (0, 0.2, 1))
+    assert np.array_equal(both['range'][1], alone['range'])
