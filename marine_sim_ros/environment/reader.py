@@ -241,6 +241,12 @@ def _waves(reader: YamlReader, around: EnvironmentNumbers, origin: Origin) -> Wa
         raise reader.error(': gamma is of jonswap; pierson_moskowitz has none')
     sea = reader.read(IrregularWaves, gamma=3.3 if own.type == 'jonswap' else 1.0)
     assert sea.gamma is not None
+    k = float(dispersion(np.array(2 * math.pi / sea.peak_period), around.depth, around.gravity))
+    if sea.significant_height * k / (2 * math.pi) > BREAKING:
+        raise reader.error(
+            f'.significant_height is {sea.significant_height:g}; waves of the peak period, '
+            f'{2 * math.pi / k:.3g} m long, break at {BREAKING * 2 * math.pi / k:.3g} m'
+        )
     return irregular_waves(
         sea.significant_height,
         sea.peak_period,
