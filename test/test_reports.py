@@ -72,6 +72,7 @@ def open_in_browser(report, profile, theme='light', width=1280):
             browser(),
             '--headless=new',
             '--no-sandbox',
+            '--use-angle=swiftshader',
             '--enable-unsafe-swiftshader',
             f'--user-data-dir={profile}',
             '--host-resolver-rules=MAP * ~NOTFOUND',
