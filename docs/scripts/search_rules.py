@@ -35,6 +35,7 @@ KEYWORDS = {
     'tutorials/bags.md': 'bag rosbag log report',
     'how-to/analyse-bags.md': 'record recording recordings rosbag bag mcap plot report csv export',
     'how-to/ardusub.md': 'ardupilot mavlink qgroundcontrol mission pixhawk sitl autopilot',
+    'how-to/bring-your-stack.md': 'driver drivers hardware protocol dvl ping360 nmea hil',
     'how-to/camera.md': 'film films video movie image picture camera segmentation labels dataset',
     'how-to/check-a-vehicle.md': 'doctor validate mistakes',
     'how-to/console.md': 'browser gui dashboard web replay joystick',

@@ -1,12 +1,12 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Registries of forces, actuators, sensors, controllers and vehicles, of all packages.
+"""Registries of forces, actuators, sensors, controllers, protocols and vehicles, of all packages.
 
 A registry names its entries as ``name='module:attribute'`` and imports each at its first use, so
 that a lower room can list entries of higher rooms. Entries of other packages follow, by the entry
-points ``marine_sim_ros.forces``, ``.actuators``, ``.sensors``, ``.controllers`` and
-``.vehicles``.
+points ``marine_sim_ros.forces``, ``.actuators``, ``.sensors``, ``.controllers``,
+``.protocols`` and ``.vehicles``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ __all__ = [
     'ACTUATORS',
     'CONTROLLERS',
     'FORCES',
+    'PROTOCOLS',
     'Registry',
     'SENSORS',
     'VEHICLES',
@@ -226,6 +227,13 @@ CONTROLLERS = Registry(
     ardusub='marine_sim_ros.autopilot.models:ARDUSUB',
 )
 """Every controller."""
+
+PROTOCOLS = Registry(
+    'protocols',
+    ('marine_sim_ros.instruments.instrument:WireProtocol',),
+    water_linked='marine_sim_ros.instruments.water_linked:WATER_LINKED',
+)
+"""Every :class:`marine_sim_ros.instruments.instrument.WireProtocol`."""
 
 VEHICLES = Registry('vehicles', ('builtins:str', 'pathlib:Path', 'types:ModuleType'))
 """Folders of URDF files that other packages bring: paths, or packages that contain the files."""

@@ -10,7 +10,8 @@ and the same four.
 Publishes: <name>/<topic> of each topic of its kind, stamped with the time of the measurement;
 <node>/tick (Header) when all of a tick are read, for the recorder, which waits for it.
 Sends, where a camera is told to: H.264 over RTP to the UDP address ``video``.
-Parameters: the common ones, neighbours and video.
+Serves, where ``protocol`` says so: the wire protocol of a real instrument.
+Parameters: the common ones, neighbours, protocol and video.
 Failure: an odom that is not finite is left out with a warning; while acceleration or
 thrusters/supply is silent its last message holds; a neighbour that is silent for 10 s stays
 where it was last. A vehicle without the sensor ends the node with exit code 2.

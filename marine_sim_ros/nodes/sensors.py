@@ -8,7 +8,8 @@ and thrusters/supply where a sensor needs them.
 Publishes: <name>/<topic> of each topic of each sensor, stamped with the time of the measurement,
 at the sensor's rate and after its latency; /tf_static of sensors with an <origin>;
 <node>/tick (Header) when all of a tick are read, for the recorder, which waits for it.
-Parameters: the common ones, and those below.
+Serves, where ``protocol`` says so: the wire protocols of real instruments.
+Parameters: the common ones, neighbours and protocol.
 Failure: an odom that is not finite is left out with a warning; while acceleration or
 thrusters/supply is silent its last message holds; a neighbour that is silent for 10 s stays
 where it was last. A sensor that fails is reported; the others go on.
@@ -16,13 +17,11 @@ where it was last. A sensor that fails is reported; the others go on.
 
 from __future__ import annotations
 
-from marine_sim_ros.ros.base.parameters import NEIGHBOURS
 from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.sensors import SENSORS_PARAMETERS as PARAMETERS
 from marine_sim_ros.ros.sensors import SensorsNode
 
 __all__ = ['PARAMETERS', 'main']
-
-PARAMETERS = (NEIGHBOURS,)
 
 
 def main() -> None:

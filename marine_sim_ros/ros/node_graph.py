@@ -30,9 +30,10 @@ from marine_sim_ros.physics import ForceModel, acting_forces, actuators_of
 from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.contact.contact import check_bodies
 from marine_sim_ros.physics.towing import with_tow_tethers
-from marine_sim_ros.sensors import sensor_nodes
+from marine_sim_ros.sensors import SHARED, sensor_nodes
 from marine_sim_ros.sensors.camera.video_address import next_address
 from marine_sim_ros.sensors.partners import check_partners
+from marine_sim_ros.sensors.protocol_address import read_protocols
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import (
     camera_parts,
@@ -257,6 +258,8 @@ def describe(
         own[node] = dict(seen) if kind in ('sensor', 'sensors') else {}
     for node, address in _video_addresses(options, vehicle).items():
         own[node]['video'] = address
+    for node, addresses in _protocols(options, vehicle).items():
+        own[node]['protocol'] = addresses
     shown = {'seen': bool(camera_parts(options, vehicle))}
     moved = _actuator_parameters(vehicle, script, servos)
     special: dict[str, dict[str, Any]] = {
@@ -328,6 +331,16 @@ def _video_addresses(options: RunOptions, vehicle: Vehicle) -> dict[str, str]:
             f'video: {vehicle.name} has no camera; expected one, as of --set camera:=true'
         )
     return {name: next_address(options.video, i) for i, name in enumerate(cameras)}
+
+
+def _protocols(options: RunOptions, vehicle: Vehicle) -> dict[str, list[str]]:
+    """Return the wire protocols of sensors with their addresses, by node."""
+    result: dict[str, list[str]] = {}
+    for address in read_protocols(options.protocol, vehicle.sensors, vehicle.name):
+        kind = next(s.kind for s in vehicle.sensors if s.name == address.sensor)
+        shared = SENSORS[kind].executable == SHARED
+        result.setdefault(SHARED if shared else address.sensor, []).append(str(address))
+    return result
 
 
 def _controller_nodes(

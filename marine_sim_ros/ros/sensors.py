@@ -19,11 +19,13 @@ from rclpy.duration import Duration
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.instruments.instrument import InstrumentReading
+from marine_sim_ros.instruments.server import InstrumentServer
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.parameters import NEIGHBOURS, VIDEO, NodeParameter
+from marine_sim_ros.ros.base.parameters import NEIGHBOURS, PROTOCOL, VIDEO, NodeParameter
 from marine_sim_ros.ros.base.publishers import NumbersPublisher
 from marine_sim_ros.ros.codecs import JointNumbers, read_joints
 from marine_sim_ros.ros.conversion import (
@@ -41,6 +43,7 @@ from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs, movi
 from marine_sim_ros.sensors.camera.video_address import video_address
 from marine_sim_ros.sensors.dead_reckoning import start_pose
 from marine_sim_ros.sensors.partners import check_partners, partner_of
+from marine_sim_ros.sensors.protocol_address import read_protocols
 from marine_sim_ros.sensors.seen_bodies import OwnParts, body_of, inputs_with_others
 from marine_sim_ros.sensors.sensor_model import SensorTopic
 from marine_sim_ros.sensors.series import SensorReader, SensorSample
@@ -48,7 +51,7 @@ from marine_sim_ros.sensors.series import SensorReader, SensorSample
 if TYPE_CHECKING:
     from marine_sim_ros.sensors.camera.video_stream import VideoStream
 
-__all__ = ['SENSOR_PARAMETERS', 'SensorNode', 'SensorsNode']
+__all__ = ['SENSORS_PARAMETERS', 'SENSOR_PARAMETERS', 'SensorNode', 'SensorsNode']
 
 
 # Other vehicles of a fleet around a sensor: their positions and parts at a tick.
@@ -165,7 +168,9 @@ def described_neighbours(text: str) -> dict[str, dict[str, Any]]:
 
 # Sensor nodes: readings for each ``odom``.
 
-SENSOR_PARAMETERS = (NEIGHBOURS, VIDEO)
+SENSORS_PARAMETERS = (NEIGHBOURS, PROTOCOL)
+"""Of the node of several sensors, beside the common ones."""
+SENSOR_PARAMETERS = (*SENSORS_PARAMETERS, VIDEO)
 """Of the node of one sensor, beside the common ones."""
 
 DELIVERY_TIMEOUT = Duration(seconds=1)
@@ -186,6 +191,7 @@ class _Publishing:
         self._stamp = -1
         self._outputs = []
         self.video: VideoStream | None = None
+        self.servers: list[InstrumentServer] = []
         told = topics.published_topics(sensor)
         for topic in self.reader.model.topics_of(sensor):
             if topic not in told:
@@ -213,6 +219,7 @@ class _Publishing:
         return (
             bool(self._waiting)
             or self.video is not None
+            or bool(self.servers)
             or any(_is_wanted(topic, publisher) for topic, _, publisher, _ in self._outputs)
         )
 
@@ -221,6 +228,9 @@ class _Publishing:
         if stamp < self._stamp:  # the run was reset
             self._waiting.clear()
         self._stamp = stamp
+        for server in self.servers:
+            while server.instrument.changes:
+                server.instrument.changes.popleft()(self.reader)
         if not self._has_reader and self.reader.skip(stamp, moment, node.faults):
             return False
         found = self.reader.read(stamp, *moment(), node.faults)
@@ -243,6 +253,8 @@ class _Publishing:
     def _publish(self, stamp: int, readings: Readings) -> None:
         if self.video is not None:
             self.video.show(readings[self.reader.model.video])
+        for server in self.servers:
+            server.report(InstrumentReading(stamp, self._stamp, readings))
         for topic, message, publisher, stamped in self._outputs:
             if not _is_wanted(topic, publisher):
                 continue
@@ -261,12 +273,13 @@ class SensorsNode(SuiteNode):
     def __init__(
         self,
         name: str = SHARED,
-        parameters: Sequence[NodeParameter] = (NEIGHBOURS,),
+        parameters: Sequence[NodeParameter] = SENSORS_PARAMETERS,
         **options: Any,
     ) -> None:
         """Create the node."""
         super().__init__(name, parameters, **options)
         self._sensors = [_Publishing(self, sensor) for sensor in self._own_sensors(name)]
+        self._serve_instruments()
         found = {n for s in self._sensors for n in s.reader.model.needs}
         needs = [need for need in topics.sensor_needs(self.vehicle) if need in found]
         none = SensorInputs.none()
@@ -303,6 +316,24 @@ class SensorsNode(SuiteNode):
         """Return the sensors of the node of a name."""
         del name
         return [s for s in self.vehicle.sensors if SENSORS[s.kind].executable == SHARED]
+
+    def _serve_instruments(self) -> None:
+        """Listen for drivers of the sensors that speak a wire protocol."""
+        by_name = {s.reader.sensor.name: s for s in self._sensors}
+        own = [s.reader.sensor for s in self._sensors]
+        for address in read_protocols(self.values.get('protocol', ()), own, self.vehicle.name):
+            sensor = by_name[address.sensor]
+            server = InstrumentServer(sensor.reader.sensor, address, self.warn_throttled)
+            sensor.servers.append(server)
+            self.get_logger().info(
+                f'{address.sensor}: {address.protocol} at {address.host}:{address.port}'
+            )
+
+    def close(self) -> None:
+        """Close the sockets."""
+        for sensor in self._sensors:
+            for server in sensor.servers:
+                server.close()
 
     def _publish_frames(self) -> None:
         """Tell tf where sensors sit that are no links: robot_state_publisher does not know."""
@@ -406,7 +437,8 @@ class SensorNode(SensorsNode):
         self.get_logger().info(f'video: H.264 to {text} (RTP, payload type 96)')
 
     def close(self) -> None:
-        """Send no more video."""
+        """Close the sockets, and send no more video."""
+        super().close()
         if (video := self._sensors[0].video) is not None:
             video.close()
 

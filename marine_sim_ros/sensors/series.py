@@ -121,6 +121,10 @@ class SensorReader:
         self._memory: Any = None
         self._unread: tuple[int, SensorSample, Sequence[Fault]] | None = None
 
+    def restart(self) -> None:
+        """Forget the readings before: what follows from them begins at the next one."""
+        self._memory, self.first = None, -1
+
     def skip(self, stamp: int, moment: SensorSample, faults: Sequence[Fault]) -> bool:
         """Pass over a stamp (ns) whose reading nobody wants, and return whether that can be done.
 

@@ -17,6 +17,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.sensors.camera.video_address import next_address
+from marine_sim_ros.sensors.protocol_address import shift_ports
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import namespace_of
 from marine_sim_ros.sim.scenario import load_scenario
@@ -330,5 +331,6 @@ def _vehicle_run(place: int, vehicle: FleetVehicle, common: RunOptions) -> RunOp
         autopilot_instance=common.autopilot_instance + place,
         console_port=common.console_port + place if common.console_port else 0,
         video=next_address(common.video, 10 * place) if common.video else '',
+        protocol=shift_ports(common.protocol, 10 * place) if place else common.protocol,
         **own,
     )

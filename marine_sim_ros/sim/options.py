@@ -185,6 +185,12 @@ class RunOptions:
         'each further camera of the vehicle takes the next port', empty='none', metavar='URL',
         graph=True, group=TOPICS,
     )  # fmt: skip
+    protocol: tuple[str, ...] = option(
+        (), 'wire protocols that sensors speak, as in dvl=water_linked, so that drivers of the '
+        "real instruments connect; default address: 127.0.0.1 and the instrument's own port; "
+        '@0.0.0.0:PORT listens on all networks of this machine',
+        empty='none', metavar='SENSOR=PROTOCOL[@HOST:PORT]', graph=True, group=TOPICS,
+    )  # fmt: skip
     record: str = option(
         '', 'folder to write the bag and manifest.json to', empty='no recording', metavar='DIR'
     )

@@ -86,6 +86,16 @@ def _sensors() -> dict[str, str]:
     return _first_sentences({name: sensor.measure.__module__ for name, sensor in SENSORS.items()})
 
 
+def _protocols() -> dict[str, str]:
+    """Return the wire protocols, where their instruments listen, and of which sensors."""
+    from marine_sim_ros.core.registry import PROTOCOLS
+
+    return {
+        name: f'{p.label}, {p.transport.upper()} {p.port}, of sensors {" or ".join(p.kinds)}'
+        for name, p in PROTOCOLS.items()
+    }
+
+
 def _controllers() -> dict[str, str]:
     """Return the shipped files, programs that are controllers, and laws that packages install."""
     from marine_sim_ros.core.registry import CONTROLLERS
@@ -114,6 +124,7 @@ CATALOGUE: Mapping[str, Callable[[], dict[str, str]]] = {
     'forces': _forces,
     'actuators': _actuators,
     'sensors': _sensors,
+    'protocols': _protocols,
     'gamepads': partial(_config_files, 'gamepads'),
     'sweeps': partial(_config_files, 'sweeps'),
 }

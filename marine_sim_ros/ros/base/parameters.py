@@ -23,6 +23,7 @@ __all__ = [
     'NEIGHBOURS',
     'NodeParameter',
     'SEEN',
+    'PROTOCOL',
     'VIDEO',
     'WRENCH_SOURCES',
     'declare',
@@ -100,6 +101,7 @@ SEEN = NodeParameter(
     False,
     "publish what another vehicle's camera needs of this one: tether/nodes, payloads",
 )
+PROTOCOL = option_parameter('protocol')
 VIDEO = option_parameter('video')
 WRENCH_SOURCES = NodeParameter(
     'wrench_sources',

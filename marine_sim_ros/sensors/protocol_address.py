@@ -1,0 +1,111 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Address at which a sensor speaks a wire protocol: ``SENSOR=PROTOCOL[@HOST:PORT]``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from marine_sim_ros.core.errors import ParameterError, expected_one_of
+from marine_sim_ros.core.registry import PROTOCOLS
+from marine_sim_ros.model.vehicle import Sensor
+
+__all__ = ['ProtocolAddress', 'read_protocol', 'read_protocols', 'shift_ports']
+
+HOST = '127.0.0.1'
+"""Only programs of this machine connect, unless told otherwise."""
+_FORM = 'expected SENSOR=PROTOCOL or SENSOR=PROTOCOL@HOST:PORT, as in dvl=water_linked'
+
+
+class ProtocolAddress(NamedTuple):
+    """A sensor, a protocol, and where an instrument listens.
+
+    Attributes:
+        sensor: name of the sensor.
+        protocol: name in ``PROTOCOLS``.
+        host: address of this machine, IPv4.
+        port: TCP or UDP port.
+    """
+
+    sensor: str
+    protocol: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """Return the text that :func:`read_protocol` reads."""
+        return f'{self.sensor}={self.protocol}@{self.host}:{self.port}'
+
+
+def read_protocol(text: str) -> ProtocolAddress:
+    """Return the address of a text; without one 127.0.0.1 and the port of the real instrument.
+
+    Raises:
+        ParameterError: no such text, or an unknown protocol.
+    """
+    sensor, _, rest = text.partition('=')
+    name, at, where = rest.partition('@')
+    if not sensor or not name:
+        raise ParameterError(f'protocol is {text!r}; {_FORM}')
+    if name not in PROTOCOLS:
+        raise ParameterError(
+            f'protocol is {text!r}: {name!r} is unknown; {expected_one_of(name, list(PROTOCOLS))}'
+        )
+    if not at:
+        return ProtocolAddress(sensor, name, HOST, PROTOCOLS[name].port)
+    host, _, port = where.rpartition(':')
+    if not host or not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
+        raise ParameterError(f'protocol is {text!r}; {_FORM}, with a port from 1 to 65535')
+    return ProtocolAddress(sensor, name, host, int(port))
+
+
+def read_protocols(
+    texts: Iterable[str], sensors: Sequence[Sensor], vehicle: str
+) -> list[ProtocolAddress]:
+    """Return the addresses of the sensors of a vehicle.
+
+    Args:
+        texts: values of the option ``protocol``.
+        sensors: of the vehicle.
+        vehicle: its name, for messages.
+
+    Raises:
+        ParameterError: a sensor that the vehicle lacks, a protocol that does not suit it, or two
+            instruments at one address.
+    """
+    known = {sensor.name: sensor for sensor in sensors}
+    found: dict[tuple[str, str, int], ProtocolAddress] = {}
+    for text in filter(None, texts):
+        address = read_protocol(text)
+        if address.sensor not in known:
+            expected = expected_one_of(address.sensor, list(known)) if known else 'it has none'
+            raise ParameterError(
+                f'protocol is {text!r}: {vehicle} has no sensor {address.sensor!r}; {expected}'
+            )
+        protocol, kind = PROTOCOLS[address.protocol], known[address.sensor].kind
+        if kind not in protocol.kinds:
+            raise ParameterError(
+                f'protocol is {text!r}: {address.sensor} is of type {kind}; expected a sensor of '
+                f'type {" or ".join(protocol.kinds)}'
+            )
+        place = protocol.transport, address.host, address.port
+        if place in found:
+            raise ParameterError(
+                f'protocol is {text!r}: {found[place].sensor} listens at {address.host}:'
+                f'{address.port}; expected a port of its own, as in {address.sensor}='
+                f'{address.protocol}@{address.host}:{address.port + 1}'
+            )
+        found[place] = address
+    return list(found.values())
+
+
+def shift_ports(texts: Iterable[str], more: int) -> tuple[str, ...]:
+    """Return texts with ports that are higher, for a further vehicle; raises as they are read."""
+    shifted = []
+    for address in map(read_protocol, filter(None, texts)):
+        if address.port + more > 65535:
+            raise ParameterError(f'protocol is {str(address)!r}; expected ports up to 65535')
+        shifted.append(str(address._replace(port=address.port + more)))
+    return tuple(shifted)
