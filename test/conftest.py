@@ -38,6 +38,7 @@ OPTIONAL_SENSORS = (
     'scanning_sonar',
     'imaging_sonar',
     'multibeam',
+    'side_scan',
     'camera',
     'leak',
     'thermometer',

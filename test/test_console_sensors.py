@@ -17,6 +17,7 @@ from marine_sim_ros.console.sensor_rows import SensorRow, SensorRows
 from marine_sim_ros.faults.fault_types import BarometerDrift, SensorBias
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.imaging_sonar import fan_picture
+from marine_sim_ros.sensors.multibeam import beam_angles
 from marine_sim_ros.sensors.scanning_sonar import bearing
 
 
@@ -283,3 +284,38 @@ def test_the_messages_of_all_sensors_have_words_or_a_drawing(vehicle):
         found = shows(row, 1.0)
         assert found['reading'] or row.drawing
         json.dumps(found, allow_nan=False)
+
+
+def test_the_section_of_a_multibeam_has_the_bottom_where_it_is(vehicle):
+    row = row_of(vehicle, 'multibeam')
+    angle = beam_angles(row.sensor.spec)
+    readings = {'range': 8 / np.cos(angle), 'level': 0 * angle, 'deviation': 0 * angle}
+    readings['range'][:100] = np.inf  # nothing on the port side
+    (topic,) = (t for t in SENSORS['multibeam'].topics if t.name == 'points')
+    fields = topic.fields(row.sensor, readings)
+    fields['fields'] = [Message(**one) for one in fields['fields']]
+    row.take('points', [1.0], [Message(**fields)])
+    found = shows(row, 1.0)
+    assert found['reading'] == '412 of 512 points, nearest 8.00 m'
+    drawing = found['drawing']
+    picture = np.frombuffer(row.drawing.picture, np.uint8)
+    rows, columns = np.nonzero(picture.reshape(drawing['height'], drawing['width']))
+    assert set(rows.tolist()) == {int(rows[0])}
+    assert columns.max() >= drawing['width'] - 2
+    assert columns.min() > 0.05 * drawing['width']
+
+
+def test_a_waterfall_has_the_newest_line_above_and_port_left(vehicle):
+    row = row_of(vehicle, 'side_scan')
+    for value in (100, 250):
+        line = np.zeros(2000, np.uint8)
+        line[:500] = value
+        message = Message(height=1, width=2000, encoding='mono8', data=line)
+        row.take('scan', [1.0], [message])
+    drawing = shows(row, 1.0)['drawing']
+    picture = np.frombuffer(row.drawing.picture, np.uint8)
+    picture = picture.reshape(drawing['height'], drawing['width'])
+    assert picture[:3, 0].tolist() == [250, 100, 0]
+    assert picture[0, drawing['width'] // 2] == 0
+    row.take('scan', [1.2], [Message(height=1, width=2, encoding='rgb8', data=bytes(6))])
+    assert shows(row, 1.2)['drawing']['serial'] == 2

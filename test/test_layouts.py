@@ -41,6 +41,7 @@ SHOWS = {
 ATTITUDE = 'of an IMU that estimates its attitude, which no shipped vehicle has'
 NUMBERS = 'RViz has no display for it; it is a curve in Foxglove and PlotJuggler'
 ROW = 'a picture of one row; scan has its first return'
+ROWS = 'a picture of one row for each ping; the console draws the waterfall'
 SAME = 'the same picture as fan, in a type that the viewer does not show'
 POINTS = 'the same detections as points, in a type that the viewer does not show'
 POINTS_3D = 'points in space; PlotJuggler shows curves'
@@ -83,6 +84,8 @@ LEFT_OUT = {
         'scanning_sonar/echo': ROW,
         'imaging_sonar/image': SAME,
         'multibeam/detections': POINTS,
+        'side_scan/scan': ROWS,
+        'side_scan/image': ROWS,
     },
     'foxglove': {
         **CAMERA,
@@ -91,6 +94,8 @@ LEFT_OUT = {
         'scanning_sonar/echo': ROW,
         'imaging_sonar/image': SAME,
         'multibeam/detections': POINTS,
+        'side_scan/scan': ROWS,
+        'side_scan/image': ROWS,
     },
     'plotjuggler': {
         **dict.fromkeys(CAMERA, PICTURE),
@@ -104,6 +109,8 @@ LEFT_OUT = {
         'imaging_sonar/image': PICTURE,
         'multibeam/points': POINTS_3D,
         'multibeam/detections': POINTS,
+        'side_scan/scan': ROWS,
+        'side_scan/image': ROWS,
     },
 }
 """Topics of sensors that a layout does not show, and why."""

@@ -45,13 +45,20 @@ TOPICS = {
     'scanning_sonar/echo': 35,
     'imaging_sonar/fan': 17,
     'multibeam/points': 17,
+    'side_scan/scan': 17,
 }
 """And how many messages there are at least: those of the last moments are on their way."""
-ACOUSTIC = {'dvl/beams': 9, 'imaging_sonar/image': 17, 'multibeam/detections': 17}
+ACOUSTIC = {
+    'dvl/beams': 9,
+    'imaging_sonar/image': 17,
+    'multibeam/detections': 17,
+    'side_scan/image': 17,
+}
 TYPES = {
     'dvl/beams': 'Dvl',
     'imaging_sonar/image': 'ProjectedSonarImage',
     'multibeam/detections': 'SonarDetections',
+    'side_scan/image': 'RawSonarImage',
 }
 """Of marine_acoustic_msgs, whose older builds have not all of them."""
 
@@ -85,7 +92,7 @@ def test_separate_composed_and_simulate_agree_to_the_bit(processes, tmp_path):
     scenario = tmp_path / 'seen.yaml'
     scenario.write_text(SCENARIO)
     given = ['bluerov2', '--scenario', scenario, '--seed', '5', '--environment', 'shallow_sand']
-    for name in ('dvl', 'altimeter', 'scanning_sonar', 'imaging_sonar', 'multibeam'):
+    for name in ('dvl', 'altimeter', 'scanning_sonar', 'imaging_sonar', 'multibeam', 'side_scan'):
         given += ['--set', f'{name}:=true']
     # No reading is lost where a process waits for its turn.
     run_everywhere(processes, tmp_path, *given, busy=True)

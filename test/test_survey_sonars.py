@@ -18,6 +18,7 @@ from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.acoustics import absorption
 from marine_sim_ros.sensors.multibeam import beam_angles
 from marine_sim_ros.sensors.point_clouds import points_of
+from marine_sim_ros.sensors.side_scan import bin_ranges, scan_line
 from marine_sim_ros.sensors.sonar_equation import (
     beam_pattern,
     equivalent_width,
@@ -208,3 +209,123 @@ def test_a_multibeam_in_many_states_at_once():
     both = SENSORS['multibeam'].measure(FEW, states, FLOOR, inputs)
     alone = ideal(FEW, FLOOR, (0, 0, -4.0), (0, 0.2, 1))
     assert np.array_equal(both['range'][1], alone['range'])
+
+
+# --- Side-scan sonar ------------------------------------------------------------------------
+
+SIDES = sensor_of('side_scan', turn=DOWN)
+SEABED = Plane('floor', [0, 0, -100], [0, 0, 1], 'sand')
+"""Below a surface so far away that its echo does not come in time."""
+OVER = (0.0, 0.0, -92.0)
+
+
+def lines_over(*things, material='sand', sensor=SIDES):
+    plane = Plane('floor', SEABED.point, SEABED.normal, material)
+    environment = Environment(scene=Scene((plane,), None, things))
+    return ideal(sensor, environment, OVER)['intensity']
+
+
+def test_levels_of_a_side_scan_are_those_of_the_sonar_equation():
+    spec, distance = SIDES.spec, bin_ranges(SIDES.spec)
+    found = lines_over()
+    assert np.allclose(found[0], found[1])
+    assert np.all(found[:, distance < 7.9] == 0.0)  # the gap: nothing is nearer than the bottom
+    far = distance > 9
+    away = distance[far]
+    angle = np.arccos(8 / away)
+    width = equivalent_width(math.radians(spec.beam_along)) / math.sqrt(2)
+    area = width * away * 0.5e-6 * 1500 * spec.pulse_length / np.sin(angle)
+    pattern = beam_pattern(angle - math.radians(60), math.radians(spec.beam_height)) ** 2
+    level = (
+        spec.source_level
+        - 2 * transmission_loss(away, absorption(spec.frequency))
+        + 10 * np.log10(lambert_coefficient('sand') * np.cos(angle) ** 2 * area * pattern)
+    )
+    assert 10 * np.log10(found[0][far]) == pytest.approx(level, abs=1.0)
+
+
+def test_a_side_scan_tells_materials_apart():
+    far = bin_ranges(SIDES.spec) > 9
+    ratio = lines_over(material='rock')[:, far] / lines_over()[:, far]
+    expected = lambert_coefficient('rock') / lambert_coefficient('sand')
+    assert ratio == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(('side', 'height'), [(0, 1.0), (1, 2.0)])
+def test_the_shadow_of_a_box_is_as_long_as_geometry_says(side, height):
+    """From the box's far upper edge at y, H above the bottom, h high: y h/(H − h) beyond it."""
+    away = 20.0 if side == 0 else -20.0
+    box = Obstacle('box', 'box', [2.0, 1.0, height], [0, away, -100 + height / 2], material='rock')
+    distance, flat = bin_ranges(SIDES.spec), lines_over()[side]
+    found = lines_over(box)[side]
+    dark = distance[(found < 0.1 * flat) & (distance > 15)]
+    begin = math.sqrt((dark.max() + 0.025) ** 2 - 64)
+    edge = 20.5
+    assert begin - edge == pytest.approx(edge * height / (8 - height), rel=0.05)
+    assert dark.min() == pytest.approx(math.hypot(edge, 8 - height), abs=0.15)
+    assert np.all(found[(distance > 18.0) & (distance < 20.9)] > 0)
+    other = lines_over(box)[1 - side]
+    assert np.allclose(other, lines_over()[1 - side])
+
+
+def test_speckle_of_a_side_scan_is_rayleigh():
+    mean = ideal(SIDES, FLOOR, (0, 0, -2))
+    noise = 10 ** (0.1 * SIDES.spec.noise_level)
+    found = np.stack([noisy(SIDES, mean, i * 100_000_000, 3)['intensity'] for i in range(20)])
+    ratio = found / (mean['intensity'] + noise)
+    assert kstest(np.sqrt(ratio).ravel(), 'rayleigh', args=(0, math.sqrt(0.5))).pvalue > 0.01
+    apart = np.corrcoef(ratio[0].ravel(), ratio[1].ravel())[0, 1]
+    assert abs(apart) < 0.1
+    again = noisy(SIDES, mean, 500_000_000, 3)['intensity']
+    assert np.array_equal(again, found[5])
+    assert not np.array_equal(noisy(SIDES, mean, 500_000_000, 4)['intensity'], again)
+
+
+def test_the_picture_of_a_side_scan_is_the_backscattering_strength():
+    """Without gain, 0 dB is 255: μ sin² θ/cos θ of the bottom and the pattern of the beam."""
+    sensor = sensor_of('side_scan', turn=DOWN, gain=0.0, dynamic_range=60.0)
+    line = scan_line(sensor.spec, lines_over(sensor=sensor))
+    distance = bin_ranges(sensor.spec)
+    port, starboard = line[: len(distance)][::-1], line[len(distance) :]
+    assert np.array_equal(port, starboard)
+    far = distance > 12
+    angle = np.arccos(8 / distance[far])
+    pattern = beam_pattern(angle - math.radians(60), math.radians(60)) ** 2
+    strength = lambert_coefficient('sand') * np.cos(angle) ** 2 / np.sin(angle) * pattern
+    expected = 255 * (1 + 10 * np.log10(strength) / 60)
+    assert starboard[far].astype(float) == pytest.approx(np.clip(expected, 0, 255), abs=255 / 60)
+
+
+def test_messages_of_a_side_scan():
+    readings = noisy(SIDES, ideal(SIDES, FLOOR, (0, 0, -2)), 0)
+    scan = topic_fields(SIDES, 'scan', readings)
+    assert (scan['height'], scan['width'], scan['encoding']) == (1, 2000, 'mono8')
+    raw = Message(topic_fields(SIDES, 'image', readings))
+    amplitude = np.frombuffer(raw.image.data.tobytes(), np.float32).reshape(2, 1000)
+    assert amplitude**2 == pytest.approx(readings['intensity'], rel=1e-5)
+    assert raw.image.beam_count == 2
+    assert 0.5 * 1500 / raw.sample_rate == pytest.approx(0.05)
+    assert raw.rx_angles == pytest.approx([-math.pi / 3, math.pi / 3])
+
+
+@pytest.mark.long
+def test_analyze_writes_the_waterfall_of_a_recording(tmp_path, capsys):
+    from marine_sim_ros.analysis.waterfall import read_scan_lines
+    from marine_sim_ros.tools.main import main
+
+    options = ['--scenario', 'dive', '--environment', 'shallow_sand', '--duration', '3']
+    options += ['--set', 'side_scan:=true', '--record', str(tmp_path / 'run'), '--overwrite']
+    for command in (
+        ['simulate', 'bluerov2', *options],
+        ['analyze', str(tmp_path / 'run'), '-o', str(tmp_path / 'out'), '--table', 'none'],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(command)
+    assert ended.value.code == 0
+    picture = tmp_path / 'out' / 'waterfall_run_side_scan.png'
+    assert picture.read_bytes().startswith(b'\x89PNG')
+    assert str(picture) in capsys.readouterr().out
+    time, lines = read_scan_lines(str(tmp_path / 'run'), '/bluerov2/side_scan/scan')
+    assert lines.shape == (len(time), 2000)
+    assert 25 <= len(time) <= 31
+    assert np.diff(time) == pytest.approx(0.1)

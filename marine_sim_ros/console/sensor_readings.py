@@ -18,6 +18,7 @@ from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.state import stamp_ns
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.dvl import beam_directions
+from marine_sim_ros.sensors.point_clouds import points_of
 
 __all__ = ['DRAWINGS', 'Drawing', 'NAMED', 'READINGS', 'plain_reading', 'quantity_text']
 
@@ -100,6 +101,16 @@ def _scan(m: Any) -> str:
     return 'no return' if len(m.ranges) > 1 else 'no return at this bearing'
 
 
+def _points(m: Any) -> str:
+    points = points_of(m)
+    distance = np.sqrt(sum(points[axis].astype(float) ** 2 for axis in 'xyz'))
+    known = distance[np.isfinite(distance)]
+    if not known.size:
+        return f'0 of {distance.size} points'
+    near = number_text(float(known.min()))
+    return f'{known.size} of {distance.size} points, nearest {near} m'
+
+
 def _speed(m: Any) -> str:
     return f'speed {number_text(math.hypot(*_linear(m)))} m/s'
 
@@ -119,6 +130,7 @@ READINGS: dict[str, Callable[[Any], str]] = {
     'sensor_msgs/msg/LaserScan': _scan,
     'sensor_msgs/msg/MagneticField': lambda m: f'{_three(_field(m), 1, 1e6)} µT',
     'sensor_msgs/msg/NavSatFix': _fix,
+    'sensor_msgs/msg/PointCloud2': _points,
     'sensor_msgs/msg/Range': _range,
     'sensor_msgs/msg/Temperature': lambda m: f'{number_text(_temperature(m)[0])} °C',
     'std_msgs/msg/Bool': lambda m: 'yes' if m.data else 'no',
@@ -372,9 +384,63 @@ class _Sweep(Drawing):
         return {'serial': self.serial, 'bearing': self._bearing, **size}
 
 
+class _Swath(Drawing):
+    """Section of the bottom across the track, seen from astern: port is left."""
+
+    shape = 'plain'
+    topics: ClassVar[Mapping[str, bool]] = {'points': False}
+
+    def take(self, topic: str, message: Any) -> None:
+        """Draw the points of a ping, from the sonar at the middle of the upper edge down."""
+        del topic
+        points = points_of(message).reshape(-1)
+        across, down = (points[axis].astype(float) for axis in 'yz')
+        known = np.isfinite(across) & np.isfinite(down) & (down > 0)
+        picture = np.zeros((COARSE // 2, SIDE), np.uint8)
+        if known.any():
+            across, down = across[known], down[known]
+            scale = min(
+                (COARSE // 2 - 1) / (1.1 * float(down.max())),
+                (SIDE / 2 - 1) / max(float(np.abs(across).max()), 1e-6),
+            )
+            column = np.round(SIDE / 2 - 0.5 + scale * across).astype(int)
+            picture[np.round(scale * down).astype(int), column] = 255
+        self._show(picture)
+
+    def frame(self) -> dict[str, Any]:
+        return {'serial': self.serial, 'height': COARSE // 2, 'width': SIDE}
+
+
+class _Waterfall(Drawing):
+    """Lines of a side-scan sonar, the newest above: port is left."""
+
+    shape = 'plain'
+    topics: ClassVar[Mapping[str, bool]] = {'scan': True}
+
+    def __init__(self, sensor: Sensor) -> None:
+        super().__init__(sensor)
+        self._lines = np.zeros((COARSE, SIDE), np.uint8)
+
+    def take(self, topic: str, message: Any) -> None:
+        """Move the picture down by a line."""
+        del topic
+        line = np.frombuffer(bytes(message.data), np.uint8)
+        if message.encoding != 'mono8' or message.height != 1 or not line.size:
+            return
+        edges = np.arange(SIDE) * len(line) // SIDE
+        newest = np.maximum.reduceat(line, edges) if len(line) > SIDE else line[edges]
+        self._lines = np.concatenate([newest[None], self._lines[:-1]])
+        self._show(self._lines)
+
+    def frame(self) -> dict[str, Any]:
+        return {'serial': self.serial, 'height': COARSE, 'width': SIDE}
+
+
 DRAWINGS: Mapping[str, type[Drawing]] = {
     'dvl': _Beams,
     'imaging_sonar': _Fan,
+    'multibeam': _Swath,
     'scanning_sonar': _Sweep,
+    'side_scan': _Waterfall,
 }
 """Drawings by kind of sensor; the others have none."""

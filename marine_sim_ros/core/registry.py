@@ -215,6 +215,7 @@ SENSORS = Registry(
     scanning_sonar='marine_sim_ros.sensors.scanning_sonar:SCANNING_SONAR',
     imaging_sonar='marine_sim_ros.sensors.imaging_sonar:IMAGING_SONAR',
     multibeam='marine_sim_ros.sensors.multibeam:MULTIBEAM',
+    side_scan='marine_sim_ros.sensors.side_scan:SIDE_SCAN',
     camera='marine_sim_ros.sensors.camera.camera:CAMERA',
 )
 """Every :class:`marine_sim_ros.sensors.SensorModel`."""

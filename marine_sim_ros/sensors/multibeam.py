@@ -254,7 +254,7 @@ def _chosen(count: int) -> list[int]:
 
 
 def _numbers(message: Any) -> tuple[float, ...]:
-    points = points_of(message)[0]
+    points = points_of(message).reshape(-1)
     chosen = points[_chosen(len(points))]
     square = sum(chosen[axis].astype(float) ** 2 for axis in 'xyz')
     return tuple(np.sqrt(square).tolist())

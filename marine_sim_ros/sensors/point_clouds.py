@@ -53,7 +53,14 @@ def point_cloud(points: np.ndarray, channels: Mapping[str, np.ndarray]) -> dict[
 
 
 def points_of(message: Any) -> np.ndarray:
-    """Return the points of a PointCloud2 as a structured array (h, w), without a copy."""
+    """Return the points of a PointCloud2 as a structured array (h, w), with x, y and z at least.
+
+    A cloud without these, or whose data are not as long as it says, has no points.
+    """
+    whole = np.frombuffer(message.data, np.uint8)
+    named = {field.name for field in message.fields}
+    if not whole.size == message.height * message.row_step > 0 or not named >= set('xyz'):
+        return np.zeros((0, 0), [(axis, '<f4') for axis in 'xyz'])
     names = {number: name for name, number in _TYPES.items()}
     order = '>' if message.is_bigendian else '<'
     kind = np.dtype(
@@ -64,7 +71,6 @@ def points_of(message: Any) -> np.ndarray:
             'itemsize': message.point_step,
         }
     )
-    whole = np.frombuffer(message.data, np.uint8)
     rows = whole.reshape(message.height, message.row_step)
     used = np.ascontiguousarray(rows[:, : message.width * message.point_step])
     return used.view(kind)

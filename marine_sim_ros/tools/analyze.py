@@ -16,6 +16,7 @@ from marine_sim_ros.analysis.report.page import VehicleSection, plotly_script, r
 from marine_sim_ros.analysis.report.panels import ChartRun
 from marine_sim_ros.analysis.sensor_errors import SensorComparison, compare_sensors
 from marine_sim_ros.analysis.tables import TableFiles, TopicTables, table_format
+from marine_sim_ros.analysis.waterfall import write_waterfalls
 from marine_sim_ros.bags.ardupilot_events import LogEvent
 from marine_sim_ros.bags.description import (
     recorded_environment,
@@ -120,11 +121,14 @@ def execute(options: argparse.Namespace) -> int:
     write_file(folder / 'report.html', html)
     content = json_text(_metrics(about, sections), indent=2)
     write_file(folder / 'metrics.json', content + '\n')
+    waterfalls = _waterfalls(bags, vehicle, folder)
     _print_notes(bags, sections)
     print(f'report    {folder / "report.html"}')
     print(f'metrics   {folder / "metrics.json"}')
     if kind != 'none':
         print(f'tables    {folder / "tables"}')
+    for path in waterfalls:
+        print(f'waterfall {path}')
     return 0
 
 
@@ -168,10 +172,26 @@ def _make_room(folder: Path, tables: TableFiles, *, overwrite: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tables.clear()
-        for name in ('report.html', 'metrics.json'):  # never written through a link
+        pictures = (path.name for path in folder.glob('waterfall_*.png'))
+        for name in ('report.html', 'metrics.json', *pictures):  # never written through a link
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise RecordingError(f'{folder}: cannot be written: {error.strerror}') from None
+
+
+def _waterfalls(bags: Sequence[Bag], vehicle: Vehicle | None, folder: Path) -> list[Path]:
+    """Write the pictures of side-scan sonars of recordings whose vehicles are described."""
+    written: list[Path] = []
+    for bag in bags:
+        for name in bag.vehicles if bag.part is None else ():
+            try:
+                own = vehicle or recorded_vehicle(bag, name)
+            except MarineSimError:  # the report says that its sensors are not known
+                continue
+            if own is not None and any(s.kind == 'side_scan' for s in own.sensors):
+                label = f'{bag.label}_{name}' if len(bag.vehicles) > 1 else bag.label
+                written += write_waterfalls(bag.path, name, own, folder, label)
+    return written
 
 
 def _vehicle(name: str) -> Vehicle | None:

@@ -155,7 +155,12 @@ function sweep(host, one) {
   });
 }
 
-const SHAPES = { beams, fan, sweep };
+// A section of the bottom, or a waterfall: the picture alone.
+function plainPicture(host, one) {
+  return picture(host, one, () => {});
+}
+
+const SHAPES = { beams, fan, sweep, plain: plainPicture };
 
 function table(host, sensors) {
   const element = put(host, "table", "numbers sensors");
