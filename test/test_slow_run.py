@@ -3,6 +3,10 @@
 
 """A run that is slower than real time names its cause and what to change."""
 
+import os
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from types import SimpleNamespace
@@ -14,6 +18,7 @@ from conftest import has, vehicle_of
 if not has('rclpy'):
     pytest.skip('the run of a graph needs ROS', allow_module_level=True)
 
+from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.tools import graph_run
 from marine_sim_ros.tools.slow_run import ProcessorLoad, slow_cause
@@ -65,3 +70,45 @@ def test_the_load_of_others_is_a_fraction_without_ones_own():
     load = ProcessorLoad()
     time.sleep(0.2)
     assert 0.0 <= load.others() <= 1.0
+
+
+def test_a_stopped_process_is_reported_once_and_when_it_goes_on(monkeypatch, capsys):
+    clock = [0.0]
+    monkeypatch.setattr(time, 'monotonic', lambda: clock[0])
+    asleep = graph_run._Asleep()
+    for pids in ({}, {'dynamics': 7}, {'dynamics': 7}, {'dynamics': 7}, {}, {'dynamics': 7}, {}):
+        asleep.report(pids)
+        clock[0] += graph_run.STOPPED
+    assert capsys.readouterr().err.splitlines() == [
+        'WARNING: dynamics is stopped by a signal; kill -CONT 7 lets it go on',
+        'WARNING: dynamics goes on',
+    ]
+
+
+def test_the_supervisor_knows_which_of_its_processes_are_stopped():
+    supervisor = Supervisor()
+    wait = [sys.executable, '-c', 'import time; time.sleep(60)']
+    supervisor.processes = {name: subprocess.Popen(wait) for name in ('drag', 'dynamics')}
+    pid = supervisor.processes['dynamics'].pid
+
+    def until(expected):
+        deadline = time.monotonic() + 10
+        while supervisor.stopped() != expected:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    try:
+        assert supervisor.stopped() == {}
+        os.kill(pid, signal.SIGSTOP)
+        until({'dynamics': pid})
+        assert supervisor.exit_codes() == {}
+        os.kill(pid, signal.SIGCONT)
+        until({})
+        os.kill(pid, signal.SIGKILL)
+        assert supervisor.processes['dynamics'].wait() == -signal.SIGKILL
+        assert supervisor.stopped() == {}
+    finally:
+        for process in supervisor.processes.values():
+            process.kill()
+            process.wait()
+        supervisor.progress.close()

@@ -150,17 +150,25 @@ def _rms(values: np.ndarray) -> float | None:
     return float(np.sqrt(np.mean(values**2))) if len(values) else None
 
 
+_NO_MEASUREMENT = 1e100
+
+
 def normalise_errors(
     chart: SensorChart, reading: np.ndarray, truth: np.ndarray, deviation: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return errors (m, k), and these over the standard deviation; NaN where one is not known."""
-    known = np.isfinite(reading) & np.isfinite(truth)
+    """Return errors (m, k), and these over the standard deviation; NaN where one is not known.
+
+    Numbers beyond 1e100 are no measurement: their squares overflow.
+    """
+    known = (np.abs(reading) < _NO_MEASUREMENT) & (np.abs(truth) < _NO_MEASUREMENT)
     error = np.where(known, reading, np.nan) - np.where(known, truth, np.nan)
     if chart.period:
         error = error - chart.period * np.round(error / chart.period)
     # Of a noise that is rounding alone, and of none, nothing can be said.
     sure = np.isfinite(deviation) & (deviation > 0)
-    return error, np.where(sure, error, np.nan) / np.where(sure, deviation, 1.0)
+    with np.errstate(over='ignore'):
+        normalised = np.where(sure, error, np.nan) / np.where(sure, deviation, 1.0)
+    return error, np.where(np.abs(normalised) < _NO_MEASUREMENT, normalised, np.nan)
 
 
 def compare_sensors(

@@ -9,7 +9,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from marine_sim_ros.core.processes import THROUGH
@@ -29,6 +29,8 @@ PERIOD = 0.05
 WINDOW, SLOW = 2.0, 0.9
 """s of wall time over which the pace of a run is taken, and the share of the wanted one below
 which it is told."""
+STOPPED = 1.0
+"""s after which a process that a signal has stopped is reported."""
 SLOW_WINDOWS = 3
 """Windows in a row that are slow, after which the cause is told."""
 
@@ -95,11 +97,12 @@ def _wait(
         last: processes with which the run ends.
         composed: whether all nodes are in one process.
     """
-    load, told = ProcessorLoad(), False
+    load, told, asleep = ProcessorLoad(), False, _Asleep()
     with progress_bar('running', duration or None, transient=False) as tell:
         pace = _Pace()
         while not supervisor.asked and not _breaking(supervisor.exit_codes(), last):
             time.sleep(PERIOD)
+            asleep.report(supervisor.stopped())
             now = supervisor.progress.time()
             if now is not None:
                 tell(now, pace.text(now, settings.real_time_factor))
@@ -108,6 +111,26 @@ def _wait(
                 vehicle = vehicle_of(settings.named_vehicle())
                 cause = slow_cause(vehicle, settings, composed=composed, others=load.others())
                 print_warnings([f'slower than real time: {pace.factor:.2g}; cause: {cause}'])
+
+
+class _Asleep:
+    """Processes of a run that a signal has stopped: one line for each, and one when it goes on."""
+
+    def __init__(self) -> None:
+        self._pids: dict[str, int] = {}
+        self._since: dict[str, float] = {}
+
+    def report(self, pids: Mapping[str, int]) -> None:
+        """Report what has changed, given the ids of those that are stopped now."""
+        now = time.monotonic()
+        self._since = {name: self._since.get(name, now) for name in pids}
+        for name, pid in pids.items():
+            if name not in self._pids and now - self._since[name] >= STOPPED:
+                self._pids[name] = pid
+                print_warnings([f'{name} is stopped by a signal; kill -CONT {pid} lets it go on'])
+        for name in [n for n in self._pids if n not in pids]:
+            del self._pids[name]
+            print_warnings([f'{name} goes on'])
 
 
 class _Pace:

@@ -38,6 +38,15 @@ def process_environment() -> dict[str, str]:
     return result
 
 
+def _is_stopped(pid: int) -> bool:
+    """Return whether a child is stopped; it is waited for as before."""
+    try:
+        found = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:  # it has ended
+        return False
+    return found is not None and found.si_code == os.CLD_STOPPED
+
+
 class Supervisor:
     """The processes of one run."""
 
@@ -134,6 +143,13 @@ class Supervisor:
         """Return the exit codes of the processes that have ended."""
         codes = {name: process.poll() for name, process in self.processes.items()}
         return {name: code for name, code in codes.items() if code is not None}
+
+    def stopped(self) -> dict[str, int]:
+        """Return the process ids of those that a signal has stopped, such as SIGSTOP."""
+        running = {
+            n: process.pid for n, process in self.processes.items() if process.poll() is None
+        }
+        return {name: pid for name, pid in running.items() if _is_stopped(pid)}
 
     def end(self, name: str) -> int:
         """End one process, and watch it no more; return its exit code."""
