@@ -467,7 +467,7 @@ BAD = {
     'waves: {type: jonswap, significant_height: 10, peak_period: 1}': (
         'significant_height is 10; waves of the peak period, 1.56 m long, break at 0.221 m'
     ),
-    'depth: 5\nwaves: {type: pierson_moskowitz, significant_height: 1.3, peak_period: 2.4}': 'break',
+    'waves: {type: pierson_moskowitz, significant_height: 1.3, peak_period: 2.4}': 'break at 1.28',
     f'{JONSWAP}seed: 0.5}}': 'seed is 0.5; expected a whole number',
     'waves: {type: pierson_moskowitz, significant_height: 1, peak_period: 6, gamma: 2}': 'gamma',
     'current: {velocity: [1, 2]}': 'expected a list of 3 numbers: velocity east, north, up',

@@ -316,11 +316,8 @@ def test_of_many_messages_every_nth_is_compared(run, tmp_path, monkeypatch):
 def test_numbers_that_are_no_measurement_do_not_overflow_the_errors():
     reading = np.array([[1.0], [1e308], [np.inf], [2.0], [1e99]])
     truth = np.array([[0.5], [0.0], [0.0], [-1e308], [0.0]])
-    error, normalised = bag_sensors.normalise_errors(
-        SimpleNamespace(period=None),
-        reading,
-        truth,
-        np.array([[0.5], [1.0], [1.0], [1.0], [1e-9]]),
-    )
+    deviation = np.array([[0.5], [1.0], [1.0], [1.0], [1e-9]])
+    chart = SimpleNamespace(period=None)
+    error, normalised = bag_sensors.normalise_errors(chart, reading, truth, deviation)
     np.testing.assert_array_equal(error[:, 0], [0.5, np.nan, np.nan, np.nan, 1e99])
     np.testing.assert_array_equal(normalised[:, 0], [1.0, np.nan, np.nan, np.nan, np.nan])

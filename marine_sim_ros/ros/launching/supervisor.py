@@ -40,6 +40,8 @@ def process_environment() -> dict[str, str]:
 
 def _is_stopped(pid: int) -> bool:
     """Return whether a child is stopped; it is waited for as before."""
+    if not hasattr(os, 'waitid'):  # macOS before Python 3.13
+        return False
     try:
         found = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:  # it has ended
@@ -146,10 +148,8 @@ class Supervisor:
 
     def stopped(self) -> dict[str, int]:
         """Return the process ids of those that a signal has stopped, such as SIGSTOP."""
-        running = {
-            n: process.pid for n, process in self.processes.items() if process.poll() is None
-        }
-        return {name: pid for name, pid in running.items() if _is_stopped(pid)}
+        alive = {name: p.pid for name, p in self.processes.items() if p.poll() is None}
+        return {name: pid for name, pid in alive.items() if _is_stopped(pid)}
 
     def end(self, name: str) -> int:
         """End one process, and watch it no more; return its exit code."""
