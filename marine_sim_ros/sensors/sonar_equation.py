@@ -16,7 +16,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.random import key_bits
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.rays import hit_materials
+from marine_sim_ros.environment.rays import WATER_SURFACE, hit_materials
 from marine_sim_ros.scene.rays import Hits
 from marine_sim_ros.sensors.acoustics import SOUND_SPEED, reflectivity
 
@@ -49,14 +49,20 @@ def transmission_loss(distance: np.ndarray, loss: float) -> np.ndarray:
     return np.asarray(20 * np.log10(distance) + loss * distance)
 
 
+_WATER_SURFACE = 1e-3
+"""1/sr, −30 dB: an assumption. The surface reflects nearly all, hardly any of it back."""
+
+
 def lambert_coefficient(material: str) -> float:
     """Return μ of Lambert's law S_b = 10 log₁₀(μ sin² θ) at the grazing angle θ, 1/sr.
 
     μ = R²/π: a surface that scatters all that it reflects, R² of its intensity, by Lambert's law
     (Urick 1983, section 8.5), with R of the impedances of :mod:`.acoustics`. That is the bound of
     a rough surface; deep-sea sediment has 10 log₁₀ μ = −27 dB (Mackenzie 1961, J. Acoust. Soc.
-    Am. 33(11)).
+    Am. 33(11)). The water's surface has −30 dB.
     """
+    if material == WATER_SURFACE:
+        return _WATER_SURFACE
     return reflectivity(material) / math.pi
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.analysis.alignment import ALIGNMENT_METHODS, align, differences
+from marine_sim_ros.analysis.bathymetry import write_bathymetry
 from marine_sim_ros.analysis.report.page import VehicleSection, plotly_script, report_page
 from marine_sim_ros.analysis.report.panels import ChartRun
 from marine_sim_ros.analysis.sensor_errors import SensorComparison, compare_sensors
@@ -119,16 +120,16 @@ def execute(options: argparse.Namespace) -> int:
     about = [bag_metrics(b) for b in bags]
     html = report_page(' and '.join(bag.label for bag in bags), about, sections)
     write_file(folder / 'report.html', html)
-    content = json_text(_metrics(about, sections), indent=2)
+    pictures, bathymetry = _survey_files(bags, vehicle, environment, folder)
+    content = json_text({**_metrics(about, sections), **bathymetry}, indent=2)
     write_file(folder / 'metrics.json', content + '\n')
-    waterfalls = _waterfalls(bags, vehicle, folder)
     _print_notes(bags, sections)
     print(f'report    {folder / "report.html"}')
     print(f'metrics   {folder / "metrics.json"}')
     if kind != 'none':
         print(f'tables    {folder / "tables"}')
-    for path in waterfalls:
-        print(f'waterfall {path}')
+    for path in pictures:
+        print(f'survey    {path}')
     return 0
 
 
@@ -172,26 +173,40 @@ def _make_room(folder: Path, tables: TableFiles, *, overwrite: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tables.clear()
-        pictures = (path.name for path in folder.glob('waterfall_*.png'))
-        for name in ('report.html', 'metrics.json', *pictures):  # never written through a link
+        own = ('waterfall_*.png', 'bathymetry_*.png', 'bathymetry_*.xyz')
+        survey = [path.name for pattern in own for path in folder.glob(pattern)]
+        for name in ('report.html', 'metrics.json', *survey):  # never written through a link
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise RecordingError(f'{folder}: cannot be written: {error.strerror}') from None
 
 
-def _waterfalls(bags: Sequence[Bag], vehicle: Vehicle | None, folder: Path) -> list[Path]:
-    """Write the pictures of side-scan sonars of recordings whose vehicles are described."""
+def _survey_files(
+    bags: Sequence[Bag], vehicle: Vehicle | None, environment: Environment | None, folder: Path
+) -> tuple[list[Path], dict[str, Any]]:
+    """Write waterfalls and bathymetry of recordings whose vehicles are described.
+
+    Returns:
+        The files, and entries of metrics.json: ``bathymetry`` by run and sensor, where it is.
+    """
     written: list[Path] = []
+    found: dict[str, Any] = {}
     for bag in bags:
         for name in bag.vehicles if bag.part is None else ():
             try:
                 own = vehicle or recorded_vehicle(bag, name)
+                scene = (environment or recorded_environment(bag, name)).scene
             except MarineSimError:  # the report says that its sensors are not known
                 continue
-            if own is not None and any(s.kind == 'side_scan' for s in own.sensors):
-                label = f'{bag.label}_{name}' if len(bag.vehicles) > 1 else bag.label
-                written += write_waterfalls(bag.path, name, own, folder, label)
-    return written
+            kinds = set() if own is None else {sensor.kind for sensor in own.sensors}
+            if own is None or not kinds & {'multibeam', 'side_scan'}:
+                continue
+            label = f'{bag.label}_{name}' if len(bag.vehicles) > 1 else bag.label
+            written += write_waterfalls(bag.path, name, own, folder, label)
+            files, metrics = write_bathymetry(bag.path, name, own, scene, folder, label)
+            written += files
+            found |= {label: metrics} if metrics else {}
+    return written, {'bathymetry': found} if found else {}
 
 
 def _vehicle(name: str) -> Vehicle | None:

@@ -1,0 +1,267 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bathymetry of a recording: soundings of multibeam echo sounders in map, a grid, and its errors.
+
+Points are placed by the true pose of the vehicle, so that errors are those of the sonar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.analysis.figures import figure_sheet
+from marine_sim_ros.bags.reading import bag_path, open_bag
+from marine_sim_ros.core.errors import RecordingError
+from marine_sim_ros.core.messages import message_numbers
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.state import stamp_ns
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.scene.rays import cast_rays
+from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.sensors.multibeam import MULTIBEAM
+from marine_sim_ros.sensors.point_clouds import points_of
+
+__all__ = [
+    'ORDERS',
+    'BathymetricGrid',
+    'bathymetry_metrics',
+    'grid_points',
+    'place_points',
+    'recorded_soundings',
+    'true_depths',
+    'write_bathymetry',
+]
+
+SPACING = 0.5
+"""m, of a grid."""
+MOST_POINTS = 2_000_000
+"""Soundings of a sonar that are kept; of more, every n-th ping."""
+MOST_CELLS = 4_000_000
+"""Cells of a grid; where there are more, the spacing doubles."""
+ORDERS: Mapping[str, tuple[float, float]] = {
+    'exclusive': (0.15, 0.0075),
+    'special': (0.25, 0.0075),
+    '1a': (0.5, 0.013),
+    '2': (1.0, 0.023),
+}
+"""a (m) and b of the vertical uncertainty √(a² + (b d)²) at the depth d, 95 %: IHO S-44 (2020),
+edition 6.0.0, table 1."""
+_ODOMETRY = 'nav_msgs/msg/Odometry'
+
+
+def place_points(
+    sensor: Sensor, points: np.ndarray, position: np.ndarray, orientation: np.ndarray
+) -> np.ndarray:
+    """Return points (n, 3) of a sensor in map, m.
+
+    Args:
+        sensor: the sensor, whose place on the vehicle counts.
+        points: (n, 3) in its frame, m.
+        position: (3,) of the vehicle, map, m.
+        orientation: (4,) of the vehicle, x, y, z, w.
+    """
+    body = sensor.position + points @ sensor.rotation.T
+    return np.asarray(position + body @ rotation_matrix(orientation).T)
+
+
+def recorded_soundings(text: str, namespace: str, sensor: Sensor) -> np.ndarray:
+    """Return the soundings (n, 3) of a multibeam echo sounder in a bag, map, m.
+
+    Pings without ``odom`` of their stamp are left out.
+
+    Raises:
+        RecordingError: the bag cannot be read.
+    """
+    numbers = message_numbers(_ODOMETRY, 'position', 'orientation')
+    poses: dict[int, tuple[float, ...]] = {}
+    pings: list[tuple[int, np.ndarray]] = []
+    stride, count, kept = 1, 0, 0
+    names = {
+        f'{namespace}/odom'.strip('/'): _ODOMETRY,
+        f'{namespace}/{sensor.name}/points'.strip('/'): 'sensor_msgs/msg/PointCloud2',
+    }
+    with open_bag(bag_path(text), text) as reader:
+        wanted = [c for c in reader.connections if names.get(c.topic.strip('/')) == c.msgtype]
+        for connection, _, data in reader.messages(wanted) if len(wanted) > 1 else ():
+            cloud = connection.msgtype != _ODOMETRY
+            count += cloud
+            if cloud and (count - 1) % stride:
+                continue
+            message = reader.deserialize(data, connection.msgtype)
+            stamp = stamp_ns(message.header.stamp)
+            if not cloud:
+                poses[stamp] = tuple(numbers(message))
+                continue
+            found = points_of(message).reshape(-1)
+            points = np.stack([found[axis].astype(float) for axis in 'xyz'], axis=-1)
+            points = points[np.all(np.isfinite(points), axis=-1)]
+            pings.append((stamp, points))
+            kept += len(points)
+            if kept > MOST_POINTS:
+                pings, stride = pings[::2], 2 * stride
+                kept = sum(len(ping) for _, ping in pings)
+    placed = [
+        place_points(sensor, points, np.array(poses[stamp][:3]), np.array(poses[stamp][3:]))
+        for stamp, points in pings
+        if stamp in poses
+    ]
+    return np.concatenate(placed) if placed else np.zeros((0, 3))
+
+
+@dataclass(frozen=True, eq=False)
+class BathymetricGrid:
+    """Mean heights of soundings in square cells.
+
+    Attributes:
+        origin: (2,) x and y of the middle of ``heights[0, 0]``, map, m.
+        spacing: side of a cell, m.
+        heights: (ny, nx) mean z in map, m; NaN without a sounding.
+        counts: (ny, nx) soundings.
+    """
+
+    origin: np.ndarray
+    spacing: float
+    heights: np.ndarray
+    counts: np.ndarray
+
+    def points(self) -> np.ndarray:
+        """Return the middles (m, 3) of the cells that have soundings, with their heights, m."""
+        row, column = np.nonzero(self.counts)
+        place = self.origin + self.spacing * np.stack([column, row], axis=-1)
+        return np.column_stack([place, self.heights[row, column]])
+
+
+def grid_points(points: np.ndarray, spacing: float = SPACING) -> BathymetricGrid:
+    """Return the grid of soundings (n, 3), n at least 1, whose cells are aligned with map.
+
+    Args:
+        points: map, m.
+        spacing: side of a cell, m; doubled while there are more than MOST_CELLS.
+    """
+    while True:
+        cell = np.floor(points[:, :2] / spacing).astype(np.int64)
+        first = cell.min(axis=0)
+        columns, rows = (cell.max(axis=0) - first + 1).tolist()
+        if rows * columns <= MOST_CELLS:
+            break
+        spacing *= 2
+    index = (cell[:, 1] - first[1]) * columns + cell[:, 0] - first[0]
+    counts = np.bincount(index, minlength=rows * columns)
+    sums = np.bincount(index, points[:, 2], minlength=rows * columns)
+    heights = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    shape = rows, columns
+    return BathymetricGrid(
+        (first + 0.5) * spacing, spacing, heights.reshape(shape), counts.reshape(shape)
+    )
+
+
+def true_depths(scene: Scene, places: np.ndarray) -> np.ndarray:
+    """Return the z (n,) in m of what is highest below the surface at places (n, 2); NaN: nothing.
+
+    Obstacles count: it is what a vertical ray from z = 0 meets.
+    """
+    down = np.broadcast_to(np.array([0.0, 0.0, -1.0]), (len(places), 3))
+    origins = np.column_stack([places, np.zeros(len(places))])
+    distance = np.asarray(cast_rays(scene, origins, down, 1.2e4).distance)
+    return np.where(np.isfinite(distance), -distance, np.nan)
+
+
+def bathymetry_metrics(points: np.ndarray, scene: Scene | None) -> dict[str, Any]:
+    """Return numbers of soundings (n, 3), and their errors against a scene.
+
+    Bias and RMS are of z of a sounding less the true z at its x and y, and of the grid's cells;
+    ``within`` has the fraction of soundings within the vertical uncertainty of each IHO order,
+    ``order`` the strictest with 95 % of them.
+    """
+    result: dict[str, Any] = {'soundings': len(points)}
+    if not len(points):
+        return result
+    grid = grid_points(points)
+    result |= {'spacing': grid.spacing, 'cells': int(np.count_nonzero(grid.counts))}
+    if scene is None:
+        return result
+    step = -(-len(points) // 200_000)
+    some = points[::step]
+    truth = true_depths(scene, some[:, :2])
+    error, depth = some[:, 2] - truth, -truth
+    known = np.isfinite(error)
+    if not known.any():
+        return result
+    error, depth = error[known], depth[known]
+    cells = grid.points()
+    away = cells[:, 2] - true_depths(scene, cells[:, :2])
+    within = {
+        name: float(np.mean(np.abs(error) <= np.hypot(a, b * depth)))
+        for name, (a, b) in ORDERS.items()
+    }
+    return {
+        **result,
+        'bias': float(error.mean()),
+        'rms': float(np.sqrt(np.mean(error**2))),
+        'grid_rms': float(np.sqrt(np.nanmean(away**2))),
+        'within': within,
+        'order': next((name for name, share in within.items() if share >= 0.95), None),
+    }
+
+
+def write_bathymetry(
+    text: str, namespace: str, vehicle: Vehicle, scene: Scene | None, folder: Path, label: str
+) -> tuple[list[Path], dict[str, dict[str, Any]]]:
+    """Write ``bathymetry_<label>_<sensor>.png`` and ``.xyz`` for each multibeam that a bag has.
+
+    The file of soundings has x, y and z of the cells of the grid, m, as ``terrain: {file: ...,
+    positive: up}`` of an environment reads them.
+
+    Args:
+        text: path of the bag.
+        namespace: of the vehicle in the bag.
+        vehicle: what carries the sonars.
+        scene: what they have surveyed, or None.
+        folder: where the files are written.
+        label: name of the run.
+
+    Returns:
+        The files, and :func:`bathymetry_metrics` by the sensor's name.
+
+    Raises:
+        RecordingError: the bag cannot be read, or a file cannot be written.
+    """
+    files: list[Path] = []
+    metrics: dict[str, dict[str, Any]] = {}
+    for sensor in vehicle.sensors:
+        if sensor.kind != MULTIBEAM.name:
+            continue
+        points = recorded_soundings(text, namespace, sensor)
+        metrics[sensor.name] = bathymetry_metrics(points, scene)
+        if not len(points):
+            continue
+        grid = grid_points(points)
+        path = folder / f'bathymetry_{label}_{sensor.name}.png'
+        _draw(path, f'{sensor.name} of {namespace}', grid)
+        table = path.with_suffix('.xyz')
+        try:
+            np.savetxt(table, grid.points(), fmt='%.3f')
+        except OSError as error:
+            raise RecordingError(f'{table}: cannot be written: {error.strerror}') from None
+        files += [path, table]
+    return files, metrics
+
+
+def _draw(path: Path, title: str, grid: BathymetricGrid) -> None:
+    rows, columns = grid.heights.shape
+    west, south = grid.origin - 0.5 * grid.spacing
+    extent = (west, west + columns * grid.spacing, south, south + rows * grid.spacing)
+    with figure_sheet(path, title, 9.0) as figure:
+        axes = figure.subplots()
+        drawn = axes.imshow(
+            grid.heights, cmap='viridis', origin='lower', extent=extent, interpolation='nearest'
+        )
+        axes.set(xlabel='x east, m', ylabel='y north, m')
+        axes.grid(visible=False)
+        figure.colorbar(drawn, label='z, m')
