@@ -17,7 +17,7 @@ pytestmark = pytest.mark.ros
 
 SCENARIO = """
 duration: 3.0
-initial: {position: [3, 1, -6], rpy: [0.05, -0.1, 0.7]}
+initial: {position: [3, 1, DEPTH], rpy: [0.05, -0.1, 0.7]}
 segments:
   - {at: 0.0, pwm: [1600, 1400, 1550, 1480, 1620, 1590]}
 """
@@ -44,7 +44,7 @@ def hear(port, lines, gone):
 @pytest.mark.parametrize('more', [('--composed',), ()], ids=['composed', 'separate'])
 def test_a_driver_of_the_dvl_reads_what_the_topics_say(processes, tmp_path, more):
     scenario = tmp_path / 'drive.yaml'
-    scenario.write_text(SCENARIO)
+    scenario.write_text(SCENARIO.replace('DEPTH', '-6'))
     given = ['bluerov2', '--set', 'dvl:=true', '--environment', 'shallow_sand', '--dt', STEP]
     given += ['--scenario', scenario]
     port, lines, gone = free_port(), [], threading.Event()
@@ -81,3 +81,64 @@ def test_a_driver_of_the_dvl_reads_what_the_topics_say(processes, tmp_path, more
     for way in ways:
         place = places[way['ts']]
         assert [way[n] for n in 'xyz'] == [place.x, -place.y, -place.z]
+
+
+def drive_sonars(ports, pings, gone):
+    """Turn the head and read distances with Blue Robotics' client, until the run ends."""
+    import brping
+
+    sonar = brping.Ping360(brping.definitions.payload_dict_ping360)
+    altimeter = brping.Ping1D(brping.definitions.payload_dict_ping1d)
+    for device, port in zip((sonar, altimeter), ports, strict=True):
+        device.connect_udp('127.0.0.1', port)
+    ready = False
+    while not gone.is_set():
+        try:
+            ready = ready or (sonar.initialize() and altimeter.initialize())
+            if not ready:
+                continue
+            for angle in (200, 300, 100):
+                if (ping := sonar.transmitAngle(angle)) is not None:
+                    pings['sonar'].append((ping.angle, bytes(ping.data)))
+            if (found := altimeter.get_distance()) is not None:
+                pings['altimeter'].append((found['distance'], found['confidence']))
+        except ConnectionRefusedError:  # not yet there, or no more
+            time.sleep(0.05)
+
+
+def test_blue_robotics_client_reads_what_the_topics_say(processes, tmp_path):
+    pytest.importorskip('brping')
+    scenario = tmp_path / 'drive.yaml'
+    scenario.write_text(SCENARIO.replace('DEPTH', '-2'))
+    given = ['bluerov2', '--environment', 'pool', '--dt', STEP, '--scenario', scenario]
+    given += ['--set', 'altimeter:=true', '--set', 'scanning_sonar:=true']
+    ports = [free_port(socket.SOCK_DGRAM) for _ in range(2)]
+    pings, gone = {'sonar': [], 'altimeter': []}, threading.Event()
+    driver = threading.Thread(target=drive_sonars, args=(ports, pings, gone), daemon=True)
+    driver.start()
+    run = processes.marine_sim(
+        'run', *given, '--composed', '--record', tmp_path / 'run', '--protocol',
+        f'scanning_sonar=ping360@127.0.0.1:{ports[0]}', f'altimeter=ping1d@127.0.0.1:{ports[1]}',
+    )  # fmt: skip
+    output, _ = run.communicate()
+    gone.set()
+    driver.join(PATIENCE)
+    assert run.returncode == 0, output
+    assert manifest(tmp_path / 'run')['trajectory_sha256'] == simulated(*given)
+    bag = recorded(tmp_path / 'run')
+    angles = {stamp_of(m): m.angle_min for m in bag['scanning_sonar/scan'].values()}
+    echoes = {
+        (round(angles[stamp_of(m)], 5), bytes(m.data))
+        for m in bag['scanning_sonar/echo'].values()
+        if stamp_of(m) in angles
+    }
+    bearings = {200: 0.0, 300: -np.pi / 2, 100: np.pi / 2}
+    told = {(round(float(np.float32(bearings[a])), 5), data) for a, data in pings['sonar']}
+    assert len(pings['sonar']) > 5
+    assert len(told - echoes) <= 2  # the last ones are under way while the recording ends
+    ranges = [m.range for m in bag['altimeter/range'].values()]
+    sure = [m.data for m in bag['altimeter/confidence'].values()]
+    topics = {(round(1000 * r), c) for r, c in zip(ranges, sure, strict=False)}
+    assert len(pings['altimeter']) > 3
+    for distance, confidence in pings['altimeter'][:-1]:
+        assert any(abs(distance - d) <= 1 and confidence == c for d, c in topics)

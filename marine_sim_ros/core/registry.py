@@ -233,6 +233,8 @@ PROTOCOLS = Registry(
     'protocols',
     ('marine_sim_ros.instruments.instrument:WireProtocol',),
     water_linked='marine_sim_ros.instruments.water_linked:WATER_LINKED',
+    ping1d='marine_sim_ros.instruments.ping1d:PING1D',
+    ping360='marine_sim_ros.instruments.ping360:PING360',
 )
 """Every :class:`marine_sim_ros.instruments.instrument.WireProtocol`."""
 

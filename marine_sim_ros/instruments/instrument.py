@@ -30,11 +30,13 @@ class InstrumentReading(NamedTuple):
         stamp: time of the measurement, simulated ns.
         arrival: time at which it is sent, simulated ns.
         readings: as on the sensor's topics.
+        sensor: the sensor that measured, as commands had changed it.
     """
 
     stamp: int
     arrival: int
     readings: Readings
+    sensor: Sensor
 
 
 class Client(Protocol):

@@ -185,10 +185,11 @@ class InstrumentServer:
         wait = 1000 * (end - now) if flooded else None
         if flooded:
             self.warn(f'more than {MAX_MESSAGES / WINDOW:.0f} messages a second; the rest waits')
-        for number, event in poll.poll(wait):
-            self._handle(number, event)
-        while self._readings:
+        ready = poll.poll(wait)
+        while self._readings:  # before commands, which came later
             self.instrument.report(self._readings.popleft())
+        for number, event in ready:
+            self._handle(number, event)
 
     def _handle(self, number: int, event: int) -> None:
         if number == self._woken.fileno():

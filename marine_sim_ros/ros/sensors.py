@@ -187,7 +187,7 @@ class _Publishing:
 
     def __init__(self, node: SuiteNode, sensor: Sensor) -> None:
         self.reader = SensorReader(sensor, node.values['seed'])
-        self._waiting: deque[tuple[int, int, Readings]] = deque()
+        self._waiting: deque[tuple[int, int, Readings, Sensor]] = deque()
         self._stamp = -1
         self._outputs = []
         self.video: VideoStream | None = None
@@ -238,11 +238,11 @@ class _Publishing:
             if self.reader.first == stamp and any(topic.odometry for topic, *_ in self._outputs):
                 node.frame_odometry(self.reader.sensor, moment()[0])
             arrival, readings = found
-            self._waiting.append((arrival, stamp, readings))
+            self._waiting.append((arrival, stamp, readings, self.reader.sensor))
         due = bool(self._waiting) and self._waiting[0][0] <= stamp
         while self._waiting and self._waiting[0][0] <= stamp:
-            _, measured, readings = self._waiting.popleft()
-            self._publish(measured, readings)
+            _, measured, readings, sensor = self._waiting.popleft()
+            self._publish(measured, readings, sensor)
         return due
 
     def deliver(self) -> None:
@@ -250,15 +250,15 @@ class _Publishing:
         for _, _, publisher, _ in self._outputs:
             publisher.wait_for_all_acked(DELIVERY_TIMEOUT)
 
-    def _publish(self, stamp: int, readings: Readings) -> None:
+    def _publish(self, stamp: int, readings: Readings, sensor: Sensor) -> None:
         if self.video is not None:
             self.video.show(readings[self.reader.model.video])
         for server in self.servers:
-            server.report(InstrumentReading(stamp, self._stamp, readings))
+            server.report(InstrumentReading(stamp, self._stamp, readings, sensor))
         for topic, message, publisher, stamped in self._outputs:
             if not _is_wanted(topic, publisher):
                 continue
-            values = topic.fields(self.reader.sensor, readings)
+            values = topic.fields(sensor, readings)
             if values is None:
                 continue
             if stamped:

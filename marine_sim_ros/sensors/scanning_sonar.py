@@ -51,7 +51,12 @@ _RARE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class ScanningSonar:
-    """Parameters of a scanning sonar."""
+    """Parameters of a scanning sonar.
+
+    Attributes:
+        heads: bearings of successive pings, rad, that a driver has commanded; None: it scans
+            ``sector`` in steps.
+    """
 
     max_range: float = number(20.0, 0.5, 1e3, 'm', 'range of the scan')
     min_range: float = number(0.75, 0.0, 1e3, 'm', 'least range of the first return')
@@ -66,6 +71,7 @@ class ScanningSonar:
     gain: float = number(15.0, -100.0, 200.0, 'dB', 'of the receiver')
     noise: float = number(-65.0, -200.0, 0.0, 'dB', 'mean noise, beside a perfect reflector')
     threshold: float = number(160.0, 1.0, 255.0, '', 'least sample that is a return')
+    heads: tuple[float, ...] | None = None
 
 
 @lru_cache(maxsize=8)
@@ -87,6 +93,8 @@ def bearing(sensor: Sensor, time: float) -> float:
     """
     spec = sensor.spec
     ping = 0 if not sensor.period else round(time * NANOSECONDS) // sensor.period
+    if spec.heads is not None:
+        return float(spec.heads[ping % len(spec.heads)])
     count = max(round(spec.sector / spec.step), 1)
     if spec.sector >= 360:
         place = ping % count
