@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from foreign import SDF, imported
+from foreign import SDF, STONEFISH, imported
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.doctor.verdict import judge_motion
@@ -217,6 +217,21 @@ def test_blocks_that_are_not_understood_leave_no_vehicle_that_nothing_moves(tmp_
     assert 'water_jet' in told.splitlines()[-1]
     assert 'p3d' not in told.splitlines()[-1]
     assert run(tmp_path, text, '--allow-unpowered') == 0
+
+
+def test_a_stonefish_vehicle_on_wheels_is_an_error(tmp_path, capsys):
+    wheel = """<link name="wheel" type="cylinder" physics="submerged"><dimensions radius="0.1"
+height="0.05"/><origin xyz="0 0 0" rpy="0 0 0"/><material name="Steel"/></link><joint name="axle"
+type="revolute"><parent name="Vehicle"/><child name="wheel"/><origin xyz="0 0.3 0.2"
+rpy="1.57 0 0"/><axis xyz="0 0 1"/></joint>{}</robot>"""
+    drive = '<actuator name="drive" type="motor"><joint name="axle"/></actuator>'
+    start = STONEFISH.index('<actuator')
+    alone = STONEFISH[:start] + STONEFISH[STONEFISH.index('</robot>') :]
+    assert run(tmp_path, alone.replace('</robot>', wheel.format(drive)), suffix='.scn') == 1
+    told = capsys.readouterr().err
+    assert '<actuator>: motor is not simulated' in told
+    assert "motor 'drive'; expected thrusters that push" in told.splitlines()[-1]
+    assert run(tmp_path, STONEFISH.replace('</robot>', wheel.format(drive)), suffix='.scn') == 0
 
 
 @pytest.mark.parametrize('name', ['usv_gazebo_thrust_plugin', 'freefloating_gazebo_control'])

@@ -393,10 +393,12 @@ class _StonefishReader:
                 read_rudder(self.draft, reader)
             elif kind == 'vbs':
                 read_ballast(self.draft, reader, self.path, self.density.value)
-            elif kind in ('servo', 'motor'):
+            elif kind == 'servo':
                 self.draft.drop(f'{origin_of(reader)}: {kind}: our joints have no gains')
-            else:
+            else:  # such as a motor, which turns wheels, tracks or a propeller of its own
                 self.draft.drop(f'{origin_of(reader)}: {kind} is not simulated')
+                name = reader.attribute('name', '')
+                self.draft.unread_forces.append(f'{origin_of(reader)} {kind} {name!r}')
 
     def _weigh(self) -> None:
         """Give every link its mass, from its parts where it is not given as a whole."""
