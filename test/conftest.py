@@ -39,6 +39,7 @@ OPTIONAL_SENSORS = (
     'imaging_sonar',
     'multibeam',
     'side_scan',
+    'sonar_3d',
     'camera',
     'leak',
     'thermometer',

@@ -60,13 +60,14 @@ SEER = """<robot name="seer">
   <sensor type="imaging_sonar"><beams>8</beams><bins>16</bins><rays>4</rays></sensor>
   <sensor type="multibeam" preset="seabat_7125"><beams>16</beams><threshold>5</threshold></sensor>
   <sensor type="side_scan" preset="starfish_450f"><bins>50</bins><rays>16</rays></sensor>
+  <sensor type="sonar_3d" preset="sonar_3d_15"><columns>8</columns><rows>4</rows></sensor>
   <sensor type="camera" preset="low_light_hd"><distortion>0.1 0 0 0 0</distortion>
     <equidistant>1</equidistant></sensor>
   <sensor type="gps"><horizontal_noise>1</horizontal_noise></sensor>
   <sensor type="barometer" link="base_link" preset="bar30"><pose>1</pose></sensor>
 </robot>
 """
-PICTURES = ('scanning_sonar', 'imaging_sonar', 'multibeam', 'side_scan', 'camera')
+PICTURES = ('scanning_sonar', 'imaging_sonar', 'multibeam', 'side_scan', 'sonar_3d', 'camera')
 """Kinds of which a reading may take all memory: they are loaded only."""
 FLOOR = Environment(scene=Scene((Plane('floor', [0, 0, -5], [0, 0, 1], 'sand'),)))
 SEAS = (Environment(), load_environment('regular_waves'))

@@ -108,6 +108,7 @@ LEFT_OUT = {
         'imaging_sonar/fan': PICTURE,
         'imaging_sonar/image': PICTURE,
         'multibeam/points': POINTS_3D,
+        'sonar_3d/points': POINTS_3D,
         'multibeam/detections': POINTS,
         'side_scan/scan': ROWS,
         'side_scan/image': ROWS,

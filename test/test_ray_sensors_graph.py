@@ -46,6 +46,7 @@ TOPICS = {
     'imaging_sonar/fan': 17,
     'multibeam/points': 17,
     'side_scan/scan': 17,
+    'sonar_3d/points': 8,
 }
 """And how many messages there are at least: those of the last moments are on their way."""
 ACOUSTIC = {
@@ -54,6 +55,7 @@ ACOUSTIC = {
     'multibeam/detections': 17,
     'side_scan/image': 17,
 }
+SENSORS = tuple(dict.fromkeys(topic.partition('/')[0] for topic in TOPICS))
 TYPES = {
     'dvl/beams': 'Dvl',
     'imaging_sonar/image': 'ProjectedSonarImage',
@@ -92,7 +94,15 @@ def test_separate_composed_and_simulate_agree_to_the_bit(processes, tmp_path):
     scenario = tmp_path / 'seen.yaml'
     scenario.write_text(SCENARIO)
     given = ['bluerov2', '--scenario', scenario, '--seed', '5', '--environment', 'shallow_sand']
-    for name in ('dvl', 'altimeter', 'scanning_sonar', 'imaging_sonar', 'multibeam', 'side_scan'):
+    for name in (
+        'dvl',
+        'altimeter',
+        'scanning_sonar',
+        'imaging_sonar',
+        'multibeam',
+        'side_scan',
+        'sonar_3d',
+    ):
         given += ['--set', f'{name}:=true']
     # No reading is lost where a process waits for its turn.
     run_everywhere(processes, tmp_path, *given, busy=True)

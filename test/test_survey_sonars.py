@@ -22,6 +22,7 @@ from marine_sim_ros.sensors.acoustics import absorption
 from marine_sim_ros.sensors.multibeam import beam_angles
 from marine_sim_ros.sensors.point_clouds import points_of
 from marine_sim_ros.sensors.side_scan import bin_ranges, scan_line
+from marine_sim_ros.sensors.sonar_3d import beam_grid
 from marine_sim_ros.sensors.sonar_equation import (
     beam_pattern,
     equivalent_width,
@@ -332,6 +333,57 @@ def test_analyze_writes_the_waterfall_of_a_recording(tmp_path, capsys):
     assert lines.shape == (len(time), 2000)
     assert 10 <= len(time) <= 16
     assert np.diff(time) == pytest.approx(0.1)
+
+
+# --- 3D sonar -------------------------------------------------------------------------------
+
+GRID = sensor_of('sonar_3d', 'sonar_3d_15')
+
+
+def test_a_3d_sonar_ranges_a_wall_and_a_sphere():
+    wall = Plane('wall', [9, 0, 0], [-1, 0, 0], 'concrete')
+    ball = Obstacle('ball', 'sphere', [2.0, 2.0, 2.0], [5.0, 0.5, -20.0], material='rock')
+    environment = Environment(scene=Scene((wall,), None, (ball,)))
+    found = ideal(GRID, environment, (0, 0, -20))['range']
+    beams = beam_grid(GRID.spec)
+    along = beams @ np.array([5.0, 0.5, 0.0])
+    inside = along**2 - (5.0**2 + 0.5**2 - 1)
+    hit = inside > 0
+    expected = np.where(hit, along - np.sqrt(np.maximum(inside, 0)), 9 / beams[..., 0])
+    known = np.isfinite(found)
+    assert known.all()
+    assert hit.sum() > 500
+    assert found == pytest.approx(expected, abs=1e-6)
+    points = points_of(
+        Message(
+            topic_fields(
+                GRID,
+                'points',
+                noisy(
+                    GRID,
+                    {name: value for name, value in ideal(GRID, environment, (0, 0, -20)).items()},
+                    0,
+                ),
+            )
+        )
+    )
+    assert points.shape == (64, 256)
+    assert points['z'][0].mean() > 0 > points['z'][-1].mean()
+    assert points['y'][32, 0] > 0 > points['y'][32, -1]
+    assert np.median(points['x'][~hit]) == pytest.approx(9.0, abs=0.01)
+
+
+def test_levels_of_a_3d_sonar_and_its_reach():
+    """On the axis: SL − 2 TL + 10 log(μ r² ψ_w ψ_h), equivalent widths."""
+    wall = Environment(scene=Scene((Plane('wall', [9, 0, 0], [-1, 0, 0], 'concrete'),)))
+    sensor = sensor_of('sonar_3d', 'sonar_3d_15', columns=3.0, rows=3.0)
+    found = ideal(sensor, wall, (0, 0, -20))
+    area = (9 * equivalent_width(math.radians(0.6))) ** 2
+    level = 190 - 2 * transmission_loss(np.array(9.0), absorption(1200.0))
+    level += 10 * math.log10(lambert_coefficient('concrete') * area)
+    assert found['level'][1, 1] == pytest.approx(float(level), abs=1e-6)
+    far = Environment(scene=Scene((Plane('wall', [15.1, 0, 0], [-1, 0, 0], 'concrete'),)))
+    assert np.all(np.isinf(ideal(sensor, far, (0, 0, -20))['range']))
 
 
 # --- Surveys --------------------------------------------------------------------------------

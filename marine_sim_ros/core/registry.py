@@ -216,6 +216,7 @@ SENSORS = Registry(
     imaging_sonar='marine_sim_ros.sensors.imaging_sonar:IMAGING_SONAR',
     multibeam='marine_sim_ros.sensors.multibeam:MULTIBEAM',
     side_scan='marine_sim_ros.sensors.side_scan:SIDE_SCAN',
+    sonar_3d='marine_sim_ros.sensors.sonar_3d:SONAR_3D',
     camera='marine_sim_ros.sensors.camera.camera:CAMERA',
 )
 """Every :class:`marine_sim_ros.sensors.SensorModel`."""

@@ -10,7 +10,7 @@ marine_acoustic_msgs/SonarDetections has it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -20,9 +20,9 @@ import numpy as np
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import SOUND_SPEED, absorption, fan_hits
+from marine_sim_ros.sensors.detections import detect_echoes, disturb_detections
 from marine_sim_ros.sensors.point_clouds import point_cloud, points_of
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
@@ -31,17 +31,13 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorInputs,
     SensorModel,
     SensorTopic,
-    one_at_a_time,
     one_state_at_a_time,
 )
 from marine_sim_ros.sensors.sonar_equation import (
     beam_pattern,
     echo_intensity,
     equivalent_width,
-    exponential_draws,
-    normal_draws,
     sound_speed,
-    sounding_deviation,
 )
 
 __all__ = ['MULTIBEAM', 'Multibeam', 'beam_angles']
@@ -76,11 +72,6 @@ class Multibeam:
     threshold: float = number(
         10.0, -20.0, 60.0, 'dB', 'least signal-to-noise ratio of a detection'
     )
-
-
-def _resolution(spec: Multibeam) -> float:
-    """Return the length of the pulse in range, c τ/2, m."""
-    return 0.5e-6 * SOUND_SPEED * spec.pulse_length
 
 
 @lru_cache(maxsize=8)
@@ -135,9 +126,7 @@ def _measure(
 
     The rays of a beam that meet one surface without a step make one echo, of which the strongest
     is the bottom. Its range is that on the axis, or the mean of the echo where the axis meets
-    something else. ``range`` (b,) is in m, infinite where the echo is weaker than the threshold;
-    ``level`` (b,) is the level of the echo, dB re 1 µPa; ``deviation`` (b,) is the standard
-    deviation of the range, m.
+    something else. Quantities (b,) are those of :func:`.detect_echoes`.
     """
     del inputs
     spec = sensor.spec
@@ -159,52 +148,14 @@ def _measure(
     own = np.take_along_axis(same, strongest[:, None, None], axis=1)[:, 0]
     energy = np.where(own, energy, 0.0)
     total = energy.sum(axis=-1)
-    heard = total > 0
-    mean = np.sum(energy * distance, axis=-1) / np.where(heard, total, 1.0)
+    mean = np.sum(energy * distance, axis=-1) / np.where(total > 0, total, 1.0)
     axis = beams.members.shape[1] // 2
     found = np.where(own[:, axis], distance[:, axis], mean)
     inside = own & beams.within & (distance > 0)
     first = np.min(np.where(inside, distance, np.inf), axis=-1)
     last = np.max(np.where(inside, distance, -np.inf), axis=-1)
     extent = beams.stretch * np.maximum(np.where(inside.any(axis=-1), last - first, 0.0), 0.0)
-    resolution = _resolution(spec)
-    width = math.radians(spec.beam_across)
-    # Of an echo that is longer than the pulse, only a part is there at a time.
-    looks = np.maximum(extent * equivalent_width(width) / (width * resolution), 1.0)
-    level = spec.source_level + 10 * np.log10(np.where(heard, total, 1.0) / looks)
-    level = np.where(heard, level, np.nan)
-    ratio = np.where(heard, level - spec.noise_level, -np.inf)
-    # The instrument measures the time of travel, and takes its own speed of sound.
-    time = 2 * found / sound_speed(environment)
-    ranges = 0.5 * SOUND_SPEED * time
-    detected = (ratio >= spec.threshold) & (found <= spec.max_range) & (found >= spec.min_range)
-    deviation = sounding_deviation(extent, 10.0 ** (0.1 * ratio), resolution, spec.sample)
-    return {
-        'range': np.where(detected, ranges, np.inf),
-        'level': np.where(detected, level, np.nan),
-        'deviation': np.where(detected, deviation, np.nan),
-    }
-
-
-@one_at_a_time
-def _disturb(
-    sensor: Sensor,
-    readings: Readings,
-    stamps: int | np.ndarray,
-    seed: int,
-    faults: Sequence[Fault],
-) -> Readings:
-    """Return ranges with the noise of the detection, and levels with speckle."""
-    del faults
-    stamp, shape = int(stamps), np.shape(readings['range'])
-    known = np.isfinite(readings['range'])
-    noise = readings['deviation'] * normal_draws(seed, f'{sensor.name}/range', stamp, shape)
-    speckle = 10 * np.log10(exponential_draws(seed, sensor.name, stamp, shape) + 1e-12)
-    return {
-        'range': np.where(known, readings['range'] + noise, readings['range']),
-        'level': readings['level'] + speckle,
-        'deviation': np.asarray(readings['deviation']),
-    }
+    return detect_echoes(spec, found, total, extent, sound_speed(environment))
 
 
 def _points(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
@@ -271,7 +222,7 @@ def _compare(
 MULTIBEAM = SensorModel(
     'multibeam',
     _measure,
-    disturb=_disturb,
+    disturb=disturb_detections,
     spec=Multibeam,
     rate=10.0,
     sees=True,

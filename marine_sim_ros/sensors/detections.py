@@ -1,0 +1,91 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Detections of sonars that report ranges of many beams: by signal-to-noise ratio, with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from marine_sim_ros.faults.fault_types import Fault
+from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.sensors.acoustics import SOUND_SPEED
+from marine_sim_ros.sensors.sensor_model import Readings, one_at_a_time
+from marine_sim_ros.sensors.sonar_equation import (
+    equivalent_width,
+    exponential_draws,
+    normal_draws,
+    sounding_deviation,
+)
+
+__all__ = ['detect_echoes', 'disturb_detections']
+
+
+class _Receiver(Protocol):
+    """Parameters that such sonars have in common."""
+
+    min_range: float
+    max_range: float
+    pulse_length: float
+    sample: float
+    source_level: float
+    noise_level: float
+    threshold: float
+
+
+def detect_echoes(
+    spec: _Receiver, distance: np.ndarray, energy: np.ndarray, extent: np.ndarray, speed: float
+) -> Readings:
+    """Return the detections (...) of echoes without noise.
+
+    ``range`` is in m, infinite where the echo is weaker than the threshold or out of range;
+    ``level`` is the level of the echo, dB re 1 µPa; ``deviation`` is the standard deviation of
+    the range, m.
+
+    Args:
+        spec: parameters of the sonar.
+        distance: (...) from the sonar, m.
+        energy: (...) of the whole echo of a beam, over the intensity of the source at 1 m.
+        extent: (...) L = r ψ tan α of the echo in range, m.
+        speed: of sound in the water, m/s.
+    """
+    resolution = 0.5e-6 * SOUND_SPEED * spec.pulse_length
+    heard = energy > 0
+    # Of an echo that is longer than the pulse, only a part is there at a time.
+    looks = np.maximum(extent * equivalent_width(1.0) / resolution, 1.0)
+    level = spec.source_level + 10 * np.log10(np.where(heard, energy, 1.0) / looks)
+    ratio = np.where(heard, level - spec.noise_level, -np.inf)
+    within = (distance >= spec.min_range) & (distance <= spec.max_range)
+    detected = (ratio >= spec.threshold) & within
+    deviation = sounding_deviation(extent, 10.0 ** (0.1 * ratio), resolution, spec.sample)
+    # The instrument measures the time of travel, and takes its own speed of sound.
+    time = 2 * distance / speed
+    return {
+        'range': np.where(detected, 0.5 * SOUND_SPEED * time, np.inf),
+        'level': np.where(detected, level, np.nan),
+        'deviation': np.where(detected, deviation, np.nan),
+    }
+
+
+@one_at_a_time
+def disturb_detections(
+    sensor: Sensor,
+    readings: Readings,
+    stamps: int | np.ndarray,
+    seed: int,
+    faults: Sequence[Fault],
+) -> Readings:
+    """Return ranges with the noise of the detection, and levels with the speckle of a sample."""
+    del faults
+    stamp, shape = int(stamps), np.shape(readings['range'])
+    known = np.isfinite(readings['range'])
+    noise = readings['deviation'] * normal_draws(seed, f'{sensor.name}/range', stamp, shape)
+    speckle = 10 * np.log10(exponential_draws(seed, sensor.name, stamp, shape) + 1e-12)
+    return {
+        'range': np.where(known, readings['range'] + noise, readings['range']),
+        'level': readings['level'] + speckle,
+        'deviation': np.asarray(readings['deviation']),
+    }

@@ -1,0 +1,145 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""3D sonar: a grid of beams ahead, and the strongest echo of each as a point.
+
+It looks along the x axis of its frame, y is to port and z up, as points of a lidar (REP 103).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.sensors.acoustics import absorption, beam_hits
+from marine_sim_ros.sensors.detections import detect_echoes, disturb_detections
+from marine_sim_ros.sensors.point_clouds import point_cloud, points_of
+from marine_sim_ros.sensors.sensor_model import (
+    ReadingComparison,
+    Readings,
+    SensorChart,
+    SensorInputs,
+    SensorModel,
+    SensorTopic,
+    one_state_at_a_time,
+)
+from marine_sim_ros.sensors.sonar_equation import echo_intensity, equivalent_width, sound_speed
+
+__all__ = ['SONAR_3D', 'Sonar3d', 'beam_grid']
+
+
+@dataclass(frozen=True, eq=False)
+class Sonar3d:
+    """Parameters of a 3D sonar."""
+
+    columns: float = number(256.0, 2.0, 1024.0, '', 'number of beams across', whole=True)
+    rows: float = number(64.0, 2.0, 1024.0, '', 'number of beams from above to below', whole=True)
+    width: float = number(90.0, 1.0, 170.0, 'deg', 'from the first column to the last')
+    height: float = number(40.0, 1.0, 170.0, 'deg', 'from the first row to the last')
+    beam_width: float = number(0.6, 0.05, 20.0, 'deg', 'width of a beam, at half power')
+    beam_height: float = number(0.6, 0.05, 20.0, 'deg', 'height of a beam, at half power')
+    min_range: float = number(0.2, 0.0, 1e3, 'm', 'least range')
+    max_range: float = number(15.0, 0.5, 1e3, 'm', 'greatest range')
+    frequency: float = number(1200.0, 1.0, 1e4, 'kHz', 'frequency of the sound')
+    pulse_length: float = number(
+        20.0, 1.0, 1e5, 'µs', 'length of the pulse, after compression; it resolves c τ/2'
+    )
+    sample: float = number(0.01, 0.0, 10.0, 'm', 'distance of the samples in range')
+    source_level: float = number(190.0, 100.0, 260.0, 'dB', 're 1 µPa at 1 m')
+    noise_level: float = number(
+        60.0, -50.0, 200.0, 'dB', 're 1 µPa, in the band and in a beam of the receiver'
+    )
+    threshold: float = number(
+        10.0, -20.0, 60.0, 'dB', 'least signal-to-noise ratio of a detection'
+    )
+
+
+@lru_cache(maxsize=8)
+def beam_grid(spec: Sonar3d) -> np.ndarray:
+    """Return the directions (h, w, 3) of the beams, frame of the sensor: above first, port first.
+
+    Azimuth and elevation are equally spaced.
+    """
+    across = math.radians(spec.width) * np.linspace(0.5, -0.5, int(spec.columns))
+    up = math.radians(spec.height) * np.linspace(0.5, -0.5, int(spec.rows))[:, None]
+    beams = [np.cos(up) * np.cos(across), np.cos(up) * np.sin(across), np.sin(up) + 0 * across]
+    return np.stack(beams, axis=-1)
+
+
+@one_state_at_a_time
+def _measure(
+    sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
+) -> Readings:
+    """Return the echo on the axis of each beam (h, w) without noise.
+
+    The area that a beam meets is taken as plane: its echo is r w tan α long, with the wider side w
+    of the beam and the angle of incidence α. Quantities are those of
+    :func:`.detect_echoes`.
+    """
+    del inputs
+    spec = sensor.spec
+    grid = beam_grid(spec)
+    shape = grid.shape[:2]
+    loss = absorption(spec.frequency)
+    hits, rays = beam_hits(sensor, state, environment, grid.reshape(-1, 3), spec.max_range)
+    width, height = math.radians(spec.beam_width), math.radians(spec.beam_height)
+    energy = echo_intensity(environment, hits, rays, loss)
+    energy = energy * (equivalent_width(width) * equivalent_width(height))
+    heard = energy > 0
+    met = np.where(heard, hits.distance, 1.0)
+    cosine = np.clip(-np.sum(hits.normal * rays, axis=-1), 1e-6, 1.0)
+    slope = np.sqrt(1 - cosine * cosine) / cosine
+    extent = np.where(heard, met * max(width, height) * slope, 0.0)
+    readings = detect_echoes(spec, met, energy, extent, sound_speed(environment))
+    return {name: value.reshape(shape) for name, value in readings.items()}
+
+
+def _points(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    """Return the detections as an organised cloud (h, w): above first, port first."""
+    distance = np.asarray(readings['range'])
+    points = np.where(np.isfinite(distance), distance, np.nan)[..., None] * beam_grid(sensor.spec)
+    channels: dict[str, np.ndarray] = {
+        'intensity': np.asarray(readings['level'], np.float32),
+        'deviation': np.asarray(readings['deviation'], np.float32),
+    }
+    return point_cloud(points, channels)
+
+
+def _numbers(message: Any) -> tuple[float, ...]:
+    """Return the range of the beam in the middle."""
+    points = points_of(message)
+    one = points[points.shape[0] // 2, points.shape[1] // 2]
+    return (math.sqrt(sum(float(one[axis]) ** 2 for axis in 'xyz')),)
+
+
+def _compare(
+    sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
+) -> ReadingComparison:
+    del state
+    middle = int(sensor.spec.rows) // 2, int(sensor.spec.columns) // 2
+    truth, deviation = (ideal[n][:, middle[0], middle[1]] for n in ('range', 'deviation'))
+    return ReadingComparison(numbers, truth[:, None], deviation[:, None])
+
+
+SONAR_3D = SensorModel(
+    'sonar_3d',
+    _measure,
+    disturb=disturb_detections,
+    spec=Sonar3d,
+    rate=5.0,
+    sees=True,
+    label='3D sonar',
+    looks='x',
+    executable='sensor',
+    topics=(SensorTopic('points', 'sensor_msgs/msg/PointCloud2', _points),),
+    charts=(SensorChart('points', 'range of the middle beam', 'm', _numbers, _compare),),
+)
