@@ -337,7 +337,12 @@ def test_no_bytes_break_the_dvl(chunks):
 
 @pytest.mark.parametrize(
     ('protocol', 'name'),
-    [('water_linked', 'dvl'), ('ping1d', 'altimeter'), ('ping360', 'scanning_sonar')],
+    [
+        ('water_linked', 'dvl'),
+        ('ping1d', 'altimeter'),
+        ('ping360', 'scanning_sonar'),
+        ('nmea', 'altimeter'),
+    ],
 )
 def test_an_instrument_takes_below_two_percent_of_a_core(protocol, name):
     with served(protocol, name) as rig:

@@ -142,3 +142,46 @@ def test_blue_robotics_client_reads_what_the_topics_say(processes, tmp_path):
     assert len(pings['altimeter']) > 3
     for distance, confidence in pings['altimeter'][:-1]:
         assert any(abs(distance - d) <= 1 and confidence == c for d, c in topics)
+
+
+def test_a_reader_of_nmea_has_the_fixes_and_depths_of_the_topics(processes, tmp_path):
+    pynmeagps, _ = pytest.importorskip('pynmeagps'), pytest.importorskip('pymap3d')
+    scenario = tmp_path / 'float.yaml'
+    scenario.write_text(SCENARIO.replace('DEPTH', '0.05'))  # it dives below the surface
+    ports = [free_port(), free_port()]
+    lines, gone = [[], []], threading.Event()
+    listeners = [
+        threading.Thread(target=hear, args=(port, heard, gone), daemon=True)
+        for port, heard in zip(ports, lines, strict=True)
+    ]
+    for listener in listeners:
+        listener.start()
+    run = processes.marine_sim(
+        'run', 'bluerov2', '--set', 'gps:=true', '--set', 'altimeter:=true', '--environment',
+        'shallow_sand', '--dt', STEP, '--scenario', scenario, '--record', tmp_path / 'run',
+        '--composed', '--protocol', f'gps=nmea@127.0.0.1:{ports[0]}',
+        f'altimeter=nmea@127.0.0.1:{ports[1]}',
+    )  # fmt: skip
+    output, _ = run.communicate()
+    gone.set()
+    for listener in listeners:
+        listener.join(PATIENCE)
+    assert run.returncode == 0, output
+    bag = recorded(tmp_path / 'run')
+    fixes = {stamp_of(m) // 10**6: m for m in bag['gps/fix'].values()}
+    found = [m for m in map(pynmeagps.NMEAReader.parse, lines[0]) if m.msgID == 'GGA']
+    stamps = [
+        (m.time.hour * 3600 + m.time.minute * 60 + m.time.second) * 1000
+        + m.time.microsecond // 1000
+        for m in found
+    ]
+    assert len(set(stamps) & set(fixes)) > 2
+    for stamp, gga in zip(stamps, found, strict=True):
+        if stamp in fixes:
+            assert abs(gga.lat - fixes[stamp].latitude) < 2e-9
+            assert abs(gga.lon - fixes[stamp].longitude) < 2e-9
+            assert abs(gga.alt - fixes[stamp].altitude) <= 5e-4
+    ranges = {f'{m.range:.3f}' for m in bag['altimeter/range'].values()}
+    depths = [f'{pynmeagps.NMEAReader.parse(line).depth:.3f}' for line in lines[1]]
+    assert len(depths) > 10
+    assert sum(depth in ranges for depth in depths) >= len(depths) - 3

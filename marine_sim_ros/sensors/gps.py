@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.arrays import matvec
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.schema import number
-from marine_sim_ros.core.spatial import in_map
+from marine_sim_ros.core.spatial import cross, in_map, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.origin import Origin, radii
@@ -48,6 +49,9 @@ class Gps:
     vertical_noise: float = number(0.0, 0.0, 1e4, 'm', 'standard deviation of the altitude')
     horizontal_wander: float = number(0.0, 0.0, 1e4, 'm', 'flicker noise east and north')
     vertical_wander: float = number(0.0, 0.0, 1e4, 'm', 'flicker noise of the altitude')
+    velocity_noise: float = number(
+        0.0, 0.0, 100.0, 'm/s', 'standard deviation of the velocity east, north and up'
+    )
 
 
 def geodetic(origin: Origin, points: np.ndarray) -> np.ndarray:
@@ -74,13 +78,22 @@ def geodetic(origin: Origin, points: np.ndarray) -> np.ndarray:
 def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
-    """Return latitude, longitude and altitude (..., 3) of the antenna; NaN under water."""
+    """Return the antenna's place (..., 3), and velocity east, north, up (..., 3), m/s.
+
+    The place is latitude, longitude and altitude. Both are NaN under water.
+    """
     del inputs
     place = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
     dry = place[..., 2:] > environment.elevation(place)[..., None]
     if not np.any(dry):
-        return {'geodetic': np.full_like(place, np.nan)}
-    return {'geodetic': np.where(dry, geodetic(environment.origin, place), np.nan)}
+        return {'geodetic': np.full_like(place, np.nan), 'velocity': np.full_like(place, np.nan)}
+    nu = state.velocity
+    turning = cross(nu[..., 3:], np.broadcast_to(sensor.position, nu[..., 3:].shape))
+    moved = matvec(rotation_matrix(state.orientation), nu[..., :3] + turning)
+    return {
+        'geodetic': np.where(dry, geodetic(environment.origin, place), np.nan),
+        'velocity': np.where(dry, environment.origin.enu(moved), np.nan),
+    }
 
 
 def _degrees_per_metre(geodetic: np.ndarray) -> np.ndarray:
@@ -104,7 +117,13 @@ def _disturb(
     error = white_noise(seed, sensor.name, stamps, noise)
     if wander.any():
         error = error + wander * slow_noise(seed, sensor.name, stamps, instability=1.0)
-    return {'geodetic': place + _degrees_per_metre(place) * error}
+    result = {'geodetic': place + _degrees_per_metre(place) * error}
+    if 'velocity' in readings:
+        doppler = white_noise(
+            seed, f'{sensor.name}/velocity', stamps, np.full(3, spec.velocity_noise)
+        )
+        result['velocity'] = readings['velocity'] + doppler
+    return result
 
 
 def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:

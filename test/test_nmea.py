@@ -1,0 +1,107 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""NMEA 0183 of a GPS receiver and an altimeter, read by pynmeagps."""
+
+import math
+
+import numpy as np
+import pytest
+from conftest import has
+from hypothesis import given
+from hypothesis import strategies as st
+from test_instruments import TcpClient, served
+
+from marine_sim_ros.instruments.instrument import InstrumentReading
+from marine_sim_ros.instruments.nmea import position_sentences, sentence
+
+pynmeagps = pytest.importorskip('pynmeagps')
+pytestmark = pytest.mark.skipif(not has('pymap3d'), reason='a GPS receiver needs pymap3d')
+
+RESOLUTION = 1e-7 / 60
+"""Degrees."""
+
+
+def parsed(line):
+    return pynmeagps.NMEAReader.parse(line)
+
+
+def test_a_sentence_has_the_checksum_of_the_standard():
+    # The example of u-blox's receiver description of NMEA's checksum.
+    assert sentence('GPZDA', '141644.00', '22', '03', '2002', '00', '00').endswith('*67\r\n')
+
+
+def test_the_receiver_says_where_it_is_and_how_it_moves():
+    with served('nmea', 'gps') as rig:
+        client = TcpClient(rig)
+        for _ in range(3):
+            sent = rig.read(
+                position=(10.0, 20.0, 0.1), rpy=(0.0, 0.0, 0.3), velocity=(1.0, 0.5, 0)
+            )
+            gga, rmc, vtg = (parsed(client.file.readline()) for _ in range(3))
+        client.close()
+    latitude, longitude, altitude = sent.readings['geodetic']
+    for found in (gga, rmc):
+        assert abs(found.lat - latitude) <= RESOLUTION
+        assert abs(found.lon - longitude) <= RESOLUTION
+        assert math.isclose(
+            (found.time.hour * 60 + found.time.minute) * 60
+            + found.time.second + found.time.microsecond / 1e6, sent.stamp / 1e9,
+        )  # fmt: skip
+    assert abs(gga.alt - altitude) <= 5e-4
+    assert (gga.quality, gga.sep, rmc.status, rmc.posMode) == (1, 0.0, 'A', 'A')
+    east, north, _ = sent.readings['velocity']
+    assert abs(rmc.spd - math.hypot(east, north) * 3600 / 1852) <= 5e-4
+    assert abs(vtg.sogk - math.hypot(east, north) * 3.6) <= 5e-4
+    assert vtg.sogn == rmc.spd
+    assert abs(rmc.cog - math.degrees(math.atan2(east, north)) % 360) <= 5e-4
+    assert vtg.cogt == rmc.cog
+    # 0.3 rad from east to north, and 0.5 m/s to the left: within the noise of 0.05 m/s.
+    true = math.hypot(1.0, 0.5), 90 - math.degrees(0.3 + math.atan2(0.5, 1.0))
+    assert abs(math.hypot(east, north) - true[0]) < 0.3
+    assert abs(rmc.cog - true[1]) < 15
+
+
+def test_nothing_is_said_under_water():
+    with served('nmea', 'gps') as rig, pytest.raises(TypeError):
+        rig.read(position=(0.0, 0.0, -5.0))  # the sensor sends no reading
+
+
+@given(
+    st.floats(-90, 90), st.floats(-180, 180), st.floats(-500, 9000),
+    st.floats(-50, 50), st.floats(-50, 50), st.integers(0, 4 * 10**18),
+)  # fmt: skip
+def test_any_place_speed_and_time_is_read_back(latitude, longitude, altitude, east, north, stamp):
+    readings = {
+        'geodetic': np.array([latitude, longitude, altitude]),
+        'velocity': np.array([east, north, 0.0]),
+    }
+    lines = position_sentences(InstrumentReading(stamp, stamp, readings, None))
+    assert all(len(line) <= 88 for line in lines)
+    gga, rmc, vtg = map(parsed, lines)
+    for found in (gga, rmc):
+        assert abs(found.lat - latitude) <= RESOLUTION
+        assert abs(found.lon - longitude) <= RESOLUTION
+    assert abs(gga.alt - altitude) <= 6e-4
+    speed = math.hypot(east, north)
+    assert abs(vtg.sogk - 3.6 * speed) <= 6e-4
+    assert 0 <= rmc.cog < 360
+    if speed > 0.01:
+        turn = math.radians(rmc.cog) - math.atan2(east, north)
+        assert abs(math.remainder(turn, 2 * math.pi)) < 2e-5
+
+
+def test_the_altimeter_says_the_depth_below_it():
+    with served('nmea', 'altimeter') as rig:
+        client = TcpClient(rig)
+        client.socket.sendall(b'\xb5\x62 a setting\r\n' * 50)
+        sent = rig.read()
+        found = parsed(client.file.readline())
+        rig.server.report(sent._replace(readings={'range': np.array(np.inf)}))
+        none = parsed(client.file.readline())
+        client.close()
+        assert rig.refused == []
+    assert found.msgID == 'DPT'
+    assert abs(found.depth - sent.readings['range']) <= 5e-4
+    assert found.offset == 0.0
+    assert none.depth == ''
