@@ -86,8 +86,8 @@ def test_links_lead_somewhere():
 def test_the_entries_are_listed(copy):
     for kind, name in (
         ('forces', 'tether_drag'),
-        ('forces', 'buoyancy_engine'),
-        ('actuators', 'buoyancy_engine'),
+        ('forces', 'lift_bag'),
+        ('actuators', 'lift_bag'),
         ('sensors', 'compass'),
         ('vehicles', 'probe'),
     ):
@@ -134,7 +134,7 @@ assert [n.name for n in nodes] == ['tether_drag', 'sensors']
     )
 
 
-GLIDER = """
+LIFTED = """
 from pathlib import Path
 import numpy as np
 from marine_sim_ros import Environment, load_vehicle
@@ -145,29 +145,29 @@ from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import simulate
 
 text = Path('urdf/probe.urdf').read_text()
-element = '<buoyancy_engine volume="0.0005" rate="0.0002"/></robot>'
-glider = load_vehicle(text.replace('</robot>', element))
+element = '<lift_bag volume="0.0005" rate="0.0002"/></robot>'
+lifted = load_vehicle(text.replace('</robot>', element))
 scenario = parse_scenario('''
 duration: 4
 initial: {position: [0, 0, -20]}
 segments:
   - {at: 0.0, axes: {}}
-  - {at: 1.0, axes: {}, buoyancy_engine: {bladder: 0.0003}}
+  - {at: 1.0, axes: {}, lift_bag: {bag: 0.0003}}
 ''', 'rise')
-run = simulate(glider, scenario, dt=0.01)
-volume = np.clip(2e-4 * (run.time - 1.0 + 0.01), 0, 3e-4)  # the pump's rate
-np.testing.assert_allclose(run.actuators['buoyancy_engine'][:, 0], volume, atol=1e-12)
-wrench = run.sources['buoyancy_engine']
+run = simulate(lifted, scenario, dt=0.01)
+volume = np.clip(2e-4 * (run.time - 1.0 + 0.01), 0, 3e-4)  # the compressor's rate
+np.testing.assert_allclose(run.actuators['lift_bag'][:, 0], volume, atol=1e-12)
+wrench = run.sources['lift_bag']
 lift = 1000 * Environment().gravity * volume
 np.testing.assert_allclose(np.linalg.norm(wrench[:, :3], axis=1), lift, rtol=1e-9)
-still = simulate(glider, parse_scenario('duration: 4\\ninitial: {position: [0, 0, -20]}\\n'
+still = simulate(lifted, parse_scenario('duration: 4\\ninitial: {position: [0, 0, -20]}\\n'
                                         'segments: [{at: 0, axes: {}}]', 'still'), dt=0.01)
 assert run.z[-1] - still.z[-1] > 0.1
-write_recording(Path('glide'), glider, RunOptions(vehicle='probe', dt=0.01), run)
-with open_bag(Path('glide/bag'), 'glide') as bag:
-    chosen = [c for c in bag.connections if c.topic.endswith('/buoyancy_engine/state')]
+write_recording(Path('hoist'), lifted, RunOptions(vehicle='probe', dt=0.01), run)
+with open_bag(Path('hoist/bag'), 'hoist') as bag:
+    chosen = [c for c in bag.connections if c.topic.endswith('/lift_bag/state')]
     rows = [bag.deserialize(data, c.msgtype) for c, _, data in bag.messages(chosen)]
-assert rows[-1].name == ['bladder'] and rows[-1].position[0] == volume[-1]
+assert rows[-1].name == ['bag'] and rows[-1].position[0] == volume[-1]
 """
 
 CHARTED = """
@@ -176,23 +176,23 @@ from marine_sim_ros.analysis.report.sensors import actuator_charts
 from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.console.replay import Replay
 
-record = read_bag('glide').vehicles['probe']
-found, = actuator_charts('v0', [ChartRun('glide', record, 0, record.start)])
-assert found['title'] == 'Buoyancy engine' and found['note'] == 'Volume of a bladder, m³.'
-assert found['layout']['yaxis']['title']['text'] == 'bladder [m³]', found['layout']['yaxis']
+record = read_bag('hoist').vehicles['probe']
+found, = actuator_charts('v0', [ChartRun('hoist', record, 0, record.start)])
+assert found['title'] == 'Lift bag' and found['note'] == 'Volume of a bag, m³.'
+assert found['layout']['yaxis']['title']['text'] == 'bag [m³]', found['layout']['yaxis']
 line, = found['data']
 assert max(line['y']) == 3e-4
-replay = Replay('glide')
+replay = Replay('hoist')
 for time, text in ((0.5, '0 m³'), (4.0, '0.0003 m³')):
     part, = replay.telemetry_frame(time)['actuators']
-    assert (part['label'], part['text']) == ('bladder', text), part
-assert [p['label'] for p in replay.scenery['look']['actuators']] == ['bladder']
+    assert (part['label'], part['text']) == ('bag', text), part
+assert [p['label'] for p in replay.scenery['look']['actuators']] == ['bag']
 """
 
 COMPILED = """
 from marine_sim_ros.engine.compiled import simulate_compiled
 
-found, _ = simulate_compiled(glider, scenario, dt=0.01)
+found, _ = simulate_compiled(lifted, scenario, dt=0.01)
 np.testing.assert_allclose(found.z, run.z, atol=1e-9)
 for name, states in run.actuators.items():
     np.testing.assert_allclose(found.actuators[name], states, atol=1e-12)
@@ -200,19 +200,19 @@ for name, states in run.actuators.items():
 
 
 def test_a_command_of_the_actuator_moves_the_vehicle_and_is_recorded_and_charted(copy):
-    run(copy, sys.executable, '-c', GLIDER + CHARTED)
+    run(copy, sys.executable, '-c', LIFTED + CHARTED)
 
 
 @pytest.mark.long
 def test_the_compiled_engine_moves_the_actuator(copy):
     pytest.importorskip('jax')
-    run(copy, sys.executable, '-c', GLIDER.replace("'glide", "'again") + COMPILED)
+    run(copy, sys.executable, '-c', LIFTED.replace("'hoist", "'again") + COMPILED)
 
 
 RISE = """
 duration: 1
 initial: {position: [0, 0, -20]}
-segments: [{at: 0.2, axes: {}, buoyancy_engine: {bladder: 0.0003}}]
+segments: [{at: 0.2, axes: {}, lift_bag: {bag: 0.0003}}]
 """
 
 
@@ -221,10 +221,10 @@ def test_the_graph_with_the_actuator_is_the_simulation(copy, ros_environment, mo
     for name in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE'):
         monkeypatch.setenv(name, ros_environment[name])
     text = (copy / 'urdf/probe.urdf').read_text(encoding='utf-8')
-    element = '<buoyancy_engine rate="0.0002"/></robot>'
-    (copy / 'glider.urdf').write_text(text.replace('</robot>', element), encoding='utf-8')
+    element = '<lift_bag rate="0.0002"/></robot>'
+    (copy / 'lifted.urdf').write_text(text.replace('</robot>', element), encoding='utf-8')
     (copy / 'rise.yaml').write_text(RISE)
-    play = ('glider.urdf', '--scenario', 'rise.yaml', '--duration', '1', '--dt', '0.02')
+    play = ('lifted.urdf', '--scenario', 'rise.yaml', '--duration', '1', '--dt', '0.02')
     graph = ('--composed', '--real-time-factor', '0', '--record', 'graph')
     hashes = [
         re.search(r'trajectory_sha256 (\w+)', marine_sim(copy, verb, *play, *more))[1]

@@ -171,6 +171,7 @@ ACTUATORS = Registry(
     azimuths='marine_sim_ros.physics.thrusters:AZIMUTHS',
     fins='marine_sim_ros.physics.fins:FIN_ACTUATOR',
     reel='marine_sim_ros.physics.tether:REEL_ACTUATOR',
+    buoyancy_engines='marine_sim_ros.physics.buoyancy_engines:BUOYANCY_ENGINES',
 )
 """Every :class:`marine_sim_ros.physics.Actuator`, beside thrusters."""
 
