@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,6 +36,9 @@ __all__ = ['WATER_LINKED', 'dead_reckoning_report', 'velocity_report']
 
 FORMAT = 'json_v3.3'
 _END = b'\r\n'
+LATENCY = 0.004
+"""s from command to response, as in "Overview" of the source. libwaterlinked sends a command
+before it waits for the response, and loses one that comes at once."""
 MAX_TRIGGERS = 15
 """Commands ``trigger_ping`` that wait."""
 RANGE_MODES = ((0.05, 0.6), (0.3, 3.0), (1.5, 14.0), (7.7, 36.0), (15.0, math.inf))
@@ -249,6 +253,7 @@ class WaterLinkedDvl(Instrument):
             'format': FORMAT,
             'type': 'response',
         }
+        time.sleep(LATENCY)
         client.send(_encode(answer))
         return True
 
