@@ -34,6 +34,7 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.materials import parse_materials
 from marine_sim_ros.model.parts import parse_parts
 from marine_sim_ros.sim.fleet import FLEETS
+from marine_sim_ros.sim.mission import MISSIONS
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sweep.plan import parse_plan
 
@@ -67,6 +68,7 @@ LOADERS = {
     'vehicle-part': lambda text: load_vehicle(PART.format(text)),
     'environment': lambda text: parse_environment(text, 'block.yaml'),
     'scenario': lambda text: parse_scenario(text, 'block.yaml'),
+    'mission': lambda text: MISSIONS.parse(text, 'block.yaml'),
     'controller': lambda text: parse_controller(text, 'block.yaml'),
     'fleet': lambda text: FLEETS.parse(text, 'block.yaml'),
     'sweep': lambda text: parse_plan(text, 'block.yaml'),

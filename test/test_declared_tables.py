@@ -26,10 +26,12 @@ def make_numbers():
     return importlib.import_module('make_numbers')
 
 
-@pytest.mark.parametrize('name', ['control', 'environments', 'faults', 'sensors', 'sweeps'])
+@pytest.mark.parametrize(
+    'name', ['control', 'environments', 'faults', 'missions', 'sensors', 'sweeps']
+)
 def test_a_page_has_the_tables_of_the_declarations(name):
     pages = make_numbers().PAGES
-    assert len(pages) == 5
+    assert len(pages) == 6
     page = (DOCS / 'reference' / f'{name}.md').read_text(encoding='utf-8')
     assert pages[name](page) == page, 'run docs/scripts/make_numbers.py'
 

@@ -384,13 +384,14 @@ def test_what_list_names_can_be_loaded():
     from marine_sim_ros.environment.reader import load_environment
     from marine_sim_ros.model.library import vehicle_path
     from marine_sim_ros.sim.fleet import FLEETS
+    from marine_sim_ros.sim.mission import load_mission
     from marine_sim_ros.sim.scenario import load_scenario
     from marine_sim_ros.sweep.plan import load_plan
 
     loaders = {
         'vehicles': vehicle_path, 'environments': load_environment, 'scenarios': load_scenario,
         'experiments': load_experiment, 'controllers': load_controller, 'gamepads': load_gamepad,
-        'sweeps': load_plan, 'fleets': FLEETS.load,
+        'missions': load_mission, 'sweeps': load_plan, 'fleets': FLEETS.load,
     }  # fmt: skip
     programs = {'ardusub'}  # a controller without a file
     for kind, load in loaders.items():

@@ -76,10 +76,28 @@ def sweeps_page(page: str) -> str:
     return between(page, 'plan', table(SETTING_HEAD, rows).rstrip())
 
 
+def missions_page(page: str) -> str:
+    """Return the page of missions with the keys of a mission, its penalties and its tasks."""
+    from marine_sim_ros.core.registry import MISSION_TASKS
+    from marine_sim_ros.sim.mission import Mission
+
+    rows = [
+        [*row[:-1], '' if row[-1].startswith('_') else row[-1]] for row in declared_rows(Mission)
+    ]
+    page = between(page, 'mission', table(SETTING_HEAD, rows).rstrip())
+    tasks = [
+        row
+        for name, kind in MISSION_TASKS.items()
+        for row in declared_rows(kind.spec, f'{name}: ')
+    ]
+    return between(page, 'tasks', table(SETTING_HEAD, tasks).rstrip())
+
+
 PAGES: dict[str, Callable[[str], str]] = {
     'control': controllers_page,
     'environments': environments_page,
     'faults': faults_page,
+    'missions': missions_page,
     'sensors': sensors_page,
     'sweeps': sweeps_page,
 }

@@ -30,6 +30,7 @@ __all__ = [
     'PROTOCOLS',
     'Registry',
     'SENSORS',
+    'MISSION_TASKS',
     'VEHICLES',
     'import_attribute',
 ]
@@ -240,6 +241,20 @@ PROTOCOLS = Registry(
     nmea='marine_sim_ros.instruments.nmea:NMEA',
 )
 """Every :class:`marine_sim_ros.instruments.instrument.WireProtocol`."""
+
+_RETURN: dict[str, Any] = {'return': 'marine_sim_ros.sim.mission_tasks:RETURN_TASK'}  # a keyword
+
+MISSION_TASKS = Registry(
+    'tasks',
+    ('marine_sim_ros.sim.mission_tasks:TaskKind',),
+    gate='marine_sim_ros.sim.mission_tasks:GATE_TASK',
+    hold='marine_sim_ros.sim.mission_tasks:HOLD_TASK',
+    follow='marine_sim_ros.sim.mission_tasks:FOLLOW_TASK',
+    inspect='marine_sim_ros.sim.mission_tasks:INSPECT_TASK',
+    dock='marine_sim_ros.sim.mission_tasks:DOCK_TASK',
+    **_RETURN,
+)
+"""Every :class:`marine_sim_ros.sim.mission_tasks.TaskKind` of missions."""
 
 VEHICLES = Registry('vehicles', ('builtins:str', 'pathlib:Path', 'types:ModuleType'))
 """Folders of URDF files that other packages bring: paths, or packages that contain the files."""

@@ -96,6 +96,12 @@ def _protocols() -> dict[str, str]:
     }
 
 
+def _tasks() -> dict[str, str]:
+    from marine_sim_ros.core.registry import MISSION_TASKS
+
+    return {name: kind.text for name, kind in MISSION_TASKS.items()}
+
+
 def _controllers() -> dict[str, str]:
     """Return the shipped files, programs that are controllers, and laws that packages install."""
     from marine_sim_ros.core.registry import CONTROLLERS
@@ -120,6 +126,8 @@ CATALOGUE: Mapping[str, Callable[[], dict[str, str]]] = {
     'tethers': partial(_config_files, 'tethers'),
     'reels': partial(_config_files, 'reels'),
     'experiments': partial(_config_files, 'experiments'),
+    'missions': partial(_config_files, 'missions'),
+    'tasks': _tasks,
     'controllers': _controllers,
     'forces': _forces,
     'actuators': _actuators,
@@ -139,6 +147,7 @@ _FILES = {
     'scenario': ('scenarios', ('yaml',)),
     'fleet': ('fleets', ('yaml',)),
     'experiment': ('experiments', ('yaml',)),
+    'mission': ('missions', ('yaml',)),
     'controller': ('controllers', ('yaml',)),
     'gamepad': ('gamepads', ('yaml',)),
     'sweep': ('sweeps', ('yaml',)),

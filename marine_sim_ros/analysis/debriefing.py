@@ -1,0 +1,180 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Debriefing of a mission: the states of a run or of a bag, its score as text and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.analysis.figures import (
+    BLACK,
+    BLUE,
+    GREY,
+    LIGHT,
+    ORANGE,
+    VERMILION,
+    figure_sheet,
+    thinning_slice,
+)
+from marine_sim_ros.bags.reading import open_bag
+from marine_sim_ros.bags.roles import row_converter
+from marine_sim_ros.core.errors import RecordingError
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.core.text import aligned_columns
+from marine_sim_ros.sim.mission import Mission, MissionScore
+from marine_sim_ros.sim.mission_tasks import MissionStates
+from marine_sim_ros.sim.trajectory import Trajectory
+
+__all__ = ['debriefing_figure', 'mission_run_of_bag', 'mission_run_of_trajectory', 'score_lines']
+
+LOADS = ('contact', 'tether')
+"""Forces that penalties depend on."""
+
+
+def mission_run_of_trajectory(trajectory: Trajectory) -> MissionStates:
+    """Return the states of a run of ``simulate`` that a score depends on."""
+    return MissionStates(
+        trajectory.time,
+        trajectory.position,
+        trajectory.orientation,
+        trajectory.velocity,
+        {name: trajectory.sources[name] for name in LOADS if name in trajectory.sources},
+    )
+
+
+def mission_run_of_bag(folder: Path, namespace: str) -> MissionStates:
+    """Return the states of a recorded run that a score depends on.
+
+    Args:
+        folder: the bag.
+        namespace: of the vehicle, such as ``/bluerov2``.
+
+    Raises:
+        RecordingError: not a bag, no odometry, or a wrench that is missing at a tick.
+    """
+    roles = {'odom': ('odom', 'nav_msgs/msg/Odometry')}
+    roles |= {f'wrench/{n}': ('wrench', 'geometry_msgs/msg/WrenchStamped') for n in LOADS}
+    read: dict[str, Callable[[Any], Any]] = {
+        f'{namespace}/{topic}': row_converter(*role) for topic, role in roles.items()
+    }
+    rows: dict[str, dict[int, Any]] = {topic: {} for topic in read}
+    with open_bag(folder, str(folder)) as reader:
+        connections = [c for c in reader.connections if c.topic in read]
+        for connection, _, data in reader.messages(connections) if connections else ():
+            message = reader.deserialize(data, connection.msgtype)
+            at = message.header.stamp
+            stamp = at.sec * NANOSECONDS + at.nanosec
+            rows[connection.topic].setdefault(stamp, read[connection.topic](message))
+    odom = rows.pop(f'{namespace}/odom')
+    if not odom:
+        raise RecordingError(f'{folder}: has no {namespace}/odom; expected a recorded run')
+    stamps = np.array(sorted(odom))
+    state = np.array([odom[stamp] for stamp in stamps.tolist()], float)
+    loads = {
+        topic.rpartition('/')[2]: _wrenches(folder, topic, found, stamps)
+        for topic, found in rows.items()
+        if found
+    }
+    time = stamps / NANOSECONDS
+    return MissionStates(time, state[:, :3], state[:, 3:7], state[:, 7:13], loads)
+
+
+def _wrenches(
+    folder: Path, topic: str, found: dict[int, Any], stamps: np.ndarray
+) -> np.ndarray:  # fmt: skip
+    """Return the wrench (n, 6) at each stamp; that of the last tick counts for nothing.
+
+    Raises:
+        RecordingError: one is missing, and a score without it would be wrong.
+    """
+    missing = [s for s in stamps[:-1].tolist() if s not in found]
+    if missing:
+        raise RecordingError(
+            f'{folder}: {topic} lacks {len(missing)} of {len(stamps)} ticks, the first at '
+            f'{missing[0] / NANOSECONDS:g} s; expected a recording of every tick (lockstep)'
+        )
+    none = (0.0,) * 6
+    return np.array([tuple(found.get(s, none))[:6] for s in stamps.tolist()], float)
+
+
+# Text and picture.
+
+
+def score_lines(mission: Mission, score: MissionScore) -> str:
+    """Return the score of each task and penalty as aligned columns, and the sum."""
+    rows = [('task', 'kind', 'state', 'share', 'points', 'from', 'to')]
+    for task in score.tasks:
+        begun, ended = ('' if t is None else f'{t:.1f} s' for t in (task.begun, task.ended))
+        share = f'{100 * task.share:.0f} %'
+        rows.append((task.name, task.kind, task.state, share, f'{task.points:.2f}', begun, ended))
+    for p in score.penalties:
+        times = (f'{p.spans[0][0]:.1f} s', f'{p.spans[-1][1]:.1f} s') if p.spans else ('', '')
+        points = f'{-p.points:.2f}' if p.points else '0.00'
+        rows.append(('penalty', p.name, f'{p.amount:.2f} {p.unit}', '', points, *times))
+    medal = score.medal or f'no medal; bronze from {mission.thresholds.bronze:g}'
+    table = '\n'.join(aligned_columns(rows))
+    return f'{table}\nscore {score.score!r} of 100: {medal}'
+
+
+_COLOURS = {'done': BLUE, 'failed': VERMILION, 'running': ORANGE, 'waiting': GREY}
+
+
+def debriefing_figure(
+    path: Path, mission: Mission, score: MissionScore, run: MissionStates
+) -> None:
+    """Draw the tasks and broken rules of a mission on its time line, above depth and speed.
+
+    Raises:
+        RecordingError: the file cannot be written.
+    """
+    broken = [p for p in score.penalties if p.spans]
+    count = len(score.tasks) + len(broken)
+    medal = score.medal or 'no medal'
+    title = f'{mission.title}: {score.score:.1f} of 100, {medal}'
+    with figure_sheet(path, title, 4.2 + 0.42 * count) as figure:
+        line, depth, speed = figure.subplots(
+            3, 1, sharex=True, height_ratios=[0.42 * count + 0.3, 1.6, 1.6]
+        )
+        _draw_time_line(line, score, broken)
+        rows = thinning_slice(len(run.time))
+        time = run.time[rows]
+        depth.plot(time, -run.position[rows, 2], color=BLUE)
+        if mission.penalties.depth is not None:
+            depth.axhline(mission.penalties.depth.limit, color=VERMILION, linestyle='--')
+        depth.invert_yaxis()
+        depth.set_ylabel('depth, m')
+        speed.plot(time, np.linalg.norm(run.velocity[rows, :3], axis=1), color=BLACK)
+        speed.set_ylabel('speed, m/s')
+        speed.set_xlabel('time, s')
+        for axes in (depth, speed):
+            axes.axvline(score.ended, color=GREY, linestyle=':')
+            for p in broken:
+                for begin, end in p.spans:
+                    axes.axvspan(begin, end, color=VERMILION, alpha=0.15, linewidth=0)
+        speed.set_xlim(float(run.time[0]), float(run.time[-1]))
+
+
+def _draw_time_line(axes: Any, score: MissionScore, broken: list[Any]) -> None:
+    names = []
+    axes.set_title('dotted: end of the mission', loc='right', color=GREY)
+    for i, task in enumerate(score.tasks):
+        begin = score.ended if task.begun is None else task.begun
+        end = score.ended if task.ended is None else task.ended
+        axes.barh(i, max(end - begin, 0.0), left=begin, height=0.6, color=_COLOURS[task.state])
+        names.append(f'{task.name}: {task.state}, {task.points:.1f}')
+    for i, p in enumerate(broken, len(names)):
+        axes.broken_barh(
+            [(a, b - a) for a, b in p.spans], (i - 0.3, 0.6), facecolor=VERMILION,
+            edgecolor=VERMILION,
+        )  # fmt: skip
+        names.append(f'penalty {p.name}: {-p.points:.1f}')
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.axvline(score.ended, color=GREY, linestyle=':')
+    axes.set_facecolor(LIGHT)
+    axes.grid(False)

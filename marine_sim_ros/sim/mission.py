@@ -1,0 +1,342 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Missions: tasks of a pilot, and their score as a function of the states of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ScenarioError
+from marine_sim_ros.core.registry import MISSION_TASKS
+from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, text
+from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
+from marine_sim_ros.sim.mission_tasks import MissionStates, TaskKind, durations
+
+__all__ = [
+    'MISSIONS',
+    'Mission',
+    'MissionScore',
+    'MissionTask',
+    'PenaltyResult',
+    'TaskResult',
+    'load_mission',
+    'mission_names',
+    'score_mission',
+]
+
+WAITING, RUNNING, DONE, FAILED = 'waiting', 'running', 'done', 'failed'
+MEDALS = ('bronze', 'silver', 'gold')
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TaskElement:
+    """Keys that every task has."""
+
+    name: str = text('name', REQUIRED)
+    kind: str = text('one of `marine_sim list tasks`', REQUIRED)
+    weight: float = number(1.0, 1e-3, 1e6, '', 'weight in the score')
+    within: float | None = number(
+        None, 1e-3, 1e6, 's', 'time from its beginning after which it has failed; default: none'
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class MissionTask:
+    """A task of a mission.
+
+    Attributes:
+        name: unique in the mission.
+        kind: entry of ``MISSION_TASKS``.
+        spec: values of the keys of its kind.
+        weight: weight in the score.
+        within: time limit from the begin of the task, s; None: none.
+    """
+
+    name: str
+    kind: TaskKind
+    spec: Any
+    weight: float
+    within: float | None
+
+
+def _read_task(item: YamlReader) -> MissionTask:
+    if not isinstance(item.value, dict) or 'kind' not in item.value:
+        raise item.error(f': kind is missing; expected one of: {", ".join(MISSION_TASKS)}')
+    kind: TaskKind = MISSION_TASKS[item.child('kind').choice(tuple(MISSION_TASKS))]
+    keys = {**fields_of(kind.spec), **fields_of(_TaskElement)}
+    required = {known.name for known in keys.values() if known.default is REQUIRED}
+    item.mapping({known.name for known in keys.values()}, required)
+    common = item.values(_TaskElement)
+    return MissionTask(
+        common['name'], kind, kind.spec(**item.values(kind.spec)), common['weight'],
+        common['within'],
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Contact:
+    """Penalty of collisions: points per impulse of the contact force beyond a threshold."""
+
+    force: float = number(10.0, 0.0, 1e6, 'N', 'contact force that is free')
+    points: float = number(1.0, 0.0, 1e6, '1/(N s)', 'points for each N s beyond')
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Depth:
+    """Penalty of depth."""
+
+    limit: float = number(REQUIRED, 0.0, 1.2e4, 'm', 'greatest depth that is free')
+    points: float = number(5.0, 0.0, 1e6, '1/s', 'points for each second below')
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tether:
+    """Penalty of the tether's pull on the vehicle."""
+
+    tension: float = number(REQUIRED, 0.0, 1e6, 'N', 'greatest tension that is free')
+    points: float = number(2.0, 0.0, 1e6, '1/s', 'points for each second above')
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Time:
+    """Penalty of time."""
+
+    par: float = number(REQUIRED, 0.0, 1e6, 's', 'duration that is free')
+    points: float = number(0.2, 0.0, 1e6, '1/s', 'points for each second beyond')
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Penalties:
+    """Penalties of a mission; one that is not there does not count."""
+
+    contact: _Contact | None = nested(_Contact, 'collisions')
+    depth: _Depth | None = nested(_Depth, 'depth')
+    tether: _Tether | None = nested(_Tether, 'tension of the tether')
+    time: _Time | None = nested(_Time, 'duration')
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Thresholds:
+    """Least scores of the medals."""
+
+    bronze: float = number(60.0, 0.0, 100.0, '', 'least score that passes')
+    silver: float = number(75.0, 0.0, 100.0, '', 'least score of silver')
+    gold: float = number(90.0, 0.0, 100.0, '', 'least score of gold')
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Mission:
+    """A mission.
+
+    Attributes:
+        name: name of the file.
+    """
+
+    name: str = ''
+    title: str = text('title', REQUIRED)
+    description: str = text('one line', REQUIRED)
+    briefing: str = text('what the pilot reads before', REQUIRED)
+    vehicle: str = text('shipped name or URDF', REQUIRED)
+    environment: str = text('shipped name or YAML file; default: still water')
+    scenario: str = text(
+        'scenario of the scripted pilot, shipped name or path; start and faults are its', REQUIRED
+    )
+    order: str = choice(('sequence', 'any'), 'sequence: each task begins when the one before ends')
+    limit: float | None = number(
+        None, 1e-3, 1e6, 's', 'end of the mission; default: end of the run'
+    )
+    tasks: tuple[MissionTask, ...] = nested(
+        _TaskElement, 'tasks', default=REQUIRED, many=True, read=_read_task
+    )
+    penalties: _Penalties = nested(_Penalties, 'penalties', default=_Penalties())
+    thresholds: _Thresholds = nested(_Thresholds, 'medals', default=_Thresholds())
+
+
+def _read_mission(root: YamlReader) -> Mission:
+    mission = replace(root.read(Mission), name=root.stem)
+    names = [task.name for task in mission.tasks]
+    if not names:
+        raise root.error(': tasks is empty; expected at least one')
+    if twice := next((n for n in names if names.count(n) > 1), None):
+        raise root.error(f': two tasks are named {twice!r}; expected different names')
+    levels = [getattr(mission.thresholds, medal) for medal in MEDALS]
+    if levels != sorted(levels):
+        raise root.error(': thresholds fall; expected bronze <= silver <= gold')
+    return mission
+
+
+MISSIONS = ConfigFiles('missions', _read_mission, ScenarioError)
+load_mission, mission_names = MISSIONS.load, MISSIONS.names
+
+
+# Score of a run.
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What became of a task.
+
+    Attributes:
+        name: of the task.
+        kind: of the task.
+        state: ``waiting``, ``running``, ``done`` or ``failed``.
+        share: completed fraction, 0 to 1.
+        points: contribution to the score.
+        begun: time of its first tick, s; None: it did not begin.
+        ended: time at which it was done or failed, s; None: it did not end.
+    """
+
+    name: str
+    kind: str
+    state: str
+    share: float
+    points: float
+    begun: float | None
+    ended: float | None
+
+
+@dataclass(frozen=True)
+class PenaltyResult:
+    """Points that a rule took.
+
+    Attributes:
+        name: of the rule.
+        amount: impulse, N s, or duration, s, beyond what is free.
+        unit: of the amount.
+        points: that were taken.
+        spans: times (begin, end) at which the rule was broken, s.
+    """
+
+    name: str
+    amount: float
+    unit: str
+    points: float
+    spans: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class MissionScore:
+    """Score of a mission.
+
+    Attributes:
+        tasks: results in the order of the mission.
+        penalties: results of the rules that the mission has.
+        score: points of the tasks without the penalties, 0 to 100.
+        medal: ``bronze``, ``silver``, ``gold`` or nothing.
+        ended: time at which all tasks had ended, the limit, or the end of the run, s.
+        complete: whether no task was waiting or running then, or the limit was reached.
+    """
+
+    tasks: tuple[TaskResult, ...]
+    penalties: tuple[PenaltyResult, ...]
+    score: float
+    medal: str
+    ended: float
+    complete: bool
+
+    @property
+    def passed(self) -> bool:
+        """Whether the score has a medal."""
+        return bool(self.medal)
+
+
+def score_mission(mission: Mission, run: MissionStates) -> MissionScore:
+    """Return the score of the states of a run, or of its first ticks.
+
+    100 Σ wᵢ sᵢ / Σ wᵢ − Σ penalties, within 0 to 100, with the weight wᵢ and the completed
+    fraction sᵢ of each task. Nothing but the arguments counts, so the same states give the same
+    score, live and from a recording. Integrals are sums over ticks of the rate at a tick times
+    the time to the next one.
+
+    Raises:
+        ScenarioError: a run without ticks.
+    """
+    if not len(run.time):
+        raise ScenarioError(f'mission {mission.name}: the run has no ticks; expected one or more')
+    over = run.time - run.time[0] > (np.inf if mission.limit is None else mission.limit) + 1e-9
+    last = int(np.argmax(over)) if over.any() else len(run.time)
+    results, begin, total = [], 0, sum(task.weight for task in mission.tasks)
+    ends = []
+    for task in mission.tasks:
+        result, end = _judge(task, run, begin, last, 100.0 * task.weight / total)
+        results.append(result)
+        ends.append(end)
+        if mission.order == 'sequence':
+            begin = last if end is None else end
+    complete = all(end is not None for end in ends) or bool(over.any())
+    final = max(end for end in ends if end is not None) if None not in ends else last - 1
+    penalties = tuple(_penalties(mission.penalties, run.part(0, final + 1)))
+    score = sum(r.points for r in results) - sum(p.points for p in penalties)
+    score = min(max(score, 0.0), 100.0)
+    earned = [m for m in MEDALS if score >= getattr(mission.thresholds, m)]
+    return MissionScore(
+        tuple(results), penalties, score, earned[-1] if earned else '', float(run.time[final]),
+        complete,
+    )  # fmt: skip
+
+
+def _judge(
+    task: MissionTask, run: MissionStates, begin: int, last: int, points: float
+) -> tuple[TaskResult, int | None]:
+    """Return the result of a task that begins at a tick, and the tick at which it ended."""
+    name, kind = task.name, task.kind.name
+    if begin >= last:
+        return TaskResult(name, kind, WAITING, 0.0, 0.0, None, None), None
+    time, limit = run.time, last
+    if task.within is not None:
+        late = int(np.searchsorted(time, time[begin] + task.within + 1e-9, side='right'))
+        limit = min(late, last)
+    found = task.kind.judge(task.spec, run.part(begin, limit))
+    begun, end, state = float(time[begin]), None, RUNNING
+    share = min(max(float(found.share), 0.0), 1.0)
+    if found.done is not None:
+        end, state, share = begin + found.done, DONE, 1.0
+    elif limit < last:
+        end, state = limit, FAILED
+    elif last < len(time):
+        state = FAILED  # the mission's own limit
+    ended = None if end is None else float(time[end])
+    return TaskResult(name, kind, state, share, points * share, begun, ended), end
+
+
+def _penalties(rules: _Penalties, run: MissionStates) -> list[PenaltyResult]:
+    """Return the results of the rules that a mission has."""
+    step, result = durations(run.time), []
+
+    def add(name: str, rate: np.ndarray, unit: str, points: float) -> None:
+        amount = float(np.sum(rate * step))
+        spans = _spans((rate > 0.0) & (step > 0.0), run.time)
+        result.append(PenaltyResult(name, amount, unit, points * amount, spans))
+
+    if rules.contact is not None:
+        excess = np.maximum(_pull(run, 'contact') - rules.contact.force, 0.0)
+        add('contact', excess, 'N s', rules.contact.points)
+    if rules.depth is not None:
+        deep = -run.position[:, 2] > rules.depth.limit
+        add('depth', deep.astype(float), 's', rules.depth.points)
+    if rules.tether is not None:
+        taut = _pull(run, 'tether') > rules.tether.tension
+        add('tether', taut.astype(float), 's', rules.tether.points)
+    if rules.time is not None:
+        late = run.time - run.time[0] >= rules.time.par
+        add('time', late.astype(float), 's', rules.time.points)
+    return result
+
+
+def _pull(run: MissionStates, name: str) -> np.ndarray:
+    """Return the magnitude (n,) of a force, N; 0 where the run has none."""
+    rows = run.loads.get(name)
+    return np.zeros(len(run.time)) if rows is None else np.linalg.norm(rows[:, :3], axis=1)
+
+
+def _spans(broken: np.ndarray, time: np.ndarray) -> tuple[tuple[float, float], ...]:
+    """Return the times (begin, end) of the runs of true ticks."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], broken, [False]]).astype(int)))
+    return tuple(
+        (float(time[a]), float(time[min(b, len(time) - 1)]))
+        for a, b in zip(edges[::2], edges[1::2], strict=True)
+    )

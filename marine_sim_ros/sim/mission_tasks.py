@@ -1,0 +1,348 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Kinds of tasks of a mission: what a pilot has to do, judged by the states of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.yaml_file import YamlReader
+
+__all__ = [
+    'DOCK_TASK',
+    'FOLLOW_TASK',
+    'GATE_TASK',
+    'HOLD_TASK',
+    'INSPECT_TASK',
+    'RETURN_TASK',
+    'MissionStates',
+    'Progress',
+    'TaskKind',
+    'durations',
+]
+
+_FAR = 1e6
+"""Bound of positions, m."""
+_TIME = 1e6
+"""Bound of times, s."""
+_SLACK = 1e-9
+"""Rounding of sums of steps, s."""
+
+
+@dataclass(frozen=True, eq=False)
+class MissionStates:
+    """States of a run over n ticks: all that a score depends on.
+
+    Attributes:
+        time: (n,) s.
+        position: (n, 3) m, map.
+        orientation: (n, 4) x, y, z, w.
+        velocity: (n, 6) body, m/s and rad/s.
+        loads: wrenches (n, 6) in the body frame by force, N and N m; ``contact`` and ``tether``,
+            where the run has them.
+    """
+
+    time: np.ndarray
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    loads: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def part(self, first: int, end: int) -> MissionStates:
+        """Return the ticks from ``first`` until before ``end``."""
+        ticks = slice(first, end)
+        return MissionStates(
+            self.time[ticks],
+            self.position[ticks],
+            self.orientation[ticks],
+            self.velocity[ticks],
+            {name: rows[ticks] for name, rows in self.loads.items()},
+        )
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """(n, 3, 3) from the body frame to map."""
+        return np.asarray(rotation_matrix(self.orientation))
+
+
+class Progress(NamedTuple):
+    """How far a task is.
+
+    Attributes:
+        share: completed fraction, 0 to 1.
+        done: tick at which it was completed; None: it was not.
+    """
+
+    share: float
+    done: int | None
+
+
+@dataclass(frozen=True)
+class TaskKind:
+    """A kind of task.
+
+    Attributes:
+        name: as in a mission's file.
+        spec: dataclass whose fields declare its keys (core/schema.py).
+        judge: function of the spec and of the ticks while the task ran; pure.
+        text: one line of what the pilot does.
+    """
+
+    name: str
+    spec: type
+    judge: Callable[[Any, MissionStates], Progress]
+    text: str
+
+
+def durations(time: np.ndarray) -> np.ndarray:
+    """Return the time (n,) from each tick to the next, s; 0 for the last."""
+    return np.append(np.diff(time), 0.0)
+
+
+def _first(rows: np.ndarray) -> int | None:
+    """Return the first row that is true."""
+    return int(np.argmax(rows)) if rows.any() else None
+
+
+def _stay(inside: np.ndarray, time: np.ndarray, wanted: float) -> Progress:
+    """Return the progress of an unbroken stay of so many seconds."""
+    ticks = np.arange(len(time))
+    begun = np.maximum.accumulate(np.where(inside, -1, ticks)) + 1
+    stay = np.where(inside, time - time[np.minimum(begun, len(time) - 1)], -1.0)
+    done = _first(stay >= wanted - _SLACK)
+    share = 1.0 if done is not None else float(max(stay.max(), 0.0)) / wanted
+    return Progress(share, done)
+
+
+def _turned(run: MissionStates, heading: float) -> np.ndarray:
+    """Return the angle (n,) between the heading of the body's x axis and another, rad."""
+    ahead = run.rotation[:, :, 0]
+    turn = np.arctan2(ahead[:, 1], ahead[:, 0]) - heading
+    return np.abs(np.arctan2(np.sin(turn), np.cos(turn)))
+
+
+def _position(about: str) -> Any:
+    return number(REQUIRED, -_FAR, _FAR, 'm', about, size=3)
+
+
+def _angle(default: Any, about: str) -> Any:
+    return special(YamlReader.angle, default, about, unit='rad')
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Gate:
+    """Frame to pass through."""
+
+    position: tuple[float, float, float] = _position('centre of the frame, map')
+    heading: float = _angle(REQUIRED, 'direction of passage, from east to north')
+    width: float = number(1.5, 0.01, 1e3, 'm', 'clear width')
+    height: float = number(1.5, 0.01, 1e3, 'm', 'clear height')
+    passage: str = choice(('forward', 'any'), 'directions that count')
+
+
+def _judge_gate(gate: _Gate, run: MissionStates) -> Progress:
+    normal = np.array([math.cos(gate.heading), math.sin(gate.heading), 0.0])
+    side = np.array([-normal[1], normal[0], 0.0])
+    offset = run.position - np.array(gate.position)
+    ahead = offset @ normal
+    before, after = ahead[:-1], ahead[1:]
+    crossed = (before < 0.0) & (after >= 0.0)
+    if gate.passage == 'any':
+        crossed |= (before >= 0.0) & (after < 0.0)
+    step = np.where(crossed, after - before, 1.0)
+    where = offset[:-1] - (before / step)[:, None] * np.diff(offset, axis=0)
+    through = (np.abs(where @ side) <= gate.width / 2) & (np.abs(where[:, 2]) <= gate.height / 2)
+    tick = _first(crossed & through)
+    return Progress(float(tick is not None), None if tick is None else tick + 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Hold:
+    """Station to hold without a break."""
+
+    position: tuple[float, float, float] = _position('point to stay at, map')
+    radius: float = number(0.5, 1e-3, 1e4, 'm', 'greatest distance')
+    heading: float | None = _angle(None, 'heading to keep; default: any')
+    tolerance: float = _angle(math.radians(15.0), 'greatest error of the heading')
+    duration: float = number(REQUIRED, 1e-3, _TIME, 's', 'time to stay')
+
+
+def _judge_hold(hold: _Hold, run: MissionStates) -> Progress:
+    inside = np.linalg.norm(run.position - np.array(hold.position), axis=1) <= hold.radius
+    if hold.heading is not None:
+        inside &= _turned(run, hold.heading) <= hold.tolerance
+    return _stay(inside, run.time, hold.duration)
+
+
+def _read_line(item: YamlReader) -> np.ndarray:
+    points = [part.vector(-_FAR, _FAR) for part in item.items()]
+    if len(points) < 2 or any(len(p) != 3 for p in points):
+        raise item.error(': expected a list of two or more points [x, y, z]')
+    line = np.array(points)
+    if not np.linalg.norm(np.diff(line, axis=0), axis=1).all():
+        raise item.error(': has a point twice in a row; expected it once')
+    return line
+
+
+def _read_bounds(item: YamlReader) -> tuple[float, float]:
+    low, high = item.span()
+    if low < 0.0 or high <= low:
+        raise item.error(f' is {item.value!r}; expected [least, greatest], from 0 on')
+    return low, high
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Follow:
+    """Line to fly along, such as the axis of a pipeline."""
+
+    points: np.ndarray = special(_read_line, REQUIRED, 'corners of the line, map', unit='m')
+    distance: tuple[float, float] = special(
+        _read_bounds, REQUIRED, 'least and greatest distance to the line', unit='m'
+    )
+    interval: float = number(0.5, 0.01, 1e3, 'm', 'length of the pieces that are counted')
+    coverage: float = number(0.95, 0.01, 1.0, '', 'fraction of the pieces that completes the task')
+
+
+def _counted(ticks: np.ndarray, count: int, coverage: float) -> Progress:
+    """Return the progress of a task of ``count`` parts, done at ``ticks`` each."""
+    needed = max(math.ceil(coverage * count - _SLACK), 1)
+    done = int(np.sort(ticks)[needed - 1]) if len(ticks) >= needed else None
+    return Progress(len(ticks) / count, done)
+
+
+def _judge_follow(follow: _Follow, run: MissionStates) -> Progress:
+    begin, along = follow.points[:-1], np.diff(follow.points, axis=0)
+    length = np.linalg.norm(along, axis=1)
+    to = run.position[:, None, :] - begin
+    part = np.clip(np.sum(to * along, axis=2) / length**2, 0.0, 1.0)
+    apart = np.linalg.norm(to - part[..., None] * along, axis=2)
+    nearest = np.argmin(apart, axis=1)
+    ticks = np.arange(len(nearest))
+    arc = np.append(0.0, np.cumsum(length))
+    at = arc[nearest] + part[ticks, nearest] * length[nearest]
+    low, high = follow.distance
+    inside = (apart[ticks, nearest] >= low) & (apart[ticks, nearest] <= high)
+    count = max(math.ceil(arc[-1] / follow.interval - _SLACK), 1)
+    piece = np.minimum((at / follow.interval).astype(int), count - 1)
+    _, first = np.unique(piece[inside], return_index=True)
+    return _counted(ticks[inside][first], count, follow.coverage)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Point:
+    """Point of a body that is to be seen."""
+
+    name: str = text('name', REQUIRED)
+    position: tuple[float, float, float] = _position('map')
+    normal: tuple[float, float, float] | None = number(
+        None, -1e3, 1e3, '', 'direction out of the surface, map; default: seen from all sides',
+        size=3,
+    )  # fmt: skip
+
+
+def _read_point(item: YamlReader) -> _Point:
+    point = item.read(_Point)
+    if point.normal is not None and not any(point.normal):
+        raise item.error('.normal is zero; expected a direction')
+    return point
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Inspect:
+    """Points to bring into view of the camera. Occlusion counts by ``normal`` alone."""
+
+    points: tuple[_Point, ...] = nested(
+        _Point, 'points to see', default=REQUIRED, many=True, read=_read_point
+    )
+    range: tuple[float, float] = special(
+        _read_bounds, (0.2, 3.0), 'least and greatest distance from the camera', unit='m'
+    )
+    angle: float = _angle(math.radians(30.0), 'greatest angle from the axis of the camera')
+    incidence: float = _angle(math.radians(60.0), 'greatest angle from `normal`')
+    camera: tuple[float, float, float] = number(
+        (0.0, 0.0, 0.0), -100.0, 100.0, 'm', 'position of the camera, body'
+    )
+    tilt: float = _angle(0.0, 'angle of its axis below the body x axis')
+    time: float = number(0.5, 0.0, _TIME, 's', 'time that each point is in view, all together')
+    coverage: float = number(1.0, 0.01, 1.0, '', 'fraction of the points that completes the task')
+
+
+def _judge_inspect(inspect: _Inspect, run: MissionStates) -> Progress:
+    rotation = run.rotation
+    axis = rotation @ np.array([math.cos(inspect.tilt), 0.0, -math.sin(inspect.tilt)])
+    eye = run.position + rotation @ np.array(inspect.camera)
+    low, high = inspect.range
+    step, seen = durations(run.time), []
+    for point in inspect.points:
+        sight = np.array(point.position) - eye
+        apart = np.linalg.norm(sight, axis=1)
+        visible = (apart >= low) & (apart <= high)
+        visible &= np.sum(sight * axis, axis=1) >= math.cos(inspect.angle) * apart
+        if point.normal is not None:
+            normal = np.array(point.normal) / np.linalg.norm(point.normal)
+            visible &= -sight @ normal >= math.cos(inspect.incidence) * apart
+        total = np.append(0.0, np.cumsum(np.where(visible, step, 0.0))[:-1])
+        tick = _first(visible & (total >= inspect.time - _SLACK))
+        seen += [] if tick is None else [tick]
+    return _counted(np.array(seen, int), len(inspect.points), inspect.coverage)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Dock:
+    """Box to come to rest in."""
+
+    position: tuple[float, float, float] = _position('centre of the box, map')
+    size: tuple[float, float, float] = number(
+        (0.6, 0.6, 0.4), 1e-3, 1e3, 'm', 'length along the heading, width and height of the box'
+    )
+    heading: float = _angle(REQUIRED, 'heading to have')
+    tolerance: float = _angle(math.radians(10.0), 'greatest error of the heading')
+    lean: float = _angle(math.radians(10.0), 'greatest angle of the body z axis from the vertical')
+    speed: float = number(0.05, 1e-3, 100.0, 'm/s', 'greatest speed')
+    duration: float = number(3.0, 1e-3, _TIME, 's', 'time at rest')
+
+
+def _judge_dock(dock: _Dock, run: MissionStates) -> Progress:
+    c, s = math.cos(dock.heading), math.sin(dock.heading)
+    axes = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+    offset = (run.position - np.array(dock.position)) @ axes.T
+    inside = np.all(np.abs(offset) <= np.array(dock.size) / 2, axis=1)
+    inside &= _turned(run, dock.heading) <= dock.tolerance
+    inside &= run.rotation[:, 2, 2] >= math.cos(dock.lean)
+    inside &= np.linalg.norm(run.velocity[:, :3], axis=1) <= dock.speed
+    return _stay(inside, run.time, dock.duration)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Return:
+    """Point to come back to; `within` limits the time."""
+
+    position: tuple[float, float, float] = _position('point to reach, map')
+    radius: float = number(1.0, 1e-3, 1e4, 'm', 'distance that counts as there')
+
+
+def _judge_return(goal: _Return, run: MissionStates) -> Progress:
+    apart = np.linalg.norm(run.position - np.array(goal.position), axis=1)
+    done = _first(apart <= goal.radius)
+    if done is not None:
+        return Progress(1.0, done)
+    way = max(float(apart[0]) - goal.radius, _SLACK)
+    return Progress(min(max(1.0 - (float(apart.min()) - goal.radius) / way, 0.0), 1.0), None)
+
+
+GATE_TASK = TaskKind('gate', _Gate, _judge_gate, 'pass through a frame in a direction')
+HOLD_TASK = TaskKind('hold', _Hold, _judge_hold, 'stay at a point, and at a heading, for a time')
+FOLLOW_TASK = TaskKind(
+    'follow', _Follow, _judge_follow, 'keep a distance to a line along its length'
+)
+INSPECT_TASK = TaskKind('inspect', _Inspect, _judge_inspect, 'bring points of a body into view')
+DOCK_TASK = TaskKind('dock', _Dock, _judge_dock, 'come to rest in a box, upright and at a heading')
+RETURN_TASK = TaskKind('return', _Return, _judge_return, 'come back to a point')

@@ -1,0 +1,178 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Fly a mission with a scripted pilot, or take a recorded run of it, and score it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+from marine_sim_ros.analysis.debriefing import (
+    debriefing_figure,
+    mission_run_of_bag,
+    mission_run_of_trajectory,
+    score_lines,
+)
+from marine_sim_ros.bags.manifest import recorded_parameters
+from marine_sim_ros.bags.reading import bag_path, read_bag
+from marine_sim_ros.bags.trajectory_writer import write_recording
+from marine_sim_ros.core.errors import ParameterError, RunError
+from marine_sim_ros.core.ros_needed import require_ros
+from marine_sim_ros.core.text import json_text
+from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.sim.mission import (
+    Mission,
+    MissionScore,
+    load_mission,
+    mission_names,
+    score_mission,
+)
+from marine_sim_ros.sim.mission_tasks import MissionStates
+from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.run_setup import environment_of
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import simulate
+from marine_sim_ros.tools.options import add_option, free_folder
+from marine_sim_ros.tools.progress import progress_bar, show_waiting
+from marine_sim_ros.tools.reporting import print_warnings, write_file
+
+__all__ = ['add_arguments', 'execute']
+
+FILES = ('score.json', 'debriefing.png')
+"""Files in DIR besides the bag and its manifest."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    known = ', '.join(mission_names())
+    parser.add_argument('mission', metavar='NAME', help=f'{known}, or a YAML file')
+    add_option(parser, 'scenario', empty="the mission's scripted pilot")
+    parser.add_argument(
+        '--bag', default='', metavar='BAG', help='score a recorded run; fly nothing'
+    )
+    parser.add_argument(
+        '--graph', action='store_true', help='fly it through the node graph (needs ROS)'
+    )
+    parser.add_argument(
+        '--composed', action='store_true', help='with --graph: all nodes in one process'
+    )
+    parser.add_argument('--briefing', action='store_true', help='print the briefing; fly nothing')
+    add_option(parser, 'record')
+    add_option(parser, 'overwrite')
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Score a run; 0 with a medal, 1 without."""
+    mission = load_mission(options.mission)
+    _check(options)
+    if options.briefing:
+        print(f'{mission.title}\n\n{mission.briefing.strip()}')
+        return 0
+    if options.bag:
+        run = _recorded(mission, options.bag)
+    else:
+        settings = RunOptions(
+            vehicle=mission.vehicle,
+            environment=mission.environment,
+            scenario=options.scenario or mission.scenario,
+            record=options.record,
+            real_time_factor=0.0,
+        )
+        if options.record:
+            free_folder(options.record, overwrite=options.overwrite, also=FILES)
+        fly = _through_nodes if options.graph else _in_process
+        run = fly(settings, options)
+    score = score_mission(mission, run)
+    print(score_lines(mission, score))
+    if options.record:
+        _write(Path(options.record), mission, score, run)
+    return 0 if score.passed else 1
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse options that contradict each other.
+
+    Raises:
+        ParameterError: two that do.
+    """
+    others = [n for n in ('scenario', 'graph', 'record') if getattr(options, n)]
+    if options.bag and others:
+        raise ParameterError(
+            f'mission: has --bag and --{others[0]}; expected a recorded run or a new one'
+        )
+    if options.composed and not options.graph:
+        raise ParameterError('mission: --composed: has no effect here; expected --graph with it')
+    if options.graph:
+        require_ros('mission --graph')
+
+
+def _in_process(settings: RunOptions, options: argparse.Namespace) -> MissionStates:
+    with progress_bar('building') as told:
+        vehicle = load_vehicle(settings.vehicle, progress=told)
+    print_warnings(vehicle.warnings)
+    scenario = load_scenario(settings.scenario)
+    with show_waiting(f'{scenario.duration:g} s of {scenario.name} ...'):
+        trajectory = simulate(vehicle, scenario, environment=environment_of(settings))
+    if settings.record:
+        write_recording(Path(options.record), vehicle, settings, trajectory)
+    print(f'trajectory_sha256 {trajectory.sha256}')
+    return mission_run_of_trajectory(trajectory)
+
+
+def _through_nodes(settings: RunOptions, options: argparse.Namespace) -> MissionStates:
+    """Run the node graph, and return the states of its recording.
+
+    Raises:
+        RunError: the nodes did not come to the end of the run.
+    """
+    from dataclasses import replace
+
+    from marine_sim_ros.ros.node_graph import describe
+    from marine_sim_ros.tools.graph_run import run_graph
+
+    with tempfile.TemporaryDirectory(prefix='marine_sim_') as kept:
+        folder = Path(options.record or Path(kept) / 'run')
+        settings = replace(settings, record=str(folder))
+        code = run_graph(settings, describe(settings), composed=options.composed, summary=False)
+        try:
+            manifest = json.loads((folder / 'manifest.json').read_text(encoding='utf-8'))
+        except OSError:
+            raise RunError(f'the nodes recorded nothing; their exit code is {code}') from None
+        ticks = round(load_scenario(settings.scenario).duration / settings.dt) + 1
+        if manifest['ticks'] != ticks:
+            raise RunError(f'the run has {manifest["ticks"]} ticks; expected {ticks}')
+        print(f'trajectory_sha256 {manifest["trajectory_sha256"]}')
+        return mission_run_of_bag(folder / 'bag', manifest['parameters']['namespace'])
+
+
+def _recorded(mission: Mission, path: str) -> MissionStates:
+    """Return the states of a recording of a mission's vehicle.
+
+    Raises:
+        ParameterError: a recording of several vehicles, or of another vehicle or environment.
+    """
+    bag = read_bag(path, label=path)
+    if len(bag.vehicles) != 1:
+        raise ParameterError(
+            f'--bag {path}: has the vehicles {", ".join(bag.vehicles)}; expected one'
+        )
+    name = next(iter(bag.vehicles))
+    told = recorded_parameters(bag_path(path), name, alone=True)
+    for key in ('vehicle', 'environment'):
+        if key in told and told[key] != getattr(mission, key):
+            raise ParameterError(
+                f'--bag {path}: was flown with {key} {told[key] or "(none)"}; expected '
+                f'{getattr(mission, key) or "(none)"}, that of mission {mission.name}'
+            )
+    return mission_run_of_bag(bag_path(path), f'/{name}')
+
+
+def _write(folder: Path, mission: Mission, score: MissionScore, run: MissionStates) -> None:
+    content = {'mission': mission.name, **asdict(score), 'passed': score.passed}
+    write_file(folder / 'score.json', json_text(content, indent=2) + '\n')
+    debriefing_figure(folder / 'debriefing.png', mission, score, run)
+    print(f'debriefing {folder / "debriefing.png"}')
