@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from bodies import environment, momentum, run
 from conftest import examples, marine_sim
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,43 +19,14 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.bags.description import recorded_neighbours, recorded_vehicle
 from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.core.state import State, rest
-from marine_sim_ros.environment.reader import load_environment, parse_environment
+from marine_sim_ros.core.state import rest
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.scene.bodies import body_hits
 from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sensors.seen_bodies import body_of
 from marine_sim_ros.sim.simulation import Simulation
-from marine_sim_ros.sim.world import World
 
 DT = 0.005
-
-
-def environment(text, **changes):
-    return replace(parse_environment(text, 'bodies.yaml'), **changes)
-
-
-def run(env, duration, dt=DT):
-    """Return the states of the bodies at every tick, by name."""
-    world, ticks = World(env, dt), []
-    for k in range(round(duration / dt) + 1):
-        world.tick(round(k * dt * 1e9), env, {})
-        ticks.append(world.states)
-    return {n: State(*map(np.stack, zip(*(t[n] for t in ticks), strict=True))) for n in ticks[0]}
-
-
-def momentum(env, states, tick):
-    """Return linear and angular momentum about the origin of map, and kinetic energy."""
-    total, energy = np.zeros(6), 0.0
-    for body in env.free_bodies:
-        own = State(*(x[tick] for x in states[body.name]))
-        turn, p = rotation_matrix(own.orientation), body.vehicle.mass_matrix @ own.velocity
-        linear = turn @ p[:3]
-        total += np.concatenate([linear, turn @ p[3:] + np.cross(own.position, linear)])
-        energy += own.velocity @ p / 2
-    return total, energy
-
-
 SHAPES = {
     'box': 'shape: box, size: [0.4, 0.3, 0.2]',
     'cylinder': 'shape: cylinder, radius: 0.15, length: 0.5',

@@ -145,6 +145,8 @@ def _joint_topics(
     result.extend((topic, *state) for topic, state in states.items() if topic)
     if trajectory.targets is not None:
         result.append(('controller/setpoints', QUANTITIES, {'position': trajectory.targets}))
+    for namespace, (joints, positions) in trajectory.body_joints.items():
+        result.append((f'{namespace}/joint_states', joints, {'position': positions}))
     return result
 
 

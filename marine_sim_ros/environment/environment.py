@@ -17,6 +17,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.schema import check_ranges, choice, number
 from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussMarkov, Gusts, Waves
 from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.model.body_joints import BodyJoint
 from marine_sim_ros.model.free_bodies import FreeBody
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.scene.bodies import Body, Payload, VisiblePart
@@ -195,6 +196,7 @@ class Environment:
         optics: how the water colours what cameras see.
         payloads: loose bodies that a gripper can take.
         free_bodies: bodies that move when they are pushed, where they start.
+        body_joints: joints of these with each other and with the world.
         bodies: other vehicles at the time, which rays meet and nothing else feels.
         looks: returns the visible parts of the vehicle itself, in its frame; cameras alone ask.
     """
@@ -215,6 +217,7 @@ class Environment:
     optics: WaterOptics = field(default_factory=WaterOptics)
     payloads: tuple[Payload, ...] = ()
     free_bodies: tuple[FreeBody, ...] = ()
+    body_joints: tuple[BodyJoint, ...] = ()
     bodies: tuple[Body, ...] = ()
     looks: Callable[[], tuple[VisiblePart, ...]] = tuple
 

@@ -36,6 +36,7 @@ from marine_sim_ros.environment.environment import (
 )
 from marine_sim_ros.environment.origin import Origin, read_origin
 from marine_sim_ros.geometry.mesh_files import SCENE_SUFFIXES
+from marine_sim_ros.model.body_joints import read_body_joints
 from marine_sim_ros.model.free_bodies import DEFAULT_WATER_DENSITY, read_free_bodies
 from marine_sim_ros.model.materials import Materials, load_materials
 from marine_sim_ros.scene.bathymetry import RASTER_SUFFIXES, MapPlace
@@ -137,6 +138,7 @@ class EnvironmentNumbers:
 
 _PARTS_OF_FILE = (
     'description', 'water', 'waves', 'current', 'materials', 'origin', 'payloads', 'bodies',
+    'joints',
     *SCENE_KEYS
 )  # fmt: skip
 
@@ -187,13 +189,15 @@ def _environment(root: YamlReader) -> Environment:
     folder = Path(root.where).parent
     water = _water(root.child('water'))
     density = water.get('water_density', DEFAULT_WATER_DENSITY)
+    bodies = read_free_bodies(root.child('bodies', []), scene, density, folder)
     return Environment(
         gravity=own.gravity,
         name=root.stem,
         waves=_waves(root.child('waves'), own, origin),
         scene=scene,
         payloads=read_payloads(root.child('payloads', []), scene),
-        free_bodies=read_free_bodies(root.child('bodies', []), scene, density, folder),
+        free_bodies=bodies,
+        body_joints=read_body_joints(root.child('joints', []), bodies),
         origin=origin,
         materials=_materials(root.child('materials'), folder),
         **water,

@@ -5,7 +5,8 @@
 
 Subscribes: odom; joint_states where the vehicle has an arm.
 Moves the free bodies of the environment, and publishes the odometry of each, one per odom and with
-its stamp: /bodies/<name>/odom, and /tf map -> bodies/<name>.
+its stamp: /bodies/<name>/odom, and /tf map -> bodies/<name>; where joints of it move also
+/bodies/<name>/joint_states, NaN of one that is broken.
 Publishes: wrench/contact, one per odom, same stamp; contact/markers (MarkerArray in base_link):
 the vehicle's contact points near a surface, amber, and red where they press on it.
 Parameters: the common ones, and those below; surfaces and materials are the environment's.
@@ -25,6 +26,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
+from marine_sim_ros.model.body_joints import moving_joints
 from marine_sim_ros.model.materials import shipped_materials, without_effect
 from marine_sim_ros.physics.contact.contact import with_contact_positions
 from marine_sim_ros.physics.contact.detection import contacts_within
@@ -35,7 +37,7 @@ from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import BodyPublisher
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.markers import contact_marker
-from marine_sim_ros.sim.world import World
+from marine_sim_ros.sim.world import VEHICLE, World
 
 __all__ = ['main']
 
@@ -67,10 +69,13 @@ class ContactNode(ModelNode):
         self._markers = self.publisher(topics.CONTACT_MARKERS)
         self._bodies: dict[str, BodyPublisher] = {}
         self._world: World | None = None
+        self._broken: set[str] = set()
         if self.environment.free_bodies:
             self._world = World(self.environment, self.values['dt'])
-            names = (body.name for body in self.environment.free_bodies)
-            self._bodies = {name: BodyPublisher(self, name) for name in names}
+            joints = moving_joints(self.environment.body_joints)
+            for body in self.environment.free_bodies:
+                own = joints.get(body.name, ())
+                self._bodies[body.name] = BodyPublisher(self, body.name, own)
         self._solid = self.environment.scene is not None and len(self.vehicle.contact) > 0
         if self.environment.scene is not None:
             self._report_materials(self.environment.scene.materials)
@@ -90,16 +95,23 @@ class ContactNode(ModelNode):
         body, environment = self.inputs(stamp).body, self.environment_at(stamp)
         try:
             mover = Mover(body, state, self.values['integrator'])
-            found = self._world.tick(stamp, environment, {self.source: mover})[self.source]
+            found = self._world.tick(stamp, environment, {VEHICLE: mover})[VEHICLE]
         except RunError as error:
             self.get_logger().error(str(error))
             self.end(1)
             return np.zeros(6)
         for name, there in self._world.states.items():
-            self._bodies[name].publish(stamp, there)
+            self._bodies[name].publish(stamp, there, self._world.joint_positions)
+        self._report_broken(self._world)
         if self._is_shown_at(stamp):
-            self._show(stamp, *self._world.points_on(self.source))
+            self._show(stamp, *self._world.points_on(VEHICLE))
         return found
+
+    def _report_broken(self, world: World) -> None:
+        for name in sorted(world.broken_joints.keys() - self._broken):
+            force, torque = world.broken_joints[name]
+            self.get_logger().warning(f'joint {name} broke: {force:.4g} N, {torque:.4g} N·m')
+        self._broken = set(world.broken_joints)
 
     def on_wrench(self, tick: ForceTick) -> None:
         """Show the points that are near a surface, or press on it."""

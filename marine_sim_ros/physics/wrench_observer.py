@@ -49,11 +49,13 @@ class StateTerms(NamedTuple):
         known: (..., 6) of M ν̇: weight, buoyancy, drag, Coriolis terms.
         free: ν (..., 6) after the step without wrenches, where the integrator finds it first and
             ``known`` has no Coriolis terms; or None.
+        static: (..., 6) weight and buoyancy alone, where ``free`` is there; or None.
     """
 
     damping: Array
     known: Wrench
     free: Array | None = None
+    static: Wrench | None = None
 
 
 def state_terms(
@@ -74,7 +76,7 @@ def state_terms(
     dragged = -matvec(damping, velocity) if lumped else drag(vehicle, state, environment)
     if conserving is not None:
         free = unforced_velocity(vehicle, state, environment, conserving)
-        return StateTerms(damping, wrench + dragged, free)
+        return StateTerms(damping, wrench + dragged, free, wrench)
     return StateTerms(damping, net_wrench(vehicle, state, environment, wrench + dragged))
 
 

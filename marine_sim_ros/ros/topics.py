@@ -407,6 +407,11 @@ def body_odom(name: str) -> Topic:
     return Topic(f'{BODIES}{name}/odom', Odometry, LOCKSTEP)
 
 
+def body_joint_states(name: str) -> Topic:
+    """Return the topic of the joints of a free body."""
+    return Topic(f'{BODIES}{name}/joint_states', JointState, LOCKSTEP)
+
+
 def body_frame_name(name: str) -> str:
     """Return the frame of a free body."""
     return f'{BODIES}{name}'.lstrip('/')
@@ -420,6 +425,7 @@ def topics_to_record(
     pwm_per_tick: bool = False,
     sources: Sequence[str],
     bodies: Sequence[str] = (),
+    joined: Sequence[str] = (),
 ) -> tuple[Topic, ...]:
     """Return everything that is recorded of a run, whoever records it.
 
@@ -429,6 +435,7 @@ def topics_to_record(
         controller: whether there is a controller.
         pwm_per_tick: whether there is one command for every odom.
         bodies: names of the free bodies.
+        joined: names of those with joints that move.
     """
     always = tuple(PWM_PER_TICK if t is PWM and pwm_per_tick else t for t in _ALWAYS)
     result = (
@@ -437,6 +444,7 @@ def topics_to_record(
         *sensor_topics(vehicle),
         *sensor_ticks(vehicle),
         *map(body_odom, bodies),
+        *map(body_joint_states, joined),
     )
     if 'thrusters' not in sources:
         result = tuple(t for t in result if not t.name.startswith('thrusters/'))

@@ -67,7 +67,7 @@ from marine_sim_ros.sim.step import (
     tick_blocks,
 )
 from marine_sim_ros.sim.trajectory import Outcome, Trajectory, TrajectoryHash
-from marine_sim_ros.sim.world import World, body_records, body_rows
+from marine_sim_ros.sim.world import VEHICLE, World, body_records, body_rows, joint_columns
 
 __all__ = [
     'DEFAULT_STEP',
@@ -84,8 +84,6 @@ __all__ = [
 _LOG = logging.getLogger(__name__)
 PROGRESS_INTERVAL = 200
 """Ticks between two reports of progress."""
-_OWN = ''
-"""Name of the vehicle among what may touch; no body has it."""
 DEFAULT_STEP = 0.005
 """s; stable for every shipped vehicle at top speed, spinning, and afloat."""
 
@@ -205,8 +203,13 @@ class Simulation:
             self._stepping,
             since=self._since_last,
         )
-        bodies = None if self.world is None else body_rows(self.world.states)
-        done = done._replace(stamp=self.stamp, bodies=bodies)
+        done = done._replace(stamp=self.stamp)
+        if self.world is not None:
+            turned = self.world.joint_positions
+            done = done._replace(
+                bodies=body_rows(self.world.states),
+                body_joints=np.array(list(turned.values())) if turned else None,
+            )
         if self.gripping.is_possible:
             done.actuators[GRIPPER] = np.array([self.gripping.held + 1.0])
         if 'tether' in self._needs and self.tether is not None:
@@ -220,7 +223,7 @@ class Simulation:
     def _touch(self, world: World, environment: Environment, vehicle: Vehicle) -> np.ndarray:
         """Return what contact does to the vehicle as its arm is posed; the bodies move."""
         mover = Mover(vehicle, self.state, self._stepping.integrator)
-        return world.tick(self.stamp, environment, {_OWN: mover})[_OWN]
+        return world.tick(self.stamp, environment, {VEHICLE: mover})[VEHICLE]
 
     def _check_commands(self, actuators: Mapping[str, np.ndarray]) -> None:
         """Raise ParameterError for commands that do not fit the vehicle."""
@@ -357,6 +360,7 @@ def collect_trajectory(
             others=others,
         ),
         bodies={name: record.states for name, record in others.items()},
+        body_joints=joint_columns(environment.body_joints, columns.get('body_joints')),
         sha256=digest.hexdigest(),
     )
 

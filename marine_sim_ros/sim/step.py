@@ -122,6 +122,7 @@ class StepOutput(NamedTuple):
         cable: (..., n, 3) places along the tether, map, m, where a sensor needs them.
         payloads: (p, 7) places, m, and orientations of the payloads, map, likewise.
         bodies: (b, 13) position, orientation and velocity of the free bodies, if there are some.
+        body_joints: (j,) angles, rad, and ways, m, of their joints, if there are some.
     """
 
     state: State
@@ -136,6 +137,7 @@ class StepOutput(NamedTuple):
     cable: Array | None = None
     payloads: Array | None = None
     bodies: Array | None = None
+    body_joints: Array | None = None
 
 
 def supply_readings(power: Array, voltage: Array | None, used: Array | None) -> Array:
@@ -382,6 +384,7 @@ def _make_columns(ticks: Sequence[StepOutput]) -> dict[str, np.ndarray]:
         'acceleration': [t.acceleration for t in ticks],
         'payloads': [t.payloads for t in ticks],
         'bodies': [t.bodies for t in ticks],
+        'body_joints': [t.body_joints for t in ticks],
         'cable': [t.cable for t in ticks],
         'rotors': [o.rotor_speed for o in outputs],
         **{WRENCHES + name: [t.sources[name] for t in ticks] for name in ticks[0].sources},

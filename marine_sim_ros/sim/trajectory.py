@@ -119,6 +119,7 @@ class Trajectory:
         targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free; None: the
             run has none.
         bodies: states (n, ...) of the free bodies, by namespace.
+        body_joints: names and positions (n, k) of the joints of each, by namespace.
     """
 
     stamp: np.ndarray
@@ -135,6 +136,7 @@ class Trajectory:
     targets: np.ndarray | None = None
     power: np.ndarray | None = None
     bodies: Mapping[str, State] = field(default_factory=dict)
+    body_joints: Mapping[str, tuple[list[str], np.ndarray]] = field(default_factory=dict)
 
     @property
     def states(self) -> State:

@@ -9,7 +9,8 @@ bodies move by the same contacts: what one gains in momentum the other loses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,19 @@ import numpy as np
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import LIMITS, NANOSECONDS, State, Wrench, is_physical
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.body_joints import BodyJoint, moving_joints
 from marine_sim_ros.model.free_bodies import BODIES
+from marine_sim_ros.physics.contact.joints import HeldJoint
 from marine_sim_ros.physics.contact.world import ContactWorld, Mover
 from marine_sim_ros.sensors.sensor_model import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, begin
 
-__all__ = ['World', 'body_records', 'body_rows', 'seen_bodies']
+__all__ = ['VEHICLE', 'World', 'body_records', 'body_rows', 'joint_columns', 'seen_bodies']
+
+
+VEHICLE = '/vehicle'
+"""Name of the vehicle among what may touch, by which they are ordered; no body has it."""
 
 
 class World:
@@ -50,8 +57,9 @@ class World:
             body.name: begin(body.vehicle, self._environment, body.start)
             for body in self._environment.free_bodies
         }
-        self._contact, self._stamp = ContactWorld(), -1
         self.states = {name: memory.state for name, memory in self._memories.items()}
+        joints = (HeldJoint.at_start(one, self.states) for one in self._environment.body_joints)
+        self._contact, self._stamp = ContactWorld(list(joints)), -1
 
     def tick(
         self, stamp: int, environment: Environment, movers: Mapping[str, Mover]
@@ -68,11 +76,17 @@ class World:
         """
         if stamp <= self._stamp:
             self.reset()
-        since = 0.0 if self._stamp < 0 else (stamp - self._stamp) / NANOSECONDS
+        first = self._stamp < 0
+        since = 0.0 if first else (stamp - self._stamp) / NANOSECONDS
         self._stamp = stamp
         self.states = {name: memory.state for name, memory in self._memories.items()}
-        own = {n: Mover(v, self.states[n], 'conserving') for n, v in self._vehicles.items()}
-        found = self._contact.wrenches({**movers, **own}, environment, since)
+        own = {
+            n: Mover(v, self.states[n], 'conserving', loose=True)
+            for n, v in self._vehicles.items()
+        }
+        found = self._contact.wrenches(
+            {**movers, **own}, environment, self._stepping.dt if first else since
+        )
         for name, body in self._vehicles.items():
             commands = StepCommands(np.zeros(len(body.thrusters)), given={'contact': found[name]})
             _, memory = advance(
@@ -85,6 +99,21 @@ class World:
                     f'{stamp / NANOSECONDS:.3f} s: expected {LIMITS}; try a smaller dt'
                 )
         return {name: found[name] for name in movers}
+
+    @property
+    def joint_positions(self) -> dict[str, float]:
+        """Angle, rad, or way, m, of each joint that moves at the last tick; NaN: it is broken."""
+        found = self._contact.joint_positions
+        return {
+            joint.name: found.get(joint.name, math.nan)
+            for joint in self._environment.body_joints
+            if joint.moves
+        }
+
+    @property
+    def broken_joints(self) -> dict[str, tuple[float, float]]:
+        """Force, N, and torque, N·m, at which joints broke, by name."""
+        return self._contact.broken
 
     def points_on(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the points (c, 3) of a vehicle near something at the last tick; which press."""
@@ -126,3 +155,21 @@ def body_records(
 def body_rows(states: Mapping[str, State]) -> np.ndarray:
     """Return the states of bodies as rows (b, 13): position, orientation, velocity."""
     return np.array([np.concatenate(state) for state in states.values()])
+
+
+def joint_columns(
+    joints: Sequence[BodyJoint], rows: np.ndarray | None
+) -> dict[str, tuple[list[str], np.ndarray]]:
+    """Return names and positions (n, k) of the joints of each body, by its namespace.
+
+    Args:
+        joints: the joints of an environment.
+        rows: (n, j) of those that move, in order; None: there are none.
+    """
+    if rows is None:
+        return {}
+    order = [joint.name for joint in joints if joint.moves]
+    return {
+        BODIES + child: (names, rows[:, [order.index(name) for name in names]])
+        for child, names in moving_joints(joints).items()
+    }

@@ -35,11 +35,13 @@ from marine_sim_ros.physics.contact.pair_coefficients import PairCoefficients
 from marine_sim_ros.physics.wrench_observer import StepPrediction
 
 __all__ = [
+    'ContactRows',
     'DirectedContacts',
     'adhesion_force',
     'contact_axes',
     'solve_contacts',
     'solve_directed',
+    'solve_others',
 ]
 
 
@@ -298,7 +300,7 @@ def solve_contacts(
     directions = contact_axes(touch.normal, pairs.primary_in_body(state.orientation))
     jacobian = lever_rows(directions, touch.point[None, :, :])
     rows = DirectedContacts(touch.gap, directions, jacobian)
-    return solve_directed(pairs, rows, state.velocity, step, held, pull, drift)
+    return solve_directed(pairs, rows, state.velocity, step, held, pull, drift)[:2]
 
 
 class DirectedContacts(NamedTuple):
@@ -323,8 +325,11 @@ def solve_directed(
     held: Array,
     pull: Array | None,
     drift: Array | None = None,
-) -> tuple[Array, Array]:
+    others: ContactRows | None = None,
+) -> tuple[Array, Array, Array]:
     """Return the wrenches (n,) of contacts of one or more bodies, and impulses to remember.
+
+    The second are those of the contacts (c, 3), the third those of the other rows (3, o).
 
     Args:
         pairs: coefficients of c pairs.
@@ -334,6 +339,7 @@ def solve_directed(
         held: impulses (c, 3) of the step before, N·s.
         pull: (c,) of :func:`adhesion_force`, N; None: nothing adheres.
         drift: (c, 3) velocity of points in their body, m/s; None: none moves.
+        others: what else is found with the contacts, with b as its target; None: nothing.
     """
     xp = namespace(touch.gap)
     dt, directions, jacobian = step.dt, touch.directions, touch.jacobian
@@ -365,13 +371,49 @@ def solve_directed(
         pairs.joint,
         fixed,
     )
-    found, impulse = solve_impulses(rows, step.mass, constant(xp, _GUESS) * before)
+    guess, count = constant(xp, _GUESS) * before, before.shape[1]
+    if others is not None:
+        rows = _with_others(rows, others, step)
+        guess = xp.concat([guess, xp.zeros_like(others.target)], axis=1)
+    found, impulse = solve_impulses(rows, step.mass, guess)
+    found, rest = found[:, :count], found[:, count:]
     pushes = xp.concat([xp.maximum(found[:1, :], 0.0), found[1:, :]])
     allowed = pushes[0, :] @ exits + xp.sum(stretch * bent) / 2
     if drift is not None:  # what the joints' drives do
         allowed = allowed + xp.sum(xp.abs(found * moving))
+    if others is not None:
+        allowed = allowed + _allowed_of(others, rest)
     wrench = _limit_energy(step, impulse, allowed) / dt + drawn
-    return wrench, xp.sum(pushes[..., None] * directions, axis=0)
+    return wrench, xp.sum(pushes[..., None] * directions, axis=0), rest
+
+
+def _with_others(rows: ContactRows, others: ContactRows, step: StepPrediction) -> ContactRows:
+    """Return rows of contacts and others, of which a target is a velocity."""
+    xp = namespace(rows.target)
+    fixed = xp.zeros_like(rows.friction) if rows.fixed_bound is None else rows.fixed_bound
+    later = others._replace(target=others.target - others.jacobian @ step.free)
+    both = zip(rows._replace(fixed_bound=fixed), later, (1, 1, 1, 1, 0, 1), strict=True)
+    return ContactRows(*(xp.concat([a, b], axis=axis) for a, b, axis in both))
+
+
+def _allowed_of(others: ContactRows, impulse: Array) -> Array:
+    """Return the energy that stops which push out, and friction that springs back, may add, J."""
+    xp, wanted = namespace(impulse), others.target
+    speed = xp.concat([xp.maximum(wanted[:1, :], 0.0), xp.abs(wanted[1:, :])])
+    return xp.sum(xp.abs(impulse) * speed)
+
+
+def solve_others(others: ContactRows, step: StepPrediction) -> tuple[Array, Array]:
+    """Return the wrenches (n,) of rows that are no contacts, and their impulses (3, o).
+
+    Args:
+        others: the rows, with b as their target.
+        step: motion of the bodies under the other wrenches.
+    """
+    xp = namespace(step.free)
+    rows = others._replace(target=others.target - others.jacobian @ step.free)
+    found, impulse = solve_impulses(rows, step.mass, xp.zeros_like(rows.target))
+    return _limit_energy(step, impulse, _allowed_of(others, found)) / step.dt, found
 
 
 def _limit_energy(step: StepPrediction, impulse: Array, allowed: Array) -> Array:

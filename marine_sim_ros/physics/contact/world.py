@@ -8,7 +8,8 @@ moves in it. So what finds the touches of a vehicle and a seabed finds those of 
 against edges too. Bodies that touch, directly or by others between them, are solved for together
 (:mod:`marine_sim_ros.physics.contact.solver`): with ν of all of them below each other, a touch of
 a and b has the rows J_a = [d, r_a × d] and J_b = −[d, r_b × d] at one place, in the axes of each.
-What one gains in momentum the other loses.
+What one gains in momentum the other loses. Joints (:mod:`marine_sim_ros.physics.contact.joints`)
+hold bodies together as those that touch are; two that a joint joins do not touch each other.
 
 The wrench of a step is held in body axes that turn within it. So that the momentum in space is the
 same on both sides, each impulse is told in the axes of after the step: with the conserving
@@ -17,13 +18,15 @@ integrator a body's linear and angular momentum changes by exactly that impulse.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.core.arrays import matvec
+from marine_sim_ros.core.numerics import matrix_inverse
 from marine_sim_ros.core.spatial import (
     cross,
     matrix_quaternion,
@@ -46,15 +49,19 @@ from marine_sim_ros.physics.contact.detection import (
     step_reach,
 )
 from marine_sim_ros.physics.contact.edges import ContactGeometry
+from marine_sim_ros.physics.contact.joints import HeldJoint, joint_rows
 from marine_sim_ros.physics.contact.pair_coefficients import PairCoefficients, pair_table
 from marine_sim_ros.physics.contact.solver import (
+    ContactRows,
     DirectedContacts,
     adhesion_force,
     contact_axes,
     solve_directed,
+    solve_others,
 )
 from marine_sim_ros.physics.rigid_body import (
     AUTO_INTEGRATOR,
+    displace_state,
     resolve_integrator,
     transport_momentum,
 )
@@ -77,11 +84,14 @@ class Mover(NamedTuple):
         vehicle: the body, as its arm is posed.
         state: its state.
         integrator: its integrator, with its drag implicit.
+        loose: whether the world moves it: then its weight is held in space over a step, not in
+            axes that turn, by which a pendulum would gain energy.
     """
 
     vehicle: Vehicle
     state: State
     integrator: str = AUTO_INTEGRATOR
+    loose: bool = False
 
     @property
     def conserving(self) -> bool:
@@ -189,10 +199,19 @@ def _hull(points: np.ndarray) -> TriangleSurface | None:
 
 
 class ContactWorld:
-    """Contact of all bodies of a run; it remembers the tick before."""
+    """Contact of all bodies of a run; it remembers the tick before.
 
-    def __init__(self) -> None:
-        """Begin with no memory: the first tick has no contact."""
+    Attributes:
+        joint_positions: angle, rad, or way, m, of the joints that hold, at the last tick, by name.
+        broken: force, N, and torque, N·m, at which joints broke, by name.
+    """
+
+    def __init__(self, joints: Sequence[HeldJoint] = ()) -> None:
+        """Begin with no memory: what moves a vehicle is not known in the first tick."""
+        self._joints = {held.joint.name: held for held in joints}
+        self.joint_positions = {name: 0.0 for name, one in self._joints.items() if one.joint.moves}
+        self.broken: dict[str, tuple[float, float]] = {}
+        self._rubbing: dict[str, float] = {}
         self._before: dict[str, _Before] = {}
         self._held: dict[tuple[str, str], _Held] = {}
         self._near: list[_Touch] = []
@@ -205,7 +224,7 @@ class ContactWorld:
         Args:
             movers: all bodies at this tick, by name.
             environment: environment at its time.
-            dt: time since the tick before, s, and of the step to come; 0 in the first.
+            dt: time since the tick before, s, and of the step to come.
 
         Raises:
             ModelError: a collision mesh that cannot be used.
@@ -214,13 +233,19 @@ class ContactWorld:
         result = {name: np.zeros(6) for name in names}
         terms: dict[str, StateTerms | None] = dict.fromkeys(names)
         held: dict[tuple[str, str], _Held] = {}
-        known = [name for name in names if name in self._before and dt > 0]
-        for group, touches in self._groups(known, movers, environment, dt):
-            predictions = [self._predict(n, movers[n], environment, dt, terms) for n in group]
-            wrenches, impulses = self._solve(group, touches, movers, predictions)
+        known = [name for name in names if name in self._before or movers[name].loose]
+        self._follow_joints(movers)
+        groups = list(self._groups(known, movers, environment, dt))
+        grouped = {name for group, _ in groups for name in group}
+        alone = [name for name in known if movers[name].loose and name not in grouped]
+        for group, touches in [*groups, *(([name], []) for name in alone)]:
+            steps, moves = self._moves(group, movers, environment, dt, terms)
+            wrenches = np.zeros((len(group), 6))
+            impulses: dict[tuple[str, str], _Held] = {}
+            if group[0] in grouped:
+                wrenches, impulses = self._solve(group, touches, movers, steps, moves)
             held |= impulses
-            for name, wrench, step in zip(group, wrenches, predictions, strict=True):
-                result[name] = _moved_with(movers[name], terms[name], step, wrench)
+            result |= zip(group, moves.told(wrenches), strict=True)
         self._before = {n: _Before(movers[n].state, result[n], terms[n]) for n in names}
         self._held = held
         return result
@@ -242,6 +267,19 @@ class ContactWorld:
             )
         return np.concatenate(points), np.concatenate(pressed)
 
+    def _moves(
+        self,
+        group: list[str],
+        movers: Mapping[str, Mover],
+        environment: Environment,
+        dt: float,
+        terms: dict[str, StateTerms | None],
+    ) -> tuple[list[StepPrediction], _Moves]:
+        """Return the steps of bodies without contact, and how they move by wrenches."""
+        steps = [self._predict(name, movers[name], environment, dt, terms) for name in group]
+        known = [own for name in group if (own := terms[name]) is not None]
+        return steps, _Moves.of([movers[name] for name in group], known, steps)
+
     def _predict(
         self,
         name: str,
@@ -251,27 +289,49 @@ class ContactWorld:
         terms: dict[str, StateTerms | None],
     ) -> StepPrediction:
         """Return the step of a body without contact."""
-        own, before = mover.vehicle, self._before[name]
+        own, before = mover.vehicle, self._before.get(name)
         conserving = dt if mover.conserving else None
         now = terms[name] = state_terms(own, mover.state, environment, conserving)
+        if before is None:  # of what is loose all forces are known
+            mass = own.mass_matrix + dt * now.damping
+            inverse = matrix_inverse(mass)
+            assert now.free is not None
+            return StepPrediction(mass, inverse, now.free + dt * (inverse @ now.known), dt)
         earlier = before.terms or state_terms(own, before.state, environment, conserving)
         return predict_step(own.mass_matrix, mover.state, now, before[:2], earlier, dt)
+
+    def _follow_joints(self, movers: Mapping[str, Mover]) -> None:
+        """Tell where the joints are that hold."""
+        states = {name: mover.state for name, mover in movers.items()}
+        self.joint_positions = {
+            name: self._joints[name].position(states, before)
+            for name, before in self.joint_positions.items()
+            if name not in self.broken
+        }
+
+    def _holding(self) -> list[HeldJoint]:
+        """Return the joints that are not broken."""
+        return [one for name, one in self._joints.items() if name not in self.broken]
 
     def _groups(
         self, names: list[str], movers: Mapping[str, Mover], environment: Environment, dt: float
     ) -> Iterator[tuple[list[str], list[_Touch]]]:
-        """Yield the bodies that touch each other, and their touches."""
+        """Yield the bodies that touch each other or are joined, and their touches."""
         self._near = touches = list(self._touches(names, movers, environment, dt))
-        group = {name: {name} for name in names}
-        for touch in touches:
-            if touch.other:
-                both = group[touch.one] | group[touch.other]
+        pairs = [(touch.one, touch.other) for touch in touches]
+        pairs += [(held.joint.child, held.joint.parent) for held in self._holding()]
+        group, held = {name: {name} for name in names}, set()
+        for one, other in pairs:
+            if not group.keys() >= {one, other} - {''}:  # the first tick
+                continue
+            held.add(one)
+            if other:
+                both = group[one] | group[other]
                 group |= dict.fromkeys(both, both)
         for name in names:
             members = sorted(group[name])
-            own = [touch for touch in touches if touch.one in group[name]]
-            if own and name == members[0]:
-                yield members, own
+            if name == members[0] and not held.isdisjoint(members):
+                yield members, [touch for touch in touches if touch.one in group[name]]
 
     def _touches(
         self, names: list[str], movers: Mapping[str, Mover], environment: Environment, dt: float
@@ -285,7 +345,10 @@ class ContactWorld:
                 if found is not None:
                     yield found
         materials = environment.materials
+        joined = {frozenset((one.joint.child, one.joint.parent)) for one in self._holding()}
         for one, other in combinations(touching, 2):
+            if frozenset((one, other)) in joined:
+                continue
             a, b = movers[one], movers[other]
             near = within[one] + within[other]
             far = a.vehicle.contact.reach + b.vehicle.contact.reach + near
@@ -326,9 +389,60 @@ class ContactWorld:
         group: list[str],
         touches: list[_Touch],
         movers: Mapping[str, Mover],
-        predictions: list[StepPrediction],
+        steps: list[StepPrediction],
+        moves: _Moves,
     ) -> tuple[np.ndarray, dict[tuple[str, str], _Held]]:
         """Return the wrenches (k, 6) on a group of k bodies, and what their touches hold."""
+        step = _one_step(steps)
+        own = [
+            one for one in self._holding() if {one.joint.child, one.joint.parent} <= {*group, ''}
+        ]
+        if not own:
+            wrench, impulses, _ = self._press(group, touches, movers, step, None)
+            return wrench.reshape(-1, 6), impulses
+        names = [held.joint.name for held in own]
+        rows = joint_rows(
+            own,
+            [self.joint_positions.get(name, 0.0) for name in names],
+            np.array([self._rubbing.get(name, 0.0) for name in names]),
+            {name: movers[name].state for name in group},
+            group,
+            step,
+        )
+        dt = step.dt
+
+        def errors(velocity: np.ndarray) -> np.ndarray:
+            change = (step.mass @ (velocity - step.free) / dt).reshape(-1, 6)
+            later = dict(zip(group, moves.states(change), strict=True))
+            return np.concatenate([np.concatenate(held.errors(later)[2:]) for held in own])
+
+        joined, rows = rows.joined(step, errors)
+        if touches:
+            wrench, impulses, others = self._press(group, touches, movers, joined, rows.limits)
+        else:
+            wrench, impulses, others = np.zeros(len(step.free)), {}, np.zeros((3, 2 * len(own)))
+            if rows.limits is not None:
+                wrench, others = solve_others(rows.limits, joined)
+        if rows.limits is not None:
+            self._rubbing |= zip(names, others[1, ::2].tolist(), strict=True)
+        after = joined.free + dt * (joined.inverse @ wrench)
+        load = rows.load(after, dt)
+        for held, force, torque in zip(own, *rows.sizes(len(own), load), strict=True):
+            joint = held.joint
+            if force > joint.break_force or torque > joint.break_torque:
+                self.broken[joint.name] = float(force), float(torque)
+        # By what each row holds, so that momentum stays to rounding.
+        return (wrench + load @ rows.held).reshape(-1, 6), impulses
+
+    def _press(
+        self,
+        group: list[str],
+        touches: list[_Touch],
+        movers: Mapping[str, Mover],
+        step: StepPrediction,
+        others: ContactRows | None,
+    ) -> tuple[np.ndarray, dict[tuple[str, str], _Held], np.ndarray]:
+        """Return the wrenches (6 k,) of touches, what they hold, and impulses of other rows."""
         axes = [
             contact_axes(
                 t.geometry.normal, t.pairs.primary_in_body(movers[t.one].state.orientation)
@@ -348,12 +462,12 @@ class ContactWorld:
         before = np.concatenate([self._held_of(touch) for touch in touches])
         pull = adhesion_force(pairs, contacts.gap) if np.any(pairs.adhesion_force) else None
         velocity = np.concatenate([movers[name].state.velocity for name in group])
-        wrench, impulse = solve_directed(
-            pairs, contacts, velocity, _one_step(predictions), before, pull
+        wrench, impulse, rest = solve_directed(
+            pairs, contacts, velocity, step, before, pull, others=others
         )
         ends = np.cumsum([len(t.number) for t in touches])[:-1]
         each = zip(touches, np.split(impulse, ends), strict=True)
-        return wrench.reshape(-1, 6), {t.key: _Held(t.number, own) for t, own in each}
+        return wrench, {t.key: _Held(t.number, own) for t, own in each}, rest
 
     def _held_of(self, touch: _Touch) -> np.ndarray:
         """Return the impulses (c, 3) of the step before, in the first body's frame, N·s."""
@@ -424,26 +538,69 @@ def _joined(parts: list[PairCoefficients]) -> PairCoefficients:
     return PairCoefficients(**columns)  # type: ignore[arg-type]
 
 
-def _moved_with(
-    mover: Mover, terms: StateTerms | None, step: StepPrediction, wrench: Wrench
-) -> Wrench:
-    """Return the wrench (6,) that changes the momentum in space by what the given one holds.
+class _Moves(NamedTuple):
+    """How k bodies move in a step, by the wrenches on them.
 
-    The integrator adds it in axes that the step turns, by how far depends on what is added:
-    dt w' = T(M ν + dt w, ξ') − T(M ν, ξ), with the twists ξ without and ξ' with contact and T of
-    ``transport_momentum``.
+    Attributes:
+        movers: the bodies.
+        steps: their motion without contact and joints.
+        base: (k, 6) twist of the step without these, and without a weight that is held in space.
+        momentum: (k, 6) before the step.
+        kept: (k, 6) what it is in the axes after ``base``.
+        held: (k, 6) wrench of weight and buoyancy of what is loose, else zero.
+        inverse: (k, 6, 6) of M + dt D.
     """
-    assert terms is not None
-    dt, velocity = step.dt, mover.state.velocity
-    momentum = mover.vehicle.mass_matrix @ velocity
-    without = dt * step.free
-    if terms.free is not None:  # as the conserving integrator moves
-        without = without + dt / 2 * (velocity - terms.free)
-    kept, changed = transport_momentum(momentum, without), momentum + dt * wrench
-    told = wrench
-    for _ in range(_MAX_TURNS):
-        before = told
-        told = (transport_momentum(changed, without + dt * dt * (step.inverse @ told)) - kept) / dt
-        if np.max(np.abs(told - before)) <= 1e-14 * np.max(np.abs(told)):
-            break
-    return np.asarray(told)
+
+    movers: list[Mover]
+    steps: list[StepPrediction]
+    base: np.ndarray
+    momentum: np.ndarray
+    kept: np.ndarray
+    held: np.ndarray
+    inverse: np.ndarray
+
+    @classmethod
+    def of(
+        cls, movers: list[Mover], terms: list[StateTerms], steps: list[StepPrediction]
+    ) -> _Moves:
+        """Return it of bodies, what follows from their states, and their steps."""
+        base, momentum, held = (np.zeros((len(movers), 6)) for _ in range(3))
+        for i, (mover, own, step) in enumerate(zip(movers, terms, steps, strict=True)):
+            velocity = mover.state.velocity
+            momentum[i] = mover.vehicle.mass_matrix @ velocity
+            if mover.loose and own.static is not None:
+                held[i] = own.static
+            base[i] = step.dt * (step.free - step.dt * (step.inverse @ held[i]))
+            if own.free is not None:  # as the conserving integrator moves
+                base[i] += step.dt / 2 * (velocity - own.free)
+        inverse = np.stack([step.inverse for step in steps])
+        kept = np.asarray(transport_momentum(momentum, base))
+        return cls(movers, steps, base, momentum, kept, held, inverse)
+
+    def told(self, wrench: np.ndarray) -> np.ndarray:
+        """Return the wrenches (k, 6) that change momentum in space by what the given ones hold.
+
+        The integrator adds them in axes that the step turns, by how far depends on what is added:
+        dt w' = T(M ν + dt w, ξ') − T(M ν, ξ), with the twists ξ without and ξ' with contact and T
+        of ``transport_momentum``. With the weight of what is loose the same is done, and only what
+        it differs by is told.
+        """
+        dt, wrench = self.steps[0].dt, wrench + self.held
+        changed, told = self.momentum + dt * wrench, wrench
+        for _ in range(_MAX_TURNS):
+            before, twist = told, self.base + dt * dt * matvec(self.inverse, told)
+            told = (transport_momentum(changed, twist) - self.kept) / dt
+            apart, size = (np.max(np.abs(x), axis=1) for x in (told - before, told))
+            if np.all(apart <= 1e-14 * size):
+                break
+        return np.asarray(told - self.held)
+
+    def states(self, wrench: np.ndarray) -> list[State]:
+        """Return the states after the step in which wrenches (k, 6) act."""
+        dt = self.steps[0].dt
+        twist = self.base + dt * dt * matvec(self.inverse, self.told(wrench) + self.held)
+        still = np.zeros(6)
+        return [
+            displace_state(mover.state, own, still)
+            for mover, own in zip(self.movers, twist, strict=True)
+        ]

@@ -9,7 +9,7 @@ the bytes of an existing message, which costs a fraction of building one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -83,10 +83,10 @@ class NumbersPublisher(_TemplatePublisher):
 
 
 class BodyPublisher:
-    """Publishes the odometry of a free body and its frame."""
+    """Publishes the odometry of a free body, its frame, and where its joints are."""
 
-    def __init__(self, node: SuiteNode, name: str) -> None:
-        """Create the publishers of a body by its name."""
+    def __init__(self, node: SuiteNode, name: str, joints: Sequence[str] = ()) -> None:
+        """Create the publishers of a body by its name, and the names of its joints."""
         frame = topics.body_frame_name(name)
         odom = Odometry(child_frame_id=frame)
         odom.header.frame_id = 'map'
@@ -96,13 +96,18 @@ class BodyPublisher:
             transform = TransformStamped(child_frame_id=frame)
             transform.header.frame_id = 'map'
             self._tf = NumbersPublisher(node, topics.TF, topics.TF.type(transforms=[transform]))
+        self._joint_names, self._joints = joints, None
+        if joints:
+            self._joints = JointPublisher(node, topics.body_joint_states(name), joints)
 
-    def publish(self, stamp: int, state: State) -> None:
-        """Publish a state with a stamp in ns."""
+    def publish(self, stamp: int, state: State, positions: Mapping[str, float]) -> None:
+        """Publish a state, and the positions of joints by name, with a stamp in ns."""
         pose = [*state.position.tolist(), *state.orientation.tolist()]
         self._odom.publish(stamp, [*pose, *state.velocity.tolist()])
         if self._tf is not None:
             self._tf.publish(stamp, pose)
+        if self._joints is not None:
+            self._joints.publish(stamp, position=[positions[n] for n in self._joint_names])
 
 
 class SpatialPublisher(NumbersPublisher):

@@ -1,0 +1,301 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Joints between bodies: what holds them together, over one step.
+
+A joint's rows E take the velocities ν of its bodies to those that it keeps at zero: at the point p
+of the child, d·(v + ω × r) of one less the other's, for directions d that it holds, and ω of one
+less the other's about axes that it holds. Both bodies are pushed at the same point, so that what
+one gains in momentum the other loses. What the joint holds is a stiff spring and damper over the
+step: the impulse λ = (b − E ν)/r, with b so that its error e is zero after the step, where bodies
+have turned: b = E ν − e(ν)/dt, in a few rounds, as SHAKE does. With it the step is
+
+    M̃ = M + Eᵀ r⁻¹ E,   ν̃* = M̃⁻¹ (M ν* + Eᵀ r⁻¹ b),
+
+and contacts are solved for in M̃ and ν̃* as in M and ν*: no joint needs a search. Only stops and
+friction do; they are rows of the contacts' search, a stop as a normal, friction as a tangent of a
+fixed bound. A spring k and a damper c about the axis are a row with r = 1/(k dt² + c dt) and
+b = −k (q − q₀) dt/(k dt + c). Sources: Ryckaert et al. (1977) for SHAKE; Catto (2011),
+"Soft constraints", for the spring and damper of a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.numerics import matrix_inverse
+from marine_sim_ros.core.spatial import cross, quaternion_product, rotation_matrix, rotation_vector
+from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.model.body_joints import BodyJoint
+from marine_sim_ros.physics.contact.detection import lever_rows
+from marine_sim_ros.physics.contact.solver import ContactRows, contact_axes
+from marine_sim_ros.physics.wrench_observer import StepPrediction
+
+__all__ = ['HeldJoint', 'JointRows', 'joint_rows']
+
+_SOFTNESS = 1e-7
+"""Compliance of what a joint holds, as a share of the inverse mass there."""
+_STOP_SOFTNESS = 1e-4
+"""The same of its stops."""
+_BRISTLE = 1e-3
+"""The same of its friction."""
+_EXIT = 0.2
+"""Share of what is beyond a stop that a step takes back."""
+_ROUNDS = 2
+"""In which b is found; each gains a factor of about dt |ω|."""
+_CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
+_WORLD = rest()
+"""What a joint without a parent holds on to."""
+_NO_AXES = np.zeros((0, 3))
+
+
+class HeldJoint(NamedTuple):
+    """A joint and its place in the two bodies that it joins.
+
+    Attributes:
+        joint: what it is.
+        child: (3,) its point in the child's frame, m.
+        parent: (3,) its point in the parent's frame, or in map.
+        axis: (3,) its axis in the parent's frame.
+        across: (2, 3) two unit vectors across it and each other, in the parent's frame.
+        turn: (4,) attitude of the child in the parent's frame at zero.
+    """
+
+    joint: BodyJoint
+    child: np.ndarray
+    parent: np.ndarray
+    axis: np.ndarray
+    across: np.ndarray
+    turn: np.ndarray
+
+    @classmethod
+    def at_start(cls, joint: BodyJoint, starts: Mapping[str, State]) -> HeldJoint:
+        """Return a joint of bodies by their states at the start, by name."""
+        child, parent = starts[joint.child], starts.get(joint.parent, _WORLD)
+        back = rotation_matrix(parent.orientation).T
+        axis = back @ joint.axis
+        return cls(
+            joint,
+            rotation_matrix(child.orientation).T @ (joint.position - child.position),
+            back @ (joint.position - parent.position),
+            axis,
+            contact_axes(axis[None, :], None)[1:, 0, :],
+            quaternion_product(parent.orientation * _CONJUGATE, child.orientation),
+        )
+
+    def position(self, states: Mapping[str, State], near: float = 0.0) -> float:
+        """Return the angle about its axis, rad, or the way along it, m.
+
+        Args:
+            states: states of the bodies, by name.
+            near: rad; of angles that differ by whole turns the one that is nearest to this.
+        """
+        child, parent = self._ends(states)
+        if self.joint.type == 'prismatic':
+            return float(self.axis_in_map(states)[0] @ self._gap(states))
+        relative = quaternion_product(parent.orientation * _CONJUGATE, child.orientation)
+        turned = quaternion_product(relative, self.turn * _CONJUGATE)
+        angle = 2 * float(np.arctan2(turned[:3] @ self.axis, turned[3]))
+        return angle + 2 * np.pi * round((near - angle) / (2 * np.pi))
+
+    def axis_in_map(self, states: Mapping[str, State]) -> np.ndarray:
+        """Return its axis as one row (1, 3), map."""
+        _, parent = self._ends(states)
+        return (rotation_matrix(parent.orientation) @ self.axis)[None, :]
+
+    def errors(
+        self, states: Mapping[str, State]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return directions (k, 3) and axes (l, 3) that it holds, and how far each is off.
+
+        Directions and axes are unit vectors in map; what is off is in m and rad.
+        """
+        child, parent = self._ends(states)
+        frame = rotation_matrix(parent.orientation)
+        axis, across = frame @ self.axis, self.across @ frame.T
+        directions = across if self.joint.type == 'prismatic' else np.eye(3)
+        off = directions @ self._gap(states)
+        if self.joint.type == 'ball':
+            return directions, _NO_AXES, off, np.zeros(0)
+        turn = rotation_matrix(child.orientation)
+        if self.joint.type == 'revolute':  # by its axis alone, about which it may have turned far
+            there = turn @ (rotation_matrix(self.turn).T @ self.axis)
+            return directions, across, off, across @ cross(axis, there)
+        wanted = quaternion_product(parent.orientation, self.turn)
+        return directions, np.eye(3), off, turn @ rotation_vector(wanted, child.orientation)
+
+    def rows(
+        self,
+        states: Mapping[str, State],
+        group: Sequence[str],
+        directions: np.ndarray,
+        *,
+        turning: bool = False,
+    ) -> np.ndarray:
+        """Return the rows (k, n) of the child's velocity less the parent's in those of a group.
+
+        Args:
+            states: states of the bodies, by name.
+            group: names of the bodies whose velocities are in ν, in this order.
+            directions: (k, 3) unit vectors, map: along them at its point of the child, or,
+            turning: about them.
+        """
+        child, _ = self._ends(states)
+        point = child.position + rotation_matrix(child.orientation) @ self.child
+        result = np.zeros((len(directions), 6 * len(group)))
+        for name, sign in ((self.joint.child, 1.0), (self.joint.parent, -1.0)):
+            if name not in states:
+                continue
+            turn, own = rotation_matrix(states[name].orientation), 6 * group.index(name)
+            local = sign * (directions @ turn)
+            if turning:
+                result[:, own + 3 : own + 6] = local
+            else:
+                lever = turn.T @ (point - states[name].position)
+                result[:, own : own + 6] = lever_rows(local, lever[None, :])
+        return result
+
+    def _ends(self, states: Mapping[str, State]) -> tuple[State, State]:
+        """Return the states of the child and of the parent."""
+        return states[self.joint.child], states.get(self.joint.parent, _WORLD)
+
+    def _gap(self, states: Mapping[str, State]) -> np.ndarray:
+        """Return the way (3,) from its point of the parent to that of the child, map, m."""
+        child, parent = self._ends(states)
+        there = child.position + rotation_matrix(child.orientation) @ self.child
+        return there - parent.position - rotation_matrix(parent.orientation) @ self.parent
+
+
+class JointRows(NamedTuple):
+    """What joints do in the velocities ν (n,) of a group of bodies.
+
+    Attributes:
+        held: E (m, n) what they hold, and springs.
+        target: b (m,) m/s and rad/s.
+        softness: r (m,).
+        owner: (m,) number of the joint that holds a row; −1: a spring.
+        turning: (m,) whether a row is about an axis.
+        limits: two rows of a contact for each of j joints: a stop with friction, and the other
+            stop; their targets are velocities. None: no joint has any.
+    """
+
+    held: np.ndarray
+    target: np.ndarray
+    softness: np.ndarray
+    owner: np.ndarray
+    turning: np.ndarray
+    limits: ContactRows | None
+
+    def joined(
+        self, step: StepPrediction, errors: Callable[[np.ndarray], np.ndarray]
+    ) -> tuple[StepPrediction, JointRows]:
+        """Return the step M̃, ν̃* of bodies that joints hold together, with b that makes it so.
+
+        Args:
+            step: M and ν*.
+            errors: tells e (h,) of the rows that joints hold after the step, by ν (n,) after it.
+        """
+        stiff, target, hard = self.held.T / self.softness, self.target.copy(), self.owner >= 0
+        mass = step.mass + stiff @ self.held
+        inverse = np.asarray(matrix_inverse(mass))
+        known = step.mass @ step.free
+        for _ in range(_ROUNDS):
+            free = inverse @ (known + stiff @ target)
+            target[hard] = (self.held @ free)[hard] - errors(free) / step.dt
+        free = inverse @ (known + stiff @ target)
+        return StepPrediction(mass, inverse, free, step.dt), self._replace(target=target)
+
+    def load(self, velocity: np.ndarray, dt: float) -> np.ndarray:
+        """Return what each row holds (m,), N or N·m, by ν (n,) after a step."""
+        return np.asarray((self.target - self.held @ velocity) / self.softness / dt)
+
+    def sizes(self, count: int, load: np.ndarray) -> np.ndarray:
+        """Return the force, N, and torque, N·m, (2, count) of joints by what rows hold (m,)."""
+        own = self.owner == np.arange(count)[:, None]
+        kinds = np.stack([own & ~self.turning, own & self.turning])
+        return np.sqrt(kinds @ (load * load))
+
+
+def joint_rows(
+    joints: Sequence[HeldJoint],
+    positions: Sequence[float],
+    before: np.ndarray,
+    states: Mapping[str, State],
+    group: Sequence[str],
+    step: StepPrediction,
+) -> JointRows:
+    """Return what joints do in a step of a group of bodies.
+
+    Args:
+        joints: j joints of these bodies.
+        positions: (j,) where they are, about or along their axes.
+        before: (j,) impulses of friction in the step before, N·s or N·m·s.
+        states: states of the bodies, by name.
+        group: names of the bodies whose velocities are in ν, in this order.
+        step: their motion without joints and contact.
+    """
+    rows: list[tuple[np.ndarray, np.ndarray, np.ndarray, int, bool]] = []
+    limits, limited = _no_limits(2 * len(joints), len(step.free)), False
+    for k, (one, q) in enumerate(zip(joints, positions, strict=True)):
+        directions, axes, off, twisted = one.errors(states)
+        for lines, error, turning in ((directions, off, False), (axes, twisted, True)):
+            held = one.rows(states, group, lines, turning=turning)
+            softness = _SOFTNESS * np.sum((held @ step.inverse) * held, axis=1)
+            rows.append((held, -error / step.dt, softness, k, turning))
+        joint = one.joint
+        if not joint.moves:
+            continue
+        turning = joint.type == 'revolute'
+        along = one.rows(states, group, one.axis_in_map(states), turning=turning)
+        if joint.stiffness or joint.damping:
+            late = joint.stiffness * step.dt + joint.damping
+            target = np.array([-joint.stiffness * (q - joint.rest) / late])
+            rows.append((along, target, np.array([1 / (late * step.dt)]), -1, turning))
+        if joint.limits is not None or joint.friction:
+            limited = True
+            _add_limits(limits, k, joint, q, along[0], step, before[k])
+    held = np.concatenate([r[0] for r in rows])
+    return JointRows(
+        held,
+        np.concatenate([r[1] for r in rows]),
+        np.concatenate([r[2] for r in rows]),
+        np.concatenate([np.full(len(r[0]), r[3]) for r in rows]),
+        np.concatenate([np.full(len(r[0]), r[4]) for r in rows]),
+        limits if limited else None,
+    )
+
+
+def _no_limits(count: int, n: int) -> ContactRows:
+    """Return rows of contacts that nothing presses."""
+    target = np.repeat([[-1.0], [0.0], [0.0]], count, axis=1)
+    bounds = np.zeros((2, count))
+    return ContactRows(
+        np.zeros((3, count, n)), target, np.ones((3, count)), bounds, np.zeros(count), 0 * bounds
+    )
+
+
+def _add_limits(
+    rows: ContactRows,
+    number: int,
+    joint: BodyJoint,
+    q: float,
+    along: np.ndarray,
+    step: StepPrediction,
+    before: float,
+) -> None:
+    """Write the stops and the friction of a joint at q into its two rows."""
+    assert rows.fixed_bound is not None
+    mobility = along @ step.inverse @ along
+    low, high = joint.limits or (-np.inf, np.inf)
+    for stop, sign, gap in ((2 * number, 1.0, q - low), (2 * number + 1, -1.0, high - q)):
+        if np.isfinite(gap):
+            rows.jacobian[0, stop] = sign * along
+            rows.target[0, stop] = -gap / step.dt * (1.0 if gap > 0 else _EXIT)
+            rows.compliance[0, stop] = _STOP_SOFTNESS * mobility
+    rows.jacobian[1, 2 * number] = along
+    rows.compliance[1, 2 * number] = _BRISTLE * mobility
+    rows.target[1, 2 * number] = _BRISTLE * mobility * before
+    rows.fixed_bound[0, 2 * number] = joint.friction * step.dt
