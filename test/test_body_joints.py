@@ -100,7 +100,7 @@ def test_two_bodies_that_are_joined_keep_momentum_and_what_the_joint_holds(
     before, energy = momentum(env, states, 1)
     after, left = momentum(env, states, 80)
     np.testing.assert_allclose(after, before, atol=1e-9 * max(1.0, np.abs(before).max()))
-    assert left <= energy * (1 + 1e-3)
+    assert left <= energy * (1 + 1e-3) + 1e-12
     turns = {n: rotation_matrix(states[n].orientation[80]) for n in 'ab'}
     start = rotation_matrix(states['b'].orientation[0])
     ends = (
@@ -111,11 +111,11 @@ def test_two_bodies_that_are_joined_keep_momentum_and_what_the_joint_holds(
     gap, along = turns['a'].T @ (ends[1] - ends[0]), np.array(axis) / np.linalg.norm(axis)
     if kind == 'prismatic':
         gap -= along * (along @ gap)
-    np.testing.assert_allclose(gap, 0, atol=1e-7)
+    np.testing.assert_allclose(gap, 0, atol=1e-6)
     if kind == 'revolute':
-        np.testing.assert_allclose(relative @ along, along, atol=1e-7)
+        np.testing.assert_allclose(relative @ along, along, atol=1e-6)
     elif kind != 'ball':
-        np.testing.assert_allclose(relative, np.eye(3), atol=1e-7)
+        np.testing.assert_allclose(relative, np.eye(3), atol=1e-6)
 
 
 def test_a_chain_hangs_as_its_forces_balance():
