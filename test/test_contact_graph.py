@@ -48,8 +48,12 @@ def crate_in_a_pool(folder):
     scene = folder / 'crate.yaml'
     scene.write_text(
         'pool: {length: 25.0, width: 12.5, depth: 4.2}\n'
-        'bodies: [{name: crate, shape: box, size: [0.3, 0.3, 0.3], position: [2.42, 1.2, -4.0], '
-        'mass: 29}]\n'
+        'bodies:\n  - {name: crate, shape: box, size: [0.3, 0.3, 0.3], mass: 29, '
+        'position: [2.42, 1.2, -4.0]}\n  - {name: lid, shape: box, size: [0.3, 0.3, 0.02], '
+        'position: [2.42, 1.2, -3.83], mass: 1.6}\n'
+        'joints:\n  - {name: hinge, type: revolute, child: lid, parent: crate, '
+        "position: [2.57, 1.2, -3.84], axis: [0, 1, 0], limits: [null, '0.1 deg'], "
+        'stiffness: 4, rest: -1, damping: 0.5}\n'
     )
     return scene
 
@@ -62,7 +66,14 @@ def check_bodies_alike(*recordings):
         paths.append(np.array([[p.x, p.y, p.z] for p in places]))
     for path in paths[1:]:
         np.testing.assert_array_equal(path, paths[0])
+    lids = []
+    for topics in recordings:
+        states = topics.get('lid/joint_states', {})
+        lids.append([states[stamp].position[0] for stamp in sorted(states)])
+    assert lids[1:] == lids[:1] * (len(lids) - 1)
     if len(paths[0]):
+        assert lids[0][0] == 0.0
+        assert lids[0][-1] < -0.05  # its spring opens it
         assert np.abs(paths[0][-1] - paths[0][0]).max() > 0.01  # it fell to the floor
 
 
