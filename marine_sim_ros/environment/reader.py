@@ -58,7 +58,9 @@ class WaterElement:
 
     kind: str = choice(('fresh', 'sea'), 'water of a lake or of the ocean', 'sea')
     temperature: float = number(15.0, 0.0, 40.0, '°C', 'temperature')
-    salinity: float | None = number(None, 0.0, 42.0, 'g/kg', 'salinity; default: of the kind')
+    salinity: float | None = number(
+        None, 0.0, 42.0, '', 'practical salinity; default: of the kind'
+    )
     density: float | None = number(
         None, _LEAST_DENSITY, 2e4, 'kg/m³', 'density; by default of temperature and salinity'
     )
