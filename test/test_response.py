@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from marine_sim_ros.bags.response import response
@@ -275,12 +275,13 @@ def test_shifts_of_time_place_and_heading_change_nothing(zeta, omega, step, shif
 
 
 @given(values=st.lists(numbers, min_size=3, max_size=40), goal=numbers, scale=st.floats(1.0, 9.0))
+@example(values=[0.0, 0.0, *[1.5166625851841857] * 3], goal=23.04699400790669, scale=1.0)
 def test_bounds_hold_for_any_run(values, goal, scale):
     t = np.linspace(0, 10, len(values))
     x = np.array(values)
     one = judge({'x': goal}, t, x=x).axes['x']
-    assert 0 <= one.steady_mean <= one.steady_max
-    assert abs(one.bias) <= one.steady_mean + 1e-12
+    assert 0 <= one.steady_mean <= one.steady_max * (1 + 1e-12)  # a mean is rounded
+    assert abs(one.bias) <= one.steady_mean * (1 + 1e-12) + 1e-12
     assert one.overshoot is None or 0 <= one.overshoot <= np.abs(x - goal).max()
     assert one.settling_time is None or 0 <= one.settling_time <= 10
     if one.settling_time is not None:
