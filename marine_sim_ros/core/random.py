@@ -18,7 +18,15 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import Array
 
-__all__ = ['draw_ahead', 'gaussian', 'key_bits', 'stamp_words', 'threefry', 'uniform']
+__all__ = [
+    'draw_ahead',
+    'gaussian',
+    'key_bits',
+    'stamp_generator',
+    'stamp_words',
+    'threefry',
+    'uniform',
+]
 
 try:  # as Python's own random does: hashlib loads OpenSSL for it, 4 MB of every node
     from _blake2 import blake2b
@@ -143,6 +151,11 @@ def gaussian(seed: int, name: str, stamps: int | np.ndarray) -> np.ndarray:
     return z.reshape(np.shape(stamps))
 
 
+def stamp_generator(seed: int, name: str, stamp: int = 0) -> np.random.Generator:
+    """Return a generator of many numbers that depend on a seed, a name and a stamp, ns."""
+    return np.random.Generator(np.random.Philox(key=key_bits(seed, name), counter=stamp << 128))
+
+
 def uniform(seed: int, name: str, count: int) -> np.ndarray:
     """Return ``count`` numbers between 0 and 1 that depend on a seed and a name alone."""
-    return np.random.Generator(np.random.Philox(key=key_bits(seed, name))).random(count)
+    return stamp_generator(seed, name).random(count)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.core.random import key_bits
+from marine_sim_ros.core.random import stamp_generator
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
@@ -33,6 +33,7 @@ __all__ = [
     'beam_hits',
     'decibels',
     'echo_strength',
+    'exponential_draws',
     'fan_hits',
     'profiles',
     'reflectivity',
@@ -250,18 +251,21 @@ def _sum_into_bins(
     return np.maximum(sums[:, 1 : bins + 1], 0.0)
 
 
+def exponential_draws(seed: int, name: str, stamp: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Return exponential numbers of mean 1: intensities of speckle of Rayleigh amplitudes."""
+    return np.asarray(-np.log1p(-stamp_generator(seed, name, stamp).random(shape)))
+
+
 def add_speckle(energy: np.ndarray, noise: float, seed: int, name: str, stamp: int) -> np.ndarray:
     """Return energies with speckle and noise: exponential, as of Rayleigh amplitudes.
 
     Args:
-        energy: (b, bins).
+        energy: (..., bins).
         noise: mean energy of the noise.
         name: name of what is drawn.
         stamp: ns.
     """
-    stream = np.random.Philox(key=key_bits(seed, name), counter=stamp << 128)
-    draw = np.random.Generator(stream).random(energy.shape)
-    return np.asarray(-np.log1p(-draw) * (energy + noise))
+    return np.asarray(exponential_draws(seed, name, stamp, energy.shape) * (energy + noise))
 
 
 def decibels(energy: np.ndarray, gain: float, dynamic_range: float) -> np.ndarray:

@@ -12,11 +12,10 @@ import numpy as np
 
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustics import SOUND_SPEED
+from marine_sim_ros.sensors.acoustics import SOUND_SPEED, exponential_draws
 from marine_sim_ros.sensors.sensor_model import Readings, one_at_a_time
 from marine_sim_ros.sensors.sonar_equation import (
     equivalent_width,
-    exponential_draws,
     normal_draws,
     sounding_deviation,
 )

@@ -25,6 +25,7 @@ from marine_sim_ros.sensors.acoustics import (
     SOUND_SPEED,
     Fan,
     absorption,
+    add_speckle,
     decibels,
     fan_hits,
     profiles,
@@ -41,7 +42,6 @@ from marine_sim_ros.sensors.sonar_equation import (
     beam_pattern,
     echo_intensity,
     equivalent_width,
-    exponential_draws,
     sound_speed,
 )
 
@@ -184,8 +184,9 @@ def _disturb(
 ) -> Readings:
     """Return intensities with noise and speckle: exponential, as of Rayleigh amplitudes."""
     del faults
-    mean = np.asarray(readings['intensity']) + 10.0 ** (0.1 * sensor.spec.noise_level)
-    return {'intensity': mean * exponential_draws(seed, sensor.name, int(stamps), mean.shape)}
+    noise = 10.0 ** (0.1 * sensor.spec.noise_level)
+    mean = np.asarray(readings['intensity'])
+    return {'intensity': add_speckle(mean, noise, seed, sensor.name, int(stamps))}
 
 
 def scan_line(spec: SideScan, intensity: np.ndarray) -> np.ndarray:

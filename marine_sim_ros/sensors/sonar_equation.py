@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.core.random import key_bits
+from marine_sim_ros.core.random import stamp_generator
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.rays import WATER_SURFACE, hit_materials
 from marine_sim_ros.scene.rays import Hits
@@ -24,7 +24,6 @@ __all__ = [
     'beam_pattern',
     'echo_intensity',
     'equivalent_width',
-    'exponential_draws',
     'lambert_coefficient',
     'normal_draws',
     'sound_speed',
@@ -133,17 +132,7 @@ def sounding_deviation(
     return np.asarray(np.sqrt(square))
 
 
-def _uniform(seed: int, name: str, stamp: int, shape: tuple[int, ...]) -> np.ndarray:
-    stream = np.random.Philox(key=key_bits(seed, name), counter=stamp << 128)
-    return np.random.Generator(stream).random(shape)
-
-
-def exponential_draws(seed: int, name: str, stamp: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Return exponential numbers of mean 1: intensities of speckle of Rayleigh amplitudes."""
-    return np.asarray(-np.log1p(-_uniform(seed, name, stamp, shape)))
-
-
 def normal_draws(seed: int, name: str, stamp: int, shape: tuple[int, ...]) -> np.ndarray:
     """Return standard normal numbers √(−2 ln u) cos 2πv (Box and Muller 1958) of a stamp, ns."""
-    drawn = _uniform(seed, name, stamp, (2, *shape))
+    drawn = stamp_generator(seed, name, stamp).random((2, *shape))
     return np.asarray(np.sqrt(-2 * np.log1p(-drawn[0])) * np.cos(2 * math.pi * drawn[1]))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.random import key_bits
+from marine_sim_ros.core.random import stamp_generator
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
@@ -207,8 +207,7 @@ def _disturb(
     spec = sensor.spec
     if not spec.noise:
         return readings
-    stream = np.random.Philox(key=key_bits(seed, sensor.name), counter=int(stamps) << 128)
-    generator = np.random.Generator(stream)
+    generator = stamp_generator(seed, sensor.name, int(stamps))
     table = np.float32(spec.noise) * _quantiles()
 
     def add_noise(image: np.ndarray) -> np.ndarray:
