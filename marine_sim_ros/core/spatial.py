@@ -26,6 +26,7 @@ __all__ = [
     'momentum_rate',
     'normalize',
     'projected_yaw',
+    'quaternion_conjugate',
     'quaternion_from_rpy',
     'quaternion_of_angles',
     'quaternion_product',
@@ -133,6 +134,11 @@ def quaternion_product(a: Array, b: Array) -> Array:
 
 
 @remember_vectors
+def quaternion_conjugate(quaternion: Array) -> Array:
+    """Return the conjugate (..., 4), for a unit quaternion its inverse."""
+    return quaternion * constant(namespace(quaternion), _CONJUGATE)
+
+
 def rotation_matrix(quaternion: Array) -> Array:
     """Return R (..., 3, 3) with v_map = R v_body for unit quaternions (..., 4)."""
     flat = bilinear(_ROTATION, quaternion, quaternion)
@@ -184,7 +190,7 @@ def rotation_vector(before: Array, after: Array) -> Array:
     In the body frame, the shorter way round: the inverse of :func:`rotation_vector_quaternion`.
     """
     xp = namespace(before)
-    apart = quaternion_product(before * constant(xp, _CONJUGATE), after)
+    apart = quaternion_product(quaternion_conjugate(before), after)
     apart = xp.where(apart[..., 3:] >= 0, apart, -apart)
     vector, cosine = apart[..., :3], apart[..., 3:]
     square = xp.vecdot(vector, vector)[..., None]

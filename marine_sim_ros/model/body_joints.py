@@ -16,7 +16,8 @@ from marine_sim_ros.model.free_bodies import FreeBody
 
 __all__ = ['BodyJoint', 'moving_joints', 'read_body_joints']
 
-_TYPES = ('revolute', 'prismatic', 'ball', 'fixed')
+_MOVING_TYPES = ('revolute', 'prismatic')
+_TYPES = (*_MOVING_TYPES, 'ball', 'fixed')
 _MOVES = frozenset({'axis', 'limits', 'friction', 'damping', 'stiffness', 'rest'})
 _KEYS = frozenset({'name', 'type', 'child', 'parent', 'position', 'break_force', 'break_torque'})
 _MOST = 1e9
@@ -60,7 +61,7 @@ class BodyJoint:
     @property
     def moves(self) -> bool:
         """Whether it moves about or along an axis."""
-        return self.type in ('revolute', 'prismatic')
+        return self.type in _MOVING_TYPES
 
 
 def moving_joints(joints: Sequence[BodyJoint]) -> dict[str, list[str]]:
@@ -94,7 +95,7 @@ def read_body_joints(reader: YamlReader, bodies: Sequence[FreeBody]) -> tuple[Bo
 def _read_joint(reader: YamlReader, index: int, bodies: dict[str, FreeBody]) -> BodyJoint:
     reader.mapping(_KEYS | _MOVES, {'type', 'child'})
     kind = reader.child('type').choice(_TYPES)
-    if kind not in ('revolute', 'prismatic') and (given := sorted(_MOVES & set(reader.value))):
+    if kind not in _MOVING_TYPES and (given := sorted(_MOVES & set(reader.value))):
         raise reader.error(f'.{given[0]}: a {kind} joint has none; expected revolute or prismatic')
     child = reader.child('child').choice(tuple(bodies))
     parent = reader.child('parent', 'world').choice(('world', *bodies))

@@ -27,7 +27,13 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.numerics import matrix_inverse
-from marine_sim_ros.core.spatial import cross, quaternion_product, rotation_matrix, rotation_vector
+from marine_sim_ros.core.spatial import (
+    cross,
+    quaternion_conjugate,
+    quaternion_product,
+    rotation_matrix,
+    rotation_vector,
+)
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.model.body_joints import BodyJoint
 from marine_sim_ros.physics.contact.detection import lever_rows
@@ -46,7 +52,6 @@ _EXIT = 0.2
 """Share of what is beyond a stop that a step takes back."""
 _ROUNDS = 2
 """In which b is found; each gains a factor of about dt |ω|."""
-_CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
 _WORLD = rest()
 """What a joint without a parent holds on to."""
 _NO_AXES = np.zeros((0, 3))
@@ -83,7 +88,7 @@ class HeldJoint(NamedTuple):
             back @ (joint.position - parent.position),
             axis,
             contact_axes(axis[None, :], None)[1:, 0, :],
-            quaternion_product(parent.orientation * _CONJUGATE, child.orientation),
+            quaternion_product(quaternion_conjugate(parent.orientation), child.orientation),
         )
 
     def position(self, states: Mapping[str, State], near: float = 0.0) -> float:
@@ -96,8 +101,8 @@ class HeldJoint(NamedTuple):
         child, parent = self._ends(states)
         if self.joint.type == 'prismatic':
             return float(self.axis_in_map(states)[0] @ self._gap(states))
-        relative = quaternion_product(parent.orientation * _CONJUGATE, child.orientation)
-        turned = quaternion_product(relative, self.turn * _CONJUGATE)
+        relative = quaternion_product(quaternion_conjugate(parent.orientation), child.orientation)
+        turned = quaternion_product(relative, quaternion_conjugate(self.turn))
         angle = 2 * float(np.arctan2(turned[:3] @ self.axis, turned[3]))
         return angle + 2 * np.pi * round((near - angle) / (2 * np.pi))
 

@@ -391,9 +391,15 @@ def _with_others(rows: ContactRows, others: ContactRows, step: StepPrediction) -
     """Return rows of contacts and others, of which a target is a velocity."""
     xp = namespace(rows.target)
     fixed = xp.zeros_like(rows.friction) if rows.fixed_bound is None else rows.fixed_bound
-    later = others._replace(target=others.target - others.jacobian @ step.free)
-    both = zip(rows._replace(fixed_bound=fixed), later, (1, 1, 1, 1, 0, 1), strict=True)
+    both = zip(
+        rows._replace(fixed_bound=fixed), _from_free(others, step), (1, 1, 1, 1, 0, 1), strict=True
+    )
     return ContactRows(*(xp.concat([a, b], axis=axis) for a, b, axis in both))
+
+
+def _from_free(others: ContactRows, step: StepPrediction) -> ContactRows:
+    """Return rows with their target b told from ν*."""
+    return others._replace(target=others.target - others.jacobian @ step.free)
 
 
 def _allowed_of(others: ContactRows, impulse: Array) -> Array:
@@ -411,7 +417,7 @@ def solve_others(others: ContactRows, step: StepPrediction) -> tuple[Array, Arra
         step: motion of the bodies under the other wrenches.
     """
     xp = namespace(step.free)
-    rows = others._replace(target=others.target - others.jacobian @ step.free)
+    rows = _from_free(others, step)
     found, impulse = solve_impulses(rows, step.mass, xp.zeros_like(rows.target))
     return _limit_energy(step, impulse, _allowed_of(others, found)) / step.dt, found
 

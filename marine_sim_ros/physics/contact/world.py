@@ -30,6 +30,7 @@ from marine_sim_ros.core.numerics import matrix_inverse
 from marine_sim_ros.core.spatial import (
     cross,
     matrix_quaternion,
+    quaternion_conjugate,
     quaternion_product,
     rotation_matrix,
 )
@@ -481,7 +482,7 @@ class ContactWorld:
 def _relative_state(one: State, other: State) -> State:
     """Return the state of a body in the frame of another, its velocity in its own axes."""
     back = rotation_matrix(other.orientation).T
-    turn = quaternion_product(other.orientation * _CONJUGATE, one.orientation)
+    turn = quaternion_product(quaternion_conjugate(other.orientation), one.orientation)
     place = back @ (one.position - other.position)
     into = rotation_matrix(turn).T
     carried = other.velocity[:3] + cross(other.velocity[3:], place)
@@ -513,7 +514,6 @@ def _one_step(predictions: list[StepPrediction]) -> StepPrediction:
     return StepPrediction(mass, inverse, free, predictions[0].dt)
 
 
-_CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
 _MAX_TURNS = 20
 """Iterations of what the axes turn by; each gains a factor of about dt |ω|."""
 
