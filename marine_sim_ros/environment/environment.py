@@ -17,6 +17,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.schema import check_ranges, choice, number
 from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussMarkov, Gusts, Waves
 from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.model.body_joints import BodyJoint
 from marine_sim_ros.model.free_bodies import FreeBody
 from marine_sim_ros.model.materials import Materials
@@ -189,6 +190,7 @@ class Environment:
         profile: current profile over depth, added to ``current``, or None.
         fluctuation: fluctuation of the current over time, added to ``current``, or None.
         waves: or None.
+        wind: or None; waves do not depend on it.
         scene: seabed, walls and obstacles, or None.
         materials: materials of shapes and surfaces; None takes the shipped ones.
         time: s.
@@ -222,6 +224,7 @@ class Environment:
     body_joints: tuple[BodyJoint, ...] = ()
     bodies: tuple[Body, ...] = ()
     looks: Callable[[], tuple[VisiblePart, ...]] = tuple
+    wind: Wind | None = None
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""
@@ -263,8 +266,9 @@ class Environment:
 
     @property
     def steady(self) -> bool:
-        """Whether the water is the same at all times."""
-        return self.waves is None and self.fluctuation is None and self.gusts is None
+        """Whether water and air are the same at all times."""
+        changes = (self.waves, self.fluctuation, self.gusts, self.wind)
+        return all(c is None for c in changes)
 
     @cached_property
     def still(self) -> bool:
@@ -306,6 +310,13 @@ class Environment:
         if self.waves is not None:
             result = result + self.waves.velocity(points, self.time)
         return result
+
+    def wind_velocity(self, height: Array) -> Array:
+        """Return the velocity (..., 3) of the air at heights (...) above the surface, m/s."""
+        if self.wind is None:
+            xp = namespace(height)
+            return xp.zeros_like(height)[..., None] * constant(xp, np.zeros(3))
+        return self.wind.velocity(height, self.time)
 
     def acceleration(self, points: Array) -> Array:
         """Return ∂u/∂t (..., 3) of the waves' orbital motion, m/s²; that of currents is left out.

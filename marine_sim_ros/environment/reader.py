@@ -35,6 +35,7 @@ from marine_sim_ros.environment.environment import (
     water_properties,
 )
 from marine_sim_ros.environment.origin import Origin, read_origin
+from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.geometry.mesh_files import SCENE_SUFFIXES
 from marine_sim_ros.model.body_joints import read_body_joints
 from marine_sim_ros.model.free_bodies import DEFAULT_WATER_DENSITY, read_free_bodies
@@ -140,7 +141,7 @@ class EnvironmentNumbers:
 
 _PARTS_OF_FILE = (
     'description', 'water', 'waves', 'current', 'materials', 'origin', 'payloads', 'bodies',
-    'joints',
+    'joints', 'wind',
     *SCENE_KEYS
 )  # fmt: skip
 
@@ -196,6 +197,7 @@ def _environment(root: YamlReader) -> Environment:
         gravity=own.gravity,
         name=root.stem,
         waves=_waves(root.child('waves'), own, origin),
+        wind=_wind(root.child('wind'), origin),
         scene=scene,
         payloads=read_payloads(root.child('payloads', []), scene),
         free_bodies=bodies,
@@ -289,6 +291,13 @@ def _read_regular_waves(reader: YamlReader, direction: float, around: Environmen
         depth=depth,
         gravity=gravity,
     )
+
+
+def _wind(reader: YamlReader, origin: Origin) -> Wind | None:
+    if reader.value is None:
+        return None
+    wind = reader.read(Wind)
+    return replace(wind, yaw=origin.yaw(wind.from_direction + 180.0))
 
 
 def _currents(reader: YamlReader, origin: Origin) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from marine_sim_ros.physics.panels import (
     viscous_damping_coefficient,
 )
 
-__all__ = ['SweptWater', 'hull_drag', 'hull_forces', 'wet_hull']
+__all__ = ['SweptWater', 'hull_drag', 'hull_forces', 'panel_air_wrench', 'wet_hull']
 
 
 class SweptWater(NamedTuple):
@@ -210,14 +210,14 @@ def _normal_forces(
     )
 
 
-def _air_wrench(panels: Panels, state: State, hull: WetHull) -> Wrench:
-    """Return the wrench of the air on what is dry."""
+def _air_wrench(panels: Panels, state: State, hull: WetHull, air: Array) -> Wrench:
+    """Return the wrench of the air, of velocity (..., 3), on what is dry."""
     xp = namespace(state.velocity)
     k, normal = panels.coefficients, rows(xp, panels.normal_rows)
 
     def some() -> Wrench:
         share, center = dry_remainder(rows(xp, panels.center_rows), hull.share, hull.center)
-        velocity = _velocity_at(state.velocity, center)
+        velocity = _velocity_at(state.velocity, center) - air[..., None]
         weight = air_damping_coefficient(
             rows(xp, panels.area) * share,
             xp.sqrt(_dot_product(velocity, velocity)),
@@ -323,7 +323,11 @@ def hull_drag(
         return _panel_forces(xp, panels, met, weights)
 
     force = skip_unless(met.hull.dry, lambda: xp.zeros_like(met.velocity), wet)
-    return total_wrench(met.hull.center, force) + _air_wrench(panels, state, met.hull), met.swept
+    wrench = total_wrench(met.hull.center, force)
+    if environment.wind is None:  # the air's drag is the wind's otherwise
+        still = xp.zeros_like(state.position)
+        wrench = wrench + _air_wrench(panels, state, met.hull, still)
+    return wrench, met.swept
 
 
 def hull_forces(
@@ -361,4 +365,15 @@ def hull_forces(
         return total_wrench(met.hull.center, _panel_forces(xp, panels, met, one))
 
     wet = {kind: wrench(kind) for kind in ('viscous', 'pressure', 'suction', 'slamming')}
-    return {**wet, 'air': _air_wrench(panels, state, met.hull)}, met.swept
+    still = xp.zeros_like(state.position)
+    return {**wet, 'air': _air_wrench(panels, state, met.hull, still)}, met.swept
+
+
+def panel_air_wrench(
+    vehicle: Vehicle, state: State, environment: Environment, air: Array
+) -> Wrench:
+    """Wrench (..., 6) of air of a velocity (..., 3), body frame, m/s, on the dry panels."""
+    assert vehicle.hull is not None
+    assert vehicle.hull.panels is not None
+    panels = vehicle.hull.panels
+    return _air_wrench(panels, state, wet_hull(panels, state, environment), air)
