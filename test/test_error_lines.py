@@ -9,9 +9,11 @@ import types
 import numpy as np
 import psutil
 import pytest
+from conftest import marine_sim
 
 from marine_sim_ros.analysis.report.panels import extreme_indices
 from marine_sim_ros.core.errors import ParameterError, RecordingError, RunError, exit_code
+from marine_sim_ros.core.state import ticks_of
 from marine_sim_ros.sim.step import TICK_BYTES
 from marine_sim_ros.tools import identify, simulate
 from marine_sim_ros.tools import list as list_verb
@@ -108,3 +110,16 @@ def test_a_duration_that_needs_the_memory_is_refused_or_warned_of(monkeypatch, c
     else:
         with pytest.raises(ParameterError, match='GB are free; expected a shorter --duration'):
             simulate._check_room(settings, 36000.0)
+
+
+@pytest.mark.parametrize('step', [0.004, 0.03, 0.5])
+def test_a_duration_shorter_than_a_step_is_an_error(step):
+    for duration in (1e-3, 0.25 * step, 0.999 * step):
+        words = 'simulate', 'simple_rov', '--scenario', 'dive', '--dt', step
+        code, said = marine_sim(*words, '--duration', duration)
+        assert code == 2
+        *before, line = said.splitlines()
+        assert f'shorter than one step; expected at least {step:g} s' in line
+        assert all(told.startswith('WARNING: dt is') for told in before)
+    # A step fits in itself once, and in a duration as often as it fits: both ends count.
+    assert [ticks_of(step, step), ticks_of(2.5 * step, step)] == [2, 3]

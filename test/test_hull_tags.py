@@ -285,6 +285,10 @@ def test_what_nobody_would_read_is_told():
       <joint name="j" type="fixed"><parent link="base_link"/><child link="hull"/></joint>"""
     (warning,) = box((1, 1, 1), 5.0, extra=hull).warnings
     assert "displaces nothing: link 'hull' has no mass" in warning
+    for massless in ('0', '0.0', '-0', '1e-400'):
+        inertial = f'<inertial><mass value="{massless}"/></inertial></link>'
+        with pytest.raises(ModelError, match=r"link 'hull': a body .* and a mass of 0"):
+            box((1, 1, 1), 5.0, extra=hull.replace('</link>', inertial))
     (warning,) = box((1, 1, 1), 5.0, tags=pressure('<C_PD2>1.2</C_PD2>')).warnings
     assert '<coefficient_unit>cd' in warning
 

@@ -223,6 +223,24 @@ def test_round_trip_through_files(load, suffix, scale):
     assert np.linalg.norm(normals(found).sum(axis=0)) < 1e-9 * found.area
 
 
+@pytest.mark.parametrize('suffix', ['stl', 'obj', 'dae'])
+@pytest.mark.parametrize('far', [2e38, 7e25, 3e10])
+def test_coordinates_beyond_the_bound_are_an_error_without_warnings(load, suffix, far):
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        for size in ((far, far, far), (1, far, 1)):
+            mesh = trimesh.creation.box((1, 1, 1))
+            mesh.vertices = (mesh.vertices + 0.5) * size
+            text = dae(mesh) if suffix == 'dae' else content(mesh, suffix)
+            bad(load, text, r'not finite; expected coordinates below 1e.10', f'mesh.{suffix}')
+            # In micrometres a part of a metre has coordinates of 1e6.
+            near = trimesh.creation.box((3e6, 3e6, 1e6))
+            found = load(content(near, 'stl'), scale=(1e-6, 1e-6, 1e-6))
+            assert found.volume == pytest.approx(9.0)
+
+
 def test_names_of_files(tmp_path, monkeypatch):
     (tmp_path / 'mesh files').mkdir()
     path = tmp_path / 'mesh files' / 'a.stl'

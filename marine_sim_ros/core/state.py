@@ -56,8 +56,18 @@ def step_nanoseconds(dt: float) -> int:
 
 
 def ticks_of(duration: float, dt: float) -> int:
-    """Return the number of ticks of a step in a duration (s), both ends included."""
-    return round(duration * NANOSECONDS) // step_nanoseconds(dt) + 1
+    """Number of ticks of a step in a duration (s), both ends included.
+
+    Raises:
+        ParameterError: not a step (1 µs to 1 s), or a duration shorter than one.
+    """
+    ticks = round(duration * NANOSECONDS) // step_nanoseconds(dt)
+    if ticks < 1:
+        raise ParameterError(
+            f'the duration of {duration:g} s is shorter than one step; '
+            f'expected at least {dt:g} s, or a smaller step (--dt)'
+        )
+    return ticks + 1
 
 
 # State of the simulation, and wrench of a force.

@@ -232,6 +232,8 @@ SCENE_SUFFIXES = ('.glb', '.obj', '.stl', '.dae', '.ply')
 """Of obstacles."""
 MAX_SCENE_BYTES = 500_000_000
 """Of an obstacle's file."""
+_FARTHEST = 1e10
+"""Of a coordinate in a file, in any unit; trimesh counts vertices in steps of 1e-8 in 64 bits."""
 
 
 def mesh_path(uri: str, base: Path | None) -> Path:
@@ -304,9 +306,13 @@ def read_mesh(
     count = len(mesh.vertices)
     if not 0 <= mesh.faces.min() <= mesh.faces.max() < count:
         raise ModelError(f'{path}: a triangle names a vertex that is none of the {count}')
-    mesh.apply_scale(unit)
-    if not np.all(np.isfinite(mesh.vertices)):
-        raise ModelError(f'{path}: the mesh has vertices that are not finite')
+    with np.errstate(over='ignore', invalid='ignore'):
+        mesh.apply_scale(unit)
+    if not np.all(np.abs(mesh.vertices) < _FARTHEST):  # nor is what is not a number
+        raise ModelError(
+            f'{path}: the mesh has vertices that are not finite; '
+            f'expected coordinates below {_FARTHEST:g} in the unit of the file'
+        )
     mesh.metadata['told'] = told
     return mesh
 

@@ -352,6 +352,11 @@ def _link_inertia(link: Any, frame: Frame, source: str) -> Inertia:
     mass = float(link.inertial.mass or 0.0)
     if not 0 <= mass <= MAX_MASS:
         raise ModelError(f'{where}: mass is {mass:g}; expected 0 to {MAX_MASS:g} kg')
+    if mass == 0 and link.collision is not None:
+        raise ModelError(
+            f'{where}: a body with a <collision> and a mass of 0; expected <mass value> above 0, '
+            'or no <inertial> where its mass is part of another link'
+        )
     entries = link.inertial.inertia
     tensor = np.array(entries.to_matrix(), float) if entries is not None else np.zeros((3, 3))
     if not np.all(np.abs(tensor) <= MAX_MASS * MAX_PART_DISTANCE**2):

@@ -28,7 +28,14 @@ from std_srvs.srv import SetBool, Trigger
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.run_progress import report_time
 from marine_sim_ros.core.spatial import quaternion_from_rpy
-from marine_sim_ros.core.state import LIMITS, NANOSECONDS, State, is_physical, step_nanoseconds
+from marine_sim_ros.core.state import (
+    LIMITS,
+    NANOSECONDS,
+    State,
+    is_physical,
+    step_nanoseconds,
+    ticks_of,
+)
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
@@ -227,7 +234,9 @@ class StateOwner(SuiteNode):
         )
         self.state, self.stamp, self.published, self.paused = self._initial, 0, False, False
         self.pacer = Pacer(values['real_time_factor'] or (0.0 if values['lockstep'] else 1.0))
-        self._end = round(values['duration'] * NANOSECONDS) if values['duration'] else None
+        self._end = None
+        if duration := values['duration']:
+            self._end = (ticks_of(duration, values['dt']) - 1) * self._step
         self._single = False
         self._written = -1
         self._recorder_listens = False
