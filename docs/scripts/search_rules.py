@@ -40,7 +40,7 @@ KEYWORDS = {
     'how-to/check-a-vehicle.md': 'doctor validate mistakes',
     'how-to/console.md': 'browser gui dashboard web replay joystick',
     'how-to/extend.md': 'plugin plugins entry point package',
-    'how-to/faults.md': 'failure failures broken thruster fault battery',
+    'how-to/faults.md': 'failure failures broken thruster fault',
     'how-to/gazebo.md': 'gz sim harmonic',
     'how-to/gripper.md': 'gripper manipulator arm grasp payload',
     'how-to/hulls.md': 'hull cad mesh stl buoyancy',
@@ -73,7 +73,7 @@ KEYWORDS = {
 EXPECTED = {
     'sonar': ('reference/sensors.md',),
     'waypoints': ('reference/control.md',),
-    'battery': ('reference/sensors.md', 'how-to/faults.md'),
+    'battery': ('reference/sensors.md',),
     'film': ('how-to/camera.md',),
     'dataset': ('tutorials/sweep.md', 'how-to/camera.md'),
     'my own vehicle': ('tutorials/vehicle.md',),

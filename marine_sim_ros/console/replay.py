@@ -225,13 +225,14 @@ class Replay:
         )
         self._connections = [c for c in self._reader.connections if c.topic in self._topics]
         self._zero = self._first_stamp()
+        heard = {c.topic for c in self._connections if c.msgcount}
         self.scenery: dict[str, Any] = {
             'look': vehicle_visuals(self.vehicle, base),
             'around': scene_visuals(around),
             'colours': force_colours(),
             'start': 0.0,
             'end': self.duration,
-            'sources': wrench_names(record.channels),
+            'sources': wrench_names(c.name for c in record.channels.values() if c.topic in heard),
         }
         self._sensors = ReplayedSensors(self._reader, self.vehicle, self.name)
         self.scenery['sensors'] = self._sensors.scenery()

@@ -41,7 +41,7 @@ from marine_sim_ros.sim.scenario import load_scenario
 __all__ = ['main']
 
 ODOM_TIMEOUT, STARTUP_TIMEOUT = 1.0, 10.0
-"""s of wall time without odom until that is told: in the run, and at its start."""
+"""s of wall time without odom until a warning: in the run, and in its first 10 s."""
 PARAMETERS = (
     option_parameter('controller', default='modern', empty=''),
     NodeParameter(
@@ -70,7 +70,7 @@ class ControllerNode(SuiteNode):
         able = controllability(self.vehicle.thrusters, self.vehicle.inertia.center_of_mass)
         self.health |= {'rank': able.rank, 'unreachable': ', '.join(lost) or 'none'}
         if lost:
-            self.get_logger().warning(
+            self.get_logger().info(
                 f'{self.vehicle.name}: the thrusters cannot command {", ".join(lost)}'
             )
         level = [axis for axis in ('roll', 'pitch') if axis not in able.unreachable]
@@ -85,9 +85,8 @@ class ControllerNode(SuiteNode):
             self._script = ScriptedPilot(scenario, self.vehicle, loops=loops)
         else:
             self._loop = loops(self.vehicle, load_controller(self.values['controller']))
-        # The process may take a while to have time to hear, and a busy run to send its first.
-        self._heard_at: float | None = None
-        self._odom_timeout = STARTUP_TIMEOUT
+        # While other nodes and the browser's page start, a healthy run may pause.
+        self._started_at = self._heard_at = wall.monotonic()
         self.time = 0.0
         self._outputs = ControllerOutputs(self)
         self._operator = Operator(self, self.commander, lambda: self.time)
@@ -100,7 +99,7 @@ class ControllerNode(SuiteNode):
         return unknown_thrusters(self.vehicle, value) if name == 'failed_thrusters' else ''
 
     def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
-        self._heard_at, self._odom_timeout = wall.monotonic(), ODOM_TIMEOUT
+        self._heard_at = wall.monotonic()
         self.newest = stamp
         state = state_of(numbers)
         count = len(self.vehicle.thrusters)
@@ -145,10 +144,9 @@ class ControllerNode(SuiteNode):
 
     def _watch(self) -> None:
         now = wall.monotonic()
-        if self._heard_at is None:
-            self._heard_at = now
         silent = now - self._heard_at
-        if silent > self._odom_timeout:
+        started = now - self._started_at > STARTUP_TIMEOUT
+        if silent > (ODOM_TIMEOUT if started else STARTUP_TIMEOUT):
             self.warn_throttled(f'odom: silent for {silent:.0f} s; nothing is commanded')
 
 

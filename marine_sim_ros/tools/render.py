@@ -145,8 +145,9 @@ def execute(options: argparse.Namespace) -> int:
             outputs.append(FrameFolder(Path(options.frames)))
         for output in outputs:
             stack.callback(output.close)
-        told = stack.enter_context(progress_bar('rendering'))
+        told = stack.enter_context(progress_bar('rendering', quiet=0.0))
         count = 0
+        told(0.0)
         for frame in shown(times):
             count += 1
             for output in outputs:

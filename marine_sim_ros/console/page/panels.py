@@ -514,7 +514,10 @@ def health_panel(panel: ControlPanel) -> None:
     )
 
     def sync(frame: Frame) -> None:
-        rows = frame.get('health', {}).get('nodes', [])
+        rows = [
+            row | {'message': '' if row['message'] == row['state'] else row['message']}
+            for row in frame.get('health', {}).get('nodes', [])
+        ]
         if rows != table.rows:
             table.rows = rows
 

@@ -152,7 +152,8 @@ function propellerTable(host, look) {
     const row = body.insertRow();
     const head = document.createElement("th");
     head.scope = "row";
-    head.textContent = `${i + 1} ${one.name.replaceAll("_", " ")}`;
+    const name = one.name.replaceAll("_", " ");
+    head.textContent = name.endsWith(` ${i + 1}`) ? name : `${i + 1} ${name}`;
     row.append(head);
     return ["pwm", "thrust", "power", "rpm"].map((name) => {
       const cell = row.insertCell();
