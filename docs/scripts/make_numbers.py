@@ -24,6 +24,7 @@ from marine_sim_ros.environment.reader import (
     RegularWaves,
     WaterElement,
 )
+from marine_sim_ros.environment.tide import TideElement
 from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.faults.fault_types import FAULT_TYPES
 from marine_sim_ros.sensors import SENSORS
@@ -61,11 +62,11 @@ def controllers_page(page: str) -> str:
 
 
 def environments_page(page: str) -> str:
-    """Return the page of environments with keys of water, waves, current, wind and origin."""
+    """Return the page of environments with water, waves, current, wind, tide and origin."""
     parts: tuple[tuple[str, type], ...] = (
         ('', EnvironmentNumbers), ('water.', WaterElement), ('water.', WaterOptics),
         ('waves.', RegularWaves), ('waves.', IrregularWaves), ('current.', CurrentElement),
-        ('wind.', Wind),
+        ('wind.', Wind), ('tide.', TideElement),
     )  # fmt: skip
     rows = [row for prefix, kind in parts for row in declared_rows(kind, prefix)]
     page = between(page, 'water', table(SETTING_HEAD, dict.fromkeys(map(tuple, rows))).rstrip())

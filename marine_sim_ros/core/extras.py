@@ -70,6 +70,7 @@ PACKAGE_SOURCES = {
     'pymavlink': PackageSource('pymavlink', extra='ardusub'),
     'rosbags': PackageSource('rosbags', rosdep='python3-rosbags-pip'),
     'scipy': _same_source('scipy'),
+    'utide': PackageSource('utide', extra='tides'),
     'trimesh': PackageSource('trimesh', rosdep='python3-trimesh-pip', extra='hulls'),
 }
 """By the name that is imported."""

@@ -17,6 +17,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.schema import check_ranges, choice, number
 from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussMarkov, Gusts, Waves
 from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.environment.tide import Tide
 from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.model.body_joints import BodyJoint
 from marine_sim_ros.model.free_bodies import FreeBody
@@ -177,7 +178,7 @@ STANDARD_GRAVITY = 9.8
 
 @dataclass(frozen=True, eq=False)
 class Environment:
-    """Water with waves and currents, mean surface at z = 0 of ``map``, at a time.
+    """Water with waves and currents, mean surface at z = 0 of ``map`` without a tide, at a time.
 
     Everything is a function of place and time: two nodes that ask for the same stamp get the
     same water, whatever they requested before. Points are (..., 3) in map, m.
@@ -191,6 +192,9 @@ class Environment:
         fluctuation: fluctuation of the current over time, added to ``current``, or None.
         waves: or None.
         wind: or None; waves do not depend on it.
+        tide: or None; level and velocity of the water change with it, the same everywhere.
+        level: height of the mean surface at the time, m.
+        tidal_current: (3,) of the tide at the time, m/s.
         scene: seabed, walls and obstacles, or None.
         materials: materials of shapes and surfaces; None takes the shipped ones.
         time: s.
@@ -225,6 +229,9 @@ class Environment:
     bodies: tuple[Body, ...] = ()
     looks: Callable[[], tuple[VisiblePart, ...]] = tuple
     wind: Wind | None = None
+    tide: Tide | None = None
+    level: Any = field(default=0.0, init=False)
+    tidal_current: Array = field(default_factory=lambda: np.zeros(3), init=False)
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""
@@ -242,10 +249,17 @@ class Environment:
         if current.shape != (3,) or not np.all(np.isfinite(current)):
             raise ParameterError(f'current is {self.current}; expected three finite numbers, m/s')
         object.__setattr__(self, 'current', current)
+        self.__dict__.update(self._tide_at(self.time))
 
     def at(self, time: float) -> Environment:
         """Return the environment at a time in s."""
-        return self._changed(time=time)
+        return self._changed(time=time, **self._tide_at(time))
+
+    def _tide_at(self, time: Any) -> dict[str, Any]:
+        if self.tide is None:
+            return {}
+        level, current = self.tide.at(time)
+        return {'level': level, 'tidal_current': current}
 
     def with_current(self, current: Array) -> Environment:
         """Return the environment with another steady current (3,), m/s, not still water.
@@ -267,19 +281,20 @@ class Environment:
     @property
     def steady(self) -> bool:
         """Whether water and air are the same at all times."""
-        changes = (self.waves, self.fluctuation, self.gusts, self.wind)
+        changes = (self.waves, self.fluctuation, self.gusts, self.wind, self.tide)
         return all(c is None for c in changes)
 
     @cached_property
     def still(self) -> bool:
         """Whether the water does not move."""
         moves = (self.profile, self.fluctuation, self.gusts, self.waves)
-        return not np.any(self.current) and all(m is None for m in moves)
+        flows = np.any(self.current) or (self.tide is not None and self.tide.moves)
+        return not flows and all(m is None for m in moves)
 
     @property
     def flat(self) -> bool:
-        """Whether there are no waves."""
-        return self.waves is None
+        """Whether the surface is at z = 0 everywhere and at all times."""
+        return self.waves is None and self.tide is None
 
     def density_for(self, fluid_density: float) -> float:
         """Return the water's density, or the given one where none is set, kg/m³."""
@@ -288,27 +303,41 @@ class Environment:
     @property
     def crest(self) -> Any:
         """Bound of the elevation of the surface, m."""
-        return 0.0 if self.waves is None else self.waves.crest
+        waves = 0.0 if self.waves is None else self.waves.crest
+        return waves if self.tide is None else waves + abs(self.level)
 
     def elevation(self, points: Array) -> Array:
         """Return the height η (...) of the surface above or below points (..., 2 or 3), m."""
         xp = namespace(points)
         if self.waves is None:
-            return xp.zeros_like(points[..., 0])
-        return self.waves.elevation(points, self.time)
+            return self._raised(xp.zeros_like(points[..., 0]))
+        return self._raised(self.waves.elevation(points, self.time))
+
+    def _raised(self, heights: Array) -> Array:
+        """Return heights (...) above the mean surface of the time as heights in map."""
+        return heights if self.tide is None else heights + self.level
+
+    def _below_level(self, points: Array) -> Array:
+        """Return points (..., 3) whose height is that above the mean surface of the time."""
+        if self.tide is None:
+            return points
+        xp = namespace(points)
+        return xp.concat([points[..., :2], points[..., 2:] - self.level], axis=-1)
 
     def velocity(self, points: Array) -> Array:
         """Return the velocity (..., 3) of the water: currents and orbital motion, m/s."""
         xp = namespace(points)
         result = xp.zeros_like(points) + constant(xp, self.current)
         if self.profile is not None:
-            result = result + self.profile.velocity(points)
+            result = result + self.profile.velocity(self._below_level(points))
         if self.fluctuation is not None:
             result = result + self.fluctuation.velocity(xp, self.time)
         if self.gusts is not None:
             result = result + self.gusts.at(xp, self.time)
         if self.waves is not None:
-            result = result + self.waves.velocity(points, self.time)
+            result = result + self.waves.velocity(self._below_level(points), self.time)
+        if self.tide is not None:
+            result = result + constant(xp, self.tidal_current)
         return result
 
     def wind_velocity(self, height: Array) -> Array:
@@ -325,10 +354,10 @@ class Environment:
         """
         if self.waves is None:
             return namespace(points).zeros_like(points)
-        return self.waves.acceleration(points, self.time)
+        return self.waves.acceleration(self._below_level(points), self.time)
 
     def dynamic_head(self, points: Array) -> Array:
-        """Return the waves' pressure over ρ g at points (..., 3), m: (...)."""
+        """Return the pressure of waves and tide over ρ g at points (..., 3), m: (...)."""
         if self.waves is None:
-            return namespace(points).zeros_like(points[..., 0])
-        return self.waves.dynamic_head(points, self.time)
+            return self._raised(namespace(points).zeros_like(points[..., 0]))
+        return self._raised(self.waves.dynamic_head(self._below_level(points), self.time))

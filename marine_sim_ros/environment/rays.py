@@ -45,10 +45,13 @@ def first_hits(
     xp = namespace(solid.distance)
     o, d = origins + xp.zeros_like(directions), directions + xp.zeros_like(origins)
     reach = xp.minimum(solid.distance, xp.full_like(solid.distance, maximum))
+    above = o
+    if environment.tide is not None:
+        above = xp.concat([o[..., :2], o[..., 2:] - environment.level], axis=-1)
     if environment.waves is None:
-        distance, normal = _still_surface_hits(o, d)
+        distance, normal = _still_surface_hits(above, d)
     else:
-        distance, normal = _wave_hits(environment.waves, environment.time, o, d, reach)
+        distance, normal = _wave_hits(environment.waves, environment.time, above, d, reach)
     number = xp.full_like(distance, float(len(scene)))
     hits = nearest_hits(solid, Hits(distance, normal, number), reach)
     for index, body in enumerate(environment.bodies, len(scene) + 1):

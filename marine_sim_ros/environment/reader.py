@@ -35,6 +35,7 @@ from marine_sim_ros.environment.environment import (
     water_properties,
 )
 from marine_sim_ros.environment.origin import Origin, read_origin
+from marine_sim_ros.environment.tide import Tide, TideElement, make_tide, parse_start
 from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.geometry.mesh_files import SCENE_SUFFIXES
 from marine_sim_ros.model.body_joints import read_body_joints
@@ -141,7 +142,7 @@ class EnvironmentNumbers:
 
 _PARTS_OF_FILE = (
     'description', 'water', 'waves', 'current', 'materials', 'origin', 'payloads', 'bodies',
-    'joints', 'wind',
+    'joints', 'wind', 'start', 'tide',
     *SCENE_KEYS
 )  # fmt: skip
 
@@ -198,6 +199,7 @@ def _environment(root: YamlReader) -> Environment:
         name=root.stem,
         waves=_waves(root.child('waves'), own, origin),
         wind=_wind(root.child('wind'), origin),
+        tide=_tide(root, origin),
         scene=scene,
         payloads=read_payloads(root.child('payloads', []), scene),
         free_bodies=bodies,
@@ -298,6 +300,27 @@ def _wind(reader: YamlReader, origin: Origin) -> Wind | None:
         return None
     wind = reader.read(Wind)
     return replace(wind, yaw=origin.yaw(wind.from_direction + 180.0))
+
+
+def _tide(root: YamlReader, origin: Origin) -> Tide | None:
+    date, tide = root.child('start'), root.child('tide')
+    try:
+        start = None if date.value is None else parse_start(date.value)
+    except ValueError:
+        raise date.error(
+            f' is {short_text(date.value)}; expected a date in UTC, such as 2026-11-28T12:00:00Z'
+        ) from None
+    if tide.value is None:
+        return None
+    element = tide.read(TideElement)
+    if not (element.constituents or element.currents):
+        raise tide.error(' has no constituents; expected some of the level or the currents')
+    if start is not None and root.child('origin').value is None:
+        raise tide.error(
+            ' has a start, but the environment has no origin, whose latitude its nodal '
+            'corrections need; expected `origin: {latitude: …, longitude: …}`'
+        )
+    return make_tide(element, start, origin)
 
 
 def _currents(reader: YamlReader, origin: Origin) -> dict[str, Any]:

@@ -71,7 +71,8 @@ def fit_waterplane(ship: Ship, environment: Environment) -> tuple[Array, Array]:
     xp = namespace(time)
     centre = constant(xp, ship.position) + constant(xp, ship.velocity) * time
     if waves is None:
-        return xp.concat([centre, xp.zeros_like(centre[:1])]), xp.zeros_like(centre)
+        height = xp.zeros_like(centre[:1]) + environment.level
+        return xp.concat([centre, height]), xp.zeros_like(centre)
     toward = waves.direction - ship.course
     q_x = waves.wavenumber * np.cos(toward) * ship.length / 2
     q_y = waves.wavenumber * np.sin(toward) * ship.beam / 2
@@ -81,7 +82,7 @@ def fit_waterplane(ship: Ship, environment: Environment) -> tuple[Array, Array]:
     along = np.stack([np.cos(waves.direction), np.sin(waves.direction)]) * waves.wavenumber
     theta = centre @ constant(xp, along)
     theta = theta + constant(xp, waves.phase) - constant(xp, waves.frequency) * time
-    height = xp.cos(theta) @ constant(xp, heave)
+    height = xp.cos(theta) @ constant(xp, heave) + environment.level
     slopes = xp.sin(theta) @ constant(xp, np.ascontiguousarray(np.stack([ahead, aport], axis=-1)))
     return xp.concat([centre, height[None]]), slopes
 

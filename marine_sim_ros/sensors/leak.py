@@ -44,9 +44,9 @@ def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
     """Return 1 (...) where there is water, else 0."""
-    del environment, inputs
+    del inputs
     rating = sensor.spec.depth_rating
-    wet = (-state.position[..., 2] > rating) & (rating > 0)
+    wet = (environment.level - state.position[..., 2] > rating) & (rating > 0)
     return {'leak': np.asarray(wet, float)}
 
 

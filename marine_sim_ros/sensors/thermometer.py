@@ -45,9 +45,9 @@ def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
     """Return the temperature (...) where the sensor sits, °C."""
-    del environment, inputs
+    del inputs
     place = in_map(state.position, state.orientation, sensor.position[None, :])
-    return {'temperature': water_temperature(place[..., 0, 2])}
+    return {'temperature': water_temperature(place[..., 0, 2] - environment.level)}
 
 
 def _disturb(
