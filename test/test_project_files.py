@@ -139,6 +139,23 @@ def test_what_runs_weekly_exists(line):
     assert re.search(rf'^(def )?{defined}( =|\()', text, re.MULTILINE)
 
 
+def test_the_scheduled_run_tries_every_example_and_attack_once_a_week():
+    """SECURITY.md promises it: a cron line of one day, and FUZZ=all down to pytest's options."""
+    workflow = yaml.safe_load(WORKFLOW.read_text(encoding='utf-8'))
+    ((_, _, *days),) = [entry['cron'].split() for entry in workflow[True]['schedule']]  # on:
+    assert days[:2] == ['*', '*']
+    assert days[2] in '0123456'
+    job = JOBS['test']
+    assert job['env']['FUZZ'] == "${{ github.event_name == 'schedule' && 'all' || '' }}"
+    assert '.ci/run' in [step.get('run') for step in job['steps']]
+    assert re.search('^make test ', (ROOT / '.ci' / 'run').read_text(encoding='utf-8'), re.M)
+    for fuzz in ('', 'all'):
+        words = ['make', '--dry-run', 'test']
+        env = {**os.environ, 'FUZZ': fuzz}
+        told = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+        assert ("-m 'not weekly'" in told.stdout) == (fuzz == '')
+
+
 def test_launch_arguments_of_the_workflow_exist():
     commands = (
         ' '.join(step.get('run', '') for job in JOBS.values() for step in job['steps'])
