@@ -209,6 +209,19 @@ def test_without_an_element_the_box_of_the_collisions_is_taken():
     assert length > width
 
 
+def test_only_a_wind_needs_to_know_what_it_loads():
+    """A point mass that floats is simulated in still air, and refused in a wind."""
+    vehicle = load_vehicle(
+        '<robot name="point"><link name="base_link"><inertial><mass value="3"/><inertia ixx="1" '
+        'iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><buoyancy><volume>0.003'
+        '</volume></buoyancy></robot>'
+    )
+    scenario = parse_scenario('duration: 0.05\nsegments: [{at: 0, pwm: []}]\n', 'still')
+    assert len(simulate(vehicle, scenario).stamp) == 11
+    with pytest.raises(MarineSimError, match='loads in a wind are unknown'):
+        simulate(vehicle, scenario, environment=air(5.0))
+
+
 def test_panels_feel_the_wind_as_their_own_motion():
     """A hull feels the wind as its own motion in still air; its drag then has no air."""
     vehicle = box((1.0, 0.6, 0.4), 150.0)

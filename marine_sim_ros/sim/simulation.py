@@ -26,7 +26,6 @@ from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.errors import ParameterError, RunError, expected_one_of
 from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.random import stamp_words
-from marine_sim_ros.core.registry import FORCES
 from marine_sim_ros.core.state import (
     LIMITS,
     NANOSECONDS,
@@ -42,7 +41,7 @@ from marine_sim_ros.faults.reading import with_gusts
 from marine_sim_ros.faults.tables import fault_tables
 from marine_sim_ros.model.arm import GRIPPER
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics import actuators_of
+from marine_sim_ros.physics import acting_forces, actuators_of
 from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.contact.world import Mover
@@ -387,9 +386,10 @@ def scenario_ticks(
     """
     check_partners(vehicle.sensors, '', {})
     pilot = ScriptedPilot(scenario, vehicle, controller)
-    for force in FORCES.entries:
+    start = (environment or Environment()).at(0.0)
+    for force in acting_forces(vehicle, start):
         if force.check is not None:
-            force.check(vehicle, scenario.initial_state(), (environment or Environment()).at(0.0))
+            force.check(vehicle, scenario.initial_state(), start)
     simulation = Simulation(
         vehicle,
         environment=environment,
