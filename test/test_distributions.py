@@ -3,6 +3,9 @@
 
 """Differences between distributions: names of packages, middleware, internals of rclpy."""
 
+import os
+import subprocess
+import sys
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -10,6 +13,7 @@ import pytest
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import check_middleware, ros_packages
+from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.ros.base.internals import (
     activate_ros_time,
     clock_subscription,
@@ -102,3 +106,29 @@ def test_peers_are_counted_by_the_handle_or_else_by_its_wrapper():
     name = 'get_subscription_count'
     assert peer_counter(SimpleNamespace(handle=Handle()), name)() == 2
     assert peer_counter(SimpleNamespace(handle=object(), **{name: lambda: 3}), name)() == 3
+
+
+@pytest.mark.parametrize('domain', ['233', '9999', '-1', 'x', '1.5', '٣', '0x10', ' 1'])
+def test_a_domain_that_dds_has_not_is_one_line(domain, monkeypatch):
+    pytest.importorskip('rclpy')
+    monkeypatch.setenv('ROS_DOMAIN_ID', domain)
+    with pytest.raises(ParameterError) as caught:
+        require_ros('run')
+    wanted = 'expected a whole number, 0 to 232'
+    assert str(caught.value) == f'run: ROS_DOMAIN_ID is {domain!r}; {wanted}'
+    for good in ('', '0', '101', '232'):
+        monkeypatch.setenv('ROS_DOMAIN_ID', good)
+        require_ros('run')
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize('peers', ['...,', '300.1.1.1', 'no such host'])
+def test_peers_that_ros_cannot_use_are_one_line(peers):
+    done = subprocess.run(
+        [sys.executable, '-m', 'marine_sim_ros.nodes.drag', '--ros-args', '-p',
+         'vehicle:=simple_rov'],
+        env={**os.environ, 'ROS_STATIC_PEERS': peers}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith('ERROR: ROS: error creating node: Unable to resolve peer')

@@ -22,6 +22,8 @@ __all__ = ['check_packages', 'require_ros']
 
 CORE = ('lxml', 'numpy', 'rich', 'urdf_parser_py', 'xacro', 'yaml')
 """Packages that every part needs, by the names they are imported with."""
+LAST_DOMAIN = 232
+"""Of DDS: port 7400 + 250 · domain is below 65536 (DDSI-RTPS 2.2, 9.6.1.1)."""
 
 
 def _activation() -> str:
@@ -71,6 +73,11 @@ def require_ros(what: str) -> None:
             'expected the Python that ROS was built for, or a terminal in which ROS is not sourced'
         )
     check_middleware(what)
+    domain = os.environ.get('ROS_DOMAIN_ID') or '0'
+    if not re.fullmatch('[0-9]{1,3}', domain) or int(domain) > LAST_DOMAIN:
+        raise ParameterError(
+            f'{what}: ROS_DOMAIN_ID is {domain!r}; expected a whole number, 0 to {LAST_DOMAIN}'
+        )
     if os.environ.get('ROS_SECURITY_ENABLE') == 'true':
         _check_security(what)
 

@@ -8,18 +8,22 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
+import re
 import signal
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import takewhile
 from typing import Any
 
 import rclpy
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from marine_sim_ros.core.errors import MarineSimError, exit_code
+from marine_sim_ros.core.errors import MarineSimError, ParameterError, exit_code
 from marine_sim_ros.core.processes import end_with_parent
 from marine_sim_ros.core.progress import own_line_text
 from marine_sim_ros.core.startup import no_collections
@@ -93,14 +97,33 @@ def spin(nodes: Sequence[SuiteNode], shutdown: Shutdown, bus: Bus | None = None)
 _joined: list[Node] = []
 
 
+@contextmanager
+def _ros_errors() -> Iterator[None]:
+    """Turn an error of rcl, as of ROS_STATIC_PEERS, into a ParameterError of one line."""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings('ignore', 'Failed to fini')  # rclpy's, of half a node
+            yield
+    except rclpy_implementation.RCLError as error:
+        reason = re.sub(r'[,\s]*,? at /\S+', '', ' '.join(str(error).split()))
+        raise ParameterError(
+            f'ROS: {reason}; expected environment variables ROS_* that ROS can use'
+        ) from None
+
+
 def join() -> None:
-    """Be in the graph before there is a node of this process; :func:`run` goes on from there."""
+    """Be in the graph before there is a node of this process; :func:`run` goes on from there.
+
+    Raises:
+        ParameterError: ROS refuses it, as of a variable of the environment.
+    """
     end_with_parent()
     import_type_support()
-    # Not sys.argv, which is that of the command: rcl reads any NAME:=VALUE there as a remap rule.
-    rclpy.init(args=log_words(), signal_handler_options=SignalHandlerOptions.NO)
-    name = f'_early_{os.getpid()}'  # hidden
-    _joined.append(Node(name, enable_rosout=False, start_parameter_services=False))
+    with _ros_errors():
+        # Not sys.argv, the command's: rcl reads any NAME:=VALUE there as a remap rule.
+        rclpy.init(args=log_words(), signal_handler_options=SignalHandlerOptions.NO)
+        name = f'_early_{os.getpid()}'  # hidden
+        _joined.append(Node(name, enable_rosout=False, start_parameter_services=False))
 
 
 def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
@@ -108,13 +131,13 @@ def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
     shutdown = Shutdown()
     end_with_parent()
     import_type_support()
-    if not _joined:
-        words = [*ros_words(), *log_words()]
-        rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
     code = 1
     nodes: list[SuiteNode] = []  # also those before one that cannot be made
     try:
-        with no_collections():
+        with no_collections(), _ros_errors():
+            if not _joined:
+                words = [*ros_words(), *log_words()]
+                rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
             for make in makers:
                 nodes.append(make())
             while _joined:

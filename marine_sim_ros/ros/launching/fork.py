@@ -25,8 +25,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
+from marine_sim_ros.core.errors import MarineSimError, exit_code
 from marine_sim_ros.core.processes import child_environment, end_with_parent
-from marine_sim_ros.core.progress import ReportProgress
+from marine_sim_ros.core.progress import ReportProgress, own_line_text
 from marine_sim_ros.core.registry import ACTUATORS, CONTROLLERS, FORCES, SENSORS, VEHICLES
 from marine_sim_ros.model.library import known_vehicles, vehicle_of
 from marine_sim_ros.ros.base.internals import import_type_support
@@ -180,6 +181,9 @@ def _run(function: Callable[[], None], env: Mapping[str, str]) -> NoReturn:
         code = 0
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 1
+    except MarineSimError as error:
+        sys.stderr.write(own_line_text(f'ERROR: {error}\n', sys.stderr))
+        code = exit_code(error)
     except BaseException:
         traceback.print_exc()
     sys.stdout.flush()

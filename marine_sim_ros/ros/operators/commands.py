@@ -93,7 +93,7 @@ class Switches:
 
         Args:
             on: state that is wanted; None: the other.
-            answered: called once, at the latest after ``PATIENCE`` seconds.
+            answered: called once, at the latest after ``SWITCH_TIMEOUT``.
         """
         self._conclude(name, False, 'superseded')
         wanted = not self.states[name] if on is None else on
