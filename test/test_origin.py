@@ -195,7 +195,7 @@ def test_a_place_is_that_of_the_ellipsoid(east, north, latitude):
     found = geodetic(origin, np.array([[east, north, 0.0]]))[0, :2]
     metres = 111e3 * np.array([1.0, np.cos(np.radians(latitude))])
     turned = (np.array(place) - found + 180.0) % 360.0 - 180.0
-    assert np.all(np.abs(turned * metres) < 5.0)
+    assert np.all(np.abs(turned * metres) < 1e-5)
     np.testing.assert_allclose(origin.offset(*place), [east, north], atol=1e-6)
 
 

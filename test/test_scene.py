@@ -324,7 +324,7 @@ def test_soundings_of_a_strip_need_no_more_memory_than_an_area():
 def test_a_raster_is_refused_with_the_command_that_converts_it(tmp_path, name):
     (tmp_path / name).write_bytes(b'II*')
     stem = name.split('.')[0]
-    with pytest.raises(ParameterError, match=f'gdal_translate -of AAIGrid .* {stem}.asc'):
+    with pytest.raises(ParameterError, match=f'marine_sim terrain .* -o {stem}/'):
         read_grid(tmp_path / name, 'sand')
 
 

@@ -64,6 +64,8 @@ PACKAGE_SOURCES = {
     'psutil': _same_source('psutil'),
     'pxr': PackageSource('usd-core', extra='usd'),
     'pyarrow': PackageSource('pyarrow'),
+    'pyproj': PackageSource('pyproj', 'python3-pyproj', extra='geo'),
+    'rasterio': PackageSource('rasterio', 'python3-rasterio', extra='geo'),
     'pygame': PackageSource('pygame', 'python3-pygame', extra='gamepad'),
     'pygeomag': PackageSource('pygeomag', extra='sensors'),
     'pymap3d': PackageSource('pymap3d', extra='sensors'),

@@ -354,12 +354,14 @@ _PARTS |= dict.fromkeys(SCENE_SUFFIXES, _MESH)
 
 
 def load_environment(name_or_path: str | Path) -> Environment:
-    """Return a shipped environment by name, or one from a YAML file.
+    """Return a shipped environment by name, or one from a YAML file or the folder of one.
 
     Raises:
         ParameterError: it cannot be found or read, or the file is a terrain or a mesh.
     """
     path = Path(name_or_path)
+    if (path / 'environment.yaml').is_file():  # the folder of marine_sim terrain
+        return ENVIRONMENT_FILES.load(path / 'environment.yaml')
     line = _PARTS.get(path.suffix.lower())
     if line is not None:
         raise ParameterError(

@@ -14,10 +14,11 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import read_file
+from marine_sim_ros.scene.height_file import open_heights
 from marine_sim_ros.scene.soundings import SOUNDING_SUFFIXES, grid_soundings, read_soundings
 from marine_sim_ros.scene.terrain import HeightMap
 
-__all__ = ['MapPlace', 'RASTER_SUFFIXES', 'distance_outside', 'read_grid']
+__all__ = ['MapPlace', 'RASTER_SUFFIXES', 'distance_outside', 'map_heights', 'read_grid']
 
 
 # Grids in degrees of longitude and latitude (WGS84) as terrain in map.
@@ -123,15 +124,15 @@ _HEADER = (
 
 
 RASTER_SUFFIXES = ('.tif', '.tiff', '.nc', '.nc4', '.grd', '.bag', '.vrt', '.img')
-"""Suffixes of rasters that GDAL converts."""
+"""Suffixes of rasters."""
 
 
 def _refuse_raster(path: Path) -> None:
-    """Raise ParameterError for a raster of another format, with the command that converts it."""
+    """Raise ParameterError for a raster of another format, with the command that reads it."""
     if path.suffix.lower() in RASTER_SUFFIXES:
         raise ParameterError(
-            f'{path}: a {path.suffix.lower()} raster; expected an ESRI ASCII grid or soundings: '
-            f'gdal_translate -of AAIGrid -co FORCE_CELLSIZE=YES {path.name} {path.stem}.asc'
+            f'{path}: a {path.suffix.lower()} raster; expected the environment that '
+            f'marine_sim terrain {path.name} --at LAT,LON -o {path.stem}/ makes of it'
         )
 
 
@@ -179,6 +180,28 @@ def _numbers(words: list[str], name: str) -> np.ndarray:
         return np.array(words, float)
     except ValueError as error:
         raise ParameterError(f'{name}: not a number among its heights: {error}') from None
+
+
+@lru_cache(maxsize=8)
+def map_heights(path: Path, corner: tuple[float, ...], spacing: float, material: str) -> HeightMap:
+    """Return the terrain of a NumPy file in map; beyond 4,000,000 points it stays in the file.
+
+    Args:
+        corner: x and y of the first height, m.
+        spacing: m.
+
+    Raises:
+        ParameterError: no such file, or points without a height.
+    """
+    heights: np.ndarray = open_heights(path)
+    if heights.size <= MAX_POINTS:
+        heights = np.array(heights, float)
+    try:
+        terrain = HeightMap(np.array(corner), spacing, heights, material)
+        terrain.highest  # noqa: B018  # reads a file's heights once, and refuses gaps
+    except ParameterError as error:
+        raise ParameterError(f'{path}: {error}') from None
+    return terrain
 
 
 @lru_cache(maxsize=8)

@@ -104,9 +104,8 @@ def coarsen_terrain(terrain: HeightMap, cells: int = 96) -> HeightMap:
     """Return a terrain with every n-th point, so that it has about ``cells`` cells a side."""
     rows, columns = terrain.heights.shape
     step = max(1, (max(rows, columns) - 1) // cells)
-    return HeightMap(
-        terrain.origin, terrain.spacing * step, terrain.heights[::step, ::step], terrain.material
-    )
+    some = np.array(terrain.heights[::step, ::step], float)
+    return HeightMap(terrain.origin, terrain.spacing * step, some, terrain.material)
 
 
 # Tube of a cable, for pictures.

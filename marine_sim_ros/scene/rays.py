@@ -72,22 +72,32 @@ def _patches(terrain: HeightMap) -> np.ndarray:
 @lru_cache(maxsize=8)
 def _block_tops(terrain: HeightMap) -> np.ndarray:
     """Return (by, bx) the highest point of every block of 8 by 8 cells, m."""
-    h = np.pad(terrain.heights, 1, mode='edge')
-    cells = np.maximum(np.maximum(h[:-1, :-1], h[:-1, 1:]), np.maximum(h[1:, :-1], h[1:, 1:]))
-    # The cells beyond the western and southern ends, number −1, are blocks of their own.
-    before, after = _BLOCK - 1, [-n % _BLOCK for n in np.add(cells.shape, _BLOCK - 1)]
-    padded = np.pad(cells, [(before, n) for n in after], constant_values=-np.inf)
-    rows, columns = (n // _BLOCK for n in padded.shape)
-    return np.asarray(padded.reshape(rows, _BLOCK, columns, _BLOCK).max(axis=(1, 3)))
+    tops = []
+    for first, band in terrain.bands(_BLOCK, 1):
+        south, north = first == 0, first + len(band) == len(terrain.heights)
+        h = np.pad(band, [(int(south), int(north)), (1, 1)], mode='edge')
+        cells = np.maximum(np.maximum(h[:-1, :-1], h[:-1, 1:]), np.maximum(h[1:, :-1], h[1:, 1:]))
+        # The cells beyond the western and southern ends, number −1, are blocks of their own.
+        before = (_BLOCK - 1) * south, _BLOCK - 1
+        after = [-n % _BLOCK for n in np.add(cells.shape, before)]
+        padded = np.pad(cells, list(zip(before, after, strict=True)), constant_values=-np.inf)
+        rows, columns = (n // _BLOCK for n in padded.shape)
+        tops.append(padded.reshape(rows, _BLOCK, columns, _BLOCK).max(axis=(1, 3)))
+    return np.concatenate(tops)
 
 
 def _ground(terrain: HeightMap, ray: _Rays, march: _March) -> tuple[Array, Array, Array, Array]:
     """Return h, ∂h/∂u, ∂h/∂v and ∂²h/∂u∂v (r,) below rays, in m and cells."""
     xp = namespace(march.t)
-    columns = terrain.heights.shape[1] + 1
-    index = xp.astype((march.j + 1.0) * columns + (march.i + 1.0), xp.int32)
-    patch = xp.take(constant(xp, _patches(terrain)), index, axis=0)
-    a, east, north, twist = (patch[:, n] for n in range(4))
+    if terrain.in_file:
+        i, j = march.i, march.j
+        a, b, c, d = (terrain.points(i + m, j + n) for n in (0, 1) for m in (0, 1))
+        east, north, twist = b - a, c - a, (d - c) - (b - a)
+    else:
+        columns = terrain.heights.shape[1] + 1
+        index = xp.astype((march.j + 1.0) * columns + (march.i + 1.0), xp.int32)
+        patch = xp.take(constant(xp, _patches(terrain)), index, axis=0)
+        a, east, north, twist = (patch[:, n] for n in range(4))
     fu = ray.u + ray.du * march.t - march.i
     fv = ray.v + ray.dv * march.t - march.j
     along_u = east + fv * twist
@@ -245,7 +255,7 @@ def terrain_hits(
     (u, du), (v, dv) = part(0), part(1)
     z, dz = origins[:, 2], directions[:, 2]
     # Nothing is above the highest point.
-    top, none = float(terrain.heights.max()), xp.zeros_like(z)
+    top, none = terrain.highest, xp.zeros_like(z)
     sinks = dz < 0
     begin = xp.where(z > top, (top - z) / xp.where(sinks, dz, -xp.ones_like(dz)), none)
     end = xp.where((z > top) & ~sinks, -xp.ones_like(z), maximum)

@@ -16,7 +16,7 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.yaml_file import YamlReader, short_text
 from marine_sim_ros.geometry.mesh_files import mesh_path
 from marine_sim_ros.geometry.triangles import TriangleSurface
-from marine_sim_ros.scene.bathymetry import MapPlace, read_grid
+from marine_sim_ros.scene.bathymetry import MapPlace, map_heights, read_grid
 from marine_sim_ros.scene.meshes import SHEET_THICKNESS, CenteredMesh, load_obstacle_mesh
 from marine_sim_ros.scene.obstacles import (
     FAMILIES,
@@ -91,7 +91,7 @@ def water_depth(root: YamlReader, scene: Scene | None) -> float:
         return float(min(depths, default=math.inf))
     found = [-p.height(0.0, 0.0) for p in scene.planes if p.normal[2] > _LEVEL]
     if scene.terrain is not None:
-        found.append(-float(scene.terrain.heights.mean()))
+        found.append(-scene.terrain.mean_height)
     return min((depth for depth in found if depth >= 0.1), default=math.inf)
 
 
@@ -156,15 +156,26 @@ def _plane(reader: YamlReader, index: int) -> Plane:
 def _terrain(reader: YamlReader, folder: Path, place: MapPlace | None) -> HeightMap | None:
     if reader.value is None:
         return None
-    reader.mapping(_GENERATED | {'file', 'positive'})
+    reader.mapping(_GENERATED | {'file', 'positive', 'corner'})
     if ('file' in reader.value) == ('generator' in reader.value):
         raise reader.error(': expected either file or generator')
     material = _material(reader)
     if 'file' in reader.value:
-        reader.mapping({'file', 'material', 'positive'})
         name = reader.child('file').value
         if not isinstance(name, str) or not name or '\0' in name:
             raise reader.error(f'.file is {name!r}; expected the path of a grid or of soundings')
+        if name.endswith('.npy'):
+            reader.mapping({'file', 'material', 'corner', 'spacing'}, {'corner', 'spacing'})
+            corner = reader.child('corner')
+            if not isinstance(corner.value, list) or len(corner.value) != 2:
+                raise corner.error(f' is {short_text(corner.value)}; expected x and y, m')
+            return map_heights(
+                (folder / name).resolve(),
+                tuple(x.number(-1e6, 1e6) for x in corner.items()),
+                reader.child('spacing').number(1e-3, 1e5),
+                material,
+            )
+        reader.mapping({'file', 'material', 'positive'})
         positive = reader.child('positive', 'up').choice(('up', 'down'))
         return read_grid((folder / name).resolve(), material, place, positive)
     generator = reader.child('generator').choice(tuple(GENERATORS))

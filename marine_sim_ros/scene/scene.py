@@ -146,9 +146,7 @@ def ridges(terrain: HeightMap, window: int, position: Array) -> tuple[Array, Arr
         shift = slots - first
         cells.append(first + shift - window * xp.floor(shift / window))
     i, j = cells[0][..., None, :], cells[1][..., :, None]
-    index = xp.astype(j * columns + i, xp.int32)
-    table = constant(xp, terrain.ridges)
-    values = xp.reshape(xp.take(table, xp.reshape(index, (-1,)), axis=0), (*index.shape, 5))
+    values = terrain.ridges_at(i, j)
     x = float(terrain.origin[0]) + terrain.spacing * i + xp.zeros_like(values[..., 0])
     y = float(terrain.origin[1]) + terrain.spacing * j + xp.zeros_like(values[..., 0])
     step, none = xp.full_like(x, terrain.spacing), xp.zeros_like(x)
@@ -307,7 +305,7 @@ class Scene:
         if self.terrain is not None:
             steep = 1 / np.sqrt(1 + self.terrain.max_slope**2)
             normals.append(np.array([0.0, 0.0, steep]))
-            offsets.append(steep * float(self.terrain.heights.max()))
+            offsets.append(steep * self.terrain.highest)
         return (
             np.array(normals).reshape(-1, 3),
             np.array(offsets),

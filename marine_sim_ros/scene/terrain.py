@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Terrains: heights on a regular grid, and seabeds generated from a seed.
+"""Terrains: heights on a regular grid, in memory or in a file, and seabeds generated from a seed.
 
 A seed gives the same terrain to the bit in every process, on every machine and with every NumPy:
 generated seabeds use only sums, products, floors and quotients of IEEE doubles, and integers. They
@@ -10,15 +10,16 @@ are generated in milliseconds when needed, and cached; no file stores them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.arrays import NUMPY, Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.random import uniform
+from marine_sim_ros.scene.height_file import HeightSummary, row_bands, summarize_heights
 
 __all__ = ['GENERATORS', 'HeightMap', 'generate']
 
@@ -36,7 +37,8 @@ class HeightMap:
     Attributes:
         origin: (2,) x and y of ``heights[0, 0]``, map, m.
         spacing: spacing of the grid, m.
-        heights: (ny, nx) z in map, m; rows go north, columns east.
+        heights: (ny, nx) z in map, m; rows go north, columns east. A memory map of a file stays
+            in the file, and tables of the whole grid are not made of it.
         material: name.
     """
 
@@ -47,18 +49,94 @@ class HeightMap:
 
     def __post_init__(self) -> None:
         """Raise ParameterError for what is no terrain."""
-        origin, heights = np.asarray(self.origin, float), np.asarray(self.heights, float)
+        origin, heights = np.asarray(self.origin, float), self.heights
+        if not self.in_file:
+            heights = np.asarray(heights, float)
         if origin.shape != (2,) or not np.all(np.isfinite(origin)):
             raise ParameterError(f'terrain origin is {self.origin}; expected two numbers, m')
         if not 0.0 < self.spacing < 1e6:
             raise ParameterError(f'terrain spacing is {self.spacing}; expected more than 0 m')
-        if heights.ndim != 2 or min(heights.shape) < 2 or not np.all(np.isfinite(heights)):
+        usable = heights.ndim == 2 and min(heights.shape) >= 2
+        if not usable or not (self.in_file or np.all(np.isfinite(heights))):
             raise ParameterError(
                 f'terrain heights have shape {heights.shape}; expected at least 2 x 2 finite '
                 'numbers, m'
             )
         object.__setattr__(self, 'origin', origin)
-        object.__setattr__(self, 'heights', np.ascontiguousarray(heights))
+        if not self.in_file:
+            object.__setattr__(self, 'heights', np.ascontiguousarray(heights))
+
+    @property
+    def in_file(self) -> bool:
+        """Whether the heights are those of a file."""
+        return isinstance(self.heights, np.memmap)
+
+    @cached_property
+    def _summary(self) -> HeightSummary:
+        """Numbers of the whole grid.
+
+        Raises:
+            ParameterError: a file has points without a height.
+        """
+        h = self.heights
+        if isinstance(h, np.memmap):
+            return summarize_heights(h)
+        rises = (float(np.abs(np.diff(h, axis=axis)).max()) for axis in (1, 0))
+        return HeightSummary(float(h.min()), float(h.max()), float(h.mean()), *rises)
+
+    @property
+    def lowest(self) -> float:
+        """Least height, m."""
+        return self._summary.low
+
+    @property
+    def highest(self) -> float:
+        """Greatest height, m."""
+        return self._summary.high
+
+    @property
+    def mean_height(self) -> float:
+        """Mean height of the points, m."""
+        return self._summary.mean
+
+    def points(self, i: Array, j: Array) -> np.ndarray:
+        """Return heights (...), m, of points in columns i and rows j (...), clipped to the grid.
+
+        Raises:
+            ParameterError: the heights are in a file, and numbers i of compiled code.
+        """
+        if namespace(i) is not NUMPY:
+            raise ParameterError(
+                f'terrain of {self.heights.size} points in a file: compiled code cannot read it; '
+                'expected engine numpy, or a terrain of up to 4,000,000 points'
+            )
+        rows, columns = self.heights.shape
+        row, column = (np.clip(n, 0, m - 1).astype(int) for n, m in ((j, rows), (i, columns)))
+        return np.asarray(self.heights[row, column], float)
+
+    def bands(self, rows: int, overlap: int) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the first row and the heights of bands of the grid: see :func:`row_bands`."""
+        if isinstance(self.heights, np.memmap):
+            yield from row_bands(self.heights, rows, overlap)
+        else:
+            yield 0, self.heights
+
+    def window(self, x: float, y: float, cells: int = 512) -> HeightMap:
+        """Return a part of the grid about a place, in memory; a grid in memory is returned whole.
+
+        The window has three by three tiles of some cells, the place is in the middle one: until it
+        leaves that, the window is the same object.
+
+        Args:
+            x: map, m.
+            y: map, m.
+        """
+        if not self.in_file:
+            return self
+        tile = np.floor((np.array([x, y]) - self.origin) / (self.spacing * cells)).astype(int)
+        last = (np.array(self.heights.shape[::-1]) - 2) // cells
+        i, j = np.clip(tile, 0, last).tolist()
+        return _tiles(self, i, j, cells)
 
     @cached_property
     def _cells(self) -> np.ndarray:
@@ -72,6 +150,25 @@ class HeightMap:
     def _last_cell(self) -> np.ndarray:
         """(2,) the largest numbers of a column and a row."""
         return np.array(self.heights.shape[::-1]) - 1.0
+
+    def ridges_at(self, i: Array, j: Array) -> Array:
+        """Return rows (..., 5) of :attr:`ridges` of points in columns i and rows j (...)."""
+        xp = namespace(i)
+        if not self.in_file:
+            index = xp.astype(j * self.heights.shape[1] + i, xp.int32)
+            found = xp.take(constant(xp, self.ridges), xp.reshape(index, (-1,)), axis=0)
+            return xp.reshape(found, (*index.shape, 5))
+        rows, columns = self.heights.shape
+        h, next_x, next_y = self.points(i, j), self.points(i + 1, j), self.points(i, j + 1)
+
+        def bends(i: Array, j: Array, di: int, dj: int) -> Array:
+            sides = self.points(i + di, j + dj), self.points(i - di, j - dj)
+            return (2 * self.points(i, j) - sides[0] - sides[1]) / self.spacing > _FLAT
+
+        along_x = (bends(i, j, 0, 1) | bends(i + 1, j, 0, 1)) & (j > 0) & (j < rows - 1)
+        along_y = (bends(i, j, 1, 0) | bends(i, j + 1, 1, 0)) & (i > 0) & (i < columns - 1)
+        found = h, next_x, next_y, along_x & (i < columns - 1), along_y & (j < rows - 1)
+        return np.stack(np.broadcast_arrays(*found), axis=-1).astype(float)
 
     @cached_property
     def ridges(self) -> np.ndarray:
@@ -95,8 +192,8 @@ class HeightMap:
     @cached_property
     def max_slope(self) -> float:
         """A slope that is nowhere exceeded: of the steepest edges along x and y together."""
-        along = [np.abs(np.diff(self.heights, axis=i)).max() / self.spacing for i in (0, 1)]
-        return float(np.hypot(*along))
+        rises = self._summary
+        return float(np.hypot(rises.rise_y / self.spacing, rises.rise_x / self.spacing))
 
     def _bilinear(self, places: Array) -> tuple[Array, Array]:
         """Return h (...) and [∂h/∂x, ∂h/∂y] (..., 2) at places (..., 2)."""
@@ -105,15 +202,25 @@ class HeightMap:
         u = (places - constant(xp, self.origin)) / self.spacing
         clipped = xp.minimum(xp.maximum(u, 0.0), constant(xp, last))
         cell = xp.minimum(xp.floor(clipped), constant(xp, last - 1))
-        part, index = clipped - cell, xp.astype(cell, xp.int32)
-        index = xp.reshape(index[..., 1] * int(last[0]) + index[..., 0], (-1,))
-        cells = xp.reshape(xp.take(constant(xp, self._cells), index, axis=0), (*u.shape[:-1], 4))
+        part, cells = clipped - cell, self._cells_at(cell)
         x, y = part[..., :1], part[..., 1:]
         rows = cells[..., ::2] + x * cells[..., 1::2]
         south, climb = rows[..., :1], rows[..., 1:] - rows[..., :1]
         along = cells[..., 1:2] + y * (cells[..., 3:] - cells[..., 1:2])
         slopes = xp.concat([along, climb], axis=-1) / self.spacing
         return (south + y * climb)[..., 0], xp.where(clipped == u, slopes, 0.0)
+
+    def _cells_at(self, cell: Array) -> Array:
+        """Return rows (..., 4) of :attr:`_cells` of cells (..., 2)."""
+        if self.in_file:
+            i, j = cell[..., 0], cell[..., 1]
+            a, b, c, d = (self.points(i + m, j + n) for n in (0, 1) for m in (0, 1))
+            return np.stack([a, b - a, c, d - c], axis=-1)
+        xp = namespace(cell)
+        index = xp.astype(cell, xp.int32)
+        index = xp.reshape(index[..., 1] * int(self._last_cell[0]) + index[..., 0], (-1,))
+        cells = xp.take(constant(xp, self._cells), index, axis=0)
+        return xp.reshape(cells, (*cell.shape[:-1], 4))
 
     def height(self, x: Array, y: Array) -> Array:
         """Return h (...) in m at places x, y (...) of map, m."""
@@ -133,6 +240,16 @@ class HeightMap:
         normal = _upward_normals(slopes)
         distance = (points[..., 2] - h) * normal[..., 2]
         return distance[..., None, :], normal[..., None, :, :]
+
+
+@lru_cache(maxsize=8)
+def _tiles(terrain: HeightMap, i: int, j: int, cells: int) -> HeightMap:
+    """Return the part of a grid about the tile in a column i and a row j of tiles."""
+    first = np.maximum(np.array([i, j]) - 1, 0) * cells
+    end = (np.array([i, j]) + 2) * cells + 1
+    heights = np.array(terrain.heights[first[1] : end[1], first[0] : end[0]], float)
+    return HeightMap(terrain.origin + terrain.spacing * first, terrain.spacing, heights,
+                     terrain.material)  # fmt: skip
 
 
 def _find_ridges(heights: np.ndarray, spacing: float) -> np.ndarray:

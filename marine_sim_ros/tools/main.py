@@ -35,6 +35,7 @@ VERBS = {
     'render': 'Make a film of a bag, without ROS: from a camera of the vehicle, or behind it.',
     'identify': 'Find drag, added mass and rotor lag of the vehicle that made a bag, without ROS.',
     'import': 'Convert a vehicle of Gazebo, UUV Simulator, VRX or Stonefish to our URDF.',
+    'terrain': 'Make an environment of a place from GeoTIFF, NetCDF, an ASCII grid or soundings.',
     'import-world': 'Convert a world or model of SDF (Gazebo) to an environment file.',
     'export-sdf': 'Write the SDF model of a vehicle, for Gazebo.',
     'demo': 'Show a dive in this process, as a ROS graph and in the browser, in two minutes.',

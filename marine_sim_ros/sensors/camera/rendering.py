@@ -290,6 +290,8 @@ class _Renderer:
 
     def _ground(self, terrain: HeightMap | None, eye: np.ndarray) -> dict[str, Any]:
         """Bring a terrain to the card when it is another one; return its uniforms."""
+        if terrain is not None:
+            terrain = terrain.window(float(eye[0]), float(eye[1]))
         if terrain is not None and self.terrain is not terrain:
             corners = _corners(terrain)
             self.textures[3] = self._texture(corners)
@@ -306,7 +308,7 @@ class _Renderer:
         return {
             'ground_corner': tuple(terrain.origin - eye[:2]),
             'spacing': terrain.spacing,
-            'top': float(terrain.heights.max() - eye[2]),
+            'top': float(terrain.highest - eye[2]),
             'ground_colour': tuple(_matter(material)),
         }
 
@@ -466,5 +468,5 @@ def _tiles_near_surfaces(
     terrain = environment.scene.terrain if environment.scene is not None else None
     if terrain is None:
         return mirror, np.zeros(len(mirror), bool)
-    above = height > float(terrain.heights.max())
+    above = height > terrain.highest
     return mirror, (steepest[:, 0] < 0) | (not above)

@@ -1,0 +1,233 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Charts: depth contours, coast, graticule, scale and north, with tracks and waypoints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.analysis.figures import BLACK, GREY, THREE, figure_sheet, nice_step
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.origin import Origin
+
+__all__ = ['draw_chart', 'graticule_label', 'graticule_step', 'write_chart']
+
+_POINTS = 600
+"""Heights a side that a chart draws."""
+_LAND, _HIGH = '#efe3c0', '#cdb98a'
+_SHALLOW, _DEEP = '#d8ecf5', '#3f7fa8'
+_STEPS = (
+    1 / 3600, 2 / 3600, 5 / 3600, 10 / 3600, 15 / 3600, 30 / 3600, 1 / 60, 2 / 60, 5 / 60, 10 / 60,
+    15 / 60, 30 / 60, 1.0, 2.0, 5.0, 10.0,
+)  # fmt: skip
+"""Distances of the lines of a graticule, degrees."""
+
+
+def graticule_step(span: float) -> float:
+    """Return a step of whole seconds, minutes or degrees that divides a span, °, by about four."""
+    return min(_STEPS, key=lambda step: abs(math.log(step / max(span / 4, 1e-9))))
+
+
+def graticule_label(value: float, sides: str) -> str:
+    """Return an angle in degrees, minutes and seconds, such as 59°54'30"N.
+
+    Args:
+        value: degrees.
+        sides: letters of positive and negative angles, ``NS`` or ``EW``.
+    """
+    seconds = round(abs(value) * 3600)
+    degrees, minutes, rest = seconds // 3600, seconds // 60 % 60, seconds % 60
+    text = f"{degrees}°{minutes:02d}'" + (f'{rest:02d}"' if rest else '')
+    return text + sides[value < 0]
+
+
+def write_chart(
+    path: Path,
+    environment: Environment,
+    title: str,
+    tracks: Mapping[str, np.ndarray] | None = None,
+    waypoints: Sequence[np.ndarray] = (),
+) -> None:
+    """Write the chart of an environment's terrain to a PNG file.
+
+    Args:
+        tracks: (n, 2 or 3) positions in map by the vehicle's name, m.
+        waypoints: (2 or 3,) places in map, m.
+
+    Raises:
+        ParameterError: the environment has no terrain.
+        RecordingError: the file cannot be written.
+    """
+    with figure_sheet(path, title, 10.5) as figure:
+        draw_chart(figure, environment, tracks or {}, waypoints)
+
+
+def draw_chart(
+    figure: Any,
+    environment: Environment,
+    tracks: Mapping[str, np.ndarray],
+    waypoints: Sequence[np.ndarray],
+) -> None:
+    """Draw the chart of an environment's terrain on a figure: see :func:`write_chart`."""
+    terrain = environment.scene.terrain if environment.scene is not None else None
+    if terrain is None:
+        raise ParameterError(
+            f'environment {environment.name!r}: no terrain; expected one to chart'
+        )
+    axes = figure.subplots()
+    low, high = terrain.extent
+    if tracks or waypoints:
+        low, high = _view(low, high, [*tracks.values(), *(np.array([w]) for w in waypoints)])
+    x, y = (np.linspace(low[i], high[i], _POINTS) for i in range(2))
+    heights = np.asarray(terrain.height(*np.meshgrid(x, y)))
+    drawn = _draw_heights(axes, x, y, heights)
+    if drawn is not None:
+        figure.colorbar(drawn, ax=axes, label='depth, m', shrink=0.7).ax.invert_yaxis()
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel='x, m', ylabel='y, m')
+    axes.set_aspect('equal')
+    axes.grid(visible=False)
+    _draw_graticule(axes, environment.origin, low, high)
+    _draw_scale(axes, low, high)
+    _draw_north(axes, environment.origin)
+    for (name, track), colour in zip(tracks.items(), _colours(len(tracks)), strict=True):
+        axes.plot(track[:, 0], track[:, 1], color=colour, lw=1.8, label=name, zorder=5)
+        axes.plot(*track[-1, :2], 'o', color=colour, ms=7, mec='white', zorder=6)
+    for number, waypoint in enumerate(waypoints, 1):
+        _draw_waypoint(axes, environment.origin, waypoint, number)
+    if tracks:
+        axes.legend(loc='lower right', frameon=True, framealpha=0.9)
+
+
+def _colours(count: int) -> list[str]:
+    return [THREE[(n + 1) % len(THREE)] for n in range(count)]
+
+
+def _view(
+    low: np.ndarray, high: np.ndarray, places: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return corners of a square around places, not smaller than a tenth of the terrain."""
+    every = np.concatenate([place[:, :2] for place in places if len(place)])
+    every = every[np.all(np.isfinite(every), axis=1)]
+    if not len(every):
+        return low, high
+    middle = (every.min(axis=0) + every.max(axis=0)) / 2
+    half = max(0.65 * float(np.ptp(every, axis=0).max()), 0.05 * float(np.max(high - low)), 10.0)
+    return middle - half, middle + half
+
+
+def _draw_heights(axes: Any, x: np.ndarray, y: np.ndarray, heights: np.ndarray) -> Any:
+    """Draw depths, contours and land; return the image of the depths, or None for all land."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    depth, land = -heights, heights >= 0
+    extent = (x[0], x[-1], y[0], y[-1])
+    drawn = None
+    if not land.all():
+        water = np.ma.masked_where(land, depth)
+        colours = LinearSegmentedColormap.from_list('water', (_SHALLOW, _DEEP))
+        drawn = axes.imshow(water, cmap=colours, origin='lower', extent=extent)
+        span = float(np.ptp(water.compressed())) if water.count() else 0.0
+        if span > 1e-3:
+            step = nice_step(span, 8)
+            levels = step * np.arange(
+                math.ceil(float(water.min()) / step), float(water.max()) / step + 1e-9
+            )
+            levels = levels[levels > 0]
+            if len(levels):
+                lines = axes.contour(x, y, depth, levels, colors=GREY, linewidths=0.8)
+                axes.clabel(lines, fmt='%g', fontsize=9)
+    if land.any():
+        colours = LinearSegmentedColormap.from_list('land', (_LAND, _HIGH))
+        axes.imshow(
+            np.ma.masked_where(~land, heights), cmap=colours, origin='lower', extent=extent
+        )
+        if not land.all():
+            axes.contour(x, y, heights, [0.0], colors=BLACK, linewidths=1.6)
+    return drawn
+
+
+def _draw_graticule(axes: Any, origin: Origin, low: np.ndarray, high: np.ndarray) -> None:
+    """Draw lines of latitude and longitude, with labels at the southern and western edges."""
+    sides = np.linspace(0.0, 1.0, 33)
+    edge = np.concatenate([
+        np.stack([low[0] + (high[0] - low[0]) * sides, np.full(33, y)], axis=-1)
+        for y in np.linspace(low[1], high[1], 5)
+    ])  # fmt: skip
+    local = origin.enu(np.column_stack([edge, np.zeros(len(edge))]))
+    latitudes, longitudes = origin.geographic(local[:, 0], local[:, 1])
+    longitudes = origin.longitude + (longitudes - origin.longitude + 180.0) % 360.0 - 180.0
+    for values, others, letters in ((latitudes, longitudes, 'NS'), (longitudes, latitudes, 'EW')):
+        step = graticule_step(float(np.ptp(values)))
+        along = np.linspace(others.min(), others.max(), 65)
+        for count in range(math.ceil(values.min() / step), math.floor(values.max() / step) + 1):
+            value = count * step
+            pair = (value, along) if letters == 'NS' else (along, value)
+            east, north = np.broadcast_arrays(*origin.level(*pair))
+            line = origin.in_map(np.column_stack([east, north, np.zeros(len(along))]))[:, :2]
+            axes.plot(*line.T, color=BLACK, lw=0.5, alpha=0.35, zorder=3)
+            _label_line(axes, line, graticule_label(value, letters), low, high, letters == 'NS')
+
+
+def _label_line(
+    axes: Any, line: np.ndarray, text: str, low: np.ndarray, high: np.ndarray, level: bool
+) -> None:
+    inside = np.flatnonzero(np.all((line >= low) & (line <= high), axis=1))
+    if not len(inside):
+        return
+    x, y = line[inside[-1]]
+    axes.annotate(
+        text, (x, y), xytext=(-4, 3) if level else (3, -4), textcoords='offset points',
+        fontsize=8, color=GREY, ha='right' if level else 'left', va='bottom' if level else 'top',
+        rotation=0 if level else 90, zorder=4,
+        bbox={'facecolor': 'white', 'alpha': 0.65, 'edgecolor': 'none', 'pad': 1.0},
+    )  # fmt: skip
+
+
+def _draw_scale(axes: Any, low: np.ndarray, high: np.ndarray) -> None:
+    """Draw a bar of a round length, in two halves."""
+    size = high - low
+    length = nice_step(float(size[0]), 5)
+    x, y = low + 0.04 * size
+    tall = 0.008 * size[1]
+    for start, colour in ((0.0, BLACK), (0.5, 'white')):
+        axes.add_patch(_rectangle((x + start * length, y), length / 2, tall, colour))
+    text = f'{length / 1000:g} km' if length >= 1000 else f'{length:g} m'
+    axes.annotate(text, (x + length / 2, y + tall), xytext=(0, 3), textcoords='offset points',
+                  ha='center', fontsize=10, zorder=7)  # fmt: skip
+
+
+def _rectangle(corner: tuple[float, float], width: float, height: float, colour: str) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle(corner, width, height, facecolor=colour, edgecolor=BLACK, lw=0.8, zorder=7)
+
+
+def _draw_north(axes: Any, origin: Origin) -> None:
+    """Draw an arrow towards true north in the upper left corner."""
+    north = origin.in_map(np.array([0.0, 1.0, 0.0]))[:2]
+    middle = np.array([0.06, 0.91])
+    axes.annotate(
+        '', middle + 0.035 * north, middle - 0.035 * north, xycoords='axes fraction',
+        textcoords='axes fraction', arrowprops={'arrowstyle': '-|>', 'lw': 2.2, 'color': BLACK},
+        zorder=7,
+    )  # fmt: skip
+    axes.annotate('N', middle + 0.055 * north, xycoords='axes fraction', ha='center', va='center',
+                  fontsize=12, weight='bold', zorder=7)  # fmt: skip
+
+
+def _draw_waypoint(axes: Any, origin: Origin, waypoint: np.ndarray, number: int) -> None:
+    """Draw a place with its number, latitude and longitude."""
+    place = np.array([*waypoint[:2], 0.0])
+    latitude, longitude = (float(v) for v in origin.geographic(*origin.enu(place)[:2]))
+    axes.plot(*place[:2], marker='D', ms=6, color='white', mec=BLACK, zorder=6)
+    axes.annotate(
+        f'{number}  {latitude:.5f}, {longitude:.5f}', place[:2], xytext=(7, 5),
+        textcoords='offset points', fontsize=8, zorder=6,
+    )  # fmt: skip
