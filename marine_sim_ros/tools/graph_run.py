@@ -14,6 +14,7 @@ from pathlib import Path
 
 from marine_sim_ros.core.processes import THROUGH
 from marine_sim_ros.model.library import vehicle_of
+from marine_sim_ros.ros.launching.claim import claim_namespaces
 from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.ros.node_graph import NodeSpec
 from marine_sim_ros.sim.fleet import split_runs
@@ -59,22 +60,26 @@ def run_graph(
         followers: settings of the other vehicles of a fleet.
         supervisor: supervisor to use; it knows afterwards whether a signal ended the run.
         processes: number of processes that share the vehicles of a composed fleet.
+
+    Raises:
+        ParameterError: another run of this machine has a namespace of this one.
     """
     duration = settings.duration
     if settings.scenario and not duration:
         duration = load_scenario(settings.scenario).duration
     supervisor = supervisor or Supervisor()
-    supervisor.catch_signals()
-    supervisor.start_run(
-        settings, specs, composed=composed, followers=followers, processes=processes
-    )
-    start = time.monotonic()
-    last = _final_processes(supervisor, settings)
-    many = composed or processes > 1
-    _wait(supervisor, duration, settings, last, composed=many)
-    wall = time.monotonic() - start
-    early = _breaking(supervisor.exit_codes(), last)
-    codes = supervisor.stop(last='recorder')
+    with claim_namespaces(s.namespace for s in specs if s.namespace.strip('/')):
+        supervisor.catch_signals()
+        supervisor.start_run(
+            settings, specs, composed=composed, followers=followers, processes=processes
+        )
+        start = time.monotonic()
+        last = _final_processes(supervisor, settings)
+        many = composed or processes > 1
+        _wait(supervisor, duration, settings, last, composed=many)
+        wall = time.monotonic() - start
+        early = _breaking(supervisor.exit_codes(), last)
+        codes = supervisor.stop(last='recorder')
     for folder in recordings((settings, *followers), processes) if summary else ():
         _summary(Path(folder), wall)
     return _conclude(supervisor.asked, early, codes)
