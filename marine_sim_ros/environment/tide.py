@@ -146,9 +146,10 @@ def make_tide(element: TideElement, start: datetime | None, origin: Origin) -> T
         MissingPackageError: a date, and utide is not installed.
     """
     levels, currents = element.constituents, element.currents
-    names = [part.name for part in (*levels, *currents)]
+    every: tuple[Any, ...] = (*levels, *currents)
+    names = [part.name for part in every]
     count = len(levels)
-    lag = np.radians([part.phase for part in (*levels, *currents)])
+    lag = np.radians([part.phase for part in every])
     along, across = np.zeros((4, len(names))), np.zeros((4, len(names)))
     along[0, :count] = [part.amplitude for part in levels]
     tilt = np.radians([part.inclination for part in currents])
