@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""NMEA 0183 of a GPS receiver and an altimeter, read by pynmeagps."""
+"""NMEA 0183 of a GPS receiver, an altimeter and an anemometer, read by pynmeagps."""
 
 import math
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_instruments import TcpClient, served
 
 from marine_sim_ros.instruments.instrument import InstrumentReading
-from marine_sim_ros.instruments.nmea import position_sentences, sentence
+from marine_sim_ros.instruments.nmea import position_sentences, sentence, wind_sentence
 
 pynmeagps = pytest.importorskip('pynmeagps')
 pytestmark = pytest.mark.skipif(not has('pymap3d'), reason='a GPS receiver needs pymap3d')
@@ -105,3 +105,14 @@ def test_the_altimeter_says_the_depth_below_it():
     assert abs(found.depth - sent.readings['range']) <= 5e-4
     assert found.offset == 0.0
     assert none.depth == ''
+
+
+@pytest.mark.parametrize('angle', [0.0, 37.4, 180.0, 359.97])
+def test_the_anemometer_says_angle_and_speed_of_the_apparent_wind(angle):
+    turn = math.radians(angle)
+    wind = 8.25 * np.array([-math.cos(turn), math.sin(turn)])
+    found = parsed(wind_sentence(InstrumentReading(0, 0, {'wind': wind}, None)))
+    assert found.msgID == 'MWV'
+    assert abs(math.remainder(found.angle - angle, 360)) <= 0.051
+    assert (found.reference, found.speedu, found.status) == ('R', 'M', 'A')
+    assert found.speed == 8.25

@@ -16,7 +16,7 @@ from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.rays import first_hits
 from marine_sim_ros.environment.reader import load_environment, parse_environment
-from marine_sim_ros.environment.tide import SPEEDS
+from marine_sim_ros.environment.tide import CONSTITUENT_SPEEDS
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.tether import tether_ends
 from marine_sim_ros.sensors import SENSORS
@@ -99,14 +99,14 @@ def test_a_month_of_currents_is_utides_within_a_millimetre_a_second():
 
 def test_the_speeds_are_utides():
     utide = pytest.importorskip('utide')
-    for name, speed in SPEEDS.items():
+    for name, speed in CONSTITUENT_SPEEDS.items():
         found = 360 * utide.ut_constants.const.freq[utide.constit_index_dict[name]]
         np.testing.assert_allclose(speed, found, rtol=0, atol=3e-6, err_msg=name)
 
 
 def test_without_a_date_the_phase_is_the_lag_behind_the_start():
     environment = tide({'M2': (2.0, 60)}, {'S2': (1.0, 0.0, 90, 0)}, start='', mean=0.0)
-    hour = math.radians(SPEEDS['M2'])
+    hour = math.radians(CONSTITUENT_SPEEDS['M2'])
     for hours in (0.0, 3.0, 700.0):
         now = environment.at(3600 * hours)
         wanted = 2 * math.cos(hour * hours - math.radians(60))

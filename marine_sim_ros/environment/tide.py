@@ -25,9 +25,9 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.schema import REQUIRED, choice, nested, number
 from marine_sim_ros.environment.origin import Origin
 
-__all__ = ['SPEEDS', 'Tide', 'TideElement', 'make_tide', 'parse_start']
+__all__ = ['CONSTITUENT_SPEEDS', 'Tide', 'TideElement', 'make_tide', 'parse_start']
 
-SPEEDS = {
+CONSTITUENT_SPEEDS = {
     'SA': 0.0410686, 'SSA': 0.0821373, 'MM': 0.5443747, 'MSF': 1.0158958, 'MF': 1.0980331,
     '2Q1': 12.8542862, 'Q1': 13.3986609, 'O1': 13.9430356, 'P1': 14.9589314, 'S1': 15.0,
     'K1': 15.0410686, 'J1': 15.5854433, 'OO1': 16.1391017,
@@ -46,7 +46,7 @@ _SPAN = 30.0
 class LevelElement:
     """Constituent of the level."""
 
-    name: str = choice(tuple(SPEEDS), 'name', REQUIRED)
+    name: str = choice(tuple(CONSTITUENT_SPEEDS), 'name', REQUIRED)
     amplitude: float = number(REQUIRED, 0.0, 20.0, 'm', 'amplitude A')
     phase: float = number(0.0, -360.0, 360.0, '°', 'phase lag g, of Greenwich with a date')
 
@@ -55,7 +55,7 @@ class LevelElement:
 class CurrentElement:
     """Constituent of the current: an ellipse."""
 
-    name: str = choice(tuple(SPEEDS), 'name', REQUIRED)
+    name: str = choice(tuple(CONSTITUENT_SPEEDS), 'name', REQUIRED)
     major: float = number(REQUIRED, 0.0, 20.0, 'm/s', 'semi-major axis')
     minor: float = number(
         0.0, -20.0, 20.0, 'm/s', 'semi-minor axis, negative where it turns clockwise'
@@ -173,7 +173,7 @@ def _arguments(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return V + u, rad, and their rate, rad/s, f and its rate, 1/s, at a date, (n,) each."""
     if start is None:
-        speed = np.radians([SPEEDS[name] for name in names]) / 3600
+        speed = np.radians([CONSTITUENT_SPEEDS[name] for name in names]) / 3600
         return np.zeros(len(names)), speed, np.ones(len(names)), np.zeros(len(names))
     utide = require('utide', 'a tide with a date')
     harmonics = require('utide.harmonics', 'a tide with a date')

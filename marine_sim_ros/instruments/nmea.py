@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""NMEA 0183 over TCP: GGA, RMC and VTG of a GPS receiver, DPT of an altimeter.
+"""NMEA 0183 over TCP: GGA, RMC and VTG of GPS, DPT of altimeters, MWV of anemometers.
 
 Source: NMEA 0183 as in u-blox 8 / u-blox M8 receiver description UBX-13003221, section 31, and of
-DPT gpsd, "NMEA Revealed". The port is the one registered for NMEA 0183 (IANA, nmea-0183). Times
-count from 1970-01-01, as simulated stamps do.
+DPT and MWV gpsd, "NMEA Revealed". The port is the one registered for NMEA 0183 (IANA,
+nmea-0183). Times count from 1970-01-01, as simulated stamps do.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from marine_sim_ros.instruments.instrument import (
     InstrumentReading,
     WireProtocol,
 )
+from marine_sim_ros.sensors.anemometer import polar_wind
 
-__all__ = ['NMEA', 'depth_sentence', 'position_sentences', 'sentence']
+__all__ = ['NMEA', 'depth_sentence', 'position_sentences', 'sentence', 'wind_sentence']
 
 KNOTS, KILOMETRES = 3600 / 1852, 3.6
 """Knots and km/h of a m/s."""
@@ -73,6 +74,12 @@ def depth_sentence(reading: InstrumentReading) -> str:
     return sentence('SDDPT', found, '0.0', f'{reading.sensor.spec.max_range:g}')
 
 
+def wind_sentence(reading: InstrumentReading) -> str:
+    """Return MWV: angle of the apparent wind, °, relative to the bow, and its speed, m/s."""
+    speed, angle = (float(x) for x in polar_wind(reading.readings['wind']))
+    return sentence('WIMWV', f'{round(angle, 1) % 360.0:.1f}', 'R', f'{speed:.2f}', 'M', 'A')
+
+
 class NmeaTalker(Instrument):
     """The instrument; it listens to nothing, and so discards what clients send."""
 
@@ -83,9 +90,15 @@ class NmeaTalker(Instrument):
 
     def report(self, reading: InstrumentReading) -> None:
         """Send the sentences of a reading."""
-        gps = 'geodetic' in reading.readings
-        lines = position_sentences(reading) if gps else [depth_sentence(reading)]
+        if 'geodetic' in reading.readings:
+            lines = position_sentences(reading)
+        elif 'wind' in reading.readings:
+            lines = [wind_sentence(reading)]
+        else:
+            lines = [depth_sentence(reading)]
         self.broadcast(''.join(lines).encode())
 
 
-NMEA = WireProtocol('nmea', ('gps', 'altimeter'), 'tcp', 10110, NmeaTalker, 'NMEA 0183')
+NMEA = WireProtocol(
+    'nmea', ('gps', 'altimeter', 'anemometer'), 'tcp', 10110, NmeaTalker, 'NMEA 0183'
+)

@@ -37,7 +37,7 @@ from marine_sim_ros.sensors.sensor_model import (
     vector_fields,
 )
 
-__all__ = ['ANEMOMETER']
+__all__ = ['ANEMOMETER', 'polar_wind']
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _measure(
     return {'wind': np.where(height[..., None] > 0, wind[..., :2], np.nan)}
 
 
-def _polar(wind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def polar_wind(wind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return speed (...) in m/s and angle (...), 0 to 360°, of an apparent wind (..., 2)."""
     x, y = wind[..., 0], wind[..., 1]
     return np.hypot(x, y), np.degrees(np.arctan2(y, -x)) % 360.0
@@ -79,7 +79,7 @@ def _disturb(
 ) -> Readings:
     del faults
     spec = sensor.spec
-    speed, angle = _polar(readings['wind'])
+    speed, angle = polar_wind(readings['wind'])
     speed = speed * (1 + spec.scale_noise * gaussian(seed, sensor.name, stamps))
     speed = np.clip(speed, 0.0, spec.max_speed or math.inf)
     angle = angle + spec.direction_noise * gaussian(seed, f'{sensor.name}/direction', stamps)
@@ -96,12 +96,12 @@ def _vector(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 
 def _speed(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     del sensor
-    return {'data': float(_polar(readings['wind'])[0])}
+    return {'data': float(polar_wind(readings['wind'])[0])}
 
 
 def _angle(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     del sensor
-    return {'data': float(_polar(readings['wind'])[1])}
+    return {'data': float(polar_wind(readings['wind'])[1])}
 
 
 def _compare(
@@ -109,7 +109,7 @@ def _compare(
 ) -> ReadingComparison:
     """Return speeds in m/s and angles in degrees."""
     del state
-    reading, truth = (np.stack(_polar(w), axis=-1) for w in (numbers[:, :2], ideal['wind']))
+    reading, truth = (np.stack(polar_wind(w), axis=-1) for w in (numbers[:, :2], ideal['wind']))
     spec = sensor.spec
     speed = np.hypot(spec.scale_noise * truth[:, 0], spec.speed_resolution / math.sqrt(12))
     angle = np.hypot(spec.direction_noise, spec.direction_resolution / math.sqrt(12))
