@@ -9,7 +9,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 # A graph is a dozen processes; without bytecode each compiles its modules, twice the processor time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup console dev run check test test-all worlds lint bench docs lock clean
+.PHONY: help setup console dev run train check test test-all worlds lint bench docs lock clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/'
@@ -27,6 +27,9 @@ dev: setup  ## Add JAX (--engine jax, sweep), the console, tests and linters to 
 
 run: setup $(if $(filter --console,$(ARGS)),console)  ## A BlueROV2 dives; recorded to out/first; ARGS=--console shows it in a browser
 	@$(BIN)/marine_sim run bluerov2 --scenario dive --record out/first --overwrite $(ARGS)
+
+train: console  ## Lessons for pilots: choose one and fly it in a browser; ARGS=--list shows progress
+	@$(BIN)/marine_sim train $(ARGS)
 
 check: lint  ## Before each commit: `make lint` and the quick tests, about two minutes
 	@$(PYTEST) auto -m 'not (ros or browser or gazebo or ardusub or slow or long)' $(ARGS)

@@ -3,8 +3,13 @@
 
 """Missions: tasks and penalties against closed forms, pilots, and scores of recordings."""
 
+import json
+
 import numpy as np
 import pytest
+from graph import STEP
+from hypothesis import given
+from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.analysis.debriefing import (
@@ -13,12 +18,18 @@ from marine_sim_ros.analysis.debriefing import (
     mission_run_of_trajectory,
 )
 from marine_sim_ros.bags.trajectory_writer import write_recording
-from marine_sim_ros.core.errors import ScenarioError
+from marine_sim_ros.core.errors import RecordingError, ScenarioError
 from marine_sim_ros.core.registry import MISSION_TASKS
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.sim.mission import MISSIONS, load_mission, mission_names, score_mission
-from marine_sim_ros.sim.mission_tasks import MissionStates
+from marine_sim_ros.sim.mission import (
+    MISSIONS,
+    load_mission,
+    mission_names,
+    mission_scenery,
+    score_mission,
+)
+from marine_sim_ros.sim.mission_states import MissionLog, MissionStates
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.main import main
@@ -163,11 +174,26 @@ def test_the_scripted_pilot_of_a_mission_passes(name):
 
 
 @pytest.mark.long
-def test_a_pilot_below_the_depth_limit_fails():
-    flown, trajectory = fly('first_flight', 'lesson_first_flight_too_deep')
+@pytest.mark.parametrize(
+    ('name', 'pilot', 'broken'),
+    [
+        ('first_flight', 'too_deep', lambda s: penalty(s, 'depth') > 10.0),
+        ('hold_in_current', 'off_station', lambda s: s.tasks[0].state == 'failed'),
+        ('pipeline_inspection', 'too_high', lambda s: s.tasks[0].share < 0.3),
+        ('wreck_inspection', 'collides', lambda s: penalty(s, 'contact') > 40.0),
+        ('thruster_failure', 'late', lambda s: s.tasks[2].state == 'failed'),
+    ],
+)
+def test_a_pilot_who_breaks_a_rule_fails(name, pilot, broken):
+    flown, trajectory = fly(name, f'lesson_{name}_{pilot}')
     score = score_mission(flown, mission_run_of_trajectory(trajectory))
     assert not score.passed
-    assert next(p for p in score.penalties if p.name == 'depth').amount > 10.0
+    assert broken(score), score
+
+
+def penalty(score, name):
+    """Return the points that a rule took."""
+    return next(p.points for p in score.penalties if p.name == name)
 
 
 @pytest.mark.long
@@ -193,3 +219,102 @@ def test_options_that_contradict_each_other_are_one_line(capsys):
 def test_kinds_of_tasks_are_a_registry():
     assert list(MISSION_TASKS) == ['gate', 'hold', 'follow', 'inspect', 'dock', 'return']
     assert all(name == kind.name for name, kind in MISSION_TASKS.items())
+
+
+@given(count=st.integers(0, 30), order=st.randoms(use_true_random=False), restart=st.booleans())
+def test_a_log_of_messages_in_any_order_of_topics_has_the_ticks_of_the_run(count, order, restart):
+    run = straight(seconds=3.0, contact=12.0)
+    states = np.hstack([run.position, run.orientation, run.velocity])
+    log = MissionLog(['contact', 'drag'])
+    if restart:  # what came before a reset is gone
+        for tick in range(20):
+            log.take_state(tick * 10**8, np.ones(13))
+            log.take_load('contact', tick * 10**8, np.ones(6))
+        log.take_load('contact', 0, run.loads['contact'][0])
+    waiting = {'odom': list(range(count)), 'contact': list(range(restart, count))}
+    while any(waiting.values()):
+        topic = order.choice([name for name, ticks in waiting.items() if ticks])
+        tick = waiting[topic].pop(0)
+        if topic == 'odom':
+            log.take_state(tick * 10**8, states[tick])
+        else:
+            log.take_load('contact', tick * 10**8, run.loads['contact'][tick])
+    if count:
+        found = log.states()
+        assert log.ticks == len(found.time) == count
+        np.testing.assert_array_equal(found.position, run.position[:count])
+        np.testing.assert_array_equal(found.loads['contact'], run.loads['contact'][:count])
+
+
+def test_a_lost_tick_is_no_score():
+    log = MissionLog(['contact'])
+    for tick in (0, 1, 2, 4, 5):
+        log.take_state(tick, np.zeros(13))
+    for tick in (0, 1, 2, 4):
+        log.take_load('contact', tick, np.zeros(6))
+    with pytest.raises(RecordingError, match='odom after 2e-09 s was lost'):
+        log.states()
+    log = MissionLog(['contact'])
+    for tick in range(4):
+        log.take_state(tick, np.zeros(13))
+    for tick in (0, 2, 3):
+        log.take_load('contact', tick, np.zeros(6))
+    with pytest.raises(RecordingError, match='wrench/contact at 1e-09 s was lost'):
+        log.states()
+
+
+def test_outlines_pass_through_the_places_of_their_tasks():
+    for name in mission_names():
+        flown = load_mission(name)
+        for task, shown in zip(flown.tasks, mission_scenery(flown)['tasks'], strict=True):
+            assert shown['lines'], task.name
+            points = np.concatenate([np.array(line) for line in shown['lines']])
+            places = getattr(task.spec, 'position', None)
+            if places is not None:
+                size = max(getattr(task.spec, n, 0.0) for n in ('radius', 'width', 'height'))
+                size = max(size, *getattr(task.spec, 'size', (0.0,)))
+                assert np.linalg.norm(points.mean(axis=0) - places) <= max(size, 0.7)
+
+
+PILOT = """
+description: Test
+duration: 3.0
+initial: {position: [0.0, -4.0, -4.6], rpy: [0.0, 0.0, 0.0]}
+segments:
+  - {at: 0.0, control: {x: 0.0, y: -4.0, z: -5.0, roll: 0.0, yaw: 0.0}}
+"""
+NEAR = (
+    HEAD.replace('scenario: dive', 'environment: shallow_sand\nscenario: pilot.yaml')
+    + """
+tasks:
+  - {name: near, kind: hold, position: [0.0, -4.0, -4.8], radius: 0.5, duration: 1.0}
+  - {name: far, kind: return, position: [9.0, -4.0, -5.0]}
+penalties:
+  depth: {limit: 4.7, points: 1.0}
+  contact: {force: 0.0}
+"""
+)
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize('way', ['separate', 'composed'])
+def test_the_live_score_is_that_of_the_bag_and_of_the_simulated_run(processes, tmp_path, way):
+    (tmp_path / 'pilot.yaml').write_text(PILOT)
+    (tmp_path / 'near.yaml').write_text(NEAR.replace('pilot.yaml', str(tmp_path / 'pilot.yaml')))
+    contents, hashes = {}, {}
+    for name, more in (('graph', ['--graph']), ('simulated', [])):
+        more += ['--composed'] * (way == 'composed' and name == 'graph')
+        folder = tmp_path / name
+        process = processes.marine_sim(
+            'mission', tmp_path / 'near.yaml', '--dt', STEP, *more, '--record', folder
+        )
+        told, _ = process.communicate()
+        assert process.returncode in (0, 1), told
+        contents[name] = json.loads((folder / 'score.json').read_text())
+        hashes[name] = json.loads((folder / 'manifest.json').read_text())['trajectory_sha256']
+    live = json.loads((tmp_path / 'graph' / 'live_score.json').read_text())
+    assert live.pop('time') == pytest.approx(3.0)
+    assert live == contents['graph'] == contents['simulated']
+    assert hashes['graph'] == hashes['simulated']
+    assert 0.0 < live['score'] < 60.0
+    assert live['penalties'][1]['amount'] > 0.0

@@ -27,13 +27,10 @@ from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.core.text import aligned_columns
 from marine_sim_ros.sim.mission import Mission, MissionScore
-from marine_sim_ros.sim.mission_tasks import MissionStates
+from marine_sim_ros.sim.mission_states import LOADS, MissionStates
 from marine_sim_ros.sim.trajectory import Trajectory
 
 __all__ = ['debriefing_figure', 'mission_run_of_bag', 'mission_run_of_trajectory', 'score_lines']
-
-LOADS = ('contact', 'tether')
-"""Forces that penalties depend on."""
 
 
 def mission_run_of_trajectory(trajectory: Trajectory) -> MissionStates:

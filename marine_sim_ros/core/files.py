@@ -31,6 +31,7 @@ __all__ = [
     'load_or_compute',
     'check_archive',
     'check_file',
+    'data_folder',
     'effective_user',
     'expand_home',
     'open_flags',
@@ -223,9 +224,21 @@ def cache_folder(kind: str) -> Path | None:
     Specification 0.8; relative values are ignored, as it demands). A folder in which another
     user can write is not used: a kept program would run as this user.
     """
-    given = os.environ.get('XDG_CACHE_HOME', '')
+    return _user_folder('XDG_CACHE_HOME', '.cache', kind)
+
+
+def data_folder(kind: str) -> Path | None:
+    """Return the folder of this user's own data, which may not exist yet; None: there is none.
+
+    ``$XDG_DATA_HOME/marine_sim_ros/KIND``, else below ``~/.local/share``, as ``cache_folder``.
+    """
+    return _user_folder('XDG_DATA_HOME', '.local/share', kind)
+
+
+def _user_folder(variable: str, default: str, kind: str) -> Path | None:
+    given = os.environ.get(variable, '')
     try:
-        base = Path(given) if os.path.isabs(given) else Path.home() / '.cache'
+        base = Path(given) if os.path.isabs(given) else Path.home() / default
     except RuntimeError:
         return None
     ours = base / 'marine_sim_ros'

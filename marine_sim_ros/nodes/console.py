@@ -5,7 +5,8 @@
 
 Subscribes: odom, wrench/*, thrusters/*, barometer/*, controller/setpoints, joint_states (the
 newest of each, ``rate`` times a second of wall time); /diagnostics; while a page shows the
-sensors, best effort, the topics of the vehicle's sensors, or a camera's <name>/image/compressed.
+sensors, best effort, the topics of the vehicle's sensors, or a camera's <name>/image/compressed;
+mission/score, where there is a lesson.
 Publishes, for the operator: thrusters/pwm, cmd_vel or cmd_pose; cmd_path, joint_commands, lights
 (Float32MultiArray, 0 to 1), /ocean_current.
 Calls: arm, auto_depth, auto_heading, station_keeping, attach, detach, pause, step, reset, end;
@@ -20,6 +21,7 @@ exit code 2.
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -30,6 +32,7 @@ from marine_sim_ros.console.visuals import scene_visuals, vehicle_visuals
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.library import vehicle_path
+from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.operators.console_backend import CONSOLE_PARAMETERS as PARAMETERS
@@ -37,6 +40,7 @@ from marine_sim_ros.ros.operators.console_backend import ConsoleBackend
 from marine_sim_ros.ros.operators.graph_monitor import GraphMonitor
 from marine_sim_ros.ros.operators.run_changes import RecorderProcess
 from marine_sim_ros.ros.operators.sensor_monitor import SENSOR_TIMEOUT, SensorPanel, VideoMonitor
+from marine_sim_ros.sim.mission import load_mission, mission_scenery
 
 __all__ = ['PARAMETERS', 'main']
 
@@ -66,6 +70,7 @@ class ConsoleNode(SuiteNode):
         for text in look['told']:
             self.warn_throttled(text)
         self._sensors, self._video = SensorPanel(self), VideoMonitor(self)
+        lesson = self.values['lesson']
         self.session = Session(
             {
                 'look': look,
@@ -74,10 +79,14 @@ class ConsoleNode(SuiteNode):
                 'sources': self.wrench_sources,
                 'sensors': self._sensors.scenery(),
                 'videos': self._video.names,
+                'mission': mission_scenery(load_mission(lesson)) if lesson else None,
             }
         )
         self._weight = self.vehicle.inertia.mass * (self.environment.gravity or STANDARD_GRAVITY)
         self._energy = Energy()
+        self._score: dict[str, Any] | None = None
+        if lesson:
+            self.listen(topics.MISSION_SCORE, self._on_score)
         self._turn = 0
         self._notice = ('', 0.0, '')
         period = 1.0 / self.values['rate']
@@ -111,6 +120,9 @@ class ConsoleNode(SuiteNode):
     def _wall_time(self) -> float:
         return self.wall_clock.now().nanoseconds / NANOSECONDS
 
+    def _on_score(self, message: Any) -> None:
+        self._score = json.loads(message.data)
+
     def _tick(self) -> None:
         monitor, backend = self._monitor, self._backend
         monitor.look()
@@ -143,6 +155,7 @@ class ConsoleNode(SuiteNode):
             'notice_level': level,
             'health': monitor.health,
             'sensors': self._sensors.rows,
+            'mission': self._score,
         }
         self._turn += 1
         if self._turn % 2 == 0 and time != self.session.frame.get('time'):

@@ -87,6 +87,7 @@ class ControllerNode(SuiteNode):
             self._loop = loops(self.vehicle, load_controller(self.values['controller']))
         # While other nodes and the browser's page start, a healthy run may pause.
         self._started_at = self._heard_at = wall.monotonic()
+        self._silent = False
         self.time = 0.0
         self._outputs = ControllerOutputs(self)
         self._operator = Operator(self, self.commander, lambda: self.time)
@@ -146,8 +147,15 @@ class ControllerNode(SuiteNode):
         now = wall.monotonic()
         silent = now - self._heard_at
         started = now - self._started_at > STARTUP_TIMEOUT
-        if silent > (ODOM_TIMEOUT if started else STARTUP_TIMEOUT):
-            self.warn_throttled(f'odom: silent for {silent:.0f} s; nothing is commanded')
+        if silent <= (ODOM_TIMEOUT if started else STARTUP_TIMEOUT):
+            self._silent = False
+            return
+        text = f'odom: silent for {silent:.0f} s; nothing is commanded'
+        if self._silent:  # a pause may be long: one line for each is enough
+            self._complaints[text] = False
+        else:
+            self._silent = True
+            self.warn_throttled(text)
 
 
 def main() -> None:

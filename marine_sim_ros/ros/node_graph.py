@@ -34,6 +34,7 @@ from marine_sim_ros.sensors import SHARED, sensor_nodes
 from marine_sim_ros.sensors.camera.video_address import next_address
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.protocol_address import read_protocols
+from marine_sim_ros.sim.mission import lesson_pilot
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import (
     camera_parts,
@@ -84,7 +85,7 @@ class NodeSpec:
 
 
 def _dynamics_node(
-    options: RunOptions, scenario: Scenario | None, sources: list[str]
+    options: RunOptions, scenario: Scenario | None, sources: list[str], start: Scenario | None
 ) -> dict[str, Any]:
     parameters: dict[str, Any] = {
         'dt': float(options.dt),
@@ -93,6 +94,8 @@ def _dynamics_node(
         'lockstep': options.lockstep,
         'integrator': options.integrator,
         'duration': float(options.duration),
+        'start_paused': options.start_paused,
+        'await_mission': bool(options.lesson),
         'clock': options.clock,
         'truth_frame': options.truth_frame,
         'await_recorder': bool(options.record) and options.lockstep,
@@ -101,7 +104,7 @@ def _dynamics_node(
     }
     if scenario is not None:
         parameters['duration'] = float(options.duration or scenario.duration)
-    parameters |= initial_pose_parameters(options, scenario)
+    parameters |= initial_pose_parameters(options, start)
     if options.neighbours and options.clock == 'publish':
         parameters['followers'] = list(options.neighbours)
     return parameters
@@ -121,6 +124,8 @@ def _forces_of(
 
 def _check_run(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Scenario | None:
     """Return the scenario; raise for anything a node would refuse later."""
+    if options.lesson and not options.lockstep:
+        raise ParameterError('lesson: a score needs every tick; expected lockstep')
     if not options.lockstep and 'contact' in sources:
         raise ParameterError(
             f'environment {options.environment!r} is solid, and contact is a push of one step: '
@@ -237,6 +242,7 @@ def describe(
     forces = _forces_of(options, vehicle, environment)
     sources = [force.name for force in forces]
     scenario = _check_run(options, vehicle, sources)
+    start = scenario or lesson_pilot(options)
     if options.engine == 'jax' and Gripping(vehicle, environment).is_possible:
         raise ParameterError(
             f'engine jax: it has no gripper, and environment {environment.name} has payloads for '
@@ -282,7 +288,7 @@ def describe(
         own['scenario'] = {**script, 'duration': float(options.duration)}
     if options.markers:
         own['markers'] = {'wrench_sources': sources}
-    common = _common_parameters(options, scenario)
+    common = _common_parameters(options, start)
     recorder = {
         'manifest': json.dumps({**asdict(options), 'namespace': namespace}),
         'publish_components': options.publish_components,
@@ -299,11 +305,13 @@ def describe(
             'output': 'velocity' if closed else 'pwm',
             'recorder': '' if options.record else json.dumps({**common, **recorder}),
             'recorded': options.record,
+            'lesson': options.lesson,
         }
+    own |= _mission_node(options, sources)
     if options.record:
         own['recorder'] = {'directory': options.record, 'recorder': options.recorder, **recorder}
     owner = 'gazebo_bridge' if options.gazebo else 'dynamics'
-    own[owner] = {**_dynamics_node(options, scenario, sources), **options.gazebo}
+    own[owner] = {**_dynamics_node(options, scenario, sources, start), **options.gazebo}
     programs = {force.name: force.executable for force in forces}
     programs |= sensor_nodes(vehicle)
     return [
@@ -366,6 +374,14 @@ def _controller_nodes(
             'autopilot_instance': options.autopilot_instance,
         }
     return nodes
+
+
+def _mission_node(options: RunOptions, sources: list[str]) -> dict[str, dict[str, Any]]:
+    """Return the node that scores a mission, where there is one."""
+    if not options.lesson:
+        return {}
+    given = {'lesson': options.lesson, 'directory': options.record, 'wrench_sources': sources}
+    return {'mission': given}
 
 
 def _make_node(executable: str, name: str, namespace: str, parameters: dict[str, Any]) -> NodeSpec:

@@ -70,6 +70,7 @@ __all__ = [
     'LIGHTS',
     'LOCKSTEP',
     'MARKERS',
+    'MISSION_SCORE',
     'OCEAN_CURRENT',
     'ODOM',
     'PWM',
@@ -234,6 +235,8 @@ SETPOINTS = Topic('controller/setpoints', JointState, LOCKSTEP, optional=True)
 """name: the twelve quantities; position: their targets, NaN where free."""
 CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP, optional=True)
 """Wrench that the controller commands, about the centre of mass."""
+MISSION_SCORE = Topic('mission/score', String, LATCHED, per_tick=False)
+"""Score of a mission so far, JSON as in score.json, with the time of its newest tick."""
 MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
 CONTACT_MARKERS = Topic('contact/markers', MarkerArray, QUEUE, per_tick=False)
 TETHER_TENSION = Topic('tether/tension', JointState, QUEUE, per_tick=False, open_ended=True)

@@ -5,31 +5,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.errors import ScenarioError
+from marine_sim_ros.core.errors import ParameterError, ScenarioError
 from marine_sim_ros.core.registry import MISSION_TASKS
 from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
-from marine_sim_ros.sim.mission_tasks import MissionStates, TaskKind, durations
+from marine_sim_ros.sim.mission_states import MissionStates, durations
+from marine_sim_ros.sim.mission_tasks import TaskKind
+from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
 __all__ = [
+    'LIVE_SCORE',
     'MISSIONS',
     'Mission',
     'MissionScore',
     'MissionTask',
     'PenaltyResult',
     'TaskResult',
+    'lesson_options',
+    'lesson_pilot',
     'load_mission',
     'mission_names',
+    'mission_scenery',
+    'score_content',
     'score_mission',
 ]
 
 WAITING, RUNNING, DONE, FAILED = 'waiting', 'running', 'done', 'failed'
 MEDALS = ('bronze', 'silver', 'gold')
+LIVE_SCORE = 'live_score.json'
+"""File beside a bag with the score that was computed during the run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +52,7 @@ class _TaskElement:
     within: float | None = number(
         None, 1e-3, 1e6, 's', 'time from its beginning after which it has failed; default: none'
     )
+    hint: str = text('advice that the console shows while the task is running')
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +65,7 @@ class MissionTask:
         spec: values of the keys of its kind.
         weight: weight in the score.
         within: time limit from the begin of the task, s; None: none.
+        hint: advice while it is running.
     """
 
     name: str
@@ -61,6 +73,7 @@ class MissionTask:
     spec: Any
     weight: float
     within: float | None
+    hint: str = ''
 
 
 def _read_task(item: YamlReader) -> MissionTask:
@@ -73,7 +86,7 @@ def _read_task(item: YamlReader) -> MissionTask:
     common = item.values(_TaskElement)
     return MissionTask(
         common['name'], kind, kind.spec(**item.values(kind.spec)), common['weight'],
-        common['within'],
+        common['within'], common['hint'],
     )  # fmt: skip
 
 
@@ -145,6 +158,9 @@ class Mission:
     scenario: str = text(
         'scenario of the scripted pilot, shipped name or path; start and faults are its', REQUIRED
     )
+    lesson: int = number(
+        0, 0, 999, '', 'place among the lessons of `marine_sim train`; 0: after them', whole=True
+    )
     order: str = choice(('sequence', 'any'), 'sequence: each task begins when the one before ends')
     limit: float | None = number(
         None, 1e-3, 1e6, 's', 'end of the mission; default: end of the run'
@@ -171,6 +187,41 @@ def _read_mission(root: YamlReader) -> Mission:
 
 MISSIONS = ConfigFiles('missions', _read_mission, ScenarioError)
 load_mission, mission_names = MISSIONS.load, MISSIONS.names
+
+
+# Runs of a mission.
+
+
+def lesson_options(options: RunOptions) -> RunOptions:
+    """Return the options of a run of a mission, ``options.lesson``, with its environment.
+
+    Raises:
+        ParameterError: another vehicle or environment than the mission's.
+    """
+    mission = load_mission(options.lesson)
+    if not options.environment:
+        options = replace(options, environment=mission.environment)
+    for key in ('vehicle', 'environment'):
+        given, expected = getattr(options, key), getattr(mission, key)
+        if given != expected:
+            raise ParameterError(
+                f'lesson {options.lesson}: {key} is {given}; expected {expected or "none"}'
+            )
+    return options
+
+
+def lesson_pilot(options: RunOptions) -> Scenario | None:
+    """Return the scenario of the scripted pilot of a run's lesson, if it has one.
+
+    Without a scenario of the run, the start and the faults are those of this one.
+
+    Raises:
+        ParameterError: as of ``lesson_options``.
+    """
+    if not options.lesson:
+        return None
+    lesson_options(options)
+    return load_scenario(load_mission(options.lesson).scenario)
 
 
 # Score of a run.
@@ -277,6 +328,33 @@ def score_mission(mission: Mission, run: MissionStates) -> MissionScore:
         tuple(results), penalties, score, earned[-1] if earned else '', float(run.time[final]),
         complete,
     )  # fmt: skip
+
+
+def score_content(mission: Mission, score: MissionScore) -> dict[str, Any]:
+    """Return a score for JSON: live, from a run and from its bag alike."""
+    return {'mission': mission.name, **asdict(score), 'passed': score.passed}
+
+
+def mission_scenery(mission: Mission) -> dict[str, Any]:
+    """Return for JSON what pages show of a mission besides its score; lines in map, m."""
+    return {
+        'name': mission.name,
+        'title': mission.title,
+        'briefing': mission.briefing.strip(),
+        'limit': mission.limit,
+        'medals': {medal: getattr(mission.thresholds, medal) for medal in MEDALS},
+        'tasks': [
+            {
+                'name': task.name,
+                'kind': task.kind.name,
+                'text': task.kind.text,
+                'hint': task.hint,
+                'within': task.within,
+                'lines': [np.round(line, 3).tolist() for line in task.kind.outline(task.spec)],
+            }
+            for task in mission.tasks
+        ],
+    }
 
 
 def _judge(

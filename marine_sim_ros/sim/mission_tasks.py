@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text
-from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.yaml_file import YamlReader
+from marine_sim_ros.sim.mission_states import MissionStates, durations
 
 __all__ = [
     'DOCK_TASK',
@@ -23,10 +23,8 @@ __all__ = [
     'HOLD_TASK',
     'INSPECT_TASK',
     'RETURN_TASK',
-    'MissionStates',
     'Progress',
     'TaskKind',
-    'durations',
 ]
 
 _FAR = 1e6
@@ -35,42 +33,6 @@ _TIME = 1e6
 """Bound of times, s."""
 _SLACK = 1e-9
 """Rounding of sums of steps, s."""
-
-
-@dataclass(frozen=True, eq=False)
-class MissionStates:
-    """States of a run over n ticks: all that a score depends on.
-
-    Attributes:
-        time: (n,) s.
-        position: (n, 3) m, map.
-        orientation: (n, 4) x, y, z, w.
-        velocity: (n, 6) body, m/s and rad/s.
-        loads: wrenches (n, 6) in the body frame by force, N and N m; ``contact`` and ``tether``,
-            where the run has them.
-    """
-
-    time: np.ndarray
-    position: np.ndarray
-    orientation: np.ndarray
-    velocity: np.ndarray
-    loads: Mapping[str, np.ndarray] = field(default_factory=dict)
-
-    def part(self, first: int, end: int) -> MissionStates:
-        """Return the ticks from ``first`` until before ``end``."""
-        ticks = slice(first, end)
-        return MissionStates(
-            self.time[ticks],
-            self.position[ticks],
-            self.orientation[ticks],
-            self.velocity[ticks],
-            {name: rows[ticks] for name, rows in self.loads.items()},
-        )
-
-    @property
-    def rotation(self) -> np.ndarray:
-        """(n, 3, 3) from the body frame to map."""
-        return np.asarray(rotation_matrix(self.orientation))
 
 
 class Progress(NamedTuple):
@@ -94,17 +56,34 @@ class TaskKind:
         spec: dataclass whose fields declare its keys (core/schema.py).
         judge: function of the spec and of the ticks while the task ran; pure.
         text: one line of what the pilot does.
+        outline: function of the spec that returns the lines, points (k, 3) in map each, m, that
+            maps and views draw.
     """
 
     name: str
     spec: type
     judge: Callable[[Any, MissionStates], Progress]
     text: str
+    outline: Callable[[Any], Sequence[np.ndarray]] = lambda spec: ()
 
 
-def durations(time: np.ndarray) -> np.ndarray:
-    """Return the time (n,) from each tick to the next, s; 0 for the last."""
-    return np.append(np.diff(time), 0.0)
+def _ring(centre: Sequence[float], radius: float) -> np.ndarray:
+    """Return a level circle as a closed line."""
+    turn = np.linspace(0.0, 2.0 * np.pi, 33)
+    return np.array(centre) + radius * np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
+
+
+def _rectangle(
+    centre: np.ndarray, across: np.ndarray, along: np.ndarray
+) -> np.ndarray:  # fmt: skip
+    """Return a rectangle as a closed line, from half its edges."""
+    corners = [(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)]
+    return np.array([centre + a * across + b * along for a, b in corners])
+
+
+def _cross(centre: np.ndarray, size: float) -> list[np.ndarray]:
+    """Return three lines along the axes through a point."""
+    return [np.array([centre - arm, centre + arm]) for arm in size * np.eye(3)]
 
 
 def _first(rows: np.ndarray) -> int | None:
@@ -146,6 +125,15 @@ class _Gate:
     width: float = number(1.5, 0.01, 1e3, 'm', 'clear width')
     height: float = number(1.5, 0.01, 1e3, 'm', 'clear height')
     passage: str = choice(('forward', 'any'), 'directions that count')
+
+
+def _outline_gate(gate: _Gate) -> list[np.ndarray]:
+    """Return the frame, and a line from its centre in the direction of passage."""
+    ahead = np.array([math.cos(gate.heading), math.sin(gate.heading), 0.0])
+    side, up = np.array([-ahead[1], ahead[0], 0.0]), np.array([0.0, 0.0, 1.0])
+    centre = np.array(gate.position)
+    frame = _rectangle(centre, gate.width / 2 * side, gate.height / 2 * up)
+    return [frame, np.array([centre, centre + 0.4 * gate.width * ahead])]
 
 
 def _judge_gate(gate: _Gate, run: MissionStates) -> Progress:
@@ -275,6 +263,10 @@ class _Inspect:
     coverage: float = number(1.0, 0.01, 1.0, '', 'fraction of the points that completes the task')
 
 
+def _outline_inspect(inspect: _Inspect) -> list[np.ndarray]:
+    return [line for point in inspect.points for line in _cross(np.array(point.position), 0.15)]
+
+
 def _judge_inspect(inspect: _Inspect, run: MissionStates) -> Progress:
     rotation = run.rotation
     axis = rotation @ np.array([math.cos(inspect.tilt), 0.0, -math.sin(inspect.tilt)])
@@ -310,6 +302,19 @@ class _Dock:
     duration: float = number(3.0, 1e-3, _TIME, 's', 'time at rest')
 
 
+def _outline_dock(dock: _Dock) -> list[np.ndarray]:
+    """Return the floor and the ceiling of the box, and a line along its heading."""
+    c, s = math.cos(dock.heading), math.sin(dock.heading)
+    ahead, side = np.array([c, s, 0.0]), np.array([-s, c, 0.0])
+    length, width, height = dock.size
+    centre = np.array(dock.position)
+    edges = [
+        _rectangle(centre + np.array([0.0, 0.0, z]), length / 2 * ahead, width / 2 * side)
+        for z in (-height / 2, height / 2)
+    ]
+    return [*edges, np.array([centre, centre + length / 2 * ahead])]
+
+
 def _judge_dock(dock: _Dock, run: MissionStates) -> Progress:
     c, s = math.cos(dock.heading), math.sin(dock.heading)
     axes = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -338,11 +343,27 @@ def _judge_return(goal: _Return, run: MissionStates) -> Progress:
     return Progress(min(max(1.0 - (float(apart.min()) - goal.radius) / way, 0.0), 1.0), None)
 
 
-GATE_TASK = TaskKind('gate', _Gate, _judge_gate, 'pass through a frame in a direction')
-HOLD_TASK = TaskKind('hold', _Hold, _judge_hold, 'stay at a point, and at a heading, for a time')
-FOLLOW_TASK = TaskKind(
-    'follow', _Follow, _judge_follow, 'keep a distance to a line along its length'
+def _outline_point(spec: _Hold | _Return) -> list[np.ndarray]:
+    return [_ring(spec.position, spec.radius)]
+
+
+def _outline_follow(follow: _Follow) -> list[np.ndarray]:
+    return [follow.points]
+
+
+GATE_TASK = TaskKind(
+    'gate', _Gate, _judge_gate, 'pass through a frame in a direction', _outline_gate
 )
-INSPECT_TASK = TaskKind('inspect', _Inspect, _judge_inspect, 'bring points of a body into view')
-DOCK_TASK = TaskKind('dock', _Dock, _judge_dock, 'come to rest in a box, upright and at a heading')
-RETURN_TASK = TaskKind('return', _Return, _judge_return, 'come back to a point')
+HOLD_TASK = TaskKind(
+    'hold', _Hold, _judge_hold, 'stay at a point, and at a heading, for a time', _outline_point
+)
+FOLLOW_TASK = TaskKind(
+    'follow', _Follow, _judge_follow, 'keep a distance to a line along its length', _outline_follow
+)
+INSPECT_TASK = TaskKind(
+    'inspect', _Inspect, _judge_inspect, 'bring points of a body into view', _outline_inspect
+)
+DOCK_TASK = TaskKind(
+    'dock', _Dock, _judge_dock, 'come to rest in a box, upright and at a heading', _outline_dock
+)
+RETURN_TASK = TaskKind('return', _Return, _judge_return, 'come back to a point', _outline_point)

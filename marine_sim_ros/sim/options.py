@@ -176,9 +176,14 @@ class RunOptions:
         metavar='FILE', graph=True, group=AUTOPILOT,
     )  # fmt: skip
     mission: str = option(
-        '', 'mission to fly from the start (autopilot mavlink): .plan of QGroundControl, or '
-        '.waypoints', empty='the ground station sends one', metavar='FILE', graph=True,
-        group=AUTOPILOT,
+        '', 'waypoints to fly from the start (autopilot mavlink): .plan of QGroundControl, or '
+        '.waypoints; that of a pilot is --lesson', empty='the ground station sends one',
+        metavar='FILE', graph=True, group=AUTOPILOT,
+    )  # fmt: skip
+    lesson: str = option(
+        '', 'mission of a pilot to score while it is flown, shipped name or YAML file '
+        '(marine_sim list missions); without a scenario its start and faults are those of the '
+        'mission', empty='none', metavar='NAME', graph=True,
     )  # fmt: skip
     video: str = option(
         '', 'UDP address that the camera sends H.264 video to (RTP), as udp://127.0.0.1:5600; '
@@ -213,6 +218,10 @@ class RunOptions:
     seed: int = option(0, 'random seed of noise, sea and faults', low=0, high=2**53, group=TIME)
     lockstep: bool = option(
         True, 'wait for every force at every step; false: take the latest wrenches on a timer',
+        graph=True, group=TIME,
+    )  # fmt: skip
+    start_paused: bool = option(
+        False, 'publish the first state, and pause: the console or the service pause goes on',
         graph=True, group=TIME,
     )  # fmt: skip
     synchronous: bool = option(

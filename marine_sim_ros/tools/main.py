@@ -28,6 +28,7 @@ VERBS = {
     'console': 'Show a recorded bag in a browser, with a time slider; needs no ROS.',
     'teleop': 'Drive a vehicle with the keyboard, and a gamepad if there is one, from a terminal.',
     'experiment': 'Run a manoeuvre with set-points, and compare it with published results.',
+    'train': 'Fly lessons in the console, with a live score and a debriefing; keep results.',
     'mission': 'Fly a mission with a scripted pilot, or take a recorded run, and score it.',
     'doctor': "Find mistakes in a vehicle's description before anything runs.",
     'validate': 'Run standard manoeuvres of a vehicle, and compare them with published values.',

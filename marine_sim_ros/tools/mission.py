@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 
 from marine_sim_ros.analysis.debriefing import (
@@ -25,13 +24,15 @@ from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.text import json_text
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.sim.mission import (
+    LIVE_SCORE,
     Mission,
     MissionScore,
     load_mission,
     mission_names,
+    score_content,
     score_mission,
 )
-from marine_sim_ros.sim.mission_tasks import MissionStates
+from marine_sim_ros.sim.mission_states import MissionStates
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import environment_of
 from marine_sim_ros.sim.scenario import load_scenario
@@ -40,9 +41,9 @@ from marine_sim_ros.tools.options import add_option, free_folder
 from marine_sim_ros.tools.progress import progress_bar, show_waiting
 from marine_sim_ros.tools.reporting import print_warnings, write_file
 
-__all__ = ['add_arguments', 'execute']
+__all__ = ['add_arguments', 'check_live_score', 'execute', 'write_debriefing']
 
-FILES = ('score.json', 'debriefing.png')
+FILES = ('score.json', 'debriefing.png', LIVE_SCORE)
 """Files in DIR besides the bag and its manifest."""
 
 
@@ -61,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--composed', action='store_true', help='with --graph: all nodes in one process'
     )
     parser.add_argument('--briefing', action='store_true', help='print the briefing; fly nothing')
+    add_option(parser, 'dt')
     add_option(parser, 'record')
     add_option(parser, 'overwrite')
 
@@ -80,6 +82,8 @@ def execute(options: argparse.Namespace) -> int:
             environment=mission.environment,
             scenario=options.scenario or mission.scenario,
             record=options.record,
+            lesson=options.mission,
+            dt=options.dt,
             real_time_factor=0.0,
         )
         if options.record:
@@ -89,7 +93,7 @@ def execute(options: argparse.Namespace) -> int:
     score = score_mission(mission, run)
     print(score_lines(mission, score))
     if options.record:
-        _write(Path(options.record), mission, score, run)
+        write_debriefing(Path(options.record), mission, score, run)
     return 0 if score.passed else 1
 
 
@@ -116,7 +120,9 @@ def _in_process(settings: RunOptions, options: argparse.Namespace) -> MissionSta
     print_warnings(vehicle.warnings)
     scenario = load_scenario(settings.scenario)
     with show_waiting(f'{scenario.duration:g} s of {scenario.name} ...'):
-        trajectory = simulate(vehicle, scenario, environment=environment_of(settings))
+        trajectory = simulate(
+            vehicle, scenario, environment=environment_of(settings), dt=settings.dt
+        )
     if settings.record:
         write_recording(Path(options.record), vehicle, settings, trajectory)
     print(f'trajectory_sha256 {trajectory.sha256}')
@@ -146,7 +152,26 @@ def _through_nodes(settings: RunOptions, options: argparse.Namespace) -> Mission
         if manifest['ticks'] != ticks:
             raise RunError(f'the run has {manifest["ticks"]} ticks; expected {ticks}')
         print(f'trajectory_sha256 {manifest["trajectory_sha256"]}')
-        return mission_run_of_bag(folder / 'bag', manifest['parameters']['namespace'])
+        run = mission_run_of_bag(folder / 'bag', manifest['parameters']['namespace'])
+        check_live_score(folder / LIVE_SCORE, load_mission(settings.lesson), run)
+        return run
+
+
+def check_live_score(path: Path, mission: Mission, run: MissionStates) -> None:
+    """Compare the score that was shown during a recorded run with that of its bag.
+
+    Raises:
+        RunError: they differ, or there is none.
+    """
+    try:
+        live = json.loads(path.read_text(encoding='utf-8'))
+    except (OSError, ValueError):
+        raise RunError(f'{path}: no live score; expected one beside the bag') from None
+    found = {**score_content(mission, score_mission(mission, run)), 'time': float(run.time[-1])}
+    if live != json.loads(json_text(found)):
+        raise RunError(
+            f'{path}: score {live.get("score")!r}; expected {found["score"]!r}, that of the bag'
+        )
 
 
 def _recorded(mission: Mission, path: str) -> MissionStates:
@@ -171,8 +196,11 @@ def _recorded(mission: Mission, path: str) -> MissionStates:
     return mission_run_of_bag(bag_path(path), f'/{name}')
 
 
-def _write(folder: Path, mission: Mission, score: MissionScore, run: MissionStates) -> None:
-    content = {'mission': mission.name, **asdict(score), 'passed': score.passed}
+def write_debriefing(
+    folder: Path, mission: Mission, score: MissionScore, run: MissionStates
+) -> None:
+    """Write score.json and the picture of the debriefing beside a bag."""
+    content = score_content(mission, score)
     write_file(folder / 'score.json', json_text(content, indent=2) + '\n')
     debriefing_figure(folder / 'debriefing.png', mission, score, run)
     print(f'debriefing {folder / "debriefing.png"}')

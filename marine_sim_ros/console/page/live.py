@@ -26,6 +26,7 @@ from marine_sim_ros.console.page.layout import (
     tabs,
     theme,
 )
+from marine_sim_ros.console.page.lesson import mission_panel
 from marine_sim_ros.console.page.panels import (
     Ask,
     ControlPanel,
@@ -212,6 +213,8 @@ def _tabs(
         'Drive': lambda: drive_panel(panel, ask, look['unreachable']),
         'Command': lambda: command_panel(panel, ask, view, eye, origin),
     }
+    if (mission := session.scenery.get('mission')) is not None:
+        pages = {'Lesson': lambda: mission_panel(panel, ask, mission), **pages}
     if look['joints'] or look['lights']:
         title = 'Arm' if look['joints'] else 'Lights'
         pages[title] = lambda: arm_panel(panel, ask, look)

@@ -227,8 +227,8 @@ def throttled_name(name: str) -> str:
 class ThrottledPublisher:
     """A publisher of every tick that sends some of it to the hidden topic too, where one looks.
 
-    What was held back, :meth:`catch_up` sends: else who looks at a run that was paused would never
-    see its last tick.
+    What was held back, :meth:`catch_up` sends as soon as one looks: else who looks at a run that
+    was paused, or begins so, would never see its last tick.
     """
 
     def __init__(self, node: Node, topic: Topic, publisher: Any) -> None:
@@ -272,10 +272,10 @@ class ThrottledPublisher:
 
     def catch_up(self) -> None:
         """Send the newest message to the hidden topic, where that has not been done."""
-        message, self._held = self._held, None
         self._due = time.monotonic() + THROTTLED_PERIOD
-        if message is not None and self._lookers():
-            self._slow.publish(message)
+        if self._held is not None and self._lookers():
+            self._slow.publish(self._held)
+            self._held = None
 
     def wait_for_all_acked(self, timeout: Any) -> bool:
         """Wait until everybody who listens to every tick has it; return whether they do."""

@@ -113,6 +113,7 @@ CONSOLE_PARAMETERS = (
         'recorded', '', 'folder that the run is recorded to', empty='it is not, or by the operator'
     ),
     NodeParameter('folder', 'out', "folder of the operator's recordings"),
+    option_parameter('lesson', empty='none'),
     *STICK_PARAMETERS,
     WRENCH_SOURCES,
 )

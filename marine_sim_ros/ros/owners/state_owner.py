@@ -202,6 +202,8 @@ OWNER_PARAMETERS = (
     ),
     NodeParameter('await_recorder', False, 'wait for the recorder where it falls behind'),
     NodeParameter('await_sensors', False, 'wait for the nodes of sensors where they fall behind'),
+    NodeParameter('await_mission', False, 'wait for the node that scores a mission'),
+    option_parameter('start_paused'),
     NodeParameter(
         'await_acknowledgement', False, 'wait for every other listener to odom, over DDS'
     ),
@@ -232,17 +234,18 @@ class StateOwner(SuiteNode):
             quaternion_from_rpy(*_three('initial_rpy', values['initial_rpy'])),
             np.zeros(6),
         )
-        self.state, self.stamp, self.published, self.paused = self._initial, 0, False, False
+        self.state, self.stamp, self.published = self._initial, 0, False
         self.pacer = Pacer(values['real_time_factor'] or (0.0 if values['lockstep'] else 1.0))
         self._end = None
         if duration := values['duration']:
             self._end = (ticks_of(duration, values['dt']) - 1) * self._step
-        self._single = False
+        self.paused = self._single = values['start_paused']  # the first tick is published
         self._written = -1
         self._recorder_listens = False
         self._followed = 0
         self._followers = Followers(name for name in values['followers'] if name)
         ticks = topics.sensor_ticks(self.vehicle) if values['await_sensors'] else ()
+        ticks += (topics.sensor_tick('mission'),) * values['await_mission']
         self._sensors = Followers(topic.name for topic in ticks)
         self._sensor_ticks = ticks
         self._ticks_reported = (0, wall.monotonic())

@@ -61,6 +61,27 @@ export class Tether {
   }
 }
 
+// The outlines of a lesson's tasks, coloured by their states.
+const STATES = { waiting: 0x78909c, running: 0xff6d00, done: 0x2e9e5b, failed: 0xd32f2f };
+
+export class Targets {
+  constructor(tasks) {
+    this.object = new THREE.Group();
+    this.materials = tasks.map(({ lines }) => {
+      const material = new THREE.LineBasicMaterial({ color: STATES.waiting, fog: false });
+      for (const line of lines) {
+        const points = line.map((point) => new THREE.Vector3(...point));
+        this.object.add(new THREE.Line(new THREE.BufferGeometry().setFromPoints(points), material));
+      }
+      return material;
+    });
+  }
+
+  set(tasks) {
+    tasks.forEach(({ state }, i) => this.materials[i]?.color.set(STATES[state]));
+  }
+}
+
 // Lets one see through a vehicle's skin, or not.
 export function glass(body, on) {
   body.traverse(({ material, userData }) => {

@@ -5,7 +5,7 @@
 
 import { THREE } from "nicegui-scene";
 import { byName, text, weightOf, wire } from "./connection.js";
-import { Arrow, Particles, Tether, Water, boxed, glass, loose, moveTo, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
+import { Arrow, Particles, Targets, Tether, Water, boxed, glass, loose, moveTo, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { SIDES, ViewCamera } from "./camera.js";
 
 const TRAIL = 4000;
@@ -102,10 +102,11 @@ export class View {
     for (const one of [this.trail, ...this.trail.children]) one.frustumCulled = false;
     this.length = 0;
     this.course = new THREE.Group();
+    this.targets = new Targets(scenery.mission?.tasks ?? []);
     this.sky = new THREE.HemisphereLight(0xeaf6ff, 0x35566b, 2.2);
     this.sun = new THREE.DirectionalLight(0xffffff, 1.6);
     this.sun.position.set(-4, 3, 8);
-    this.scene.add(body, this.tether.object, this.water.object, this.particles.object, this.solids, this.trail, this.course, this.sky, this.sun, this.eye.grids);
+    this.scene.add(body, this.tether.object, this.water.object, this.particles.object, this.solids, this.trail, this.course, this.targets.object, this.sky, this.sun, this.eye.grids);
     this.shade();
     this.choose("follow");
     this.apply();
@@ -226,6 +227,7 @@ export class View {
     if (frame.mode?.current) this.current = frame.mode.current;
     this.time = frame.time;
     this.push(frame);
+    if (frame.mission) this.targets.set(frame.mission.tasks);
     if (this.look.tether) this.tether.set(frame.tether.shape);
     for (const [name, pose] of Object.entries(frame.bodies ?? {})) if (this.bodies[name]) moveTo(this.bodies[name], pose);
     for (const [name, lamp] of Object.entries(this.lights)) {

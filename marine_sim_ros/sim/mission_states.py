@@ -1,0 +1,143 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""States of a run that a mission's score depends on: of a whole run, and as messages come."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from marine_sim_ros.core.errors import RecordingError
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.state import NANOSECONDS
+
+__all__ = ['LOADS', 'MissionLog', 'MissionStates', 'durations']
+
+LOADS = ('contact', 'tether')
+"""Forces that penalties depend on."""
+
+
+@dataclass(frozen=True, eq=False)
+class MissionStates:
+    """States of a run over n ticks: all that a score depends on.
+
+    Attributes:
+        time: (n,) s.
+        position: (n, 3) m, map.
+        orientation: (n, 4) x, y, z, w.
+        velocity: (n, 6) body, m/s and rad/s.
+        loads: wrenches (n, 6) in the body frame by force, N and N m; ``contact`` and ``tether``,
+            where the run has them.
+    """
+
+    time: np.ndarray
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    loads: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def part(self, first: int, end: int) -> MissionStates:
+        """Return the ticks from ``first`` until before ``end``."""
+        ticks = slice(first, end)
+        return MissionStates(
+            self.time[ticks],
+            self.position[ticks],
+            self.orientation[ticks],
+            self.velocity[ticks],
+            {name: rows[ticks] for name, rows in self.loads.items()},
+        )
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """(n, 3, 3) from the body frame to map."""
+        return np.asarray(rotation_matrix(self.orientation))
+
+
+def durations(time: np.ndarray) -> np.ndarray:
+    """Return the time (n,) from each tick to the next, s; 0 for the last."""
+    return np.append(np.diff(time), 0.0)
+
+
+class _Rows:
+    """Rows of numbers with their stamps, ns, in the order of time."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.stamps, self._numbers = array('q'), array('d')
+
+    def append(self, stamp: int, numbers: Sequence[float]) -> None:
+        if self.stamps and stamp <= self.stamps[-1]:  # the run was reset
+            kept = bisect_left(self.stamps, stamp)
+            del self.stamps[kept:], self._numbers[kept * self.width :]
+        self.stamps.append(stamp)
+        self._numbers.extend(numbers[: self.width])
+
+    def table(self, count: int) -> np.ndarray:
+        """Return the first rows (count, width); zeros for those that have not come."""
+        result = np.zeros((count, self.width))
+        found = np.array(self._numbers[: count * self.width]).reshape(-1, self.width)
+        result[: len(found)] = found
+        return result
+
+
+class MissionLog:
+    """States of a run that is going on, from the messages of its ticks.
+
+    A tick is complete when its state and the loads of all ticks before it have come, whatever the
+    order of the topics. The load of the newest tick counts for nothing in a score.
+    """
+
+    def __init__(self, loads: Iterable[str]) -> None:
+        """Begin without ticks; ``loads`` are the forces of the run, of which LOADS are kept."""
+        self._states = _Rows(13)
+        self._loads = {name: _Rows(6) for name in LOADS if name in loads}
+
+    def take_state(self, stamp: int, numbers: Sequence[float]) -> None:
+        """Take pose and velocity (13,) of a stamp, ns."""
+        self._states.append(stamp, numbers)
+
+    def take_load(self, name: str, stamp: int, numbers: Sequence[float]) -> None:
+        """Take the wrench (6,) of a force at a stamp, ns."""
+        self._loads[name].append(stamp, numbers)
+
+    @property
+    def newest(self) -> int:
+        """Stamp of the newest state, ns; −1 before the first."""
+        return self._states.stamps[-1] if self._states.stamps else -1
+
+    def stamp(self, tick: int) -> int:
+        """Return the stamp of a tick, ns."""
+        return self._states.stamps[tick]
+
+    @property
+    def ticks(self) -> int:
+        """Number of complete ticks."""
+        counts = [len(rows.stamps) + 1 for rows in self._loads.values()]
+        return min([len(self._states.stamps), *counts])
+
+    def states(self) -> MissionStates:
+        """Return the complete ticks.
+
+        Raises:
+            RecordingError: a message of a tick was lost, and a score without it would be wrong.
+        """
+        count = self.ticks
+        stamps = np.array(self._states.stamps[:count], dtype=np.int64)
+        for name, rows in self._loads.items():
+            missing = stamps[:-1] != np.array(rows.stamps[: max(count - 1, 0)], dtype=np.int64)
+            if missing.any():
+                lost = stamps[int(np.argmax(missing))] / NANOSECONDS
+                raise RecordingError(f'wrench/{name} at {lost:g} s was lost; expected every tick')
+        if len(steps := np.diff(stamps)) and steps.max() > steps.min():
+            lost = stamps[int(np.argmax(steps))] / NANOSECONDS
+            raise RecordingError(f'odom after {lost:g} s was lost; expected every tick')
+        state = self._states.table(count)
+        loads = {name: rows.table(count) for name, rows in self._loads.items()}
+        return MissionStates(
+            stamps / NANOSECONDS, state[:, :3], state[:, 3:7], state[:, 7:13], loads
+        )
