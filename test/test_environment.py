@@ -442,7 +442,7 @@ def test_what_a_run_asks_for_replaces_what_the_file_says():
 REGULAR = 'waves: {type: regular, '
 JONSWAP = 'waves: {type: jonswap, significant_height: 1, peak_period: 6, '
 BAD = {
-    'wind: 3': "unknown key 'wind'",
+    'breeze: 3': "unknown key 'breeze'",
     '': 'expected a mapping',
     '[1': ':1:3: not valid YAML',
     '[]': 'expected a mapping',

@@ -169,7 +169,7 @@ def with_force(environment, folder, module):
     package = folder / 'broken-1.0.dist-info'
     package.mkdir()
     (package / 'METADATA').write_text('Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n')
-    (package / 'entry_points.txt').write_text('[marine_sim_ros.forces]\nwind = windy:WIND\n')
+    (package / 'entry_points.txt').write_text('[marine_sim_ros.forces]\ngale = windy:WIND\n')
     (folder / 'windy.py').write_text(module)
     environment['PYTHONPATH'] += os.pathsep + str(folder)
 
@@ -187,10 +187,10 @@ def with_force(environment, folder, module):
 def test_a_broken_entry_is_reported_and_left_out(environment, tmp_path, module, reason):
     with_force(environment, tmp_path, module)
     done = python(
-        "from marine_sim_ros.physics import FORCES as f; assert 'net' in f and 'wind' not in f",
+        "from marine_sim_ros.physics import FORCES as f; assert 'net' in f and 'gale' not in f",
         environment,
     )
-    assert f"entry 'wind' of broken is left out: {reason}" in done.stderr
+    assert f"entry 'gale' of broken is left out: {reason}" in done.stderr
     assert done.stderr.count('\n') == 1
 
 
@@ -202,7 +202,7 @@ def test_an_interrupted_import_computes_nothing_and_says_so(environment, tmp_pat
         env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "entry 'wind' of broken: its import was interrupted" in done.stderr
+    assert "entry 'gale' of broken: its import was interrupted" in done.stderr
     assert done.stderr.count('\n') == 1
 
 
@@ -216,7 +216,7 @@ def step(vehicle, state, environment, inputs, memory, /, *, dt):
         return np.zeros(6), ticks + 1
     {failure}
 
-WIND = ForceModel('wind', step, label='Wind')
+WIND = ForceModel('gale', step, label='Wind')
 """
 
 
@@ -236,14 +236,14 @@ WIND = ForceModel('wind', step, label='Wind')
 def test_a_force_that_fails_is_an_error_with_its_name(failure, reason):
     names = {}
     exec(FORCE.format(failure=failure), names)
-    force = guarded_force(names['WIND'], "forces: entry 'wind' of broken")
+    force = guarded_force(names['WIND'], "forces: entry 'gale' of broken")
     vehicle, still = load_vehicle('simple_rov'), load_scenario('dive').initial_state()
     inputs = ForceInputs.idle(vehicle, still)
     wrench, memory = force.step(vehicle, still, Environment(), inputs, 4, dt=0.005)
     assert np.array_equal(wrench, np.zeros(6))
     with pytest.raises(RunError) as failed:
         force.step(vehicle, still, Environment(), inputs, memory, dt=0.005)
-    assert str(failed.value).startswith("forces: entry 'wind' of broken: step ")
+    assert str(failed.value).startswith("forces: entry 'gale' of broken: step ")
     assert reason in str(failed.value)
     assert '\n' not in str(failed.value)
 
@@ -259,7 +259,7 @@ def test_a_force_that_fails_ends_the_run_of_its_node(environment, tmp_path, ros_
         '--composed', environment=environment, codes=(1,),
     )  # fmt: skip
     said = done.stdout + done.stderr
-    assert "entry 'wind' of broken: step failed: ValueError: no wind" in said
+    assert "entry 'gale' of broken: step failed: ValueError: no wind" in said
     assert 'Traceback' not in said
 
 
@@ -267,6 +267,6 @@ def test_a_force_that_fails_ends_a_simulation_with_one_line(environment, tmp_pat
     with_force(environment, tmp_path, FORCE.format(failure='raise SystemExit(0)'))
     given = ('simulate', 'simple_rov', '--scenario', 'dive', '--duration', 0.1)
     done = marine_sim(*given, environment=environment, codes=(1,))
-    start = "ERROR: marine_sim_ros.forces: entry 'wind' of broken: step failed: SystemExit: 0;"
+    start = "ERROR: marine_sim_ros.forces: entry 'gale' of broken: step failed: SystemExit: 0;"
     assert done.stderr.startswith(start)
     assert done.stderr.count('\n') == 1

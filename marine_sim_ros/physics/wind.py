@@ -294,7 +294,9 @@ def _has_panels(vehicle: Vehicle) -> bool:
 
 def _check(vehicle: Vehicle, state: State, environment: Environment) -> None:
     """Raise ParameterError for a vehicle whose loads nobody can tell."""
-    del state, environment
+    del state
+    if environment.wind is None:
+        return
     if NAME not in vehicle.extensions and not _has_panels(vehicle) and not len(vehicle.contact):
         raise ParameterError(
             f'{vehicle.name}: has neither <wind> nor <collision>, so that its loads in a wind are '
