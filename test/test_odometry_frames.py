@@ -113,6 +113,15 @@ def test_odometry_of_a_bag_is_checked():
     first, time, _ = odometry_of(collector)
     assert first == stamps[0]
     np.testing.assert_allclose(time, TIME, atol=1e-9)
+    for column, size in ((0, 2e8), (4, 3.0), (8, 2e3), (12, 2e4), (1, 1e100)):
+        spoilt = rows(place, turns, velocity)
+        spoilt[7::50, column] = -size
+        other = MotionCollector(SimpleNamespace(name=''))
+        other(odom, stamps, stamps, spoilt)
+        read = odometry_of(other)[2]
+        assert np.argwhere(np.isnan(read)).tolist() == [
+            [i, column] for i in range(7, len(TIME), 50)
+        ]
     barometer = SimpleNamespace(name='depth/pressure', role='pressure')
     wrong = 101325 + 9810 * place[:, 2]
     collector(barometer, stamps, stamps, np.column_stack([wrong, np.zeros(len(wrong))]))

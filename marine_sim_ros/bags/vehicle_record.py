@@ -178,10 +178,10 @@ class Channel:
         early = stamps < 0
         # Without any odometry the receipt is all there is.
         stamps = np.where(early, receipts if start is None else start, stamps)
+        values = np.where(np.abs(values) <= LARGEST, values, np.nan)  # NaN where NaN
         if rows is not None:
             rows(self, stamps, receipts, values)
         self.timing.add(stamps, receipts)
-        values = np.where(np.abs(values) <= LARGEST, values, np.nan)  # NaN where NaN
         time = stamps / NANOSECONDS
         shaped = self._shape(time, values)
         if self.series.count == 0:

@@ -20,7 +20,7 @@ from marine_sim_ros.core.spatial import (
     to_body,
     up_in_body,
 )
-from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.core.state import FARTHEST, FASTEST, FASTEST_TURN, NANOSECONDS
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.identification.samples import Samples, check_frames, check_stamps, make_samples
 from marine_sim_ros.identification.thrust import (
@@ -93,8 +93,14 @@ class MotionCollector:
         return (stamps - first) / NANOSECONDS, rows[:, 0]
 
 
+_LARGEST = np.array([FARTHEST] * 3 + [2.0] * 4 + [FASTEST] * 3 + [FASTEST_TURN] * 3)
+"""Sizes of the numbers of an odometry: m, of a quaternion, m/s, rad/s."""
+
+
 def odometry_of(collector: MotionCollector) -> tuple[int, np.ndarray, np.ndarray] | None:
     """Return the first stamp, ns, and times (m,), s since then, and rows (m, 13) of ``odom``.
+
+    Numbers that no vehicle reaches (``core.state.LIMITS``) are NaN.
 
     Raises:
         ParameterError: stamps in another unit, or axes that are not those of REP 103.
@@ -106,6 +112,7 @@ def odometry_of(collector: MotionCollector) -> tuple[int, np.ndarray, np.ndarray
     first = int(stamps.min())
     time = (stamps - first) / NANOSECONDS
     check_stamps(time)
+    rows = np.where(np.abs(rows) <= _LARGEST, rows, np.nan)
     check_frames(time, rows, collector.pressure(first))
     return first, time, rows
 
