@@ -310,7 +310,6 @@ class RecordedPictures:
 
     Attributes:
         bag: path of the bag.
-        topic: name of the topic.
         stamps: (n,) s, n > 0, in the order of the bag.
     """
 

@@ -103,7 +103,6 @@ class SensorComparison:
     """A quantity of a sensor in a run: k values of m messages.
 
     Attributes:
-        sensor: name of the sensor.
         chart: the quantity.
         time: (m,) stamps, s.
         reading: (m, k).

@@ -144,7 +144,6 @@ def recorded_neighbours(bag: Bag, namespace: str, environment: Environment) -> d
     """Return the other vehicles of a fleet, and recorded free bodies, by their namespaces.
 
     Args:
-        bag: the bag.
         namespace: namespace of the vehicle.
         environment: its environment, which says what the bodies are.
 

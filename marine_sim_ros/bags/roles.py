@@ -172,7 +172,6 @@ def state_columns(actuator: Actuator, width: int) -> Iterator[tuple[int, str]]:
     """Yield the number of the part and the unit of each column of an actuator's state.
 
     Args:
-        actuator: the actuator.
         width: number of columns.
     """
     count = max(width // len(actuator.units), 1)

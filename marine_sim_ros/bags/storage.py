@@ -54,7 +54,6 @@ class Connection:
     """A topic of a bag.
 
     Attributes:
-        topic: its name.
         msgtype: its type, ``package/msg/Name``.
         msgcount: its messages.
     """

@@ -67,7 +67,6 @@ class ControllerModel:
         name: name of the controller; ``law`` in a controller file.
         settings: class of its settings, a declaration (core/schema.py).
         read: function that reads the settings of a controller file; None: they are as declared.
-        law: the law of settings for a vehicle.
         label: display label.
         executable: the node that runs it; an autopilot that sends pulse widths itself brings its
             own, and has neither settings nor a law.

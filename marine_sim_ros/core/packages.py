@@ -134,7 +134,6 @@ def package_folder(package: str, beside: Path | None = None) -> Path:
     description itself: the package that it is in, and packages in the same folder as that one.
 
     Args:
-        package: name of it.
         beside: folder of the description that names it.
 
     Raises:

@@ -181,7 +181,6 @@ def geometry_extents(root: Element, frames: Mapping[str, Frame], base: Path) -> 
     """Return the boxes around all collisions and visuals whose geometry can be read.
 
     Args:
-        root: the <robot> element.
         frames: frames of the links; links without one are left out.
         base: folder that relative mesh names start from.
     """
@@ -209,7 +208,6 @@ class DescriptionContext:
     """A vehicle description and the vehicle that loads from it.
 
     Attributes:
-        path: path of its file.
         root: the <robot> element, xacro expanded.
         source: name of the file, which knows where each line of its text is from.
         expanded: whether xacro made the text, so that its lines are not those of the file.

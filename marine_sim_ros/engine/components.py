@@ -288,7 +288,6 @@ def _reduction(
         function: function of two elements.
         along: function of a row and its length.
         x: array.
-        axis: None for all of it.
         keepdims: leave an axis of length 1.
         empty: result for no elements.
     """

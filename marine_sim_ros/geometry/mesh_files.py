@@ -417,7 +417,6 @@ def cached_mesh(
     """Return what is kept of a mesh file, or else what is computed, which is then kept if large.
 
     Args:
-        path: the file.
         scale: (3,) factors.
         most: greatest number of triangles, or None.
         compute: gives the result.

@@ -190,7 +190,6 @@ class Thruster:
         direction: ``cw`` or ``ccw``.
         time_constant: s, or None.
         diameter: m, or None.
-        zero_thrust_advance_ratio: or None.
         link: name of the link that it sits on, or empty.
         shaft: name of the joint that its propeller spins with, or empty.
         azimuth: name of the joint that turns it, or empty.
@@ -232,7 +231,6 @@ class ImportedSensor:
     """A sensor, by the names of our elements.
 
     Attributes:
-        kind: name of its kind.
         name: unique name.
         link: name of the link that carries it.
         pose: pose of our sensor's frame in the link.

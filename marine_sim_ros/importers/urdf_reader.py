@@ -37,7 +37,6 @@ def read_urdf(
     """Return the vehicle of a URDF (xacro expanded) with the plugins that act on it.
 
     Args:
-        root: the <robot> element.
         source: name of the file, for messages.
         options: what to take.
 

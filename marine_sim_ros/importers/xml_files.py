@@ -180,7 +180,6 @@ def expand_includes(
     Args:
         root: the <sdf> element; it is changed.
         source: name of the file, for messages.
-        folder: its folder.
         drop: takes a line on what is not taken over.
         readable: where included files may be.
 

@@ -127,7 +127,6 @@ def read_manipulator(
     """Return the arm of a description, or None where no joint moves.
 
     Args:
-        robot: robot of urdf_parser_py.
         frames: frames of all links, joints at zero.
         inertias: inertias by link, in the body frame, joints at zero.
         volumes: displaced volumes by link, in the body frame, joints at zero.
@@ -274,8 +273,6 @@ def read_articulation(
     """Return an arm as <manipulator dynamics=""> says; without that it is kinematic.
 
     Args:
-        root: reader of <robot>.
-        robot: robot of urdf_parser_py.
         frames: frames of all links, joints at zero.
         arm: the arm; None: no joint moves.
 

@@ -77,7 +77,6 @@ def read_body_joints(reader: YamlReader, bodies: Sequence[FreeBody]) -> tuple[Bo
     """Return the joints of an environment's list.
 
     Args:
-        reader: the list.
         bodies: the bodies that they may join.
 
     Raises:

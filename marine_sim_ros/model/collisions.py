@@ -55,7 +55,6 @@ class Collision:
     """One collision of a link.
 
     Attributes:
-        link: name of its link.
         reader: reader of its element, for messages.
         shape: shape in its own frame.
         rotation: (3, 3) from the shape's frame to the body.
@@ -177,8 +176,6 @@ def read_collisions(
     """Return all collisions with their shapes; what was repaired goes into the warnings.
 
     Args:
-        robot: robot of urdf_parser_py.
-        root: the <robot> element.
         frames: frames of all links.
         defaults: the robot-level hull parameters.
         base: folder that relative mesh names start from.

@@ -262,7 +262,6 @@ def check_native(path: Path, robot: xml.Element) -> None:
     """Refuse a URDF whose water only plugins of another simulator describe.
 
     Args:
-        path: its file.
         robot: the <robot>, xacro expanded.
 
     Raises:

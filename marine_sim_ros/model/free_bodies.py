@@ -167,7 +167,6 @@ def read_free_bodies(
     """Return the free bodies of an environment's list.
 
     Args:
-        reader: the list.
         scene: scene on whose seabed they may stand, or None.
         density: of the water, kg/m³.
         folder: folder that names of files start from.

@@ -91,7 +91,6 @@ class Panels:
     Attributes:
         vertices: (v, 3) m.
         faces: (n, 3) indices of vertices.
-        coefficients: coefficients of every panel.
     """
 
     vertices: np.ndarray

@@ -229,8 +229,6 @@ def read_hull(
     <mass_from_parts>, and a material, or panels that drag.
 
     Args:
-        robot: robot of urdf_parser_py.
-        root: the <robot> element.
         frames: frames of all links.
         base: folder that relative mesh names start from.
         progress: function that is called with the completed share of long work, 0 to 1.

@@ -314,7 +314,6 @@ def link_inertias(
     """Return the inertia of every link that has one, in the body frame, joints at zero.
 
     Args:
-        robot: robot of urdf_parser_py.
         frames: frames of its links.
         source: source of the description, for messages.
         of_material: inertia in the body frame of links that have no <inertial>.

@@ -393,7 +393,6 @@ def read_mass_from_parts(
     the <inertial> of the body's link and of <buoyancy>.
 
     Args:
-        root: the <robot> element.
         water_density: water density for which the vehicle is trimmed, kg/m³.
         base: folder that relative names start from.
         progress: function that is called with the completed share, 0 to 1, if there is work.

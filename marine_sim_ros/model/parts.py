@@ -110,7 +110,6 @@ def parse_parts(text: str, name: str, base: Path | None = None) -> tuple[SolidPa
     """Return the parts of a YAML text, in its order.
 
     Args:
-        text: the YAML.
         name: source of the list, for messages.
         base: folder that relative mesh names start from.
 

@@ -93,7 +93,6 @@ def _reel(own: ReelElement, length: float, maximum: float, shortest: float) -> R
     """Return the reel of an element.
 
     Args:
-        own: the element.
         length: of the cable off the drum at the start, m.
         maximum: all of the cable, m.
         shortest: least length that can be off the drum, m.

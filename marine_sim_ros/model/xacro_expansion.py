@@ -66,7 +66,6 @@ def expand_description(
     """Return what stands in a file, its xacro expanded with ``name:=value`` arguments.
 
     Args:
-        path: the file.
         arguments: values of xacro arguments.
         skip_missing: whether includes from packages that are not installed are left out; None:
             no, and the error does not offer it.

@@ -67,7 +67,6 @@ def parse(text: str, source: str) -> Element:
     """Return the root element of a description.
 
     Args:
-        text: the XML.
         source: source of the text, for messages.
 
     Raises:

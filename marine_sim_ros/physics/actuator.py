@@ -135,7 +135,6 @@ def servo_step(servos: Servos, angle: Array, target: Array, dt: Any) -> Array:
     commanded angle within the limits.
 
     Args:
-        servos: the servos.
         angle: (..., m) angles before, rad.
         target: (..., m) commanded angles, rad.
         dt: s.

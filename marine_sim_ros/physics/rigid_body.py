@@ -342,7 +342,6 @@ def check_convergence(
     """Check a run (n ticks) for steps of ``conserving`` whose iterations did not settle.
 
     Args:
-        vehicle: the vehicle.
         velocity: (n, 6) before each step.
         stamps: (n,) ns.
         dt: step, s.

@@ -223,7 +223,6 @@ def thrust_wrench(set_: ThrusterSet, thrust: Array, states: Mapping[str, Array])
     """Return the wrench (..., 6) of thrusts (..., n) in N.
 
     Args:
-        set_: the thrusters.
         thrust: along the axis of each.
         states: states (..., k) of actuators by name; those that turn no thrusters are ignored.
     """
@@ -249,7 +248,6 @@ def turn_azimuths(
     """Return the angles (..., k) of the azimuths after dt; None without.
 
     Args:
-        vehicle: the vehicle.
         angles: (..., k) dt before, rad.
         commands: commands (..., k) by the name of the actuator; without one they go to 0.
         dt: s.

@@ -30,7 +30,6 @@ class StepPrediction(NamedTuple):
 
     Attributes:
         mass: M + dt D (..., 6, 6).
-        inverse: its inverse.
         free: ν* (..., 6).
         dt: s.
     """
@@ -64,8 +63,6 @@ def state_terms(
     """Return what follows from the state of a vehicle, as its arm is posed.
 
     Args:
-        vehicle: the vehicle.
-        state: its state.
         environment: environment at its time.
         conserving: step of the conserving integrator, s; None: the default one.
     """

@@ -206,7 +206,6 @@ def _actuator_parameters(
     """Return the parameters of forces that follow actuators, by force.
 
     Args:
-        vehicle: the vehicle.
         script: parameters of an actuator that no controller steers.
         servos: parameters of one that a controller steers.
     """
@@ -224,7 +223,6 @@ def describe(
     """Return the nodes of a run.
 
     Args:
-        options: options of the run.
         progress: function that is called with the completed share of long work.
         warn: function that is called with the warnings about the vehicle description.
 

@@ -64,14 +64,12 @@ class Body:
     """A rigid body of n convex polyhedra a·p ≤ b and m balls, in its own frame.
 
     Attributes:
-        name: its name.
         normal: (n, h, 3) unit vectors a outwards; rows that are no face are 0.
         offset: (n, h) b, m; above 0 in rows that are no face.
         center: (m, 3) of the balls, m.
         radius: (m,) of the balls, m.
         position: (3,) of its frame, map, m.
         orientation: (4,) unit quaternion x, y, z, w to map.
-        material: name of its material.
         looks: returns the parts that cameras see, in its frame.
         label: what it is in a camera's segmentation; None: another vehicle.
         frames: translation (3,), m, and quaternion (4,) of the links fixed to it, by name.

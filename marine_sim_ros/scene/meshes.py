@@ -55,7 +55,6 @@ class CenteredMesh(NamedTuple):
     """Surface about the center of its bounding box.
 
     Attributes:
-        surface: the surface.
         center: (3,) of the box, in the frame of the file turned to z up, m.
     """
 

@@ -48,7 +48,6 @@ class Plane:
         name: name of the surface.
         point: (3,) any point of it, map, m.
         normal: (3,) unit vector into the water; any length but zero may be given.
-        material: name.
         rim: m, z up to which rays meet it: what is solid behind it has a level top there. What
             touches it meets an endless surface.
     """
@@ -140,7 +139,6 @@ class Obstacle:
             twice and its length, a sphere its diameter three times.
         position: (3,) of its middle, map, m.
         orientation: (4,) unit quaternion x, y, z, w to map.
-        material: name.
         fiducial: marker on a box, or None.
         mesh: of a mesh, what is seen of it, about the middle of its box; else None.
         collision: of a mesh, what is contact_surface in its place; None: the same.

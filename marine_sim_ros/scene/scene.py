@@ -226,7 +226,6 @@ class Scene:
 
     Attributes:
         planes: seabed, floor, walls.
-        terrain: or None.
         obstacles: obstacles in the order boxes, cylinders, spheres, meshes.
         water_surface: whether jets of thrusters feel the water's surface as a boundary too; it
             is not solid, so it is none of the k surfaces.

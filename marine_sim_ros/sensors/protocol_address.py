@@ -23,7 +23,6 @@ class ProtocolAddress(NamedTuple):
     """A sensor, a protocol, and where an instrument listens.
 
     Attributes:
-        sensor: name of the sensor.
         protocol: name in ``PROTOCOLS``.
         host: address of this machine, IPv4.
         port: TCP or UDP port.

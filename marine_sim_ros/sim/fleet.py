@@ -272,7 +272,6 @@ def select_fleet_runs(
     """Return the options of the run of each vehicle: of a fleet, or of the one that they name.
 
     Args:
-        options: options of the run.
         fleet: shipped name or YAML file; empty: one vehicle.
         only: as of :func:`fleet_runs`.
 

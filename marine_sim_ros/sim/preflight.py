@@ -138,7 +138,6 @@ def longest_safe_step(
     """Return the longest safe step.
 
     Args:
-        vehicle: the vehicle.
         environment: its waves count; None: calm water.
         integrator: as the run has it.
     """

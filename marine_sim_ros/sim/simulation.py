@@ -313,7 +313,6 @@ def collect_trajectory(
     Args:
         simulation: the vehicle.
         pilot: played the scenario.
-        scenario: the scenario.
         columns: of all ticks, or of a part of them; see :class:`TickRecord`.
         seed: random seed of noise and faults.
         digest: of the ticks before, which takes these; None: there are none before.

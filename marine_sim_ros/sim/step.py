@@ -110,7 +110,6 @@ class StepOutput(NamedTuple):
     Attributes:
         state: state at the tick.
         pwm: pulse widths (..., n) that were commanded, µs.
-        thrusters: output of the thrusters.
         sources: wrenches (..., 6) by name.
         total: their sum (..., 6), weight included.
         acceleration: (..., 6) rate of change of ``state.velocity`` over the step that follows,

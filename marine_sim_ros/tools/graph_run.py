@@ -98,7 +98,6 @@ def _wait(
     Args:
         supervisor: supervisor of the run.
         duration: simulated time of the run, s; 0: it has no end.
-        settings: options of the run.
         last: processes with which the run ends.
         composed: whether all nodes are in one process.
     """

@@ -54,7 +54,6 @@ def slow_cause(vehicle: Vehicle, run: RunOptions, *, composed: bool, others: flo
 
     Args:
         vehicle: vehicle of the run, or the first one.
-        run: options of the run.
         composed: whether all nodes are in one process.
         others: fraction of the processors that other programs use.
     """

@@ -198,9 +198,7 @@ class Validation:
     """A vehicle's cards side by side.
 
     Attributes:
-        vehicle: name of the vehicle.
         cards: the default variant first, where variants are compared.
-        references: published values.
     """
 
     vehicle: str
@@ -225,7 +223,6 @@ class Finding:
     """A published value, and who reproduces it.
 
     Attributes:
-        reference: the published value.
         reproduced: names of the cards within its limits.
         nearest: the card nearest to it, by ratio; None where none has a value.
         errors: errors by report, (ours − nearest published)/published; None without a value.

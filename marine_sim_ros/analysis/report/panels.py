@@ -354,7 +354,6 @@ class ChartRun:
 
     Attributes:
         label: label of its bag.
-        record: record of the vehicle.
         number: 0 for the first bag.
         zero: stamp that is 0 in the charts, s.
         alignment: alignment with the first bag; None for the first.

@@ -125,7 +125,6 @@ def begin_chain_memory(
     """Return the memory of a first tick, which answers nothing and moves no joint.
 
     Args:
-        vehicle: the vehicle.
         body: as it is posed.
         state: state of the tick.
         environment: environment at its time.
@@ -181,7 +180,6 @@ class _ChainTick(NamedTuple):
     """What the stages of a step share.
 
     Attributes:
-        arm: the arm.
         body: vehicle as it is posed.
         state: state of this tick.
         environment: environment at its time.
@@ -261,7 +259,6 @@ def _solve_velocities(
     """Return ν (6,) and q̇ (n,) at the end of the step, drives, gears and stops implicit.
 
     Args:
-        tick: the tick.
         motion: the chain before.
         law: what acts at the joints.
         lifted: (n,) of weight and buoyancy of links and load at the joints.
@@ -301,7 +298,6 @@ def _match_momentum(
     """Return ν (6,) at which the momentum in space has changed by the others' impulse alone.
 
     Args:
-        tick: the tick.
         motion: the chain before forces and drives.
         momentum: (6,) of all bodies at the start.
         velocity: ν (6,) to begin with.
@@ -339,7 +335,6 @@ def chain_step(
     """Return the joint rates (n,) of this tick, the wrench (6,) and what to remember.
 
     Args:
-        vehicle: the vehicle.
         body: as it is posed: mass, weight, buoyancy.
         state: state of this tick.
         environment: environment at its time.

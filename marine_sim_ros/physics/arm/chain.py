@@ -71,7 +71,6 @@ def make_chain(arm: Manipulator, translation: Array, rotation: Array) -> Chain:
     """Return the chain of an arm.
 
     Args:
-        arm: the arm.
         translation: (..., n, 3) of the joint frames in the body frame, m.
         rotation: (..., n, 3, 3) from the joint frames to the body's.
     """
@@ -243,7 +242,6 @@ def link_drag(
     the vehicle.
 
     Args:
-        arm: the arm.
         chain: its links at their pose.
         u: [ν; q̇] (6 + n,).
         state: state of the vehicle.

@@ -75,7 +75,6 @@ def solve_free_motion(
     """Return vehicle and joints after a step without forces.
 
     Args:
-        arm: the arm.
         inertia: of the vehicle (6, 6) about ``base_link``, and of the links (n, 6, 6) about and in
             their joint frames, added mass included.
         mass: 𝓜 (6 + n, 6 + n) at the start.

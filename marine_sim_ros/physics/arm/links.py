@@ -116,7 +116,6 @@ def load_water_wrench(
     the water; both in proportion to the share of its height that is below the surface.
 
     Args:
-        load: the load.
         place: (3,) of its middle, body frame, m.
         rotation: (3, 3) from its axes to the body's.
         state: state of the vehicle.

@@ -158,7 +158,6 @@ def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array,
     With them the momentum is right to rounding; friction and stiffness are so to about 1e-6.
 
     Args:
-        rows: rows of the contacts.
         mass: M (n, n), symmetric, positive.
         guess: (3, c) impulses to start from, N·s.
     """
@@ -256,7 +255,6 @@ def _target_velocities(
     """Return the least normal velocity (c,) after the step, compliance, and speed of exit, m/s.
 
     Args:
-        pairs: coefficients.
         gap: (c,) m.
         incoming: normal velocity (c,) before the step, m/s.
         free: (c,) after it, without contact.
@@ -333,7 +331,6 @@ def solve_directed(
 
     Args:
         pairs: coefficients of c pairs.
-        touch: the contacts.
         velocity: ν (n,) of all bodies.
         step: their motion under the other wrenches.
         held: impulses (c, 3) of the step before, N·s.

@@ -83,7 +83,6 @@ class Mover(NamedTuple):
 
     Attributes:
         vehicle: the body, as its arm is posed.
-        state: its state.
         integrator: its integrator, with its drag implicit.
         loose: whether the world moves it: then its weight is held in space over a step, not in
             axes that turn, by which a pendulum would gain energy.

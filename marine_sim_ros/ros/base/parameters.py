@@ -62,7 +62,6 @@ def option_parameter(option: str, **changes: Any) -> NodeParameter:
     """Return the parameter of an option of a run (sim/options.py).
 
     Args:
-        option: the name of the option.
         **changes: fields that differ on this node, such as the default.
     """
     known = OPTIONS[option]

@@ -117,7 +117,6 @@ class TransportSettings:
     """Names of the vehicle in Gazebo.
 
     Attributes:
-        world: name of the world.
         link: scoped name of the link that wrenches act on, as ``bluerov2::base_link``.
         initial: state at time 0.
         step: control period, ns.

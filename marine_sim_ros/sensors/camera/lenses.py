@@ -148,7 +148,6 @@ class View(NamedTuple):
         eye: (3,) map, m.
         turn: (3, 3) v_map = R v_camera, optical frame.
         gain: from light to pixels, 1 is white.
-        lamp: lamps.
         time: s, of the ripples on the water.
         position: (3,) of the vehicle itself, map, m.
         orientation: (4,) of the vehicle itself, to map.

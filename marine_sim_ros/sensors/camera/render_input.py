@@ -44,7 +44,6 @@ class SeenPart(NamedTuple):
     """A part in map axes.
 
     Attributes:
-        part: the part.
         place: (3,) from the eye, m.
         turn: (3, 3) v_map = R v_part.
         label: what it is, of :mod:`labels`.
