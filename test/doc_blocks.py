@@ -28,8 +28,8 @@ from markdown_it import MarkdownIt
 
 from marine_sim_ros.control.controller_model import parse_controller
 from marine_sim_ros.environment.reader import parse_environment
-from marine_sim_ros.faults.reading import parse_faults
-from marine_sim_ros.identification.fit_file import FITS
+from marine_sim_ros.faults.fault_types import parse_faults
+from marine_sim_ros.identification.parameters import FITS
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.materials import parse_materials
 from marine_sim_ros.model.parts import parse_parts

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import MarineSimError, expected_one_of, nearest_name
 from marine_sim_ros.environment.reader import parse_environment
-from marine_sim_ros.faults.reading import parse_faults, unsuited_fault
+from marine_sim_ros.faults.fault_types import parse_faults, unsuited_fault
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.ros.launching.arguments import unknown_argument_warnings
 from marine_sim_ros.ros.node_graph import describe

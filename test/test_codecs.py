@@ -22,8 +22,15 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
 from marine_sim_ros.core.state import State, stamp_ns  # noqa: E402
-from marine_sim_ros.ros.codecs import MESSAGE_LAYOUTS, MessageTemplate, read_numbers  # noqa: E402
-from marine_sim_ros.ros.conversion import odometry_numbers, set_stamp, set_transform, wrench_from  # noqa: E402
+from marine_sim_ros.ros.codecs import (  # noqa: E402  # noqa: E402
+    MESSAGE_LAYOUTS,
+    MessageTemplate,
+    odometry_numbers,
+    read_numbers,
+    set_stamp,
+    set_transform,
+    wrench_from,
+)
 
 pytestmark = pytest.mark.ros
 serialize, deserialize = (

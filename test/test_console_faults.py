@@ -14,8 +14,8 @@ from marine_sim_ros.faults.fault_types import (
     SensorDropout,
     SensorFreeze,
     SensorSpikes,
+    unsuited_fault,
 )
-from marine_sim_ros.faults.reading import unsuited_fault
 
 nicegui = pytest.importorskip('nicegui', reason='nicegui: not installed (extra console)')
 

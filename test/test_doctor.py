@@ -21,15 +21,15 @@ from marine_sim_ros.core.schema import number
 from marine_sim_ros.doctor.checks import CHECKS_OF_TEXT, CHECKS_OF_VEHICLE, examine
 from marine_sim_ros.doctor.context import Severity, load_context
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
-from marine_sim_ros.doctor.repairs import apply_edits
 from marine_sim_ros.doctor.tags import warning_remedy
+from marine_sim_ros.doctor.verdict import apply_edits
 from marine_sim_ros.model import elements, hydrodynamics
 from marine_sim_ros.model.elements import element_schemas
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.physics.force import ForceModel
-from marine_sim_ros.sim.preflight import drag_rates, drag_step_limit, surface_stiffness
+from marine_sim_ros.sim.run_setup import drag_rates, drag_step_limit, surface_stiffness
 from marine_sim_ros.tools.main import main
 
 trimesh = pytest.importorskip('trimesh')

@@ -10,8 +10,7 @@ pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 
 import jax
 
-from marine_sim_ros.engine.program import compile_program
-from marine_sim_ros.engine.xla import reuse_common_values
+from marine_sim_ros.engine.program import compile_program, reuse_common_values
 
 COUNT, USES, DEGREE = 64, 12, 20
 
@@ -54,7 +53,9 @@ def test_the_values_are_the_same_to_the_bit(programs):
 def test_the_dear_one_is_computed_once(programs):
     plain, kept, _ = programs
     counts = [p.call.as_text().count(' multiply(') for p in (plain, kept)]
-    assert counts[0] >= USES * DEGREE, 'XLA has learnt it: engine/xla.py is not needed any more'
+    assert counts[0] >= USES * DEGREE, (
+        'XLA has learnt it: the 1.0 of engine/program.py is not needed any more'
+    )
     assert counts[1] <= DEGREE + 2 * USES
 
 

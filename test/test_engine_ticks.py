@@ -13,8 +13,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.random import stamp_words
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.faults.fault_types import Dead, Delayed, Gust, Stuck, Weak
-from marine_sim_ros.faults.reading import with_gusts
+from marine_sim_ros.faults.fault_types import Dead, Delayed, Gust, Stuck, Weak, with_gusts
 from marine_sim_ros.faults.tables import ActiveFaults, fault_tables
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.force import ForceModel

@@ -21,9 +21,10 @@ from marine_sim_ros.faults.fault_types import (
     SensorFault,
     ThrusterFault,
     fault_key,
+    parse_faults,
     uniform_draws,
+    with_gusts,
 )
-from marine_sim_ros.faults.reading import parse_faults, with_gusts
 from marine_sim_ros.faults.sensors import pressure_error
 from marine_sim_ros.faults.tables import BatteryNumbers, battery_voltage, fault_tables
 from marine_sim_ros.faults.thrusters import LiveThrusters, Propulsion, faulty_thrusters

@@ -23,8 +23,10 @@ from marine_sim_ros.faults.fault_types import (
     Gust,
     SensorFault,
     ThrusterFault,
+    fault_text,
+    parse_faults,
+    unsuited_fault,
 )
-from marine_sim_ros.faults.reading import fault_text, parse_faults, unsuited_fault
 from marine_sim_ros.sim.simulation import Simulation
 
 DOCS = Path(__file__).resolve().parent.parent / 'docs'

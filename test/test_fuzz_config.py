@@ -19,7 +19,7 @@ from marine_sim_ros.control.gamepad import GAMEPADS
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.environment.reader import ENVIRONMENT_FILES
-from marine_sim_ros.identification.fit_file import FITS
+from marine_sim_ros.identification.parameters import FITS
 from marine_sim_ros.identification.table_recordings import COLUMN_MAPS
 from marine_sim_ros.model.tether import CABLES, REELS
 from marine_sim_ros.sim.fleet import FLEETS

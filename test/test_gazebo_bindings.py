@@ -152,7 +152,7 @@ def test_the_benchmark_counts_steps(release):
 
 def test_the_compiled_bridge_connects(release):
     pytest.importorskip('rclpy')
-    from marine_sim_ros.ros.owners.compiled_gazebo import CompiledTransport
+    from marine_sim_ros.ros.owners.compiled import CompiledTransport
 
     transport = object.__new__(CompiledTransport)
     transport._place = SimpleNamespace(link='rov::base_link')

@@ -22,7 +22,7 @@ from scipy.spatial.transform import Rotation
 from marine_sim_ros import Environment, simulate
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.state import State
-from marine_sim_ros.faults.reading import parse_faults
+from marine_sim_ros.faults.fault_types import parse_faults
 from marine_sim_ros.faults.tables import fault_tables
 from marine_sim_ros.gazebo import delivery
 from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity

@@ -13,7 +13,7 @@ from marine_sim_ros.core.number_paths import number_at
 from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_of_angles, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.identification.fit_file import FITS, with_values
+from marine_sim_ros.identification.parameters import FITS, with_values
 from marine_sim_ros.identification.recording import MotionRecording, OdometryNoise, noisy_odometry
 from marine_sim_ros.identification.table_recordings import COLUMN_MAPS, recording_of_table
 from marine_sim_ros.physics.drag import damping

@@ -27,7 +27,7 @@ from marine_sim_ros.instruments.server import InstrumentServer
 from marine_sim_ros.instruments.water_linked import dead_reckoning_report, velocity_report
 from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sensors import SensorInputs
-from marine_sim_ros.sensors.protocol_address import ProtocolAddress, read_protocol, shift_ports
+from marine_sim_ros.sensors.addresses import ProtocolAddress, read_protocol, shift_ports
 from marine_sim_ros.sensors.series import SensorReader
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.options import RunOptions

@@ -28,7 +28,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import parse_environment, run_environment
-from marine_sim_ros.faults.reading import parse_faults, with_gusts
+from marine_sim_ros.faults.fault_types import parse_faults, with_gusts
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.gps import geodetic
 from marine_sim_ros.sensors.sensor_model import SensorInputs

@@ -13,7 +13,7 @@ from conftest import vehicle_of
 from fork_server import COMMAND
 from graph import ONE_PROCESS
 
-from marine_sim_ros.core.run_progress import ProgressFile, report_time
+from marine_sim_ros.core.progress import ProgressFile, report_time
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import scenario_ticks
 

@@ -17,7 +17,7 @@ from urdf_parser_py.urdf import URDF
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.appearance import Appearance
-from marine_sim_ros.model.propellers import propeller_turns, with_turning_propellers
+from marine_sim_ros.model.propulsion import propeller_turns, with_turning_propellers
 from marine_sim_ros.ros.node_graph import NodeSpec
 
 PERIOD = 40_000_000

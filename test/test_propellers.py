@@ -19,7 +19,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.appearance import Appearance
-from marine_sim_ros.model.propellers import has_propellers, propeller_angles, propeller_turns
+from marine_sim_ros.model.propulsion import has_propellers, propeller_angles, propeller_turns
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.sensors import SENSORS, SensorInputs, moving_parts, needs_of
 from marine_sim_ros.sensors.camera.camera import Camera

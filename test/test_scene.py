@@ -24,7 +24,7 @@ from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.soundings import grid_soundings
 from marine_sim_ros.scene.terrain import GENERATORS, HeightMap, generate
-from marine_sim_ros.sim.preflight import start_warnings
+from marine_sim_ros.sim.run_setup import start_warnings
 from marine_sim_ros.tools.main import main
 
 RNG = np.random.default_rng(11)

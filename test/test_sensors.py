@@ -18,8 +18,7 @@ from marine_sim_ros.core.schema import numbers_of
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import parse_environment
-from marine_sim_ros.faults.fault_types import SensorFreeze
-from marine_sim_ros.faults.reading import parse_faults
+from marine_sim_ros.faults.fault_types import SensorFreeze, parse_faults
 from marine_sim_ros.model.sensors import read_preset
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.noise import slow_noise, white_noise
@@ -582,7 +581,7 @@ def test_faults_of_any_sensor():
 
 
 def test_a_fault_of_an_unknown_sensor_is_one_line():
-    from marine_sim_ros.faults.reading import unsuited_fault
+    from marine_sim_ros.faults.fault_types import unsuited_fault
 
     told = unsuited_fault(
         parse_faults('[{kind: sensor_freeze, sensor: sonar}]'), vehicle_of('bluerov2')

@@ -21,8 +21,8 @@ from marine_sim_ros.ros.codecs import (  # noqa: E402
     PwmTemplate,
     read_joints,
     read_pwm,
+    set_stamp,
 )
-from marine_sim_ros.ros.conversion import set_stamp  # noqa: E402
 
 pytestmark = pytest.mark.ros
 serialize, deserialize = (

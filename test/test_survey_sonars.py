@@ -20,7 +20,6 @@ from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.acoustics import absorption
 from marine_sim_ros.sensors.multibeam import beam_angles
-from marine_sim_ros.sensors.point_clouds import points_of
 from marine_sim_ros.sensors.side_scan import bin_ranges, scan_line
 from marine_sim_ros.sensors.sonar_3d import beam_grid
 from marine_sim_ros.sensors.sonar_equation import (
@@ -30,6 +29,7 @@ from marine_sim_ros.sensors.sonar_equation import (
     sounding_deviation,
     transmission_loss,
 )
+from marine_sim_ros.sensors.sonar_messages import points_of
 
 FAN = sensor_of('multibeam', 'seabat_7125', turn=DOWN)
 FEW = sensor_of('multibeam', turn=DOWN, beams=64.0, swath=120.0, beam_across=1.0)
@@ -314,7 +314,7 @@ def test_messages_of_a_side_scan():
 
 @pytest.mark.long
 def test_analyze_writes_the_waterfall_of_a_recording(tmp_path, capsys):
-    from marine_sim_ros.analysis.waterfall import read_scan_lines
+    from marine_sim_ros.analysis.bathymetry import read_scan_lines
     from marine_sim_ros.tools.main import main
 
     options = ['--scenario', 'dive', '--environment', 'shallow_sand', '--duration', '1.5']

@@ -22,7 +22,7 @@ from processor import PATIENCE
 from marine_sim_ros.core.errors import MarineSimError, ModelError, ParameterError, RunError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.fault_types import Stuck
-from marine_sim_ros.model.urdf_numbers import with_number
+from marine_sim_ros.model.urdf import with_number
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.sweep import runs, schedule
 from marine_sim_ros.sweep.plan import SWEEPS, design_runs, load_plan, parse_plan, state_metrics

@@ -8,7 +8,7 @@ import hashlib
 import pytest
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.bags.manifest import vehicle_digest
+from marine_sim_ros.bags.description import vehicle_digest
 
 TETRAHEDRON = """v 0 0 0
 v 1 0 0

@@ -12,7 +12,7 @@ from processor import PATIENCE, slowed
 
 from marine_sim_ros.core.errors import MissingPackageError, ParameterError
 from marine_sim_ros.ros.node_graph import describe
-from marine_sim_ros.sensors.camera.video_address import next_address, video_address
+from marine_sim_ros.sensors.addresses import next_address, video_address
 from marine_sim_ros.sensors.camera.video_stream import VideoStream, even_edges
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.options import RunOptions

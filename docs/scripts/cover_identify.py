@@ -18,8 +18,8 @@ import numpy as np
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.number_paths import number_at
 from marine_sim_ros.engine.availability import precision
-from marine_sim_ros.identification.fit_file import DELAY, FITS, OF_RECORDINGS, FitParameter
 from marine_sim_ros.identification.motion_fit import MotionFit, Problem
+from marine_sim_ros.identification.parameters import DELAY, FITS, OF_RECORDINGS, FitParameter
 from marine_sim_ros.identification.prediction import integration_steps, stretches_of
 from marine_sim_ros.identification.recording import MotionRecording, OdometryNoise, noisy_odometry
 from marine_sim_ros.model.vehicle import Vehicle

@@ -42,8 +42,8 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.thrusters import Propulsion
-from marine_sim_ros.identification.fit_file import DELAY, FITS, ORIGIN
 from marine_sim_ros.identification.motion_fit import fit_motion
+from marine_sim_ros.identification.parameters import DELAY, FITS, ORIGIN
 from marine_sim_ros.identification.prediction import BEFORE, Stretches, stretches_of
 from marine_sim_ros.identification.recording import MotionRecording
 from marine_sim_ros.identification.table_recordings import COLUMN_MAPS, recording_of_table

@@ -29,7 +29,7 @@ from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.core.text import markdown_text
-from marine_sim_ros.model.inertia import Buoyancy, Inertia
+from marine_sim_ros.model.added_mass import Buoyancy, Inertia
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import parse
 from marine_sim_ros.physics.arm.links import link_poses

@@ -28,7 +28,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.model.appearance import Appearance
-from marine_sim_ros.model.propellers import propeller_turns
+from marine_sim_ros.model.propulsion import propeller_turns
 from marine_sim_ros.model.vehicle import Sensor, ThrusterSet, Vehicle
 from marine_sim_ros.scene.bodies import Body, VisiblePart
 from marine_sim_ros.sensors.camera.camera import Camera, picture

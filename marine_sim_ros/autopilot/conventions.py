@@ -16,6 +16,8 @@ from math import sqrt
 
 import numpy as np
 
+from marine_sim_ros.autopilot.channels import ARDUSUB_ELEMENT, FrameElement, read_element
+from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.spatial import (
     quaternion_from_rpy,
@@ -27,6 +29,7 @@ from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.origin import Origin
 
 __all__ = [
+    'ARDUSUB',
     'LARGEST',
     'PacketError',
     'ReportedMotion',
@@ -221,3 +224,15 @@ def reported_motion(
         ned_quaternion(state.orientation),
         ranges,
     )
+
+
+ARDUSUB = ControllerModel(
+    'ardusub',
+    label='ArduSub',
+    executable='ardusub',
+    element=ARDUSUB_ELEMENT,
+    read_element=read_element,
+    parts=FrameElement,
+    options=('ardusub', 'autopilot_instance', 'autopilot_address', 'ground_station', 'navigation'),
+)
+"""The firmware of the BlueROV2, as software in the loop."""

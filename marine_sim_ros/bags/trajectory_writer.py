@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marine_sim_ros.bags.manifest import Manifest
+from marine_sim_ros.bags.description import Manifest
 from marine_sim_ros.bags.storage import BagStorage, BagWriter, QoS, storage
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.errors import RecordingError, RunError

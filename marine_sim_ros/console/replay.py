@@ -13,8 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.bags.description import described_environment, described_vehicle
-from marine_sim_ros.bags.manifest import recorded_parameters
+from marine_sim_ros.bags.description import (
+    described_environment,
+    described_vehicle,
+    recorded_parameters,
+)
 from marine_sim_ros.bags.metrics import bag_metrics, vehicle_metrics
 from marine_sim_ros.bags.reading import Bag, bag_path, damage_as_error, open_bag, read_bag
 from marine_sim_ros.bags.roles import DISPLAY_TOPICS, accepted_types, row_converter

@@ -17,8 +17,7 @@ from marine_sim_ros.control.pilot import OUTPUT_MODES, SWITCHES
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.yaml_file import YamlReader
-from marine_sim_ros.faults.fault_types import FAULT_TYPES, Fault
-from marine_sim_ros.faults.reading import read_fault
+from marine_sim_ros.faults.fault_types import FAULT_TYPES, Fault, read_fault
 
 __all__ = [
     'ControlLease',

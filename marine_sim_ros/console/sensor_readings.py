@@ -18,7 +18,7 @@ from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.state import stamp_ns
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.dvl import beam_directions
-from marine_sim_ros.sensors.point_clouds import points_of
+from marine_sim_ros.sensors.sonar_messages import points_of
 
 __all__ = ['DRAWINGS', 'Drawing', 'NAMED', 'READINGS', 'plain_reading', 'quantity_text']
 

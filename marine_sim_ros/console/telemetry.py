@@ -17,7 +17,7 @@ from marine_sim_ros.control.setpoints import level_velocity
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.free_bodies import BODIES
-from marine_sim_ros.model.propellers import propeller_angles
+from marine_sim_ros.model.propulsion import propeller_angles
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
 from marine_sim_ros.physics import FORCES, actuators_of
 

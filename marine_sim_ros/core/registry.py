@@ -230,7 +230,7 @@ CONTROLLERS = Registry(
     ('marine_sim_ros.control.controller_model:ControllerModel',),
     modern='marine_sim_ros.control.cascade:CASCADE',
     thesis='marine_sim_ros.control.thesis:THESIS',
-    ardusub='marine_sim_ros.autopilot.models:ARDUSUB',
+    ardusub='marine_sim_ros.autopilot.conventions:ARDUSUB',
 )
 """Every controller."""
 

@@ -17,7 +17,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.drag import damping_matrix, drag
-from marine_sim_ros.sim.preflight import drag_rates, drag_step_limit, longest_safe_step
+from marine_sim_ros.sim.run_setup import drag_rates, drag_step_limit, longest_safe_step
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 
 __all__ = [
@@ -215,7 +215,7 @@ def _munk(context: DescriptionContext, axis: str, speed: float) -> Iterator[Diag
     )
 
 
-# Time steps that are safe for the vehicle, by the rules of ``sim/preflight.py``.
+# Time steps that are safe for the vehicle, by the rules of ``sim/run_setup.py``.
 
 
 def drag_step(context: DescriptionContext) -> Iterator[Diagnostic]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic, Edit, finite_numbers
-from marine_sim_ros.doctor.repairs import flip_signs, scale_mesh
+from marine_sim_ros.doctor.verdict import flip_signs, scale_mesh
 from marine_sim_ros.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.propulsion import T200_DIAMETER
 from marine_sim_ros.model.xml import Element

@@ -29,7 +29,7 @@ from marine_sim_ros.engine.script import make_script
 from marine_sim_ros.engine.thrust_tables import with_thruster_curves
 from marine_sim_ros.engine.trees import compute_cached_properties, slot_arguments, stack_records
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.reading import with_gusts
+from marine_sim_ros.faults.fault_types import with_gusts
 from marine_sim_ros.faults.tables import FaultTables, fault_tables
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces

@@ -11,7 +11,7 @@ vehicle, (N,) for a batch. The shape of the Components is that of one vehicle, s
 on them as it is, and does not see the batch. What is known to be 0 or 1 costs nothing.
 
 What there are many of, the panels and voxels of a hull, is not written out: the last axis of such
-Components is inside their elements, which are rows (:mod:`marine_sim_ros.engine.xla`). It has
+Components is inside their elements, which are rows (:mod:`marine_sim_ros.engine.program`). It has
 length 1 in ``data``, so that operators know no difference, and stays the last.
 
 It follows the Python array API standard as far as the core uses it: ``namespace(array)`` of
@@ -27,7 +27,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from marine_sim_ros.engine import xla
+from marine_sim_ros.engine import program
 
 __all__ = [
     'Components',
@@ -86,7 +86,7 @@ def _divide(a: Element, b: Element) -> Element:
 
 def _power(a: Element, b: Element) -> Element:
     if not _is_known(a) and jnp.ndim(b):
-        return xla.row_power(a, b)
+        return program.row_power(a, b)
     if _is_known(b) and b == 2:
         return a * a
     if _is_known(b) and b == 0.5 and not _is_known(a):
@@ -307,7 +307,7 @@ def _reduction(
 
 
 def _sum(x: Components, axis: int | None = None, *, keepdims: bool = False) -> Components:
-    return _reduction(_ADD, xla.row_sum, x, axis, keepdims=keepdims, empty=0.0)
+    return _reduction(_ADD, program.row_sum, x, axis, keepdims=keepdims, empty=0.0)
 
 
 def _matmul(a: Components, b: Components) -> Components:
@@ -395,7 +395,7 @@ class Namespace:
         """Return Components of a NumPy or JAX array with its last axis inside the elements."""
         out = np.empty((*x.shape[:-1], 1), object)
         for index in np.ndindex(x.shape[:-1]):
-            out[(*index, 0)] = xla.make_row(x[index])
+            out[(*index, 0)] = program.make_row(x[index])
         return Components(out, x.shape[-1])
 
     @staticmethod
@@ -468,25 +468,29 @@ class Namespace:
     def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
         """Return the largest along an axis."""
         return _reduction(
-            _MAXIMUM, xla.row_max, _as_components(x), axis, keepdims=keepdims, empty=-np.inf
+            _MAXIMUM, program.row_max, _as_components(x), axis, keepdims=keepdims, empty=-np.inf
         )
 
     @staticmethod
     def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
         """Return the least along an axis."""
         return _reduction(
-            _MINIMUM, xla.row_min, _as_components(x), axis, keepdims=keepdims, empty=np.inf
+            _MINIMUM, program.row_min, _as_components(x), axis, keepdims=keepdims, empty=np.inf
         )
 
     @staticmethod
     def any(x: Any, axis: Any = None) -> Components:
         """Return whether any is true."""
-        return _reduction(_OR, xla.row_max, _as_components(x), axis, keepdims=False, empty=False)
+        return _reduction(
+            _OR, program.row_max, _as_components(x), axis, keepdims=False, empty=False
+        )
 
     @staticmethod
     def all(x: Any, axis: Any = None) -> Components:
         """Return whether all are true."""
-        return _reduction(_AND, xla.row_min, _as_components(x), axis, keepdims=False, empty=True)
+        return _reduction(
+            _AND, program.row_min, _as_components(x), axis, keepdims=False, empty=True
+        )
 
     @staticmethod
     def vecdot(a: Any, b: Any) -> Components:
@@ -504,7 +508,7 @@ def _as_jax_components(tree: Any) -> Any:
             if x.length is None:
                 out[index] = jnp.asarray(element, dtype)
             else:
-                out[index] = xla.fill_row(element, x.length, dtype)
+                out[index] = program.fill_row(element, x.length, dtype)
         return Components(out, x.length)
 
     return jax.tree.map(one, tree, is_leaf=lambda x: isinstance(x, Components))

@@ -22,7 +22,7 @@ from marine_sim_ros.engine.components import (
     join_components,
     mix_components,
 )
-from marine_sim_ros.engine.program import trace_once
+from marine_sim_ros.engine.program import reuse_common_values, trace_once
 from marine_sim_ros.engine.script import (
     ControllerMemory,
     Script,
@@ -37,7 +37,6 @@ from marine_sim_ros.engine.trees import (
     fill_slots,
     have_same_values,
 )
-from marine_sim_ros.engine.xla import reuse_common_values
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.faults.tables import FaultTables

@@ -19,8 +19,7 @@ from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussM
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.tide import Tide
 from marine_sim_ros.environment.wind import Wind
-from marine_sim_ros.model.body_joints import BodyJoint
-from marine_sim_ros.model.free_bodies import FreeBody
+from marine_sim_ros.model.free_bodies import BodyJoint, FreeBody
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.scene.bodies import Body, Payload, VisiblePart
 from marine_sim_ros.scene.scene import Scene

@@ -28,7 +28,7 @@ from marine_sim_ros.faults.fault_types import (
     fault_key,
     uniform_draws,
 )
-from marine_sim_ros.model.propellers import POWER_EXPONENT
+from marine_sim_ros.model.propulsion import POWER_EXPONENT
 
 __all__ = [
     'ActiveFaults',

@@ -16,7 +16,7 @@ from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.faults.tables import ActiveFaults, battery_voltage, fault_tables
-from marine_sim_ros.model.propellers import power_factor
+from marine_sim_ros.model.propulsion import power_factor
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.thrusters import (

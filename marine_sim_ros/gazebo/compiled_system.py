@@ -33,7 +33,7 @@ import numpy as np
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.engine.availability import require_jax
-from marine_sim_ros.faults.reading import fault_text, parse_faults, with_gusts
+from marine_sim_ros.faults.fault_types import fault_text, parse_faults, with_gusts
 from marine_sim_ros.faults.tables import fault_tables
 from marine_sim_ros.gazebo.named_numbers import (
     MESSAGE_TYPE,

@@ -22,7 +22,7 @@ from marine_sim_ros.model import xml
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.library import vehicle_of, vehicle_path
 from marine_sim_ros.model.xml import Element
-from marine_sim_ros.sdf.elements import GZ, add_element, add_pose, to_text
+from marine_sim_ros.sdf.geometry import GZ, add_element, add_pose, to_text
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sim.options import RunOptions

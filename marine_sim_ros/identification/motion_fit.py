@@ -26,8 +26,14 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import cross, up_in_body
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.identification.fit_file import DELAY, ORIGIN, FitParameter, with_values
-from marine_sim_ros.identification.parameters import NORMAL_95, covariance
+from marine_sim_ros.identification.parameters import (
+    DELAY,
+    NORMAL_95,
+    ORIGIN,
+    FitParameter,
+    covariance,
+    with_values,
+)
 from marine_sim_ros.identification.prediction import (
     Stretches,
     integration_steps,

@@ -18,7 +18,7 @@ from marine_sim_ros.control.controllability import BODY_AXES, manual_pwm
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.spatial import quaternion_of_angles, quaternion_product, rotation_matrix
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
-from marine_sim_ros.identification.fit_file import required_text
+from marine_sim_ros.identification.parameters import required_text
 from marine_sim_ros.identification.recording import MotionRecording, usable_recording
 from marine_sim_ros.identification.thrust import check_pulses
 from marine_sim_ros.model.vehicle import ThrusterSet

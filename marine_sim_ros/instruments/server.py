@@ -21,7 +21,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.registry import PROTOCOLS
 from marine_sim_ros.instruments.instrument import Instrument, InstrumentReading, ProtocolError
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.protocol_address import ProtocolAddress
+from marine_sim_ros.sensors.addresses import ProtocolAddress
 
 __all__ = ['InstrumentServer']
 

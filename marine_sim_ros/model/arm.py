@@ -13,7 +13,7 @@ import numpy as np
 
 from marine_sim_ros.core.schema import REQUIRED, number, text
 from marine_sim_ros.core.spatial import skew
-from marine_sim_ros.model.inertia import Buoyancy, Inertia
+from marine_sim_ros.model.added_mass import Buoyancy, Inertia
 
 __all__ = ['Articulation', 'BANDWIDTH', 'GRIPPER', 'Gripper', 'Manipulator']
 

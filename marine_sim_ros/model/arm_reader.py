@@ -14,8 +14,8 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, text
 from marine_sim_ros.core.spatial import rotation_matrix, transport
+from marine_sim_ros.model.added_mass import Buoyancy, Inertia, combined_buoyancy, combined_inertia
 from marine_sim_ros.model.arm import Articulation, Manipulator
-from marine_sim_ros.model.inertia import Buoyancy, Inertia, combined_buoyancy, combined_inertia
 from marine_sim_ros.model.kinematics import OriginElement, base_name
 from marine_sim_ros.model.servos import DEFAULT_MAX_RATE, Hinge
 from marine_sim_ros.model.vehicle import Frame

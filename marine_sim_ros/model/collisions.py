@@ -22,6 +22,7 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.geometry import shapes
 from marine_sim_ros.geometry.meshes import default_size, load_mesh, voxelise
 from marine_sim_ros.geometry.shapes import Shape, move_shape, refine_shape
+from marine_sim_ros.model.added_mass import Inertia
 from marine_sim_ros.model.elements import robot_elements
 from marine_sim_ros.model.hull import Hull, PanelCoefficients, Panels, VoxelSet
 from marine_sim_ros.model.hydrodynamics import (
@@ -30,7 +31,6 @@ from marine_sim_ros.model.hydrodynamics import (
     MaterialElement,
     read_hull_settings,
 )
-from marine_sim_ros.model.inertia import Inertia
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, is_usable_pose, urdf_pose
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Element, Reader

@@ -17,8 +17,8 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model import xml
+from marine_sim_ros.model.added_mass import Buoyancy
 from marine_sim_ros.model.elements import robot_elements
-from marine_sim_ros.model.inertia import Buoyancy
 from marine_sim_ros.model.kinematics import base_name
 from marine_sim_ros.model.propulsion import (
     ThrusterSpec,

@@ -21,6 +21,8 @@ from marine_sim_ros.model.added_mass import (
     MAX_PANELS,
     PANEL_METHOD,
     TARGET_PANELS,
+    Buoyancy,
+    Inertia,
     PanelSolution,
     estimate_added_mass,
     panel_mesh,
@@ -41,7 +43,6 @@ from marine_sim_ros.model.hydrodynamics import (
     added_mass_method,
     read_hull_settings,
 )
-from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Reader
 

@@ -31,8 +31,8 @@ from marine_sim_ros.core.schema import (
     text,
 )
 from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.model.added_mass import Buoyancy
 from marine_sim_ros.model.hull import FORCE_TERMS
-from marine_sim_ros.model.inertia import Buoyancy
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, base_name
 from marine_sim_ros.model.vehicle import Damping, DragElements, Frame, Lift
 from marine_sim_ros.model.xml import Reader

@@ -20,7 +20,7 @@ from marine_sim_ros.core.spatial import (
     rotation_vector_quaternion,
     written_rpy,
 )
-from marine_sim_ros.model.inertia import Inertia, combined_inertia
+from marine_sim_ros.model.added_mass import Inertia, combined_inertia
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Element, Reader
 

@@ -17,7 +17,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import load_or_compute
 from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.schema import REQUIRED, number, text
-from marine_sim_ros.model.inertia import Buoyancy, Inertia
+from marine_sim_ros.model.added_mass import Buoyancy, Inertia
 from marine_sim_ros.model.parts import (
     Solid,
     SolidPart,

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +17,10 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.progress import ReportProgress, no_progress
+from marine_sim_ros.core.yaml_file import short_text
 from marine_sim_ros.geometry.mesh_files import mesh_path
 from marine_sim_ros.model import foreign, hydrodynamics, xml
+from marine_sim_ros.model.added_mass import Buoyancy, combined_buoyancy
 from marine_sim_ros.model.arm import Manipulator
 from marine_sim_ros.model.arm_reader import hinge_finder, read_articulation, read_manipulator
 from marine_sim_ros.model.collisions import read_shapes, standard_urdf
@@ -26,7 +29,6 @@ from marine_sim_ros.model.contact_tags import read_contact_tags, set_mass_from_d
 from marine_sim_ros.model.foreign import plugin_warnings
 from marine_sim_ros.model.hull import MAX_COUPLED_RATE, MOTION_AXES
 from marine_sim_ros.model.hull_reader import read_hull
-from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
 from marine_sim_ros.model.kinematics import (
     base_link_of,
     fix_locked_joints,
@@ -42,7 +44,7 @@ from marine_sim_ros.model.sensors import Mounting, read_sensors
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element, Reader
 
-__all__ = ['vehicle_from_urdf']
+__all__ = ['vehicle_from_urdf', 'with_number']
 
 
 _SINGULAR = 1e-15
@@ -190,3 +192,75 @@ def _with_arm(vehicle: Vehicle, arm: Manipulator | None, robot: Any, source: str
         return replace(vehicle, manipulator=arm, warnings=warnings)
     total = combined_buoyancy([arm.body_buoyancy, *arm.buoyancies])
     return replace(vehicle, manipulator=arm, buoyancy=total)
+
+
+_STEP = re.compile(r'([A-Za-z_][\w.-]*)(?:\[([^\]"]+)\])?')
+_END = re.compile(r'([A-Za-z_][\w.-]*)?(?:\[(\d+)\])?')
+
+
+def _xpath(path: str, place: str) -> str:
+    """Return the XPath of elements; ``[NAME]`` is an attribute, ``[2]`` the second one."""
+    steps = []
+    for step in place.split('/'):
+        match = _STEP.fullmatch(step)
+        if match is None:
+            raise ModelError(
+                f'{path}: {step!r} is no element; expected a path such as '
+                'link[base_link]/inertial/mass@value'
+            )
+        name, which = match[1], match[2]
+        chosen = '' if which is None else f'[{which}]' if which.isdigit() else f'[@name="{which}"]'
+        steps.append(name + chosen)
+    return '/'.join(steps)
+
+
+def with_number(text: str, path: str, change: Callable[[float], float]) -> str:
+    """Return a URDF with one of its numbers changed.
+
+    A path has elements from the robot down, with their name or their place among their like
+    where there are several, an ``@``, the attribute (the element's own text without one), and
+    where there are several numbers an index from 0: ``link[base_link]/inertial/origin@xyz[2]``,
+    ``hydrodynamics/quadratic_damping@[0]``.
+
+    Args:
+        text: URDF, xacro expanded.
+        path: path to the number.
+        change: function from the old number to the new one.
+
+    Raises:
+        ModelError: the path leads to no number, or to several.
+    """
+    place, separator, end = path.partition('@')
+    path = short_text(path)
+    root = xml.parse(text, path)
+    match = _END.fullmatch(end)
+    if not separator or match is None:
+        raise ModelError(f'{path}: expected an @ and an attribute at its end, as in mass@value')
+    try:
+        found = root.findall(_xpath(path, place))
+    except (SyntaxError, ValueError):  # as of link[0]: places count from 1
+        raise ModelError(f'{path} leads nowhere; expected places from 1, as in link[1]') from None
+    if len(found) != 1:
+        raise ModelError(
+            f'{path}: {len(found)} elements of the URDF are there; expected one, chosen by its '
+            'name as in link[base_link]'
+        )
+    element, attribute = found[0], match[1]
+    old = element.text if attribute is None else element.get(attribute)
+    words = (old or '').split()
+    index = int(match[2] or 0)
+    if index >= len(words) or (match[2] is None and len(words) != 1):
+        raise ModelError(
+            f'{path}: there are {len(words)} numbers; expected '
+            + ('one, or an index as in origin@xyz[2]' if match[2] is None else 'a lower index')
+        )
+    try:
+        number = float(words[index])
+    except ValueError:
+        raise ModelError(f'{path}: {words[index]!r} is there; expected a number') from None
+    words[index] = repr(float(change(number)))
+    if attribute is None:
+        element.text = ' '.join(words)
+    else:
+        element.set(attribute, ' '.join(words))
+    return etree.tostring(root, encoding='unicode')

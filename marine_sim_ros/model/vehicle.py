@@ -18,10 +18,10 @@ from marine_sim_ros.core.arrays import constant, namespace
 from marine_sim_ros.core.numerics import InterpolationTable, matrix_inverse
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import cross, rotation_matrix, skew, transport
+from marine_sim_ros.model.added_mass import Buoyancy, Inertia
 from marine_sim_ros.model.arm import Manipulator
 from marine_sim_ros.model.contact import ContactPoints, no_contact
 from marine_sim_ros.model.hull import Hull, lever_mobility
-from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.servos import AzimuthSet, turned_columns
 
 __all__ = [

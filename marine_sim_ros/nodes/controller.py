@@ -33,8 +33,8 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.codecs import state_of
 from marine_sim_ros.ros.control import START_PARAMETERS, ControllerOutputs, Operator, loop_factory
-from marine_sim_ros.ros.conversion import state_of
 from marine_sim_ros.sim.player import ScriptedPilot, failed_thrusters, unknown_thrusters
 from marine_sim_ros.sim.scenario import load_scenario
 

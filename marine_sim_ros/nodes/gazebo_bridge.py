@@ -16,7 +16,7 @@ Parameters: the common ones, those in ros/owners/state_owner.py, and those in ro
 Failure: that of dynamics; Gazebo silent, paused or without the vehicle is reported and waited for;
 a world that was reset starts a new run; a tick that never came is counted and reported. A Gazebo
 that never sends a state ends the node with exit code 1.
-With delivery ``compiled`` a composed process has the class of ros/owners/compiled_gazebo.py.
+With delivery ``compiled`` a composed process has the class of ros/owners/compiled.py.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.conversion import is_finite, state_from, wrench_from
+from marine_sim_ros.ros.codecs import is_finite, state_from, wrench_from
 from marine_sim_ros.ros.markers import (
     FORCE_SCALE,
     arrow_scale,

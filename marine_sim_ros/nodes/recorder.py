@@ -29,7 +29,7 @@ from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 
-from marine_sim_ros.bags.manifest import Manifest
+from marine_sim_ros.bags.description import Manifest
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import NANOSECONDS, header_stamp
 from marine_sim_ros.ros import topics

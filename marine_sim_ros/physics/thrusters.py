@@ -20,7 +20,7 @@ from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, skip_
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.propellers import power_factor, thrust_factor
+from marine_sim_ros.model.propulsion import power_factor, thrust_factor
 from marine_sim_ros.model.servos import AzimuthSet
 from marine_sim_ros.model.vehicle import FULL_IMMERSION, ThrusterSet, Vehicle
 from marine_sim_ros.physics.actuator import Actuator, servo_step
@@ -173,7 +173,7 @@ def thrusters(
     with m the reaction torque per newton and h = −1 for a counter-clockwise propeller; dᵢ, and rᵢ
     where the axis of an azimuth does not go through it, turn with its angle.
     With a supply of another voltage, F_target and the power at one pulse width are scaled
-    (:mod:`marine_sim_ros.model.propellers`); the rotor speed follows from the thrust as before.
+    (:mod:`marine_sim_ros.model.propulsion`); the rotor speed follows from the thrust as before.
 
     Args:
         vehicle: its ``thrusters`` give tables, axes and lags.

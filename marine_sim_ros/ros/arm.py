@@ -26,7 +26,7 @@ from marine_sim_ros.physics.arm.manipulator import (
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm_joints import KeptJoints
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.conversion import is_finite, set_stamp
+from marine_sim_ros.ros.codecs import is_finite, set_stamp
 from marine_sim_ros.sim.player import actuator_target
 from marine_sim_ros.sim.scenario import Scenario
 

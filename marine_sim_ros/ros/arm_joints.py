@@ -20,7 +20,7 @@ from marine_sim_ros.model.arm import GRIPPER
 from marine_sim_ros.physics.arm.links import Load, Poses, gripper_load, link_poses
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.conversion import is_finite
+from marine_sim_ros.ros.codecs import is_finite
 from marine_sim_ros.ros.ticks import PairSynchronizer
 
 __all__ = ['ArmFollower', 'ArmListener', 'JointKeeper', 'KeptJoints']

@@ -29,8 +29,7 @@ from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
-from marine_sim_ros.ros.codecs import JointNumbers, read_joints
-from marine_sim_ros.ros.conversion import set_stamp
+from marine_sim_ros.ros.codecs import JointNumbers, read_joints, set_stamp
 
 __all__ = ['BatteryListener', 'FIRMWARE_PARAMETERS', 'companion_part', 'start_firmware']
 

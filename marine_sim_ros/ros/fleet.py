@@ -19,7 +19,7 @@ from marine_sim_ros.physics.towing import towing_wrench
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
-from marine_sim_ros.ros.conversion import state_from
+from marine_sim_ros.ros.codecs import state_from
 from marine_sim_ros.ros.owners.state_owner import START_TIMEOUT
 from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, TickSynchronizer
 from marine_sim_ros.ros.topics import Topic

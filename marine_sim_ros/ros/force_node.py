@@ -24,8 +24,7 @@ from marine_sim_ros.ros.arm_joints import ArmFollower
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, NodeParameter
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
-from marine_sim_ros.ros.codecs import JointNumbers, read_joints
-from marine_sim_ros.ros.conversion import is_finite, state_of
+from marine_sim_ros.ros.codecs import JointNumbers, is_finite, read_joints, state_of
 from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ActuatorCommands, ActuatorStates
 from marine_sim_ros.ros.ticks import PairSynchronizer
 from marine_sim_ros.sim.step import Memory, StepOutput

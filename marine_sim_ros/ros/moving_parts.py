@@ -4,7 +4,7 @@
 """Moving parts in messages and transforms: tether, joints, payloads, propellers.
 
 robot_state_publisher publishes no transform of a continuous joint without its angle. A description
-has such joints for propellers in a run with markers (``model/propellers.py``), or by its author.
+has such joints for propellers in a run with markers (``model/propulsion.py``), or by its author.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from marine_sim_ros.core.spatial import rotation_vector_quaternion
 from marine_sim_ros.core.state import NANOSECONDS, header_stamp, stamp_ns
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.kinematics import IDENTITY, Pose, read_origin_pose
-from marine_sim_ros.model.propellers import propeller_link, propeller_turns
+from marine_sim_ros.model.propulsion import propeller_link, propeller_turns
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader, parse
 from marine_sim_ros.physics.reel import CableState
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
-from marine_sim_ros.ros.conversion import is_finite, path_message, set_stamp, transform_message
+from marine_sim_ros.ros.codecs import is_finite, path_message, set_stamp, transform_message
 
 __all__ = ['PROPELLER_RATE', 'PropellerFrames', 'TetherShape', 'listen_to_parts', 'part_readers']
 

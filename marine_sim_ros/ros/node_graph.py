@@ -23,7 +23,7 @@ from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.registry import CONTROLLERS, SENSORS
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.reading import fault_text
+from marine_sim_ros.faults.fault_types import fault_text
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import ForceModel, acting_forces, actuators_of
@@ -31,9 +31,8 @@ from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.contact.contact import check_bodies
 from marine_sim_ros.physics.towing import with_tow_tethers
 from marine_sim_ros.sensors import SHARED, sensor_nodes
-from marine_sim_ros.sensors.camera.video_address import next_address
+from marine_sim_ros.sensors.addresses import next_address, read_protocols
 from marine_sim_ros.sensors.partners import check_partners
-from marine_sim_ros.sensors.protocol_address import read_protocols
 from marine_sim_ros.sim.mission import lesson_pilot
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import (

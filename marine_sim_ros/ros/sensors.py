@@ -27,9 +27,10 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NEIGHBOURS, PROTOCOL, VIDEO, NodeParameter
 from marine_sim_ros.ros.base.publishers import NumbersPublisher
-from marine_sim_ros.ros.codecs import JointNumbers, read_joints
-from marine_sim_ros.ros.conversion import (
+from marine_sim_ros.ros.codecs import (
+    JointNumbers,
     is_finite,
+    read_joints,
     set_fields,
     set_stamp,
     state_from,
@@ -40,10 +41,9 @@ from marine_sim_ros.ros.fleet import OtherVehicles
 from marine_sim_ros.ros.moving_parts import listen_to_parts, part_readers
 from marine_sim_ros.ros.ticks import TickSynchronizer
 from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs, moving_parts
-from marine_sim_ros.sensors.camera.video_address import video_address
+from marine_sim_ros.sensors.addresses import read_protocols, video_address
 from marine_sim_ros.sensors.dead_reckoning import start_pose
 from marine_sim_ros.sensors.partners import check_partners, partner_of
-from marine_sim_ros.sensors.protocol_address import read_protocols
 from marine_sim_ros.sensors.seen_bodies import OwnParts, body_of, inputs_with_others
 from marine_sim_ros.sensors.sensor_model import SensorTopic
 from marine_sim_ros.sensors.series import SensorReader, SensorSample

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import math
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.geometry.mesh_files import mesh_path
@@ -25,19 +27,83 @@ from marine_sim_ros.model.contact import Material
 from marine_sim_ros.model.kinematics import Pose, read_origin_pose
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.model.xml import Element, Reader
-from marine_sim_ros.sdf.elements import add_element, add_pose
 
 __all__ = [
+    'GZ',
     'MESH_MODES',
     'Meshes',
     'Surface',
     'add_collision',
     'add_colour',
+    'add_element',
+    'add_pose',
     'add_surface',
     'add_visual',
+    'format_numbers',
+    'new_document',
     'surface_of',
     'surface_on',
+    'to_text',
 ]
+
+
+SDF_VERSION = '1.10'
+"""The first that knows <fluid_added_mass>; Gazebo Garden and later read it."""
+GZ = 'http://gazebosim.org/schema'
+"""Namespace of elements that only gz-sim knows; it looks at their prefix alone, which is gz."""
+_DECIMALS = 12
+"""Of lengths and quaternions; what rotations leave behind at 1e-17 is not written."""
+
+
+def format_numbers(values: Iterable[float] | float) -> str:
+    """Return numbers as the shortest text that reads back to the same doubles."""
+    given = np.atleast_1d(np.asarray(values, float)) + 0.0  # no minus before a zero
+    return ' '.join(repr(float(v)).removesuffix('.0') for v in given)
+
+
+def add_element(
+    parent: Element,
+    tag: str,
+    value: Iterable[float] | float | str | None = None,
+    **attributes: str,
+) -> Element:
+    """Add an element with a text, a truth or numbers, and return it."""
+    element = etree.SubElement(parent, tag, attributes)
+    if isinstance(value, str):
+        element.text = value
+    elif isinstance(value, bool):
+        element.text = 'true' if value else 'false'
+    elif value is not None:
+        element.text = format_numbers(value)
+    return element
+
+
+def add_pose(parent: Element, pose: Pose, relative_to: str = '') -> None:
+    """Add a <pose>, unless it says nothing; turned ones as quaternions, which have no locks."""
+    place = np.round(pose.translation, _DECIMALS)
+    turn = np.round(pose.quaternion, _DECIMALS)
+    attributes = {'relative_to': relative_to} if relative_to else {}
+    if np.any(turn[:3]):
+        add_element(parent, 'pose', [*place, *turn], **attributes, rotation_format='quat_xyzw')
+    elif np.any(place) or relative_to:
+        add_element(parent, 'pose', [*place, 0, 0, 0], **attributes)
+
+
+def new_document(comment: str) -> Element:
+    """Return a new <sdf> with a comment in it."""
+    root = etree.Element('sdf', version=SDF_VERSION, nsmap={'gz': GZ})
+    root.append(etree.Comment(f' {comment} '))
+    return root
+
+
+def to_text(root: Element) -> str:
+    """Return an indented document."""
+    etree.indent(root)
+    return (
+        "<?xml version='1.0' encoding='utf-8'?>\n"
+        + etree.tostring(root, encoding='unicode')
+        + '\n'
+    )
 
 
 # Shapes: a URDF <geometry> as an SDF one.

@@ -11,13 +11,13 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+from marine_sim_ros.model.added_mass import Inertia
 from marine_sim_ros.model.arm import BANDWIDTH, Manipulator
 from marine_sim_ros.model.arm_reader import MOVING_JOINT_TYPES
-from marine_sim_ros.model.inertia import Inertia
 from marine_sim_ros.model.kinematics import IDENTITY, Pose, read_origin_pose
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element, Reader
-from marine_sim_ros.sdf.elements import add_element, add_pose
+from marine_sim_ros.sdf.geometry import add_element, add_pose
 
 __all__ = [
     'DRIVES',

@@ -20,14 +20,17 @@ from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.materials import Materials, shipped_materials
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element, Reader
-from marine_sim_ros.sdf.elements import add_element, add_pose, new_document, to_text
 from marine_sim_ros.sdf.geometry import (
     Meshes,
     Surface,
     add_collision,
+    add_element,
+    add_pose,
     add_visual,
+    new_document,
     surface_of,
     surface_on,
+    to_text,
 )
 from marine_sim_ros.sdf.links import (
     LinkGroup,

@@ -28,8 +28,17 @@ from marine_sim_ros.scene.drawing import material_colour, plane_lines, plane_out
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
-from marine_sim_ros.sdf.elements import GZ, add_element, add_pose, new_document, to_text
-from marine_sim_ros.sdf.geometry import Surface, add_colour, add_surface, surface_of
+from marine_sim_ros.sdf.geometry import (
+    GZ,
+    Surface,
+    add_colour,
+    add_element,
+    add_pose,
+    add_surface,
+    new_document,
+    surface_of,
+    to_text,
+)
 
 __all__ = ['sdf_world']
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from marine_sim_ros.core import registry
-from marine_sim_ros.model.propellers import has_propellers
+from marine_sim_ros.model.propulsion import has_propellers
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel, SensorTopic
 

@@ -18,7 +18,7 @@ from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
-from marine_sim_ros.model.propellers import CURVE_VOLTAGE
+from marine_sim_ros.model.propulsion import CURVE_VOLTAGE
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.noise import quantize
 from marine_sim_ros.sensors.sensor_model import (

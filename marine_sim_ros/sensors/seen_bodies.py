@@ -15,7 +15,7 @@ import numpy as np
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.kinematics import body_frame
-from marine_sim_ros.model.propellers import propeller_turns
+from marine_sim_ros.model.propulsion import propeller_turns
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.bodies import Body, Payload, VisiblePart
 from marine_sim_ros.scene.drawing import cable_tube, material_colour

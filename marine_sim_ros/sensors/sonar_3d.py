@@ -21,8 +21,6 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import absorption, beam_hits
-from marine_sim_ros.sensors.detections import detect_echoes, disturb_detections
-from marine_sim_ros.sensors.point_clouds import point_cloud, points_of
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -33,6 +31,12 @@ from marine_sim_ros.sensors.sensor_model import (
     one_state_at_a_time,
 )
 from marine_sim_ros.sensors.sonar_equation import echo_intensity, equivalent_width, sound_speed
+from marine_sim_ros.sensors.sonar_messages import (
+    detect_echoes,
+    disturb_detections,
+    point_cloud,
+    points_of,
+)
 
 __all__ = ['SONAR_3D', 'Sonar3d', 'beam_grid']
 

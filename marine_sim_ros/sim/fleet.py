@@ -16,8 +16,7 @@ from typing import Any
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
-from marine_sim_ros.sensors.camera.video_address import next_address
-from marine_sim_ros.sensors.protocol_address import shift_ports
+from marine_sim_ros.sensors.addresses import next_address, shift_ports
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import namespace_of
 from marine_sim_ros.sim.scenario import load_scenario

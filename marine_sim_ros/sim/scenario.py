@@ -20,8 +20,7 @@ from marine_sim_ros.core.schema import REQUIRED, fields_of, nested, number, spec
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
-from marine_sim_ros.faults.fault_types import Fault
-from marine_sim_ros.faults.reading import read_fault, unsuited_fault
+from marine_sim_ros.faults.fault_types import Fault, read_fault, unsuited_fault
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.actuator import Actuator
 

@@ -36,8 +36,7 @@ from marine_sim_ros.core.state import (
     ticks_of,
 )
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.fault_types import Fault
-from marine_sim_ros.faults.reading import with_gusts
+from marine_sim_ros.faults.fault_types import Fault, with_gusts
 from marine_sim_ros.faults.tables import fault_tables
 from marine_sim_ros.model.arm import GRIPPER
 from marine_sim_ros.model.vehicle import Vehicle

@@ -18,8 +18,7 @@ import numpy as np
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import LIMITS, NANOSECONDS, State, Wrench, is_physical
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.body_joints import BodyJoint, moving_joints
-from marine_sim_ros.model.free_bodies import BODIES
+from marine_sim_ros.model.free_bodies import BODIES, BodyJoint, moving_joints
 from marine_sim_ros.physics.contact.joints import HeldJoint
 from marine_sim_ros.physics.contact.world import ContactWorld, Mover
 from marine_sim_ros.sensors.sensor_model import SensorInputs

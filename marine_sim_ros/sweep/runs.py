@@ -21,7 +21,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.fault_types import FAULT_TYPES, Fault, ThrusterFault
 from marine_sim_ros.model.library import load_vehicle, vehicle_of_text
-from marine_sim_ros.model.urdf_numbers import with_number
+from marine_sim_ros.model.urdf import with_number
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate

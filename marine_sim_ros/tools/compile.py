@@ -16,8 +16,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.preflight import step_warnings
-from marine_sim_ros.sim.run_setup import environment_of
+from marine_sim_ros.sim.run_setup import environment_of, step_warnings
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.step import Stepping
 from marine_sim_ros.tools.options import add_option, run_options

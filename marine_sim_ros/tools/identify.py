@@ -10,8 +10,12 @@ import math
 import sys
 from pathlib import Path
 
-from marine_sim_ros.bags.description import described_vehicle, recorded_voltage, shipped_arguments
-from marine_sim_ros.bags.manifest import recorded_parameters
+from marine_sim_ros.bags.description import (
+    described_vehicle,
+    recorded_parameters,
+    recorded_voltage,
+    shipped_arguments,
+)
 from marine_sim_ros.bags.reading import bag_path
 from marine_sim_ros.bags.vehicle_record import is_body
 from marine_sim_ros.control.controllability import BODY_AXES

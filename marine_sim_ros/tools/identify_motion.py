@@ -13,8 +13,8 @@ from marine_sim_ros.core.number_paths import number_at
 from marine_sim_ros.core.text import aligned_columns, json_text
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.identification.fit_file import FITS, OF_RECORDINGS
 from marine_sim_ros.identification.motion_fit import MotionFit, fit_motion
+from marine_sim_ros.identification.parameters import FITS, OF_RECORDINGS
 from marine_sim_ros.identification.prediction import stretches_of
 from marine_sim_ros.identification.recording import (
     MotionCollector,

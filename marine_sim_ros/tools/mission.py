@@ -16,7 +16,7 @@ from marine_sim_ros.analysis.debriefing import (
     mission_run_of_trajectory,
     score_lines,
 )
-from marine_sim_ros.bags.manifest import recorded_parameters
+from marine_sim_ros.bags.description import recorded_parameters
 from marine_sim_ros.bags.reading import bag_path, read_bag
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.errors import ParameterError, RunError

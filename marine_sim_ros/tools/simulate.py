@@ -23,8 +23,12 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.preflight import start_warnings, step_warnings
-from marine_sim_ros.sim.run_setup import environment_of, started_scenario
+from marine_sim_ros.sim.run_setup import (
+    environment_of,
+    start_warnings,
+    started_scenario,
+    step_warnings,
+)
 from marine_sim_ros.sim.scenario import SCENARIOS, Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate_blocks, simulate_outcome
 from marine_sim_ros.sim.step import TICK_BYTES

@@ -13,7 +13,6 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from marine_sim_ros.analysis.report import html_tables
 from marine_sim_ros.analysis.report.motion import (
     drag_charts,
     force_charts,
@@ -29,9 +28,13 @@ from marine_sim_ros.analysis.report.sensors import (
     difference_charts,
     pilot_charts,
     sensor_charts,
+    sensor_error_rows,
     timing_charts,
 )
+from marine_sim_ros.bags.metrics import stamp_notes
+from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.core.text import json_text
 
 __all__ = ['VehicleSection', 'plotly_script', 'report_page']
@@ -90,7 +93,7 @@ def report_page(
         title=escape(title),
         css=_file('report.css'),
         links=''.join(links),
-        bags=html_tables.bags_table(bags),
+        bags=bags_table(bags),
         sections=''.join(bodies),
         plotly=plotly,
         data=data,
@@ -165,25 +168,24 @@ def _section(
     for run, metrics in zip(section.runs, section.metrics, strict=True):
         if several:
             parts.append(f'<h2>{escape(run.label)}</h2>')
-        parts += [html_tables.tiles(metrics), html_tables.response_table(metrics)]
-        parts.append(html_tables.event_table(run))
+        parts += [tiles(metrics), response_table(metrics)]
+        parts.append(event_table(run))
     for run, found in zip(section.runs[1:], section.differences, strict=True):
         parts.append(f'<h2>{escape(run.label)} against {escape(section.runs[0].label)}</h2>')
         if run.alignment is not None:
             parts.append(f'<p>{escape(run.alignment.text())}</p>')
-        parts.append(html_tables.difference_table(found))
+        parts.append(difference_table(found))
     parts.append(_grid(charts))
-    table = html_tables.sensors_table(section.runs)
+    table = sensors_table(section.runs)
     if table:
         parts.append(f'<h2 id="{key}-sensors">Sensors</h2>{table}')
         parts.append(_grid(sensed))
     for run, metrics in zip(section.runs, section.metrics, strict=True):
         suffix = f' ({escape(run.label)})' if several else ''
-        impulse = html_tables.impulse_table(metrics)
+        impulse = impulse_table(metrics)
         parts.append(impulse.replace('</h2>', f'{suffix}</h2>', 1))
         parts.append(
-            f'<details open><summary>Topics{suffix}</summary>{html_tables.channel_table(metrics)}'
-            '</details>'
+            f'<details open><summary>Topics{suffix}</summary>{channel_table(metrics)}</details>'
         )
     return ''.join(parts)
 
@@ -212,3 +214,183 @@ _PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
+
+
+_NONE = '–'
+_LEAST = 1e-4
+"""Of a tile's number, in its unit."""
+_MOST_EVENTS = 500
+"""Of an autopilot that a page lists."""
+_UNITS = ('m',) * 3 + ('°',) * 3 + ('m/s',) * 3 + ('°/s',) * 3
+
+
+def short_number(value: Any, digits: int = 4) -> str:
+    """Return a number with some significant digits, or a dash."""
+    if value is None:
+        return _NONE
+    if isinstance(value, str):
+        return escape(value)
+    if isinstance(value, int):
+        return f'{value:,}'.replace(',', ' ')
+    if value and abs(value) < 1e-9:
+        return '0'
+    text = f'{value:.{digits}g}'
+    return f'{value:.0f}' if 'e+' in text else text
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    kinds = [' class="text"' if isinstance(c, str) else '' for c in (rows[0] if rows else head)]
+    top = ''.join(f'<th{k}>{escape(h)}</th>' for h, k in zip(head, kinds, strict=True))
+    body = ''.join(
+        '<tr>'
+        + ''.join(f'<td{k}>{short_number(c)}</td>' for c, k in zip(row, kinds, strict=True))
+        + '</tr>'
+        for row in rows
+    )
+    return f'<div class="table"><table><tr>{top}</tr>{body}</table></div>'
+
+
+def bags_table(bags: Sequence[Mapping[str, Any]]) -> str:
+    """Return a table of the bags that were read, with assumptions and missing data."""
+    head = ('bag', 'path', 'size [MB]', 'messages', 'topics')
+    rows = [
+        (b['label'], b['path'], b['bytes'] / 1e6, b['messages'], len(b['topics'])) for b in bags
+    ]
+    told = [f'{b["label"]}: {note}' for b in bags for note in b['notes']]
+    return _table(head, rows) + ''.join(f'<p>{escape(note)}.</p>' for note in told)
+
+
+def _tile_number(value: Any) -> str:
+    """Return a number of a tile; what nobody measures, as 0.3 µm of depth, is 0."""
+    return short_number(0 if abs(value) < _LEAST else value)
+
+
+def tiles(metrics: Mapping[str, Any]) -> str:
+    """Return the few numbers that are looked for first."""
+    motion, energy = metrics['motion'] or {}, metrics['energy'] or {}
+    timing = metrics['channels'].get('odom', {})
+    share = metrics['barometer'] or {}
+    if not energy.get('total_Wh'):  # no curve says what the thrusters draw, or nothing turned
+        energy = {}
+    shown = [
+        ('duration', motion.get('duration_s'), 's'),
+        ('ticks', motion.get('ticks'), ''),
+        ('gaps', timing.get('gaps'), ''),
+        ('distance', motion.get('distance_m'), 'm'),
+        ('deepest', motion.get('max_depth_m'), 'm'),
+        ('fastest', motion.get('max_speed_m_s'), 'm/s'),
+        ('energy', energy.get('total_Wh'), 'Wh'),
+        ('mean power', energy.get('mean_power_W'), 'W'),
+        ('real-time factor', timing.get('real_time_factor'), ''),
+        ('barometer RMS', share.get('rms_m'), 'm'),
+    ]
+    boxes = [
+        f'<div class="tile"><b>{_tile_number(v)}{" " + unit if unit else ""}</b>'
+        f'<span>{what}</span></div>'
+        for what, v, unit in shown
+        if v is not None
+    ]
+    return f'<div class="tiles">{"".join(boxes)}</div>' if boxes else ''
+
+
+def event_table(run: ChartRun) -> str:
+    """Return the modes, messages and errors of an autopilot, or nothing."""
+    events = sorted(run.events, key=lambda event: event.stamp)
+    if not events:
+        return ''
+    rows = [
+        (event.kind, f'{run.time(event.stamp / NANOSECONDS):.1f}', event.text)
+        for event in events[:_MOST_EVENTS]
+    ]
+    more = len(events) - len(rows)
+    note = f'<p>{more} more are in metrics.json.</p>' if more else ''
+    count = len(events)
+    return (
+        f'<details open><summary>{count} modes, messages and errors of the autopilot</summary>'
+        f'{_table(("what", "at [s]", "text"), rows)}{note}</details>'
+    )
+
+
+def channel_table(metrics: Mapping[str, Any]) -> str:
+    """Return every topic's stamps against the ticks of the odometry."""
+    head = ('topic', 'as', 'messages', 'ticks without', 'tick [ms]', 'gaps', 'lost', 'backwards',
+            'longest [ms]', 'left out')  # fmt: skip
+    rows = []
+    for name, c in metrics['channels'].items():
+        tick = None if c['tick_s'] is None else 1e3 * c['tick_s']
+        rows.append((c['topic'], name, c['messages'], c['ticks_without'], tick, c['gaps'],
+                     c['lost_ticks'], c['stamps_backwards'], c['interval_max_ms'],
+                     c['left_out']))  # fmt: skip
+    notes = ''.join(f'<p>{escape(note)}.</p>' for note in stamp_notes(metrics['channels']))
+    return notes + _table(head, rows)
+
+
+def impulse_table(metrics: Mapping[str, Any]) -> str:
+    """Return each source's impulse in the body frame."""
+    if not metrics['impulse']:
+        return ''
+    head = ('source', '∫Fx [N s]', '∫Fy', '∫Fz', '∫|F|', 'share [%]', '∫|M| [N m s]', 'share [%]',
+            'largest |F| [N]', 'largest |M| [N m]')  # fmt: skip
+    rows = []
+    for name, i in metrics['impulse'].items():
+        shares = [None if i[k] is None else 100 * i[k] for k in ('force_share', 'torque_share')]
+        rows.append((name, *i['force_N_s'], i['force_size_N_s'], shares[0],
+                     i['torque_size_N_m_s'], shares[1], i['max_force_N'],
+                     i['max_torque_N_m']))  # fmt: skip
+    return '<h2>Impulse by source</h2>' + _table(head, rows)
+
+
+def response_table(metrics: Mapping[str, Any]) -> str:
+    """Return a table of the set-point responses by axis, or the reason why there is none."""
+    judged, note = metrics['response'], metrics['response_note']
+    if judged is None:
+        return f'<p>Response to set-points: {escape(note)}.</p>'
+    head = ('axis', 'unit', 'target', 'since [s]', 'step', 'mean |error|', 'largest', 'bias',
+            'overshoot', '[%]', 'settled after [s]')  # fmt: skip
+    rows = []
+    for (name, a), unit in zip(judged['axes'].items(), _UNITS, strict=True):
+        if a is not None:
+            rows.append((name, unit, a['target'], a['start'], a['step'], a['steady_mean'],
+                         a['steady_max'], a['bias'], a['overshoot'], a['overshoot_percent'],
+                         a['settling_time']))  # fmt: skip
+    window = judged['steady_state_window_s']
+    text = f'Errors over the last {window:g} s, for the set-points held at the end. {escape(note)}'
+    return f'<h2>Response to set-points</h2><p>{text}</p>' + _table(head, rows)
+
+
+def difference_table(found: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a table of the differences of another bag from the first."""
+    head = ('quantity', 'unit', 'RMS', 'bias', 'RMS without bias', 'largest', 'moments')
+    rows = [
+        (n, d['unit'], d['rms'], d['bias'], d['rms_without_bias'], d['max'], d['moments'])
+        for n, d in found.items()
+    ]
+    motion = [row for row in rows if row[0] in ODOM_QUANTITIES]
+    rest = [row for row in rows if row[0] not in ODOM_QUANTITIES]
+    if not rows:
+        return '<p>No quantity is in both at the same time.</p>'
+    if not (motion and rest):
+        return _table(head, rows)
+    more = f'<summary>{len(rest)} more quantities</summary>{_table(head, rest)}'
+    return f'{_table(head, motion)}<details>{more}</details>'
+
+
+def sensors_table(runs: Sequence[ChartRun]) -> str:
+    """Return the errors of the sensors, a row for each value; or why they are not known."""
+    notes = ''.join(
+        f'<p>{escape(run.label)}: {escape(run.sensors_note)}.</p>'
+        for run in runs
+        if run.sensors_note
+    )
+    rows = sensor_error_rows(runs)
+    if not rows:
+        return notes
+    bag = ('bag',) if len(runs) > 1 else ()
+    head = ('sensor', 'quantity', *bag, 'unit', 'readings', 'bias', 'RMS', 'mean [σ]', 'RMS [σ]',
+            'within ±2 σ [%]')  # fmt: skip
+    text = (
+        'Errors are readings less what the sensor would read of the recorded state without noise. '
+        'In standard deviations σ of the noise, white noise alone gives a mean of 0, an RMS of 1 '
+        'and 95.4 % within ±2 σ; biases, drifts and faults show as more.'
+    )
+    return f'{notes}<p>{text}</p>{_table(head, rows)}'

@@ -26,8 +26,7 @@ from marine_sim_ros.importers.description import (
 )
 from marine_sim_ros.importers.draft import Draft, origin_of
 from marine_sim_ros.importers.geometry import box_around, solid
-from marine_sim_ros.model.added_mass import estimate_added_mass
-from marine_sim_ros.model.inertia import Inertia, combined_inertia
+from marine_sim_ros.model.added_mass import Inertia, combined_inertia, estimate_added_mass
 from marine_sim_ros.model.kinematics import IDENTITY, MAX_PART_DISTANCE, Pose
 from marine_sim_ros.model.xml import Reader
 

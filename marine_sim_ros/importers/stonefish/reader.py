@@ -26,7 +26,12 @@ from marine_sim_ros.importers.description import ImportedJoint, ImportedLink, In
 from marine_sim_ros.importers.draft import Draft, Options, list_names, origin_of
 from marine_sim_ros.importers.geometry import box_around
 from marine_sim_ros.importers.model_files import ModelFolders
-from marine_sim_ros.importers.stonefish.actuators import ThrusterReader, read_ballast, read_rudder
+from marine_sim_ros.importers.stonefish.devices import (
+    ThrusterReader,
+    read_ballast,
+    read_rudder,
+    read_sensor,
+)
 from marine_sim_ros.importers.stonefish.parts import (
     SIGNS,
     Drag,
@@ -36,7 +41,6 @@ from marine_sim_ros.importers.stonefish.parts import (
     lump,
     ned_pose,
 )
-from marine_sim_ros.importers.stonefish.sensors import read_sensor
 from marine_sim_ros.importers.xml_files import IncludedFiles
 from marine_sim_ros.model.kinematics import AHEAD, IDENTITY
 from marine_sim_ros.model.xml import Element, Reader

@@ -21,10 +21,10 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import in_map, transport, up_in_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.added_mass import Inertia, combined_inertia
 from marine_sim_ros.model.arm import Gripper, Manipulator
 from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.contact_points import solid_points
-from marine_sim_ros.model.inertia import Inertia, combined_inertia
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.force import relative_velocity
 from marine_sim_ros.scene.bodies import Payload

@@ -26,9 +26,9 @@ from marine_sim_ros.core.spatial import cross, momentum_rate
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.added_mass import Buoyancy, Inertia
 from marine_sim_ros.model.arm import BANDWIDTH, GRIPPER, Gripper, Manipulator
 from marine_sim_ros.model.contact import ContactPoints
-from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.arm.articulated import (

@@ -35,7 +35,7 @@ from marine_sim_ros.core.spatial import (
     rotation_vector,
 )
 from marine_sim_ros.core.state import State, rest
-from marine_sim_ros.model.body_joints import BodyJoint
+from marine_sim_ros.model.free_bodies import BodyJoint
 from marine_sim_ros.physics.contact.detection import lever_rows
 from marine_sim_ros.physics.contact.solver import ContactRows, contact_axes
 from marine_sim_ros.physics.wrench_observer import StepPrediction

@@ -21,16 +21,14 @@ from marine_sim_ros.core.errors import MarineSimError, ParameterError, RunError,
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.faults.fault_types import Fault
-from marine_sim_ros.faults.reading import parse_faults, unsuited_fault, with_gusts
+from marine_sim_ros.faults.fault_types import Fault, parse_faults, unsuited_fault, with_gusts
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.bus import Bus, Outlet, SenderCheck, ThrottledPublisher
 from marine_sim_ros.ros.base.internals import activate_ros_time, clock_subscription, leave_clock
 from marine_sim_ros.ros.base.parameters import NodeParameter, declare, option_parameter
-from marine_sim_ros.ros.codecs import read_numbers
-from marine_sim_ros.ros.conversion import vector_from
+from marine_sim_ros.ros.codecs import read_numbers, vector_from
 
 __all__ = ['COMMON', 'SuiteNode']
 

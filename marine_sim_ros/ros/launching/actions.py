@@ -35,7 +35,7 @@ from marine_sim_ros.gazebo.delivery import COMPILED, STOCK, choose_delivery
 from marine_sim_ros.gazebo.run_files import bridge_parameters, control_service, write_run
 from marine_sim_ros.gazebo.server import WORKING_FOLDER, server_command, server_paths
 from marine_sim_ros.model.library import parse_xacro_arguments, vehicle_of, vehicle_path
-from marine_sim_ros.model.propellers import with_turning_propellers
+from marine_sim_ros.model.propulsion import with_turning_propellers
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.thrusters import THRUSTERS

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from marine_sim_ros.core.processes import child_environment, module_command
-from marine_sim_ros.core.progress import log_format
-from marine_sim_ros.core.run_progress import ProgressFile
+from marine_sim_ros.core.progress import ProgressFile, log_format
 from marine_sim_ros.core.startup import no_collections
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.ros.launching.fork import EarlyFork, Fork, can_fork, import_shared

@@ -51,7 +51,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
-from marine_sim_ros.ros.conversion import set_stamp
+from marine_sim_ros.ros.codecs import set_stamp
 from marine_sim_ros.ros.operators.commands import (
     STICK_PARAMETERS,
     ArmOperator,

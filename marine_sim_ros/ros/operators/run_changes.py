@@ -30,9 +30,10 @@ from marine_sim_ros.faults.fault_types import (
     Gust,
     SensorFault,
     ThrusterFault,
+    fault_text,
     fault_type_name,
+    unsuited_fault,
 )
-from marine_sim_ros.faults.reading import fault_text, unsuited_fault
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.node_graph import NodeSpec
 from marine_sim_ros.sensors import sensor_nodes

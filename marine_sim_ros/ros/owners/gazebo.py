@@ -35,7 +35,7 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
-from marine_sim_ros.ros.conversion import set_stamp, state_from
+from marine_sim_ros.ros.codecs import set_stamp, state_from
 from marine_sim_ros.ros.owners.state_owner import StateOwner
 from marine_sim_ros.ros.ticks import Pacer
 

@@ -26,7 +26,7 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.run_progress import report_time
+from marine_sim_ros.core.progress import report_time
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import (
     LIMITS,
@@ -43,7 +43,7 @@ from marine_sim_ros.ros.base.publishers import NumbersPublisher, SpatialPublishe
 from marine_sim_ros.ros.recording.bag_topics import is_recorded
 from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, Pacer
 from marine_sim_ros.ros.topics import ODOM
-from marine_sim_ros.sim.preflight import start_warnings, step_warnings
+from marine_sim_ros.sim.run_setup import start_warnings, step_warnings
 
 __all__ = ['OWNER_PARAMETERS', 'START_TIMEOUT', 'StateOwner']
 

@@ -21,7 +21,7 @@ from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm_joints import ArmListener, JointKeeper
 from marine_sim_ros.ros.base.parameters import NodeParameter
-from marine_sim_ros.ros.conversion import wrench_from
+from marine_sim_ros.ros.codecs import wrench_from
 from marine_sim_ros.ros.owners.state_owner import START_TIMEOUT, StateOwner
 from marine_sim_ros.ros.ticks import WrenchBarrier
 

@@ -14,7 +14,7 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from marine_sim_ros.bags.manifest import Manifest, versions, write_json
+from marine_sim_ros.bags.description import Manifest, versions, write_json
 from marine_sim_ros.bags.storage import BagWriter, QoS, storage, write_error
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.recording.ros2_bag import Ros2Bag

@@ -1,18 +1,27 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Address at which a sensor speaks a wire protocol: ``SENSOR=PROTOCOL[@HOST:PORT]``."""
+"""Addresses at which sensors offer video and wire protocols."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.registry import PROTOCOLS
 from marine_sim_ros.model.vehicle import Sensor
 
-__all__ = ['ProtocolAddress', 'read_protocol', 'read_protocols', 'shift_ports']
+__all__ = [
+    'ProtocolAddress',
+    'next_address',
+    'read_protocol',
+    'read_protocols',
+    'shift_ports',
+    'video_address',
+]
+
 
 HOST = '127.0.0.1'
 """Only programs of this machine connect, unless told otherwise."""
@@ -108,3 +117,34 @@ def shift_ports(texts: Iterable[str], more: int) -> tuple[str, ...]:
             raise ParameterError(f'protocol is {str(address)!r}; expected ports up to 65535')
         shifted.append(str(address._replace(port=address.port + more)))
     return tuple(shifted)
+
+
+PORT = 5600
+"""Port that QGroundControl listens to."""
+
+
+def video_address(text: str) -> tuple[str, int]:
+    """Return host and port of ``udp://HOST[:PORT]``; without a port 5600.
+
+    Raises:
+        ParameterError: it is no such address.
+    """
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port or PORT
+    except ValueError:
+        host, port = None, PORT
+    if not host or parts.scheme != 'udp' or parts.path or parts.query or parts.username:
+        raise ParameterError(
+            f'video is {text!r}; expected udp://HOST:PORT, as in udp://127.0.0.1:{PORT}'
+        )
+    return host, port
+
+
+def next_address(text: str, more: int) -> str:
+    """Return the address of a port that is higher, of an address; raises as it does."""
+    host, port = video_address(text)
+    if port + more > 65535:
+        raise ParameterError(f'video is {text!r}; expected ports up to 65535')
+    there = f'[{host}]' if ':' in host else host
+    return f'udp://{there}:{port + more}'

@@ -1,9 +1,13 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gazebo bridge whose wrenches a system in Gazebo's server computes (delivery:=compiled).
+"""Owners of a state that the compiled engine advances: of its own, and for Gazebo.
 
-It replaces the node ``gazebo_bridge`` in a process with the nodes of all forces: they supply their
+``CompiledOwner`` replaces the node ``dynamics`` in a process with the nodes of all forces, and has
+its topics, services and parameters. ``on_missing_wrench`` and ``source_timeout`` are about the
+commands of nodes (thrusters, actuators, manipulator), the only ones that are waited for.
+
+``CompiledGazeboNode`` replaces ``gazebo_bridge`` in the same way: the nodes of forces supply their
 commands, and publish the wrenches that the server has computed. Commands go to the server, states
 and wrenches come back, one message each per tick, over gz-transport; ros_gz_bridge has the world's
 control service. Topics, services, parameters and failures are those of nodes/gazebo_bridge.py.
@@ -11,14 +15,16 @@ control service. Topics, services, parameters and failures are those of nodes/ga
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.files import program_folder
 from marine_sim_ros.core.state import State
-from marine_sim_ros.faults.fault_types import Gust
-from marine_sim_ros.faults.reading import fault_text
+from marine_sim_ros.engine.availability import require_jax
+from marine_sim_ros.faults.fault_types import Gust, fault_text
 from marine_sim_ros.gazebo.exchange import stepped_velocity
 from marine_sim_ros.gazebo.named_numbers import (
     MESSAGE_TYPE,
@@ -29,12 +35,135 @@ from marine_sim_ros.gazebo.named_numbers import (
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.force_node import CompiledTick
-from marine_sim_ros.ros.owners.compiled_owner import CompiledOwner
+from marine_sim_ros.ros.base.parameters import NodeParameter
+from marine_sim_ros.ros.force_node import CompiledGraph, CompiledTick
 from marine_sim_ros.ros.owners.gazebo import GAZEBO_PARAMETERS, GazeboOwner, InServerTransport
+from marine_sim_ros.ros.owners.state_owner import START_TIMEOUT, StateOwner
+from marine_sim_ros.ros.owners.summing import ExternalWrench
 from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, Stepping, advance, begin
 
-__all__ = ['CompiledGazeboNode', 'CompiledTransport']
+__all__ = ['CompiledGazeboNode', 'CompiledOwner', 'CompiledTransport']
+
+
+class CompiledOwner(StateOwner):
+    """The node."""
+
+    def __init__(
+        self,
+        name: str = 'dynamics',
+        parameters: Sequence[NodeParameter] = (),
+        *,
+        graph: CompiledGraph,
+        **options: Any,
+    ) -> None:
+        """Create it as ``dynamics``, after the nodes of all forces, and compile.
+
+        Raises:
+            MarineSimError: JAX is missing, or the vehicle cannot be compiled.
+        """
+        super().__init__(name, parameters, **options)
+        self._graph = graph
+        self._external = ExternalWrench(self)
+        self.follow_current(warns=True)
+        self.health['outages'] = 0
+        self._none = np.zeros(len(self.vehicle.thrusters))
+        self._run = 0
+        self._prepare()
+        graph.serve(self._on_commands)
+        self.create_timer(0.2, self._watch_commands, clock=self.wall_clock)
+
+    def _prepare(self) -> None:
+        """Compile."""
+        require_jax()
+        from marine_sim_ros.engine.ticks import TickedVehicle
+
+        graph = self._graph
+        implicit = self.values['implicit_drag'] and 'drag' in graph.sources
+        self._engine = TickedVehicle(
+            self.vehicle,
+            self.environment,
+            self._initial,
+            Stepping(self.dt, self.values['integrator'], implicit, graph.timeout),
+            faults=graph.faults,
+        )
+        self._compiling = self._engine.compile_time
+        self.get_logger().info(
+            f'engine jax: all forces of {self.vehicle.name} in one program, compiled in '
+            f'{self._compiling:.1f} s; {program_folder()}'
+        )
+
+    def on_reset(self) -> None:
+        """Start the vehicle anew."""
+        self._run += 1
+        self._graph.forget()
+        self._external.restart()
+        self._restart_engine()
+
+    def _restart_engine(self) -> None:
+        self._engine.restart()
+
+    def on_published(self) -> None:
+        """Ask for the commands of the state that was just published, when others have had it."""
+        assert self.bus is not None
+        self.bus.call(self._begin, (self._run, self.stamp))
+
+    def _begin(self, tick: tuple[int, int]) -> None:
+        if tick == (self._run, self.stamp) and self.published:
+            self._run_guarded(lambda: self._graph.begin(self.stamp, self.state))
+
+    def _on_commands(self, stamp: int, commands: dict[str, Any]) -> None:
+        self._run_guarded(lambda: self._compute(stamp, commands))
+
+    def _run_guarded(self, work: Any) -> None:
+        """Do something; where it fails the run ends, for nothing would move the vehicle."""
+        try:
+            work()
+        except Exception as error:  # whatever a program does with what a user gives it
+            self.fail(f'engine jax: {type(error).__name__}: {error}'.splitlines()[0])
+
+    def _compute(self, stamp: int, commands: dict[str, Any]) -> None:
+        """Move the vehicle by a tick, and tell all that acted on it."""
+        environment = self.environment_at(stamp)
+        self._engine.change(self.environment, self._graph.faults)
+        given = StepCommands(
+            commands.get('pwm', self._none),
+            {name: command for name, command in commands.items() if name != 'pwm'},
+            external=self._external.at(stamp),
+        )
+        output, state = self._engine.tick(stamp, given)
+        self._tell_compiling()
+        self._tell(CompiledTick(stamp, environment, output, self._engine.force_memories))
+        self.advance(state)
+
+    def _tell(self, tick: CompiledTick) -> None:
+        """Have all nodes publish what acted in a tick."""
+        for node in self._graph.forces.values():
+            node.on_output(tick)
+        self.total.publish(tick.stamp, tick.output.total)
+
+    def _tell_compiling(self) -> None:
+        """Say that a change of faults or water took a while."""
+        spent = self._engine.compile_time - self._compiling
+        if spent:
+            self._compiling += spent
+            self.get_logger().info(f'engine jax: compiled anew in {spent:.1f} s for a change')
+
+    def _watch_commands(self) -> None:
+        missing = ', '.join(self._graph.missing)
+        if not missing or not self.published:
+            return
+        waited = self.seconds_since_publishing()
+        started = self._graph.started
+        if waited < (self.values['source_timeout'] if started else START_TIMEOUT):
+            return
+        told = f'no command for {missing} for {waited:.1f} s at {self.time:.3f} s'
+        if not started or self.values['on_missing_wrench'] == 'stop':
+            self.fail(told)
+            return
+        self.health['outages'] += len(self._graph.missing)
+        self.warn_throttled(f'{told}: the last one holds')
+        self._graph.give_up()
+
 
 BACKLOG = 64
 """States that may wait to be taken; more of them, of a Gazebo that waits for nobody, are lost."""
