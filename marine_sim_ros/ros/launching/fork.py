@@ -45,7 +45,7 @@ _POLL = 0.01
 _SHARED_MODULES = (
     'control',
     'environment.reader',
-    'faults.reading',
+    'faults.fault_types',
     'model.library',
     'physics',
     'sensors',
