@@ -69,8 +69,8 @@ lock:  ## Update requirements/lock*.txt (the ROS wheels stay as they are)
 	  && compile="$$tools/bin/uv pip compile --quiet --universal --python-version 3.10 --upgrade \
 	    --no-annotate --no-emit-index-url --no-emit-find-links --constraint ros-jazzy.txt \
 	    --custom-compile-command make\ lock" \
-	  && eval "$$compile" ../setup.cfg --extra ros --extra hulls --output-file lock.txt \
-	  && eval "$$compile" ../setup.cfg --extra ros --extra hulls --extra console \
+	  && eval "$$compile" ../setup.cfg --extra ros --extra hulls --extra sensors --output-file lock.txt \
+	  && eval "$$compile" ../setup.cfg --extra ros --extra hulls --extra sensors --extra console \
 	    --constraint lock.txt --output-file lock-console.txt \
 	  && eval "$$compile" ../setup.cfg --all-extras dev.in \
 	    --constraint lock-console.txt --output-file lock-dev.txt \

@@ -95,7 +95,7 @@ def estimate(deaf=''):
         scale=(0.01 * dvl.spec.scale_error) ** 2 / 3,
         gravity=environment.gravity,
     )
-    weight = environment.density_for(barometer.spec.fluid_density) * environment.gravity
+    weight = environment.density(np.zeros(3), barometer.spec.fluid_density) * environment.gravity
     pressure = told['barometer']['pressure'] - barometer.spec.atmospheric_pressure
     rate_variance = noise[0].density / DT
     nees, velocity_nis, depth_nis, errors, covariances = [], [], [], [], []
@@ -184,7 +184,7 @@ def test_a_barometer_tells_the_height_with_its_variance():
     pose = topic.fields(sensor, told)['pose']
     assert pose['pose']['position']['z'] == pytest.approx(-7.5, abs=1e-9)
     variances = np.diag(pose['covariance'].reshape(6, 6))
-    weight = environment.density_for(sensor.spec.fluid_density) * environment.gravity
+    weight = environment.density(np.zeros(3), sensor.spec.fluid_density) * environment.gravity
     assert variances[2] == pytest.approx(sensor.spec.variance / weight**2)
     assert np.all(variances[[0, 1, 3, 4, 5]] > 1e3)
     plain = next(s for s in load_vehicle('bluerov2').sensors if s.kind == 'barometer')

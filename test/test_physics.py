@@ -14,6 +14,7 @@ from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.control.controllability import PilotMixer
 from marine_sim_ros.core.spatial import momentum_rate, quaternion_from_rpy, skew, transport
 from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.model.vehicle import Barometer
 from marine_sim_ros.physics import FORCES, acting_forces
 from marine_sim_ros.physics.buoyancy import buoyancy, near_surface_fraction
 from marine_sim_ros.physics.drag import damping_matrix, drag
@@ -24,7 +25,7 @@ from marine_sim_ros.physics.rigid_body import (
     rk4,
     weight,
 )
-from marine_sim_ros.sensors.barometer import absolute_pressure, barometer, water_temperature
+from marine_sim_ros.sensors.barometer import barometer
 from marine_sim_ros.sim.scenario import Scenario, Segment
 from marine_sim_ros.sim.simulation import Simulation
 
@@ -319,13 +320,14 @@ def test_drag_takes_full_matrices():
 
 
 def test_pressure_at_ten_metres_and_above():
-    assert absolute_pressure(-10.0) == pytest.approx(199006)
-    assert absolute_pressure(0.0) == 101300
-    assert absolute_pressure(3.0) == 101300
-    assert water_temperature(-0.5) == 10
-    assert water_temperature(0.5) == 20
-    assert absolute_pressure(np.array([-10.0, 1.0])) == pytest.approx([199006, 101300])
-    assert list(water_temperature(np.array([-1.0, 1.0]))) == [10, 20]
+    sensor = Barometer('barometer', np.zeros(3), fluid_density=997.0)
+    heights = np.array([-10.0, 0.0, 3.0])
+    places = np.stack([0 * heights, 0 * heights, heights], axis=-1)
+    told = barometer(
+        sensor, State(places, np.tile([0, 0, 0, 1.0], (3, 1)), np.zeros((3, 6))), STILL
+    )
+    assert told.pressure == pytest.approx([199006, 101300, 101300])
+    assert list(told.temperature) == [10, 20, 20]
 
 
 @pytest.mark.parametrize('offset', [-0.3, 0.0, 0.3])

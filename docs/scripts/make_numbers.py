@@ -21,6 +21,7 @@ from marine_sim_ros.environment.reader import (
     CurrentElement,
     EnvironmentNumbers,
     IrregularWaves,
+    OceanData,
     RegularWaves,
     WaterElement,
 )
@@ -64,7 +65,8 @@ def controllers_page(page: str) -> str:
 def environments_page(page: str) -> str:
     """Return the page of environments with water, waves, current, wind, tide and origin."""
     parts: tuple[tuple[str, type], ...] = (
-        ('', EnvironmentNumbers), ('water.', WaterElement), ('water.', WaterOptics),
+        ('', EnvironmentNumbers), ('water.', WaterElement), ('water.data.', OceanData),
+        ('water.', WaterOptics),
         ('waves.', RegularWaves), ('waves.', IrregularWaves), ('current.', CurrentElement),
         ('wind.', Wind), ('tide.', TideElement),
     )  # fmt: skip

@@ -214,6 +214,7 @@ SENSORS = Registry(
     leak='marine_sim_ros.sensors.leak:LEAK',
     thermometer='marine_sim_ros.sensors.thermometer:THERMOMETER',
     anemometer='marine_sim_ros.sensors.anemometer:ANEMOMETER',
+    ctd='marine_sim_ros.sensors.ctd:CTD',
     dvl='marine_sim_ros.sensors.dvl:DVL',
     altimeter='marine_sim_ros.sensors.altimeter:ALTIMETER',
     scanning_sonar='marine_sim_ros.sensors.scanning_sonar:SCANNING_SONAR',

@@ -88,6 +88,7 @@ def is_scalarisable(
 ) -> bool:
     """Return whether the physics is small enough to be written out number by number."""
     plain = environment.flat and environment.fluctuation is None
+    plain = plain and environment.fields is None
     plain = plain and not has_articulated_arm(vehicle)
     plain = plain and all(f.scalar for f in acting_forces(vehicle, environment))
     if vehicle.hull is not None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from marine_sim_ros.core.schema import check_ranges, choice, number
 from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussMarkov, Gusts, Waves
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.tide import Tide
+from marine_sim_ros.environment.water_fields import WaterFields
 from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.model.free_bodies import BodyJoint, FreeBody
 from marine_sim_ros.model.materials import Materials
@@ -26,7 +27,9 @@ from marine_sim_ros.scene.scene import Scene
 
 __all__ = [
     'Environment',
+    'AIR_TEMPERATURE',
     'OCEAN_SALINITY',
+    'SOUND_SPEED',
     'PURE',
     'STANDARD_GRAVITY',
     'WATER_TYPES',
@@ -39,6 +42,10 @@ __all__ = [
 
 OCEAN_SALINITY = 35.0
 """Practical salinity of the standard ocean; 35.165 g/kg of salt."""
+SOUND_SPEED = 1500.0
+"""m/s, in water of one density: acoustic instruments are set to it."""
+AIR_TEMPERATURE = 20.0
+"""°C above the surface (Orca3 plugin documentation, OrcaBarometerPlugin)."""
 
 
 class WaterProperties(NamedTuple):
@@ -185,6 +192,9 @@ class Environment:
     Attributes:
         gravity: m/s².
         water_density: kg/m³; ``None`` takes the density the vehicle was trimmed for.
+        temperature: of the water, °C; 10 by default (Orca3 documentation, OrcaBarometerPlugin).
+        salinity: practical, of the water.
+        fields: stratified water, which replaces density, temperature and salinity; or None.
         kinematic_viscosity: m²/s; the hydrodynamics guide's by default (water of 20 °C).
         current: (3,) steady velocity of the water in ``map``, m/s.
         profile: current profile over depth, added to ``current``, or None.
@@ -212,6 +222,9 @@ class Environment:
     water_density: float | None = None
     current: np.ndarray = field(default_factory=lambda: np.zeros(3))
     kinematic_viscosity: float = 1e-6
+    temperature: float = 10.0
+    salinity: float = OCEAN_SALINITY
+    fields: WaterFields | None = None
     profile: CurrentProfile | None = None
     fluctuation: GaussMarkov | None = None
     waves: Waves | None = None
@@ -239,6 +252,10 @@ class Environment:
         density = self.water_density
         if density is not None and not 0.0 <= density < 2e4:
             raise ParameterError(f'water_density is {density}; expected 0 to 20000 kg/m³')
+        if density is not None and self.fields is not None:
+            raise ParameterError(
+                f'water_density is {density}; expected none, as the water is stratified'
+            )
         if not 0.0 < self.kinematic_viscosity < 1.0:
             raise ParameterError(
                 f'kinematic_viscosity is {self.kinematic_viscosity}; expected more than 0 and '
@@ -281,23 +298,97 @@ class Environment:
     def steady(self) -> bool:
         """Whether water and air are the same at all times."""
         changes = (self.waves, self.fluctuation, self.gusts, self.wind, self.tide)
-        return all(c is None for c in changes)
+        fields = self.fields is None or self.fields.is_steady
+        return fields and all(c is None for c in changes)
 
     @cached_property
     def still(self) -> bool:
         """Whether the water does not move."""
-        moves = (self.profile, self.fluctuation, self.gusts, self.waves)
         flows = np.any(self.current) or (self.tide is not None and self.tide.moves)
-        return not flows and all(m is None for m in moves)
+        moves = (self.fluctuation, self.gusts, self.waves)
+        return self.has_even_current and not flows and all(m is None for m in moves)
+
+    @property
+    def has_even_current(self) -> bool:
+        """Whether the current is the same everywhere."""
+        return self.profile is None and (self.fields is None or not self.fields.has_current)
 
     @property
     def flat(self) -> bool:
         """Whether the surface is at z = 0 everywhere and at all times."""
         return self.waves is None and self.tide is None
 
-    def density_for(self, fluid_density: float) -> float:
-        """Return the water's density, or the given one where none is set, kg/m³."""
+    def density(self, points: Array, fluid_density: float) -> Any:
+        """Return ρ at points (..., 3), kg/m³: a number in uniform water, else (..., 1).
+
+        Args:
+            points: map, m.
+            fluid_density: kg/m³, where the environment has no density.
+        """
+        if self.fields is not None:
+            return self.fields.density(self._below_level(points), self.time)[..., None]
         return fluid_density if self.water_density is None else self.water_density
+
+    def hydrostatic_pressure(self, points: Array, fluid_density: float) -> Array:
+        """Return g ∫ρ dz (...) from the surface down to points (..., 3), Pa; 0 above it.
+
+        The height of these points is that above the surface.
+        """
+        if self.fields is not None:
+            return self.gravity * self.fields.mass_above(points, self.time)
+        z, xp = points[..., 2], namespace(points)
+        weight = self.density(points, fluid_density) * self.gravity
+        return weight * xp.maximum(-z, xp.zeros_like(z))
+
+    def water_temperature(self, points: Array) -> Array:
+        """Return the temperature (...) of the water at points (..., 3), °C."""
+        if self.fields is not None:
+            return self.fields.value('temperature', self._below_level(points), self.time)
+        return 0.0 * points[..., 2] + self.temperature
+
+    def temperature_around(self, points: Array, height: Array) -> Array:
+        """Return the temperature (...) of the water at points (..., 3), or of the air, °C.
+
+        Args:
+            points: map, m.
+            height: (...) of the points above the surface, m.
+        """
+        xp = namespace(height)
+        return xp.where(height < 0, self.water_temperature(points), 0.0 * height + AIR_TEMPERATURE)
+
+    def water_salinity(self, points: Array) -> Array:
+        """Return the practical salinity (...) of the water at points (..., 3)."""
+        if self.fields is not None:
+            return self.fields.value('salinity', self._below_level(points), self.time)
+        return 0.0 * points[..., 2] + self.salinity
+
+    def sound_speed(self, points: Array) -> Any:
+        """Return the speed of sound at points (..., 3), m/s: (...), or one for all points."""
+        if self.fields is None:
+            return SOUND_SPEED
+        return self.fields.sound_speed(self._below_level(points), self.time)
+
+    def mean_sound_speed(self, points: Array, others: Array, default: float = SOUND_SPEED) -> Any:
+        """Return the mean speed of sound on straight lines between points, m/s, as they are.
+
+        Args:
+            points: (..., 3) in map, m.
+            others: (..., 3) likewise.
+            default: of uniform water.
+        """
+        if self.fields is None:
+            return default
+        ends = self._below_level(points), self._below_level(others)
+        return 1.0 / self.fields.slowness_between(*ends, self.time)
+
+    def seen_at(self, point: np.ndarray) -> Environment:
+        """Return the environment with the turbidity at a point (3,) of map for all optics."""
+        if self.fields is None or 'turbidity' not in self.fields.others:
+            return self
+        turbidity = float(
+            self.fields.value('turbidity', self._below_level(np.asarray(point)), self.time)
+        )
+        return self._changed(optics=replace(self.optics, turbidity=turbidity))
 
     @property
     def crest(self) -> Any:
@@ -329,6 +420,8 @@ class Environment:
         result = xp.zeros_like(points) + constant(xp, self.current)
         if self.profile is not None:
             result = result + self.profile.velocity(self._below_level(points))
+        if self.fields is not None and self.fields.has_current:
+            result = result + self.fields.velocity(self._below_level(points), self.time)
         if self.fluctuation is not None:
             result = result + self.fluctuation.velocity(xp, self.time)
         if self.gusts is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, matvec
+from marine_sim_ros.core.arrays import Array, matvec, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.schema import REQUIRED, number
@@ -99,7 +99,7 @@ class Origin:
         axes = np.array([[-t, k, 0.0], [-s * k, -s * t, c], [c * k, c * t, s]])
         return _geocentric(latitude, longitude, self.altitude), axes
 
-    def geographic(self, east: Any, north: Any) -> tuple[np.ndarray, np.ndarray]:
+    def geographic(self, east: Array, north: Array) -> tuple[Array, Array]:
         """Return latitude and longitude (...), degrees, of places (...) in m from the origin.
 
         Map is the plane that touches the WGS84 ellipsoid at the origin, at its altitude, as for a
@@ -107,16 +107,17 @@ class Origin:
 
         Source: Bowring 1985, The accuracy of geodetic latitude and height equations.
         """
-        place, axes = self._horizon
-        level = np.stack(np.broadcast_arrays(np.asarray(east, float), north), axis=-1)
-        x, y, z = np.moveaxis(place + level @ axes[:2], -1, 0)
-        across, squared = np.hypot(x, y), FLATTENING * (2 - FLATTENING)
-        reduced = np.arctan2(z, (1 - FLATTENING) * across)
+        xp, (place, axes) = namespace(east, north), self._horizon
+        x, y, z = (
+            p + east * e + north * n for p, e, n in zip(place, axes[0], axes[1], strict=True)
+        )
+        across, squared = xp.sqrt(x * x + y * y), FLATTENING * (2 - FLATTENING)
+        reduced = xp.atan2(z, (1 - FLATTENING) * across)
         for _ in range(3):
-            rise = z + SEMI_MAJOR * squared / (1 - FLATTENING) * np.sin(reduced) ** 3
-            latitude = np.arctan2(rise, across - SEMI_MAJOR * squared * np.cos(reduced) ** 3)
-            reduced = np.arctan2((1 - FLATTENING) * np.sin(latitude), np.cos(latitude))
-        return np.degrees(latitude), np.degrees(np.arctan2(y, x))
+            rise = z + SEMI_MAJOR * squared / (1 - FLATTENING) * xp.sin(reduced) ** 3
+            latitude = xp.atan2(rise, across - SEMI_MAJOR * squared * xp.cos(reduced) ** 3)
+            reduced = xp.atan2((1 - FLATTENING) * xp.sin(latitude), xp.cos(latitude))
+        return latitude * (180 / math.pi), xp.atan2(y, x) * (180 / math.pi)
 
     def level(self, latitude: Any, longitude: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return east and north (...), m from the origin, of places (...) in degrees.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import expand_home
-from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number
+from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader, short_text
+from marine_sim_ros.environment.casts import QUANTITIES, read_cast
 from marine_sim_ros.environment.currents_and_waves import (
     CurrentProfile,
     GaussMarkov,
@@ -34,8 +36,10 @@ from marine_sim_ros.environment.environment import (
     WaterOptics,
     water_properties,
 )
+from marine_sim_ros.environment.ocean_data import read_ocean_data
 from marine_sim_ros.environment.origin import Origin, read_origin
 from marine_sim_ros.environment.tide import Tide, TideElement, make_tide, parse_start
+from marine_sim_ros.environment.water_fields import WaterFields, refine_depths
 from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.geometry.mesh_files import SCENE_SUFFIXES
 from marine_sim_ros.model.free_bodies import (
@@ -57,6 +61,29 @@ BREAKING = 0.142
 """Steepness H/λ at which a deep-water wave breaks (Michell 1893)."""
 
 
+def _read_start(reader: YamlReader) -> datetime:
+    """Return a date and time; without a zone it is UTC."""
+    if isinstance(reader.value, datetime):
+        return reader.value
+    try:
+        return datetime.fromisoformat(str(reader.value).replace('Z', '+00:00'))
+    except ValueError:
+        raise reader.error(
+            f' is {short_text(reader.value)}; expected a time as 2026-07-01T12:00:00'
+        ) from None
+
+
+@dataclass(frozen=True)
+class OceanData:
+    """Fields of the water from a NetCDF file."""
+
+    file: str = text('NetCDF file over time, depth, latitude and longitude', REQUIRED)
+    start: datetime | None = special(
+        _read_start, None, 'UTC time of the file at the start of the run; default: its first'
+    )
+    reach: float = number(20_000.0, 10.0, 2e6, 'm', 'distance from the origin that is read')
+
+
 @dataclass(frozen=True)
 class WaterElement:
     """Kind and state of the water of an environment file."""
@@ -72,6 +99,32 @@ class WaterElement:
     kinematic_viscosity: float | None = number(
         None, 1e-9, 0.5, 'm²/s', 'kinematic viscosity; by default of temperature and salinity'
     )
+    data: OceanData | None = nested(OceanData, 'stratified water from an ocean model')
+    profile: Any = special(
+        lambda reader: _read_profile(reader), (), 'stratified water: points over depth, linear '
+        'between, or the file of a CTD cast (.csv, .cnv)',
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WaterPoint:
+    """Water at a depth; a quantity is given at every depth, or at none."""
+
+    depth: float = number(REQUIRED, 0.0, 11_000.0, 'm', 'depth; points are in its order')
+    temperature: float | None = number(None, -2.5, 40.0, '°C', 'temperature in situ')
+    salinity: float | None = number(None, 0.0, 42.0, '', 'practical salinity')
+    oxygen: float | None = number(None, 0.0, 1000.0, 'µmol/kg', 'dissolved oxygen')
+    chlorophyll: float | None = number(None, 0.0, 1000.0, 'mg/m³', 'chlorophyll')
+    turbidity: float | None = number(
+        None, 0.0, 100.0, '1/m', 'attenuation that particles add, for cameras'
+    )
+
+
+def _read_profile(reader: YamlReader) -> tuple[WaterPoint, ...] | str:
+    """Return the points of a profile, or the name of a file of a CTD cast."""
+    if isinstance(reader.value, str):
+        return reader.value
+    return tuple(item.read(WaterPoint) for item in reader.items())
 
 
 _WAVE_TYPES = ('regular', 'jonswap', 'pierson_moskowitz')
@@ -175,6 +228,11 @@ def run_environment(
         if result.waves is not None:
             changes['waves'] = replace(result.waves, gravity=gravity)
     if water_density:
+        if result.fields is not None:
+            raise ParameterError(
+                f'water_density is {water_density:g}; expected none, as the water of '
+                f'{result.name} is stratified'
+            )
         if not _LEAST_DENSITY <= water_density <= 2e4:
             raise ParameterError(
                 f'water_density is {water_density:g}; expected {_LEAST_DENSITY:g} to 20000 kg/m³: '
@@ -194,8 +252,8 @@ def _environment(root: YamlReader) -> Environment:
     scene = read_scene(root, Path(root.where).parent, place)
     own = EnvironmentNumbers(**root.values(EnvironmentNumbers, depth=water_depth(root, scene)))
     folder = Path(root.where).parent
-    water = _water(root.child('water'))
-    density = water.get('water_density', DEFAULT_WATER_DENSITY)
+    water = _water(root.child('water'), origin, folder)
+    density = water.get('water_density') or DEFAULT_WATER_DENSITY
     bodies = read_free_bodies(root.child('bodies', []), scene, density, folder)
     return Environment(
         gravity=own.gravity,
@@ -223,7 +281,7 @@ def _materials(reader: YamlReader, folder: Path) -> Materials | None:
     return load_materials(folder / expand_home(reader.value))
 
 
-def _water(reader: YamlReader) -> dict[str, Any]:
+def _water(reader: YamlReader, origin: Origin, folder: Path) -> dict[str, Any]:
     if reader.value is None:
         return {}
     reader.mapping({*fields_of(WaterElement), *fields_of(WaterOptics)})
@@ -234,11 +292,60 @@ def _water(reader: YamlReader) -> dict[str, Any]:
         salinity = OCEAN_SALINITY if sea else 0.0
     density, viscosity = water_properties(own.temperature, salinity)
     water_type = WaterOptics.water_type if sea else PURE
+    given = [key for key in ('density', 'profile', 'data') if reader.child(key).value is not None]
+    if len(given) > 1:
+        raise reader.error(f': {" and ".join(given)}; expected one of them')
+    if own.data is not None:
+        path = folder / expand_home(own.data.file)
+        fields: WaterFields | None = read_ocean_data(path, origin, own.data.start, own.data.reach)
+    else:
+        fields = _stratification(reader.child('profile'), own, salinity, origin, folder)
+    if fields is None and own.density is not None:
+        density = own.density
     return {
         'optics': WaterOptics(**reader.values(WaterOptics, water_type=water_type)),
-        'water_density': density if own.density is None else own.density,
+        'water_density': density if fields is None else None,
+        'temperature': own.temperature,
+        'salinity': salinity,
+        'fields': fields,
         'kinematic_viscosity': own.kinematic_viscosity or viscosity,
     }
+
+
+def _stratification(
+    reader: YamlReader, own: WaterElement, salinity: float, origin: Origin, folder: Path
+) -> WaterFields | None:
+    """Return the fields of a profile; what it does not give is that of the uniform water."""
+    if reader.value is None:
+        return None
+    if isinstance(own.profile, str):
+        known = read_cast(folder / expand_home(own.profile), origin.latitude)
+    else:
+        known = _columns(reader, own.profile)
+    given = known.pop('depth')
+    depth = refine_depths(given)
+    values = {'temperature': np.full_like(depth, own.temperature)}
+    values['salinity'] = np.full_like(depth, salinity)
+    values |= {name: np.interp(depth, given, x) for name, x in known.items()}
+    column = {name: x[None, :, None, None] for name, x in values.items()}
+    return WaterFields(
+        column.pop('temperature'), column.pop('salinity'), depth, others=column, origin=origin
+    )
+
+
+def _columns(reader: YamlReader, points: Sequence[WaterPoint]) -> dict[str, np.ndarray]:
+    """Return the quantities (n,) of the points of a profile, depth among them."""
+    depths = [point.depth for point in points]
+    if not depths or any(b <= a for a, b in pairwise(depths)):
+        raise reader.error(': expected points in the order of their depth, at least one')
+    result = {}
+    for name in QUANTITIES:
+        values = [getattr(point, name) for point in points]
+        if all(v is not None for v in values):
+            result[name] = np.array(values)
+        elif any(v is not None for v in values):
+            raise reader.error(f': {name} is missing at some depths; expected it at all or none')
+    return result
 
 
 def _waves(reader: YamlReader, around: EnvironmentNumbers, origin: Origin) -> Waves | None:

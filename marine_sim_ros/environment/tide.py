@@ -155,17 +155,12 @@ def make_tide(element: TideElement, start: datetime | None, origin: Origin) -> T
     tilt = np.radians([part.inclination for part in currents])
     axes = np.stack([np.cos(tilt), np.sin(tilt), 0 * tilt])
     minor = np.stack([-np.sin(tilt), np.cos(tilt), 0 * tilt])
-    along[1:, count:] = _in_map(origin, axes * [part.major for part in currents])
-    across[1:, count:] = _in_map(origin, minor * [part.minor for part in currents])
+    along[1:, count:] = origin.in_map((axes * [part.major for part in currents]).T).T
+    across[1:, count:] = origin.in_map((minor * [part.minor for part in currents]).T).T
     # cos(θ − g) and sin(θ − g) by cos θ and sin θ.
     cosine = along * np.cos(lag) - across * np.sin(lag)
     sine = along * np.sin(lag) + across * np.cos(lag)
     return Tide(element.mean, *_arguments(names, start, origin.latitude), cosine, sine)
-
-
-def _in_map(origin: Origin, vectors: np.ndarray) -> np.ndarray:
-    """Return columns (3, n) east, north, up in map."""
-    return origin.turn @ vectors if origin.heading else vectors
 
 
 def _arguments(

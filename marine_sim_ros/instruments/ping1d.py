@@ -13,10 +13,10 @@ import struct
 from weakref import WeakKeyDictionary
 
 from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.environment.environment import SOUND_SPEED
 from marine_sim_ros.instruments.instrument import Client, InstrumentReading, WireProtocol
 from marine_sim_ros.instruments.ping import FIRMWARE, SET_DEVICE_ID, PingDevice
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustics import SOUND_SPEED
 
 __all__ = ['PING1D']
 

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.environment.environment import SOUND_SPEED
 from marine_sim_ros.instruments.instrument import Client, InstrumentReading, WireProtocol
 from marine_sim_ros.instruments.ping import SET_DEVICE_ID, PingDevice
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustics import SOUND_SPEED
 from marine_sim_ros.sensors.series import SensorReader
 
 __all__ = ['PING360', 'bearing_of', 'head_angle']

@@ -21,6 +21,7 @@ import numpy as np
 from marine_sim_ros import __version__
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.environment.environment import SOUND_SPEED
 from marine_sim_ros.instruments.instrument import (
     Client,
     Instrument,
@@ -29,7 +30,6 @@ from marine_sim_ros.instruments.instrument import (
     WireProtocol,
 )
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustics import SOUND_SPEED
 from marine_sim_ros.sensors.series import SensorReader
 
 __all__ = ['WATER_LINKED', 'dead_reckoning_report', 'velocity_report']

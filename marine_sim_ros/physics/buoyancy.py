@@ -85,7 +85,7 @@ def voxel_buoyancy(
     """
     xp = namespace(state.position)
     shares = submerged_fractions(voxels, state, environment)
-    mass = environment.density_for(fluid_density) * rows(xp, voxels.volume) * shares
+    mass = environment.density(state.position, fluid_density) * rows(xp, voxels.volume) * shares
     lift = environment.gravity * up_in_body(state.orientation)
     if environment.flat:
         force = lift * xp.sum(mass, axis=-1, keepdims=True)
@@ -110,7 +110,7 @@ def buoyancy(vehicle: Vehicle, state: State, environment: Environment) -> Wrench
     xp = namespace(state.position)
     if vehicle.hull is not None and vehicle.hull.voxels is not None:
         return voxel_buoyancy(vehicle.hull.voxels, state, environment, lump.fluid_density)
-    density = environment.density_for(lump.fluid_density)
+    density = environment.density(state.position, lump.fluid_density)
     force = density * environment.gravity * lump.volume
     z = state.position[..., 2:3]
     if environment.flat:

@@ -198,6 +198,14 @@ def _heights(engines: BuoyancyEngineSet, state: State, environment: Environment)
     return z - environment.elevation(in_map(state.position, state.orientation, position))
 
 
+def _pressure_at(environment: Environment, z: Array, state: State, fluid_density: float) -> Array:
+    """Return the gauge pressure (..., k) at heights (..., k) above the water's surface, Pa."""
+    xp = namespace(z)
+    across = state.position[..., None, :2] + 0.0 * z[..., None]
+    points = xp.concat([across, z[..., None]], axis=-1)
+    return environment.hydrostatic_pressure(points, fluid_density)
+
+
 def displacement_wrench(
     engines: BuoyancyEngineSet,
     state: State,
@@ -219,9 +227,9 @@ def displacement_wrench(
     """
     xp = namespace(state.velocity)
     position = constant(xp, engines.position)
-    density = environment.density_for(fluid_density)
+    density = environment.density(state.position, fluid_density)
     z = _heights(engines, state, environment)
-    pressure = density * environment.gravity * xp.maximum(-z[..., -1:], 0.0 * z[..., -1:])
+    pressure = _pressure_at(environment, z[..., -1:], state, fluid_density)
     volumes = xp.concat([volume, -constant(xp, engines.hull_compliance) * pressure], axis=-1)
     share = near_surface_fraction(z, height=constant(xp, engines.height))
     pull = environment.gravity * up_in_body(state.orientation)[..., None, :]
@@ -273,7 +281,7 @@ def _step(
     increase = xp.minimum(wanted - before, dt * pump_rate(engines, depth))
     change = xp.maximum(increase, -dt * constant(xp, engines.return_rate))
     fluid_density = vehicle.buoyancy.fluid_density
-    pressure = environment.density_for(fluid_density) * environment.gravity * depth
+    pressure = _pressure_at(environment, z, state, fluid_density)
     work = pressure * xp.maximum(change, 0.0 * change)
     energy = energy + work / constant(xp, engines.efficiency)
     volume = before + change

@@ -176,9 +176,12 @@ def cable_segments(
 
 
 def step_constants(
-    tether: Tether, environment: Environment, memory: CableState, density: float, dt: Any
+    tether: Tether, environment: Environment, memory: CableState, fluid_density: float, dt: Any
 ) -> StepConstants:
-    """Return what a step of a time dt (s) from a cable holds, in water of a density (kg/m³)."""
+    """Return the constants of a step of a time dt (s) from a cable.
+
+    The density is that of the environment, or ``fluid_density``, kg/m³.
+    """
     cable, division = tether.cable, divide_cable(tether, memory)
     half = division.rest / 2
     position, velocity = memory.position, memory.velocity
@@ -192,13 +195,18 @@ def step_constants(
     # Buoyancy fades over a diameter at the surface.
     depth = environment.elevation(position) - position[..., 2]
     wet = xp.clip(depth / cable.diameter + 0.5, 0.0, 1.0)
+    density = environment.density(position, fluid_density)
+    around = density
+    if environment.fields is not None:
+        density = density[..., 0]
+        around = 0.5 * (density[..., 1:] + density[..., :-1])
     displaced = density * cable.displaced_area * lengths * wet
     water = environment.velocity(position)
 
     relative = velocity - water
     added = cable.added_mass * density * cable.displaced_area * tether.piece / 2
     share = (division.rest / tether.piece)[..., None, None] * across
-    drag = (0.5 * density * cable.diameter * half)[..., None, None]
+    drag = (0.5 * around * cable.diameter * half)[..., None, None]
 
     def drag_matrices(node: Array) -> Array:
         """Return the drag matrices (..., n, 3, 3) of half segments that move so, N·s/m."""
@@ -212,7 +220,7 @@ def step_constants(
     opposing = wet[..., None, None] * _sum_at_nodes(
         drag_matrices(relative[..., :-1, :]), drag_matrices(relative[..., 1:, :]), -3
     )
-    carried = wet[..., None, None] * added * _sum_at_nodes(share, share, -3)
+    carried = (wet * added)[..., None, None] * _sum_at_nodes(share, share, -3)
     push = matrix_vector_product(opposing, water)
     if not environment.flat:
         swing = environment.acceleration(position)
@@ -371,7 +379,7 @@ def cable_step(
     ends: Array,
     dt: Any,
     *,
-    density: float | None = None,
+    fluid_density: float = FRESH_WATER,
     rate: Array | None = None,
 ) -> CableState:
     """Return the cable when its ends have moved, and its reel has turned, in a time.
@@ -382,16 +390,14 @@ def cable_step(
         memory: the cable before.
         ends: (..., 2, 3) of the vehicle's end and the anchor now, map, m.
         dt: time, s; 0 leaves all nodes but the ends where they are.
-        density: of the water, kg/m³; None: the environment's, or that of fresh water.
+        fluid_density: kg/m³, where the environment has none.
         rate: (...) at which the reel is to pay out, or below 0 to haul in, m/s; None: it stands.
     """
     xp = namespace(memory.position)
     length = memory.length
     if length is not None:
         memory = redistribute_nodes(tether, memory, turn_drum(tether, length, rate, dt))
-    if density is None:
-        density = environment.density_for(FRESH_WATER)
-    frozen = step_constants(tether, environment, memory, density, dt)
+    frozen = step_constants(tether, environment, memory, fluid_density, dt)
     free = frozen.division.free
     before = xp.concat([memory.position[..., :1, :], memory.position[..., -1:, :]], axis=-2)
     pace = (ends - before) / xp.where(dt > 0, dt * xp.ones_like(ends), xp.ones_like(ends))
@@ -449,8 +455,7 @@ def cable_step(
 def cable_energy(tether: Tether, environment: Environment, state: CableState) -> Array:
     """Return kinetic, elastic, bending and potential energy (...) in J, surfaces left out."""
     xp = namespace(state.position)
-    density = environment.density_for(FRESH_WATER)
-    frozen = step_constants(tether, environment, state, density, 0.0)
+    frozen = step_constants(tether, environment, state, FRESH_WATER, 0.0)
     segments = cable_segments(tether, frozen.division, state.position, frozen.held)
     moving = 0.5 * xp.sum(
         state.velocity * matrix_vector_product(frozen.mass, state.velocity), axis=(-2, -1)

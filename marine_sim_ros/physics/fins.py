@@ -320,7 +320,7 @@ def fin_wrench(
     fins = fins_of(vehicle)
     assert fins is not None
     xp = namespace(state.velocity)
-    density = environment.density_for(vehicle.buoyancy.fluid_density)
+    density = environment.density(state.position, vehicle.buoyancy.fluid_density)
     velocity = relative_velocity(state, environment)
     along = matvec(constant(xp, fins.chordwise), velocity)
     across = matvec(constant(xp, fins.normal_to_chord), velocity)

@@ -78,7 +78,7 @@ def wet_hull(panels: Panels, state: State, environment: Environment) -> WetHull:
     rotation = rotation_matrix(state.orientation)
     above = up_in_body(state.orientation)[..., None, None, :] @ corners
     heights = above[..., 0, :] + state.position[..., 2:3, None]
-    if not environment.flat or environment.profile is not None:
+    if not environment.flat or not environment.has_even_current:
         vertices = constant(xp, panels.vertices)
         points = vertices @ xp.matrix_transpose(rotation) + state.position[..., None, :]
     if not environment.flat:
@@ -89,7 +89,7 @@ def wet_hull(panels: Panels, state: State, environment: Environment) -> WetHull:
     moving = None
     if environment.still:
         water = xp.zeros_like(state.position)[..., None]
-    elif environment.flat and environment.profile is None:
+    elif environment.flat and environment.has_even_current:
         uniform = environment.velocity(state.position)
         water = xp.matrix_transpose(rotation) @ uniform[..., None]
     else:
@@ -270,8 +270,8 @@ def _force_coefficients(
     along = _dot_product(rows(xp, panels.normal_rows), met.velocity)
     flow = flow_incidence(_dot_product(met.velocity, met.velocity), along)
     rho = rows(xp, k.water_density)
-    if environment.water_density is not None:
-        rho = environment.water_density
+    if environment.water_density is not None or environment.fields is not None:
+        rho = environment.density(state.position, 0.0)
     friction = _friction_coefficient(vehicle, state, environment, met.hull.length)
     viscous = viscous_damping_coefficient(
         met.area, flow, water_density=rho, friction_coefficient=friction * rows(xp, k.viscous)

@@ -204,8 +204,8 @@ def _step(
     xp = namespace(state.position)
     ends = tether_ends(tether, state, environment, inputs.anchor)
     cable = hang_cable(tether, ends) if memory is None else memory
-    density = environment.density_for(vehicle.buoyancy.fluid_density)
-    cable = cable_step(tether, environment, cable, ends, dt, density=density, rate=rate)
+    density = vehicle.buoyancy.fluid_density
+    cable = cable_step(tether, environment, cable, ends, dt, fluid_density=density, rate=rate)
     force = to_body(state.orientation, cable.pull[..., 0, :])
     lever_arm = constant(xp, tether.position) + xp.zeros_like(force)
     return xp.concat([force, cross(lever_arm, force)], axis=-1), cable

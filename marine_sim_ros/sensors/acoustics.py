@@ -10,9 +10,8 @@ picture, and shadows keep their edges.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,14 +19,13 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.random import stamp_generator
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
-from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
 from marine_sim_ros.environment.rays import WATER_SURFACE, first_hits, hit_materials
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.scene.rays import Hits
 
 __all__ = [
     'Fan',
-    'SOUND_SPEED',
     'absorption',
     'add_speckle',
     'beam_hits',
@@ -35,6 +33,7 @@ __all__ = [
     'echo_strength',
     'exponential_draws',
     'fan_hits',
+    'local_absorption',
     'profiles',
     'reflectivity',
     'two_way',
@@ -43,8 +42,6 @@ __all__ = [
 
 # Sound in water: absorption and reflectivity.
 
-SOUND_SPEED = 1500.0
-"""m/s, with which the instruments compute."""
 _WATER = 1.5
 _IMPEDANCE = {
     'sand': 1.5 * 1.845 * 1.1782,
@@ -64,20 +61,55 @@ _IMPEDANCE = {
 HDPE and foam from their densities and speeds of sound; white and black are panels of HDPE."""
 
 
-def absorption(frequency: float) -> float:
-    """Return the absorption of sound in sea water (10 °C, salinity 35, pH 8, 0 m), dB/m.
+_SOUND_SALINITY, _SOUND_TEMPERATURE, _ACIDITY = 35.0, 10.0, 8.0
+_PURE_COLD = (4.937e-4, -2.59e-5, 9.11e-7, -1.50e-8)
+_PURE_WARM = (3.964e-4, -1.146e-5, 1.45e-7, -6.5e-10)
+"""Absorption of pure water over temperature in °C, below and above 20 °C, dB/(km kHz²)."""
 
-    Source: Ainslie and McColm (1998), J. Acoust. Soc. Am. 103(3), equations 1 to 3.
+
+def absorption(
+    frequency: float,
+    temperature: Array = _SOUND_TEMPERATURE,
+    salinity: Array = _SOUND_SALINITY,
+    depth: Array = 0.0,
+) -> Any:
+    """Return the absorption of sound in water of pH 8 (...), dB/m.
+
+    α = A₁ P₁ f₁ f²/(f² + f₁²) + A₂ P₂ f₂ f²/(f² + f₂²) + A₃ P₃ f²: boric acid, magnesium
+    sulphate, and pure water. Source: Francois and Garrison (1982), "Sound absorption based on
+    ocean measurements", part II, J. Acoust. Soc. Am. 72(6), 1879-1890.
+
+    Args:
+        frequency: f, kHz.
+        temperature: (...) °C.
+        salinity: (...) practical.
+        depth: (...) m.
     """
-    temperature, square = 10.0, frequency * frequency
-    boron = 0.78 * math.exp(temperature / 26)
-    magnesium = 42.0 * math.exp(temperature / 17)
-    per_km = (
-        0.106 * boron * square / (square + boron**2)
-        + 0.52 * (1 + temperature / 43) * magnesium * square / (square + magnesium**2)
-        + 0.00049 * square * math.exp(-temperature / 27)
+    t, s, d, square = temperature, salinity, depth, frequency * frequency
+    speed = 1412.0 + 3.21 * t + 1.19 * s + 0.0167 * d
+    kelvin = 273.0 + t
+    boron = 2.8 * (s / 35.0) ** 0.5 * 10.0 ** (4.0 - 1245.0 / kelvin)
+    magnesium = 8.17 * 10.0 ** (8.0 - 1990.0 / kelvin) / (1.0 + 0.0018 * (s - 35.0))
+    acid = 8.86 / speed * 10.0 ** (0.78 * _ACIDITY - 5.0) * boron / (square + boron**2)
+    salt = 21.44 * s / speed * (1.0 + 0.025 * t) * magnesium / (square + magnesium**2)
+    salt = salt * (1.0 - 1.37e-4 * d + 6.2e-9 * d * d)
+    cold, warm = (a + t * (b + t * (c + t * e)) for a, b, c, e in (_PURE_COLD, _PURE_WARM))
+    pure = cold + (t > 20.0) * (warm - cold)
+    pure = pure * (1.0 - 3.83e-5 * d + 4.9e-10 * d * d)
+    return square * (acid + salt + pure) / 1000.0
+
+
+def local_absorption(environment: Environment, state: State, frequency: float) -> Any:
+    """Return the absorption where a vehicle is, dB/m: a number in uniform water, else (..., 1)."""
+    if environment.fields is None:
+        return absorption(frequency, environment.temperature, environment.salinity)
+    place, xp = state.position, namespace(state.position)
+    return absorption(
+        frequency,
+        environment.water_temperature(place)[..., None],
+        environment.water_salinity(place)[..., None],
+        xp.maximum(-place[..., 2:3], 0.0 * place[..., 2:3]),
     )
-    return per_km / 1000.0
 
 
 def reflectivity(material: str) -> float:
@@ -96,6 +128,9 @@ def beam_hits(
 ) -> tuple[Hits, Array]:
     """Return the hits of a sensor's rays (..., n), and their directions (..., n, 3) in map.
 
+    Distances are the instrument's: half the time of travel times :data:`SOUND_SPEED`, to which it
+    is set. In stratified water sound goes straight, at the speed of each layer.
+
     Args:
         sensor: where the rays begin.
         state: (...) of the vehicle.
@@ -107,7 +142,15 @@ def beam_hits(
     position = constant(xp, sensor.position)
     origin = state.position + (turn @ position[:, None])[..., 0]
     rays = constant(xp, directions @ sensor.rotation.T) @ xp.matrix_transpose(turn)
-    return first_hits(environment, origin[..., None, :], rays, maximum), rays
+    hits = first_hits(environment, origin[..., None, :], rays, maximum)
+    if environment.fields is not None:
+        met = xp.isfinite(hits.distance)
+        distance = xp.where(met, hits.distance, xp.zeros_like(hits.distance))
+        begin = origin[..., None, :] + 0.0 * rays
+        speed = environment.mean_sound_speed(begin, begin + distance[..., None] * rays)
+        apparent = distance * (SOUND_SPEED / speed)
+        hits = hits._replace(distance=xp.where(met, apparent, hits.distance))
+    return hits, rays
 
 
 def echo_strength(environment: Environment, hits: Hits, rays: Array, loss: float) -> Array:

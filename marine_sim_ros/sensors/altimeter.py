@@ -23,7 +23,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustics import absorption, beam_hits, echo_strength, two_way
+from marine_sim_ros.sensors.acoustics import beam_hits, echo_strength, local_absorption, two_way
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -81,7 +81,8 @@ def _measure(
     spec = sensor.spec
     rays, weights = cone(spec.beam_width)
     hits, directions = beam_hits(sensor, state, environment, rays, spec.max_range)
-    strength = weights * echo_strength(environment, hits, directions, absorption(spec.frequency))
+    loss = local_absorption(environment, state, spec.frequency)
+    strength = weights * echo_strength(environment, hits, directions, loss)
     strongest = np.max(strength, axis=-1)
     strong = (strength >= _STRONG * strongest[..., None]) & (strength > 0)
     found = np.min(np.where(strong, hits.distance, np.inf), axis=-1)

@@ -16,7 +16,7 @@ from marine_sim_ros.core.random import gaussian
 from marine_sim_ros.core.schema import schema_of
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
-from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.faults.sensors import pressure_error
 from marine_sim_ros.model.sensors import Mounting
@@ -31,7 +31,7 @@ from marine_sim_ros.sensors.sensor_model import (
     against_ideal,
 )
 
-__all__ = ['BAROMETER', 'absolute_pressure', 'barometer', 'water_temperature']
+__all__ = ['BAROMETER', 'barometer']
 
 UNKNOWN = 1e6
 """m² or rad²: variance of what a pose does not tell; 0 would mean that it is exact."""
@@ -46,48 +46,25 @@ class BarometerReading(NamedTuple):
     temperature: Array
 
 
-def absolute_pressure(
-    z: Array,
-    *,
-    atmospheric_pressure: float = 101300.0,
-    fluid_density: float = 997.0,
-    gravity: float = STANDARD_GRAVITY,
-) -> Array:
-    """Return p₀ + ρ g max(0, −z) in Pa for heights z (m, up, surface at 0).
-
-    Source: Orca3 plugin documentation, OrcaBarometerPlugin.
-    """
-    if isinstance(z, int | float):
-        return atmospheric_pressure + fluid_density * gravity * max(0.0, -z)
-    xp = namespace(z)
-    return atmospheric_pressure + fluid_density * gravity * xp.maximum(-z, xp.zeros_like(z))
-
-
-def water_temperature(z: Array) -> Array:
-    """Return 10 °C below the surface and 20 °C above (Orca3 documentation)."""
-    xp = namespace(z)
-    return xp.where(z < 0, xp.full_like(z, 10.0), xp.full_like(z, 20.0))
-
-
 def barometer(sensor: Barometer, state: State, environment: Environment) -> BarometerReading:
-    """Return the reading of an ideal barometer at its position on the body.
+    """Return the reading of an ideal barometer at its position on the body: p₀ + g ∫ρ dz.
 
     In waves the dynamic pressure of Airy's theory is added: the depth is less the wave's head.
     z_sensor = z + (R r_sensor)_z + reference_offset: the sensor's own height, moved by what its
     description says (0 for most; −z_link − ``baro_link_to_base_link_z`` for Orca3's plugin).
+    Source: Orca3 plugin documentation, OrcaBarometerPlugin.
     """
     xp = namespace(state.position)
     offset = matvec(rotation_matrix(state.orientation), constant(xp, sensor.position))
     z = state.position[..., 2] + offset[..., 2] + sensor.reference_offset
     if not environment.flat:
         z = z - environment.dynamic_head(state.position + offset)
-    pressure = absolute_pressure(
-        z,
-        atmospheric_pressure=sensor.atmospheric_pressure,
-        fluid_density=environment.density_for(sensor.fluid_density),
-        gravity=environment.gravity,
+    place = xp.concat([(state.position + offset)[..., :2], z[..., None]], axis=-1)
+    head = environment.hydrostatic_pressure(place, sensor.fluid_density)
+    return BarometerReading(
+        sensor.atmospheric_pressure + head,
+        environment.temperature_around(state.position + offset, z),
     )
-    return BarometerReading(pressure, water_temperature(z))
 
 
 def read_barometer(reader: Reader, mounting: Mounting) -> Barometer:
@@ -108,8 +85,10 @@ def _measure(
     del inputs
     readings = barometer(sensor.spec, state, environment)._asdict()
     if sensor.spec.pose:
-        weight = environment.density_for(sensor.spec.fluid_density) * environment.gravity
-        readings['weight'] = weight + 0.0 * readings['pressure']
+        density = environment.density(state.position, sensor.spec.fluid_density)
+        readings['weight'] = (
+            np.ravel(density)[0] * environment.gravity + 0.0 * readings['pressure']
+        )
     return readings
 
 

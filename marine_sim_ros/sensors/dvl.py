@@ -23,11 +23,11 @@ from marine_sim_ros.core.random import gaussian, stamp_words, uniform
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import cross, quaternion_product
 from marine_sim_ros.core.state import NANOSECONDS, State
-from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
 from marine_sim_ros.environment.rays import WATER_SURFACE, hit_materials
 from marine_sim_ros.faults.fault_types import Fault, fault_key, uniform_draws
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustics import SOUND_SPEED, beam_hits
+from marine_sim_ros.sensors.acoustics import beam_hits
 from marine_sim_ros.sensors.dead_reckoning import DeadReckoning, dead_reckoning, true_path
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
@@ -154,7 +154,12 @@ def _measure(
     facing = -np.sum(hits.normal * rays, axis=-1)
     valid = valid & (facing >= math.cos(math.radians(spec.incidence)))
     ranges = np.where(valid, hits.distance, np.nan)
-    readings = _solve(spec, ranges, _velocity(sensor, state) @ directions.T)
+    velocities = _velocity(sensor, state) @ directions.T
+    if environment.fields is not None:
+        # A Doppler shift is that of the speed of sound at the transducer; it is set to another.
+        speed = environment.sound_speed(state.position)[..., None]
+        velocities = velocities * (SOUND_SPEED / speed)
+    readings = _solve(spec, ranges, velocities)
     attitude = quaternion_product(state.orientation, sensor.place.quaternion)
     return {**readings, 'attitude': attitude}
 

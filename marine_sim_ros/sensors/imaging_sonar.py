@@ -19,16 +19,15 @@ import numpy as np
 
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.state import State
-from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import (
-    SOUND_SPEED,
     Fan,
-    absorption,
     add_speckle,
     decibels,
     fan_hits,
+    local_absorption,
     profiles,
     two_way,
 )
@@ -88,7 +87,7 @@ def _measure(
     del inputs
     spec = sensor.spec
     rays, _ = _rays(spec)
-    loss = absorption(spec.frequency)
+    loss = local_absorption(environment, state, spec.frequency)
     return fan_hits(sensor, state, environment, rays, spec.max_range, loss)._asdict()
 
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.state import State
-from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustics import SOUND_SPEED, absorption, fan_hits
+from marine_sim_ros.sensors.acoustics import fan_hits, local_absorption
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -31,12 +31,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorTopic,
     one_state_at_a_time,
 )
-from marine_sim_ros.sensors.sonar_equation import (
-    beam_pattern,
-    echo_intensity,
-    equivalent_width,
-    sound_speed,
-)
+from marine_sim_ros.sensors.sonar_equation import beam_pattern, echo_intensity, equivalent_width
 from marine_sim_ros.sensors.sonar_messages import (
     detect_echoes,
     disturb_detections,
@@ -135,7 +130,7 @@ def _measure(
     del inputs
     spec = sensor.spec
     beams = _beams(spec)
-    loss = absorption(spec.frequency)
+    loss = local_absorption(environment, state, spec.frequency)
     fan = fan_hits(
         sensor, state, environment, beams.rays[None], spec.max_range, loss, echo_intensity
     )
@@ -159,7 +154,7 @@ def _measure(
     first = np.min(np.where(inside, distance, np.inf), axis=-1)
     last = np.max(np.where(inside, distance, -np.inf), axis=-1)
     extent = beams.stretch * np.maximum(np.where(inside.any(axis=-1), last - first, 0.0), 0.0)
-    return detect_echoes(spec, found, total, extent, sound_speed(environment))
+    return detect_echoes(spec, found, total, extent)
 
 
 def _points(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:

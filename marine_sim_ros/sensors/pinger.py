@@ -51,7 +51,7 @@ class Pinger(FarEnd):
         0.0, 0.0, 1.0, 'rad', 'standard deviation of azimuth and elevation'
     )
     max_range: float = number(0.0, 0.0, 1e5, 'm', 'greatest range; 0: no limit')
-    sound_speed: float = number(1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound in the water')
+    sound_speed: float = number(1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound in uniform water')
     assumed_sound_speed: float = number(
         1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound that it takes for true'
     )
@@ -75,8 +75,9 @@ def _measure(
     heard = heard & (beacon[2] < environment.elevation(np.broadcast_to(beacon, place.shape)))
     if spec.max_range:
         heard = heard & (distance <= spec.max_range)
+    speed = environment.mean_sound_speed(place, beacon + 0.0 * place, spec.sound_speed)
     polar = [
-        distance * (spec.assumed_sound_speed / spec.sound_speed),
+        distance * (spec.assumed_sound_speed / speed),
         np.arctan2(away[..., 1], away[..., 0]),
         np.arctan2(away[..., 2], np.sqrt(away[..., 0] ** 2 + away[..., 1] ** 2)),
     ]

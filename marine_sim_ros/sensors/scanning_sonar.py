@@ -23,10 +23,10 @@ from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import (
     Fan,
-    absorption,
     add_speckle,
     decibels,
     fan_hits,
+    local_absorption,
     profiles,
     two_way,
 )
@@ -114,9 +114,8 @@ def _measure(
     cosine, sine = math.cos(angle), math.sin(angle)
     turn = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
     spec = sensor.spec
-    fan = fan_hits(
-        sensor, state, environment, rays @ turn.T, spec.max_range, absorption(spec.frequency)
-    )
+    loss = local_absorption(environment, state, spec.frequency)
+    fan = fan_hits(sensor, state, environment, rays @ turn.T, spec.max_range, loss)
     return {'bearing': np.array(angle), **fan._asdict()}
 
 

@@ -18,16 +18,15 @@ import numpy as np
 
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.state import State
-from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import (
-    SOUND_SPEED,
-    Fan,
     absorption,
     add_speckle,
     decibels,
     fan_hits,
+    local_absorption,
     profiles,
 )
 from marine_sim_ros.sensors.sensor_model import (
@@ -38,12 +37,7 @@ from marine_sim_ros.sensors.sensor_model import (
     one_at_a_time,
     one_state_at_a_time,
 )
-from marine_sim_ros.sensors.sonar_equation import (
-    beam_pattern,
-    echo_intensity,
-    equivalent_width,
-    sound_speed,
-)
+from marine_sim_ros.sensors.sonar_equation import beam_pattern, echo_intensity, equivalent_width
 
 __all__ = ['SIDE_SCAN', 'SideScan', 'bin_ranges', 'scan_line']
 
@@ -147,13 +141,11 @@ def _measure(
     spec = sensor.spec
     rays, weights = _rays(spec)
     shape = rays.shape[:-1]
-    loss = absorption(spec.frequency)
+    loss = local_absorption(environment, state, spec.frequency)
     fan = fan_hits(
         sensor, state, environment, rays.reshape(-1, *rays.shape[2:]), spec.max_range, loss,
         echo_intensity,
     )  # fmt: skip
-    # The instrument takes its own speed of sound for that of the water.
-    fan = Fan(fan.range * (SOUND_SPEED / sound_speed(environment)), fan.strength, fan.joined)
     edges = (spec.min_range, spec.max_range)
     energy = profiles(fan, weights, edges, int(spec.bins)) * weights.sum()
     energy = energy.reshape(*shape[:2], -1).mean(axis=1)

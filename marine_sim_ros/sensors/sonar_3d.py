@@ -20,7 +20,7 @@ from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustics import absorption, beam_hits
+from marine_sim_ros.sensors.acoustics import beam_hits, local_absorption
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -30,7 +30,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorTopic,
     one_state_at_a_time,
 )
-from marine_sim_ros.sensors.sonar_equation import echo_intensity, equivalent_width, sound_speed
+from marine_sim_ros.sensors.sonar_equation import echo_intensity, equivalent_width
 from marine_sim_ros.sensors.sonar_messages import (
     detect_echoes,
     disturb_detections,
@@ -93,7 +93,7 @@ def _measure(
     spec = sensor.spec
     grid = beam_grid(spec)
     shape = grid.shape[:2]
-    loss = absorption(spec.frequency)
+    loss = local_absorption(environment, state, spec.frequency)
     hits, rays = beam_hits(sensor, state, environment, grid.reshape(-1, 3), spec.max_range)
     width, height = math.radians(spec.beam_width), math.radians(spec.beam_height)
     energy = echo_intensity(environment, hits, rays, loss)
@@ -103,7 +103,7 @@ def _measure(
     cosine = np.clip(-np.sum(hits.normal * rays, axis=-1), 1e-6, 1.0)
     slope = np.sqrt(1 - cosine * cosine) / cosine
     extent = np.where(heard, met * max(width, height) * slope, 0.0)
-    readings = detect_echoes(spec, met, energy, extent, sound_speed(environment))
+    readings = detect_echoes(spec, met, energy, extent)
     return {name: value.reshape(shape) for name, value in readings.items()}
 
 

@@ -18,7 +18,7 @@ from marine_sim_ros.core.random import stamp_generator
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.rays import WATER_SURFACE, hit_materials
 from marine_sim_ros.scene.rays import Hits
-from marine_sim_ros.sensors.acoustics import SOUND_SPEED, reflectivity
+from marine_sim_ros.sensors.acoustics import reflectivity
 
 __all__ = [
     'beam_pattern',
@@ -26,16 +26,9 @@ __all__ = [
     'equivalent_width',
     'lambert_coefficient',
     'normal_draws',
-    'sound_speed',
     'sounding_deviation',
     'transmission_loss',
 ]
-
-
-def sound_speed(environment: Environment) -> float:
-    """Return the speed of sound along the rays of a sonar, m/s."""
-    del environment
-    return SOUND_SPEED
 
 
 def transmission_loss(distance: np.ndarray, loss: float) -> np.ndarray:

@@ -10,9 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from marine_sim_ros.environment.environment import SOUND_SPEED
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustics import SOUND_SPEED, exponential_draws
+from marine_sim_ros.sensors.acoustics import exponential_draws
 from marine_sim_ros.sensors.sensor_model import Readings, one_at_a_time
 from marine_sim_ros.sensors.sonar_equation import (
     equivalent_width,
@@ -36,7 +37,7 @@ class _Receiver(Protocol):
 
 
 def detect_echoes(
-    spec: _Receiver, distance: np.ndarray, energy: np.ndarray, extent: np.ndarray, speed: float
+    spec: _Receiver, distance: np.ndarray, energy: np.ndarray, extent: np.ndarray
 ) -> Readings:
     """Return the detections (...) of echoes without noise.
 
@@ -46,10 +47,9 @@ def detect_echoes(
 
     Args:
         spec: parameters of the sonar.
-        distance: (...) from the sonar, m.
+        distance: (...) from the sonar by the time of travel, m.
         energy: (...) of the whole echo of a beam, over the intensity of the source at 1 m.
         extent: (...) L = r ψ tan α of the echo in range, m.
-        speed: of sound in the water, m/s.
     """
     resolution = 0.5e-6 * SOUND_SPEED * spec.pulse_length
     heard = energy > 0
@@ -60,10 +60,8 @@ def detect_echoes(
     within = (distance >= spec.min_range) & (distance <= spec.max_range)
     detected = (ratio >= spec.threshold) & within
     deviation = sounding_deviation(extent, 10.0 ** (0.1 * ratio), resolution, spec.sample)
-    # The instrument measures the time of travel, and takes its own speed of sound.
-    time = 2 * distance / speed
     return {
-        'range': np.where(detected, 0.5 * SOUND_SPEED * time, np.inf),
+        'range': np.where(detected, distance, np.inf),
         'level': np.where(detected, level, np.nan),
         'deviation': np.where(detected, deviation, np.nan),
     }

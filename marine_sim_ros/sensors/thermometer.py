@@ -19,7 +19,6 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.barometer import water_temperature
 from marine_sim_ros.sensors.noise import quantize
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
@@ -46,8 +45,9 @@ def _measure(
 ) -> Readings:
     """Return the temperature (...) where the sensor sits, °C."""
     del inputs
-    place = in_map(state.position, state.orientation, sensor.position[None, :])
-    return {'temperature': water_temperature(place[..., 0, 2] - environment.level)}
+    place = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
+    height = place[..., 2] - environment.level
+    return {'temperature': environment.temperature_around(place, height)}
 
 
 def _disturb(

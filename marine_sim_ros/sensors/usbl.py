@@ -51,7 +51,7 @@ class Usbl(FarEnd):
         0.0, 0.0, 1.0, 'rad', 'standard deviation of azimuth and elevation'
     )
     max_range: float = number(0.0, 0.0, 1e5, 'm', 'greatest range; 0: no limit')
-    sound_speed: float = number(1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound in the water')
+    sound_speed: float = number(1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound in uniform water')
     assumed_sound_speed: float = number(
         1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound that it takes for true'
     )
@@ -78,19 +78,22 @@ def _measure(
         away = (place - origin) @ rotation_matrix(turn)
         carried = {'transceiver': np.concatenate([origin, turn])}
     else:
-        away = place - np.array(spec.transceiver)
+        origin = np.array(spec.transceiver)
+        away = place - origin
     distance = np.sqrt(np.sum(away * away, axis=-1))
     if spec.max_range:
         heard = heard & (distance <= spec.max_range)
+    far = origin + 0.0 * place
+    speed = environment.mean_sound_speed(place, far, spec.sound_speed)
     polar = [
-        distance * (spec.assumed_sound_speed / spec.sound_speed),
+        distance * (spec.assumed_sound_speed / speed),
         np.arctan2(away[..., 1], away[..., 0]),
         np.arctan2(away[..., 2], np.sqrt(away[..., 0] ** 2 + away[..., 1] ** 2)),
     ]
     found = np.where(heard[..., None], np.stack(polar, axis=-1), np.nan)
     return {
         'polar': found,
-        'delay': distance / spec.sound_speed,
+        'delay': distance / speed,
         'position': _position_of(spec, {'polar': found, **carried}),
         **carried,
     }

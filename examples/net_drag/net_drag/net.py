@@ -82,7 +82,8 @@ def _step(
     net: Net = vehicle.extensions['net']
     wanted = relative_velocity(state, environment)[..., :3]
     velocity = (memory + wanted * (dt / net.time_constant)) / (1 + dt / net.time_constant)
-    force = net_force(net, velocity, environment.density_for(vehicle.buoyancy.fluid_density))
+    density = environment.density(state.position, vehicle.buoyancy.fluid_density)
+    force = net_force(net, velocity, density)
     xp = namespace(force)
     arm = constant(xp, net.position) + xp.zeros_like(force)
     return xp.concat([force, cross(arm, force)], axis=-1), velocity

@@ -273,7 +273,7 @@ def link_weight(vehicle: Vehicle, poses: Poses, state: State, environment: Envir
     place = in_map(state.position, state.orientation, floats)
     height = constant(xp, np.array([max(b.height, 1e-6) for b in arm.buoyancies]))
     share = xp.clip(0.5 - (place[..., 2] - environment.elevation(place)) / height, 0.0, 1.0)
-    density = environment.density_for(vehicle.buoyancy.fluid_density)
+    density = environment.density(state.position, vehicle.buoyancy.fluid_density)
     weighs = -environment.gravity * constant(xp, arm.mass)
     carries = share * (density * environment.gravity) * constant(xp, arm.volume)
 

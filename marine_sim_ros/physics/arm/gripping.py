@@ -19,7 +19,13 @@ from marine_sim_ros.core.spatial import in_map, matrix_quaternion, rotation_matr
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.arm.links import Load, gripper_joint, gripper_load, link_poses
+from marine_sim_ros.physics.arm.links import (
+    Load,
+    gripper_joint,
+    gripper_load,
+    link_poses,
+    payload_density,
+)
 from marine_sim_ros.physics.arm.manipulator import ArmMemory, JointMotion, release_payload
 from marine_sim_ros.scene.bodies import Payload
 
@@ -65,7 +71,6 @@ class Gripping:
         """
         self._vehicle, self._environment = vehicle, environment
         self._found = gripper_joint(vehicle)
-        self._density = environment.density_for(vehicle.buoyancy.fluid_density)
         self._released: dict[int, tuple[np.ndarray, float]] = {}
         self.closed = False
         self.held = -1
@@ -90,9 +95,8 @@ class Gripping:
         if index not in self._released:
             return np.asarray(payload.body.position)
         start, since = self._released[index]
-        return loose_payload_position(
-            payload, start, time - since, self._environment, self._density
-        )
+        density = payload_density(payload, self._vehicle, self._environment)
+        return loose_payload_position(payload, start, time - since, self._environment, density)
 
     def places(self, state: State, joints: JointMotion, time: float) -> np.ndarray:
         """Return places, m, and orientations x, y, z, w of all payloads (p, 7) at a time, map.

@@ -39,6 +39,7 @@ __all__ = [
     'load_added_mass',
     'load_place',
     'load_water_wrench',
+    'payload_density',
     'points_on_links',
 ]
 
@@ -95,8 +96,14 @@ def gripper_load(vehicle: Vehicle, environment: Environment, index: int) -> Load
     mass, center, tensor = arm.mass.copy(), arm.center_of_mass.copy(), arm.tensor.copy()
     mass[joint], center[joint], tensor[joint] = both.mass, both.center_of_mass, both.tensor
     loaded = replace(arm, mass=mass, center_of_mass=center, tensor=tensor)
-    density = environment.density_for(vehicle.buoyancy.fluid_density)
+    density = payload_density(payload, vehicle, environment)
     return Load(payload, loaded, joint, gripper.position, density)
+
+
+def payload_density(payload: Payload, vehicle: Vehicle, environment: Environment) -> float:
+    """Return the density of the water where a payload lies at the start, kg/m³."""
+    position = np.asarray(payload.body.position)
+    return float(np.ravel(environment.density(position, vehicle.buoyancy.fluid_density))[0])
 
 
 def load_added_mass(load: Load, place: Array) -> Array:

@@ -166,6 +166,7 @@ def picture(
     from marine_sim_ros.sensors.camera.particles import with_particles
     from marine_sim_ros.sensors.camera.rendering import render
 
+    environment = environment.seen_at(eye)
     beam = math.cos(math.radians(spec.light_beam) / 2)
     lamp = Lamp(spec.light * spec.light_level, np.array(spec.light_position), beam)
     gain, lens = exposure(spec, environment, eye), lens_of(spec)

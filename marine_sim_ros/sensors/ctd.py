@@ -1,0 +1,195 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""CTD: conductivity, temperature and pressure, and salinity, density and sound speed of these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.messages import message_numbers
+from marine_sim_ros.core.random import gaussian
+from marine_sim_ros.core.schema import number, schema_of
+from marine_sim_ros.core.spatial import in_map
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.fault_types import Fault
+from marine_sim_ros.model.sensors import Mounting
+from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.sensors.sensor_model import (
+    Readings,
+    SensorChart,
+    SensorInputs,
+    SensorModel,
+    SensorTopic,
+    against_ideal,
+)
+
+__all__ = ['CTD']
+
+_PASCAL_PER_DECIBAR = 1e4
+_SIEMENS_PER_M = 0.1
+"""S/m in 1 mS/cm."""
+
+
+@dataclass(frozen=True)
+class Ctd:
+    """Parameters of a CTD; standard deviations are of white noise."""
+
+    temperature_noise: float = number(0.0, 0.0, 10.0, '°C', 'standard deviation of temperature')
+    conductivity_noise: float = number(0.0, 0.0, 10.0, 'S/m', 'standard deviation of conductivity')
+    pressure_noise: float = number(0.0, 0.0, 1e6, 'Pa', 'standard deviation of pressure')
+    atmospheric_pressure: float = number(101_300.0, 0.0, 2e5, 'Pa', 'pressure of the air')
+    fluid_density: float = number(
+        math.nan, 0.0, 2e4, 'kg/m³', "density of other water; default: the vehicle's"
+    )
+
+
+def _read(reader: Reader, mounting: Mounting) -> Ctd:
+    """Return the parameters of a CTD.
+
+    Raises:
+        MissingPackageError: gsw is not installed.
+    """
+    require('gsw', 'a CTD')
+    reader.children(schema_of(Ctd).children)
+    defaults = {'fluid_density': mounting.fluid_density, **mounting.preset}
+    return Ctd(**reader.values(Ctd, **defaults))
+
+
+def _measure(
+    sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
+) -> Readings:
+    """Return temperature (°C), absolute pressure (Pa) and conductivity (S/m), and what follows.
+
+    Conductivity is that of the practical salinity scale PSS-78; in air it is 0.
+    """
+    del inputs
+    gsw = require('gsw', 'a CTD')
+    place = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
+    height = place[..., 2] - environment.elevation(place)
+    submerged = place[..., 2:3] - environment.dynamic_head(place)[..., None]
+    head = environment.hydrostatic_pressure(
+        np.concatenate([place[..., :2], submerged], axis=-1), sensor.spec.fluid_density
+    )
+    temperature = environment.temperature_around(place, height)
+    found = gsw.C_from_SP(
+        environment.water_salinity(place), temperature, head / _PASCAL_PER_DECIBAR
+    )
+    wet = height < 0
+    return _with_derived(
+        sensor.spec,
+        {
+            'temperature': np.asarray(temperature),
+            'pressure': np.asarray(sensor.spec.atmospheric_pressure + head),
+            'conductivity': np.where(wet, _SIEMENS_PER_M * found, 0.0),
+        },
+    )
+
+
+def _with_derived(spec: Ctd, readings: Readings) -> Readings:
+    """Return readings with salinity, density (kg/m³) and speed of sound (m/s) that they give.
+
+    TEOS-10 with salt of the reference composition; NaN where there is no water.
+    """
+    gsw = require('gsw', 'a CTD')
+    temperature = readings['temperature']
+    pressure = (readings['pressure'] - spec.atmospheric_pressure) / _PASCAL_PER_DECIBAR
+    conductivity = readings['conductivity'] / _SIEMENS_PER_M
+    wet = conductivity > 0
+    salinity = gsw.SP_from_C(np.where(wet, conductivity, np.nan), temperature, pressure)
+    absolute = gsw.SR_from_SP(salinity)
+    return {
+        **readings,
+        'salinity': np.asarray(salinity),
+        'density': np.asarray(gsw.rho_t_exact(absolute, temperature, pressure)),
+        'sound_speed': np.asarray(gsw.sound_speed_t_exact(absolute, temperature, pressure)),
+    }
+
+
+def _disturb(
+    sensor: Sensor,
+    readings: Readings,
+    stamps: int | np.ndarray,
+    seed: int,
+    faults: Sequence[Fault],
+) -> Readings:
+    """Add noise to what is measured; what follows from it has it too."""
+    del faults
+    spec = sensor.spec
+    wet = readings['conductivity'] > 0
+
+    def noise(quantity: str, deviation: float) -> np.ndarray:
+        return deviation * gaussian(seed, f'{sensor.name}/{quantity}', stamps)
+
+    conductivity = readings['conductivity'] + noise('conductivity', spec.conductivity_noise)
+    measured = {
+        'temperature': readings['temperature'] + noise('temperature', spec.temperature_noise),
+        'pressure': readings['pressure'] + noise('pressure', spec.pressure_noise),
+        'conductivity': np.where(wet, np.maximum(conductivity, 1e-6), 0.0),
+    }
+    return _with_derived(spec, measured)
+
+
+def _temperature(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    variance = sensor.spec.temperature_noise**2
+    return {'temperature': float(readings['temperature']), 'variance': variance}
+
+
+def _pressure(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    variance = sensor.spec.pressure_noise**2
+    return {'fluid_pressure': float(readings['pressure']), 'variance': variance}
+
+
+def _number(quantity: str) -> Callable[[Sensor, Readings], Mapping[str, Any]]:
+    """Return the fields of a message that is one number."""
+
+    def fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+        del sensor
+        return {'data': float(readings[quantity])}
+
+    return fields
+
+
+_FLOAT = 'std_msgs/msg/Float64'
+_NUMBERS = {
+    'conductivity': 'S/m', 'salinity': '', 'density': 'kg/m³', 'sound_speed': 'm/s',
+}  # fmt: skip
+
+CTD = SensorModel(
+    'ctd',
+    _measure,
+    disturb=_disturb,
+    spec=Ctd,
+    read=_read,
+    rate=4.0,
+    label='CTD',
+    topics=(
+        SensorTopic('temperature', 'sensor_msgs/msg/Temperature', _temperature),
+        SensorTopic('pressure', 'sensor_msgs/msg/FluidPressure', _pressure),
+        *(SensorTopic(name, _FLOAT, _number(name), unit=unit) for name, unit in _NUMBERS.items()),
+    ),
+    charts=(
+        SensorChart(
+            'temperature',
+            'temperature',
+            '°C',
+            message_numbers('sensor_msgs/msg/Temperature', 'temperature', 'variance'),
+            against_ideal('temperature'),
+        ),
+        *(
+            SensorChart(
+                name, name.replace('_', ' '), unit, message_numbers(_FLOAT, 'data'),
+                against_ideal(name),
+            )
+            for name, unit in _NUMBERS.items()
+        ),
+    ),
+)  # fmt: skip

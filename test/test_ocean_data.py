@@ -1,0 +1,215 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Ocean data from NetCDF files beside xarray's interpolation, gaps, units, and bad files."""
+
+import numpy as np
+import pytest
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.environment.reader import load_environment
+
+netcdf = pytest.importorskip('netCDF4', reason='netCDF4: not installed (extra geo)')
+gsw = pytest.importorskip('gsw', reason='gsw: not installed (extra sensors)')
+
+LATITUDE, LONGITUDE = np.linspace(59.0, 59.2, 9), np.linspace(10.0, 10.4, 11)
+DEPTH, TIME = np.array([0.5, 2.0, 7.0, 20.0, 60.0]), np.arange(4.0)
+PLACE = 59.1, 10.2
+NAMES = {
+    'thetao': 'sea_water_potential_temperature', 'so': 'sea_water_salinity',
+    'uo': 'eastward_sea_water_velocity', 'vo': 'northward_sea_water_velocity',
+}  # fmt: skip
+UNITS = {'thetao': 'degrees_C', 'so': '1e-3', 'uo': 'm s-1', 'vo': 'm s-1'}
+
+
+def drawn(seed=1):
+    rng = np.random.default_rng(seed)
+    shape = tuple(map(len, (TIME, DEPTH, LATITUDE, LONGITUDE)))
+    ranges = {'thetao': (2, 18), 'so': (10, 35), 'uo': (-1, 1), 'vo': (-1, 1)}
+    return {name: rng.uniform(*ends, shape) for name, ends in ranges.items()}
+
+
+def write(path, values, *, flip=False, standard=NAMES, units=UNITS, form='NETCDF4'):
+    """Write a file of an ocean model, from north to south if it is to be flipped."""
+    step = -1 if flip else 1
+    with netcdf.Dataset(path, 'w', format=form) as data:
+        axes = {
+            'time': (TIME, 'hours since 2026-07-01 00:00:00', 'time'),
+            'depth': (DEPTH, 'm', 'depth'),
+            'lat': (LATITUDE[::step], 'degrees_north', 'latitude'),
+            'lon': (LONGITUDE, 'degrees_east', 'longitude'),
+        }
+        for name, (axis, unit, kind) in axes.items():
+            data.createDimension(name, len(axis))
+            variable = data.createVariable(name, 'f8', (name,))
+            variable[:], variable.units, variable.standard_name = axis, unit, kind
+        for name, array in values.items():
+            variable = data.createVariable(name, 'f8', tuple(axes), fill_value=-999.0)
+            variable.units, variable.standard_name = units[name], standard.get(name, '')
+            variable[:] = np.ma.masked_invalid(array[:, :, ::step])
+
+
+def environment(folder, more='', heading=0.0):
+    (folder / 'sea.yaml').write_text(
+        f'origin: {{latitude: {PLACE[0]}, longitude: {PLACE[1]}, heading: {heading}}}\n'
+        f'water: {{data: {{file: sea.nc{more}}}}}\n'
+    )
+    return load_environment(folder / 'sea.yaml')
+
+
+@pytest.mark.parametrize('heading', [0.0, 30.0])
+@pytest.mark.parametrize('flip', [False, True])
+def test_fields_are_those_that_scipy_interpolates(flip, heading, tmp_path):
+    scipy = pytest.importorskip('scipy.interpolate')
+    values = drawn()
+    write(tmp_path / 'sea.nc', values, flip=flip)
+    start = ', start: 2026-07-01T00:30:00'
+    water = environment(tmp_path, start, heading)
+    rng = np.random.default_rng(4)
+    count = 10_000
+    hours = rng.uniform(0.0, 3.0, count)
+    depth = rng.uniform(0.5, 60.0, count)
+    latitude, longitude = rng.uniform(59.0, 59.2, count), rng.uniform(10.0, 10.4, count)
+    local = np.array(
+        [water.origin.offset(*p) for p in zip(latitude.tolist(), longitude.tolist(), strict=True)]
+    )
+    points = water.origin.in_map(np.column_stack([local, -depth]))
+    seconds, where = 3600 * (hours - 0.5), (hours, depth, latitude, longitude)
+    found = {}
+    for name in NAMES:
+        axes = TIME, DEPTH, LATITUDE, LONGITUDE
+        found[name] = scipy.interpn(axes, values[name], np.column_stack(where))
+    np.testing.assert_allclose(
+        water.fields.value('salinity', points, seconds), found['so'], rtol=0, atol=1e-6
+    )
+    current = water.origin.enu(water.fields.velocity(points, seconds))
+    np.testing.assert_allclose(current[:, 0], found['uo'], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(current[:, 1], found['vo'], rtol=0, atol=1e-6)
+    assert np.abs(current[:, 2]).max() < 1e-12
+
+
+def test_fields_are_those_that_xarray_interpolates(tmp_path):
+    xarray = pytest.importorskip('xarray')
+    write(tmp_path / 'sea.nc', drawn(2), flip=True)
+    water, rng = environment(tmp_path), np.random.default_rng(4)
+    hours, depth = rng.uniform(0.0, 3.0, 1000), rng.uniform(0.5, 60.0, 1000)
+    latitude, longitude = rng.uniform(59.0, 59.2, 1000), rng.uniform(10.0, 10.4, 1000)
+    places = zip(latitude.tolist(), longitude.tolist(), strict=True)
+    points = np.column_stack([[water.origin.offset(*p) for p in places], -depth])
+    with xarray.open_dataset(tmp_path / 'sea.nc', decode_times=False) as data:
+        where = dict(time=hours, depth=depth, lat=latitude, lon=longitude)
+        asked = {name: xarray.DataArray(x, dims='point') for name, x in where.items()}
+        wanted = data['so'].interp(asked).values
+    found = water.fields.value('salinity', points, 3600 * hours)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6)
+
+
+def test_potential_temperature_becomes_that_in_situ(tmp_path):
+    values = drawn()
+    values['thetao'][:], values['so'][:] = 4.0, 35.0
+    write(tmp_path / 'sea.nc', values)
+    water = environment(tmp_path)
+    pressure = gsw.p_from_z(-60.0, PLACE[0])
+    absolute = gsw.SA_from_SP(35.0, pressure, *PLACE[::-1])
+    wanted = gsw.t_from_CT(absolute, gsw.CT_from_pt(absolute, 4.0), pressure)
+    assert water.water_temperature(np.array([0.0, 0.0, -60.0])) == pytest.approx(wanted, abs=1e-9)
+    assert wanted > 4.003
+
+
+def test_land_and_ground_have_the_nearest_water(tmp_path, caplog):
+    values = drawn()
+    for array in values.values():
+        array[:, :, :, :4] = np.nan  # land in the west
+        array[:, -1] = np.nan  # and no water at 60 m
+    write(tmp_path / 'sea.nc', values)
+    water = environment(tmp_path)
+    west = water.origin.in_map(np.array([*water.origin.offset(59.1, 10.0), -7.0]))
+    shore = water.origin.in_map(np.array([*water.origin.offset(59.1, 10.16), -7.0]))
+    for name in ('salinity', 'temperature'):
+        assert water.fields.value(name, west, 0.0) == water.fields.value(name, shore, 0.0)
+    deep, last = np.array([[2000.0, 0.0, -60.0], [2000.0, 0.0, -20.0]])
+    assert water.water_salinity(deep) == pytest.approx(float(water.water_salinity(last)))
+    assert 'have no water' in caplog.text
+
+
+def test_a_run_starts_at_a_time_of_the_file_and_knows_no_other(tmp_path):
+    write(tmp_path / 'sea.nc', drawn())
+    assert environment(tmp_path).fields.time[0] == 0.0
+    late = environment(tmp_path, ', start: 2026-07-01T01:00:00Z')
+    np.testing.assert_allclose(late.fields.time, [-3600, 0, 3600, 7200])
+    with pytest.raises(ParameterError, match=r'start is 2027'):
+        environment(tmp_path, ', start: 2027-01-01T00:00:00')
+    with pytest.raises(ParameterError, match='expected a time'):
+        environment(tmp_path, ', start: soon')
+
+
+def test_reach_cuts_the_grid_and_keeps_what_is_in_it(tmp_path):
+    write(tmp_path / 'sea.nc', drawn())
+    whole, part = environment(tmp_path), environment(tmp_path, ', reach: 3000')
+    assert part.fields.salinity.size < whole.fields.salinity.size
+    points = np.random.default_rng(6).uniform((-2900, -2900, -50), (2900, 2900, 0), (200, 3))
+    for name in ('temperature', 'salinity', 'east'):
+        np.testing.assert_allclose(
+            part.fields.value(name, points, 100.0), whole.fields.value(name, points, 100.0),
+            rtol=1e-12,
+        )  # fmt: skip
+
+
+def test_the_current_moves_with_the_time_of_the_file(tmp_path):
+    values = drawn()
+    values['uo'][:] = np.array([0.0, 0.4, 0.8, 1.2])[:, None, None, None]
+    values['vo'][:] = 0.0
+    write(tmp_path / 'sea.nc', values)
+    water = environment(tmp_path)
+    assert not water.still
+    assert not water.steady
+    for seconds, wanted in ((0.0, 0.0), (1800.0, 0.2), (9000.0, 1.0), (99_999.0, 1.2)):
+        found = water.at(seconds).velocity(np.array([10.0, -20.0, -4.0]))
+        np.testing.assert_allclose(found, [wanted, 0.0, 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ('change', 'said'),
+    [
+        ({'units': {**UNITS, 'so': 'kg'}}, "unit of so is 'kg'"),
+        ({'units': {**UNITS, 'thetao': 'K'}}, 'expected -3 to 45 as temperature'),
+    ],
+)
+def test_wrong_units_are_one_line(change, said, tmp_path):
+    write(tmp_path / 'sea.nc', drawn(), **change)
+    with pytest.raises(ParameterError) as caught:
+        environment(tmp_path)
+    assert said in str(caught.value)
+    assert '\n' not in str(caught.value)
+
+
+def test_a_file_of_another_place_or_kind_is_one_line(tmp_path):
+    write(tmp_path / 'sea.nc', {k: v for k, v in drawn().items() if k != 'so'})
+    with pytest.raises(ParameterError, match='expected temperature and salinity'):
+        environment(tmp_path)
+    write(tmp_path / 'sea.nc', drawn())
+    (tmp_path / 'far.yaml').write_text(
+        'origin: {latitude: 10, longitude: 10.2}\nwater: {data: {file: sea.nc}}\n'
+    )
+    with pytest.raises(ParameterError, match='the origin, 10, is outside'):
+        load_environment(tmp_path / 'far.yaml')
+    (tmp_path / 'sea.nc').write_bytes(b'not a file of data')
+    with pytest.raises(ParameterError, match='cannot be read as NetCDF'):
+        environment(tmp_path)
+
+
+def test_damaged_files_are_read_or_refused_in_one_line(tmp_path):
+    write(tmp_path / 'good.nc', drawn(), form='NETCDF3_CLASSIC')
+    good = (tmp_path / 'good.nc').read_bytes()
+    rng = np.random.default_rng(7)
+    refused = 0
+    for _ in range(60):
+        damaged = bytearray(good)
+        for place in rng.integers(0, 1500, 4):
+            damaged[place] = rng.integers(256)
+        (tmp_path / 'sea.nc').write_bytes(damaged[: int(rng.integers(200, len(good)))])
+        try:
+            environment(tmp_path)
+        except ParameterError:  # of one line: others would end the test
+            refused += 1
+    assert refused > 20
