@@ -92,7 +92,7 @@ def is_scalarisable(
     plain = plain and not has_articulated_arm(vehicle)
     plain = plain and all(f.scalar for f in acting_forces(vehicle, environment))
     if vehicle.hull is not None:
-        plain = plain and environment.profile is None  # it differs from corner to corner
+        plain = plain and environment.has_even_current  # it differs from corner to corner
     return plain and (faults is None or faults.scalarisable)
 
 
