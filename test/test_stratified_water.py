@@ -351,14 +351,21 @@ def test_all_ways_of_running_have_the_same_readings(processes, tmp_path):
 
     def series(way):
         topics = recorded(tmp_path / way)
-        names = ('ctd/temperature', 'ctd/pressure', 'barometer/pressure')
-        stamped = [(topics[name][t]) for name in names for t in sorted(topics[name])]
+        fields = {
+            'ctd/temperature': 'temperature', 'ctd/pressure': 'fluid_pressure',
+            'barometer/pressure': 'fluid_pressure',
+        }  # fmt: skip
+        stamped = [
+            (name, stamp, getattr(message, field), message.variance)
+            for name, field in fields.items()
+            for stamp, message in sorted(topics[name].items())
+        ]
         # Numbers without a header have the time at which they were recorded.
-        numbers = [
+        plain = [
             [message.data for _, message in sorted(topics[name].items())]
             for name in ('ctd/salinity', 'ctd/sound_speed', 'ctd/conductivity', 'ctd/density')
         ]
-        return stamped, numbers
+        return stamped, plain
 
     wanted = series('simulate')
     assert len(wanted[1][0]) == 17
