@@ -18,7 +18,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import read_file
 
-__all__ = ['QUANTITIES', 'Quantity', 'read_cast']
+__all__ = ['CAST_QUANTITIES', 'Quantity', 'read_cast']
 
 _MAX_BYTES = 100_000_000
 _MAX_ROWS = 1_000_000
@@ -37,7 +37,7 @@ class Quantity(NamedTuple):
     units: dict[str, float]
 
 
-QUANTITIES = {
+CAST_QUANTITIES = {
     'depth': Quantity(0.0, 11_000.0, 'm', ('depth', 'depsm', 'depfm', 'deps'), {'m': 1.0}),
     'temperature': Quantity(
         -2.5, 40.0, '°C', ('temperature', 'temp', 't090c', 't190c', 'tv290c', 'tv290'),
@@ -64,7 +64,7 @@ _CONDUCTIVITY = Quantity(
     0.0, 100.0, 'mS/cm', ('conductivity', 'cond', 'c0ms/cm', 'c0s/m', 'c1s/m'),
     {'ms/cm': 1.0, 's/m': 10.0},
 )  # fmt: skip
-_COLUMNS = {**QUANTITIES, 'pressure': _PRESSURE, 'conductivity': _CONDUCTIVITY}
+_COLUMNS = {**CAST_QUANTITIES, 'pressure': _PRESSURE, 'conductivity': _CONDUCTIVITY}
 
 
 class _Table(NamedTuple):
@@ -222,7 +222,7 @@ def _derive(path: Path, found: dict[str, np.ndarray], latitude: float) -> dict[s
             raise ParameterError(
                 f'{path}: conductivity gives no salinity of 0 to 42; see its unit'
             )
-    return {name: found[name] for name in QUANTITIES if name in found}
+    return {name: found[name] for name in CAST_QUANTITIES if name in found}
 
 
 def _levels(found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

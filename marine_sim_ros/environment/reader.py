@@ -19,7 +19,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader, short_text
-from marine_sim_ros.environment.casts import QUANTITIES, read_cast
+from marine_sim_ros.environment.casts import CAST_QUANTITIES, read_cast
 from marine_sim_ros.environment.currents_and_waves import (
     CurrentProfile,
     GaussMarkov,
@@ -339,7 +339,7 @@ def _columns(reader: YamlReader, points: Sequence[WaterPoint]) -> dict[str, np.n
     if not depths or any(b <= a for a, b in pairwise(depths)):
         raise reader.error(': expected points in the order of their depth, at least one')
     result = {}
-    for name in QUANTITIES:
+    for name in CAST_QUANTITIES:
         values = [getattr(point, name) for point in points]
         if all(v is not None for v in values):
             result[name] = np.array(values)
