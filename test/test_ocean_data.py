@@ -49,8 +49,9 @@ def write(path, values, *, flip=False, standard=NAMES, units=UNITS, form='NETCDF
             variable[:] = np.ma.masked_invalid(array[:, :, ::step])
 
 
-def environment(folder, more='', heading=0.0):
+def environment(folder, more='', heading=0.0, start=''):
     (folder / 'sea.yaml').write_text(
+        f'{start and f"start: {start}"}\n'
         f'origin: {{latitude: {PLACE[0]}, longitude: {PLACE[1]}, heading: {heading}}}\n'
         f'water: {{data: {{file: sea.nc{more}}}}}\n'
     )
@@ -63,8 +64,7 @@ def test_fields_are_those_that_scipy_interpolates(flip, heading, tmp_path):
     scipy = pytest.importorskip('scipy.interpolate')
     values = drawn()
     write(tmp_path / 'sea.nc', values, flip=flip)
-    start = ', start: 2026-07-01T00:30:00'
-    water = environment(tmp_path, start, heading)
+    water = environment(tmp_path, '', heading, '2026-07-01T00:30:00Z')
     rng = np.random.default_rng(4)
     count = 10_000
     hours = rng.uniform(0.0, 3.0, count)
@@ -136,12 +136,12 @@ def test_land_and_ground_have_the_nearest_water(tmp_path, caplog):
 def test_a_run_starts_at_a_time_of_the_file_and_knows_no_other(tmp_path):
     write(tmp_path / 'sea.nc', drawn())
     assert environment(tmp_path).fields.time[0] == 0.0
-    late = environment(tmp_path, ', start: 2026-07-01T01:00:00Z')
+    late = environment(tmp_path, start='2026-07-01T01:00:00Z')
     np.testing.assert_allclose(late.fields.time, [-3600, 0, 3600, 7200])
     with pytest.raises(ParameterError, match=r'start is 2027'):
-        environment(tmp_path, ', start: 2027-01-01T00:00:00')
-    with pytest.raises(ParameterError, match='expected a time'):
-        environment(tmp_path, ', start: soon')
+        environment(tmp_path, start='2027-01-01T00:00:00Z')
+    with pytest.raises(ParameterError, match='expected a date'):
+        environment(tmp_path, start='soon')
 
 
 def test_reach_cuts_the_grid_and_keeps_what_is_in_it(tmp_path):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,7 +87,7 @@ def read_ocean_data(
     Args:
         path: NetCDF, with variables by CF standard names or by those of Copernicus and HYCOM.
         origin: place of map.
-        start: time of the file at the time 0 of the run; None: its first.
+        start: UTC date of the time 0 of the run; None: the first time of the file.
         reach: distance from the origin to which the file is read, m.
 
     Raises:
@@ -225,8 +225,7 @@ def _seconds(file: _File, axis: Any, raw: np.ndarray, start: datetime | None) ->
     calendar = str(getattr(axis, 'calendar', 'standard'))
     first = float(raw.min())
     if start is not None:
-        naive = start.astimezone(timezone.utc).replace(tzinfo=None) if start.tzinfo else start
-        first = float(netcdf.date2num(naive, axis.units, calendar))
+        first = float(netcdf.date2num(start.replace(tzinfo=None), axis.units, calendar))
         if len(raw) > 1 and not raw.min() <= first <= raw.max():
             ends = [str(netcdf.num2date(x, axis.units, calendar)) for x in (raw.min(), raw.max())]
             raise file.error(f'time is {ends[0]} to {ends[1]}; start is {start}')

@@ -61,26 +61,11 @@ BREAKING = 0.142
 """Steepness H/λ at which a deep-water wave breaks (Michell 1893)."""
 
 
-def _read_start(reader: YamlReader) -> datetime:
-    """Return a date and time; without a zone it is UTC."""
-    if isinstance(reader.value, datetime):
-        return reader.value
-    try:
-        return datetime.fromisoformat(str(reader.value).replace('Z', '+00:00'))
-    except ValueError:
-        raise reader.error(
-            f' is {short_text(reader.value)}; expected a time as 2026-07-01T12:00:00'
-        ) from None
-
-
 @dataclass(frozen=True)
 class OceanData:
     """Fields of the water from a NetCDF file."""
 
     file: str = text('NetCDF file over time, depth, latitude and longitude', REQUIRED)
-    start: datetime | None = special(
-        _read_start, None, 'UTC time of the file at the start of the run; default: its first'
-    )
     reach: float = number(20_000.0, 10.0, 2e6, 'm', 'distance from the origin that is read')
 
 
@@ -252,7 +237,8 @@ def _environment(root: YamlReader) -> Environment:
     scene = read_scene(root, Path(root.where).parent, place)
     own = EnvironmentNumbers(**root.values(EnvironmentNumbers, depth=water_depth(root, scene)))
     folder = Path(root.where).parent
-    water = _water(root.child('water'), origin, folder)
+    start = _start(root.child('start'))
+    water = _water(root.child('water'), origin, folder, start)
     density = water.get('water_density') or DEFAULT_WATER_DENSITY
     bodies = read_free_bodies(root.child('bodies', []), scene, density, folder)
     return Environment(
@@ -260,7 +246,7 @@ def _environment(root: YamlReader) -> Environment:
         name=root.stem,
         waves=_waves(root.child('waves'), own, origin),
         wind=_wind(root.child('wind'), origin),
-        tide=_tide(root, origin),
+        tide=_tide(root, origin, start),
         scene=scene,
         payloads=read_payloads(root.child('payloads', []), scene),
         free_bodies=bodies,
@@ -281,7 +267,9 @@ def _materials(reader: YamlReader, folder: Path) -> Materials | None:
     return load_materials(folder / expand_home(reader.value))
 
 
-def _water(reader: YamlReader, origin: Origin, folder: Path) -> dict[str, Any]:
+def _water(
+    reader: YamlReader, origin: Origin, folder: Path, start: datetime | None
+) -> dict[str, Any]:
     if reader.value is None:
         return {}
     reader.mapping({*fields_of(WaterElement), *fields_of(WaterOptics)})
@@ -297,7 +285,7 @@ def _water(reader: YamlReader, origin: Origin, folder: Path) -> dict[str, Any]:
         raise reader.error(f': {" and ".join(given)}; expected one of them')
     if own.data is not None:
         path = folder / expand_home(own.data.file)
-        fields: WaterFields | None = read_ocean_data(path, origin, own.data.start, own.data.reach)
+        fields: WaterFields | None = read_ocean_data(path, origin, start, own.data.reach)
     else:
         fields = _stratification(reader.child('profile'), own, salinity, origin, folder)
     if fields is None and own.density is not None:
@@ -412,14 +400,18 @@ def _wind(reader: YamlReader, origin: Origin) -> Wind | None:
     return replace(wind, yaw=origin.yaw(wind.from_direction + 180.0))
 
 
-def _tide(root: YamlReader, origin: Origin) -> Tide | None:
-    date, tide = root.child('start'), root.child('tide')
+def _start(reader: YamlReader) -> datetime | None:
+    """Return the date of the time 0, or None."""
     try:
-        start = None if date.value is None else parse_start(date.value)
+        return None if reader.value is None else parse_start(reader.value)
     except ValueError:
-        raise date.error(
-            f' is {short_text(date.value)}; expected a date in UTC, such as 2026-11-28T12:00:00Z'
+        raise reader.error(
+            f' is {short_text(reader.value)}; expected a date in UTC, such as 2026-11-28T12:00:00Z'
         ) from None
+
+
+def _tide(root: YamlReader, origin: Origin, start: datetime | None) -> Tide | None:
+    tide = root.child('tide')
     if tide.value is None:
         return None
     element = tide.read(TideElement)
