@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 __all__ = ['main']
 
 COMPILED_OWNERS = {
-    'dynamics': ('owners.compiled_owner', 'CompiledOwner'),
-    'gazebo_bridge': ('owners.compiled_gazebo', 'CompiledGazeboNode'),
+    'dynamics': ('owners.compiled', 'CompiledOwner'),
+    'gazebo_bridge': ('owners.compiled', 'CompiledGazeboNode'),
 }
 """Owners of the state where a program computes all forces, in place of the executables."""
 
