@@ -43,8 +43,11 @@ OPTIONAL_SENSORS = (
     'camera',
     'leak',
     'thermometer',
+    'ctd',
 )
 """Sensors that a BlueROV2 has on request."""
+OF_BOATS = {'anemometer'}
+"""Kinds of sensors that it never has."""
 SETS = ('maker', 'orca3', 'bluerov2_gz', 'wu2018', 'von_benzon2022')
 VEHICLES = ('bluerov2', 'bluerov2_heavy')
 OTHERS = ('investigator90', 'simple_rov', 'surface_vessel')

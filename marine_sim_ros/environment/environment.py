@@ -192,9 +192,6 @@ class Environment:
     Attributes:
         gravity: m/s².
         water_density: kg/m³; ``None`` takes the density the vehicle was trimmed for.
-        temperature: of the water, °C; 10 by default (Orca3 documentation, OrcaBarometerPlugin).
-        salinity: practical, of the water.
-        fields: stratified water, which replaces density, temperature and salinity; or None.
         kinematic_viscosity: m²/s; the hydrodynamics guide's by default (water of 20 °C).
         current: (3,) steady velocity of the water in ``map``, m/s.
         profile: current profile over depth, added to ``current``, or None.
@@ -216,15 +213,15 @@ class Environment:
         body_joints: joints of these with each other and with the world.
         bodies: other vehicles at the time, which rays meet and nothing else feels.
         looks: returns the visible parts of the vehicle itself, in its frame; cameras alone ask.
+        temperature: of the water, °C; 10 by default (Orca3 documentation, OrcaBarometerPlugin).
+        salinity: practical, of the water.
+        fields: stratified water, which replaces density, temperature and salinity; or None.
     """
 
     gravity: float = STANDARD_GRAVITY
     water_density: float | None = None
     current: np.ndarray = field(default_factory=lambda: np.zeros(3))
     kinematic_viscosity: float = 1e-6
-    temperature: float = 10.0
-    salinity: float = OCEAN_SALINITY
-    fields: WaterFields | None = None
     profile: CurrentProfile | None = None
     fluctuation: GaussMarkov | None = None
     waves: Waves | None = None
@@ -244,6 +241,9 @@ class Environment:
     tide: Tide | None = None
     level: Any = field(default=0.0, init=False)
     tidal_current: Array = field(default_factory=lambda: np.zeros(3), init=False)
+    temperature: float = 10.0
+    salinity: float = OCEAN_SALINITY
+    fields: WaterFields | None = None
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""

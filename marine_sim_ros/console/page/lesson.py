@@ -113,11 +113,9 @@ def _show_penalties(place: ui.element, penalties: list[Any]) -> None:
     place.clear()
     with place:
         for penalty in penalties:
-            with (
-                ui.element('div')
-                .classes('task penalty')
-                .props(f'data-state={"failed" if penalty["points"] else "waiting"}')
-            ):
+            row = ui.element('div').classes('task penalty')
+            row.props['data-state'] = 'failed' if penalty['points'] else 'waiting'
+            with row:
                 ui.label('−').classes('mark')
                 ui.label(penalty['name'])
                 ui.label(f'{penalty["amount"]:.1f} {penalty["unit"]}').classes('what')
