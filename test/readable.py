@@ -34,6 +34,10 @@ SCRIPT = r"""() => {
     const shown = e.checkVisibility({ opacityProperty: true, visibilityProperty: true });
     return box.width && box.height && shown ? box : null;
   };
+  // What fades in or out is faint for a moment.
+  const fading = document.getAnimations().map(({ effect }) => effect)
+    .filter((e) => e?.target && e.getComputedTiming().iterations !== Infinity)
+    .map(({ target }) => target);
   const found = { faint: [], outside: [], controls: [], overlapping: [], unnamed: [] };
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
@@ -43,6 +47,7 @@ SCRIPT = r"""() => {
     range.selectNodeContents(texts.currentNode);
     const box = range.getBoundingClientRect();
     if (box.left < -1 || box.right > innerWidth + 1) found.outside.push(text);
+    if (fading.some((e) => e.contains(element))) continue;
     if (element.closest("[disabled], .disabled, .stick, svg, .q-icon")) continue;
     const style = getComputedStyle(element), ground = behind(element), ink = parse(style.color);
     for (let e = element; e; e = e.parentElement) ink[3] *= Number(getComputedStyle(e).opacity);
@@ -76,7 +81,7 @@ def check_readable(tab, finger=0):
     found = tab.evaluate(SCRIPT)
     assert found['controls']
     for fault in ('faint', 'outside', 'overlapping', 'unnamed'):
-        assert found[fault] == [], fault
+        assert found[fault] == [], (fault, found[fault])
     assert not found['scrolls']
     assert [c for c in found['controls'] if min(c[1:]) < finger] == []
     for element in tab.locator('[data-show]').all():
