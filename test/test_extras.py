@@ -255,3 +255,14 @@ def test_what_is_kept_beside_a_shipped_mesh_is_what_follows_from_it(tmp_path, mo
     assert load_mesh(str(copy), np.ones(3)).cells is not None
     copy.write_bytes(shipped.read_bytes().replace(b'</COLLADA>', b'<!-- new --></COLLADA>'))
     assert load_mesh(str(copy), np.ones(3)).cells is None
+
+
+@pytest.mark.ros
+def test_a_console_without_nicegui_is_refused_before_anything_starts(ros_environment):
+    done = command_without(
+        ('nicegui',), 'run', 'bluerov2', '--console', '--composed', env=ros_environment
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith('ERROR: console: the Python package nicegui is not installed')
+    assert len(done.stderr.splitlines()) == 1
+    assert not done.stdout

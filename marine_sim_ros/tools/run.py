@@ -85,6 +85,10 @@ def _runs(
     if bool(options.vehicle) == bool(options.fleet):
         raise ParameterError('run: expected either VEHICLE or --fleet FILE')
     settings = run_options(options)
+    if settings.console:
+        from marine_sim_ros.console.page.links import require_pages
+
+        require_pages()  # before anything is started
     prepared: list[Supervisor] = []
 
     def read(runs: Sequence[RunOptions]) -> None:
