@@ -7,6 +7,10 @@ import numpy as np
 import pytest
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.isolation import Limits
+from marine_sim_ros.environment import ocean_data
+from marine_sim_ros.environment.ocean_data import read_fields
+from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import load_environment
 
 netcdf = pytest.importorskip('netCDF4', reason='netCDF4: not installed (extra geo)')
@@ -20,6 +24,18 @@ NAMES = {
     'uo': 'eastward_sea_water_velocity', 'vo': 'northward_sea_water_velocity',
 }  # fmt: skip
 UNITS = {'thetao': 'degrees_C', 'so': '1e-3', 'uo': 'm s-1', 'vo': 'm s-1'}
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(request, monkeypatch):
+    """Read files in this process, but for a test that asks for one of its own."""
+    if 'isolated' not in request.fixturenames:
+        monkeypatch.setattr(ocean_data, 'call_isolated', lambda _, file, *rest: read_fields(*file))
+
+
+@pytest.fixture
+def isolated():
+    """Read files as users do."""
 
 
 def drawn(seed=1):
@@ -116,7 +132,7 @@ def test_potential_temperature_becomes_that_in_situ(tmp_path):
     assert wanted > 4.003
 
 
-def test_land_and_ground_have_the_nearest_water(tmp_path, caplog):
+def test_land_and_ground_have_the_nearest_water(tmp_path, caplog, isolated):
     values = drawn()
     for array in values.values():
         array[:, :, :, :4] = np.nan  # land in the west
@@ -204,13 +220,24 @@ def test_damaged_files_are_read_or_refused_in_one_line(tmp_path):
     good = (tmp_path / 'good.nc').read_bytes()
     rng = np.random.default_rng(7)
     refused = 0
-    for _ in range(20):
+    for _ in range(30):
         damaged = bytearray(good)
         for place in rng.integers(0, 1500, 4):
             damaged[place] = rng.integers(256)
         (tmp_path / 'sea.nc').write_bytes(damaged[: int(rng.integers(200, len(good)))])
         try:
-            environment(tmp_path)
-        except ParameterError:  # of one line: others would end the test
+            read_fields(tmp_path / 'sea.nc', Origin(*PLACE), None, 20_000.0)
+        except ParameterError:  # others would end the test
             refused += 1
-    assert refused > 5
+    assert refused > 10
+
+
+def test_a_file_that_breaks_the_library_ends_only_the_process_that_reads_it(
+    tmp_path, monkeypatch, isolated
+):
+    write(tmp_path / 'sea.nc', drawn())
+    monkeypatch.setattr(ocean_data, '_LIMITS', Limits(seconds=60, data=1 << 20))
+    with pytest.raises(ParameterError) as caught:
+        environment(tmp_path)
+    assert 'sea.nc' in str(caught.value)
+    assert '\n' not in str(caught.value)

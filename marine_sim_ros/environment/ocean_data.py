@@ -17,14 +17,17 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import check_file
+from marine_sim_ros.core.isolation import Limits, answer_request, call_isolated
 from marine_sim_ros.environment.origin import Origin, radii
 from marine_sim_ros.environment.water_fields import WaterFields
 
-__all__ = ['read_ocean_data']
+__all__ = ['read_fields', 'read_ocean_data']
 
 _MAX_BYTES = 20_000_000_000
-_MAX_NODES = 20_000_000
-"""Nodes of one field in memory, 160 MB."""
+_MAX_NODES = 4_000_000
+"""Nodes of one field in memory, 32 MB."""
+_LIMITS = Limits(seconds=120, data=1 << 30)
+"""Of the process in which a library reads a stranger's file."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -94,8 +97,32 @@ def read_ocean_data(
         ParameterError: one line with what is wrong.
         MissingPackageError: netCDF4 or gsw is not installed.
     """
-    netcdf = require('netCDF4', 'ocean data from NetCDF files')
+    require('netCDF4', 'ocean data from NetCDF files')
+    require('gsw', 'stratified water')
     check_file(path, _MAX_BYTES, ParameterError)
+    request = path, origin, start, reach
+    answer = call_isolated(__name__, request, f'{path}: netCDF4', _LIMITS, ParameterError)
+    fields, gaps = answer
+    assert isinstance(fields, WaterFields)
+    if gaps:
+        _LOG.warning(
+            f'{path.name}: {gaps:.0%} of its nodes have no water; the nearest of their depth '
+            'holds, below the deepest the deepest'
+        )
+    return fields
+
+
+def read_fields(
+    path: Path, origin: Origin, start: datetime | None, reach: float
+) -> tuple[WaterFields, float]:
+    """Return what :func:`read_ocean_data` does, and the fraction of nodes without water.
+
+    It calls the library in this process.
+
+    Raises:
+        ParameterError: one line with what is wrong.
+    """
+    netcdf = require('netCDF4', 'ocean data from NetCDF files')
     try:
         with netcdf.Dataset(path) as data:
             return _fields(_File(path, data), origin, start, reach)
@@ -149,7 +176,9 @@ class _File:
         raise self.error(f'dimension {dimension} is no time, depth, latitude or longitude')
 
 
-def _fields(file: _File, origin: Origin, start: datetime | None, reach: float) -> WaterFields:
+def _fields(
+    file: _File, origin: Origin, start: datetime | None, reach: float
+) -> tuple[WaterFields, float]:
     variable = file.found['temperature']
     axes = dict(file.axis(name) for name in variable.dimensions)
     if len(axes) != len(variable.dimensions):
@@ -174,12 +203,12 @@ def _fields(file: _File, origin: Origin, start: datetime | None, reach: float) -
     order = {name: np.argsort(axis, kind='stable') for name, axis in coordinates.items()}
     values = {kind: x[np.ix_(*(order[name] for name in _AXES))] for kind, x in values.items()}
     time, depth, latitude, longitude = (coordinates[name][order[name]] for name in _AXES)
-    _fill(file, values)
+    gaps = _fill(values)
     _to_measured(file, values, depth, origin)
     if depth[0] != 0.0:  # the uppermost water reaches up to the surface
         depth = np.concatenate([[0.0], depth])
         values = {k: np.concatenate([x[:, :1], x], axis=1) for k, x in values.items()}
-    return WaterFields(
+    fields = WaterFields(
         values.pop('temperature'),
         values.pop('salinity'),
         depth,
@@ -189,6 +218,7 @@ def _fields(file: _File, origin: Origin, start: datetime | None, reach: float) -
         origin,
         values,
     )
+    return fields, gaps
 
 
 def _coordinates(
@@ -282,19 +312,19 @@ def _read(
     return np.expand_dims(found, missing)
 
 
-def _fill(file: _File, values: dict[str, np.ndarray]) -> None:
-    """Fill gaps: by the nearest water of the depth, by the level above below the deepest."""
+def _fill(values: dict[str, np.ndarray]) -> float:
+    """Fill gaps, by the nearest water of the depth, and below the deepest by the level above.
+
+    Returns:
+        Fraction of the nodes that have no temperature.
+    """
     from scipy.ndimage import distance_transform_edt
 
-    for kind, found in values.items():
+    lacking_water = float(np.mean(~np.isfinite(values['temperature'])))
+    for found in values.values():
         gaps = ~np.isfinite(found)
         if not gaps.any():
             continue
-        if kind == 'temperature':
-            _LOG.warning(
-                f'{file.path.name}: {gaps.mean():.0%} of its nodes have no water; the nearest of '
-                'their depth holds, below the deepest the deepest'
-            )
         for level in np.ndindex(found.shape[:2]):
             lacking = gaps[level]
             if lacking.any() and not lacking.all():
@@ -304,6 +334,7 @@ def _fill(file: _File, values: dict[str, np.ndarray]) -> None:
                 found[level] = found[level][tuple(nearest)]
         for time in range(found.shape[0]):
             _fill_downward(found[time])
+    return lacking_water
 
 
 def _fill_downward(column: np.ndarray) -> None:
@@ -339,3 +370,7 @@ def _to_measured(
     elif names['temperature'] == 'sea_water_conservative_temperature':
         found = gsw.t_from_CT(absolute, found, pressure)
     values['temperature'] = np.asarray(found)
+
+
+if __name__ == '__main__':
+    answer_request(read_fields, ParameterError)

@@ -17,6 +17,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import check_file
+from marine_sim_ros.core.isolation import Limits, answer_request, call_isolated
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.importers.height_sources import (
     HeightSource,
@@ -24,7 +25,6 @@ from marine_sim_ros.importers.height_sources import (
     SoundingSource,
     library_errors,
 )
-from marine_sim_ros.importers.isolation import Limits, answer_request, call_isolated
 from marine_sim_ros.scene.height_file import HEIGHT_TYPE
 from marine_sim_ros.scene.soundings import SOUNDING_SUFFIXES
 
