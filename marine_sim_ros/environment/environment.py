@@ -343,7 +343,7 @@ class Environment:
     def water_temperature(self, points: Array) -> Array:
         """Return the temperature (...) of the water at points (..., 3), °C."""
         if self.fields is not None:
-            return self.fields.value('temperature', self._below_level(points), self.time)
+            return self._field('temperature', points)
         return 0.0 * points[..., 2] + self.temperature
 
     def temperature_around(self, points: Array, height: Array) -> Array:
@@ -359,7 +359,7 @@ class Environment:
     def water_salinity(self, points: Array) -> Array:
         """Return the practical salinity (...) of the water at points (..., 3)."""
         if self.fields is not None:
-            return self.fields.value('salinity', self._below_level(points), self.time)
+            return self._field('salinity', points)
         return 0.0 * points[..., 2] + self.salinity
 
     def sound_speed(self, points: Array) -> Any:
@@ -385,10 +385,13 @@ class Environment:
         """Return the environment with the turbidity at a point (3,) of map for all optics."""
         if self.fields is None or 'turbidity' not in self.fields.others:
             return self
-        turbidity = float(
-            self.fields.value('turbidity', self._below_level(np.asarray(point)), self.time)
-        )
+        turbidity = float(self._field('turbidity', np.asarray(point)))
         return self._changed(optics=replace(self.optics, turbidity=turbidity))
+
+    def _field(self, name: str, points: Array) -> Array:
+        """Return a field (...) of stratified water at points (..., 3) of map."""
+        assert self.fields is not None
+        return self.fields.value(name, self._below_level(points), self.time)
 
     @property
     def crest(self) -> Any:

@@ -36,7 +36,6 @@ from marine_sim_ros.environment.environment import (
     WaterOptics,
     water_properties,
 )
-from marine_sim_ros.environment.ocean_data import read_ocean_data
 from marine_sim_ros.environment.origin import Origin, read_origin
 from marine_sim_ros.environment.tide import Tide, TideElement, make_tide, parse_start
 from marine_sim_ros.environment.water_fields import WaterFields, refine_depths
@@ -284,6 +283,9 @@ def _water(
     if len(given) > 1:
         raise reader.error(f': {" and ".join(given)}; expected one of them')
     if own.data is not None:
+        # Not at the top: no other environment starts a process.
+        from marine_sim_ros.environment.ocean_data import read_ocean_data
+
         path = folder / expand_home(own.data.file)
         fields: WaterFields | None = read_ocean_data(path, origin, start, own.data.reach)
     else:
@@ -321,11 +323,19 @@ def _stratification(
     )
 
 
-def _columns(reader: YamlReader, points: Sequence[WaterPoint]) -> dict[str, np.ndarray]:
-    """Return the quantities (n,) of the points of a profile, depth among them."""
+def _depths(
+    reader: YamlReader, points: Sequence[WaterPoint] | Sequence[ProfilePoint]
+) -> np.ndarray:
+    """Return the depths (n,) of the points of a profile, m; they must rise."""
     depths = [point.depth for point in points]
     if not depths or any(b <= a for a, b in pairwise(depths)):
         raise reader.error(': expected points in the order of their depth, at least one')
+    return np.array(depths)
+
+
+def _columns(reader: YamlReader, points: Sequence[WaterPoint]) -> dict[str, np.ndarray]:
+    """Return the quantities (n,) of the points of a profile, depth among them."""
+    _depths(reader, points)
     result = {}
     for name in CAST_QUANTITIES:
         values = [getattr(point, name) for point in points]
@@ -432,13 +442,9 @@ def _currents(reader: YamlReader, origin: Origin) -> dict[str, Any]:
     own = reader.read(CurrentElement)
     result: dict[str, Any] = {'current': origin.in_map(np.array(own.velocity))}
     if reader.child('profile').value is not None:
-        depths = [point.depth for point in own.profile]
-        if not depths or any(b <= a for a, b in pairwise(depths)):
-            raise reader.child('profile').error(
-                ': expected points in the order of their depth, at least one'
-            )
+        depths = _depths(reader.child('profile'), own.profile)
         velocities = np.array([point.velocity for point in own.profile])
-        result['profile'] = CurrentProfile(np.array(depths), origin.in_map(velocities))
+        result['profile'] = CurrentProfile(depths, origin.in_map(velocities))
     if own.gauss_markov is not None:
         turn = origin.turn if origin.heading else None
         result['fluctuation'] = replace(own.gauss_markov, turn=turn)

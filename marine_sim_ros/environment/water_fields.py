@@ -272,14 +272,11 @@ class WaterFields:
             total = total + weight * xp.take(flat, start + step * level, axis=0)
         return total
 
-    def _level(self, points: Array) -> _Cell:
-        return _cell(self.depth, -points[..., 2])
-
     def _linear(self, values: np.ndarray, points: Array, time: Array) -> Array:
         corners = self._corners(points, time)
         if len(self.depth) == 1:
             return self._at_level(values, corners, namespace(points).astype(points[..., 2], int))
-        cell = self._level(points)
+        cell = _cell(self.depth, -points[..., 2])
         above = self._at_level(values, corners, cell.index)
         below = self._at_level(values, corners, cell.index + 1)
         return above + cell.fraction * (below - above)
