@@ -364,6 +364,26 @@ def test_a_grid_in_degrees_lies_where_the_origin_says(tmp_path, west, longitude,
         assert scene.ground(east, 700.0) == pytest.approx(-depth, abs=0.02)
 
 
+@pytest.mark.parametrize('heading', [0.0, 137.0])
+def test_a_grid_in_degrees_lies_under_a_gps_far_from_the_origin(tmp_path, heading):
+    """A meridian turns by Δλ sin φ: 6 km east and 5 km north of the origin, by 9 m at 60°."""
+    pyproj = pytest.importorskip('pyproj')
+    longitude, latitude, cell = 10.1, 60.06, 0.005
+    file = write_slope(tmp_path, 10.0, 60.0, cell, origin=at(latitude, longitude, heading=heading))
+    environment = load_environment(file)
+    # The vertical of a tangent plane's point is that of its foot, but for 1e-5 of its height.
+    to_plane = pyproj.Transformer.from_pipeline(
+        f'+proj=pipeline +step +proj=cart +ellps=WGS84 +step +proj=topocentric +ellps=WGS84 '
+        f'+lon_0={longitude} +lat_0={latitude} +h_0=0'
+    )
+    for place in ((10.02, 60.02), (10.17, 60.12), (10.19, 60.01)):
+        east, north, _ = to_plane.transform(*place, 0.0)
+        x, y, _ = environment.origin.in_map(np.array([east, north, 0.0]))
+        depth = 3.0 + (place[0] - 10.0) / cell - 0.5
+        # A column is 278 m wide: 0.004 of one is 1 m.
+        assert environment.scene.ground(x, y) == pytest.approx(-depth, abs=0.004)
+
+
 def test_a_grid_in_degrees_turns_with_the_heading_of_map(tmp_path):
     file = write_slope(tmp_path, 5.0, 50.0, 0.002, origin=at(50.03, 5.04, heading=90.0))
     scene = load_environment(file).scene

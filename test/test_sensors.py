@@ -389,7 +389,7 @@ def test_gps_is_silent_under_water_and_in_a_wave():
 def test_gps_gives_the_place_that_ecef_has():
     """Points of map as ECEF by the textbook formulas, and back by the sensor's library."""
     pytest.importorskip('pymap3d', reason='pymap3d: not installed (extra sensors)')
-    from marine_sim_ros.environment.origin import FLATTENING, SEMI_MAJOR
+    from marine_sim_ros.core.geodesy import FLATTENING, SEMI_MAJOR
     from marine_sim_ros.sensors.gps import geodetic
 
     def ecef(latitude, longitude, height):

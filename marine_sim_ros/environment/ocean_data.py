@@ -17,9 +17,10 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import check_file
+from marine_sim_ros.core.geodesy import radii
 from marine_sim_ros.core.isolation import Limits, answer_request, call_isolated
-from marine_sim_ros.environment.origin import Origin, radii
-from marine_sim_ros.environment.water_fields import WaterFields
+from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.environment.water_fields import DEEPEST, WaterFields
 
 __all__ = ['read_fields', 'read_ocean_data']
 
@@ -208,6 +209,9 @@ def _fields(
     if depth[0] != 0.0:  # the uppermost water reaches up to the surface
         depth = np.concatenate([[0.0], depth])
         values = {k: np.concatenate([x[:, :1], x], axis=1) for k, x in values.items()}
+    if len(depth) == 1:  # the water of the surface reaches down to the bottom
+        depth = np.array([0.0, DEEPEST])
+        values = {k: np.concatenate([x, x], axis=1) for k, x in values.items()}
     fields = WaterFields(
         values.pop('temperature'),
         values.pop('salinity'),

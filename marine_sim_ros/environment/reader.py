@@ -47,7 +47,7 @@ from marine_sim_ros.model.free_bodies import (
     read_free_bodies,
 )
 from marine_sim_ros.model.materials import Materials, load_materials
-from marine_sim_ros.scene.bathymetry import RASTER_SUFFIXES, MapPlace
+from marine_sim_ros.scene.bathymetry import RASTER_SUFFIXES
 from marine_sim_ros.scene.bodies import read_payloads
 from marine_sim_ros.scene.reader import SCENE_KEYS, read_scene, water_depth
 from marine_sim_ros.scene.soundings import SOUNDING_SUFFIXES
@@ -230,10 +230,9 @@ def run_environment(
 
 def _environment(root: YamlReader) -> Environment:
     root.mapping({*fields_of(EnvironmentNumbers), *_PARTS_OF_FILE})
-    origin, place = read_origin(root.child('origin')), None
-    if root.child('origin').value is not None:
-        place = MapPlace(origin.latitude, origin.longitude, origin.heading)
-    scene = read_scene(root, Path(root.where).parent, place)
+    origin = read_origin(root.child('origin'))
+    has_place = root.child('origin').value is not None
+    scene = read_scene(root, Path(root.where).parent, origin if has_place else None)
     own = EnvironmentNumbers(**root.values(EnvironmentNumbers, depth=water_depth(root, scene)))
     folder = Path(root.where).parent
     start = _start(root.child('start'))

@@ -52,7 +52,7 @@ class LevelElement:
 
 
 @dataclass(frozen=True)
-class CurrentElement:
+class TidalCurrentElement:
     """Constituent of the current: an ellipse."""
 
     name: str = choice(tuple(CONSTITUENT_SPEEDS), 'name', REQUIRED)
@@ -74,8 +74,8 @@ class TideElement:
     constituents: tuple[LevelElement, ...] = nested(
         LevelElement, 'constituents of the level', many=True
     )
-    currents: tuple[CurrentElement, ...] = nested(
-        CurrentElement, 'constituents of the current', many=True
+    currents: tuple[TidalCurrentElement, ...] = nested(
+        TidalCurrentElement, 'constituents of the current', many=True
     )
 
 

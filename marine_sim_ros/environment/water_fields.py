@@ -22,12 +22,12 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.environment.origin import Origin
 
-__all__ = ['CURRENT', 'WaterFields', 'refine_depths', 'sea_water']
+__all__ = ['CURRENT', 'DEEPEST', 'WaterFields', 'refine_depths', 'sea_water']
 
 CURRENT = ('east', 'north', 'up')
 """Names of the components of the current, m/s."""
-_DEEPEST = 11_000.0
-"""m."""
+DEEPEST = 11_000.0
+"""Depth to which fields are given, m."""
 _GAP, _RELATIVE_GAP = 1.0, 0.01
 """Largest distance of depths at which density is computed, m, and as a fraction of the depth."""
 
@@ -75,7 +75,7 @@ def sea_water(
 
 def refine_depths(depth: np.ndarray) -> np.ndarray:
     """Return depths (m,) from 0 to 11,000 m with those given, at most 1 m or 1 % apart."""
-    known = np.unique(np.concatenate([depth, [0.0, _DEEPEST]]))
+    known = np.unique(np.concatenate([depth, [0.0, DEEPEST]]))
     result = [known[:1]]
     for above, below in pairwise(known):
         gap = max(_GAP, _RELATIVE_GAP * above)
@@ -111,13 +111,13 @@ def _cell(axis: np.ndarray, position: Array) -> _Cell:
 class WaterFields:
     """Fields of the water on a grid of time, depth, latitude and longitude.
 
-    Points are (..., 3) in map, m; times are of the simulation, s. An axis of one node leaves its
-    field the same all along it.
+    Points are (..., 3) in map, m; times are of the simulation, s. Another axis of one node leaves
+    its field the same all along it.
 
     Attributes:
         temperature: (t, z, n, e) in situ, °C.
         salinity: (t, z, n, e) practical.
-        depth: (z,) ascending from 0, m below the mean surface.
+        depth: (z,) ascending from 0, two or more, m below the mean surface.
         time: (t,) ascending, s.
         latitude: (n,) ascending, degrees.
         longitude: (e,) ascending, degrees, within half a turn of that of the origin.
@@ -140,8 +140,10 @@ class WaterFields:
         for name, axis in zip(('time', 'depth', 'latitude', 'longitude'), axes, strict=True):
             if not len(axis) or not np.all(np.isfinite(axis)) or np.any(np.diff(axis) <= 0):
                 raise ParameterError(f'{name} of the water is not ascending')
-        if self.depth[0] != 0.0:
-            raise ParameterError(f'depth of the water begins at {self.depth[0]:g}; expected 0 m')
+        if self.depth[0] != 0.0 or len(self.depth) < 2:
+            raise ParameterError(
+                f'depth of the water is {self.depth[:3]}; expected 0 m and at least another'
+            )
         shape = tuple(map(len, axes))
         known = {'temperature': self.temperature, 'salinity': self.salinity, **self.others}
         for name, values in known.items():
@@ -274,8 +276,6 @@ class WaterFields:
 
     def _linear(self, values: np.ndarray, points: Array, time: Array) -> Array:
         corners = self._corners(points, time)
-        if len(self.depth) == 1:
-            return self._at_level(values, corners, namespace(points).astype(points[..., 2], int))
         cell = _cell(self.depth, -points[..., 2])
         above = self._at_level(values, corners, cell.index)
         below = self._at_level(values, corners, cell.index + 1)
@@ -286,8 +286,6 @@ class WaterFields:
         xp = namespace(points)
         depth = xp.maximum(-points[..., 2], 0.0 * points[..., 2])
         corners = self._corners(points, time)
-        if len(self.depth) == 1:
-            return depth * self._linear(values, points, time)
         cell = _cell(self.depth, depth)
         above = self._at_level(values, corners, cell.index)
         below = self._at_level(values, corners, cell.index + 1)

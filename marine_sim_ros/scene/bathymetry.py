@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,30 +13,21 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import read_file
+from marine_sim_ros.core.geodesy import TangentPlane, radii
 from marine_sim_ros.scene.height_file import open_heights
 from marine_sim_ros.scene.soundings import SOUNDING_SUFFIXES, grid_soundings, read_soundings
 from marine_sim_ros.scene.terrain import HeightMap
 
-__all__ = ['MapPlace', 'RASTER_SUFFIXES', 'distance_outside', 'map_heights', 'read_grid']
+__all__ = ['RASTER_SUFFIXES', 'distance_outside', 'map_heights', 'read_grid']
 
 
 # Grids in degrees of longitude and latitude (WGS84) as terrain in map.
 
-_SEMI_MAJOR, _SQUARE_ECCENTRICITY = 6378137.0, 6.69437999014e-3
-"""Of WGS84: m, and e²."""
 _FINE, _COARSE = 0.01, 0.5
 """Cell sizes: below the first numbers within ±180 and ±90 are degrees, below the second where the
 depths exceed the grid's own size."""
-_MAX_POINTS = 4_000_000
-
-
-@dataclass(frozen=True)
-class MapPlace:
-    """Latitude and longitude of the origin of map, and bearing of its y axis, degrees."""
-
-    latitude: float
-    longitude: float
-    heading: float = 0.0
+_REACH = 5e5
+"""m."""
 
 
 def is_in_degrees(grid: HeightMap) -> bool:
@@ -59,11 +49,11 @@ def distance_outside(grid: HeightMap, point: np.ndarray) -> float:
     return float(away / np.max(high - low))
 
 
-def local_terrain(grid: HeightMap, place: MapPlace, name: str) -> HeightMap:
+def local_terrain(grid: HeightMap, place: TangentPlane, name: str) -> HeightMap:
     """Return a terrain in map, m, of a grid whose coordinates are degrees.
 
-    East and north of the origin are (λ − λ₀) N cos φ₀ and (φ − φ₀) M with the ellipsoid's radii
-    of curvature N = a/√(1 − e² sin² φ₀) and M = a (1 − e²)/(1 − e² sin² φ₀)^1.5 (WGS84).
+    Each point of the terrain has the height of the grid at its latitude and longitude; it
+    reaches up to 500 km from the origin.
 
     Args:
         grid: origin and spacing in degrees, longitude first.
@@ -73,34 +63,31 @@ def local_terrain(grid: HeightMap, place: MapPlace, name: str) -> HeightMap:
     Raises:
         ParameterError: the origin lies outside the grid, farther than its own size.
     """
-    latitude = math.radians(place.latitude)
-    bend = 1 - _SQUARE_ECCENTRICITY * math.sin(latitude) ** 2
-    metres = np.radians(1.0) * np.array(
-        [
-            _SEMI_MAJOR / math.sqrt(bend) * math.cos(latitude),
-            _SEMI_MAJOR * (1 - _SQUARE_ECCENTRICITY) / bend**1.5,
-        ]
-    )
+    north, east = radii(place.latitude)
+    metres = np.radians([east, north])  # of a degree
     low, high = grid.extent
     turns = 360.0 * round(((low[0] + high[0]) / 2 - place.longitude) / 360.0)
     origin = np.array([place.longitude + turns, place.latitude])
-    if distance_outside(grid, origin) > 1 or not metres[0] > 1.0:
+    if distance_outside(grid, origin) > 1 or not east > 100.0:
         raise ParameterError(
             f'{name}: longitude {low[0]:g} to {high[0]:g}, latitude {low[1]:g} to {high[1]:g} '
             f'degrees; the origin of the environment, {place.latitude:g} north '
             f'{place.longitude:g} east, lies farther away than the grid is wide; expected an '
             'origin in it'
         )
-    c, s = (f(math.radians(place.heading)) for f in (math.cos, math.sin))
-    turn = np.array([[c, -s], [s, c]])  # v_map = R v of east and north
-    corners = np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])])
-    corners = (corners - origin) * metres @ turn.T
+    corners = np.array([[x, y, 0.0] for x in (low[0], high[0]) for y in (low[1], high[1])])
+    corners[:, :2] = np.clip((corners[:, :2] - origin) * metres, -_REACH, _REACH)
+    corners = np.asarray(place.in_map(corners))[:, :2]
     first, size = corners.min(axis=0), np.ptp(corners, axis=0)
     spacing = grid.spacing * float(metres.min())
-    spacing = max(spacing, math.sqrt(float(size[0] * size[1]) / _MAX_POINTS))
+    spacing = max(spacing, math.sqrt(float(size[0] * size[1]) / MAX_POINTS))
     x, y = (first[i] + spacing * np.arange(math.ceil(size[i] / spacing) + 1) for i in range(2))
-    points = np.stack(np.meshgrid(x, y), axis=-1) @ turn / metres + origin
-    heights = np.asarray(grid.height(points[..., 0], points[..., 1]))
+    level = np.zeros((len(y), len(x), 3))
+    level[..., 0], level[..., 1] = np.meshgrid(x, y)
+    local = place.enu(level)
+    latitude, longitude = place.geographic(local[..., 0], local[..., 1])
+    away = (longitude - place.longitude + 180.0) % 360.0 - 180.0
+    heights = np.asarray(grid.height(origin[0] + away, latitude))
     return HeightMap(first, spacing, heights, grid.material)
 
 
@@ -206,7 +193,7 @@ def map_heights(path: Path, corner: tuple[float, ...], spacing: float, material:
 
 @lru_cache(maxsize=8)
 def read_grid(
-    path: Path, material: str, place: MapPlace | None = None, positive: str = 'up'
+    path: Path, material: str, place: TangentPlane | None = None, positive: str = 'up'
 ) -> HeightMap:
     """Return the terrain of a file whose coordinates are map's x, y and z, m, or degrees and m.
 
@@ -250,7 +237,7 @@ def read_grid(
     return _to_map(terrain, place, name)
 
 
-def _to_map(terrain: HeightMap, place: MapPlace | None, name: str) -> HeightMap:
+def _to_map(terrain: HeightMap, place: TangentPlane | None, name: str) -> HeightMap:
     """Return a terrain in map, of one that may be in degrees.
 
     Raises:

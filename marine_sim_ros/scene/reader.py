@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError, ParameterError
+from marine_sim_ros.core.geodesy import TangentPlane
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.yaml_file import YamlReader, short_text
 from marine_sim_ros.geometry.mesh_files import mesh_path
 from marine_sim_ros.geometry.triangles import TriangleSurface
-from marine_sim_ros.scene.bathymetry import MapPlace, map_heights, read_grid
+from marine_sim_ros.scene.bathymetry import map_heights, read_grid
 from marine_sim_ros.scene.meshes import SHEET_THICKNESS, CenteredMesh, load_obstacle_mesh
 from marine_sim_ros.scene.obstacles import (
     FAMILIES,
@@ -43,7 +44,7 @@ _LONGEST = 4000.0
 """m; sides of a generated terrain. Its finest noise has a point every two metres."""
 
 
-def read_scene(root: YamlReader, folder: Path, place: MapPlace | None = None) -> Scene | None:
+def read_scene(root: YamlReader, folder: Path, place: TangentPlane | None = None) -> Scene | None:
     """Return the scene of an environment's mapping, or None where it has nothing solid.
 
     Args:
@@ -153,7 +154,7 @@ def _plane(reader: YamlReader, index: int) -> Plane:
     return Plane(name, reader.child('point').vector(), normal, _material(reader))
 
 
-def _terrain(reader: YamlReader, folder: Path, place: MapPlace | None) -> HeightMap | None:
+def _terrain(reader: YamlReader, folder: Path, place: TangentPlane | None) -> HeightMap | None:
     if reader.value is None:
         return None
     reader.mapping(_GENERATED | {'file', 'positive', 'corner'})

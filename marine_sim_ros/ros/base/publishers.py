@@ -82,30 +82,62 @@ class NumbersPublisher(_TemplatePublisher):
         self._publish(self._template, stamp, numbers)
 
 
+class OdometryPublisher(NumbersPublisher):
+    """Publishes a state in map as odometry and, where tf2_msgs is there, as a transform.
+
+    Attributes:
+        transform: publisher of the transform, or None.
+    """
+
+    def __init__(
+        self, node: SuiteNode, topic: topics.Topic, frame: str, tf_frame: str | None = None
+    ) -> None:
+        """Create the publishers.
+
+        Args:
+            topic: the odometry.
+            frame: name of the moving frame.
+            tf_frame: its name on /tf; default: the same.
+        """
+        odom = Odometry(child_frame_id=frame)
+        odom.header.frame_id = 'map'
+        super().__init__(node, topic, odom)
+        self.transform: NumbersPublisher | None = None
+        if topics.TF is not None:
+            transform = TransformStamped(child_frame_id=tf_frame or frame)
+            transform.header.frame_id = 'map'
+            message = topics.TF.type(transforms=[transform])
+            self.transform = NumbersPublisher(node, topics.TF, message)
+
+    def publish_state(self, stamp: int, state: State, acknowledgement: Any | None = None) -> None:
+        """Publish a state with a stamp in ns.
+
+        Args:
+            acknowledgement: duration for which to wait, before the transform, until everybody
+                has the odometry; None: not at all.
+        """
+        pose = [*state.position.tolist(), *state.orientation.tolist()]
+        self.publish(stamp, [*pose, *state.velocity.tolist()])
+        if acknowledgement is not None:
+            self.wait_for_all_acked(acknowledgement)
+        if self.transform is not None:
+            self.transform.publish(stamp, pose)
+
+
 class BodyPublisher:
     """Publishes the odometry of a free body, its frame, and where its joints are."""
 
     def __init__(self, node: SuiteNode, name: str, joints: Sequence[str] = ()) -> None:
         """Create the publishers of a body by its name, and the names of its joints."""
         frame = topics.body_frame_name(name)
-        odom = Odometry(child_frame_id=frame)
-        odom.header.frame_id = 'map'
-        self._odom = NumbersPublisher(node, topics.body_odom(name), odom)
-        self._tf: NumbersPublisher | None = None
-        if topics.TF is not None:
-            transform = TransformStamped(child_frame_id=frame)
-            transform.header.frame_id = 'map'
-            self._tf = NumbersPublisher(node, topics.TF, topics.TF.type(transforms=[transform]))
+        self._odom = OdometryPublisher(node, topics.body_odom(name), frame)
         self._joint_names, self._joints = joints, None
         if joints:
             self._joints = JointPublisher(node, topics.body_joint_states(name), joints)
 
     def publish(self, stamp: int, state: State, positions: Mapping[str, float]) -> None:
         """Publish a state, and the positions of joints by name, with a stamp in ns."""
-        pose = [*state.position.tolist(), *state.orientation.tolist()]
-        self._odom.publish(stamp, [*pose, *state.velocity.tolist()])
-        if self._tf is not None:
-            self._tf.publish(stamp, pose)
+        self._odom.publish_state(stamp, state)
         if self._joints is not None:
             self._joints.publish(stamp, position=[positions[n] for n in self._joint_names])
 

@@ -18,7 +18,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
 from rclpy.qos import qos_profile_sensor_data
@@ -39,7 +38,11 @@ from marine_sim_ros.core.state import (
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
-from marine_sim_ros.ros.base.publishers import NumbersPublisher, SpatialPublisher
+from marine_sim_ros.ros.base.publishers import (
+    NumbersPublisher,
+    OdometryPublisher,
+    SpatialPublisher,
+)
 from marine_sim_ros.ros.recording.bag_topics import is_recorded
 from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, Pacer
 from marine_sim_ros.ros.topics import ODOM
@@ -266,21 +269,14 @@ class StateOwner(SuiteNode):
         self.create_timer(0.5, self._watch, clock=self.wall_clock)
 
     def _make_messages(self) -> None:
-        odom = Odometry(child_frame_id=self.body_frame)
-        odom.header.frame_id = 'map'
-        self._odom_publisher = NumbersPublisher(self, topics.ODOM, odom)
+        truth = self.values['truth_frame']
+        frame = self.values['frame_prefix'] + truth if truth else self.body_frame
+        self._odom_publisher = OdometryPublisher(self, topics.ODOM, self.body_frame, frame)
         if topics.TF is None:
             self.get_logger().warning(
                 'no /tf is published: tf2_msgs is not installed; a ROS workspace has it, and '
                 '`make setup` in a checkout builds it, for it is not on PyPI'
             )
-        else:
-            truth = self.values['truth_frame']
-            frame = self.values['frame_prefix'] + truth if truth else self.body_frame
-            transform = TransformStamped(child_frame_id=frame)
-            transform.header.frame_id = 'map'
-            message = topics.TF.type(transforms=[transform])
-            self._tf_publisher = NumbersPublisher(self, topics.TF, message)
         if self.values['clock'] == 'publish':
             self._clock_publisher = NumbersPublisher(self, topics.CLOCK, Clock())
 
@@ -353,16 +349,12 @@ class StateOwner(SuiteNode):
             return
         self.published, self._single, self.newest = True, False, self.stamp
         self._published_at = wall.monotonic()
-        stamp, state = self.stamp, self.state
+        stamp = self.stamp
         if self.values['clock'] == 'publish':
             self._clock_publisher.publish(stamp)
-        pose = [*state.position.tolist(), *state.orientation.tolist()]
-        self._odom_publisher.publish(stamp, [*pose, *state.velocity.tolist()])
         pause = stamp // self._step % topics.ACK_WINDOW == 0
-        if pause and self.values['await_acknowledgement']:
-            self._odom_publisher.wait_for_all_acked(ACKNOWLEDGEMENT)
-        if topics.TF is not None:
-            self._tf_publisher.publish(stamp, pose)
+        waits = pause and self.values['await_acknowledgement']
+        self._odom_publisher.publish_state(stamp, self.state, ACKNOWLEDGEMENT if waits else None)
         self.on_published()
 
     def awaits_state(self) -> bool:
@@ -416,7 +408,8 @@ class StateOwner(SuiteNode):
 
     def _is_heard(self) -> bool:
         """Whether the recorder gets the first transform, which nothing keeps for it."""
-        return topics.TF is None or is_recorded(self, self._tf_publisher.topic_name)
+        transform = self._odom_publisher.transform
+        return transform is None or is_recorded(self, transform.topic_name)
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self.paused = bool(request.data)
@@ -472,8 +465,9 @@ class StateOwner(SuiteNode):
         followed = self.values['clock'] == 'follow'  # the others wait for its last tick
         if not (followed or self.values['await_acknowledgement']):
             return
-        own = [self._odom_publisher, self.total]
-        own += [self._tf_publisher] if topics.TF is not None else []
+        transform = self._odom_publisher.transform
+        own: list[NumbersPublisher] = [self._odom_publisher, self.total]
+        own += [transform] if transform is not None else []
         if self.values['clock'] == 'publish':
             own.append(self._clock_publisher)
         for publisher in own:
@@ -500,10 +494,10 @@ class StateOwner(SuiteNode):
     def _find_rivals(self) -> Rivals:
         """Return the search for other runs."""
         publishes = self.values['clock'] == 'publish'
-        framed = topics.TF is not None and not self.values['truth_frame']
+        transform = None if self.values['truth_frame'] else self._odom_publisher.transform
         return Rivals(
             self,
             [self._odom_publisher.topic_name],
             clocks=(self._clock_publisher.topic_name,) if publishes else (),
-            frames=(self._tf_publisher.topic_name,) if framed else (),
+            frames=(transform.topic_name,) if transform is not None else (),
         )
