@@ -1,6 +1,6 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the pictures of the fin-steered AUV's survey and of the WAM-V's figure of eight.
+"""Makes the pictures of the AUV's survey, the WAM-V's figure of eight, and the glider's glide.
 
 ``.venv/bin/python docs/scripts/make_steering.py``
 """
@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.physics import ACTUATORS
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.trajectory import Trajectory
@@ -74,6 +75,32 @@ def eight() -> None:
     figure.savefig(HERE / 'figure_of_eight.png', dpi=110)
 
 
+def glide() -> None:
+    """The glide of ``glider``: depth along its way, pitch, volume and the battery's place."""
+    glider = load_vehicle('glider')
+    run = simulate(glider, load_scenario('glide'), dt=0.05)
+    figure, (way, pitch, moved) = plt.subplots(
+        3, 1, figsize=(7, 7), height_ratios=(1, 1, 1), layout='constrained'
+    )
+    way.plot(run.position[:, 0], -run.position[:, 2], color=COLOURS[0])
+    way.set(xlabel='way ahead, m', ylabel='depth, m', aspect='equal')
+    way.invert_yaxis()
+    down = np.degrees([float(rpy_from_quaternion(q)[1]) for q in run.orientation])
+    pitch.plot(run.time, -down, color=COLOURS[0])
+    pitch.axhline(0, color=COLOURS[3], linewidth=0.5)
+    pitch.set(ylabel='pitch, bow up, °')
+    volume, slide = run.actuators['buoyancy_engines'][:, 0], run.actuators['joints'][:, 0]
+    moved.plot(run.time, 1e6 * volume, color=COLOURS[1], label='volume, cm³')
+    moved.set(xlabel='time, s', ylabel='volume, cm³')
+    place = moved.twinx()
+    place.plot(run.time, 1e3 * slide, color=COLOURS[2])
+    place.set(ylabel='battery, mm')
+    moved.plot([], [], color=COLOURS[2], label='battery, mm')
+    moved.legend(loc='center left')
+    figure.savefig(HERE / 'glide.png', dpi=110)
+
+
 if __name__ == '__main__':
     survey()
     eight()
+    glide()
