@@ -414,6 +414,20 @@ def test_an_expansion_is_bounded(tmp_path, lines, monkeypatch):
     assert refusal(write(tmp_path / 'r.xacro', *lines)).startswith(str(tmp_path / 'r.xacro'))
 
 
+def test_time_is_proportional_to_the_links(tmp_path):
+    def seconds(count):
+        joint = '<joint name="j{0}" type="fixed"><parent link="{1}"/><child link="l{0}"/></joint>'
+        chain = ('base_link', *(f'l{i}' for i in range(count - 1)))
+        lines = (f'<link name="l{i}"/>' + joint.format(i, above) for i, above in enumerate(chain))
+        path = write(tmp_path / f'{count}.urdf', BODY.format(1), *lines)
+        begin = time.process_time()
+        load_vehicle(path)
+        return time.process_time() - begin
+
+    seconds(10)
+    assert seconds(12000) < 14 * seconds(1500)  # 8; 20 where each link looks at all others
+
+
 # ---- what is xacro -----------------------------------------------------------------------------
 
 

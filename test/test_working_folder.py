@@ -157,3 +157,22 @@ def test_without_the_keys_of_sros2_a_command_is_one_line(
     assert process.returncode == 2
     assert re.match(r'ERROR: [\w -]+: ROS_SECURITY_ENABLE is true, and ', out)
     assert out.count('\n') == 1
+
+
+@needs_command
+@pytest.mark.ros
+@pytest.mark.parametrize('strategy', ['', 'enforce'])  # ROS knows Enforce alone
+def test_security_that_is_not_enforced_is_told(strategy, processes, ros_environment, tmp_path):
+    processes.environment = {
+        **ros_environment, 'ROS_SECURITY_ENABLE': 'true', 'ROS_SECURITY_STRATEGY': strategy,
+        'ROS_SECURITY_KEYSTORE': str(tmp_path),
+    }  # fmt: skip
+    process = processes.start(
+        sys.executable,
+        '-c',
+        'from marine_sim_ros.core.ros_needed import require_ros as r; r("run")',
+    )
+    out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, out
+    assert out.startswith('WARNING: ROS_SECURITY_ENABLE is true, and ROS_SECURITY_STRATEGY is not')
+    assert out.count('\n') == 1

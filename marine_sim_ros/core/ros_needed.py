@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import re
 import subprocess
@@ -83,7 +84,10 @@ def require_ros(what: str) -> None:
 
 
 def _check_security(what: str) -> None:
-    """Join the graph in another process, for an error of SROS2 before there is a run."""
+    """Join the graph in another process, for an error of SROS2 before there is a run.
+
+    ROS leaves security out without a word where keys are missing, unless it must enforce it.
+    """
     done = subprocess.run(
         module_command('marine_sim_ros.ros.base.security'),
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False,
@@ -94,4 +98,9 @@ def _check_security(what: str) -> None:
             f'{what}: ROS_SECURITY_ENABLE is true, and {reason}; expected a Fast DDS with '
             'security (apt has it, the wheels of PyPI do not) and the enclave / in '
             'ROS_SECURITY_KEYSTORE: see SECURITY.md'
+        )
+    if os.environ.get('ROS_SECURITY_STRATEGY') != 'Enforce':
+        logging.getLogger(__name__).warning(
+            'WARNING: ROS_SECURITY_ENABLE is true, and ROS_SECURITY_STRATEGY is not Enforce: a '
+            'program without keys is open to everybody; export ROS_SECURITY_STRATEGY=Enforce'
         )

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -247,19 +248,19 @@ def fixed_frames(robot: Any, source: str, base: str = BASE_LINK) -> dict[str, Fr
     Raises:
         ModelError: no such link, a joint that names no link, or no single tree.
     """
-    names = [link.name for link in robot.links]
+    names = Counter(link.name for link in robot.links)
     if base not in names:
         raise ModelError(
-            f'{source}: has no link {base!r}; found: {", ".join(names[:8]) or "no links"}'
+            f'{source}: has no link {base!r}; found: {", ".join([*names][:8]) or "no links"}'
         )
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in names.items():
+        if count > 1:
             raise ModelError(f'{source}: two links are named {name!r}; expected unique names')
     children = _joints_by_parent(robot, names, source, base)
     frames = {base: body_frame(base)}
-    queue = [base]
+    queue = deque([base])
     while queue:
-        parent = frames[queue.pop(0)]
+        parent = frames[queue.popleft()]
         for joint in children.get(parent.name, ()):
             if not is_usable_pose(*urdf_pose(joint.origin)):
                 raise ModelError(
@@ -278,7 +279,7 @@ def fixed_frames(robot: Any, source: str, base: str = BASE_LINK) -> dict[str, Fr
 
 
 def _joints_by_parent(
-    robot: Any, names: list[str], source: str, base: str
+    robot: Any, names: Collection[str], source: str, base: str
 ) -> dict[str, list[Any]]:
     """Return the joints below each link; no link has two parents and the base has none."""
     children: dict[str, list[Any]] = {}
