@@ -494,4 +494,25 @@ def test_the_nearest_name_comes_first(words, name, capsys):
     with pytest.raises(SystemExit) as end:
         main(words)
     assert end.value.code == 2
-    assert f'did you mean {name!r}? expected a path or one of: ' in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert len(message) < 200
+    command = re.search(rf'did you mean {name!r}\? expected a path or a name of `(.*)`', message)
+    with pytest.raises(SystemExit) as end:
+        main(command[1].split()[1:])
+    assert not end.value.code
+    assert re.search(rf'^{name}\b', capsys.readouterr().out, re.MULTILINE)
+
+
+def test_a_mistyped_choice_is_answered_by_the_nearest_alone(capsys):
+    with pytest.raises(SystemExit):
+        main(['list', 'vehicels'])
+    message = capsys.readouterr().err
+    assert "invalid choice: 'vehicels' (did you mean vehicles?)" in message
+    assert 'fleets' not in message
+
+
+@pytest.mark.parametrize('option', ['-o', '--output', '--output=bag'])
+def test_the_option_of_other_verbs_is_answered_by_record(option, capsys):
+    with pytest.raises(SystemExit):
+        main(['simulate', 'bluerov2', '--scenario', 'dive', option, 'bag'])
+    assert f'unknown argument {option}; expected --record FOLDER' in capsys.readouterr().err

@@ -94,7 +94,7 @@ def test_both_or_none_is_one_line(tmp_path):
     for more in ([], ['--scenario', 'dive', '--replay', 'x']):
         code, output = marine_sim('simulate', 'bluerov2', *more)
         assert code == 2
-        assert output.startswith('ERROR: simulate: expected either --replay BAG or --scenario')
+        assert output.startswith('ERROR: simulate: expected either --scenario')
         assert len(output.splitlines()) == 1
 
 

@@ -173,7 +173,7 @@ def test_simulate_writes_a_recording(tmp_path):
 
 BAD_COMMANDS = [
     (['simulate', 'bluerov9', '--scenario', 'dive'], "'bluerov9' is neither"),
-    (['simulate', 'bluerov2'], 'expected either --replay BAG or --scenario'),
+    (['simulate', 'bluerov2'], 'expected either --scenario'),
     (['simulat', 'bluerov2'], 'did you mean simulate?'),
     (['compare', 'a', 'b'], 'did you mean analyze?'),
     (['simulate', 'bluerov2', '--scenaro', 'dive'], 'did you mean --scenario?'),

@@ -25,6 +25,7 @@ __all__ = [
     'expected_one_of',
     'nearest_name',
     'no_file',
+    'no_such_name',
 ]
 
 
@@ -102,6 +103,28 @@ def no_file(path: Path, suffixes: tuple[str, ...]) -> str:
         what = 'is no file' if here == path else f'is no file: there is no folder {here}'
         return what + hint
     return 'is no file'
+
+
+def no_such_name(
+    kind: str, word: str, names: Iterable[str], path: Path, suffixes: tuple[str, ...],
+    *, listed: bool = True,
+) -> str:  # fmt: skip
+    """Return the reason why a word names no file of a kind: the nearest name, or else all names.
+
+    Args:
+        kind: what the file is, such as ``scenario``.
+        path: the word as a path.
+        suffixes: suffixes of such files.
+        listed: `marine_sim list` lists this kind.
+    """
+    known = list(names)
+    hint = did_you_mean(word, known) if '/' not in word else ''
+    if not hint and not path.is_dir() and (near := no_file(path, suffixes).partition('; ')[2]):
+        hint = f'{near} '
+    expected = f'expected a path or one of: {", ".join(known)}'
+    if hint and listed:
+        expected = f'expected a path or a name of `marine_sim list {kind}s`'
+    return f'{kind} {word!r} is neither a file nor a shipped {kind}; {hint}{expected}'
 
 
 def _names(folder: Path) -> list[str]:

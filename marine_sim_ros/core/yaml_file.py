@@ -19,9 +19,8 @@ import yaml
 from marine_sim_ros.core.errors import (
     MarineSimError,
     ParameterError,
-    did_you_mean,
     expected_one_of,
-    no_file,
+    no_such_name,
 )
 from marine_sim_ros.core.files import expand_home, read_text_file, resource_folder
 from marine_sim_ros.core.schema import REQUIRED, Field, Number, Truth, fields_of
@@ -329,6 +328,10 @@ def _no_key_twice(node: yaml.MappingNode, name: str, error: type[MarineSimError]
 # Registry of the YAML files in ``config``: find, parse and read.
 
 
+_UNLISTED = ('identification', 'recordings', 'sensors', 'validation')
+"""Folders whose files `marine_sim list` does not list."""
+
+
 class ConfigFiles(Generic[Content]):
     """The files of one kind: those shipped in a folder of ``config``, and the user's own."""
 
@@ -361,13 +364,10 @@ class ConfigFiles(Generic[Content]):
         """
         path = self.path(name_or_path)
         if path.is_dir() or not os.path.exists(path):
+            listed = self.folder not in _UNLISTED
             word, names = str(name_or_path), self.names()
-            hint = did_you_mean(word, names) if '/' not in word else ''
-            near = '' if path.is_dir() else no_file(path, ('.yaml',)).partition('; ')[2]
-            hint = hint or (f'{near} ' if near else '')
             raise self._error(
-                f'{self.kind} {word!r} is neither a file nor a shipped {self.kind}; '
-                f'{hint}expected a path or one of: {", ".join(names)}'
+                no_such_name(self.kind, word, names, path, ('.yaml',), listed=listed)
             )
         return self.parse(read_text_file(path, self._error), str(path))
 

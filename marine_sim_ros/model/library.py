@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from marine_sim_ros.core.errors import ModelError, ParameterError, did_you_mean, no_file
+from marine_sim_ros.core.errors import ModelError, ParameterError, no_file, no_such_name
 from marine_sim_ros.core.files import expand_home, resource_folder
 from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.registry import VEHICLES
@@ -101,14 +101,7 @@ def vehicle_path(name_or_path: str) -> Path:
         return path
     if path.is_dir():
         raise ModelError(f'vehicle {name_or_path!r} {no_file(path, _SUFFIXES)}')
-    names = vehicle_names()
-    hint = did_you_mean(name_or_path, names) if '/' not in name_or_path else ''
-    near = no_file(path, _SUFFIXES).partition('; ')[2]
-    hint = hint or (f'{near} ' if near else '')
-    raise ModelError(
-        f'vehicle {name_or_path!r} is neither a file nor a shipped vehicle; '
-        f'{hint}expected a path or one of: {", ".join(names)}'
-    )
+    raise ModelError(no_such_name('vehicle', name_or_path, vehicle_names(), path, _SUFFIXES))
 
 
 def parse_xacro_arguments(texts: Iterable[str]) -> dict[str, Any]:

@@ -106,7 +106,8 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and which command tells more; exit with 2."""
         if found := _CHOICE.search(message):
-            message += _suggestion(found[1], re.findall(r"[^\s',]+", found[2]))
+            near = _suggestion(found[1], re.findall(r"[^\s',]+", found[2]))
+            message = message.replace(f' (choose from {found[2]})', near) if near else message
         where = f'{self.prog.partition(" ")[2]}: '.removeprefix(': ')
         self.exit(2, f'ERROR: {where}{message}; see `{self.prog} --help`\n')
 
@@ -117,6 +118,8 @@ class Parser(argparse.ArgumentParser):
         flag = '--' + name.replace('_', '-')
         if assigned and flag in known:  # written as for ros2 launch
             said = f'; expected {flag}' + (f' {value}' if known[flag].nargs != 0 else '')
+        elif '--record' in known and re.match('-o|--output', name):  # as for render and analyze
+            said = '; expected --record FOLDER'
         else:
             said = _suggestion(name.partition('=')[0], known)
         self.error(f'unknown argument {unknown[0]}{said}')

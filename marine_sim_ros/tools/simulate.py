@@ -29,7 +29,7 @@ from marine_sim_ros.sim.run_setup import (
     started_scenario,
     step_warnings,
 )
-from marine_sim_ros.sim.scenario import SCENARIOS, Scenario, load_scenario
+from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate_blocks, simulate_outcome
 from marine_sim_ros.sim.step import TICK_BYTES
 from marine_sim_ros.sim.trajectory import Outcome, Trajectory
@@ -223,8 +223,8 @@ def execute(options: argparse.Namespace) -> int:
         return _fleet(options, settings)
     if bool(settings.scenario) == bool(options.replay):
         raise ParameterError(
-            'simulate: expected either --replay BAG or --scenario, a file or one of: '
-            + ', '.join(SCENARIOS.names())
+            'simulate: expected either --scenario, a file or a name of '
+            '`marine_sim list scenarios`, or --replay BAG'
         )
     scenario = load_scenario(settings.scenario) if settings.scenario else None
     if settings.record:
