@@ -255,9 +255,11 @@ def test_a_slow_page_keeps_control_and_the_controller_armed(processes, watcher):
     one.ask('take', False)
     one.ask('switch', {'name': 'arm', 'on': True})
     one.hold(watcher, lambda: pwm and pushed(pwm[-1]), surge=1.0)
+    two = Wire(address, 'two')
     notices, end = set(), time.monotonic() + 4.0
     while time.monotonic() < end:  # twice as long as a lost page keeps control
         worker.ask('alive', 1.0)
+        two.ask('take', False)  # refused, and no sign of life of who steers
         watcher.spin(0.1)
         message = one.newest()
         notices.add(message['frame']['notice'])

@@ -920,3 +920,21 @@ def test_a_replay_shows_the_sensors_at_its_time(chromium, processes, tmp_path):
     check_readable(page.tab)
     assert page.wrong == []
     expected.close()
+
+
+def test_pitch_is_shown_bow_up(chromium, processes, tmp_path):
+    """As a pilot reads it: below 0 with the bow down, which is a positive pitch of REP 103."""
+    scenario = tmp_path / 'down.yaml'
+    scenario.write_text(
+        'duration: 1.0\ninitial: {position: [0, 0, -20], rpy: [0, 0.5, 0]}\n'
+        'segments: [{at: 0, joints: {battery_slide: 0.02}}]\n'
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(
+            ['simulate', 'glider', '--scenario', str(scenario), '--record', str(tmp_path / 'run')]
+        )
+    assert ended.value.code == 0
+    process = processes.marine_sim('console', tmp_path / 'run', '--port', '0')
+    page = Page(chromium, address_of(process))
+    page.shows('pitch', '-30 < x && x < -25')
+    assert page.wrong == []

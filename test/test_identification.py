@@ -26,7 +26,7 @@ from marine_sim_ros.identification.fit import (
     identify_vehicle,
     stretch_shortage,
 )
-from marine_sim_ros.identification.parameters import ParameterSet, covariance
+from marine_sim_ros.identification.parameters import ParameterSet, covariance, interval_scales
 from marine_sim_ros.identification.recording import OdometryNoise, noisy_odometry
 from marine_sim_ros.identification.samples import Samples, make_samples
 from marine_sim_ros.identification.shooting import Shooting, first_guess, stretch_starts
@@ -111,6 +111,21 @@ def test_the_first_guess_is_near_without_noise(excited):
     error = np.abs(guess - parameters.described)[:18]
     assert np.all(error < 0.15 * mattering(vehicle, speed))
     assert guess[18] == 0.1
+
+
+@pytest.mark.parametrize('lag', [False, True])
+@pytest.mark.parametrize('volume', [False, True])
+def test_each_parameter_has_a_scale_for_its_interval(lag, volume):
+    """Of a coefficient itself and what acts beside it; of the lag itself; of the volume 1 %."""
+    vehicle = vehicle_of('bluerov2_heavy')
+    parameters = ParameterSet(vehicle, lag=lag, volume=volume)
+    theta, speed = parameters.described, np.full(6, 0.5)
+    scale = interval_scales(parameters, theta, speed, np.zeros(6))
+    assert scale.shape == theta.shape == (18 + lag + volume,)
+    drag = theta[6:12] + 0.5 * theta[12:18] + parameters.kept_damping(speed)
+    np.testing.assert_allclose(scale[6:12], np.maximum(drag, theta[6:12]))
+    rest = [*theta[18 : 18 + lag]] + [0.01 * vehicle.buoyancy.volume] * volume
+    np.testing.assert_allclose(scale[18:], rest)
 
 
 def scripted(vehicle, segments, duration=40.0, **options):

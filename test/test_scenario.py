@@ -177,6 +177,7 @@ BAD_COMMANDS = [
     (['simulat', 'bluerov2'], 'did you mean simulate?'),
     (['compare', 'a', 'b'], 'did you mean analyze?'),
     (['simulate', 'bluerov2', '--scenaro', 'dive'], 'did you mean --scenario?'),
+    (['simulate', 'bluerov2', '-o', 'x'], 'expected --record FOLDER'),
     (['simulate', 'bluerov2', 'scenario:=dive'], 'expected --scenario dive'),
     (['run', 'bluerov2', 'composed:=true'], 'expected --composed;'),
     (['run', 'bluerov2', '--current', '0.5'], 'run: argument --current: expected 3 arguments'),

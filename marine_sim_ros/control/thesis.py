@@ -1,7 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Controller of the thesis: a PID per axis whose integral forgets what is older than a second."""
+"""PID per axis on pose and on velocity, with integrals over a moving window of time.
+
+The controller ``thesis`` is that of Chou (2019), Real-Time ROV Motion Simulator, master's thesis
+(docs/references.md), where the window is a second.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +61,7 @@ class ThesisSettings:
     )
 
 
-# The thesis's controller: a PID per axis whose integral forgets what is older than a second.
+# The law.
 
 
 class WindowMemory(NamedTuple):

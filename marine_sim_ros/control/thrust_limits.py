@@ -1,7 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits of thrusts: the pulse widths that make them, and demands scaled to fit."""
+"""Limits of thrusts: the pulse width that makes a thrust, and demands scaled to what fits.
+
+The allocator (control/allocator.py) uses both; ``scale_groups`` gives axes of high priority their
+share first.
+"""
 
 from __future__ import annotations
 
@@ -69,14 +73,20 @@ class PulseWidths:
 # How much of each demand fits within the limits when not all do, the first ones first.
 
 NEGLIGIBLE = 1e-9
+"""Share of the limits below which a group asks for nothing."""
 MAX_RATIO = 1e4
+"""Most of a group that is looked for, in units in which it just reaches a limit."""
 PULL, PULL_BACK = 1e5, 1e3
+"""K of the group whose turn it is, and of those that had theirs: the answer is at most n/2K off,
+and the least norm of x hardly counts beside a group that still holds its floor."""
 SLACK = 2e-8
+"""What later steps may take back of a group, so that rounding of this size leaves them a way."""
 WHOLE = 1e-6
+"""Share that may lack of a group that counts as achieved."""
 
 
 class _ScalingProgramme(NamedTuple):
-    """What stays from group to group: H and C, ceilings (g,), limits (n,), and c."""
+    """What stays from group to group: solver, ceilings (g,), limits (n,), and the concession c."""
 
     solver: QuadraticProgrammes
     asked: Array
@@ -88,7 +98,7 @@ class _ScalingProgramme(NamedTuple):
 
 
 class _ScalingStage(NamedTuple):
-    """Between one group and the next: v, the bounds and the pulls, and whether all went well."""
+    """Between one group and the next: the solution [s, z] found, bounds, pulls, and success."""
 
     found: Array
     low: Array

@@ -1,13 +1,14 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Vehicle and controller tick by tick: each tick is one call of a compiled program.
+"""Vehicle and controller tick by tick, for nodes: each tick is one call of a compiled program.
 
-The program is the loop that ``simulate --engine jax`` has within its steps. Which thrusters have
-failed is an argument of it, so that nothing is compiled anew where one fails.
+``CompiledLoop`` answers a state with pulse widths; the node ``controller`` calls it. Which
+thrusters have failed is an argument of its program, so that none is compiled when one fails.
 
-It is the step of ``simulate --engine jax``, with commands from outside. Programs are made for what
-is there at the start, and anew where that changes: faults, gusts, or a current on a topic.
+``TickedVehicle`` makes a step of ``simulate --engine jax`` with commands from outside;
+ros/owners/compiled.py calls it. Its programs are made for what is there at the start, and anew
+where that changes: faults, gusts, or a current on a topic.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.drag import coupled_drag
 
 __all__ = [
+    'COEFFICIENTS',
     'DELAY',
     'DOUBTFUL',
     'FITS',
@@ -40,6 +41,8 @@ __all__ = [
 
 PARAMETER_KINDS = ('added_mass', 'linear_damping', 'quadratic_damping')
 """Those with a value for each axis, called as in <hydrodynamics>."""
+COEFFICIENTS = len(PARAMETER_KINDS) * len(BODY_AXES)
+"""Number of those, which a vector of parameters begins with; the time constant may follow."""
 _UNITS = {
     'added_mass': ('kg', 'kg·m²'),
     'linear_damping': ('N·s/m', 'N·m·s'),
@@ -172,7 +175,7 @@ class ParameterSet:
 
     def time_constant(self, theta: np.ndarray) -> float | None:
         """Return the rotors' common time constant, s; None where it is not fitted."""
-        return float(theta[18]) if self.lag else None
+        return float(theta[COEFFICIENTS]) if self.lag else None
 
     def extra_volume(self, theta: np.ndarray) -> np.ndarray:
         """Return the volume (...) beyond the described one of θ (..., k), m³."""
@@ -272,10 +275,10 @@ def interval_scales(
     linear, quadratic = theta[6:12], theta[12:18]
     drag = linear + quadratic * u + parameters.kept_damping(u) + kept
     own = np.diag(parameters.vehicle.rigid_body_mass)
-    rest = [theta[18]] * parameters.lag
+    rest = list(theta[COEFFICIENTS : COEFFICIENTS + 1]) if parameters.lag else []
     rest += [0.01 * parameters.vehicle.buoyancy.volume] * parameters.volume
     result = np.concatenate([own, drag, drag / u, rest])
-    return np.where(np.arange(len(theta)) < 18, np.maximum(result, theta), result)
+    return np.where(np.arange(len(theta)) < COEFFICIENTS, np.maximum(result, theta), result)
 
 
 def unobservable_reasons(

@@ -23,7 +23,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import matvec
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import momentum_rate
-from marine_sim_ros.identification.parameters import ParameterSet
+from marine_sim_ros.identification.parameters import COEFFICIENTS, ParameterSet
 from marine_sim_ros.identification.samples import Samples
 
 __all__ = ['Shooting', 'first_guess', 'stretch_starts']
@@ -93,7 +93,8 @@ def first_guess(
     scale = np.diag(parameters.vehicle.rigid_body_mass) * samples.noise
     linear = [i for i, p in enumerate(parameters.parameters) if p.kind != 'time_constant']
     size = parameters.size[linear]
-    centre = np.where(np.arange(len(parameters)) < 18, 0.0, parameters.described)[linear]
+    is_coefficient = np.arange(len(parameters)) < COEFFICIENTS
+    centre = np.where(is_coefficient, 0.0, parameters.described)[linear]
     weight = windows.measured(samples) / scale
     columns = _columns(parameters, samples, windows) * weight[..., None]
     matrix = columns.reshape(-1, len(linear)) * size
@@ -116,7 +117,7 @@ def first_guess(
             best = found.cost
             result[linear] = np.where(fixed[linear], result[linear], centre + found.x * size)
             if lag is not None:
-                result[18] = lag
+                result[COEFFICIENTS] = lag
     return result
 
 
@@ -221,7 +222,7 @@ class Shooting:
         size = parameters.size
         self._delta = _DIFFERENCE * np.where(parameters.described > 0, parameters.described, size)
         if parameters.lag:
-            self._delta[18] = _LAG_DIFFERENCE
+            self._delta[COEFFICIENTS] = _LAG_DIFFERENCE
         self._nudge = _DIFFERENCE * (self._fastest + 1e-3)
 
     def _half_steps(self, values: np.ndarray) -> np.ndarray:
@@ -313,7 +314,7 @@ class Shooting:
         slower = None
         if lag is not None and derivatives:
             slower = samples.commands.wrenches(
-                samples.start, samples.step, len(samples), lag + self._delta[18]
+                samples.start, samples.step, len(samples), lag + self._delta[COEFFICIENTS]
             )
             slower = np.moveaxis(slower[self._half] - thrust[self._half], 1, 0)
         integrator = _Integrator(
@@ -324,7 +325,7 @@ class Shooting:
         def push(i: int) -> np.ndarray:
             result = force[i] + extra * self._lift[i]
             if slower is not None:
-                result[7 + 18] += slower[i]
+                result[7 + COEFFICIENTS] += slower[i]
             return result
 
         def pull(i: int) -> np.ndarray | None:

@@ -3,7 +3,7 @@
 
 """Readers of <hydrodynamics> and <buoyancy>: damping, added mass, hull parameters.
 
-``PARAMETERS`` is the whole table: names, defaults, units and ranges as the hydrodynamics guide
+``HULL_PARAMETERS`` is the whole table: names, defaults, units and ranges as the guide on hulls
 has them.
 """
 
@@ -127,7 +127,7 @@ class HullSettings:
     """The hull parameters in force for a collision.
 
     Attributes:
-        values: values by key of PARAMETERS, in the units given there or, for
+        values: values by key of HULL_PARAMETERS, in the units given there or, for
             ``drag_coefficients``, 1.
         drag_coefficients: keys of values that are drag coefficients instead of pressures.
         given: whether anything of the hull model was given at all.
@@ -436,7 +436,7 @@ MAX_ASYMMETRY = 0.1
 
 
 def added_mass_method(root: Reader | None) -> str:
-    """Return what computes the added mass, of METHODS, as attribute or element; '': numbers."""
+    """Return the method of the added mass, given as attribute or element; '': numbers."""
     if root is None:
         return ''
     element = root.child('added_mass')

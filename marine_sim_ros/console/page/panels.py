@@ -64,7 +64,7 @@ TARGETS = {
     'y': ('North', 'm'),
     'z': ('Depth', 'm'),
     'roll': ('Roll', '°'),
-    'pitch': ('Pitch', '°'),
+    'pitch': ('Pitch, bow up', '°'),
     'yaw': ('Heading', '°'),
 }
 
@@ -228,9 +228,11 @@ class _Axis:
         return self.to_map(float(self.field.value))
 
     def to_map(self, shown: float) -> float:
-        """Return a displayed number (depth down, compass heading) in map axes, SI units."""
+        """Return a displayed number (depth down, bow up, compass) in map axes, SI units."""
         if self.name == 'z':
             return -shown
+        if self.name == 'pitch':
+            return -math.radians(shown)
         if self.name == 'yaw':
             return self._origin.yaw(shown)
         return math.radians(shown) if self.unit == '°' else shown
@@ -241,6 +243,8 @@ class _Axis:
             return None
         if self.name == 'z':
             return -value
+        if self.name == 'pitch':
+            return -math.degrees(value)
         if self.name == 'yaw':
             return self._origin.compass(value)
         return math.degrees(value) if self.unit == '°' else value

@@ -1,7 +1,9 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Edges and spheres of what is solid against a vehicle's convex bodies, between their points.
+"""Contacts of a scene's edges and spheres with a vehicle's convex bodies: place, gap, normal.
+
+The contact points of a vehicle (model/contact_points.py) miss an edge that passes between them.
 
 A body is a·p ≤ b for its faces: f(p) = max (a·p − b) says how far out a point is, negative inside.
 Along an edge p(t) = p₀ + t e, 0 ≤ t ≤ 1, every a·p − b is a line c + t d, and f their convex

@@ -153,7 +153,7 @@ class ConsoleBackend:
         """Make publishers and clients.
 
         Args:
-            node: the console, with the parameters of ``STICKS`` and of the console.
+            node: the console, with its parameters.
             period: period of calls of ``serve``, s.
             record: starts and ends a recording.
             say: function that is called with what was done.
@@ -327,9 +327,7 @@ class ConsoleBackend:
         if kind == 'hello':
             self._names[page] = request.value
         elif kind == 'take':
-            name = self._names.get(page) or f'operator {page[:4]}'
-            self._hands_at = self._clock
-            self._take_control(take_lease(lease, page, name, self._clock, over=request.value))
+            self._take_control(page, request.value)
         elif kind in ('leave', LOST):
             if leave_lease(lease, page) != lease:
                 self._vacate()
@@ -345,12 +343,17 @@ class ConsoleBackend:
         self._silent = False
         self.halt()
 
-    def _take_control(self, lease: ControlLease) -> None:
-        """Let another page steer: what the one before held is let go."""
-        if lease.page != self._session.lease.page:
+    def _take_control(self, page: str, over: bool) -> None:
+        """Let a page steer: what another one held is let go. A refused request changes nothing."""
+        name = self._names.get(page) or f'operator {page[:4]}'
+        before = self._session.lease
+        lease = take_lease(before, page, name, self._clock, over=over)
+        if lease.page != page:
+            return
+        if before.page != page:
             self._let_go()
             self._silent = self._rearm = False
-        self._session.lease = lease
+        self._hands_at, self._session.lease = self._clock, lease
 
     def _vacate(self) -> None:
         self._session.lease = ControlLease()

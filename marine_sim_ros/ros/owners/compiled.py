@@ -1,7 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Owners of a state that the compiled engine advances: of its own, and for Gazebo.
+"""Nodes that own the vehicle's state, advanced by the compiled engine: alone, and for Gazebo.
+
+At each tick such a node waits for the commands of all others, runs one compiled step, and
+publishes the state and the wrenches.
 
 ``CompiledOwner`` replaces the node ``dynamics`` in a process with the nodes of all forces, and has
 its topics, services and parameters. ``on_missing_wrench`` and ``source_timeout`` are about the
@@ -46,7 +49,7 @@ __all__ = ['CompiledGazeboNode', 'CompiledOwner', 'CompiledTransport']
 
 
 class CompiledOwner(StateOwner):
-    """The node."""
+    """Node ``dynamics`` of a run with ``--engine jax``."""
 
     def __init__(
         self,

@@ -141,6 +141,12 @@ export function heading(yaw) {
   return ((90 - yaw * DEGREES + own) % 360 + 360) % 360;
 }
 
+// Degrees by which the bow is up, of a pitch or its rate (rad), positive bow down in a body frame
+// of forward, left, up (REP 103).
+export function bowUp(pitch) {
+  return -pitch * DEGREES;
+}
+
 export function numbers(base64) {
   const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
   return new Float32Array(bytes.buffer);

@@ -4,14 +4,14 @@
 // Curves over a window of time: measured values, and set-points dashed.
 
 import { echarts } from "nicegui-echart";
-import { DEGREES, heading, text, wire } from "./connection.js";
+import { DEGREES, bowUp, heading, text, wire } from "./connection.js";
 
 const same = (x) => x, degrees = (x) => x * DEGREES;
 const SETS = {
   position: { unit: "m", names: ["east", "north", "up"], key: "position", goals: 0, scale: same },
-  attitude: { unit: "°", names: ["roll", "pitch", "heading"], key: "rpy", goals: 3, scale: (x, i) => (i === 2 ? heading(x) : degrees(x)) },
+  attitude: { unit: "°", names: ["roll", "pitch, bow up", "heading"], key: "rpy", goals: 3, scale: (x, i) => [degrees, bowUp, heading][i](x) },
   velocity: { unit: "m/s", names: ["ahead", "port", "up"], key: "velocity", goals: 6, scale: same },
-  rates: { unit: "°/s", names: ["roll rate", "pitch rate", "yaw rate"], key: "rates", goals: 9, scale: degrees },
+  rates: { unit: "°/s", names: ["roll rate", "pitch rate, bow up", "yaw rate, to port"], key: "rates", goals: 9, scale: (x, i) => (i === 1 ? bowUp : degrees)(x) },
 };
 const COLOURS = ["#2f8fe0", "#e07b2f", "#3faf5a"];
 const MOST = 4000; // frames

@@ -3,7 +3,7 @@
 
 // Instruments: compasses of yaw, roll and pitch, depth, propellers, forces.
 
-import { DEGREES, byName, heading, metered, text, weightOf, wire } from "./connection.js";
+import { DEGREES, bowUp, byName, heading, metered, text, weightOf, wire } from "./connection.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -239,6 +239,7 @@ export class Gauges {
         const goals = frame.setpoints;
         yaw(heading(frame.rpy[2]), goals[5] === null ? null : heading(goals[5]));
         roll(frame.rpy[0] * DEGREES, goals[3] === null ? null : goals[3] * DEGREES);
+        // The drawing's bow is on the right, and it turns clockwise: down.
         pitch(frame.rpy[1] * DEGREES, goals[4] === null ? null : goals[4] * DEGREES);
         depth(-frame.position[2], goals[2] === null ? null : -goals[2]);
       };
@@ -265,7 +266,7 @@ function values(frame) {
   return {
     heading: `${whole(heading(frame.rpy[2]))}°`,
     roll: `${text(frame.rpy[0] * DEGREES, 1)}°`,
-    pitch: `${text(frame.rpy[1] * DEGREES, 1)}°`,
+    pitch: `${text(bowUp(frame.rpy[1]), 1)}°`,
     depth: `${text(-frame.position[2])} m`,
     time: `${text(frame.time, 1)} s`,
     ...Object.fromEntries(["east", "north", "up"].map((name, i) => [name, `${text(frame.position[i])} m`])),
