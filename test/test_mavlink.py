@@ -6,6 +6,7 @@
 import hashlib
 import importlib
 import math
+import signal
 import socket
 import subprocess
 import time
@@ -890,4 +891,46 @@ def test_a_pymavlink_script_dives_and_holds(processes):
     time.sleep(7)
     ground.read()
     until('HEARTBEAT', lambda m: not m.base_mode & 128)
+    ground.socket.close()
+
+
+@pytest.mark.ros
+def test_arming_waits_for_a_controller_that_starts_late_or_stands_still(processes):
+    from marine_sim_ros.ros.node_graph import describe
+    from marine_sim_ros.sim.options import RunOptions
+
+    ground = Ground()
+    options = RunOptions(
+        vehicle='bluerov2', autopilot='mavlink', ground_station=f'127.0.0.1:{ground.port}'
+    )
+    specs = {spec.name: spec for spec in describe(options)}
+    processes.node(specs['mavlink'])
+    ground.until('HEARTBEAT')
+
+    def ask_for_8_s(on):
+        """Return the results that come."""
+        ground.mav.command_long_send(1, 1, 400, 0, on, 0, 0, 0, 0, 0, 0)
+        end, results = time.monotonic() + 8.0, []
+        while time.monotonic() < end:
+            ground.mav.heartbeat_send(6, 8, 0, 0, 0)
+            results += [m.result for m in ground.read() if m.get_type() == 'COMMAND_ACK']
+            time.sleep(0.1)
+        return results
+
+    def answered():
+        return ground.until('COMMAND_ACK', lambda m: m.command == 400).result
+
+    assert ask_for_8_s(1) == [IN_PROGRESS]  # there is no controller yet, and the run stands still
+    assert not ground.until('HEARTBEAT').base_mode & 128
+    controller = processes.node(specs['controller'])
+    assert answered() == ACCEPTED
+    assert ground.until('HEARTBEAT').base_mode & 128
+    controller.send_signal(signal.SIGSTOP)
+    try:
+        assert ask_for_8_s(0) == [IN_PROGRESS]
+        assert ground.until('HEARTBEAT').base_mode & 128
+    finally:
+        controller.send_signal(signal.SIGCONT)
+    assert answered() == ACCEPTED
+    assert not ground.until('HEARTBEAT').base_mode & 128
     ground.socket.close()

@@ -42,8 +42,13 @@ class Node:
 
     def __init__(self):
         self.time, self.warnings, self.client = 0, [], Client()
+        self.rate = 1.0
         self.wall_clock = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=self.time))
         self.warn_throttled = self.warnings.append
+
+    def get_clock(self):
+        time = round(self.time * self.rate)
+        return SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=time))
 
     def create_client(self, kind, name):
         del kind, name
@@ -96,18 +101,47 @@ def test_a_lost_answer_is_asked_for_again_and_any_answer_counts_once(node, switc
     assert (node.client.sent, node.warnings) == ([True] * 3, [])
 
 
-@pytest.mark.parametrize('ready', [False, True])
-def test_silence_is_told_once_after_five_seconds(node, switches, ready):
+WAITING, ABSENT = 'arm: no controller answers yet; waiting', 'arm: no controller answers'
+
+
+@pytest.mark.parametrize(('rate', 'seconds'), [(2.0, 5.0), (1.0, 5.0), (0.16, 31.25)])
+def test_an_absent_controller_is_given_up_after_five_seconds_of_both_clocks(
+    node, switches, rate, seconds
+):
     answers = []
-    node.client.ready = ready
+    node.rate = rate
     switches.ask('arm', True, lambda *answer: answers.append(answer))
-    wait(node, switches, 4.9)
-    assert node.warnings == []
+    wait(node, switches, seconds - 0.1)
+    assert answers == []
     wait(node, switches, 5.0)
-    text = 'arm: no controller answers'
-    assert (node.warnings, answers) == ([text], [(False, text)])
+    assert node.warnings == [*([WAITING] if rate < 1 else []), ABSENT]
+    assert answers == [(False, ABSENT)]
     assert (switches.states['arm'], switches.unanswered) == (None, frozenset())
-    assert node.client.pending == []
+
+
+def test_a_controller_that_is_offered_is_waited_for_until_it_is_gone(node, switches):
+    answers = []
+    node.client.ready = True
+    switches.ask('arm', True, lambda *answer: answers.append(answer))
+    wait(node, switches, 60.0)
+    assert (answers, node.warnings, switches.unanswered) == ([], [WAITING], {'arm'})
+    node.client.ready = False
+    wait(node, switches, 4.9)
+    assert answers == []
+    wait(node, switches, 0.2)
+    assert (answers, node.client.pending) == ([(False, ABSENT)], [])
+
+
+def test_a_reset_of_the_run_does_not_lengthen_the_wait(node, switches):
+    answers = []
+    node.time = 1000 * SECOND
+    switches.ask('arm', True, lambda *answer: answers.append(answer))
+    node.rate = 0.001  # the clock of the run is back at 1 s
+    wait(node, switches, 1.0)
+    assert answers == []
+    node.rate = 1.0
+    wait(node, switches, 6.0)
+    assert answers == [(False, ABSENT)]
 
 
 def test_a_refusal_is_told_with_its_reason(node, switches):

@@ -43,8 +43,9 @@ __all__ = [
 # Switches of another node: std_srvs/SetBool services, called without waiting.
 
 SWITCH_TIMEOUT = 5.0
-"""s of wall time until a service that is absent or does not answer is given up. Discovery takes
-up to 3 s on a busy machine."""
+"""s of wall time and of the node's clock after which a service that nobody offers is given up, and
+of wall time after which one that does not answer is told. Discovery takes up to 3 s on a busy
+machine, and longer where the simulation is slow or has not begun."""
 SWITCH_RETRY_PERIOD = 0.5
 """s of wall time after which an unanswered request is sent again: DDS loses an answer to a client
 that the server has not discovered yet."""
@@ -55,13 +56,19 @@ SwitchCallback = Callable[[bool, str], None]
 
 @dataclass
 class _Request:
-    """A wish that has no answer yet; wall times in ns."""
+    """A wish that has no answer yet; wall times in ns.
+
+    Attributes:
+        absent_since: wall time and the node's, since when nobody offers the switch.
+    """
 
     on: bool
     since: int
+    absent_since: tuple[int, int]
     answered: SwitchCallback | None
     futures: list[Any] = field(default_factory=list)
     sent: int = 0
+    told: bool = False
 
 
 class Switches:
@@ -89,28 +96,44 @@ class Switches:
     ) -> None:
         """Ask for on, off, or (None) the other; an older request is superseded.
 
-        A switch that nobody offers yet is waited for.
+        A switch that nobody offers is waited for during ``SWITCH_TIMEOUT``, and one that is
+        offered until it answers: a request that was sent may be done late, and is not refused.
 
         Args:
             on: state that is wanted; None: the other.
-            answered: called once, at the latest after ``SWITCH_TIMEOUT``.
+            answered: called once.
         """
         self._conclude(name, False, 'superseded')
         wanted = not self.states[name] if on is None else on
-        self._requests[name] = _Request(wanted, self._wall_time(), answered)
+        now = self._wall_time()
+        time = self._node.get_clock().now().nanoseconds
+        self._requests[name] = _Request(wanted, now, (now, time), answered)
         self._send(name)
 
     def check(self) -> None:
-        """Send what waits, give up what takes too long, forget the state of what is gone."""
+        """Send what waits, give up what nobody offers, forget the state of what is gone."""
         now = self._wall_time()
         for name, request in list(self._requests.items()):
-            if now - request.since > SWITCH_TIMEOUT * NANOSECONDS:
+            if not self._is_awaited(name, request, now):
                 self._give_up(name)
-            elif now - request.sent > SWITCH_RETRY_PERIOD * NANOSECONDS:
+                continue
+            if now - request.sent > SWITCH_RETRY_PERIOD * NANOSECONDS:
                 self._send(name)
+            if now - request.since > SWITCH_TIMEOUT * NANOSECONDS and not request.told:
+                request.told = True
+                self._node.warn_throttled(f'{name}: no {self._whose} answers yet; waiting')
         for name in self._clients:
             if self.states[name] is not None and not self.is_offered(name):
                 self.states[name] = None
+
+    def _is_awaited(self, name: str, request: _Request, now: int) -> bool:
+        """Return whether a request is still waited for."""
+        wall, simulated = request.absent_since
+        time = self._node.get_clock().now().nanoseconds
+        if self.is_offered(name):
+            wall, simulated = now, time
+        request.absent_since = wall, min(simulated, time)  # a run that is reset begins anew
+        return min(now - wall, time - simulated) <= SWITCH_TIMEOUT * NANOSECONDS
 
     def _wall_time(self) -> int:
         return int(self._node.wall_clock.now().nanoseconds)
