@@ -23,6 +23,12 @@ LEAF = 4
 _BINS = 16
 _DEPTH = 64
 """Bound of the depth; from half of it on, nodes are split at the median."""
+_STACK = 2 * _DEPTH + 2
+"""Room for nodes that wait. Each level of a descent leaves one behind and puts two on; splits at
+the median halve what is left, so that no tree of 2³² triangles is deeper than _DEPTH. Compiled
+code does not check bounds: memory is safe by this number."""
+_NO_DIRECTION = 1e-9
+"""m from an edge or a corner below which the way to a point there is rounding."""
 _EXIT_MARGIN = 1.0 + 1e-14
 """Rounding margin of the exit distance of a box (Ize 2013, Robust BVH ray traversal)."""
 
@@ -129,7 +135,7 @@ def build_tree(box):
     count = len(box)
     order = np.arange(count)
     nodes, links = np.empty((2 * count, 6)), np.zeros((2 * count, 2), np.int64)
-    stack = np.empty((2 * _DEPTH + 2, 4), np.int64)  # begin, end, parent, level
+    stack = np.empty((_STACK, 4), np.int64)  # begin, end, parent, level
     stack[0] = np.array([0, count, -1, 0])
     height, made = 1, 0
     low, high, least, most = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
@@ -288,7 +294,7 @@ def signed_distances(
     """
     count = len(points)
     distances, normals = np.full(count, within), np.zeros((count, 3))
-    stack = np.empty(2 * _DEPTH + 2, np.int64)
+    stack = np.empty(_STACK, np.int64)
     q, nearest, n, away = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     for i in range(count):
         p = points[i]
@@ -306,9 +312,9 @@ def signed_distances(
         side = 1.0 if along >= 0.0 else -1.0
         length = np.sqrt(away[0] * away[0] + away[1] * away[1] + away[2] * away[2])
         distances[i] = side * length if closed else length
-        # Of a face its own normal; the way to a point that is almost on an edge is rounding.
+        # Of a face its own normal, of an edge or corner the way there, unless that is rounding.
         sign = 1.0 if closed else side
-        if feature and length > 1e-9:
+        if feature and length > _NO_DIRECTION:
             sign = side if closed else 1.0
             n[:] = away
         square = n[0] * n[0] + n[1] * n[1] + n[2] * n[2]
@@ -405,11 +411,12 @@ def find_first_hits(origins, directions, maximum, nodes, links, corners):
     """
     count = len(origins)
     distances, triangles = np.full(count, np.inf), np.full(count, -1)
-    stack, enters = np.empty(2 * _DEPTH + 2, np.int64), np.empty(2 * _DEPTH + 2)
+    stack, enters = np.empty(_STACK, np.int64), np.empty(_STACK)
     inverse = np.empty(3)
     for i in range(count):
         o, d = origins[i], directions[i]
         for n in range(3):
+            # Finite, so that 0 times it is not NaN; of a ray that is parallel any sign will do.
             inverse[n] = 1.0 / d[n] if abs(d[n]) > 1e-290 else 1e290
         z = _main_axis(d)
         x, y = (z + 1) % 3, (z + 2) % 3
@@ -491,7 +498,7 @@ def find_edges(most, normals, offsets, within, nodes, links, corners, edges):
     """
     numbers, ends = np.full(most, -1), np.zeros((most, 2, 3))
     bounds = np.full(most, np.inf)
-    stack = np.empty(2 * _DEPTH + 2, np.int64)
+    stack = np.empty(_STACK, np.int64)
     stack[0] = 0
     height, found = 1, 0
     while height:

@@ -91,7 +91,7 @@ class Estimate:
         return not self.reason
 
     def texts(self) -> tuple[str, str]:
-        """Return the value and half the interval with as many digits as the interval has two."""
+        """Return the value and half its interval, with two digits of the half."""
         decimals = max(0, 1 - math.floor(math.log10(self.half))) if self.half > 0 else 6
         return f'{self.value:.{decimals}f}', f'{self.half:.{decimals}f}'
 
@@ -160,7 +160,7 @@ class Identification:
 
     @property
     def contradictions(self) -> list[str]:
-        """Estimates farther from the description than twice their 95 % interval, and than 10 %.
+        """Estimates farther from the description than their 95 % interval is wide, and than 10 %.
 
         Of the volume it is 1 %.
         """
@@ -417,9 +417,12 @@ def fitted_urdf(vehicle: Vehicle, found: Identification) -> str:
         for thruster in root.findall('thrusters/thruster'):
             _put(thruster, 'time_constant', lag.texts()[0])
     floats = root.findall('buoyancy')
-    if len(floats) == 1:
-        for volume in _observable_estimates(found, 'volume'):
+    for volume in _observable_estimates(found, 'volume'):
+        if len(floats) == 1:
             _put(floats[0], 'volume', volume.texts()[0])
+        else:  # which of several parts displaces more, a run cannot tell
+            text = f' identify: the whole volume is {volume.texts()[0]} m³; it was not put in '
+            root.insert(0, etree.Comment(text))
     return etree.tostring(root, encoding='unicode') + '\n'
 
 

@@ -434,7 +434,7 @@ class ConsoleBackend:
         angles = target[3:]
         free = [n for n, q in zip(QUANTITIES[3:6], angles, strict=True) if math.isnan(q)]
         self._command(free if len(free) < 3 else [])
-        self._out['cmd_pose'].publish(self._pose(target))
+        self._out[topics.COMMAND_POSE.name].publish(self._pose(target))
 
     def _pose(self, target: Sequence[float]) -> PoseStamped:
         message = PoseStamped()
@@ -453,16 +453,16 @@ class ConsoleBackend:
         free = (math.nan,) * 3
         message = Path(poses=[self._pose((*point, *free)) for point in points])
         message.header.frame_id = 'map'
-        self._out['cmd_path'].publish(message)
+        self._out[topics.COMMAND_PATH.name].publish(message)
 
     def _clear(self) -> None:
         """Want nothing: a velocity of zero takes over from a pose."""
         self._command([])
-        self._out['cmd_vel'].publish(Twist())
+        self._out[topics.COMMAND_VELOCITY.name].publish(Twist())
 
     def _light(self, lights: dict[str, float]) -> None:
         self.lights |= {name: share for name, share in lights.items() if name in self.lights}
-        self._out['lights'].publish(Float32MultiArray(data=list(self.lights.values())))
+        self._out[topics.LIGHTS.name].publish(Float32MultiArray(data=list(self.lights.values())))
 
     def _on_lights(self, message: Any) -> None:
         """Show what another node, such as an autopilot, set."""
@@ -473,7 +473,7 @@ class ConsoleBackend:
         message.header.frame_id = 'map'
         set_stamp(message.header.stamp, self.stamp)
         message.vector.x, message.vector.y, message.vector.z = self.current = list(velocity)
-        self._out['/ocean_current'].publish(message)
+        self._out[topics.OCEAN_CURRENT.name].publish(message)
 
     def _on_pause(self, on: bool) -> None:
         if self._pause.service_is_ready():
