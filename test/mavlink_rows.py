@@ -366,7 +366,7 @@ def ned_speed(g, start, yaw):
     return tuple(sum(getattr(m, k) for m in found) / len(found) for k in ('vx', 'vy', 'vz'))
 
 
-def mean_yaw(g, start, yaw):
+def mean_yaw(g, *_):
     """Return the yaw, averaged over three swings of ArduSub's."""
     found = g.since(g.now - 4.05, 'ATTITUDE')
     return g.yaw + sum(wrap(m.yaw - g.yaw) for m in found) / len(found)
@@ -415,8 +415,8 @@ def yaw_command(mode, absolute):
         yaw = g.yaw
         target = math.degrees(yaw + 1.0) % 360 if absolute else math.degrees(1.0)
         result = g.command(115, target, 30, 1, 0 if absolute else 1)
-        g.run(6)
-        return result, wrap(g.yaw - yaw)
+        g.run(8)
+        return result, wrap(mean_yaw(g) - yaw)
 
     return play
 
@@ -537,9 +537,9 @@ MOTION_ROWS = [
     Row('GLOBAL_INT position, frame 11 (terrain): moved', global_row(11, 3, 0, 0, 8, moved),
         (near(0, 0.4), near(0, 0.4), near(0, 0.3))),
     Row('CONDITION_YAW absolute in GUIDED: result, turned', yaw_command(GUIDED, True),
-        (ACCEPTED, near(0.87, 0.1)), (ACCEPTED, near(1.0, 0.15)), SLOW),
+        (ACCEPTED, near(1.0, 0.15))),
     Row('CONDITION_YAW relative in GUIDED: result, turned', yaw_command(GUIDED, False),
-        (ACCEPTED, near(0.67, 0.1)), (ACCEPTED, near(1.0, 0.15)), SLOW),
+        (ACCEPTED, near(1.0, 0.2))),
     Row('CONDITION_YAW in ALT_HOLD: result, turned', yaw_command(ALT_HOLD, True),
         (ACCEPTED, near(0, 0.1)), (FAILED, near(0, 0.1)), 'ArduSub accepts, and does nothing'),
 ]  # fmt: skip
@@ -783,7 +783,7 @@ def go_to(current):
             at.relative_alt / 1000, 0,
         )  # fmt: skip
         ack = g.answer('MISSION_ACK')
-        g.run(12)
+        g.run(20)
         return None if ack is None else ack.type, g.place[0] - start[0]
 
     return play
