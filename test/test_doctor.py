@@ -194,7 +194,7 @@ FAULTS = {
     'stiff surface': (GZ, put('<height>0.25', '<height>0.0001'), 'safe-step',
                       WARNING),
     'NED frame': (ROV, upside_down, 'looks-down', WARNING),
-    'millimetre mesh': (ROV, mm_mesh, 'millimetres', ERROR),
+    'millimetre mesh': (ROV, mm_mesh, 'mesh-unit', ERROR),
     'mesh inside out': (ROV, lambda t, f: mm_mesh(t, f, inverted=True), 'inside-out', WARNING),
     'missing mesh': (ROV, put('<box size="0.4 0.3 0.2"/>\n      </geometry>\n    </visual>',
                               '<mesh filename="no.stl"/></geometry></visual>'), 'meshes', ERROR),
@@ -277,12 +277,34 @@ def test_a_mesh_in_millimetres_is_said_once_and_nothing_follows_from_it(tmp_path
         return text.replace('<collision', f'{visual}<collision', 1)
 
     (found,) = found_in(ROV, thrice, tmp_path)
-    assert (found.check, found.severity) == ('millimetres', ERROR)
+    assert (found.check, found.severity) == ('mesh-unit', ERROR)
     assert 'body.stl is 400 m long' in found.message
     assert f'here and at {tmp_path}/faulty.urdf:' in found.advice
     context = load_context(str(tmp_path / 'faulty.urdf'), {})
     mended = apply_edits(context, examine(context))[0].decode()
     assert mended.count('<mesh filename="body.stl" scale="0.001 0.001 0.001"/>') == 3
+
+
+@pytest.mark.parametrize(
+    ('unit', 'metres', 'other'),
+    [('millimetres', 0.001, ''), ('centimetres', 0.01, ''), ('inches', 0.0254, 'centimetres')],
+)
+def test_the_unit_of_a_mesh_is_one_in_which_it_fits(tmp_path, unit, metres, other):
+    """Where two fit, as for 28 inches, both are named and none is chosen."""
+
+    def exported(text, folder):
+        trimesh.creation.box(np.array([0.7, 0.3, 0.2]) / metres).export(folder / 'body.stl')
+        return text.replace('<box size="0.4 0.3 0.2"/>', '<mesh filename="body.stl"/>')
+
+    found = [f for f in found_in(ROV, exported, tmp_path) if f.check == 'mesh-unit']
+    assert len(found) == 1
+    assert unit in found[0].message
+    assert other in found[0].message
+    assert f'{metres:g} {metres:g} {metres:g}' in found[0].advice
+    assert ('millimetres' in found[0].message) == (unit == 'millimetres')
+    context = load_context(str(tmp_path / 'faulty.urdf'), {})
+    mended = apply_edits(context, examine(context))[0].decode()
+    assert ('scale=' in mended) == (not other)
 
 
 @pytest.mark.parametrize(

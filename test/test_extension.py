@@ -194,6 +194,21 @@ def test_a_broken_entry_is_reported_and_left_out(environment, tmp_path, module, 
     assert done.stderr.count('\n') == 1
 
 
+@pytest.mark.parametrize('place', ["'/nowhere/at/all'", '__file__', "__import__('json')"])
+def test_a_folder_of_vehicles_that_is_not_there_is_reported(environment, tmp_path, place):
+    """A path of nothing and of a file; a package is a folder, be it without vehicles."""
+    with_force(environment, tmp_path, f'FOLDER = {place}')
+    entries = tmp_path / 'broken-1.0.dist-info' / 'entry_points.txt'
+    entries.write_text('[marine_sim_ros.vehicles]\ngale = windy:FOLDER\n')
+    done = python(
+        'from marine_sim_ros.model.library import vehicle_names; '
+        "assert 'bluerov2' in vehicle_names()",
+        environment,
+    )
+    told = "vehicles: entry 'gale' of broken is left out: "
+    assert (told in done.stderr and 'is no folder' in done.stderr) == ('json' not in place)
+
+
 def test_an_interrupted_import_computes_nothing_and_says_so(environment, tmp_path):
     with_force(environment, tmp_path, 'raise KeyboardInterrupt')
     done = subprocess.run(

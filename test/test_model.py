@@ -242,7 +242,7 @@ def test_files_that_are_no_text(content, tmp_path):
 
 
 def test_unknown_names_and_arguments_list_the_known_ones():
-    with pytest.raises(ModelError, match='bluerov2_heavy'):
+    with pytest.raises(ModelError, match=r"did you mean 'bluerov2'.*marine_sim list vehicles"):
         load_vehicle('bluerov3')
     with pytest.raises(
         ModelError, match=r'unknown xacro argument .*expected one of: .*coefficients'

@@ -92,7 +92,8 @@ class Registry(Mapping[str, Any]):
             group: its name without its prefix.
             kinds: classes of entries, as ``module:class``.
             guard: function of an entry of another package and of its name, as
-                ``module:function``, that returns the entry to use; empty: the entry itself.
+                ``module:function``, that returns the entry to use, or raises MarineSimError
+                for one that cannot be used; empty: the entry itself.
             more: returns entries that another list has, by name.
             **built_in: this package's own entries.
         """
@@ -119,15 +120,17 @@ class Registry(Mapping[str, Any]):
             except BaseException as error:  # a broken package must not take the others with it
                 self._leave_out(point, f'{type(error).__name__}: {error}')
             else:
-                if isinstance(entry, kinds := tuple(map(import_attribute, self._kinds))):
+                try:
                     found[point.name] = self._load_guarded(entry, point)
-                else:
-                    expected = ' or '.join(kind.__name__ for kind in kinds)
-                    said = f'is of type {type(entry).__name__}; expected {expected}'
-                    self._leave_out(point, said)
+                except MarineSimError as error:
+                    self._leave_out(point, str(error))
         return found
 
     def _load_guarded(self, entry: Any, point: Any) -> Any:
+        kinds = tuple(map(import_attribute, self._kinds))
+        if not isinstance(entry, kinds):
+            expected = ' or '.join(kind.__name__ for kind in kinds)
+            raise MarineSimError(f'is of type {type(entry).__name__}; expected {expected}')
         owner = f'{self.group}: entry {point.name!r}{_package(point)}'
         return import_attribute(self._guard)(entry, owner) if self._guard else entry
 
@@ -259,5 +262,9 @@ MISSION_TASKS = Registry(
 )
 """Every :class:`marine_sim_ros.sim.mission_tasks.TaskKind` of missions."""
 
-VEHICLES = Registry('vehicles', ('builtins:str', 'pathlib:Path', 'types:ModuleType'))
+VEHICLES = Registry(
+    'vehicles',
+    ('builtins:str', 'pathlib:Path', 'types:ModuleType'),
+    guard='marine_sim_ros.model.library:vehicle_folder',
+)
 """Folders of URDF files that other packages bring: paths, or packages that contain the files."""

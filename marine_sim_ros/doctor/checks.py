@@ -216,7 +216,7 @@ CHECKS_OF_TEXT: Mapping[str, Check] = MappingProxyType(
         'negative-damping': units.negative_damping,
         'possible-inertia': mass.possible_inertia,
         'meshes': units.readable_meshes,
-        'millimetres': units.millimetres,
+        'mesh-unit': units.mesh_unit,
         'inside-out': units.inside_out,
         'ignored-plugins': tags.ignored_plugins,
         'plugins': tags.plugins_beside_tags,
@@ -269,7 +269,7 @@ _ORDER = list(Severity)
 def examine(context: DescriptionContext) -> list[Diagnostic]:
     """Return the findings of all checks, the worst first.
 
-    The vehicle is not examined where it has not loaded, or its hull is in millimetres.
+    The vehicle is not examined where it has not loaded, or its hull is in another unit than m.
     """
     checks = dict(CHECKS_OF_TEXT)
     if context.loaded is not None and not units.is_oversized(context):

@@ -27,7 +27,7 @@ __all__ = [
     'link_mass',
     'looks_down',
     'mass_unit',
-    'millimetres',
+    'mesh_unit',
     'negative_damping',
     'readable_meshes',
     'rotor_speed_unit',
@@ -359,6 +359,12 @@ AIRY = 10.0
 """Times the edge of a cube of the vehicle's mass and of 100 kg/m³; a WAM-V has 4."""
 LONG = 20.0
 """m; of a mesh where no other size is known."""
+_MESH_UNITS: Mapping[str, float] = MappingProxyType(
+    {'millimetres': 0.001, 'centimetres': 0.01, 'inches': 0.0254, 'feet': 0.3048}
+)
+"""m; units of CAD programs."""
+_FIT = 4.0
+"""Factor within which a scaled mesh is about as long as what else tells of its size."""
 
 
 def _meshes(context: DescriptionContext) -> list[tuple[Element, Any]]:
@@ -404,7 +410,13 @@ def _largest_length(context: DescriptionContext) -> float:
     return AIRY * float(np.cbrt(context.vehicle.inertia.mass / 100))
 
 
-def _in_millimetres(context: DescriptionContext) -> Iterator[tuple[Element, float, bool]]:
+def _units_of(longest: float, size: float) -> list[str]:
+    """Return the units in which a length makes sense beside a size (m); the nearest at least."""
+    apart = {u: abs(math.log(longest * f / size)) for u, f in _MESH_UNITS.items()}
+    return [u for u in apart if apart[u] < math.log(_FIT)] or [min(apart, key=lambda u: apart[u])]
+
+
+def _oversized_meshes(context: DescriptionContext) -> Iterator[tuple[Element, float, bool]]:
     """Yield each mesh that is too large for metres: element, length in m, whether that is sure."""
     other = _other_sizes(context)
     for element, mesh in _meshes(context):
@@ -420,10 +432,10 @@ def _in_millimetres(context: DescriptionContext) -> Iterator[tuple[Element, floa
 
 
 def is_oversized(context: DescriptionContext) -> bool:
-    """Return whether a mesh of the hull is in millimetres, so that no number of it is right."""
+    """Return whether a mesh of the hull is in another unit, so that no number of it is right."""
     return any(
         sure and _ancestor(element, 'visual') is None
-        for element, _, sure in _in_millimetres(context)
+        for element, _, sure in _oversized_meshes(context)
     )
 
 
@@ -431,15 +443,19 @@ def _ancestor(element: Element, tag: str) -> Element | None:
     return next(element.iterancestors(tag), None)
 
 
-def millimetres(context: DescriptionContext) -> Iterator[Diagnostic]:
+def mesh_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
     """A mesh is about as large as the thrusters, joints and boxes around it."""
     other = _other_sizes(context)
     files: dict[tuple[str | None, float, bool], list[Element]] = {}
-    for element, longest, sure in _in_millimetres(context):
+    for element, longest, sure in _oversized_meshes(context):
         files.setdefault((element.get('filename'), longest, sure), []).append(element)
     for (name, longest, sure), elements in files.items():
         first = elements[0]
-        advice = 'add scale="0.001 0.001 0.001"'
+        size = other or _largest_length(context) / AIRY
+        units = _units_of(longest, size if math.isfinite(size) else 1.0)
+        unit = ' or '.join(units)
+        advice = ' or '.join(f'scale="{" ".join([f"{_MESH_UNITS[u]:g}"] * 3)}"' for u in units)
+        advice = f'add {advice}'
         places = [context.place(e) for e in elements[1:]]
         if places:
             advice += ' here and at ' + ', '.join(f'{p.file}:{p.line}' for p in places)
@@ -447,22 +463,21 @@ def millimetres(context: DescriptionContext) -> Iterator[Diagnostic]:
             yield context.warning(
                 first,
                 f'{name} is {longest:.4g} m long, of a vehicle of '
-                f'{context.vehicle.inertia.mass:.3g} kg: it is likely in millimetres',
+                f'{context.vehicle.inertia.mass:.3g} kg: it is likely in {unit}',
                 advice,
             )
             continue
         if is_oversized(context):
             advice += '; mass, buoyancy, drag and motion are examined after that'
         against = f', all else within {other:.3g} m' if other else ''
-        text = f'{name} is {longest:.4g} m long{against}: it is rather in millimetres'
-        yield context.error(first, text, advice, _rescale(elements, longest, other))
+        text = f'{name} is {longest:.4g} m long{against}: it is rather in {unit}'
+        yield context.error(first, text, advice, _rescale(elements, units))
 
 
-def _rescale(elements: Sequence[Element], longest: float, other: float) -> Edit | None:
-    """Return the edit that scales a mesh wherever it is used; None where it has a scale."""
+def _rescale(elements: Sequence[Element], units: Sequence[str]) -> Edit | None:
+    """Return the edit that scales a mesh wherever it is used; None where that is not sure."""
     unscaled = all(element.get('scale') is None for element in elements)
-    fits = unscaled and 0.1 * other < longest / 1000 < 10 * other
-    return scale_mesh(*elements) if fits else None
+    return scale_mesh(_MESH_UNITS[units[0]], *elements) if unscaled and len(units) == 1 else None
 
 
 def inside_out(context: DescriptionContext) -> Iterator[Diagnostic]:

@@ -280,10 +280,10 @@ def rename_element(element: Element, tag: str) -> Edit:
     return Edit(element, f'<{element.tag}> is now <{tag}>', tag=tag)
 
 
-def scale_mesh(element: Element, *also: Element) -> Edit:
-    """Read a mesh as millimetres, wherever it is used."""
+def scale_mesh(metres: float, element: Element, *also: Element) -> Edit:
+    """Read a mesh in a unit of so many metres, wherever it is used."""
     told = f'mesh {element.get("filename")} scaled to metres'
-    return Edit(element, told, attributes={'scale': '0.001 0.001 0.001'}, also=also)
+    return Edit(element, told, attributes={'scale': ' '.join([f'{metres:g}'] * 3)}, also=also)
 
 
 def relative_density(element: Element, value: float) -> Edit:

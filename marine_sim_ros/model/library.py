@@ -23,6 +23,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 __all__ = [
     'known_vehicles',
     'load_vehicle',
+    'vehicle_folder',
     'vehicle_of_text',
     'vehicle_names',
     'vehicle_of',
@@ -57,15 +58,28 @@ def vehicle_names() -> list[str]:
 
 def _folders() -> list[Path]:
     """Return the folders of vehicles: of this package, then of others, which may be packages."""
-    return [resource_folder('urdf'), *map(_folder, VEHICLES.values())]
+    return [resource_folder('urdf'), *VEHICLES.values()]
 
 
-def _folder(place: ModuleType | str | Path) -> Path:
-    if not isinstance(place, ModuleType):
-        return Path(place)
-    from importlib import resources
+def vehicle_folder(place: ModuleType | str | Path, owner: str) -> Path:
+    """Return the folder of URDF files that an entry of another package names.
 
-    return Path(str(resources.files(place)))
+    Args:
+        place: path, or package that contains the files.
+        owner: what has the entry; the registry names it in its own words.
+
+    Raises:
+        ModelError: there is no such folder.
+    """
+    del owner
+    if isinstance(place, ModuleType):
+        from importlib import resources
+
+        place = str(resources.files(place))
+    folder = Path(place)
+    if not folder.is_dir():
+        raise ModelError(f'{folder} is no folder; expected one of URDF files')
+    return folder
 
 
 def check_description(path: Path) -> None:
