@@ -162,6 +162,30 @@ BAD = {
         MINIMAL.format('<thrusters><curve name="c">1100 1 0 0 1900 0 0 0</curve></thrusters>'),
         'thrust falls',
     ),
+    'duty for pulses': (
+        MINIMAL.format(
+            '<thrusters><curve name="c">-1 -9 50 900 0 0 0 0 1 9 50 900</curve></thrusters>'
+        ),
+        'likely a duty: write 1500 + 400 times each',
+    ),
+    'percent for pulses': (
+        MINIMAL.format(
+            '<thrusters><curve name="c">-100 -9 50 900 0 0 0 0 80 9 50 900</curve></thrusters>'
+        ),
+        'likely a duty: write 1500 + 4 times each',
+    ),
+    'rpm for pulses': (
+        MINIMAL.format(
+            '<thrusters><curve name="c">-3000 -9 50 1 0 0 0 0 3000 9 50 1</curve></thrusters>'
+        ),
+        'pulse widths from -3000 to 3000; expected µs, 500 to 2500',
+    ),
+    'power for thrust': (
+        MINIMAL.format(
+            '<thrusters><curve name="c">1100 50 -9 1 1500 0 0 0 1900 50 9 1</curve></thrusters>'
+        ),
+        'thrust and power are likely swapped',
+    ),
     'lost link': (MINIMAL.format('<link name="a"/>'), "'a' does not hang on 'base_link'"),
     'two parents': (
         MINIMAL.format(

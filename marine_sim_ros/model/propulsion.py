@@ -142,6 +142,8 @@ def with_turning_propellers(urdf: str, thrusters: Iterable[str]) -> str:
 RPM = 2 * np.pi / 60
 THRUST_NOISE = 0.01
 """Of a measured table, as a fraction of its greatest thrust; makers' have 0.02 kgf of 3.7."""
+_PULSES = 500.0, 2500.0
+"""µs; receivers and ESCs know no others."""
 T200_DIAMETER = 0.076
 """m; of thrusters that tell none."""
 
@@ -263,6 +265,28 @@ def _row(reader: Reader, row: int) -> str:
     return f' (line {reader.line + at})' if reader.line and not expanded else ''
 
 
+def _check_columns(reader: Reader, rows: np.ndarray) -> None:
+    """Raise ModelError where a column of a table (n, 4) is in another unit, or another column."""
+    low, high = float(rows[:, 0].min()), float(rows[:, 0].max())
+    if low < _PULSES[0] or high > _PULSES[1]:
+        size = max(-low, high)
+        likely = ''
+        if size <= 100.0:
+            scale = 400.0 if size <= 1.0 else 4.0
+            likely = f'; they are likely a duty: write 1500 + {scale:g} times each'
+        raise reader.error(
+            f'has pulse widths from {low:g} to {high:g}; expected µs, '
+            f'{_PULSES[0]:g} to {_PULSES[1]:g}{likely}'
+        )
+    negative = np.flatnonzero(rows[:, 2] < -THRUST_NOISE * np.abs(rows[:, 2]).max())
+    if len(negative):
+        row = int(negative[0])
+        raise reader.error(
+            f'has a power of {rows[row, 2]:g} W at {rows[row, 0]:g} µs{_row(reader, row)}; '
+            'expected 0 or more: thrust and power are likely swapped'
+        )
+
+
 def _read_curve(reader: Reader) -> np.ndarray:
     """Return a <curve>'s rows; the sign of rpm is taken from the thrust."""
     words = (reader.element.text or '').split()
@@ -271,6 +295,7 @@ def _read_curve(reader: Reader) -> np.ndarray:
             f'has {len(words)} numbers; expected rows of four: pwm_us thrust_N power_W rpm'
         )
     rows = reader.numbers({len(words)}).reshape(-1, 4)
+    _check_columns(reader, rows)
     if np.any(np.diff(rows[:, 0]) <= 0):
         raise reader.error('pulse widths do not rise; expected each row above the one before')
     if not np.any(rows[:, 1] == 0.0):
