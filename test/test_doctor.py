@@ -342,6 +342,8 @@ def test_the_unit_of_a_thrust_table_is_told(factor, text, tmp_path):
     found = advice_of('thrust-unit', BLUE, thrust_times(factor), tmp_path)
     assert found
     assert all(text in advice for advice in found)
+    others = found_in(BLUE, thrust_times(factor), tmp_path)
+    assert not [f for f in others if f.check == 'rotor-speed-unit']  # the speeds are right
 
 
 @pytest.mark.parametrize(

@@ -87,14 +87,24 @@ def _merit(thrust: np.ndarray, power: np.ndarray, area: float, density: float) -
     return float(np.median(thrust[used] ** 1.5 / (math.sqrt(2 * density * area) * power[used])))
 
 
+def _merit_of(context: DescriptionContext, curve: Element, *columns: np.ndarray) -> float:
+    """Return the figure of merit of thrust and power of a curve."""
+    area = math.pi * ((_diameter(context, curve) or T200_DIAMETER) / 2) ** 2
+    thrust, power = columns
+    return _merit(thrust, power, area, context.vehicle.buoyancy.fluid_density)
+
+
+def _is_merit(merit: float) -> bool:
+    """Return whether a propeller can have a figure of merit; an unknown one is no evidence."""
+    return math.isnan(merit) or _MERIT[0] <= merit <= _MERIT[1]
+
+
 def thrust_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
     """The figure of merit of a thrust table, T^1.5/(√(2 ρ A) P), is 0.05 to 0.9."""
-    density = context.vehicle.buoyancy.fluid_density
     for curve, thrust, power, speed in _thrust_tables(context):
         volts = float(curve.get('voltage') or 16.0)
-        area = math.pi * ((_diameter(context, curve) or T200_DIAMETER) / 2) ** 2
-        merit = _merit(thrust, power, area, density)
-        if math.isnan(merit) or _MERIT[0] <= merit <= _MERIT[1]:
+        merit = _merit_of(context, curve, thrust, power)
+        if _is_merit(merit):
             continue
         likely = {
             'the thrust is likely in kgf: multiply it by 9.80665': (9.80665 * thrust, power),
@@ -107,7 +117,7 @@ def thrust_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
             'thrust and power are likely swapped': (power, thrust),
             'power and speed are likely swapped': (thrust, speed),
         }
-        merits = {text: _merit(*columns, area, density) for text, columns in likely.items()}
+        merits = {text: _merit_of(context, curve, *columns) for text, columns in likely.items()}
         good = {t: m for t, m in merits.items() if _LIKELY[0] <= m <= _LIKELY[1]}
         advice = min(good, key=lambda t: abs(math.log(good[t] / _GOOD_MERIT)), default='')
         yield context.warning(
@@ -123,10 +133,13 @@ def rotor_speed_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Full thrust and rotor speed of a table are those of a propeller.
 
     With a diameter, K_T = T/(ρ n² D⁴) at rest is 0.02 to 2 (Carlton 2018, section 6.1). Without
-    one, the blade tip of a propeller of K_T 0.4, (π⁴ n² T/(ρ K_T))^¼, is slower than 40 m/s.
+    one, the blade tip of a propeller of K_T 0.4, (π⁴ n² T/(ρ K_T))^¼, is slower than 40 m/s. A
+    table whose thrust or power is in another unit says nothing of its speeds.
     """
     density = context.vehicle.buoyancy.fluid_density
-    for curve, thrust, _, speed in _thrust_tables(context):
+    for curve, thrust, power, speed in _thrust_tables(context):
+        if not _is_merit(_merit_of(context, curve, thrust, power)):
+            continue  # the thrust itself is in doubt, see thrust_unit
         full = int(np.argmax(thrust))
         force, rate = float(thrust[full]), float(speed[full]) / 60
         if force <= 0 or rate <= 0:
