@@ -307,6 +307,19 @@ def test_the_unit_of_a_mesh_is_one_in_which_it_fits(tmp_path, unit, metres, othe
     assert ('scale=' in mended) == (not other)
 
 
+def test_a_mesh_that_fits_in_no_unit_is_not_scaled(tmp_path):
+    """20 km: in millimetres 20 m, beside parts within 0.4 m."""
+
+    def exported(text, folder):
+        trimesh.creation.box((20_000, 300, 200)).export(folder / 'body.stl')
+        return text.replace('<box size="0.4 0.3 0.2"/>', '<mesh filename="body.stl"/>')
+
+    (found,) = (f for f in found_in(ROV, exported, tmp_path) if f.check == 'mesh-unit')
+    assert 'millimetres' in found.message
+    context = load_context(str(tmp_path / 'faulty.urdf'), {})
+    assert 'scale=' not in apply_edits(context, examine(context))[0].decode()
+
+
 @pytest.mark.parametrize(
     ('warning', 'remedy'),
     [

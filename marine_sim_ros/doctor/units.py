@@ -14,7 +14,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic, Edit, finite_numbers
-from marine_sim_ros.doctor.verdict import flip_signs, scale_mesh
+from marine_sim_ros.doctor.verdict import flip_signs, mesh_scale, scale_mesh
 from marine_sim_ros.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.propulsion import T200_DIAMETER
 from marine_sim_ros.model.xml import Element
@@ -79,19 +79,16 @@ _RATIOS: Mapping[str, float] = MappingProxyType(
 )
 
 
-def _merit(thrust: np.ndarray, power: np.ndarray, area: float, density: float) -> float:
+def _merit(
+    context: DescriptionContext, curve: Element, thrust: np.ndarray, power: np.ndarray
+) -> float:
     """Return the median of T^1.5/(√(2 ρ A) P) (Carlton 2018, the ideal actuator disc at rest)."""
+    area = math.pi * ((_diameter(context, curve) or T200_DIAMETER) / 2) ** 2
+    density = context.vehicle.buoyancy.fluid_density
     used = (thrust > 0.3 * thrust.max()) & (power > 0)
     if not used.any():
         return math.nan
     return float(np.median(thrust[used] ** 1.5 / (math.sqrt(2 * density * area) * power[used])))
-
-
-def _merit_of(context: DescriptionContext, curve: Element, *columns: np.ndarray) -> float:
-    """Return the figure of merit of thrust and power of a curve."""
-    area = math.pi * ((_diameter(context, curve) or T200_DIAMETER) / 2) ** 2
-    thrust, power = columns
-    return _merit(thrust, power, area, context.vehicle.buoyancy.fluid_density)
 
 
 def _is_merit(merit: float) -> bool:
@@ -103,7 +100,7 @@ def thrust_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
     """The figure of merit of a thrust table, T^1.5/(√(2 ρ A) P), is 0.05 to 0.9."""
     for curve, thrust, power, speed in _thrust_tables(context):
         volts = float(curve.get('voltage') or 16.0)
-        merit = _merit_of(context, curve, thrust, power)
+        merit = _merit(context, curve, thrust, power)
         if _is_merit(merit):
             continue
         likely = {
@@ -117,7 +114,7 @@ def thrust_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
             'thrust and power are likely swapped': (power, thrust),
             'power and speed are likely swapped': (thrust, speed),
         }
-        merits = {text: _merit_of(context, curve, *columns) for text, columns in likely.items()}
+        merits = {text: _merit(context, curve, *columns) for text, columns in likely.items()}
         good = {t: m for t, m in merits.items() if _LIKELY[0] <= m <= _LIKELY[1]}
         advice = min(good, key=lambda t: abs(math.log(good[t] / _GOOD_MERIT)), default='')
         yield context.warning(
@@ -138,7 +135,7 @@ def rotor_speed_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
     """
     density = context.vehicle.buoyancy.fluid_density
     for curve, thrust, power, speed in _thrust_tables(context):
-        if not _is_merit(_merit_of(context, curve, thrust, power)):
+        if not _is_merit(_merit(context, curve, thrust, power)):
             continue  # the thrust itself is in doubt, see thrust_unit
         full = int(np.argmax(thrust))
         force, rate = float(thrust[full]), float(speed[full]) / 60
@@ -416,17 +413,21 @@ def _other_sizes(context: DescriptionContext) -> float:
     return float(max(found, default=0.0))
 
 
-def _largest_length(context: DescriptionContext) -> float:
-    """Return the length (m) that a vehicle of its mass hardly has."""
+def _cube_edge(context: DescriptionContext) -> float:
+    """Return the edge (m) of a cube of the vehicle's mass and of 100 kg/m³; infinite: unknown."""
     if context.loaded is None:
-        return np.inf
-    return AIRY * float(np.cbrt(context.vehicle.inertia.mass / 100))
+        return math.inf
+    return float(np.cbrt(context.vehicle.inertia.mass / 100))
+
+
+def _fits(length: float, size: float) -> bool:
+    return size / _FIT < length < size * _FIT
 
 
 def _units_of(longest: float, size: float) -> list[str]:
     """Return the units in which a length makes sense beside a size (m); the nearest at least."""
-    apart = {u: abs(math.log(longest * f / size)) for u, f in _MESH_UNITS.items()}
-    return [u for u in apart if apart[u] < math.log(_FIT)] or [min(apart, key=lambda u: apart[u])]
+    nearest = min(_MESH_UNITS, key=lambda u: abs(math.log(longest * _MESH_UNITS[u] / size)))
+    return [u for u, metres in _MESH_UNITS.items() if _fits(longest * metres, size)] or [nearest]
 
 
 def _oversized_meshes(context: DescriptionContext) -> Iterator[tuple[Element, float, bool]]:
@@ -440,7 +441,7 @@ def _oversized_meshes(context: DescriptionContext) -> Iterator[tuple[Element, fl
         longest = float(np.max(extents))
         if longest >= max(LONG, FAR * other):
             yield element, longest, True
-        elif longest > _largest_length(context):
+        elif longest > AIRY * _cube_edge(context):
             yield element, longest, False
 
 
@@ -458,17 +459,16 @@ def _ancestor(element: Element, tag: str) -> Element | None:
 
 def mesh_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
     """A mesh is about as large as the thrusters, joints and boxes around it."""
-    other = _other_sizes(context)
+    other, edge = _other_sizes(context), _cube_edge(context)
+    size = other or (edge if math.isfinite(edge) else 1.0)
     files: dict[tuple[str | None, float, bool], list[Element]] = {}
     for element, longest, sure in _oversized_meshes(context):
         files.setdefault((element.get('filename'), longest, sure), []).append(element)
     for (name, longest, sure), elements in files.items():
         first = elements[0]
-        size = other or _largest_length(context) / AIRY
-        units = _units_of(longest, size if math.isfinite(size) else 1.0)
+        units = _units_of(longest, size)
         unit = ' or '.join(units)
-        advice = ' or '.join(f'scale="{" ".join([f"{_MESH_UNITS[u]:g}"] * 3)}"' for u in units)
-        advice = f'add {advice}'
+        advice = 'add ' + ' or '.join(f'scale="{mesh_scale(_MESH_UNITS[u])}"' for u in units)
         places = [context.place(e) for e in elements[1:]]
         if places:
             advice += ' here and at ' + ', '.join(f'{p.file}:{p.line}' for p in places)
@@ -484,13 +484,17 @@ def mesh_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
             advice += '; mass, buoyancy, drag and motion are examined after that'
         against = f', all else within {other:.3g} m' if other else ''
         text = f'{name} is {longest:.4g} m long{against}: it is rather in {unit}'
-        yield context.error(first, text, advice, _rescale(elements, units))
+        yield context.error(first, text, advice, _rescale(elements, units, longest, other))
 
 
-def _rescale(elements: Sequence[Element], units: Sequence[str]) -> Edit | None:
+def _rescale(
+    elements: Sequence[Element], units: Sequence[str], longest: float, other: float
+) -> Edit | None:
     """Return the edit that scales a mesh wherever it is used; None where that is not sure."""
     unscaled = all(element.get('scale') is None for element in elements)
-    return scale_mesh(_MESH_UNITS[units[0]], *elements) if unscaled and len(units) == 1 else None
+    metres = _MESH_UNITS[units[0]]
+    is_sure = len(units) == 1 and _fits(longest * metres, other)
+    return scale_mesh(metres, *elements) if unscaled and is_sure else None
 
 
 def inside_out(context: DescriptionContext) -> Iterator[Diagnostic]:

@@ -34,6 +34,7 @@ __all__ = [
     'judge_motion',
     'relative_density',
     'rename_element',
+    'mesh_scale',
     'scale_mesh',
     'steady_speed_under',
     'unbounded_speed',
@@ -280,10 +281,15 @@ def rename_element(element: Element, tag: str) -> Edit:
     return Edit(element, f'<{element.tag}> is now <{tag}>', tag=tag)
 
 
+def mesh_scale(metres: float) -> str:
+    """Return the ``scale`` of a mesh in a unit of so many metres."""
+    return ' '.join([f'{metres:g}'] * 3)
+
+
 def scale_mesh(metres: float, element: Element, *also: Element) -> Edit:
     """Read a mesh in a unit of so many metres, wherever it is used."""
     told = f'mesh {element.get("filename")} scaled to metres'
-    return Edit(element, told, attributes={'scale': ' '.join([f'{metres:g}'] * 3)}, also=also)
+    return Edit(element, told, attributes={'scale': mesh_scale(metres)}, also=also)
 
 
 def relative_density(element: Element, value: float) -> Edit:
