@@ -79,14 +79,12 @@ def glide() -> None:
     """The glide of ``glider``: depth along its way, pitch, volume and the battery's place."""
     glider = load_vehicle('glider')
     run = simulate(glider, load_scenario('glide'), dt=0.05)
-    figure, (way, pitch, moved) = plt.subplots(
-        3, 1, figsize=(7, 7), height_ratios=(1, 1, 1), layout='constrained'
-    )
+    figure, (way, pitch, moved) = plt.subplots(3, 1, figsize=(7, 7), layout='constrained')
     way.plot(run.position[:, 0], -run.position[:, 2], color=COLOURS[0])
     way.set(xlabel='way ahead, m', ylabel='depth, m', aspect='equal')
     way.invert_yaxis()
-    down = np.degrees([float(rpy_from_quaternion(q)[1]) for q in run.orientation])
-    pitch.plot(run.time, -down, color=COLOURS[0])
+    down = rpy_from_quaternion(run.orientation)[:, 1]
+    pitch.plot(run.time, -np.degrees(down), color=COLOURS[0])
     pitch.axhline(0, color=COLOURS[3], linewidth=0.5)
     pitch.set(ylabel='pitch, bow up, °')
     volume, slide = run.actuators['buoyancy_engines'][:, 0], run.actuators['joints'][:, 0]

@@ -160,9 +160,7 @@ def _draw_graticule(axes: Any, origin: Origin, low: np.ndarray, high: np.ndarray
         np.stack([low[0] + (high[0] - low[0]) * sides, np.full(33, y)], axis=-1)
         for y in np.linspace(low[1], high[1], 5)
     ])  # fmt: skip
-    local = origin.enu(np.column_stack([edge, np.zeros(len(edge))]))
-    latitudes, longitudes = origin.geographic(local[:, 0], local[:, 1])
-    longitudes = origin.longitude + (longitudes - origin.longitude + 180.0) % 360.0 - 180.0
+    latitudes, longitudes = origin.coordinates(np.column_stack([edge, np.zeros(len(edge))]))
     for values, others, letters in ((latitudes, longitudes, 'NS'), (longitudes, latitudes, 'EW')):
         step = graticule_step(float(np.ptp(values)))
         along = np.linspace(others.min(), others.max(), 65)

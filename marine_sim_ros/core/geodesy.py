@@ -106,6 +106,16 @@ class TangentPlane:
             reduced = xp.atan2((1 - FLATTENING) * xp.sin(latitude), xp.cos(latitude))
         return latitude * (180 / math.pi), xp.atan2(y, x) * (180 / math.pi)
 
+    def coordinates(self, points: Array) -> tuple[Array, Array]:
+        """Return latitude and longitude (...), degrees, of the feet of points (..., 3) in map.
+
+        Longitudes are within half a turn of that of the origin, so that they do not jump there.
+        """
+        local = self.enu(points)
+        latitude, longitude = self.geographic(local[..., 0], local[..., 1])
+        away = (longitude - self.longitude + 180.0) % 360.0 - 180.0
+        return latitude, self.longitude + away
+
     def level(self, latitude: Any, longitude: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return east and north (...), m from the origin, of places (...) in degrees.
 

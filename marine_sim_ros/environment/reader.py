@@ -232,9 +232,9 @@ def _environment(root: YamlReader) -> Environment:
     root.mapping({*fields_of(EnvironmentNumbers), *_PARTS_OF_FILE})
     origin = read_origin(root.child('origin'))
     has_place = root.child('origin').value is not None
-    scene = read_scene(root, Path(root.where).parent, origin if has_place else None)
-    own = EnvironmentNumbers(**root.values(EnvironmentNumbers, depth=water_depth(root, scene)))
     folder = Path(root.where).parent
+    scene = read_scene(root, folder, origin if has_place else None)
+    own = EnvironmentNumbers(**root.values(EnvironmentNumbers, depth=water_depth(root, scene)))
     start = _start(root.child('start'))
     water = _water(root.child('water'), origin, folder, start)
     density = water.get('water_density') or DEFAULT_WATER_DENSITY

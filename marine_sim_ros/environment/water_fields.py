@@ -245,12 +245,9 @@ class WaterFields:
             stride = len(self.depth) * rows * columns
             cells.append((self.time, time + 0.0 * points[..., 0], stride))
         if rows > 1 or columns > 1:
-            local = self.origin.enu(points)
-            north, east = self.origin.geographic(local[..., 0], local[..., 1])
-            # The angle from the meridian of the origin, which the axis follows.
-            away = (east - self.origin.longitude + 180.0) % 360.0 - 180.0
+            north, east = self.origin.coordinates(points)
             cells += [(self.latitude, north, columns)] if rows > 1 else []
-            cells += [(self.longitude, self.origin.longitude + away, 1)] if columns > 1 else []
+            cells += [(self.longitude, east, 1)] if columns > 1 else []
         corners: list[tuple[Array, Array]] = [(0, 1.0)]
         for axis, position, step in cells:
             cell = _cell(axis, position)

@@ -18,7 +18,6 @@ from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.identification.parameters import (
-    COEFFICIENTS,
     DOUBTFUL,
     NORMAL_95,
     PARAMETER_KINDS,
@@ -342,11 +341,10 @@ class _Prior:
 
     def __init__(self, parameters: ParameterSet) -> None:
         self.weight = 1 / (_VAGUE * parameters.size)
-        coefficient = np.arange(len(parameters)) < COEFFICIENTS
-        self.centre = np.where(coefficient, 0.0, parameters.described)
+        self.believed = parameters.believed
 
     def residuals(self, theta: np.ndarray) -> np.ndarray:
-        return self.weight * (theta - self.centre)
+        return self.weight * (theta - self.believed)
 
 
 def _solve(

@@ -139,6 +139,11 @@ class ParameterSet:
         return np.array([p.described for p in self.parameters])
 
     @cached_property
+    def believed(self) -> np.ndarray:
+        """(k,) values before anything is known: coefficients 0, lag and volume as described."""
+        return np.where(np.arange(len(self)) < COEFFICIENTS, 0.0, self.described)
+
+    @cached_property
     def size(self) -> np.ndarray:
         """(k,) what each is small or large against before anything is known of it.
 
@@ -275,7 +280,7 @@ def interval_scales(
     linear, quadratic = theta[6:12], theta[12:18]
     drag = linear + quadratic * u + parameters.kept_damping(u) + kept
     own = np.diag(parameters.vehicle.rigid_body_mass)
-    rest = list(theta[COEFFICIENTS : COEFFICIENTS + 1]) if parameters.lag else []
+    rest = [theta[COEFFICIENTS]] if parameters.lag else []
     rest += [0.01 * parameters.vehicle.buoyancy.volume] * parameters.volume
     result = np.concatenate([own, drag, drag / u, rest])
     return np.where(np.arange(len(theta)) < COEFFICIENTS, np.maximum(result, theta), result)

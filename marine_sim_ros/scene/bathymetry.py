@@ -27,7 +27,7 @@ _FINE, _COARSE = 0.01, 0.5
 """Cell sizes: below the first numbers within ±180 and ±90 are degrees, below the second where the
 depths exceed the grid's own size."""
 _REACH = 5e5
-"""m."""
+"""m from the origin."""
 
 
 def is_in_degrees(grid: HeightMap) -> bool:
@@ -84,10 +84,8 @@ def local_terrain(grid: HeightMap, place: TangentPlane, name: str) -> HeightMap:
     x, y = (first[i] + spacing * np.arange(math.ceil(size[i] / spacing) + 1) for i in range(2))
     level = np.zeros((len(y), len(x), 3))
     level[..., 0], level[..., 1] = np.meshgrid(x, y)
-    local = place.enu(level)
-    latitude, longitude = place.geographic(local[..., 0], local[..., 1])
-    away = (longitude - place.longitude + 180.0) % 360.0 - 180.0
-    heights = np.asarray(grid.height(origin[0] + away, latitude))
+    latitude, longitude = place.coordinates(level)
+    heights = np.asarray(grid.height(longitude + turns, latitude))
     return HeightMap(first, spacing, heights, grid.material)
 
 
