@@ -29,7 +29,7 @@ from marine_sim_ros.environment.currents_and_waves import Waves, jonswap, regula
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.geometry.meshes import voxelise
 from marine_sim_ros.geometry.shapes import cylinder_shape
-from marine_sim_ros.model.hydrodynamics import HULL_PARAMETERS
+from marine_sim_ros.model.hull_parameters import HULL_PARAMETERS
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy, submerged_fractions
 from marine_sim_ros.physics.drag import drag_components

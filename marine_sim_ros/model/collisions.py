@@ -25,12 +25,8 @@ from marine_sim_ros.geometry.shapes import Shape, move_shape, refine_shape
 from marine_sim_ros.model.added_mass import Inertia
 from marine_sim_ros.model.elements import robot_elements
 from marine_sim_ros.model.hull import Hull, PanelCoefficients, Panels, VoxelSet
-from marine_sim_ros.model.hydrodynamics import (
-    HULL_SCHEMA,
-    HullSettings,
-    MaterialElement,
-    read_hull_settings,
-)
+from marine_sim_ros.model.hull_parameters import HULL_SCHEMA, HullSettings, read_hull_settings
+from marine_sim_ros.model.hydrodynamics import MaterialElement
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, is_usable_pose, urdf_pose
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Element, Reader

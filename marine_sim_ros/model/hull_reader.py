@@ -37,12 +37,8 @@ from marine_sim_ros.model.collisions import (
     read_collisions,
 )
 from marine_sim_ros.model.hull import Hull, VoxelSet
-from marine_sim_ros.model.hydrodynamics import (
-    PANELS,
-    HullSettings,
-    added_mass_method,
-    read_hull_settings,
-)
+from marine_sim_ros.model.hull_parameters import HullSettings, read_hull_settings
+from marine_sim_ros.model.hydrodynamics import PANELS, added_mass_method
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Reader
 

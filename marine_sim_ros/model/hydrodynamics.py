@@ -1,17 +1,12 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Readers of <hydrodynamics> and <buoyancy>: damping, added mass, hull parameters.
-
-``HULL_PARAMETERS`` is the whole table: names, defaults, units and ranges as the guide on hulls
-has them.
-"""
+"""Readers of what acts on the whole vehicle: damping, added mass, displaced volumes, materials."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,9 +16,6 @@ from marine_sim_ros.core.registry import CONTROLLERS, FORCES
 from marine_sim_ros.core.schema import (
     REQUIRED,
     ElementSchema,
-    Number,
-    choice,
-    fields_of,
     nested,
     number,
     schema_of,
@@ -32,213 +24,23 @@ from marine_sim_ros.core.schema import (
 )
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.added_mass import Buoyancy
-from marine_sim_ros.model.hull import FORCE_TERMS
+from marine_sim_ros.model.hull_parameters import HULL_SCHEMA
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, base_name
 from marine_sim_ros.model.vehicle import Damping, DragElements, Frame, Lift
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
     'BuoyancyElement',
-    'HULL_PARAMETERS',
-    'HULL_SCHEMA',
     'HYDRODYNAMICS',
-    'HullSettings',
     'MaterialElement',
     'PANELS',
     'added_mass_method',
     'linear_flaw',
     'quadratic_flaw',
-    'read_hull_settings',
     'read_hydrodynamics',
     'read_other_elements',
     'read_volumes',
 ]
-
-
-# Reads the hull parameters of <hydrodynamics>: robot-level defaults, overrides per collision.
-
-
-@dataclass(frozen=True)
-class HullParameter(Number):
-    """One number of the hull model, with the guide's default.
-
-    Attributes:
-        group: element around it, or ''.
-        usual: smallest and largest usual value.
-    """
-
-    group: str = ''
-    usual: tuple[float, float] = (-np.inf, np.inf)
-
-    @property
-    def key(self) -> str:
-        """Unique name, ``group/name``."""
-        return f'{self.group}/{self.name}' if self.group else self.name
-
-
-_TINY = 1e-6
-_P, _S, _SLAM = 'pressure_drag', 'suction_drag', 'slamming'
-_HULL_NUMBERS: tuple[tuple[Any, ...], ...] = (
-    ('', 'water_density', 1027, 'kg/m³', (1, 2e4), (900, 1200), 'of the water at trim'),
-    ('', 'air_density', 1.225, 'kg/m³', (0, 100), (0.5, 2), 'of the air'),
-    ('', 'velocity_reference', 1, 'm/s', (_TINY, 1e4), (0.01, 50), 'v_ref of s = |v|/v_ref'),
-    (_P, 'C_PD1', 10, 'Pa', (0, 1e9), (0, 100), 'linear pressure'),
-    (_P, 'C_PD2', 10, 'Pa', (0, 1e9), (0, 100), 'quadratic pressure'),
-    (_P, 'f_P', 0.5, '', (_TINY, 100), (0.1, 1), 'exponent of the angle'),
-    (_S, 'C_SD1', 10, 'Pa', (0, 1e9), (0, 100), 'linear suction'),
-    (_S, 'C_SD2', 10, 'Pa', (0, 1e9), (0, 100), 'quadratic suction'),
-    (_S, 'f_S', 0.5, '', (_TINY, 100), (0.1, 1), 'exponent of the angle'),
-    (_SLAM, 'power', 2, '', (_TINY, 100), (2, 10), 'exponent of the rise'),
-    (_SLAM, 'max_acceleration', 10, 'm/s²', (_TINY, 1e6), (1, 100), 'full slam'),
-    (_SLAM, 'multiplier', 1, '', (0, 1e6), (0, 5), 'scale of the force'),
-    ('air_resistance', 'coefficient', 0.1, '', (0, 1e3), (0, 2), 'drag coefficient in air'),
-)
-"""Group, name, default, unit, possible range, usual range, meaning."""
-HULL_PARAMETERS: Mapping[str, HullParameter] = MappingProxyType(
-    {
-        parameter.key: parameter
-        for group, name, default, unit, (low, high), usual, about in _HULL_NUMBERS
-        for parameter in (
-            HullParameter(name, default, about, low, high, unit=unit, group=group, usual=usual),
-        )
-    }
-)
-"""By key. A value out of its range is an error, an unusual one a warning."""
-
-HULL_PARAMETER_GROUPS = tuple(dict.fromkeys(p.group for p in HULL_PARAMETERS.values() if p.group))
-_PRESSURES = {key for key, p in HULL_PARAMETERS.items() if p.unit == 'Pa'}
-_USUAL_CD = 3.0
-_LIKELY_CD = 2.5
-"""A pressure that is more likely meant as a drag coefficient."""
-_TRIANGLES = 4000
-"""Of a mesh: more of them slow a run down without a better drag."""
-
-
-def _read_forces(reader: Reader) -> tuple[str, ...]:
-    words = (reader.element.text or '').split()
-    for word in words:
-        if word not in FORCE_TERMS:
-            raise reader.error(f'is {word[:40]!r}; expected any of: {", ".join(FORCE_TERMS)}')
-    return tuple(term for term in FORCE_TERMS if term in words)
-
-
-@dataclass(frozen=True)
-class HullSettings:
-    """The hull parameters in force for a collision.
-
-    Attributes:
-        values: values by key of HULL_PARAMETERS, in the units given there or, for
-            ``drag_coefficients``, 1.
-        drag_coefficients: keys of values that are drag coefficients instead of pressures.
-        given: whether anything of the hull model was given at all.
-    """
-
-    values: Mapping[str, float] = field(
-        default_factory=lambda: {key: float(p.default) for key, p in HULL_PARAMETERS.items()}
-    )
-    drag_coefficients: frozenset[str] = frozenset()
-    coefficient_unit: str = choice(('pa', 'cd'), 'whether pressures are in Pa or are C_d')
-    buoyancy_mode: str = choice(
-        ('mass_density', 'geometry'), 'what a collision displaces; by default by its material', ''
-    )
-    voxel_size: float | None = number(None, 1e-4, 1e3, 'm', 'edge of a voxel')
-    panel_size: float | None = number(None, 1e-4, 1e3, 'm', 'longest edge of a panel')
-    max_triangles: int = number(
-        _TRIANGLES, 100, 200_000, '', 'more triangles are simplified', whole=True
-    )
-    forces: tuple[str, ...] = special(_read_forces, FORCE_TERMS, 'forces that are switched on')
-    given: bool = False
-
-    def coefficient(self, key: str) -> float:
-        """Return a parameter; a pressure given as a drag coefficient as C = ½ ρ v_ref² C_d, Pa.
-
-        Source: the guide's own estimate C_d ≈ 2F/(ρ v² A), solved for the pressure.
-        """
-        value = self.values[key]
-        if key not in self.drag_coefficients:
-            return value
-        speed = self.values['velocity_reference']
-        return 0.5 * self.values['water_density'] * speed**2 * value
-
-
-def _read_number(
-    reader: Reader, parameter: HullParameter, unit: str, warnings: list[str]
-) -> float:
-    """Return a number within what is possible; tell of one beyond what is usual."""
-    value = reader.number()
-    if not parameter.low <= value <= parameter.high:
-        least = 'more than 0' if value <= 0 < parameter.low else f'{parameter.low:g} or more'
-        raise reader.error(
-            f'is {value:g}; expected {least} and at most {parameter.high:g} {parameter.unit}'
-        )
-    low, high = parameter.usual[0], _USUAL_CD if unit == 'cd' else parameter.usual[1]
-    if not low <= value <= high:
-        usual = f'{low:g} to {high:g} {"" if unit == "cd" else parameter.unit}'.rstrip()
-        label = ' as a drag coefficient' if unit == 'cd' else ''
-        warnings.append(reader.warning(f'is {value:g}{label}; usual are {usual}'))
-    if parameter.key.endswith(('C_PD2', 'C_SD2')) and unit == 'pa' and 0 < value <= _LIKELY_CD:
-        warnings.append(
-            reader.warning(
-                f'is {value:g} Pa, almost nothing; a drag coefficient needs '
-                '<coefficient_unit>cd</coefficient_unit>'
-            )
-        )
-    return value
-
-
-HULL_SCHEMA = ElementSchema(
-    children={
-        **{p.name: ElementSchema() for p in HULL_PARAMETERS.values() if not p.group},
-        **{
-            group: ElementSchema(
-                children={
-                    p.name: ElementSchema() for p in HULL_PARAMETERS.values() if p.group == group
-                }
-            )
-            for group in HULL_PARAMETER_GROUPS
-        },
-        **schema_of(HullSettings).children,
-    }
-)
-"""What may stand in a collision's <hydrodynamics>."""
-
-
-def read_hull_settings(
-    root: Reader | None, defaults: HullSettings, warnings: list[str]
-) -> HullSettings:
-    """Return the defaults with what an element overrides; unusual values go into the warnings.
-
-    Raises:
-        ModelError: a value that is impossible, or an element that is unknown or given twice.
-    """
-    if root is None:
-        return defaults
-    values, as_cd = dict(defaults.values), set(defaults.drag_coefficients)
-    own = root.values(HullSettings, **{n: getattr(defaults, n) for n in fields_of(HullSettings)})
-    unit = own['coefficient_unit']
-    tags = HULL_SCHEMA.children.keys() - {'water_density'}
-    given = any(root.child(tag) is not None for tag in tags)
-    for key, parameter in HULL_PARAMETERS.items():
-        group = root.child(parameter.group) if parameter.group else root
-        if group is None:
-            continue
-        if parameter.group:
-            group.children(HULL_SCHEMA.children[parameter.group].children)
-        reader = group.child(parameter.name)
-        if reader is None:
-            continue
-        pressure = key in _PRESSURES
-        values[key] = _read_number(reader, parameter, unit if pressure else '', warnings)
-        if pressure:
-            as_cd = as_cd | {key} if unit == 'cd' else as_cd - {key}
-
-    return replace(
-        defaults,
-        values=values,
-        drag_coefficients=frozenset(as_cd),
-        given=defaults.given or given,
-        **own,
-    )
 
 
 # Reads the damping of <hydrodynamics>, and accepts only what cannot add energy.
