@@ -185,6 +185,39 @@ def test_a_spring_rests_where_its_moment_is_the_weights():
     assert found[-1] == pytest.approx(0.1 - 10 * G / 500, abs=1e-4)
 
 
+@pytest.mark.parametrize(('share', 'moves'), [(0.99, True), (1.01, False)])
+def test_a_lever_leaves_a_detent_at_its_effort(share, moves):
+    notch = f'{{positions: [0, 1.2], effort: {share * 10 * G * 0.25}, width: 0.05}}'
+    found, _ = angles(rod() + joint(more=f', damping: 30, detents: {notch}'), 4.0)
+    if moves:  # the weight takes it to the next notch, where less of it is across the rod
+        assert found[-1] > 1.2
+        assert found[-1] - 1.2 == pytest.approx(
+            0.05 / math.pi * math.asin(math.cos(found[-1]) / share), rel=0.02
+        )
+    else:
+        assert 0 < found[-1] < 0.025
+
+
+def test_a_detent_takes_its_work_where_it_is_left_and_none_where_it_is_passed():
+    """½ I (ω₀² − ω²) = 2 T w/π from the bottom of a notch to its edge."""
+    speed, effort, width = 2.0, 3.0, 0.1
+    spun = rod(more=f'{BARE}, velocity: [0, 0, {-0.25 * speed}, 0, {speed}, 0]')
+    notches = f', detents: {{positions: [0, 0.6], effort: {effort}, width: {width}}}'
+    env = environment(spun + joint(more=notches), gravity=0.0)
+    matrix = env.free_bodies[0].vehicle.mass_matrix
+    inertia = matrix[4, 4] + matrix[2, 2] * 0.25**2
+    left = math.sqrt(speed**2 - 4 * effort * width / math.pi / inertia)
+    states = run(env, 1.0, 0.001)['rod']
+    turned = np.cumsum(states.velocity[:, 4]) * 0.001
+    for low, high in ((0.15, 0.45), (0.75, 1.0)):
+        own = states.velocity[(turned > low) & (turned < high), 4]
+        assert len(own) > 50
+        np.testing.assert_allclose(own, left, rtol=2e-3)
+    assert left < 0.95 * speed
+    at_notch = states.velocity[np.argmin(np.abs(turned - 0.6)), 4]
+    assert at_notch == pytest.approx(speed, rel=5e-3)
+
+
 @pytest.mark.parametrize(('load', 'breaks'), [(0.99, True), (1.01, False)])
 def test_a_joint_breaks_at_its_load(load, breaks):
     """A rod at rest hangs on its joint with its weight."""
@@ -221,6 +254,20 @@ def test_a_cantilever_breaks_by_its_moment():
         ('{type: prismatic, child: rod, friction: -1}', 'friction'),
         ('{type: fixed, child: rod, break_force: 0}', 'break_force'),
         ('{type: fixed}', "'child'"),
+        ('{type: ball, child: rod, detents: 1}', 'a ball joint has none'),
+        ('{type: prismatic, child: rod, detents: {positions: [0]}}', "'effort' is missing"),
+        (
+            '{type: prismatic, child: rod, detents: {positions: [0, 1], effort: 1, width: 0.6}}',
+            'overlap',
+        ),
+        (
+            '{type: prismatic, child: rod, detents: {positions: [], effort: 1, width: 0.6}}',
+            'at least one',
+        ),
+        (
+            '{type: prismatic, child: rod, detents: {positions: [0], effort: 1, width: 0}}',
+            'more than 0',
+        ),
     ],
 )
 def test_a_joint_that_cannot_be_is_refused_in_one_line(line, told):

@@ -31,6 +31,7 @@ from marine_sim_ros.scene.scene import Scene
 __all__ = [
     'BODIES',
     'BodyJoint',
+    'Detents',
     'CREEP',
     'DEFAULT_WATER_DENSITY',
     'FreeBody',
@@ -239,10 +240,34 @@ def _shaped(reader: YamlReader, index: int, ground: Scene, density: float) -> Fr
 
 _MOVING_TYPES = ('revolute', 'prismatic')
 _TYPES = (*_MOVING_TYPES, 'ball', 'fixed')
-_MOVES = frozenset({'axis', 'limits', 'friction', 'damping', 'stiffness', 'rest'})
+_MOVES = frozenset({'axis', 'limits', 'friction', 'damping', 'stiffness', 'rest', 'detents'})
 _KEYS = frozenset({'name', 'type', 'child', 'parent', 'position', 'break_force', 'break_torque'})
 _MOST = 1e9
 """N, N·m and their rates: more is no number of a joint."""
+
+
+@dataclass(frozen=True, eq=False)
+class Detents:
+    """Notches of a joint: τ = −T sin(π x/w) at a distance x < w from the nearest one.
+
+    Attributes:
+        positions: (k,) angles, rad, or distances, m, from the start.
+        effort: T, N·m or N, the most that a notch holds.
+        width: w, rad or m, to each side.
+    """
+
+    positions: np.ndarray
+    effort: float
+    width: float
+
+    def torque(self, position: float) -> tuple[float, float]:
+        """Return τ, N·m or N, at a position, and the stiffness −dτ/dq there."""
+        offset = position - self.positions
+        x = float(offset[np.argmin(np.abs(offset))])
+        if abs(x) >= self.width:
+            return 0.0, 0.0
+        rate = math.pi / self.width
+        return -self.effort * math.sin(rate * x), self.effort * rate * math.cos(rate * x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,6 +288,7 @@ class BodyJoint:
         rest: angle or way at which the spring rests.
         break_force: N at which it breaks.
         break_torque: N·m at which it breaks.
+        detents: notches that hold it, or None.
     """
 
     name: str
@@ -278,6 +304,7 @@ class BodyJoint:
     rest: float = 0.0
     break_force: float = math.inf
     break_torque: float = math.inf
+    detents: Detents | None = None
 
     @property
     def moves(self) -> bool:
@@ -342,7 +369,24 @@ def _read_joint(reader: YamlReader, index: int, bodies: dict[str, FreeBody]) -> 
         rest=read(reader.child('rest', 0.0)),
         break_force=_load(reader.child('break_force')),
         break_torque=_load(reader.child('break_torque')),
+        detents=_detents(reader.child('detents'), read),
     )
+
+
+def _detents(reader: YamlReader, read: Callable[[YamlReader], float]) -> Detents | None:
+    if reader.value is None:
+        return None
+    keys = frozenset({'positions', 'effort', 'width'})
+    reader.mapping(keys, keys)
+    positions = np.array([read(item) for item in reader.child('positions').items()])
+    width = read(reader.child('width'))
+    if not len(positions):
+        raise reader.child('positions').error(' is []; expected at least one position')
+    if not width > 0:
+        raise reader.child('width').error(f' is {width:g}; expected more than 0')
+    if len(positions) > 1 and np.diff(np.sort(positions)).min() < 2 * width * (1 - 1e-9):
+        raise reader.error(': two detents overlap; expected at least twice the width between them')
+    return Detents(positions, reader.child('effort').number(0.0, _MOST), width)
 
 
 def _way(reader: YamlReader) -> float:

@@ -14,9 +14,10 @@ have turned: b = E ν − e(ν)/dt, in a few rounds, as SHAKE does. With it the 
 
 and contacts are solved for in M̃ and ν̃* as in M and ν*: no joint needs a search. Only stops and
 friction do; they are rows of the contacts' search, a stop as a normal, friction as a tangent of a
-fixed bound. A spring k and a damper c about the axis are a row with r = 1/(k dt² + c dt) and
-b = −k (q − q₀) dt/(k dt + c). Sources: Ryckaert et al. (1977) for SHAKE; Catto (2011),
-"Soft constraints", for the spring and damper of a step.
+fixed bound. A spring and a damper c about the axis are a row with r = 1/(k' dt² + c dt) and
+b = τ/(k' dt + c), with the torque τ = −k (q − q₀) now and k' = k − m/dt² where it is positive, m
+being the mass about the axis; detents add theirs to τ and k. Sources: Ryckaert et al. (1977) for
+SHAKE; Catto (2011), "Soft constraints", for the spring and damper of a step.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ _STOP_SOFTNESS = 1e-4
 """The same of its stops."""
 _BRISTLE = 1e-3
 """The same of its friction."""
+_MIN_RESISTANCE = 1e-9
+"""Least resistance of a spring, as a share of the mass over the step."""
 _EXIT = 0.2
 """Share of what is beyond a stop that a step takes back."""
 _ROUNDS = 2
@@ -255,10 +258,11 @@ def joint_rows(
             continue
         turning = joint.type == 'revolute'
         along = one.rows(states, group, one.axis_in_map(states), turning=turning)
-        if joint.stiffness or joint.damping:
-            late = joint.stiffness * step.dt + joint.damping
-            target = np.array([-joint.stiffness * (q - joint.rest) / late])
-            rows.append((along, target, np.array([1 / (late * step.dt)]), -1, turning))
+        if joint.stiffness or joint.damping or joint.detents is not None:
+            mobility = float(along[0] @ step.inverse @ along[0])
+            torque, late = _drive(joint, q, step.dt, 1 / mobility)
+            give = np.array([1 / (late * step.dt)])
+            rows.append((along, np.array([torque / late]), give, -1, turning))
         if joint.limits is not None or joint.friction:
             limited = True
             _add_limits(limits, k, joint, q, along[0], step, before[k])
@@ -271,6 +275,20 @@ def joint_rows(
         np.concatenate([np.full(len(r[0]), r[4]) for r in rows]),
         limits if limited else None,
     )
+
+
+def _drive(joint: BodyJoint, q: float, dt: float, mass: float) -> tuple[float, float]:
+    """Return the torque of spring and detents at q, and the resistance k' dt + c of the step.
+
+    Only the stiffness that an explicit step of a mass, kg or kg·m², does not bear is implicit:
+    the rest keeps energy, as a symplectic step does.
+    """
+    torque, stiffness = -joint.stiffness * (q - joint.rest), joint.stiffness
+    if joint.detents is not None:
+        own, slope = joint.detents.torque(q)
+        torque, stiffness = torque + own, stiffness + slope
+    late = max(stiffness * dt - mass / dt, 0.0) + joint.damping
+    return torque, late or _MIN_RESISTANCE * mass / dt
 
 
 def _no_limits(count: int, n: int) -> ContactRows:
