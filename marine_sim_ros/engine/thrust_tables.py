@@ -338,6 +338,13 @@ def _tabulate_curves(table: InterpolationTable) -> InterpolationTable:
 def with_thruster_curves(vehicle: Vehicle) -> Vehicle:
     """Return a vehicle whose thrusters' curves are looked up when they are traced."""
     thrusters = vehicle.thrusters
+    propellers = thrusters.propellers
+    if propellers is not None:
+        propellers = replace(
+            propellers,
+            thrust_of_angle=_tabulate_curves(propellers.thrust_of_angle),
+            torque_of_angle=_tabulate_curves(propellers.torque_of_angle),
+        )
     return replace(
         vehicle,
         thrusters=replace(
@@ -345,5 +352,6 @@ def with_thruster_curves(vehicle: Vehicle) -> Vehicle:
             thrust_of_pwm=_tabulate_curves(thrusters.thrust_of_pwm),
             speed_of_thrust=_tabulate_curves(thrusters.speed_of_thrust),
             power_of_thrust=_tabulate_curves(thrusters.power_of_thrust),
+            propellers=propellers,
         ),
     )

@@ -287,7 +287,10 @@ def kept_terms(vehicle: Vehicle) -> tuple[str, ...]:
 
 def omitted_terms(vehicle: Vehicle) -> tuple[str, ...]:
     """Return the forces on the vehicle that the model of a fit lacks."""
-    found = {'loss of thrust with the speed of advance': vehicle.thrusters.any_inflow_loss}
+    found = {
+        'loss of thrust with the speed of advance': vehicle.thrusters.any_inflow_loss,
+        'torque of propellers with the speed of advance': vehicle.thrusters.propellers is not None,
+    }
     named = [name for name, there in found.items() if there]
     return (*named, *(_label(f) for f in _other_forces(vehicle) if not _is_memoryless(f)))
 

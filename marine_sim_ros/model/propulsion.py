@@ -21,6 +21,12 @@ from marine_sim_ros.core.numerics import interpolation_table
 from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text, truth
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.kinematics import PlacedElement, Pose, read_origin_pose
+from marine_sim_ros.model.propellers import (
+    PropellerElement,
+    PropellerSpec,
+    propeller_set,
+    read_propeller,
+)
 from marine_sim_ros.model.servos import AzimuthElement, AzimuthSpec, azimuth_set, read_azimuth
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
 from marine_sim_ros.model.xml import Reader, parse
@@ -164,6 +170,7 @@ class ThrusterSpec:
     ventilates: bool = True
     thrust_deduction: float = 0.0
     azimuth: AzimuthSpec | None = None
+    propeller: PropellerSpec | None = None
     meta: dict[str, str] = field(default_factory=dict)
 
 
@@ -228,6 +235,7 @@ def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
         ventilates=np.array([float(s.ventilates) for s in specs]),
         thrust_deduction=np.array(lost) if any(lost) else None,
         azimuths=azimuth_set([s.name for s in specs], [s.azimuth for s in specs]),
+        propellers=propeller_set([s.propeller for s in specs]),
     )
 
 
@@ -389,6 +397,9 @@ class ThrusterElement(PlacedElement):
     zero_thrust_advance_ratio: float = number(0.0, 0.0, 10.0, '', 'J₀ = u/(n D) of no thrust')
     ventilation: bool = truth(ThrusterSpec.ventilates, 'whether it loses thrust near the surface')
     azimuth: AzimuthElement | None = nested(AzimuthElement, 'servo that turns it')
+    propeller: PropellerElement | None = nested(
+        PropellerElement, 'propeller in open water, in place of a curve'
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -416,11 +427,18 @@ def _curves_by_name(
 
 
 def _curve_of(
-    own: ThrusterElement, curves: dict[str, np.ndarray], voltage: float | None
+    own: ThrusterElement,
+    curves: dict[str, np.ndarray],
+    voltage: float | None,
+    propeller: np.ndarray | None,
 ) -> np.ndarray:
     linear, name = own.linear, own.curve
-    if (linear is None) == (name is None):
-        raise own.reader.error('expected either a curve="..." attribute or one <linear> child')
+    if sum(kind is not None for kind in (linear, name, propeller)) != 1:
+        raise own.reader.error(
+            'expected one of: a curve="..." attribute, a <linear> child, a <propeller> child'
+        )
+    if propeller is not None:
+        return propeller  # a speed loop holds the speed at any voltage
     if linear is not None:
         curve = dead_zone_curve(linear.pos_force, linear.neg_force, linear.dead_zone)
         return _curve_at_voltage(linear.reader, [(linear.voltage, curve)], voltage)
@@ -434,30 +452,35 @@ def _thruster(
     curves: dict[str, np.ndarray],
     voltage: float | None,
     hinges: Callable[[str], Any],
+    density: float,
 ) -> ThrusterSpec:
     position, axis = _position_and_axis(own.origin)
+    propeller = rows = None
+    if own.propeller is not None:
+        propeller, rows = read_propeller(own.propeller, own.diameter, density)
     # J₀ n D with n in rev/s is J₀ D / 2π per rad/s.
     pitch = own.zero_thrust_advance_ratio * own.diameter
     return ThrusterSpec(
         name=own.name,
         position=position,
         axis=axis,
-        curve=_curve_of(own, curves, voltage),
+        curve=_curve_of(own, curves, voltage, rows),
         # A propeller that turns clockwise seen from behind (along +axis) throws the body the
         # other way: counter-clockwise about the axis.
         handedness=-1.0 if own.direction == 'cw' else 1.0,
-        reaction_torque=own.reaction_torque,
+        reaction_torque=own.reaction_torque if propeller is None else propeller.torque_arm,
         time_constant=own.time_constant,
         zero_thrust_pitch=pitch / (2 * np.pi),
         rotor_radius=(own.diameter or T200_DIAMETER) / 2,
         ventilates=own.ventilation,
         thrust_deduction=own.thrust_deduction,
         azimuth=read_azimuth(own.azimuth, position, axis, hinges),
+        propeller=propeller,
     )
 
 
 def read_thrusters(
-    root: Reader | None, voltage: float | None, hinges: Callable[[str], Any]
+    root: Reader | None, voltage: float | None, hinges: Callable[[str], Any], density: float
 ) -> ThrusterSet:
     """Return the <thrusters> of a robot.
 
@@ -466,6 +489,7 @@ def read_thrusters(
         voltage: supply, V; curves of one name are interpolated or scaled to it (default: the
             one of the highest voltage).
         hinges: see :func:`~marine_sim_ros.model.servos.read_azimuth`.
+        density: of the water at trim, kg/m³.
 
     Raises:
         ModelError: anything in it that is unknown, missing, doubled or out of range.
@@ -474,7 +498,7 @@ def read_thrusters(
         return thruster_set([])
     own = root.read(ThrustersElement)
     curves = _curves_by_name(own.curve, voltage)
-    specs = [_thruster(thruster, curves, voltage, hinges) for thruster in own.thruster]
+    specs = [_thruster(thruster, curves, voltage, hinges, density) for thruster in own.thruster]
     names = [s.name for s in specs]
     for name in names:
         if names.count(name) > 1:

@@ -140,7 +140,7 @@ def vehicle_from_urdf(
     volumes = {**built.volumes, **hydrodynamics.read_volumes(reader, frames, density)}
     nothing = Buoyancy(0.0, np.zeros(3), 1.0, density)
     thrusters = read_thrusters(
-        reader.child('thrusters'), voltage, hinge_finder(robot, frames, source)
+        reader.child('thrusters'), voltage, hinge_finder(robot, frames, source), density
     )
     _fix_joints(robot, thrusters.joints)
     vehicle = Vehicle(

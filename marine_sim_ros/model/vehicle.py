@@ -22,6 +22,7 @@ from marine_sim_ros.model.added_mass import Buoyancy, Inertia
 from marine_sim_ros.model.arm import Manipulator
 from marine_sim_ros.model.contact import ContactPoints, no_contact
 from marine_sim_ros.model.hull import Hull, lever_mobility
+from marine_sim_ros.model.propellers import PropellerSet
 from marine_sim_ros.model.servos import AzimuthSet, turned_columns
 
 __all__ = [
@@ -163,6 +164,7 @@ class ThrusterSet:
         thrust_deduction: (n,) share t of the thrust that the hull takes away again; None: 0.
         azimuths: servos that turn some of them, or None; the rest is at angles of 0.
         voltage: of the supply that the tables are for, V; None: that of the description's curves.
+        propellers: coefficients of those that are given in open water, or None.
     """
 
     names: tuple[str, ...]
@@ -180,6 +182,7 @@ class ThrusterSet:
     thrust_deduction: np.ndarray | None = None
     azimuths: AzimuthSet | None = None
     voltage: float | None = None
+    propellers: PropellerSet | None = None
 
     def __len__(self) -> int:
         """Return the number of thrusters."""
@@ -209,6 +212,19 @@ class ThrusterSet:
     def inflow(self) -> np.ndarray:
         """(n, 6) body velocity -> speed of each thruster along its axis."""
         return np.concatenate([self.axis, np.cross(self.position, self.axis)], axis=1)
+
+    @cached_property
+    def twist(self) -> np.ndarray:
+        """(6, n) wrench of a torque of 1 N m that the water puts on each rotor."""
+        moment = self.handedness[:, None] * self.axis
+        return np.concatenate([0 * moment, moment], axis=1).T
+
+    @cached_property
+    def turned_twist(self) -> np.ndarray:
+        """(2, 6, n): what cos θ − 1 and sin θ of the azimuths add to the twist."""
+        if self.azimuths is None:
+            return np.zeros((2, 6, len(self)))
+        return turned_columns(self.twist, self.azimuths)
 
     @cached_property
     def turned_effectiveness(self) -> np.ndarray:

@@ -20,6 +20,7 @@ from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, skip_
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.propellers import PropellerSet
 from marine_sim_ros.model.propulsion import power_factor, thrust_factor
 from marine_sim_ros.model.servos import AzimuthSet
 from marine_sim_ros.model.vehicle import FULL_IMMERSION, ThrusterSet, Vehicle
@@ -35,6 +36,7 @@ __all__ = [
     'ThrusterOutput',
     'bollard_wrench',
     'linear_thrust',
+    'propeller_loads',
     'rotor_target',
     'thrust_wrench',
     'thrusters',
@@ -108,27 +110,80 @@ def _azimuth_components(azimuths: AzimuthSet, angle: Array) -> tuple[Array, Arra
     return matvec(turns, xp.cos(angle) - 1), matvec(turns, xp.sin(angle))
 
 
-def _advance_factor(
-    vehicle: Vehicle,
-    state: State,
-    environment: Environment,
-    speed: Array,
-    turned: tuple[Array, Array] | None,
+def _speed_of_advance(
+    set_: ThrusterSet, state: State, environment: Environment, turned: tuple[Array, Array] | None
 ) -> Array:
-    """Return the share of the bollard thrust left at the present speed of advance, 0 to 1."""
-    set_ = vehicle.thrusters
+    """Return the velocities (..., n) of thrusters in the water, along their axes."""
     xp = namespace(state.velocity)
     relative = relative_velocity(state, environment)
     advance = matvec(constant(xp, set_.inflow), relative)
     if turned is not None:
         for part, matrix in zip(turned, set_.turned_inflow, strict=True):
             advance = advance + part * matvec(constant(xp, matrix), relative)
+    return advance
+
+
+def _advance_factor(set_: ThrusterSet, advance: Array, speed: Array) -> Array:
+    """Return the share of the bollard thrust left at the present speed of advance, 0 to 1."""
+    xp = namespace(advance)
     # K_T(J) = K_T(0) (1 − J/J₀), J = V_a/(n D), n in rev/s (Fossen 2011, eq. 9.118).
     zero_thrust = constant(xp, set_.zero_thrust_pitch) * xp.abs(speed)
     turning = zero_thrust > 1e-9
     safe = xp.where(turning, zero_thrust, xp.ones_like(zero_thrust))
     ratio = xp.where(turning, advance * xp.sign(speed) / safe, xp.zeros_like(safe))
     return 1 - xp.clip(ratio, 0.0, 1.0)
+
+
+def _rotor_speed(set_: ThrusterSet, thrust: Array) -> Array:
+    """Return rotor speeds (..., n), rad/s, of bollard thrusts (..., n), N."""
+    speed = set_.speed_of_thrust(thrust)
+    propellers = set_.propellers
+    if propellers is None:
+        return speed
+    xp = namespace(thrust)
+    rate = xp.where(thrust < 0, constant(xp, propellers.astern), constant(xp, propellers.ahead))
+    size = xp.where(thrust == 0, xp.ones_like(thrust), xp.abs(thrust))  # √ has no slope at 0
+    root = xp.sign(thrust) * xp.sqrt(size)
+    return xp.where(constant(xp, propellers.present) > 0, rate * root, speed)
+
+
+def propeller_loads(
+    propellers: PropellerSet, advance: Array, speed: Array, density: Any
+) -> tuple[Array, Array]:
+    """Return thrusts in N and torques in N m, (..., n) each, that the water puts on propellers.
+
+    T = ρ V_r² π/8 D² C_T*(β) and Q = ρ V_r² π/8 D³ C_Q*(β) with β = atan2(V_a, 0.35 ω D),
+    V_r² = V_a² + (0.35 ω D)² and V_a = (1 − w) V. Source: van Lammeren et al. (1969).
+
+    Args:
+        propellers: coefficients; 0 results where there is no propeller.
+        advance: V (..., n) of the vehicle at the propellers, along their axes, m/s.
+        speed: ω (..., n), rad/s.
+        density: ρ, kg/m³.
+    """
+    xp = namespace(advance)
+    inflow = (1 - constant(xp, propellers.wake)) * advance
+    blade = constant(xp, propellers.blade_radius) * speed
+    square = inflow * inflow + blade * blade
+    angle = xp.atan2(inflow, xp.where(square > 0, blade, xp.ones_like(blade)))  # no slope at 0
+    pressure = density * square
+    thrust = pressure * constant(xp, propellers.thrust_scale) * propellers.thrust_of_angle(angle)
+    torque = pressure * constant(xp, propellers.torque_scale) * propellers.torque_of_angle(angle)
+    return thrust, torque
+
+
+def _propeller_power(propellers: PropellerSet, torque: Array, speed: Array) -> Array:
+    """Return electrical power (..., n), W: I (R I + k |ω|) with k I = Q sgn ω + k I₀, 0 or more.
+
+    Without a motor Q ω. Nothing is fed back.
+    """
+    xp = namespace(torque)
+    constants = constant(xp, propellers.torque_constant)
+    idle = xp.where(speed == 0, xp.zeros_like(speed), constant(xp, propellers.idle_current))
+    current = torque * xp.sign(speed) / constants + idle
+    resistive = constant(xp, propellers.resistance) * current
+    power = current * (resistive + constants * xp.abs(speed))
+    return xp.where(current > 0, power, xp.zeros_like(power))
 
 
 def ventilation_factor(immersion: Array) -> Array:
@@ -192,21 +247,29 @@ def thrusters(
     set_ = vehicle.thrusters
     xp = namespace(memory)
     strength = None if supply is None else thrust_factor(supply[..., None])
+    if strength is not None and set_.propellers is not None:
+        holds = constant(xp, set_.propellers.present) > 0  # its speed, at any voltage
+        strength = xp.where(holds, xp.ones_like(memory), strength)
     target = rotor_target(vehicle, pwm, strength)
     lag = constant(xp, set_.time_constant)
     memory = _first_order_lag(target, memory, lag, dt) if set_.any_lag else target
     thrust = memory * xp.abs(memory)
-    rotor_speed = set_.speed_of_thrust(thrust)
+    rotor_speed = _rotor_speed(set_, thrust)
     power = set_.power_of_thrust(thrust if strength is None else thrust / strength)
     if supply is not None:
         power = power * power_factor(supply[..., None])
     turned = None
     if angles is not None and set_.azimuths is not None:
         turned = _azimuth_components(set_.azimuths, angles)
-    thrust = _apply_losses(vehicle, state, environment, thrust, rotor_speed, turned)
+    thrust, torque = _apply_losses(vehicle, state, environment, thrust, rotor_speed, turned)
+    if set_.propellers is not None:
+        electrical = _propeller_power(set_.propellers, torque, rotor_speed)
+        power = xp.where(constant(xp, set_.propellers.present) > 0, electrical, power)
     if share is not None:
-        thrust = thrust * share
+        thrust, torque = thrust * share, torque * share
     wrench = _thrust_wrench(set_, thrust, turned)
+    if set_.propellers is not None:
+        wrench = wrench + _torque_wrench(set_, thrust, torque, turned)
     return ThrusterOutput(wrench, thrust, rotor_speed, power, angles=angles), memory
 
 
@@ -216,6 +279,22 @@ def _thrust_wrench(set_: ThrusterSet, thrust: Array, turned: tuple[Array, Array]
     if turned is not None:
         for part, matrix in zip(turned, set_.turned_effectiveness, strict=True):
             wrench = wrench + matvec(constant(xp, matrix), part * thrust)
+    return wrench
+
+
+def _torque_wrench(
+    set_: ThrusterSet, thrust: Array, torque: Array, turned: tuple[Array, Array] | None
+) -> Wrench:
+    """Return the wrench (..., 6) by which torques (..., n) differ from those of the thrusts."""
+    propellers = set_.propellers
+    assert propellers is not None
+    xp = namespace(thrust)
+    rest = torque - constant(xp, set_.reaction_torque) * thrust
+    rest = rest * constant(xp, propellers.present)
+    wrench = matvec(constant(xp, set_.twist), rest)
+    if turned is not None:
+        for part, matrix in zip(turned, set_.turned_twist, strict=True):
+            wrench = wrench + matvec(constant(xp, matrix), part * rest)
     return wrench
 
 
@@ -282,21 +361,35 @@ def _apply_losses(
     thrust: Array,
     rotor_speed: Array,
     turned: tuple[Array, Array] | None,
-) -> Array:
-    """Return what speed of advance and surface leave of bollard thrusts (..., n), N."""
-    if vehicle.thrusters.any_inflow_loss:
-        thrust = thrust * _advance_factor(vehicle, state, environment, rotor_speed, turned)
-    if len(vehicle.thrusters) == 0 or not vehicle.thrusters.any_ventilation:
-        return thrust
+) -> tuple[Array, Array]:
+    """Return what speed of advance and surface leave of bollard thrusts (..., n), N.
+
+    With it the torques (..., n) of propellers, N m; they lose as much near the surface.
+    """
+    set_ = vehicle.thrusters
+    torque = 0 * thrust
+    if set_.any_inflow_loss or set_.propellers is not None:
+        advance = _speed_of_advance(set_, state, environment, turned)
+    if set_.any_inflow_loss:
+        thrust = thrust * _advance_factor(set_, advance, rotor_speed)
+    if set_.propellers is not None:
+        xp = namespace(thrust)
+        density = environment.density(state.position, vehicle.buoyancy.fluid_density)
+        loaded, torque = propeller_loads(set_.propellers, advance, rotor_speed, density)
+        thrust = xp.where(constant(xp, set_.propellers.present) > 0, loaded, thrust)
+    if len(set_) == 0 or not set_.any_ventilation:
+        return thrust, torque
     height = state.position[..., 2]
     xp = namespace(height)
     highest = height if height.ndim == 0 else xp.max(height)
     reach = constant(xp, environment.crest + vehicle.thrusters.ventilation_reach)
-    return skip_unless(
-        highest + reach <= 0,
-        lambda: thrust,  # the factor is 1 there, to the bit
-        lambda: thrust * _ventilation_factors(vehicle, state, environment),
-    )
+
+    def ventilate() -> tuple[Array, Array]:
+        left = _ventilation_factors(vehicle, state, environment)
+        return thrust * left, torque * left
+
+    # The factor is 1 below, to the bit.
+    return skip_unless(highest + reach <= 0, lambda: (thrust, torque), ventilate)
 
 
 def bollard_wrench(
@@ -304,8 +397,9 @@ def bollard_wrench(
 ) -> tuple[Wrench, Array]:
     """Return the wrench (..., 6) and thrusts (..., n) of bollard thrusts (..., n) in N."""
     set_ = vehicle.thrusters
-    rotor_speed = set_.speed_of_thrust(thrust)
-    thrust = _apply_losses(vehicle, state, environment, thrust, rotor_speed, None)
+    thrust, _ = _apply_losses(
+        vehicle, state, environment, thrust, _rotor_speed(set_, thrust), None
+    )
     return matvec(constant(namespace(thrust), set_.effectiveness), thrust), thrust
 
 

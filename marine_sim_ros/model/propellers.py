@@ -1,0 +1,382 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Propellers in open water: coefficients in four quadrants, B-series polynomials, motors.
+
+With V_a the speed of advance, n the revolutions per second and D the diameter: J = V_a/(n D),
+K_T = T/(ρ n² D⁴), K_Q = Q/(ρ n² D⁵). In all quadrants β = atan2(V_a, 0.7 π n D),
+C_T* = T/(½ ρ V_r² π/4 D²) and C_Q* = Q/(½ ρ V_r² π/4 D³) with V_r² = V_a² + (0.7 π n D)².
+Sources: van Lammeren, van Manen and Oosterveld (1969), The Wageningen B-screw series, SNAME
+Transactions 77 (four quadrants); Oosterveld and van Oossanen (1975), Further computer-analyzed
+data of the Wageningen B-screw series, International Shipbuilding Progress 22 (polynomials).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.numerics import InterpolationTable, interpolation_table
+from marine_sim_ros.core.schema import REQUIRED, nested, number, special
+from marine_sim_ros.model.xml import Reader
+
+__all__ = [
+    'PropellerElement',
+    'PropellerSet',
+    'PropellerSpec',
+    'propeller_curve',
+    'propeller_set',
+    'read_propeller',
+    'wageningen_coefficients',
+]
+
+TIP = 0.7 * np.pi
+"""Speed of a blade at 0.7 of the radius over n D."""
+RPM = 2 * np.pi / 60
+KNOTS = 17
+"""Of the thrust by pulse width on each side of the dead zone."""
+ADVANCE_STEP = 0.01
+MAX_ADVANCE = 2.0
+"""Of J, where polynomials are evaluated; that of no thrust is less."""
+
+# Rows of C, s, t, u, v in Σ C J^s (P/D)^t (A_E/A_0)^u Z^v, at a Reynolds number of 2·10⁶.
+_THRUST_TERMS = """
+ 0.00880496 0 0 0 0   -0.204554 1 0 0 0     0.166351 0 1 0 0      0.158114 0 2 0 0
+-0.147581 2 0 1 0     -0.481497 1 1 1 0     0.415437 0 2 1 0      0.0144043 0 0 0 1
+-0.0530054 2 0 0 1     0.0143481 0 1 0 1    0.0606826 1 1 0 1    -0.0125894 0 0 1 1
+ 0.0109689 1 0 1 1    -0.133698 0 3 0 0     0.00638407 0 6 0 0   -0.00132718 2 6 0 0
+ 0.168496 3 0 1 0     -0.0507214 0 0 2 0    0.0854559 2 0 2 0    -0.0504475 3 0 2 0
+ 0.010465 1 6 2 0     -0.00648272 2 6 2 0  -0.00841728 0 3 0 1    0.0168424 1 3 0 1
+-0.00102296 3 3 0 1   -0.0317791 0 3 1 1    0.018604 1 0 2 1     -0.00410798 0 2 2 1
+-0.000606848 0 0 0 2  -0.0049819 1 0 0 2    0.0025983 2 0 0 2    -0.000560528 3 0 0 2
+-0.00163652 1 2 0 2   -0.000328787 1 6 0 2  0.000116502 2 6 0 2   0.000690904 0 0 1 2
+ 0.00421749 0 3 1 2    0.0000565229 3 6 1 2 -0.00146564 0 3 2 2
+"""
+_TORQUE_TERMS = """
+ 0.00379368 0 0 0 0    0.00886523 2 0 0 0  -0.032241 1 1 0 0      0.00344778 0 2 0 0
+-0.0408811 0 1 1 0    -0.108009 1 1 1 0    -0.0885381 2 1 1 0     0.188561 0 2 1 0
+-0.00370871 1 0 0 1    0.00513696 0 1 0 1   0.0209449 1 1 0 1     0.00474319 2 1 0 1
+-0.00723408 2 0 1 1    0.00438388 1 1 1 1  -0.0269403 0 2 1 1     0.0558082 3 0 1 0
+ 0.0161886 0 3 1 0     0.00318086 1 3 1 0   0.015896 0 0 2 0      0.0471729 1 0 2 0
+ 0.0196283 3 0 2 0    -0.0502782 0 1 2 0   -0.030055 3 1 2 0      0.0417122 2 2 2 0
+-0.0397722 0 3 2 0    -0.00350024 0 6 2 0  -0.0106854 3 0 0 1     0.00110903 3 3 0 1
+-0.000313912 0 6 0 1   0.0035985 3 0 1 1   -0.00142121 0 6 1 1   -0.00383637 1 0 2 1
+ 0.0126803 0 2 2 1    -0.00318278 2 3 2 1   0.00334268 0 6 2 1   -0.00183491 1 1 0 2
+ 0.000112451 3 2 0 2  -0.0000297228 3 6 0 2 0.000269551 1 0 1 2   0.00083265 2 0 1 2
+ 0.00155334 0 2 1 2    0.000302683 0 6 1 2 -0.0001843 0 0 2 2    -0.000425399 0 3 2 2
+ 0.0000869243 3 3 2 2 -0.0004659 0 6 2 2    0.0000554194 1 6 2 2
+"""
+
+
+def _sum_terms(terms: str, advance: np.ndarray, *shape: float) -> np.ndarray:
+    rows = np.array(terms.split(), float).reshape(-1, 5)
+    factors = np.prod(np.array(shape) ** rows[:, 2:], axis=1)
+    return np.asarray((rows[:, 0] * factors) @ advance ** rows[:, 1:2])
+
+
+def wageningen_coefficients(
+    advance: np.ndarray, *, blades: float, pitch_ratio: float, area_ratio: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return K_T and K_Q (m,) of a B-series propeller at J (m,), Reynolds number 2·10⁶.
+
+    Args:
+        advance: J, 0 or more.
+        blades: Z, 2 to 7.
+        pitch_ratio: P/D, 0.5 to 1.4.
+        area_ratio: A_E/A_0, 0.3 to 1.05.
+    """
+    shape = pitch_ratio, area_ratio, blades
+    return _sum_terms(_THRUST_TERMS, advance, *shape), _sum_terms(_TORQUE_TERMS, advance, *shape)
+
+
+# Propellers of a vehicle.
+
+
+@dataclass(frozen=True, eq=False)
+class PropellerSpec:
+    """One propeller; its table has rows of β rad, C_T*, C_Q*, from −π to π.
+
+    Attributes:
+        diameter: D, m.
+        table: (k, 3).
+        wake: w of V_a = (1 − w) V.
+        density: ρ of the thrust curve, kg/m³.
+        motor: k N m/A, R Ω, I₀ A.
+    """
+
+    diameter: float
+    table: np.ndarray
+    wake: float
+    density: float
+    motor: tuple[float, float, float]
+
+    def bollard(self, column: int, angle: float) -> float:
+        """T/(ω |ω|) N s² (column 1) or Q/(ω |ω|) N m s² (2) held in place: β = 0, or π astern."""
+        value = abs(float(np.interp(angle, self.table[:, 0], self.table[:, column])))
+        disc = np.pi / 4 * self.diameter ** (column + 1)
+        return float(value * self.density / 2 * (0.35 * self.diameter) ** 2 * disc)
+
+    @property
+    def torque_arm(self) -> float:
+        """Q/T held in place, m."""
+        return self.bollard(2, 0.0) / self.bollard(1, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class PropellerSet:
+    """Propellers of n thrusters; numbers of a thruster without one are 0, or as stated.
+
+    Attributes:
+        present: (n,) 1.0 where there is a propeller, else 0.0.
+        diameter: (n,) D, m.
+        wake: (n,) w of V_a = (1 − w) V.
+        ahead: (n,) rotor speed per root of bollard thrust, rad/s per √N.
+        astern: (n,) likewise astern.
+        thrust_of_angle: C_T* of β in rad.
+        torque_of_angle: C_Q* of β in rad.
+        torque_constant: (n,) k of the motor, N m/A; 1 without a motor.
+        resistance: (n,) R of its winding, Ω.
+        idle_current: (n,) I₀ at no load, A.
+    """
+
+    present: np.ndarray
+    diameter: np.ndarray
+    wake: np.ndarray
+    ahead: np.ndarray
+    astern: np.ndarray
+    thrust_of_angle: InterpolationTable
+    torque_of_angle: InterpolationTable
+    torque_constant: np.ndarray
+    resistance: np.ndarray
+    idle_current: np.ndarray
+
+    @cached_property
+    def blade_radius(self) -> np.ndarray:
+        """(n,) 0.7 of the radius, m."""
+        return 0.35 * self.diameter
+
+    @cached_property
+    def thrust_scale(self) -> np.ndarray:
+        """(n,) π/8 D², m²: T = ρ V_r² C_T* times that."""
+        return np.pi / 8 * self.diameter**2
+
+    @cached_property
+    def torque_scale(self) -> np.ndarray:
+        """(n,) π/8 D³, m³: Q = ρ V_r² C_Q* times that."""
+        return np.pi / 8 * self.diameter**3
+
+
+def propeller_set(specs: Sequence[PropellerSpec | None]) -> PropellerSet | None:
+    """Stack the propellers of thrusters; None where no thruster has one."""
+    if not any(specs):
+        return None
+    nothing = np.array([[-np.pi, 0.0, 0.0], [0.0, 0.0, 0.0], [np.pi, 0.0, 0.0]])
+    none = PropellerSpec(0.0, nothing, 0.0, 1.0, (1.0, 0.0, 0.0))
+    full = [none if spec is None else spec for spec in specs]
+    present = np.array([float(spec is not None) for spec in specs])
+    tables = [spec.table for spec in full]
+
+    def rate(angle: float) -> np.ndarray:
+        factor = np.array([spec.bollard(1, angle) for spec in full])
+        return present / np.sqrt(np.where(present > 0, factor, 1.0))
+
+    motors = np.array([spec.motor for spec in full])
+    return PropellerSet(
+        present=present,
+        diameter=np.array([spec.diameter for spec in full]),
+        wake=np.array([spec.wake for spec in full]),
+        ahead=rate(0.0),
+        astern=rate(np.pi),
+        thrust_of_angle=interpolation_table([(t[:, 0], t[:, 1]) for t in tables]),
+        torque_of_angle=interpolation_table([(t[:, 0], t[:, 2]) for t in tables]),
+        torque_constant=motors[:, 0],
+        resistance=motors[:, 1],
+        idle_current=motors[:, 2],
+    )
+
+
+def _shaft_power(spec: PropellerSpec, torque: Any, speed: Any) -> Any:
+    """Return the electrical power, W, of a torque in N m at a speed in rad/s, both 0 or more."""
+    constant, resistance, idle = spec.motor
+    current = torque / constant + idle
+    return current * (resistance * current + constant * speed)
+
+
+def propeller_curve(
+    spec: PropellerSpec, max_speed: float, astern_speed: float, dead_zone: float
+) -> np.ndarray:
+    """Return rows (k, 4) of µs, N, W, rad/s, held in place; speed goes with the pulse width.
+
+    Args:
+        spec: the propeller.
+        max_speed: at 1900 µs, rad/s.
+        astern_speed: at 1100 µs, rad/s.
+        dead_zone: half its width, µs.
+    """
+    rows = []
+    for sign, angle, top in ((-1.0, np.pi, astern_speed), (1.0, 0.0, max_speed)):
+        fraction = np.linspace(0.0, 1.0, KNOTS)
+        speed = fraction * top
+        torque = spec.bollard(2, angle) * speed**2
+        power = np.where(speed > 0, _shaft_power(spec, torque, speed), 0.0)
+        pulse = 1500 + sign * (dead_zone + fraction * (400 - dead_zone))
+        side = [pulse, sign * spec.bollard(1, angle) * speed**2, power, sign * speed]
+        rows.append(np.stack(side, axis=1)[:: int(sign)])
+    below, above = rows
+    return np.concatenate([below, above if dead_zone > 0 else above[1:]])
+
+
+# Reads <propeller>.
+
+
+def _table(reader: Reader, heads: str) -> np.ndarray:
+    """Return the rows (k, 3) of a table, whose first column rises."""
+    words = (reader.element.text or '').split()
+    if len(words) % 3 or len(words) < 6:
+        raise reader.error(f'has {len(words)} numbers; expected rows of three: {heads}')
+    rows = reader.numbers({len(words)}).reshape(-1, 3)
+    if np.any(np.diff(rows[:, 0]) <= 0):
+        raise reader.error(
+            'the first column does not rise; expected each row above the one before'
+        )
+    return rows
+
+
+def _quadrants(rows: np.ndarray, astern: float) -> np.ndarray:
+    """Return the table (k, 3) of β, C_T*, C_Q* in four quadrants of rows (m, 3) of J, K_T, K_Q.
+
+    Beyond the last row both coefficients follow their tangent, and below J = 0 they keep the
+    values of J = 0. Astern they are those ahead at (−n, −V_a) times −astern.
+    """
+    half = np.radians(np.concatenate([np.arange(-90.0, 0.0, 5.0), np.arange(0.0, 91.0)]))
+    advance = TIP * np.tan(half[1:-1])
+    last, slope = rows[-1], (rows[-1] - rows[-2]) / (rows[-1, 0] - rows[-2, 0])
+    beyond = np.maximum(advance - last[0], 0.0)
+    inside = np.clip(advance, 0.0, last[0])
+    ahead = np.zeros((len(half), 2))  # 0 at ±90°: the propeller stands, and idles
+    for column in (1, 2):
+        value = np.interp(inside, rows[:, 0], rows[:, column]) + slope[column] * beyond
+        ahead[1:-1, column - 1] = value * 8 / np.pi * (np.cos(half[1:-1]) / TIP) ** 2
+    forward = np.column_stack([half, ahead])
+    back = np.column_stack([half, -astern * ahead])
+    middle = len(half) - 91  # β = 0
+    first, second = back[middle:], back[: middle + 1]  # of −180° to −90°, and of 90° to 180°
+    turn = np.array([np.pi, 0.0, 0.0])
+    return np.concatenate([first - turn, forward[1:-1], second + turn])  # ±90° is shared
+
+
+def _read_open_water(reader: Reader) -> np.ndarray:
+    rows = _table(reader, 'J K_T K_Q')
+    if rows[0, 0] != 0.0:
+        raise reader.error(f'begins at J = {rows[0, 0]:g}; expected 0')
+    if not np.all(rows[0, 1:] > 0.0) or np.any(rows[-1, 1:] > rows[-2, 1:]):
+        raise reader.error(
+            'expected K_T and K_Q above 0 at J = 0, and neither to rise from the last row but '
+            'one to the last'
+        )
+    return rows
+
+
+def _read_four_quadrants(reader: Reader) -> np.ndarray:
+    rows = _table(reader, 'β° C_T* C_Q*')
+    if rows[0, 0] != -180.0 or rows[-1, 0] != 180.0 or np.any(rows[0, 1:] != rows[-1, 1:]):
+        raise reader.error('expected β from -180 to 180°, with the same coefficients at both')
+    if 0.0 not in rows[:, 0]:
+        raise reader.error('has no row at β = 0; expected it: there the vehicle is held in place')
+    zero = rows[rows[:, 0] == 0.0][0]
+    if np.any(zero[1:] <= 0.0) or np.any(rows[0, 1:] >= 0.0):
+        raise reader.error('expected C_T* and C_Q* above 0 at β = 0, and below 0 at ±180°')
+    return rows * np.array([np.pi / 180, 1.0, 1.0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class WageningenElement:
+    """<wageningen>: a B-series propeller."""
+
+    reader: Reader
+    blades: int = number(REQUIRED, 2, 7, '', 'number Z of blades', place='attribute', whole=True)
+    pitch_ratio: float = number(REQUIRED, 0.5, 1.4, '', 'P/D', place='attribute')
+    area_ratio: float = number(REQUIRED, 0.3, 1.05, '', 'A_E/A_0', place='attribute')
+
+    @property
+    def rows(self) -> np.ndarray:
+        """(m, 3) of J, K_T, K_Q from 0 to the first J without thrust."""
+        advance = np.arange(0.0, MAX_ADVANCE, ADVANCE_STEP)
+        thrust, torque = wageningen_coefficients(
+            advance, blades=self.blades, pitch_ratio=self.pitch_ratio, area_ratio=self.area_ratio
+        )
+        end = int(np.argmax(thrust <= 0.0)) + 1
+        return np.stack([advance, thrust, torque], axis=1)[:end]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MotorElement:
+    """<motor>: an electric motor in a speed loop."""
+
+    torque_constant: float = number(
+        REQUIRED, 1e-5, 1e3, 'N·m/A', 'torque per current', place='attribute'
+    )
+    resistance: float = number(0.0, 0.0, 1e3, 'Ω', 'of the winding', place='attribute')
+    idle_current: float = number(0.0, 0.0, 1e3, 'A', 'current at no load', place='attribute')
+
+
+@dataclass(frozen=True, kw_only=True)
+class PropellerElement:
+    """<propeller>: a propeller whose speed follows the pulse width."""
+
+    reader: Reader
+    max_speed: float = number(REQUIRED, 1.0, 1e5, 'rpm', 'speed at 1900 µs', place='attribute')
+    astern_speed: float | None = number(
+        None, 1.0, 1e5, 'rpm', 'speed at 1100 µs; default: max_speed', place='attribute'
+    )
+    dead_zone: float = number(
+        0.0, 0.0, 399.0, 'µs', 'half the width of the dead zone', place='attribute'
+    )
+    wake: float = number(0.0, -0.5, 0.9, '', 'wake fraction w', place='attribute')
+    astern: float = number(
+        1.0, 0.1, 2.0, '', 'coefficients astern over those ahead', place='attribute'
+    )
+    wageningen: WageningenElement | None = nested(WageningenElement, 'B-series propeller')
+    open_water: np.ndarray | None = special(_read_open_water, None, 'rows of J, K_T, K_Q')
+    four_quadrant: np.ndarray | None = special(
+        _read_four_quadrants, None, 'rows of β °, C_T*, C_Q*'
+    )
+    motor: MotorElement | None = nested(MotorElement, 'motor')
+
+
+def read_propeller(
+    own: PropellerElement, diameter: float, density: float
+) -> tuple[PropellerSpec, np.ndarray]:
+    """Return a propeller, and its curve (k, 4) of µs, N, W, rad/s.
+
+    Args:
+        own: the element.
+        diameter: D, m.
+        density: of the water at trim, kg/m³.
+
+    Raises:
+        ModelError: not just one of the three kinds of coefficients, or no diameter.
+    """
+    found = [own.wageningen, own.open_water, own.four_quadrant]
+    if sum(kind is not None for kind in found) != 1:
+        raise own.reader.error('expected one of <wageningen>, <open_water> and <four_quadrant>')
+    if diameter <= 0.0:
+        raise own.reader.error('the thruster has no <diameter>; expected that of the propeller')
+    table = own.four_quadrant
+    if table is None:
+        rows = own.open_water if own.wageningen is None else own.wageningen.rows
+        assert rows is not None
+        table = _quadrants(rows, own.astern)
+    motor = own.motor
+    numbers = (
+        (1.0, 0.0, 0.0)
+        if motor is None
+        else (motor.torque_constant, motor.resistance, motor.idle_current)
+    )
+    spec = PropellerSpec(diameter, table, own.wake, density, numbers)
+    back = own.max_speed if own.astern_speed is None else own.astern_speed
+    return spec, propeller_curve(spec, own.max_speed * RPM, back * RPM, own.dead_zone)
