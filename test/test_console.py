@@ -5,7 +5,6 @@
 
 import json
 import math
-import time
 
 import numpy as np
 import pytest
@@ -13,22 +12,24 @@ from conftest import OTHERS, VEHICLES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros.console.requests import (
+from marine_sim_ros.console.control_lease import (
     LEASE_TIMEOUT,
-    LOST,
-    OF_PAGE,
     OPERATOR_TIMEOUT,
-    REQUESTS,
-    WAITING,
     ControlLease,
-    OperatorInput,
-    Session,
-    is_expired,
-    is_silent,
+    OperatorEvent,
+    OperatorWatchdog,
     leave_lease,
-    parse_request,
     renew_lease,
     take_lease,
+)
+from marine_sim_ros.console.requests import (
+    LOST,
+    OF_PAGE,
+    REQUESTS,
+    WAITING,
+    OperatorInput,
+    Session,
+    parse_request,
 )
 from marine_sim_ros.console.telemetry import Energy, telemetry_frame
 from marine_sim_ros.console.visuals import scene_visuals, vehicle_visuals
@@ -63,31 +64,62 @@ def test_one_page_steers_and_keeps_the_seat_until_it_leaves_or_is_taken_over(mov
         else:
             lease = renew_lease(lease, page, now)
             assert lease.page == before.page
-            assert not is_silent(lease, now) or page != lease.page
-        assert is_silent(lease, now + OPERATOR_TIMEOUT + 0.01) == bool(lease.page)
-        assert is_expired(lease, now + LEASE_TIMEOUT + 0.01) == bool(lease.page)
+            assert not lease.is_silent(now, 0.0) or page != lease.page
+        assert lease.is_silent(now + 2.01, 2.0) == bool(lease.page)
 
 
 def test_an_empty_seat_hears_nobody():
     assert renew_lease(ControlLease(), '', 5.0) == ControlLease()
-    assert not is_silent(ControlLease(), 1e9)
-    assert not is_expired(ControlLease(), 1e9)
+    assert not ControlLease().is_silent(1e9, 0.0)
+
+
+def watch(watchdog, lease, seconds, period=0.05):
+    """What a watchdog notices while it is called at a steady rate, with the times, s."""
+    start, found = watchdog.now, []
+    for _ in range(round(seconds / period)):
+        watchdog.advance(watchdog.now + period)  # its clock is the wall's: it is never late
+        if event := watchdog.check(lease):
+            found.append((event, round(watchdog.now - start, 2)))
+    return found
 
 
 def test_silence_stops_long_before_it_costs_control():
-    seat = take_lease(ControlLease(), 'a', 'A', time.monotonic())
-    assert not is_silent(seat, time.monotonic())
-    time.sleep(OPERATOR_TIMEOUT + 0.05)
-    assert is_silent(seat, time.monotonic())
-    assert not is_expired(seat, time.monotonic())
-    assert seat == take_lease(seat, 'b', 'B', time.monotonic())  # nobody gets it by asking
-    seat = renew_lease(seat, 'a', time.monotonic())
-    assert not is_silent(seat, time.monotonic())
-    assert not is_expired(seat, seat.heard + 9.9)
-    assert is_expired(seat, seat.heard + 10.1)
-    # Whoever waits longer for the first waits as long for the second.
-    assert not is_expired(seat, seat.heard + 50, operator_timeout=60.0)
-    assert is_expired(seat, seat.heard + 61, operator_timeout=60.0)
+    watchdog = OperatorWatchdog(0.05, OPERATOR_TIMEOUT, LEASE_TIMEOUT)
+    lease = take_lease(ControlLease(), 'a', 'A', watchdog.now)
+    watchdog.note_sticks()
+    first = watch(watchdog, lease, 9.0)
+    assert first == [(OperatorEvent.SILENT, pytest.approx(OPERATOR_TIMEOUT, abs=0.051))]
+    assert lease == take_lease(lease, 'b', 'B', watchdog.now)  # nobody gets it by asking
+    watchdog.note_sticks()
+    lease = renew_lease(lease, 'a', watchdog.now)
+    assert watch(watchdog, lease, 0.1) == [(OperatorEvent.HEARD, 0.05)]
+    found = watch(watchdog, lease, 10.0)
+    assert found[0][0] is OperatorEvent.SILENT
+    assert found[1] == (OperatorEvent.EXPIRED, pytest.approx(LEASE_TIMEOUT - 0.1, abs=0.051))
+
+
+def test_who_waits_longer_for_the_first_silence_waits_as_long_for_the_second():
+    watchdog = OperatorWatchdog(0.05, 60.0, LEASE_TIMEOUT)
+    lease = take_lease(ControlLease(), 'a', 'A', 0.0)
+    assert watch(watchdog, lease, 59.0) == []
+    assert watch(watchdog, lease, 2.0)[0][0] is OperatorEvent.EXPIRED
+
+
+def test_a_page_that_lives_but_says_nothing_of_its_sticks_is_slow_once():
+    watchdog = OperatorWatchdog(0.05, OPERATOR_TIMEOUT, LEASE_TIMEOUT)
+    lease, found = ControlLease('a', 'A', 0.0), []
+    for _ in range(60):
+        found += watch(watchdog, lease, 0.05)
+        lease = renew_lease(lease, 'a', watchdog.now)
+    assert [event for event, _ in found] == [OperatorEvent.SLOW]
+
+
+def test_a_node_that_does_not_get_its_turn_blames_no_page():
+    watchdog = OperatorWatchdog(0.05, OPERATOR_TIMEOUT, LEASE_TIMEOUT)
+    lease = ControlLease('a', 'A', 0.0)
+    watchdog.note_sticks()
+    watchdog.advance(3600.0)
+    assert watchdog.check(lease) is None
 
 
 ANY = st.recursive(

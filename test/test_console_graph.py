@@ -16,7 +16,7 @@ from processor import PATIENCE, slowed
 from test_console_page import address_of, start
 from test_graph import Watcher
 
-from marine_sim_ros.console.requests import OPERATOR_TIMEOUT
+from marine_sim_ros.console.control_lease import OPERATOR_TIMEOUT
 from marine_sim_ros.ros.node_graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests of a page, checked; control lease; session between node and pages."""
+"""Requests of a page, checked; session between node and pages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+from marine_sim_ros.console.control_lease import ControlLease
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.control.pilot import OUTPUT_MODES, SWITCHES
 from marine_sim_ros.control.setpoints import QUANTITIES
@@ -20,80 +21,15 @@ from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.faults.fault_types import FAULT_TYPES, Fault, read_fault
 
 __all__ = [
-    'ControlLease',
     'FREE_FOR_ALL',
-    'LEASE_TIMEOUT',
     'LOST',
-    'OPERATOR_TIMEOUT',
     'OperatorInput',
     'REQUESTS',
     'Request',
     'STOPS',
     'Session',
-    'is_expired',
-    'is_silent',
-    'leave_lease',
     'parse_request',
-    'renew_lease',
-    'take_lease',
 ]
-
-
-# Control lease: one page steers, the others watch.
-
-OPERATOR_TIMEOUT = 0.7
-"""s of wall time that the operator's page may be silent until the thrusters are neutral."""
-LEASE_TIMEOUT = 10.0
-"""s of wall time that the operator's page may be silent until it loses control."""
-
-
-@dataclass(frozen=True)
-class ControlLease:
-    """The page that steers.
-
-    Attributes:
-        page: page of the operator; empty: none.
-        name: name of the operator, as other pages show it.
-        heard: wall time of the page's last message, s.
-    """
-
-    page: str = ''
-    name: str = ''
-    heard: float = 0.0
-
-
-def take_lease(
-    lease: ControlLease, page: str, name: str, now: float, *, over: bool = False
-) -> ControlLease:
-    """Return the lease after a page requested it; ``over`` takes it from another one."""
-    if lease.page in ('', page) or over:
-        return ControlLease(page, name, now)
-    return lease
-
-
-def leave_lease(lease: ControlLease, page: str) -> ControlLease:
-    """Return the lease after a page gave it up, which only its holder can."""
-    return ControlLease() if page == lease.page else lease
-
-
-def renew_lease(lease: ControlLease, page: str, now: float) -> ControlLease:
-    """Return the lease after a message of a page."""
-    return replace(lease, heard=now) if page and page == lease.page else lease
-
-
-def is_silent(lease: ControlLease, now: float, timeout: float = OPERATOR_TIMEOUT) -> bool:
-    """Return whether the operator's page has been silent for more than a timeout (s)."""
-    return bool(lease.page) and now - lease.heard > timeout
-
-
-def is_expired(
-    lease: ControlLease,
-    now: float,
-    timeout: float = LEASE_TIMEOUT,
-    operator_timeout: float = OPERATOR_TIMEOUT,
-) -> bool:
-    """Return whether the operator's page has lost control: never before it counts as silent."""
-    return is_silent(lease, now, max(timeout, operator_timeout))
 
 
 # Requests of a page, checked before they are used.

@@ -19,21 +19,23 @@ from rclpy.parameter_client import AsyncParameterClient
 from std_msgs.msg import Float32MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from marine_sim_ros.console.requests import (
-    FREE_FOR_ALL,
+from marine_sim_ros.console.control_lease import (
     LEASE_TIMEOUT,
-    LOST,
     OPERATOR_TIMEOUT,
-    STOPS,
     ControlLease,
-    OperatorInput,
-    Request,
-    Session,
-    is_expired,
-    is_silent,
+    OperatorEvent,
+    OperatorWatchdog,
     leave_lease,
     renew_lease,
     take_lease,
+)
+from marine_sim_ros.console.requests import (
+    FREE_FOR_ALL,
+    LOST,
+    STOPS,
+    OperatorInput,
+    Request,
+    Session,
 )
 from marine_sim_ros.control.gamepad import Gamepad, StickMemory, load_gamepad, read_sticks
 from marine_sim_ros.control.pilot import (
@@ -126,8 +128,6 @@ SWITCH_SETTLING_TIME = 2.5
 TRIGGERS = ('reset', 'step', 'end')
 DONE = {'reset': 'the run is back at time 0', 'end': 'the run ends …'}
 """Confirmations of called services."""
-MAX_LATE_PERIODS = 3.0
-"""Periods between two calls that count at most as silence of a page."""
 PAGE_TIMEOUT = 10.0
 """s after a page's last look at the sensors, one each second, until it no longer looks."""
 
@@ -169,8 +169,10 @@ class ConsoleBackend:
         self.paused = False
         self._switched = 0.0
         self._looked: dict[str, float] = {}
-        self._silent = self._slow = self._rearm = False
-        self._clock = self._served = self._hands_at = 0.0
+        self._rearm = False
+        self._watchdog = OperatorWatchdog(
+            period, node.values['operator_timeout'], node.values['lease_timeout']
+        )
         self.fault_injector = FaultInjector(node, session.scenery['sources'])
         self.current = node.environment.current.tolist()
         self.lights = dict.fromkeys(session.scenery['look']['lights'], _light_level(node.vehicle))
@@ -251,12 +253,10 @@ class ConsoleBackend:
         ):  # the nodes know better than what was asked here
             self.paused = monitor.paused
             self.switches.states['arm'] = monitor.armed
-        # A node that does not get its turn cannot say that it is the page that is silent.
-        self._clock += min(now - self._served, MAX_LATE_PERIODS * self._period)
-        self._served = now
+        self._watchdog.advance(now)
         for page, request in self._session.requests():
             self._take(page, request, now)
-        self._listen(self._clock)
+        self._watch_operator()
         if 'arm' in self.switches.unanswered:  # an answer comes between two calls at the earliest
             self._switched = now
         self.switches.check()
@@ -264,40 +264,30 @@ class ConsoleBackend:
         if self._session.lease.page:
             self._steer()
 
-    def _listen(self, now: float) -> None:
+    def _watch_operator(self) -> None:
         """Stop while the operator's page is silent, and take control from one that stays so.
 
         A page that lives but does not say what is held holds nothing; it keeps control, armed.
-
-        Args:
-            now: time of the clock of :meth:`serve`, s.
+        A controller that was disarmed for a silence is armed again after it.
         """
-        lease, values = self._session.lease, self._node.values
-        timeout = values['operator_timeout']
-        if is_expired(lease, now, values['lease_timeout'], timeout):
+        event = self._watchdog.check(self._session.lease)
+        if event is OperatorEvent.EXPIRED:
             self._node.warn_throttled("the operator's page stays silent; it has lost control")
             self._vacate()
-        elif is_silent(lease, now, timeout) == self._silent:
-            slow = bool(lease.page) and not self._silent and now - self._hands_at > timeout
-            if slow and not self._slow and any(self.pilot.sticks):
-                self._node.warn_throttled(
-                    "the operator's page is slow: its sticks count as let go until it says more"
-                )
-                self._let_go()
-            self._slow = slow
-        elif self._silent:
-            self._go_on()
-        else:
+        elif event is OperatorEvent.SILENT:
             self._node.warn_throttled("the operator's page is silent; stopped until it is heard")
             armed = self.switches.states['arm'] is True
             self._stop_after_loss()
-            self._silent, self._rearm = True, armed and self._node.values['on_loss'] == 'disarm'
-
-    def _go_on(self) -> None:
-        """Steer again after a silence; a controller that was disarmed for it is armed again."""
-        if self._rearm:
-            self.switches.ask('arm', True)
-        self._silent = self._rearm = False
+            self._rearm = armed and self._node.values['on_loss'] == 'disarm'
+        elif event is OperatorEvent.HEARD:
+            if self._rearm:
+                self.switches.ask('arm', True)
+            self._rearm = False
+        elif event is OperatorEvent.SLOW and any(self.pilot.sticks):
+            self._node.warn_throttled(
+                "the operator's page is slow: its sticks count as let go until it says more"
+            )
+            self._let_go()
 
     def _switch(self, name: str, on: bool | None) -> None:
         if name == 'arm':
@@ -321,7 +311,7 @@ class ConsoleBackend:
         if request in STOPS and page != self._session.lease.page:
             self._stop_from(page)
             return
-        lease = renew_lease(self._session.lease, page, self._clock)
+        lease = renew_lease(self._session.lease, page, self._watchdog.now)
         self._session.lease = lease
         kind = request.kind
         if kind == 'hello':
@@ -340,25 +330,28 @@ class ConsoleBackend:
             name = self._names.get(page) or f'page {page[:4]}'
             self._node.warn_throttled(f'{name} pressed STOP; take control to steer again')
         self._session.lease = ControlLease()
-        self._silent = False
+        self._watchdog.restart()
         self.halt()
 
     def _take_control(self, page: str, over: bool) -> None:
         """Let a page steer: what another one held is let go. A refused request changes nothing."""
         name = self._names.get(page) or f'operator {page[:4]}'
         before = self._session.lease
-        lease = take_lease(before, page, name, self._clock, over=over)
+        lease = take_lease(before, page, name, self._watchdog.now, over=over)
         if lease.page != page:
             return
         if before.page != page:
             self._let_go()
-            self._silent = self._rearm = False
-        self._hands_at, self._session.lease = self._clock, lease
+            self._watchdog.restart()
+            self._rearm = False
+        self._watchdog.note_sticks()
+        self._session.lease = lease
 
     def _vacate(self) -> None:
         self._session.lease = ControlLease()
         self._stop_after_loss()
-        self._silent = self._rearm = False
+        self._watchdog.restart()
+        self._rearm = False
 
     def _stop_after_loss(self) -> None:
         if self._node.values['on_loss'] == 'disarm':
@@ -385,7 +378,7 @@ class ConsoleBackend:
         self.pilot = stop_vehicle(replace(self.pilot, output=output), self.state)
 
     def _hands(self, hands: OperatorInput) -> None:
-        self._hands_at = self._clock
+        self._watchdog.note_sticks()
         efforts = np.array(hands.sticks)
         if hands.gamepad != self._pad:  # another one, or it was pulled out
             self._grip, self._pad = StickMemory(), hands.gamepad
