@@ -105,6 +105,7 @@ def test_a_mission_goes_up_and_comes_back_as_it_was(rigs, kind):  # noqa: F811
         (do(205), 3, 'command 205 is not simulated'),
         (MissionItem(16, 10, latitude=1.0), 2, 'frame 10'),
         (MissionItem(16, 3, (math.nan, 0, 0, 0)), 6, 'parameter 1'),
+        (MissionItem(19, 3, (5, 0, 0, math.nan), 1.0, 1.0), 9, 'parameter 4'),
         (MissionItem(16, 3, (math.inf, 0, 0, 0)), 6, 'parameter 1'),
         (MissionItem(16, 3, latitude=91.0), 10, 'no place'),
         (MissionItem(16, 3, latitude=1.0, altitude=5.0), 12, 'expected 0 or less'),
@@ -157,12 +158,37 @@ def test_waypoints_are_flown_in_their_order(rigs, heading):  # noqa: F811
 
 
 def test_it_looks_ahead_and_where_it_is_told(rigs):  # noqa: F811
+    """Items between two waypoints act on the way to the second: 20 m before it, it turns."""
     rig = rigs()
-    start(rig, [at(0, 30, 2), do(114, 20), do(115, 180, 0, 1, 0), at(0, 60, 2)])
-    fly(rig, 12)
-    assert rig.pilot.frame.heading(rig.state) == pytest.approx(math.pi / 2, abs=0.05)
+    start(rig, [at(0, 10, 2), do(114, 20), do(115, 180, 0, 1, 0), at(0, 50, 2), at(0, 60, 2)])
+    fly(rig, 60, until=lambda: 1 in reached(rig))
+    track = fly(rig, 60, until=lambda: 2 in reached(rig))
+    assert rig.pilot.frame.heading(rig.state) == pytest.approx(math.pi / 2, abs=0.4)
+    assert track[-1][1] == pytest.approx(30, abs=1.0)
     fly(rig, 20, until=lambda: 3 in reached(rig))
     assert abs(rig.pilot.frame.heading(rig.state)) == pytest.approx(math.pi, abs=0.1)
+    assert reached(rig) == [1, 2, 3]
+
+
+def test_a_condition_is_resumed_and_dropped_at_its_waypoint(rigs):  # noqa: F811
+    rig = rigs()
+    start(rig, [at(0, 10, 2), do(112, 4), do(115, 0, 0, 1, 0), at(0, 40, 2)])
+    fly(rig, 60, until=lambda: 1 in reached(rig))
+    assert rig.ask(176, 1, 16) == [0]  # POSHOLD
+    fly(rig, 6)
+    assert rig.ask(176, 1, 3) == [0]
+    fly(rig, 20, until=lambda: 3 in reached(rig))
+    assert reached(rig) == [1, 2, 3]
+    start(rig, [at(0, 50, 2), do(112, 900), do(115, 0, 0, 1, 0), at(0, 60, 2), at(0, 60, 1)])
+    fly(rig, 90, until=lambda: rig.pilot.mission.complete)
+    assert reached(rig)[3:] == [1, 4, 5]
+
+
+def test_items_that_ardusub_skips_are_named(rigs):  # noqa: F811
+    rig = rigs()
+    items = [HOME_ITEM, at(5, 0, 2), do(178, 1, 0.4), do(178, 0, 0.4), do(115, 90), do(20)]
+    assert upload(rig, items)[0] == 0
+    assert 'skipped by ArduSub 4.5 (Bad alt frame): items 3, 4, 5' in rig.texts()
 
 
 def test_speed_delays_and_jumps(rigs):  # noqa: F811

@@ -164,20 +164,22 @@ COMMANDS: dict[int, Row] = {
 }  # fmt: skip
 """Commands of COMMAND_LONG and COMMAND_INT by number. Refused: COMMAND_ACK with UNSUPPORTED."""
 
+_SKIPPED = '; ArduSub 4.5 skips it (Bad alt frame)'
 _NOTES = {
-    16: 'parameter 1: s to stay; reached within WPNAV_RADIUS; 0 as place or altitude: as it is',
+    16: 'parameter 1: s to stay; reached within WPNAV_RADIUS; 0 as place or altitude: as it is; '
+        'ArduSub 4.5 skips places in the frames 0, 2 and 5 (Bad alt frame)',
     17: 'for ever',
     18: 'turns, radius (negative: counterclockwise)',
     19: 'parameter 1: s',
-    20: 'to the origin of map at the surface',
+    20: f'to the origin of map at the surface{_SKIPPED}',
     21: 'to the place at this depth, then to the surface',
-    93: 'parameter 1: s; a time of day is not simulated',
-    112: 's',
-    114: 'm from the waypoint',
-    115: 'angle, rate, direction, relative',
+    93: f'parameter 1: s; a time of day is not simulated{_SKIPPED}',
+    112: f's{_SKIPPED}',
+    114: f'm from the next waypoint{_SKIPPED}',
+    115: f'angle, rate, direction, relative{_SKIPPED}',
     177: 'item, times; −1: for ever',
-    178: 'parameter 2: m/s',
-}
+    178: f'parameter 2: m/s; unless parameter 1 is 1{_SKIPPED[1:]}',
+}  # fmt: skip
 MISSION_ITEMS: dict[int, Row] = {
     **{number: Row(name, DONE, _NOTES[number]) for number, name in FLOWN.items()},
     **{number: Row(name, REFUSED, 'MISSION_ACK with UNSUPPORTED') for number, name in {

@@ -4,8 +4,8 @@
 """Missions of ArduSub: items, and how they are flown.
 
 Semantics: ArduSub 4.5, ArduSub/commands_logic.cpp and libraries/AP_Mission. Item 0 is home. A
-navigation item is flown to its end; the items between it and the next one are done meanwhile, in
-their order.
+navigation item is flown to its end. The items before it, since the previous navigation item, are
+done meanwhile, in their order; the rest of them is dropped at its end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,16 @@ from marine_sim_ros.autopilot.mavlink.parameters import ParameterTable
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State
 
-__all__ = ['ITEMS', 'MAX_ITEMS', 'MissionItem', 'MissionRun', 'item_fault', 'speeds_of', 'turn_of']
+__all__ = [
+    'ITEMS',
+    'MAX_ITEMS',
+    'MissionItem',
+    'MissionRun',
+    'is_skipped_by_ardusub',
+    'item_fault',
+    'speeds_of',
+    'turn_of',
+]
 
 WAYPOINT, LOITER, LOITER_TURNS, LOITER_TIME, RETURN, LAND, DELAY = 16, 17, 18, 19, 20, 21, 93
 CONDITION_DELAY, CONDITION_DISTANCE, CONDITION_YAW, JUMP, CHANGE_SPEED = 112, 114, 115, 177, 178
@@ -92,7 +101,7 @@ def item_fault(index: int, count: int, item: MissionItem) -> tuple[int, str]:
     place = (item.latitude, item.longitude, item.altitude)
     numbers = (*item.params, *place)
     for k, number in enumerate(numbers):
-        unset = item.command in PLACED and k == 3  # a heading
+        unset = item.command in (WAYPOINT, LAND) and k == 3  # a heading
         if not (math.isfinite(number) or (unset and math.isnan(number))):
             return INVALID_PARAM1 + k, f'parameter {k + 1} is {number:g}'
     if abs(item.latitude) > 90 or abs(item.longitude) > 180:
@@ -121,6 +130,19 @@ def _command_fault(count: int, item: MissionItem) -> tuple[int, str]:
     if item.command == CONDITION_YAW and not 0 <= first <= 360:
         return INVALID_PARAM1, f'angle is {first:g}; expected 0 to 360 degrees'
     return ACCEPTED, ''
+
+
+def is_skipped_by_ardusub(item: MissionItem) -> bool:
+    """Whether ArduSub 4.5 skips an item with the text "Bad alt frame".
+
+    Its start_command reads the frame of an altitude from every item, also from the bits of
+    numbers that are none (ArduSub/commands_logic.cpp).
+    """
+    if item.command == CHANGE_SPEED:
+        return int(item.params[0]) % 2 == 0
+    return item.command not in (*PLACED, JUMP) or (
+        item.command in PLACED and item.frame not in (3, 6)
+    )
 
 
 def speeds_of(parameters: ParameterTable, level: float = math.nan) -> Speeds:
@@ -184,6 +206,10 @@ class MissionRun:
     def replace(self, items: Sequence[MissionItem]) -> None:
         """Take another mission; it starts at its beginning."""
         self.items = list(items)
+        skipped = [k for k, item in enumerate(items) if k and is_skipped_by_ardusub(item)]
+        if skipped:
+            numbers = ', '.join(map(str, skipped[:8])) + (', ...' if len(skipped) > 8 else '')
+            self._say(f'flown here, skipped by ArduSub 4.5 (Bad alt frame): items {numbers}')
         self.rewind()
 
     def rewind(self) -> None:
@@ -203,7 +229,9 @@ class MissionRun:
         if self.complete:
             self.rewind()
         elif self._started:
+            queue = self._queue
             self.select(self.current)
+            self._queue = queue
 
     def step(self, time: float, state: State) -> None:
         """Steer the guide at a time (s)."""
@@ -213,6 +241,7 @@ class MissionRun:
             self._advance(time, state)
         elif self._is_done(time, state):
             self._reached(self.current)
+            self._queue = []
             self._advance(time, state)
         if not self.complete:
             self._work_off(time, state)
@@ -221,7 +250,7 @@ class MissionRun:
                 self._guide.turn(HeadingTurn(yaw))
 
     def _advance(self, time: float, state: State) -> None:
-        """Start the next navigation item; queue what is to be done beside it."""
+        """Start the next navigation item; queue what stands before it."""
         index, hops = self._next, 0
         while index < len(self.items) and hops < MAX_HOPS:
             hops += 1
@@ -251,11 +280,6 @@ class MissionRun:
     def _start(self, index: int, time: float, state: State) -> None:
         self.current, self._started = index, True
         self._next = index + 1
-        while self._next < len(self.items) and (
-            self.items[self._next].command not in (*NAVIGATION, JUMP)
-        ):
-            self._queue.append(self._next)
-            self._next += 1
         self._since = self._condition_since = math.nan
         self._looking = self._surfacing = self._circling = False
         item = self.items[index]
