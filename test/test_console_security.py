@@ -125,6 +125,17 @@ def test_other_sites_and_names_are_turned_away(kind):
             assert door.ask('/wire', kind=kind, host=host, cookie=cookie, **more)[0] == 'steer'
     for host in ('evil.example', '127.0.0.1.evil.example:8060', '', '[', '0.0.0.0', '192.168.0.5'):
         assert door.ask('/wire', kind=kind, host=host, cookie=cookie)[0] == refused
+    for odd in (
+        'me@localhost',
+        'a:b@[::1]:8060',
+        'localhost/x',
+        '[::1]?',
+        '127.0.0.1:8060#',
+        '::1',
+    ):
+        assert door.ask('/wire', kind=kind, host=odd, cookie=cookie)[0] == refused, odd
+    for odd in ('localhost:x', 'localhost:99999', ' localhost', 'local\thost', '127.0.0.1,evil'):
+        assert door.ask('/wire', kind=kind, host=odd, cookie=cookie)[0] == refused, odd
     for origin in ('http://evil.example', 'http://127.0.0.1:1', 'null', 'http://[', ''):
         assert door.ask('/wire', kind=kind, cookie=cookie, origin=origin, **HOME)[0] == refused
     for site in ('cross-site', 'same-site'):  # a page of another port of this host

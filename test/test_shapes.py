@@ -314,8 +314,8 @@ def test_numbers_that_are_none(load):
 def test_size_limits(load, monkeypatch):
     monkeypatch.setattr(meshes, 'MAX_TRIANGLES', 11)
     bad(load, content(cube(), 'stl'), '12 triangles; expected at most 11.*simplify')
-    monkeypatch.setattr(mesh_files, 'MAX_BYTES', 100)
-    bad(load, content(cube(), 'stl'), 'expected at most')
+    monkeypatch.setattr(mesh_files, 'MAX_BYTES', 600)
+    bad(load, content(cube(), 'stl'), '0.000684 MB; expected at most 0.0006 MB')
 
 
 def test_vertices_and_triangles_too_many_are_dropped_silently(load):

@@ -3,8 +3,15 @@
 
 """Recordings and models of strangers: no file that they name is read, no name becomes code."""
 
+import os
 import re
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import ROOT
 from hypothesis import assume, given
@@ -16,13 +23,14 @@ from marine_sim_ros.bags.storage import QoS, storage
 from marine_sim_ros.core import packages
 from marine_sim_ros.core.errors import MarineSimError, ModelError, RecordingError, escape_controls
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.geometry.mesh_files import read_mesh
+from marine_sim_ros.geometry.mesh_files import MAX_SCENE_BYTES, SCENE_SUFFIXES, read_mesh
 from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import without_xacro
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.tools.main import main
 
+COMMAND = Path(sys.executable).with_name('marine_sim')
 SIMPLE = (ROOT / 'urdf' / 'simple_rov.urdf').read_text(encoding='utf-8')
 EVIL = '<robot name="v" xmlns:xacro="u"><link name="${[q.append(1) for q in [[]]]}"/></robot>'
 
@@ -267,6 +275,54 @@ def test_a_bad_mesh_is_one_line(tmp_path, name, capsys):
         main(['doctor', str(tmp_path / 'r.urdf')])
     assert ended.value.code == 1
     assert name in capsys.readouterr().out
+
+
+SIZE = 24_900_000
+FACET = (
+    b'facet normal 0 0 1\nouter loop\n' + b'vertex 0.12 -3.4e1 5\n' * 3 + b'endloop\nendfacet\n'
+)
+
+
+def binary_stl():
+    triangles = np.zeros(SIZE // 50, [('numbers', '<f4', 12), ('attribute', '<u2')])
+    triangles['numbers'] = np.random.default_rng(7).random((len(triangles), 12))
+    return bytes(80) + struct.pack('<I', len(triangles)) + triangles.tobytes()
+
+
+LARGE_MESHES = {
+    'binary.stl': binary_stl,
+    'text.stl': lambda: b'solid a\n' + FACET * (SIZE // len(FACET)) + b'endsolid a\n',
+    'vertices.obj': lambda: b'v 0.123 4 5\n' * (SIZE // 12 - 1) + b'f 1 2 3\n',
+    'faces.obj': lambda: CORNERS.encode() + b'f 1 2 3\n' * (SIZE // 8 - 9),
+    'corners.obj': lambda: CORNERS.encode() + b'f' + b' 1 2 3' * (SIZE // 6 - 9),
+}
+
+
+@pytest.mark.parametrize('name', LARGE_MESHES)
+def test_the_largest_meshes_are_bounded(tmp_path, name):
+    (tmp_path / name).write_bytes(LARGE_MESHES[name]())
+    (tmp_path / 'r.urdf').write_text(with_mesh('collision', name))
+    out = tmp_path / 'out'
+    with out.open('w') as file:
+        process = subprocess.Popen([COMMAND, 'doctor', tmp_path / 'r.urdf'], stdout=file)
+        _, status, used = os.wait4(process.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 1
+    assert re.search(f'error.*{name}', out.read_text())
+    assert used.ru_utime + used.ru_stime < 40  # 2 to 9 s
+    assert used.ru_maxrss < 1_000_000  # kB; 0.15 to 0.6 million
+
+
+@pytest.mark.parametrize('name', ['a.stl', 'a.obj', 'a.dae', 'a.ply'])
+def test_a_mesh_beyond_its_size_is_not_read(tmp_path, name):
+    with (tmp_path / name).open('wb') as file:
+        file.truncate(251_000_000)
+    begin = time.process_time()
+    with pytest.raises(ModelError, match='251 MB; expected at most 250 MB'):
+        read_mesh(tmp_path / name, SCENE_SUFFIXES, MAX_SCENE_BYTES)
+    if name != 'a.ply':
+        with pytest.raises(ModelError, match='251 MB; expected at most 25 MB'):
+            read_mesh(tmp_path / name)
+    assert time.process_time() - begin < 0.1
 
 
 @given(st.text())

@@ -11,6 +11,7 @@ from enum import Enum
 from functools import cached_property
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -150,7 +151,7 @@ def _pose(origin: Element | None) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(3) if xyz is None else xyz, turn
 
 
-def _own_box(geometry: Element, base: Path) -> tuple[np.ndarray, np.ndarray] | None:
+def _own_box(geometry: Element, meshes: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the corners of the box around a <geometry> in its own frame."""
     box, mesh = geometry.find('box'), geometry.find('mesh')
     half: np.ndarray | None = None
@@ -166,30 +167,31 @@ def _own_box(geometry: Element, base: Path) -> tuple[np.ndarray, np.ndarray] | N
                 tall = radius if length is None else length / 2
                 half = np.concatenate([radius, radius, tall])
     if mesh is not None:
-        try:
-            bounds = read_mesh(mesh_path(mesh.get('filename') or '', base)).bounds
-        except ModelError:
+        found = meshes.get(mesh.get('filename') or '')
+        if found is None or isinstance(found, str):
             return None
         scale = finite_numbers(mesh.get('scale'), 3)
-        ends = np.asarray(bounds) * (np.ones(3) if scale is None else scale)
+        ends = np.asarray(found.bounds) * (np.ones(3) if scale is None else scale)
         return ends.min(axis=0), ends.max(axis=0)
     return None if half is None else (-half, half)
 
 
 @np.errstate(over='ignore', invalid='ignore')  # sizes are a user's; checks see what is absurd
-def geometry_extents(root: Element, frames: Mapping[str, Frame], base: Path) -> tuple[Extent, ...]:
+def _geometry_extents(
+    root: Element, frames: Mapping[str, Frame], meshes: Mapping[str, Any]
+) -> tuple[Extent, ...]:
     """Return the boxes around all collisions and visuals whose geometry can be read.
 
     Args:
         frames: frames of the links; links without one are left out.
-        base: folder that relative mesh names start from.
+        meshes: by file name, as in DescriptionContext.
     """
     result = []
     for link in root.findall('link'):
         frame = frames.get(link.get('name') or '')
         for element in (*link.findall('collision'), *link.findall('visual')):
             geometry = element.find('geometry')
-            corners = None if geometry is None else _own_box(geometry, base)
+            corners = None if geometry is None else _own_box(geometry, meshes)
             if corners is None or frame is None:
                 continue
             low, high = corners
@@ -238,9 +240,22 @@ class DescriptionContext:
         return {name: base, **{f.name: f for f in self.vehicle.frames}}
 
     @cached_property
+    def meshes(self) -> dict[str, Any]:
+        """Mesh of trimesh, or the reason why there is none, by file name; each is read once."""
+        result: dict[str, Any] = {}
+        for element in self.root.iter('mesh'):
+            name = element.get('filename')
+            if name and name not in result:
+                try:
+                    result[name] = read_mesh(mesh_path(name, self.path.parent))
+                except ModelError as error:
+                    result[name] = str(error)
+        return result
+
+    @cached_property
     def extents(self) -> tuple[Extent, ...]:
         """Boxes around every collision and visual, in the body frame."""
-        return geometry_extents(self.root, self.frames, self.path.parent)
+        return _geometry_extents(self.root, self.frames, self.meshes)
 
     @cached_property
     def size(self) -> np.ndarray | None:

@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic, Edit, finite_numbers
 from marine_sim_ros.doctor.verdict import flip_signs, mesh_scale, scale_mesh
-from marine_sim_ros.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.propulsion import T200_DIAMETER
 from marine_sim_ros.model.xml import Element
 
@@ -378,15 +376,8 @@ _FIT = 4.0
 
 
 def _meshes(context: DescriptionContext) -> list[tuple[Element, Any]]:
-    result: list[tuple[Element, Any]] = []
-    for element in context.root.iter('mesh'):
-        if element.get('filename'):
-            try:
-                path = mesh_path(str(element.get('filename')), context.path.parent)
-                result.append((element, read_mesh(path)))
-            except ModelError as error:
-                result.append((element, str(error)))
-    return result
+    meshes = context.root.iter('mesh')
+    return [(e, context.meshes[name]) for e in meshes if (name := e.get('filename'))]
 
 
 def readable_meshes(context: DescriptionContext) -> Iterator[Diagnostic]:

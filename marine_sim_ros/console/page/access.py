@@ -261,7 +261,7 @@ class Gate:
         if len(hosts) != 1 or len(origins) > 1:
             return 'expected one Host and at most one Origin'
         host = hosts[0]
-        if self._loopback and not is_loopback(_name(f'//{host}')):
+        if self._loopback and not is_loopback(_name(host)):
             return f'host {host[:60]!r} is not this machine'
         if origins and origins[0] not in (f'http://{host}', f'https://{host}'):
             return f'origin {origins[0][:60]!r} is another site'
@@ -293,11 +293,14 @@ def _headers(scope: Any) -> dict[str, list[str]]:
     return result
 
 
-def _name(url: str) -> str | None:
+def _name(host: str) -> str | None:
+    """Return the name of a ``Host`` that is a name and perhaps a port, and no more."""
     try:
-        return urlsplit(url).hostname
+        parts = urlsplit(f'//{host}')
+        is_plain = parts.netloc == host and '@' not in host and parts.port != 0
     except ValueError:
         return None
+    return parts.hostname if is_plain else None
 
 
 def _match(given: str, known: Mapping[str, str]) -> str:
