@@ -6,6 +6,7 @@
 import json
 import re
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -159,6 +160,42 @@ def test_a_silent_operator_is_lost_and_others_only_watch(processes, watcher):
         )
     )
     assert 'ticks' not in two.newest()['frame']['health']
+
+
+@pytest.mark.clock
+def test_stop_alone_stops_the_vehicle_while_others_flood(processes, watcher):
+    """The operator goes on to steer, and silence counts after a minute: STOP is what acts."""
+    pwm = watcher.seen['thrusters/pwm']
+    options = RunOptions(vehicle='bluerov2', console=True, dt=0.01)
+    address = start(processes, options, operator_timeout=60.0)
+    one, *flooders = (Wire(address, name) for name in ('one', 'two', 'three'))
+    one.until(lambda m: 'frame' in m)
+    over = threading.Event()
+
+    def flood(wire):
+        while not over.wait(1 / 80):
+            wire.ask('look')
+            wire.ask('gain', 0.5)
+            wire.newest()
+
+    for wire in flooders:
+        threading.Thread(target=flood, args=(wire,), daemon=True).start()
+    delays = []
+    for stopper in (one, flooders[0], one):
+        one.ask('take', True)
+        one.hold(watcher, lambda: pwm and pushed(pwm[-1]), heave=-1.0)
+        stopped = time.monotonic()
+        stopper.ask('stop')
+        if stopper is one:
+            watcher.until(lambda: set(pwm[-1].data) == {1500})
+        else:
+            one.hold(watcher, lambda: set(pwm[-1].data) == {1500}, heave=-1.0)
+        delays.append(time.monotonic() - stopped)
+        count = len(pwm)
+        watcher.until(lambda n=count: len(pwm) > n + 20)
+        assert all(set(m.data) == {1500} for m in pwm[count:])
+    over.set()
+    assert max(delays) < slowed(0.5)
 
 
 @pytest.mark.clock
