@@ -12,7 +12,13 @@ import pytest
 from conftest import marine_sim
 
 from marine_sim_ros.analysis.report.panels import extreme_indices
-from marine_sim_ros.core.errors import ParameterError, RecordingError, RunError, exit_code
+from marine_sim_ros.core.errors import (
+    ParameterError,
+    RecordingError,
+    RunError,
+    exit_code,
+    no_such_name,
+)
 from marine_sim_ros.core.state import ticks_of
 from marine_sim_ros.sim.step import TICK_BYTES
 from marine_sim_ros.tools import identify, simulate
@@ -123,3 +129,24 @@ def test_a_duration_shorter_than_a_step_is_an_error(step):
         assert all(told.startswith('WARNING: dt is') for told in before)
     # A step fits in itself once, and in a duration as often as it fits: both ends count.
     assert [ticks_of(step, step), ticks_of(2.5 * step, step)] == [2, 3]
+
+
+def test_a_path_is_compared_with_files_of_its_kind_and_then_with_shipped_names(tmp_path):
+    for name in ('dives.yaml', 'dive.txt', 'harbour.yml'):
+        (tmp_path / name).touch()
+    (tmp_path / 'urdf').mkdir()
+
+    def reason(word, suffixes=('.yaml', '.yml')):
+        return no_such_name('scenario', word, ['dive', 'urdfs'], tmp_path / word, suffixes)
+
+    listed = ' expected a path or a name of `marine_sim list scenarios`'
+    assert reason('./dvies.yaml').endswith(
+        f'is no file; did you mean {tmp_path}/dives.yaml?{listed}'
+    )
+    assert reason('dove.yaml').endswith(f'is no file; did you mean {tmp_path}/dives.yaml?{listed}')
+    assert reason('./dvie.txt').endswith(f'is no file; did you mean {tmp_path}/dive.txt?{listed}')
+    assert reason('dvie').endswith(f"a shipped scenario; did you mean 'dive'?{listed}")
+    # A folder is not proposed for a file, nor one file for another of the same suffix alone.
+    assert reason('./foo.yaml') == f"scenario './foo.yaml' is no file;{listed}"
+    assert reason('./urd.urdf', ('.urdf',)).endswith(f"is no file; did you mean 'urdfs'?{listed}")
+    assert reason('urdf').startswith("scenario 'urdf' is neither a file nor")

@@ -174,6 +174,10 @@ def test_simulate_writes_a_recording(tmp_path):
 BAD_COMMANDS = [
     (['simulate', 'bluerov9', '--scenario', 'dive'], "'bluerov9' is neither"),
     (['simulate', 'bluerov2'], 'expected either --scenario'),
+    (['simulate', 'bluerovv2'], "did you mean 'bluerov2'?"),
+    (['run', './bluerovv2.urdf'], "is no file; did you mean 'bluerov2'?"),
+    (['simulate', 'bluerov2', '--scenario', './dvie.yaml'], "is no file; did you mean 'dive'?"),
+    (['run', 'bluerov2', '--environment', 'no/pool.yaml'], 'is no file: there is no folder no;'),
     (['simulat', 'bluerov2'], 'did you mean simulate?'),
     (['compare', 'a', 'b'], 'did you mean analyze?'),
     (['simulate', 'bluerov2', '--scenaro', 'dive'], 'did you mean --scenario?'),

@@ -98,7 +98,7 @@ def no_file(path: Path, suffixes: tuple[str, ...]) -> str:
         if here.exists():
             continue
         folder = here.parent
-        near = nearest_name(here.name, _names(folder))
+        near = _nearest_file(here.name, _names(folder), suffixes)
         hint = f'; did you mean {folder / near}?' if near else ''
         what = 'is no file' if here == path else f'is no file: there is no folder {here}'
         return what + hint
@@ -118,13 +118,30 @@ def no_such_name(
         listed: `marine_sim list` lists this kind.
     """
     known = list(names)
-    hint = did_you_mean(word, known) if '/' not in word else ''
-    if not hint and not path.is_dir() and (near := no_file(path, suffixes).partition('; ')[2]):
-        hint = f'{near} '
+    is_path = '/' in word or word.endswith(suffixes)
+    reason, _, near = ('', '', '') if path.is_dir() else no_file(path, suffixes).partition('; ')
+    shipped = did_you_mean(_stem(path.name, suffixes), known)
+    file_hint = f'{near} ' if near else ''
+    hint = file_hint or shipped if is_path else shipped or file_hint
     expected = f'expected a path or one of: {", ".join(known)}'
-    if hint and listed:
+    if (hint or is_path) and listed:
         expected = f'expected a path or a name of `marine_sim list {kind}s`'
-    return f'{kind} {word!r} is neither a file nor a shipped {kind}; {hint}{expected}'
+    if not reason or not is_path:
+        reason = f'is neither a file nor a shipped {kind}'
+    return f'{kind} {word!r} {reason}; {hint}{expected}'
+
+
+def _stem(name: str, suffixes: tuple[str, ...]) -> str:
+    """Return the name of a file without the longest of some suffixes that it has."""
+    return name[: -max((len(s) for s in suffixes if name.endswith(s)), default=0) or None]
+
+
+def _nearest_file(word: str, names: Iterable[str], suffixes: tuple[str, ...]) -> str:
+    """Return the nearest name; of a word with a suffix, by the stems of those that have one."""
+    if not word.endswith(suffixes):
+        return nearest_name(word, names)
+    by_stem = {_stem(name, suffixes): name for name in names if name.endswith(suffixes)}
+    return by_stem.get(nearest_name(_stem(word, suffixes), by_stem), '')
 
 
 def _names(folder: Path) -> list[str]:

@@ -18,7 +18,7 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import program_folder
 from marine_sim_ros.core.state import ticks_of
 from marine_sim_ros.engine.availability import require_jax
-from marine_sim_ros.model.library import vehicle_of
+from marine_sim_ros.model.library import vehicle_of, vehicle_path
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
@@ -221,6 +221,7 @@ def execute(options: argparse.Namespace) -> int:
         raise ParameterError('simulate: expected either VEHICLE or --fleet FILE')
     if options.fleet:
         return _fleet(options, settings)
+    vehicle_path(options.vehicle)  # a misspelt name is reported before a missing option
     if bool(settings.scenario) == bool(options.replay):
         raise ParameterError(
             'simulate: expected either --scenario, a file or a name of '
