@@ -19,6 +19,8 @@ from scipy.optimize import brentq
 from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.state import State
+from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.sim.world import World
 
 DT = 0.005
@@ -240,6 +242,113 @@ def test_a_cantilever_breaks_by_its_moment():
     assert torque == pytest.approx(10 * G * 0.25, rel=1e-6)
 
 
+@pytest.mark.parametrize(('share', 'slips'), [(0.98, False), (1.02, True)])
+def test_jaws_that_springs_press_hold_a_body_by_their_friction(share, slips):
+    """It slips where its weight is more than 2 μ N."""
+    force, friction = 60.0, shipped_materials().contact('steel', 'steel').friction
+    mass = share * 2 * friction * force / G
+    text = (
+        'bodies:\n  - {name: held, shape: box, size: [0.1, 0.1, 0.1], position: [0, 0, -5], '
+        f'mass: {mass}, {BARE}, material: steel}}\n'
+    )
+    joints = 'joints:\n'
+    for name, side in (('left', -1), ('right', 1)):
+        text += (
+            f'  - {{name: {name}, shape: box, size: [0.05, 0.2, 0.3], mass: 5, material: steel, '
+            f'position: [{side * 0.075}, 0, -5]}}\n'
+        )
+        joints += (
+            f'  - {{type: prismatic, child: {name}, axis: [{-side}, 0, 0], damping: 30, '
+            f'stiffness: 200, rest: {force / 200}}}\n'
+        )
+    states = run(environment(text + joints), 0.4)['held']
+    fallen = -5 - states.position[:, 2]
+    if slips:
+        # From the tick at which the jaws have closed.
+        speed = -states.velocity[:, 2]
+        total = environment(text).free_bodies[0].vehicle.mass_matrix[2, 2]
+        assert np.diff(speed)[20:].mean() / DT == pytest.approx(
+            mass * G * (1 - 1 / share) / total, rel=0.1
+        )
+    else:
+        assert fallen[-1] < 1e-4
+        assert np.abs(states.velocity[-1]).max() < 1e-6
+
+
+STAB = """bodies:
+  - {{name: stab, shape: box, size: [0.3, 0.1, 0.1], position: [0, 0, -5], rpy: [{angle}, 0, 0],
+     density: 3000, drag_coefficient: 0, velocity: [1, 0, 0]}}
+  - {{name: block, shape: box, size: [0.4, 0.4, 0.4], position: [0.65, 0, -5], density: 1500,
+     drag_coefficient: 0}}
+joints:
+  - {{name: q, type: fixed, child: stab, parent: block, position: [0.15, 0, -5], axis: {axis},
+     mate: {{position: [0.45, 0, -5], axis: [0, 0, 1], distance: 0.02, angle: 10 deg}}}}
+"""
+
+
+@pytest.mark.parametrize(('angle', 'mates'), [(8.0, True), (12.0, False)])
+def test_two_bodies_mate_where_their_ends_meet_aligned(angle, mates):
+    """Both go on with M₁ v/(M₁ + M₂) along the line between them, and keep their momentum."""
+    turned = math.radians(angle)
+    axis = [0.0, -math.sin(turned), math.cos(turned)]  # of what rolled with the stab
+    env = environment(STAB.format(angle=turned, axis=axis), gravity=0.0)
+    world, positions, ticks = World(env, DT), [], []
+    for k in range(90):
+        world.tick(round(k * DT * 1e9), env, {})
+        positions.append(world.joint_positions['q'])
+        ticks.append(world.states)
+    assert math.isnan(positions[0])
+    assert (positions[-1] == 0.0) == mates
+    # 0.3 m apart at 1 m/s, and it closes 0.02 m before.
+    closed = np.flatnonzero(np.array(positions) == 0.0)
+    assert not mates or closed[0] == pytest.approx(0.28 / DT, abs=2)
+    masses = [body.vehicle.mass_matrix[0, 0] for body in env.free_bodies]
+    speeds = [ticks[-1][name].velocity[0] for name in ('stab', 'block')]
+    common = masses[0] / sum(masses)
+    if mates:
+        np.testing.assert_allclose(speeds, common, rtol=1e-6)
+    else:
+        assert np.dot(masses, speeds) == pytest.approx(masses[0], rel=1e-6)
+    states = {n: State(*map(np.stack, zip(*(t[n] for t in ticks), strict=True))) for n in ticks[0]}
+    before, after = (momentum(env, states, tick)[0] for tick in (0, -1))
+    np.testing.assert_allclose(after, before, atol=1e-9 * np.abs(before).max())
+
+
+@pytest.mark.parametrize(('share', 'mates'), [(0.98, True), (1.02, False)])
+def test_a_mate_closes_at_its_force(share, mates):
+    """A box that lies on another presses on it with its weight."""
+    text = (
+        'bodies:\n  - {name: rod, shape: box, size: [0.3, 0.3, 0.2], position: [0, 0, -4.8], '
+        'mass: 20, volume: 0}\n'
+        '  - {name: base, shape: box, size: [0.5, 0.5, 0.2], position: [0, 0, -5], mass: 90}\n'
+        'joints:\n  - {type: fixed, child: base}\n'
+        '  - {name: q, type: ball, child: rod, parent: base, position: [0, 0, -4.9], mate: '
+        f'{{position: [0, 0, -4.9], distance: 0.01, force: {share * 20 * G}}}}}\n'
+    )
+    found, _ = angles(text, 0.5)
+    assert math.isnan(found[0])
+    assert (found[-1] == 0.0) == mates
+
+
+def test_a_mate_that_broke_closes_again_once_its_ends_were_apart():
+    """A pendulum that is caught at its lowest point until its load there lets it go."""
+    load = 1.2 * 10 * G
+    caught = joint(more=', damping: 2') + (
+        '  - {name: catch, type: ball, child: rod, position: [0.25, 0, -5.4330127], '
+        f'break_force: {load}, mate: {{position: [0, 0, -5.5], distance: 0.01}}}}\n'
+    )
+    env = environment(rod(math.pi / 3) + caught)
+    world, held = World(env, DT), []
+    for k in range(800):
+        world.tick(round(k * DT * 1e9), env, {})
+        held.append(not math.isnan(world.joint_positions['catch']))
+    assert np.count_nonzero(np.diff(held)) >= 3  # it closed, broke, and closed again
+    assert held[-1]
+    assert 'catch' not in world.broken_joints
+    assert abs(world.joint_positions['q'] - math.pi / 6) < 0.01 / 0.5
+    assert np.abs(world.states['rod'].velocity).max() < 1e-3
+
+
 @pytest.mark.parametrize(
     ('line', 'told'),
     [
@@ -255,6 +364,12 @@ def test_a_cantilever_breaks_by_its_moment():
         ('{type: fixed, child: rod, break_force: 0}', 'break_force'),
         ('{type: fixed}', "'child'"),
         ('{type: ball, child: rod, detents: 1}', 'a ball joint has none'),
+        ('{type: ball, child: rod, mate: {distance: 1}}', "'position' is missing"),
+        ('{type: ball, child: rod, mate: {position: [0, 0, 0], distance: 0}}', 'distance is 0'),
+        (
+            '{type: fixed, child: rod, mate: {position: [0, 0, 0], distance: 1, axis: [0, 0, 0]}}',
+            'expected a direction',
+        ),
         ('{type: prismatic, child: rod, detents: {positions: [0]}}', "'effort' is missing"),
         (
             '{type: prismatic, child: rod, detents: {positions: [0, 1], effort: 1, width: 0.6}}',

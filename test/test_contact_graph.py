@@ -53,7 +53,10 @@ def crate_in_a_pool(folder):
         'position: [2.42, 1.2, -3.83], mass: 1.6}\n'
         'joints:\n  - {name: hinge, type: revolute, child: lid, parent: crate, '
         "position: [2.57, 1.2, -3.84], axis: [0, 1, 0], limits: [null, '0.1 deg'], "
-        'stiffness: 4, rest: -1, damping: 0.5}\n'
+        'stiffness: 4, rest: -1, damping: 0.5, '
+        'detents: {positions: [0], effort: 0.1, width: 0.2}}\n'
+        '  - {name: stud, type: ball, child: crate, mate: {position: [2.42, 1.2, -4.06], '
+        'distance: 0.05}, break_force: 3}\n'
     )
     return scene
 
@@ -66,14 +69,21 @@ def check_bodies_alike(*recordings):
         paths.append(np.array([[p.x, p.y, p.z] for p in places]))
     for path in paths[1:]:
         np.testing.assert_array_equal(path, paths[0])
-    lids = []
+    lids: list[list[float]] = []
+    studs: list[list[float]] = []
     for topics in recordings:
         states = topics.get('lid/joint_states', {})
         lids.append([states[stamp].position[0] for stamp in sorted(states)])
+        states = topics.get('crate/joint_states', {})
+        studs.append([states[stamp].position[0] for stamp in sorted(states)])
     assert lids[1:] == lids[:1] * (len(lids) - 1)
+    for stud in studs[1:]:
+        np.testing.assert_array_equal(stud, studs[0])
     if len(paths[0]):
         assert lids[0][0] == 0.0
         assert lids[0][-1] < -0.05  # its spring opens it
+        assert np.isnan(studs[0][0])
+        assert 0.0 in studs[0]  # it mated
         assert np.abs(paths[0][-1] - paths[0][0]).max() > 0.01  # it fell to the floor
 
 

@@ -35,8 +35,9 @@ __all__ = [
     'CREEP',
     'DEFAULT_WATER_DENSITY',
     'FreeBody',
+    'Mate',
     'box_drag',
-    'moving_joints',
+    'reported_joints',
     'read_body_joints',
     'read_free_bodies',
 ]
@@ -241,7 +242,9 @@ def _shaped(reader: YamlReader, index: int, ground: Scene, density: float) -> Fr
 _MOVING_TYPES = ('revolute', 'prismatic')
 _TYPES = (*_MOVING_TYPES, 'ball', 'fixed')
 _MOVES = frozenset({'axis', 'limits', 'friction', 'damping', 'stiffness', 'rest', 'detents'})
-_KEYS = frozenset({'name', 'type', 'child', 'parent', 'position', 'break_force', 'break_torque'})
+_KEYS = frozenset(
+    {'name', 'type', 'child', 'parent', 'position', 'break_force', 'break_torque', 'mate'}
+)
 _MOST = 1e9
 """N, N·m and their rates: more is no number of a joint."""
 
@@ -271,6 +274,25 @@ class Detents:
 
 
 @dataclass(frozen=True, eq=False)
+class Mate:
+    """Condition at which a joint closes: its two ends meet, aligned, and press on each other.
+
+    Attributes:
+        position: (3,) end of the parent at the start, map, m; that of the child is the joint's.
+        axis: (3,) unit vector of the parent's end, map at the start.
+        distance: largest distance between the ends, m.
+        angle: largest angle between their axes, rad.
+        force: least force of contact between the bodies along the parent's axis, N.
+    """
+
+    position: np.ndarray
+    axis: np.ndarray
+    distance: float
+    angle: float
+    force: float
+
+
+@dataclass(frozen=True, eq=False)
 class BodyJoint:
     """A joint between a body and another one, or the world.
 
@@ -289,6 +311,7 @@ class BodyJoint:
         break_force: N at which it breaks.
         break_torque: N·m at which it breaks.
         detents: notches that hold it, or None.
+        mate: condition at which it closes; None: it is closed at the start.
     """
 
     name: str
@@ -305,18 +328,24 @@ class BodyJoint:
     break_force: float = math.inf
     break_torque: float = math.inf
     detents: Detents | None = None
+    mate: Mate | None = None
 
     @property
     def moves(self) -> bool:
         """Whether it moves about or along an axis."""
         return self.type in _MOVING_TYPES
 
+    @property
+    def is_reported(self) -> bool:
+        """Whether its position is published: it moves about an axis, or it mates."""
+        return self.moves or self.mate is not None
 
-def moving_joints(joints: Sequence[BodyJoint]) -> dict[str, list[str]]:
-    """Return the names of the joints that move about or along an axis, by their child."""
+
+def reported_joints(joints: Sequence[BodyJoint]) -> dict[str, list[str]]:
+    """Return the names of the joints whose positions are published, by their child."""
     result: dict[str, list[str]] = {}
     for joint in joints:
-        if joint.moves:
+        if joint.is_reported:
             result.setdefault(joint.child, []).append(joint.name)
     return result
 
@@ -342,7 +371,9 @@ def read_body_joints(reader: YamlReader, bodies: Sequence[FreeBody]) -> tuple[Bo
 def _read_joint(reader: YamlReader, index: int, bodies: dict[str, FreeBody]) -> BodyJoint:
     reader.mapping(_KEYS | _MOVES, {'type', 'child'})
     kind = reader.child('type').choice(_TYPES)
-    if kind not in _MOVING_TYPES and (given := sorted(_MOVES & set(reader.value))):
+    mates = reader.child('mate').value is not None
+    given = sorted((_MOVES - {'axis'} if mates else _MOVES) & set(reader.value))
+    if kind not in _MOVING_TYPES and given:
         raise reader.error(f'.{given[0]}: a {kind} joint has none; expected revolute or prismatic')
     child = reader.child('child').choice(tuple(bodies))
     parent = reader.child('parent', 'world').choice(('world', *bodies))
@@ -350,10 +381,7 @@ def _read_joint(reader: YamlReader, index: int, bodies: dict[str, FreeBody]) -> 
         raise reader.error(f': joins {child!r} to itself; expected two bodies, or the world')
     position = reader.child('position')
     at = bodies[child].position if position.value is None else position.vector()
-    axis = reader.child('axis', [0.0, 0.0, 1.0]).vector()
-    length = float(np.linalg.norm(axis))
-    if not length > 1e-9:
-        raise reader.child('axis').error(' is 0 long; expected a direction')
+    axis = _direction(reader.child('axis', [0.0, 0.0, 1.0]))
     read = YamlReader.angle if kind == 'revolute' else _way
     return BodyJoint(
         reader.child('name', f'joint_{index}').word(),
@@ -361,7 +389,7 @@ def _read_joint(reader: YamlReader, index: int, bodies: dict[str, FreeBody]) -> 
         child,
         '' if parent == 'world' else parent,
         at,
-        axis / length,
+        axis,
         _limits(reader.child('limits'), read),
         friction=reader.child('friction', 0.0).number(0.0, _MOST),
         damping=reader.child('damping', 0.0).number(0.0, _MOST),
@@ -370,6 +398,31 @@ def _read_joint(reader: YamlReader, index: int, bodies: dict[str, FreeBody]) -> 
         break_force=_load(reader.child('break_force')),
         break_torque=_load(reader.child('break_torque')),
         detents=_detents(reader.child('detents'), read),
+        mate=_mate(reader.child('mate'), axis),
+    )
+
+
+def _direction(reader: YamlReader) -> np.ndarray:
+    """Return a unit vector of the direction of three numbers."""
+    axis = reader.vector()
+    length = float(np.linalg.norm(axis))
+    if not length > 1e-9:
+        raise reader.error(' is 0 long; expected a direction')
+    return np.asarray(axis / length)
+
+
+def _mate(reader: YamlReader, axis: np.ndarray) -> Mate | None:
+    if reader.value is None:
+        return None
+    known = frozenset({'position', 'axis', 'distance', 'angle', 'force'})
+    reader.mapping(known, {'position', 'distance'})
+    other = reader.child('axis')
+    return Mate(
+        reader.child('position').vector(),
+        axis if other.value is None else _direction(other),
+        reader.child('distance').number(1e-6, 1e3, 'm'),
+        reader.child('angle', math.pi).angle(),
+        reader.child('force', 0.0).number(0.0, _MOST, 'N'),
     )
 
 

@@ -5,8 +5,8 @@
 
 Subscribes: odom; joint_states where the vehicle has an arm.
 Moves the free bodies of the environment, and publishes the odometry of each, one per odom and with
-its stamp: /bodies/<name>/odom, and /tf map -> bodies/<name>; where joints of it move also
-/bodies/<name>/joint_states, NaN of one that is broken.
+its stamp: /bodies/<name>/odom, and /tf map -> bodies/<name>; where joints of it move or mate also
+/bodies/<name>/joint_states, NaN of one that is open or broken.
 Publishes: wrench/contact, one per odom, same stamp; contact/markers (MarkerArray in base_link):
 the vehicle's contact points near a surface, amber, and red where they press on it.
 Parameters: the common ones, and those below; surfaces and materials are the environment's.
@@ -26,7 +26,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
-from marine_sim_ros.model.free_bodies import moving_joints
+from marine_sim_ros.model.free_bodies import reported_joints
 from marine_sim_ros.model.materials import shipped_materials, without_effect
 from marine_sim_ros.physics.contact.contact import with_contact_positions
 from marine_sim_ros.physics.contact.detection import contacts_within
@@ -72,7 +72,7 @@ class ContactNode(ModelNode):
         self._broken: set[str] = set()
         if self.environment.free_bodies:
             self._world = World(self.environment, self.values['dt'])
-            joints = moving_joints(self.environment.body_joints)
+            joints = reported_joints(self.environment.body_joints)
             for body in self.environment.free_bodies:
                 own = joints.get(body.name, ())
                 self._bodies[body.name] = BodyPublisher(self, body.name, own)

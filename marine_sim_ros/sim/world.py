@@ -18,8 +18,7 @@ import numpy as np
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import LIMITS, NANOSECONDS, State, Wrench, is_physical
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.free_bodies import BODIES, BodyJoint, moving_joints
-from marine_sim_ros.physics.contact.joints import HeldJoint
+from marine_sim_ros.model.free_bodies import BODIES, BodyJoint, reported_joints
 from marine_sim_ros.physics.contact.world import ContactWorld, Mover
 from marine_sim_ros.sensors.sensor_model import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
@@ -57,8 +56,8 @@ class World:
             for body in self._environment.free_bodies
         }
         self.states = {name: memory.state for name, memory in self._memories.items()}
-        joints = (HeldJoint.at_start(one, self.states) for one in self._environment.body_joints)
-        self._contact, self._stamp = ContactWorld(list(joints)), -1
+        self._contact = ContactWorld(self._environment.body_joints, self.states)
+        self._stamp = -1
 
     def tick(
         self, stamp: int, environment: Environment, movers: Mapping[str, Mover]
@@ -101,12 +100,15 @@ class World:
 
     @property
     def joint_positions(self) -> dict[str, float]:
-        """Angle, rad, or way, m, of each joint that moves at the last tick; NaN: it is broken."""
+        """Angle, rad, or way, m, of each joint that moves or mates at the last tick.
+
+        0 of one that mates and does not move; NaN: it is open or broken.
+        """
         found = self._contact.joint_positions
         return {
             joint.name: found.get(joint.name, math.nan)
             for joint in self._environment.body_joints
-            if joint.moves
+            if joint.is_reported
         }
 
     @property
@@ -163,12 +165,12 @@ def joint_columns(
 
     Args:
         joints: the joints of an environment.
-        rows: (n, j) of those that move, in order; None: there are none.
+        rows: (n, j) of those that are reported, in order; None: there are none.
     """
     if rows is None:
         return {}
-    order = [joint.name for joint in joints if joint.moves]
+    order = [joint.name for joint in joints if joint.is_reported]
     return {
         BODIES + child: (names, rows[:, [order.index(name) for name in names]])
-        for child, names in moving_joints(joints).items()
+        for child, names in reported_joints(joints).items()
     }

@@ -23,6 +23,7 @@ SHAKE; Catto (2011), "Soft constraints", for the spring and damper of a step.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ from marine_sim_ros.physics.contact.detection import lever_rows
 from marine_sim_ros.physics.contact.solver import ContactRows, contact_axes
 from marine_sim_ros.physics.wrench_observer import StepPrediction
 
-__all__ = ['HeldJoint', 'JointRows', 'joint_rows']
+__all__ = ['HeldJoint', 'JointRows', 'OpenMate', 'joint_rows']
 
 _SOFTNESS = 1e-7
 """Compliance of what a joint holds, as a share of the inverse mass there."""
@@ -95,13 +96,15 @@ class HeldJoint(NamedTuple):
         )
 
     def position(self, states: Mapping[str, State], near: float = 0.0) -> float:
-        """Return the angle about its axis, rad, or the way along it, m.
+        """Return the angle about its axis, rad, or the way along it, m; 0 where it does not move.
 
         Args:
             states: states of the bodies, by name.
             near: rad; of angles that differ by whole turns the one that is nearest to this.
         """
         child, parent = self._ends(states)
+        if not self.joint.moves:
+            return 0.0
         if self.joint.type == 'prismatic':
             return float(self.axis_in_map(states)[0] @ self._gap(states))
         relative = quaternion_product(quaternion_conjugate(parent.orientation), child.orientation)
@@ -175,6 +178,62 @@ class HeldJoint(NamedTuple):
         child, parent = self._ends(states)
         there = child.position + rotation_matrix(child.orientation) @ self.child
         return there - parent.position - rotation_matrix(parent.orientation) @ self.parent
+
+
+class OpenMate(NamedTuple):
+    """A joint that closes where its two ends meet.
+
+    Attributes:
+        joint: the joint, with its condition.
+        child: (2, 3) point, m, and axis of its end in the child's frame.
+        parent: (2, 3) the same in the parent's frame, or in map.
+    """
+
+    joint: BodyJoint
+    child: np.ndarray
+    parent: np.ndarray
+
+    @classmethod
+    def at_start(cls, joint: BodyJoint, starts: Mapping[str, State]) -> OpenMate:
+        """Return a mate by the states of its bodies at the start, by name."""
+        assert joint.mate is not None
+        child, parent = starts[joint.child], starts.get(joint.parent, _WORLD)
+        ends = (child, joint), (parent, joint.mate)
+        local = (
+            np.stack([end.position - state.position, end.axis])
+            @ rotation_matrix(state.orientation)
+            for state, end in ends
+        )
+        return cls(joint, *local)
+
+    def in_map(self, states: Mapping[str, State]) -> tuple[np.ndarray, np.ndarray]:
+        """Return point and axis (2, 3) of the child's end and of the parent's, map."""
+        ends = (self.joint.child, self.child), (self.joint.parent, self.parent)
+        found = []
+        for name, end in ends:
+            state = states.get(name, _WORLD)
+            point, axis = end @ rotation_matrix(state.orientation).T
+            found.append(np.stack([state.position + point, axis]))
+        return found[0], found[1]
+
+    def is_near(self, states: Mapping[str, State]) -> bool:
+        """Whether its ends are within their largest distance."""
+        assert self.joint.mate is not None
+        child, parent = self.in_map(states)
+        return bool(np.linalg.norm(child[0] - parent[0]) <= self.joint.mate.distance)
+
+    def is_aligned(self, states: Mapping[str, State]) -> bool:
+        """Whether their axes are within their largest angle."""
+        assert self.joint.mate is not None
+        child, parent = self.in_map(states)
+        apart = np.arctan2(np.linalg.norm(cross(child[1], parent[1])), child[1] @ parent[1])
+        return bool(apart <= self.joint.mate.angle)
+
+    def closed(self, states: Mapping[str, State]) -> HeldJoint:
+        """Return the joint that holds the bodies where they are, about the parent's axis."""
+        child, parent = self.in_map(states)
+        here = replace(self.joint, position=child[0], axis=parent[1])
+        return HeldJoint.at_start(here, states)
 
 
 class JointRows(NamedTuple):

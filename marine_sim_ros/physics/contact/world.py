@@ -38,6 +38,7 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.geometry.triangles import TriangleSurface, build_surface
 from marine_sim_ros.model.contact import ContactPoints
+from marine_sim_ros.model.free_bodies import BodyJoint
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.contact import contact_limit
@@ -50,7 +51,7 @@ from marine_sim_ros.physics.contact.detection import (
     step_reach,
 )
 from marine_sim_ros.physics.contact.edges import ContactGeometry
-from marine_sim_ros.physics.contact.joints import HeldJoint, joint_rows
+from marine_sim_ros.physics.contact.joints import HeldJoint, OpenMate, joint_rows
 from marine_sim_ros.physics.contact.pair_coefficients import PairCoefficients, pair_table
 from marine_sim_ros.physics.contact.solver import (
     ContactRows,
@@ -206,9 +207,17 @@ class ContactWorld:
         broken: force, N, and torque, N·m, at which joints broke, by name.
     """
 
-    def __init__(self, joints: Sequence[HeldJoint] = ()) -> None:
-        """Begin with no memory: what moves a vehicle is not known in the first tick."""
-        self._joints = {held.joint.name: held for held in joints}
+    def __init__(self, joints: Sequence[BodyJoint], starts: Mapping[str, State]) -> None:
+        """Begin with no memory: what moves a vehicle is not known in the first tick.
+
+        Args:
+            joints: joints between the bodies.
+            starts: states of the bodies at the start, by name.
+        """
+        self._joints = {
+            one.name: HeldJoint.at_start(one, starts) for one in joints if not one.mate
+        }
+        self._mates = {one.name: OpenMate.at_start(one, starts) for one in joints if one.mate}
         self.joint_positions = {name: 0.0 for name, one in self._joints.items() if one.joint.moves}
         self.broken: dict[str, tuple[float, float]] = {}
         self._rubbing: dict[str, float] = {}
@@ -234,7 +243,7 @@ class ContactWorld:
         terms: dict[str, StateTerms | None] = dict.fromkeys(names)
         held: dict[tuple[str, str], _Held] = {}
         known = [name for name in names if name in self._before or movers[name].loose]
-        self._follow_joints(movers)
+        self._follow_joints(movers, dt)
         groups = list(self._groups(known, movers, environment, dt))
         grouped = {name for group, _ in groups for name in group}
         alone = [name for name in known if movers[name].loose and name not in grouped]
@@ -300,14 +309,34 @@ class ContactWorld:
         earlier = before.terms or state_terms(own, before.state, environment, conserving)
         return predict_step(own.mass_matrix, mover.state, now, before[:2], earlier, dt)
 
-    def _follow_joints(self, movers: Mapping[str, Mover]) -> None:
-        """Tell where the joints are that hold."""
+    def _follow_joints(self, movers: Mapping[str, Mover], dt: float) -> None:
+        """Close the mates whose ends meet, and find where the joints are that hold."""
         states = {name: mover.state for name, mover in movers.items()}
+        for name, mate in self._mates.items():
+            near = mate.is_near(states)
+            if name not in self._joints:
+                if near and mate.is_aligned(states) and self._presses(mate, states, dt):
+                    self._joints[name], self.joint_positions[name] = mate.closed(states), 0.0
+            elif name in self.broken and not near:  # it may close again
+                del self._joints[name], self.broken[name]
         self.joint_positions = {
             name: self._joints[name].position(states, before)
             for name, before in self.joint_positions.items()
             if name not in self.broken
         }
+
+    def _presses(self, mate: OpenMate, states: Mapping[str, State], dt: float) -> bool:
+        """Whether the bodies of a mate pressed on each other in the step before as it needs."""
+        joint = mate.joint
+        assert joint.mate is not None
+        if not joint.mate.force:
+            return True
+        key = (joint.child, joint.parent)
+        one, other = (min(key), max(key)) if joint.parent else key
+        if (held := self._held.get((one, other))) is None:
+            return False
+        push = rotation_matrix(states[one].orientation) @ held.impulse.sum(axis=0) / dt
+        return bool(abs(mate.in_map(states)[1][1] @ push) >= joint.mate.force)
 
     def _holding(self) -> list[HeldJoint]:
         """Return the joints that are not broken."""
@@ -397,6 +426,8 @@ class ContactWorld:
         own = [
             one for one in self._holding() if {one.joint.child, one.joint.parent} <= {*group, ''}
         ]
+        if not own and not touches:  # all that held broke
+            return np.zeros((len(group), 6)), {}
         if not own:
             wrench, impulses, _ = self._press(group, touches, movers, step, None)
             return wrench.reshape(-1, 6), impulses
@@ -427,10 +458,14 @@ class ContactWorld:
             self._rubbing |= zip(names, others[1, ::2].tolist(), strict=True)
         after = joined.free + dt * (joined.inverse @ wrench)
         load = rows.load(after, dt)
-        for held, force, torque in zip(own, *rows.sizes(len(own), load), strict=True):
-            joint = held.joint
-            if force > joint.break_force or torque > joint.break_torque:
-                self.broken[joint.name] = float(force), float(torque)
+        broken = {
+            held.joint.name: (float(force), float(torque))
+            for held, force, torque in zip(own, *rows.sizes(len(own), load), strict=True)
+            if force > held.joint.break_force or torque > held.joint.break_torque
+        }
+        if broken:  # what breaks holds nothing: an impact goes on
+            self.broken |= broken
+            return self._solve(group, touches, movers, steps, moves)
         # By what each row holds, so that momentum stays to rounding.
         return (wrench + load @ rows.held).reshape(-1, 6), impulses
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from marine_sim_ros.faults.fault_types import BarometerDropout, SensorDelay, SensorDropout
-from marine_sim_ros.model.free_bodies import moving_joints
+from marine_sim_ros.model.free_bodies import reported_joints
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
@@ -53,7 +53,7 @@ def recorded_topics(node: SuiteNode) -> dict[str, topics.Topic]:
         pwm_per_tick=node.values['pwm_source'] == 'controller',
         sources=node.wrench_sources,
         bodies=[body.name for body in node.environment.free_bodies],
-        joined=list(moving_joints(node.environment.body_joints)),
+        joined=list(reported_joints(node.environment.body_joints)),
     )
     return {node.resolve_topic_name(topic.name): topic for topic in found}
 
