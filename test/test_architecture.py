@@ -32,6 +32,23 @@ def test_every_file_names_its_licence():
     assert [p for p in found if 'SPDX-License-Identifier: Apache-2.0' not in p.read_text()] == []
 
 
+READ_THE_CLOCK = {
+    'ros/launching/installation.py',  # ages of files
+    'tools/train.py',  # the date of a flight
+    'autopilot/mavlink/streams.py',  # the message SYSTEM_TIME
+    'autopilot/mavlink/link.py',  # the stamps of signatures
+}
+
+
+def test_a_clock_that_is_set_moves_no_run():
+    """What waits and measures takes a monotonic clock: others jump when somebody sets them."""
+    settable = re.compile(
+        r'\b(time\.time(_ns)?\(|(datetime|date)\.(now|utcnow|today)\(|CLOCK_REALTIME)'
+    )
+    found = {p for p in PACKAGE.rglob('*.py') if settable.search(p.read_text(encoding='utf-8'))}
+    assert {p.relative_to(PACKAGE).as_posix() for p in found} == READ_THE_CLOCK
+
+
 def test_the_contract_of_the_layers_names_every_room():
     named = set().union(*layers().values())
     assert named == {p.name for p in PACKAGE.iterdir() if (p / '__init__.py').is_file()}
