@@ -257,6 +257,7 @@ BAD_MESHES = {
     'points.obj': CORNERS.encode(),
     'lines.obj': (CORNERS + 'l 1 2\n').encode(),
     'far.obj': (CORNERS + 'f 1 2 99999999\n').encode(),
+    'zero.obj': (CORNERS + 'f 1 0/1 2\n').encode(),
     'negative.obj': (CORNERS + 'f -1 -2 -99\n').encode(),
     'large.obj': (CORNERS + 'f 1 2 99999999999999999999\n').encode(),
     'nan.obj': b'v nan nan nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n',

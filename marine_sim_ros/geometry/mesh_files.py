@@ -17,6 +17,7 @@ import json
 import logging
 import math
 import posixpath
+import re
 import struct
 import warnings as python_warnings
 import zipfile
@@ -234,6 +235,7 @@ SCENE_SUFFIXES = ('.glb', '.obj', '.stl', '.dae', '.ply')
 """Of obstacles."""
 MAX_SCENE_BYTES = 250_000_000
 """Of an obstacle's file."""
+_VERTEX_0 = re.compile(rb'^[ \t]*f[ \t][^\n]*(?<=[ \t])0+(?=[\s/]|\Z)', re.M)
 _FARTHEST = 1e10
 """Of a coordinate in a file, in any unit; trimesh counts vertices in steps of 1e-8 in 64 bits."""
 
@@ -299,7 +301,7 @@ def read_mesh(
     limit = MAX_BYTES if limit is None else limit
     content = read_file(path, limit, ModelError)
     if suffix == '.obj':
-        _check_words(content, path, limit // 5)
+        _check_obj(content, path, limit // 5)
     if suffix == '.glb':
         check_glb(content, path)
     unit, told = collada_header(content, path) if suffix == '.dae' else (1.0, [])
@@ -322,11 +324,16 @@ def read_mesh(
     return mesh
 
 
-def _check_words(content: bytes, path: Path, most: int) -> None:
-    """Refuse an OBJ of shorter words than coordinates have: each corner can be a triangle."""
+def _check_obj(content: bytes, path: Path, most: int) -> None:
+    """Refuse an OBJ of shorter words than coordinates have: each corner can be a triangle.
+
+    Nor may a corner be vertex 0, which trimesh takes for the first one.
+    """
     gaps = np.count_nonzero(np.frombuffer(content, np.uint8) - np.uint8(33) > 93)
     if gaps > most:
         raise ModelError(f'{path}: has {gaps:,} words; expected at most {most:,}: simplify it')
+    if _VERTEX_0.search(content):
+        raise ModelError(f'{path}: a triangle names vertex 0; expected numbers from 1, or below 0')
 
 
 def _parse(content: bytes, suffix: str, path: Path) -> Any:
