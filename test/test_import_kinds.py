@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from foreign import imported
+from foreign import SDF, STONEFISH, UUV, VRX, imported
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.state import State
@@ -308,3 +308,51 @@ def test_a_command_ends_where_the_table_of_a_thruster_does(read):
     _, vehicle = read(robot(link(), plugin))
     found = [thrust(vehicle, pulse)[0] for pulse in (1100.0, 1300.0, 1600.0, 1900.0)]
     np.testing.assert_allclose(found, [-12, -4, 10, 40], atol=1e-9)
+
+
+# What a source loses by a slip is named
+
+
+@pytest.mark.parametrize(
+    ('text', 'suffix', 'tag', 'slip'),
+    [
+        (SDF, '.sdf', 'zDotW', 'zDotw'),
+        (SDF, '.sdf', 'nRabsN', 'nRabN'),
+        (SDF, '.sdf', 'max_thrust_cmd', 'max_thrust'),
+        (UUV, '.urdf', 'added_mass', 'added_masses'),
+        (UUV, '.urdf', 'quadratic_damping', 'scaling_damping'),
+        (UUV, '.urdf', 'center_of_buoyancy', 'center_of_bouyancy'),
+        (UUV, '.urdf', 'fluid_density', 'density'),
+        (UUV, '.urdf', 'clampMax', 'clamp_max'),
+        (VRX, '.urdf', 'yVV', 'yVv'),
+    ],
+)
+def test_an_element_of_a_force_that_is_misspelt_is_named(read, text, suffix, tag, slip):
+    description, _ = read(text, suffix)
+    assert not any('not known here' in line for line in description.dropped)
+    if f'<{tag}>' not in text:
+        text = text.replace('</plugin>', f'<{tag}>-1</{tag}></plugin>', 1)
+    changed = text.replace(f'<{tag}>', f'<{slip}>').replace(f'</{tag}>', f'</{slip}>')
+    description, _ = read(changed, suffix)
+    assert any(f'not known here: <{slip}>' in line for line in description.dropped)
+
+
+def test_a_shaft_whose_thruster_is_gone_is_named(read):
+    second = SDF.replace(
+        '</model>',
+        """<link name="screw"><pose>0.3 0 0 0 0 0</pose><inertial>
+<mass>0.01</mass></inertial></link><joint name="bow_shaft" type="revolute">
+<parent>base_link</parent><child>screw</child><axis><xyz>0 1 0</xyz></axis></joint></model>""",
+    )
+    description, vehicle = read(second, '.sdf')
+    assert len(vehicle.thrusters) == 1
+    told = "joint 'bow_shaft' turns without end, and no thruster is on it"
+    assert any(told in line for line in description.dropped)
+    assert not any("'shaft' turns without end" in line for line in description.dropped)
+
+
+def test_a_scenario_without_its_robot_names_the_include(read):
+    start, end = STONEFISH.index('<robot'), STONEFISH.index('</robot>') + len('</robot>')
+    text = f'{STONEFISH[:start]}<include file="hulls/none.scn"/>{STONEFISH[end:]}'
+    with pytest.raises(ModelError, match=r"0 robots.*'hulls/none.scn' is not there"):
+        read(text, '.scn')

@@ -72,6 +72,130 @@ name="gz::sim::systems::AdvancedLiftDrag"><link_name>base_link</link_name><AR>6.
 <control_surface><name>left</name></control_surface></plugin>"""
 
 
+def advanced_wrench(c, velocity, rates):
+    """Return the wrench (6,) about the link of AdvancedLiftDrag, from its published equations.
+
+    Written for this test from gz-sim 8, without its code: c has the numbers of the <plugin>,
+    forward is x and upward z, both of the link.
+    """
+    k = {name: 0.0 for name in ['CL0', 'CLa', 'CLb', 'CD0', 'CYa', 'CYb']}
+    k |= {f'C{a}{r}': 0.0 for a in ('D', 'Y', 'L', 'ell', 'em', 'en') for r in 'pqr'}
+    k |= {f'C{a}{r}': 0.0 for a in ('ell', 'em', 'en') for r in 'ab'} | c
+    ahead, right, down = np.eye(3) * [1, -1, -1]
+    point = np.array(k.get('cp', (0.0, 0, 0)))
+    flow = velocity + np.cross(rates, point)
+    plane = flow - (flow @ right) * right
+    speed = np.linalg.norm(plane)
+    stream = plane / speed
+    lifting = np.cross(right, stream)  # minus the z axis of the stability frame
+    alpha = np.arctan2(stream @ down, stream @ ahead)
+    beta = np.arctan2(flow @ right, flow @ ahead)
+    span = np.sqrt(k['area'] * k['AR'])
+    chord = k['mac']
+    turn = np.array([rates @ ahead * span, rates @ right * chord, rates @ down * span]) / 2 / speed
+    low, high = np.exp(-15 * (alpha - k['stall'])), np.exp(15 * (alpha + k['stall']))
+    past = (1 + low + high) / ((1 + low) * (1 + high))
+    lift = (1 - past) * (k['CL0'] + k['CLa'] * alpha)
+    lift += past * 2 * np.sign(alpha) * np.sin(alpha) ** 2 * np.cos(alpha) + k['CLb'] * beta
+    plate = 2 / (1 + np.exp(-0.224 - 0.115 * max(k['AR'], 1 / k['AR'])))
+    resist = (1 - past) * (k['CD0'] + lift**2 / (np.pi * k['AR'] * k['eff']))
+    resist += past * abs(plate * (0.5 - 0.5 * np.cos(2 * alpha)))
+    side = k['CYa'] * alpha + k['CYb'] * beta
+
+    def with_rates(value, name):
+        return value + sum(k[f'C{name}{r}'] * t for r, t in zip('pqr', turn, strict=True))
+
+    force = with_rates(lift, 'L') * lifting - with_rates(resist, 'D') * stream
+    force = force + with_rates(side, 'Y') * right
+    roll = with_rates(k['Cella'] * alpha + k['Cellb'] * beta, 'ell') * span * ahead
+    pitch = with_rates(k['Cemb'] * beta, 'em') * chord * right  # <Cema> is overwritten
+    yaw = with_rates(k['Cena'] * alpha + k['Cenb'] * beta, 'en') * span * down
+    pressure = 0.5 * k['air_density'] * speed**2 * k['area']
+    return pressure * np.concatenate([force, roll + pitch + yaw + np.cross(point, force)])
+
+
+def wing(**more):
+    """Return the <plugin> of a wing and its numbers."""
+    numbers = {'AR': 5.0, 'mac': 0.3, 'eff': 0.9, 'area': 0.4, 'air_density': 1000.0} | more
+    tags = {'cp': ' '.join(map(str, numbers['cp']))} if 'cp' in numbers else {}
+    inner = ''.join(f'<{n}>{tags.get(n, v)}</{n}>' for n, v in numbers.items() if n != 'stall')
+    return (
+        '<plugin filename="gz-sim-advanced-lift-drag-system" name="gz::sim::systems::'
+        f'AdvancedLiftDrag"><link_name>base_link</link_name>{inner}'
+        f'<alpha_stall>{numbers["stall"]}</alpha_stall></plugin>'
+    ), numbers
+
+
+def wing_wrench(vehicle, bare, velocity):
+    """Return the wrench (6,) that a wing adds to a vehicle deep under water."""
+    state = State(np.array([0, 0, -50.0]), np.array([0, 0, 0, 1.0]), velocity)
+    none = np.zeros(len(vehicle.thrusters))
+    angles = np.zeros(len(fins_of(vehicle)))
+    total = np.asarray(fin_wrench(vehicle, state, Environment(), angles, none))
+    both = [np.asarray(drag(v, state, Environment())) for v in (vehicle, bare)]
+    return total + both[0] - both[1]
+
+
+READ = {'CLa': 4.2, 'CD0': 0.05, 'stall': 0.4}
+ALL = READ | {
+    'CL0': 0.1, 'CYa': 0.7, 'CLb': -0.4, 'CYb': -0.9, 'Cellp': -0.6, 'Cemq': -9.0, 'Cenr': -0.2,
+    'cp': (-0.2, 0.0, 0.1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('seed', range(12))
+def test_an_advanced_wing_has_the_wrench_of_the_equations_of_its_plugin(read, seed):
+    text, numbers = wing(**ALL)
+    _, vehicle = read(text)
+    _, bare = read('')
+    rng = np.random.default_rng(seed)
+    speed, alpha, beta = rng.uniform(0.5, 3.0), *rng.uniform(-0.1, 0.1, 2)
+    velocity = speed * np.array([1.0, -np.tan(beta), -np.tan(alpha)])
+    rates = 0.03 * speed * rng.uniform(-1, 1, 3)
+    wanted = advanced_wrench(numbers, velocity, rates)
+    found = wing_wrench(vehicle, bare, np.concatenate([velocity, rates]))
+    # Terms of the second order in the angles differ.
+    pressure = 0.5 * 1000 * 0.4 * speed**2
+    np.testing.assert_allclose(found[:3], wanted[:3], atol=0.015 * pressure)
+    np.testing.assert_allclose(found[3:], wanted[3:], atol=0.006 * pressure)
+
+
+@pytest.mark.parametrize('alpha', [0.5, 0.8, 1.2, -0.7])
+def test_an_advanced_wing_past_its_stall_is_said_to_have_lines(read, alpha):
+    text, numbers = wing(**READ)
+    description, vehicle = read(text)
+    assert any('beyond its stall straight lines' in line for line in description.assumptions)
+    velocity = np.array([np.cos(alpha), 0, -np.sin(alpha)])
+    wanted = advanced_wrench(numbers, velocity, np.zeros(3))[:3]
+    found = force(vehicle, velocity)
+    assert np.linalg.norm(found - wanted) < 0.9 * 0.5 * 1000 * 0.4  # most just beyond it
+
+
+UNREAD = [
+    *(f'C{c}{r}' for c in ('D', 'Y', 'L') for r in 'pqr'),
+    *('Cellq', 'Cellr', 'Cemp', 'Cemr', 'Cenp', 'Cenq', 'Cella', 'Cellb', 'Cemb', 'Cena', 'Cenb'),
+]
+
+
+@pytest.mark.parametrize('name', UNREAD)
+def test_each_term_of_an_advanced_wing_that_is_not_read_is_named(read, name):
+    text, numbers = wing(**READ, **{name: 0.5})
+    description, _ = read(text)
+    assert any(f'<{name}>' in line for line in description.dropped)
+    velocity, rates = np.array([2.0, -0.1, -0.1]), np.array([0.1, 0.2, 0.3])
+    plain = advanced_wrench(wing(**READ)[1], velocity, rates)
+    assert not np.allclose(advanced_wrench(numbers, velocity, rates), plain)  # it does act
+
+
+def test_a_control_surface_of_a_wing_is_named_and_its_joint_fixed(read):
+    surface = '<control_surface><name>aileron</name><direction>1</direction></control_surface>'
+    text = wing(**READ)[0].replace('</plugin>', f'{surface}</plugin>')
+    description, vehicle = read(FLAP + text)
+    assert vehicle.manipulator is None
+    assert any("control surface 'aileron'" in line for line in description.dropped)
+    assert any("'aileron' is fixed" in line for line in description.dropped)
+
+
 def test_an_advanced_wing_has_lift_drag_and_damping_of_its_coefficients(read):
     description, vehicle = read(WING)
     for alpha in (0.0, 0.1, -0.05):
@@ -118,6 +242,15 @@ def test_a_buoyancy_engine_displaces_what_it_starts_with(read, start, extra):
         0.05 * 0.01 / (0.01 + extra), rel=1e-6
     )
     assert any('-2.94 to +4.9 N is not simulated' in line for line in description.dropped)
+
+
+def test_a_buoyancy_engine_counts_from_its_neutral_volume(read):
+    volumes = '<min_volume>-0.002</min_volume><default_volume>-0.0005</default_volume>'
+    text = ENGINE.format('').replace('<min_volume>0.0001</min_volume>', volumes)
+    _, plain = read('')
+    description, vehicle = read(text)
+    assert vehicle.buoyancy.volume - plain.buoyancy.volume == pytest.approx(-0.0009)
+    assert any('-23.5 to +4.9 N is not simulated' in line for line in description.dropped)
 
 
 FOIL = """<link name="rudder"><pose>-0.5 0 0 0 0 0</pose><inertial><mass>0.01</mass></inertial>

@@ -350,10 +350,43 @@ def test_an_engine_that_turns_is_an_azimuth(read):
     np.testing.assert_allclose(azimuths.axis, [[0, 0, 1]])
 
 
+CONTROLLER = (
+    '<gazebo><plugin filename="gz-sim-joint-position-controller-system" '
+    'name="gz::sim::systems::JointPositionController"><joint_name>{}</joint_name></plugin></gazebo>'
+)
+
+
+@pytest.mark.parametrize(
+    ('axis', 'name', 'told'),
+    [
+        ('0 0 1', 'turn', "joint 'turn' follows azimuths/command"),
+        ('1 0 0', 'turn', "joint 'turn' is not commanded here"),
+        ('0 0 1', 'tilt', "joint 'tilt' is not commanded here"),
+        ('0 0 1', 'wrist', "joint 'wrist' follows joint_commands"),
+    ],
+)
+def test_a_controller_says_what_commands_its_joint_here(read, axis, name, told):
+    arm = link('hand', 0.4) + (
+        '<joint name="wrist" type="revolute"><parent link="base_link"/><child link="hand"/>'
+        '<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="9" velocity="2"/></joint>'
+    )
+    text = robot(link(), engine(axis), arm, GZ_THRUSTER, CONTROLLER.format(name))
+    description, vehicle = read(text, '.urdf')
+    assert any(told in line for line in (*description.assumptions, *description.dropped))
+    assert any('JointPositionController' in line and 'gains are not read' in line
+               for line in description.dropped)  # fmt: skip
+    if 'follows azimuths' in told:
+        assert vehicle.thrusters.azimuths.joints == (name,)
+    elif 'follows joint_commands' in told:
+        assert name in vehicle.manipulator.names
+
+
 def test_an_engine_that_rolls_about_its_thrust_is_none_and_said(read):
     description, vehicle = read(robot(link(), engine('1 0 0'), GZ_THRUSTER), '.urdf')
     assert vehicle.thrusters.azimuths is None
-    assert any('not across its thrust' in text for text in description.dropped)
+    assert vehicle.manipulator is None
+    told = "'turn' is fixed: it turns thruster 'spin' about an axis that is not across its thrust"
+    assert any(told in text for text in description.dropped)
 
 
 def test_a_shaft_with_limits_is_no_joint_of_an_arm(read):

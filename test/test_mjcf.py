@@ -84,7 +84,8 @@ gainprm="2" ctrllimited="true" ctrlrange="-20 30" forcelimited="true" forcerange
     turn = np.radians(30)
     axes = [[np.cos(turn), np.sin(turn), 0], [0, 1, 0]]
     np.testing.assert_allclose(vehicle.thrusters.axis, axes, atol=1e-9)
-    assert sum('moves joints' in text for text in description.dropped) == 2
+    assert sum('its gains are not read' in text for text in description.dropped) == 2
+    assert any("'elbow' follows joint_commands" in text for text in description.assumptions)
 
 
 def test_what_cannot_be_read_is_one_line(read, tmp_path):

@@ -113,6 +113,12 @@ def test_what_is_not_there_is_named_with_its_remedy(read):
     assert any('fuel.example' in text for text in description.dropped)
 
 
+def test_a_model_of_nothing_but_a_missing_include_names_it(read):
+    text = '<include merge="true"><uri>model://{}</uri></include>'
+    with pytest.raises(ModelError, match=r'has no links.*not there: model://hull_of_nowhere'):
+        read(text.format('hull_of_nowhere'))
+
+
 def test_models_that_include_each_other_are_one_line(tmp_path, read):
     for here, there in (('a', 'b'), ('b', 'a')):
         (tmp_path / here).mkdir()

@@ -3,6 +3,8 @@
 
 """Vehicles of USD: masses, places and joints against closed forms; files that must not be read."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -296,9 +298,22 @@ def test_layers_elsewhere_are_not_read(read, tmp_path, monkeypatch):
 
 def test_layers_that_are_not_there_are_named(read):
     hull = body('hull', 'float physics:mass = 3', cube('box', 'double size = 0.1'))
-    missing = 'def Xform "gone" (prepend references = @./parts/gone.usd@) {}\n'
-    draft, _ = read(stage(hull + missing))
-    assert any('gone.usd' in text for text in draft.dropped)
+    for place in ('./parts/gone.usd', 'parts/gone.usd', 'gone.usdz'):
+        missing = f'def Xform "gone" (prepend payload = @{place}@) {{}}\n'
+        draft, _ = read(stage(hull + missing))
+        assert any(Path(place).name in text for text in draft.dropped)
+
+
+def test_a_layer_that_the_stage_would_find_is_checked(read, tmp_path):
+    hull = body('hull', 'float physics:mass = 3', cube('box', 'double size = 0.1'))
+    refer = 'def Xform "o" (prepend references = @{}@) {{}}\n'
+    (tmp_path / 'deep').mkdir()
+    (tmp_path / 'deep/part.usda').write_text(stage(refer.format('near.usda')))
+    (tmp_path / 'near.usda').write_text(stage(refer.format('/etc/other.usda')))
+    with pytest.raises(ModelError, match='outside the folder of the description'):
+        read(stage(hull + refer.format('deep/part.usda')))
+    with pytest.raises(ModelError, match='outside the folder of the description'):
+        read(stage(hull + refer.format('deep/../../other.usda')))
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,13 @@ def read_buoyancy_engine(plugin: Plugin, draft: Draft) -> None:
     """Take gz::sim::systems::BuoyancyEngine at its <default_volume>, else its <min_volume>."""
     reader = plugin.reader
     link = draft.known_link(reader, read_text(reader, 'link_name').replace('::', '/'))
-    low = read_number(reader, 'min_volume', 3e-5, 0.0, 1e3)
-    high = read_number(reader, 'max_volume', 9.9e-4, 0.0, 1e3)
-    start = read_number(reader, 'default_volume', low.value, 0.0, 1e3)
-    neutral = read_number(reader, 'neutral_volume', 3e-4, 0.0, 1e3)
+    # Only differences from the neutral volume act, so that volumes may be negative.
+    low, high = (
+        read_number(reader, f'{end}_volume', usual, -1e3, 1e3)
+        for end, usual in (('min', 3e-5), ('max', 9.9e-4))
+    )
+    start = read_number(reader, 'default_volume', low.value, -1e3, 1e3)
+    neutral = read_number(reader, 'neutral_volume', 3e-4, -1e3, 1e3)
     density = read_number(reader, 'fluid_density', 1000.0, 1.0, 2e4)
     if draft.mentioned_density is None and reader.first('fluid_density') is not None:
         draft.mentioned_density = density

@@ -150,6 +150,7 @@ class Hydrodynamics:
         quadratic: (6, 6) of F_i = −Σ D_q,ij |ν_j| ν_j.
         modulus: (6, 6) of F_i = −(Σ K_ij |ν_j|) ν_i, or None.
         center: (3,) m, the point that the damping acts on.
+        lift: places (3,) in m, and B (3, 3) of F = (B v) x v there, in N·s²/m².
     """
 
     water_density: Sourced[float]
@@ -158,6 +159,7 @@ class Hydrodynamics:
     quadratic: Sourced[np.ndarray]
     modulus: Sourced[np.ndarray] | None = None
     center: Sourced[np.ndarray] | None = None
+    lift: tuple[tuple[np.ndarray, Sourced[np.ndarray]], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -277,6 +277,22 @@ class Draft:
         """Note a plugin that is not taken over."""
         self.drop(f'{origin_of(plugin.reader)} {plugin.label}: {why}')
 
+    def name_unread(self, reader: Reader, known: str) -> None:
+        """Name the children of a block that its reader does not know, such as misspelt ones.
+
+        Args:
+            known: pattern of the tags that it reads, or that exert no force.
+        """
+        tags = [str(e.tag) for e in reader.element if isinstance(e.tag, str)]
+        unread = [f'<{tag}>' for tag in dict.fromkeys(tags) if not re.fullmatch(known, tag)]
+        if unread:
+            more = f' and {len(unread) - 8} more' if len(unread) > 8 else ''
+            self.drop(f'{origin_of(reader)}: not known here: {", ".join(unread[:8])}{more}')
+
+    def note_controller(self, where: str, joints: Sequence[str] = ()) -> None:
+        """Note a controller of joints, whose gains are not taken over."""
+        self.notes.setdefault('controllers', []).append((where, tuple(joints)))
+
     def drop_element(self, element: Element, source: str, why: str) -> None:
         """Note an element that is not taken over."""
         reader = Reader(element, source)

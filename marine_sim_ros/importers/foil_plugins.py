@@ -29,7 +29,7 @@ from marine_sim_ros.importers.fin_plugins import (
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['name_sail', 'damp_rotation', 'read_advanced_lift_drag', 'read_foil']
+__all__ = ['add_wing_terms', 'name_sail', 'read_advanced_lift_drag', 'read_foil']
 
 _AIR = 1.2041
 """kg/m³, default of <air_density>."""
@@ -38,7 +38,7 @@ _PLATE = (-0.224, -0.115)
 _NOT_READ = (
     *(f'C{c}{rate}' for c in ('D', 'Y', 'L') for rate in 'pqr'),
     *('Cellq', 'Cellr', 'Cemp', 'Cemr', 'Cenp', 'Cenq'),
-    *('CYa', 'CLb', 'Cella', 'Cellb', 'Cemb', 'Cena', 'Cenb'),
+    *('Cella', 'Cellb', 'Cemb', 'Cena', 'Cenb'),
 )
 _FOILS = {'rudder': (1.5, 1.0), 'keel': (8.0, 4.0)}
 """Factors m_L and m_D of C_L = m_L sin 2α and C_D = m_D (1 − cos 2α)."""
@@ -50,7 +50,8 @@ def read_advanced_lift_drag(plugin: Plugin, draft: Draft) -> None:
     """Take the lift, drag and side force of a wing, and its damping of rotation.
 
     C_L = C_L0 + C_La α and C_D = C_D0 + C_L²/(π AR e) become a fin, C_Y = C_Yb β one across it;
-    the moments ½ ρ A l²/2 C |u| ω of C_ellp, C_emq and C_enr become damping that grows with |u|.
+    the side force of C_Ya α and the lift of C_Lb β, across the flow, become one <lift>; the
+    moments ½ ρ A l²/2 C |u| ω of C_ellp, C_emq and C_enr become damping that grows with |u|.
     """
     reader = plugin.reader
     link = read_text(reader, 'link_name', plugin.reference).replace('::', '/')
@@ -77,6 +78,7 @@ def _wing(reader: Reader, draft: Draft, link: str) -> None:
     plate = 2 / (1 + math.exp(_PLATE[0] + _PLATE[1] * max(ratio, 1 / ratio)))
     attached = value('CD0', 0.0) + induced * (slope * stall) ** 2
     rest = max(math.pi / 2 - stall, 1e-3)
+    draft.assume(f'{where}: beyond its stall straight lines; the source blends to a flat plate')
     area = read_number(reader, 'area', 1.0, 1e-8, 1e4)
     density = read_number(reader, 'air_density', _AIR, 1e-3, 2e4)
     values = {
@@ -108,6 +110,11 @@ def _wing(reader: Reader, draft: Draft, link: str) -> None:
         for name, length in (('Cellp', span), ('Cemq', chord), ('Cenr', span))
     ]
     _note_rotation(draft, frame, rates, where)
+    across_flow = [2 * half * value(name) for name in ('CYa', 'CLb')]
+    if any(across_flow):
+        turn = np.asarray(rotation_matrix(frame.quaternion))
+        matrix = turn @ np.diag([0.0, *across_flow]) @ turn.T
+        draft.notes.setdefault('lift', []).append((frame.translation, Sourced(matrix, where)))
     _name_the_rest(reader, draft)
 
 
@@ -124,17 +131,20 @@ def _note_rotation(draft: Draft, frame: Pose, rates: list[float], where: str) ->
     draft.notes.setdefault('rotation', []).append((int(np.argmax(turn[:, 0])), about, where))
 
 
-def damp_rotation(draft: Draft) -> None:
-    """Add the noted damping of rotation to that of the vehicle."""
-    terms = draft.hydrodynamics
+def add_wing_terms(draft: Draft) -> None:
+    """Add the noted damping of rotation and lift across the flow to the vehicle's terms."""
+    terms, lift = draft.hydrodynamics, tuple(draft.notes.get('lift', []))
+    rotation = draft.notes.get('rotation', [])
     if terms is None:
+        for where in sorted({where for *_, where in rotation} | {b.origin for _, b in lift}):
+            draft.drop(f'{where}: damping of rotation and lift across the flow: the hull drags')
         return
-    for ahead, about, where in draft.notes.get('rotation', []):
+    for ahead, about, where in rotation:
         matrix = np.zeros((6, 6)) if terms.modulus is None else terms.modulus.value.copy()
         matrix[[3, 4, 5], ahead] += about
         origin = where if terms.modulus is None else f'{terms.modulus.origin}; {where}'
         terms = replace(terms, modulus=Sourced(matrix, origin))
-    draft.hydrodynamics = terms
+    draft.hydrodynamics = replace(terms, lift=lift)
 
 
 def _name_the_rest(reader: Reader, draft: Draft) -> None:
@@ -149,6 +159,8 @@ def _name_the_rest(reader: Reader, draft: Draft) -> None:
         surface = Reader(element, reader.source)
         label = f'{origin_of(surface)}: control surface {read_text(surface, "name")!r}'
         draft.drop(f'{label}: its lift and moments are not simulated')
+        joint = draft.scoped_name(surface, read_text(surface, 'name'), draft.joints)
+        draft.notes.setdefault('fixed', {})[joint] = 'its control surface is not simulated'
 
 
 def name_sail(plugin: Plugin, draft: Draft) -> None:

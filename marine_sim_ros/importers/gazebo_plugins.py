@@ -54,6 +54,15 @@ class _Channel(NamedTuple):
 
 
 _ROWS, _COLUMNS = 'xyzkmn', 'UVWPQR'
+_HYDRODYNAMICS = (
+    '[xyzkmn](Dot)?[UVWPQR]|[xyzkmn][UVWPQR](abs)?[UVWPQR]|link_name|namespace|water_density|'
+    'default_current|disable_added_mass|disable_coriolis'
+)
+_THRUSTER = (
+    'joint_name|namespace|topic|fluid_density|propeller_diameter|thrust_coefficient|deadband|'
+    'velocity_control|use_angvel_cmd|[pid]_gain|(max|min)_thrust_cmd'
+)
+"""Patterns of the elements of the systems Hydrodynamics and Thruster."""
 _UNLIMITED = 1000.0
 """N; the system's default limit, which stands for none."""
 
@@ -192,6 +201,7 @@ def _quadratic(reader: Reader, draft: Draft) -> tuple[np.ndarray, np.ndarray]:
 def read_gazebo_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
     """Take gz::sim::systems::Hydrodynamics; its coefficients are negative where they damp."""
     reader = plugin.reader
+    draft.name_unread(reader, _HYDRODYNAMICS)
     link = draft.known_link(reader, read_text(reader, 'link_name', draft.base).replace('::', '/'))
     density = read_number(reader, 'water_density', None, 1.0, 2e4)
     if density is not None and draft.water_density is None:
@@ -339,6 +349,7 @@ def _push_link(control: Reader, draft: Draft, channel: _Channel) -> None:
 def read_gazebo_thruster(plugin: Plugin, draft: Draft) -> None:
     """Take gz::sim::systems::Thruster: a force along the axis of its joint, at the child link."""
     reader = plugin.reader
+    draft.name_unread(reader, _THRUSTER)
     name = read_text(reader, 'joint_name').replace('::', '/')
     name = draft.scoped_name(reader, name, draft.joints)
     joint = draft.joints.get(name)

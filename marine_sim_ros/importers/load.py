@@ -19,7 +19,7 @@ from marine_sim_ros.geometry.mesh_files import mesh_path
 from marine_sim_ros.importers import buoyancy
 from marine_sim_ros.importers.description import ImportedShape, Inertial, Sourced
 from marine_sim_ros.importers.draft import Draft, Options
-from marine_sim_ros.importers.foil_plugins import damp_rotation
+from marine_sim_ros.importers.foil_plugins import add_wing_terms
 from marine_sim_ros.importers.geometry import usable_collisions
 from marine_sim_ros.importers.mjcf import read_mjcf
 from marine_sim_ros.importers.plugins import read_plugins
@@ -62,11 +62,13 @@ def import_vehicle(path: Path, options: Options | None = None) -> Draft:
     except ModelError as error:
         lost = f'; not taken: {"; ".join(draft.dropped[:3])}' if draft.dropped else ''
         raise ModelError(f'{error}{lost}') from None
-    damp_rotation(draft)
+    add_wing_terms(draft)
     _check_shapes(draft)
     _check_inertias(draft)
     _turn_thrusters(draft)
+    _name_idle_shafts(draft)
     _check_joints(draft)
+    _name_controllers(draft)
     _check_sensors(draft)
     draft.finish()
     return draft
@@ -198,12 +200,20 @@ def _turn_thrusters(draft: Draft) -> None:
         axis = draft.rotation_of(hinge.child) @ np.array(hinge.axis)
         thrust = np.asarray(rotation_matrix(thruster.pose.quaternion))[:, 2]
         if abs(float(axis @ thrust)) > _ACROSS * float(np.linalg.norm(axis)):
-            draft.drop(
-                f'{hinge.origin}: joint {hinge.name!r} turns thruster {thruster.name!r} about an '
-                'axis that is not across its thrust; it is fixed'
+            draft.notes.setdefault('fixed', {})[hinge.name] = (
+                f'it turns thruster {thruster.name!r} about an axis that is not across its thrust'
             )
             continue
         draft.thrusters[index] = replace(thruster, azimuth=hinge.name)
+
+
+def _name_idle_shafts(draft: Draft) -> None:
+    """Name the joints that turn without end, as those of thrusters, and have no thruster."""
+    shafts = {thruster.shaft for thruster in draft.thrusters}
+    for name, joint in draft.joints.items():
+        if joint.kind == 'continuous' and shafts & set(draft.joints) and name not in shafts:
+            why = 'turns without end, and no thruster is on it'
+            draft.drop(f'{joint.origin}: joint {name!r} {why}')
 
 
 def _check_joints(draft: Draft) -> None:
@@ -229,6 +239,23 @@ def _check_joints(draft: Draft) -> None:
             continue
         draft.drop(f'{joint.origin}: joint {name!r} is fixed: {why}')
         draft.joints[name] = replace(joint, kind='fixed')
+
+
+def _name_controllers(draft: Draft) -> None:
+    """Name the controllers of joints, with the topic by which each joint is commanded here."""
+    for where, joints in draft.notes.get('controllers', []):
+        draft.drop(f'{where}: its gains are not read')
+        for name in joints:
+            joint = draft.joints.get(name)
+            topic = 'joint_commands'
+            if name in draft.actuated_joints:
+                topic = 'azimuths/command'
+            elif name in draft.fin_joints:
+                topic = 'fins/command'
+            elif joint is None or joint.kind not in ('revolute', 'prismatic'):
+                draft.drop(f'{where}: joint {name!r} is not commanded here')
+                continue
+            draft.assume(f'{where}: joint {name!r} follows {topic}')
 
 
 def _mass_below(draft: Draft, link: str) -> float:

@@ -329,7 +329,7 @@ class _MjcfReader:
             m.actuator_biastype[index] == self.mujoco.mjtBias.mjBIAS_NONE
         )
         if kind == kinds.mjTRN_JOINT and m.jnt_type[target] != self.mujoco.mjtJoint.mjJNT_FREE:
-            self.draft.drop(f'{where}: moves joints; our joints have no controllers')
+            self.draft.note_controller(where, [self._name('JOINT', target)])
             return
         refers = kind == kinds.mjTRN_SITE and m.actuator_trnid[index, 1] < 0
         body = int(m.site_bodyid[target]) if kind == kinds.mjTRN_SITE else -1

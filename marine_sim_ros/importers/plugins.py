@@ -19,7 +19,7 @@ from marine_sim_ros.importers import (
     surface_plugins,
     uuv_plugins,
 )
-from marine_sim_ros.importers.draft import Draft, Plugin
+from marine_sim_ros.importers.draft import Draft, Plugin, origin_of
 
 __all__ = ['read_plugins']
 
@@ -89,9 +89,8 @@ _ACTIVE = re.compile(
     'lift|motor|propeller|propulsion|rotor|rudder|thrust|thrusters?|tether|waves?|wind|winch|wrench'
 )
 """Words of library names whose plugins exert forces; they outweigh the above."""
-_JOINT_MOVERS = re.compile(
-    r'DetachableJoint|detachable-joint|Joint\w*Controller|joint-\w+-controller|ros2?_control|ros_control'
-)
+_HOLDS = re.compile('DetachableJoint|detachable-joint')
+_JOINT_MOVERS = re.compile(r'Joint\w*Controller|joint-\w+-controller|ros2?_control|ros_control')
 _WORD = re.compile(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d?[a-z]?|\d+')
 
 
@@ -102,13 +101,24 @@ def _role(plugin: Plugin) -> tuple[str, bool]:
     """
     name = str(plugin.reader.element.get('name', ''))
     system = name.rpartition('::')[2] if '::' in name else ''
-    if _JOINT_MOVERS.search(f'{plugin.file} {system}'):
-        return 'moves joints; our joints have no controllers', False
+    if _HOLDS.search(f'{plugin.file} {system}'):
+        return 'the link that it holds is never released here', False
     words = [w.lower() for w in _WORD.findall(f'{plugin.file} {system}')]
     passive = any(map(_PASSIVE.fullmatch, words))
     if passive and not any(map(_ACTIVE.fullmatch, words)):
         return 'by its library it measures, publishes or connects; it is not read', False
     return 'is not understood; if it exerts forces, they are missing', True
+
+
+def _note_controller(plugin: Plugin, draft: Draft) -> None:
+    """Note a controller of joints, which is named when it is known what became of them."""
+    reader = plugin.reader
+    names = [
+        draft.scoped_name(reader, name, draft.joints)
+        for element in reader.element.iter('joint_name', 'jointName')
+        for name in [(element.text or '').strip().replace('::', '/')]
+    ]
+    draft.note_controller(f'{origin_of(reader)} {plugin.label}', names)
 
 
 def _read_hydrodynamics_plugin(plugin: Plugin, draft: Draft) -> None:
@@ -129,6 +139,9 @@ def read_plugins(draft: Draft, plugins: list[Plugin]) -> None:
                 rest.remove(plugin)
                 read(plugin, draft)
     for plugin in rest:
+        if _JOINT_MOVERS.search(f'{plugin.file} {plugin.reader.element.get("name", "")}'):
+            _note_controller(plugin, draft)
+            continue
         role, loses_forces = _role(plugin)
         (draft.unread_force if loses_forces else draft.drop_plugin)(plugin, role)
     gazebo_plugins.read_fluid_added_mass(draft)

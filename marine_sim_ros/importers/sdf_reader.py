@@ -125,6 +125,8 @@ class _SdfReader:
             self.draft.drop(text)
         model = read_frames(reader, folder)
         self._walk(model, '', IDENTITY)
+        if not self.draft.links:
+            raise reader.error(f'{name!r} has no links; expected a vehicle{self._not_found()}')
         if self.world is not None:
             for plugin in self.world.findall('plugin'):
                 self.plugins.append(Plugin(Reader(plugin, source)))

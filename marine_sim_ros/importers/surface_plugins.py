@@ -112,6 +112,9 @@ def add_hulls(reader: Reader, draft: Draft, link: str, hulls: list[ImportedShape
 def read_simple_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
     """Take vrx::SimpleHydrodynamics; its coefficients are positive where they damp."""
     reader = plugin.reader
+    draft.name_unread(
+        reader, '[xyzkmn](Dot)?[UVWPQR]|[xyzkmn][UVWPQR]{2}|link_name|bodyName|waterDensity'
+    )
     name = read_text(reader, 'link_name') or read_text(reader, 'bodyName') or draft.base
     link = draft.known_link(reader, name.replace('::', '/'))
     density = read_number(reader, 'waterDensity')
@@ -216,6 +219,13 @@ def _columns(reader: Reader, draft: Draft) -> list[ImportedShape]:
     ]
 
 
+_THRUSTER = (
+    '(link|propJoint|engineJoint)Name|(cmd|angle)Topic|enableAngle|mappingType|maxCmd|'
+    'maxForce(Fwd|Rev)|maxAngle'
+)
+"""Pattern of the elements of a thruster of usv_gazebo_thrust_plugin."""
+
+
 def read_usv_thrust(plugin: Plugin, draft: Draft) -> None:
     """Take thrusters along x of their links, linear in the command; engines that turn follow."""
     elements = plugin.reader.element.findall('thruster')
@@ -224,6 +234,7 @@ def read_usv_thrust(plugin: Plugin, draft: Draft) -> None:
     for index, element in enumerate(elements):
         reader = Reader(element, plugin.reader.source)
         link = draft.known_link(reader, read_text(reader, 'linkName').replace('::', '/'))
+        draft.name_unread(reader, _THRUSTER)
         ahead = read_number(reader, 'maxForceFwd', 250.0, 0.0, 1e9)
         astern = read_number(reader, 'maxForceRev', -100.0, -1e9, 1e9)
         if read_text(reader, 'mappingType', '0') != '0':

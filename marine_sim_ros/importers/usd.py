@@ -309,7 +309,7 @@ class _StageReader:
             self.draft.drop(f'{self._origin(prim)}: PhysxForceAPI: a constant force')
             self.draft.unread_forces.append(self._origin(prim))
         if any(name.startswith('PhysicsDriveAPI') for name in apis):
-            others['PhysicsDriveAPI: our joints have no controllers'] += 1
+            others['PhysicsDriveAPI: its gains are not read'] += 1
         for name in ('linearDamping', 'angularDamping'):
             if owner is not None and self._value(prim, f'physxRigidBody:{name}', 0.0):
                 others[f'physxRigidBody:{name}: damping of the physics engine'] += 1

@@ -89,7 +89,10 @@ def check_layers(path: Path) -> list[str]:
                     f'{name}: the expression {asset} names a layer; expected the name of a file'
                 )
             anchored = sdf.ComputeAssetPathRelativeToLayer(layer, asset)
-            queue.append(sdf.Layer.SplitIdentifier(anchored)[0])
+            found = sdf.Layer.SplitIdentifier(anchored)[0]
+            if not pxr('Ar').GetResolver().Resolve(found):
+                found = str(path.resolve().parent / found)  # where the stage looks too
+            queue.append(found)
     return sorted(missing)
 
 

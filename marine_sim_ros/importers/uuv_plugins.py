@@ -46,16 +46,32 @@ _SURFACE = ('metacentric_width', 'metacentric_length', 'submerged_height')
 """Elements that make a link of UUV Simulator a surface vessel, where all are given."""
 
 
+_KNOWN = {
+    'object': 'fluid_density|link|flow_velocity_topic|debug|robotNamespace',
+    'link': 'volume|neutrally_buoyant|center_of_buoyancy|box|radius|length|width|height|'
+    f'hydrodynamic_model|{"|".join(_SURFACE)}|water_level_plane_area',
+    'model': 'type|added_mass|(linear|quadratic)_damping|linear_damping_forward_speed|cd|axis|'
+    f'radius|length|width|height|{"|".join(_SURFACE)}|water_level_plane_area',
+    'thruster': 'linkName|jointName|thrusterI[Dd]|robotNamespace|gain|(clamp|thrust)M(in|ax)|'
+    '(thrust|propeller)_efficiency|dynamics|conversion',
+    'conversion': 'type|(in|out)putValues|rotorConstant[LR]?|delta[LR]',
+}
+"""Patterns of the elements of each block."""
+
+
 def read_underwater_object(plugin: Plugin, draft: Draft) -> None:
     """Take libuuv_underwater_object: a volume and a hydrodynamic model for each link."""
+    draft.name_unread(plugin.reader, _KNOWN['object'])
     density = read_number(plugin.reader, 'fluid_density', _DENSITY, 1.0, 2e4)
     draft.water_density = density
     links = [Reader(e, plugin.reader.source) for e in plugin.reader.element.findall('link')]
     for reader in sorted(links, key=lambda r: r.attribute('name', '') != draft.base):
         link = draft.known_link(reader, reader.attribute('name'))
+        draft.name_unread(reader, _KNOWN['link'])
         _volume(reader, link, draft)
         model = reader.first('hydrodynamic_model')
         if model is not None:
+            draft.name_unread(model, _KNOWN['model'])
             _model(model, reader, link, draft)
 
 
@@ -359,6 +375,8 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
     conversion = reader.first('conversion')
     if conversion is None:
         raise reader.error('has no <conversion>')
+    draft.name_unread(reader, _KNOWN['thruster'])
+    draft.name_unread(conversion, _KNOWN['conversion'])
     thrust_of, table = _conversion(conversion)
     efficiency = read_number(reader, 'thrust_efficiency', 1.0, 0.0, 1.0)
     gain, propeller = (

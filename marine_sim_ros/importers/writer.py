@@ -189,6 +189,11 @@ def _lumped(terms: Hydrodynamics) -> Iterator[str]:
         yield from _matrix('modulus_damping', terms.modulus)
     if terms.center is not None:
         yield _element('damping_center', terms.center, format_numbers(terms.center.value))
+    for place, matrix in terms.lift:
+        rows = format_numbers(matrix.value.reshape(-1))
+        yield (
+            f'    <lift xyz="{format_numbers(place)}">{rows}</lift>  {_text_with_origin(matrix)}'
+        )
 
 
 def _volume(volume: Volume) -> Iterator[str]:

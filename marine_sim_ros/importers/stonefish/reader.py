@@ -14,7 +14,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -221,7 +221,7 @@ class _StonefishReader:
     def read(self, root: Element) -> Draft:
         files = ScenarioFiles(self.source, self.path, self.options.arguments)
         files.fill(root)
-        robot = self._choose(root)
+        robot = self._choose(root, files.missing)
         reader = self._reader(robot, self.source)
         self.draft = Draft(
             reader.attribute('name', self.path.stem),
@@ -247,7 +247,7 @@ class _StonefishReader:
         own = element.get('_source')
         return Reader(element, around if own is None else str(own))
 
-    def _choose(self, root: Element) -> Element:
+    def _choose(self, root: Element, missing: Sequence[str]) -> Element:
         robots = list(root.iter('robot'))
         wanted = [
             r for r in robots if not self.options.model or r.get('name') == self.options.model
@@ -258,6 +258,7 @@ class _StonefishReader:
                 f'{self.source}: has {len(wanted)} robots'
                 + (f' called {self.options.model!r}' if self.options.model else '')
                 + f'; expected one, chosen by --model NAME; found: {names}'
+                + ''.join(f'; {text}' for text in missing[:4])
             )
         return wanted[0]
 
