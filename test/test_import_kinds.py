@@ -356,3 +356,18 @@ def test_a_scenario_without_its_robot_names_the_include(read):
     text = f'{STONEFISH[:start]}<include file="hulls/none.scn"/>{STONEFISH[end:]}'
     with pytest.raises(ModelError, match=r"0 robots.*'hulls/none.scn' is not there"):
         read(text, '.scn')
+
+
+def test_a_box_smaller_than_what_the_vehicle_displaces_is_not_its_hull(read):
+    lamp = '<visual><geometry><box size="0.04 0.03 0.02"/></geometry></visual>'
+    floats = '<buoyancy><compensation>1.02</compensation>{}</buoyancy>'
+    damping = '<damping xyz="9 9 9" rpy="1 1 1" type="linear"/>'
+    for inside, slip in ((damping, ''), (damping.replace('damping', 'dampings'), '<dampings>')):
+        text = robot(link(mass=8.0, inside=lamp + floats.format(inside)))
+        description, vehicle = read(text)
+        assert bool(description.estimated) == bool(slip)
+        if slip:
+            assert any(f'not known here: {slip}' in line for line in description.dropped)
+            face = (8.0 * 1.02 / 1000) ** (2 / 3)
+            surge = drag_at(vehicle, np.eye(6)[0])[0]
+            assert surge == pytest.approx(-0.55 * 1000 * face, rel=0.01)

@@ -27,6 +27,9 @@ from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
 
 __all__ = ['box_around', 'estimate_missing', 'gazebo_volume', 'solid', 'usable_collisions']
 
+_HELD = 0.9
+"""Least fraction of the displaced volume that the box of a hull holds."""
+
 
 # Solids of imported shapes: volumes, extents and areas, in the frame of their link.
 
@@ -135,16 +138,20 @@ def _ellipsoid(draft: Draft, edges: np.ndarray, density: float) -> np.ndarray:
 
 
 def _box(draft: Draft) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return the corners (3,) of the box of collisions, else visuals, else of the volume."""
+    """Return the corners (3,) of the box of collisions, else visuals, else of the volume.
+
+    A box that holds less than the vehicle displaces is of its small parts alone.
+    """
+    assert draft.water_density is not None
+    volume = sum(v.volume.value for v in draft.volumes) or draft.mass / draft.water_density.value
     for kind in ('collisions', 'visuals'):
         found = [s for link in draft.links.values() for s in _solids(draft, link, kind)]
         if found:
             low, high = box_around(found)
             edge = 0.05 * float(np.max(high - low))  # a sheet has a thickness
             pad = np.maximum(edge - (high - low), 0.0) / 2
-            return low - pad, high + pad, f'its {kind}'
-    assert draft.water_density is not None
-    volume = sum(v.volume.value for v in draft.volumes) or draft.mass / draft.water_density.value
+            if float(np.prod(high - low + 2 * pad)) >= _HELD * volume:
+                return low - pad, high + pad, f'its {kind}'
     edge = volume ** (1 / 3)
     center = draft.center_of_mass()
     return center - edge / 2, center + edge / 2, 'a cube of its volume'

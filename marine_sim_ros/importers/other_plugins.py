@@ -325,6 +325,8 @@ _LIMIT = 0.1
 _DAMPING = ('damping', 'drag')
 _READ = {'compensation', 'origin', 'limit', 'density', 'added_mass', *_DAMPING}
 """Elements of <buoyancy> and <hydrodynamics> that are read."""
+_WEATHER = {'current', 'wind'}
+"""Elements beside them that are not."""
 
 
 def read_link_water(link: Reader, draft: Draft) -> None:
@@ -364,9 +366,10 @@ def _read_blocks(reader: Reader, link: str, draft: Draft) -> None:
 
 
 def _name_unread(block: Reader, draft: Draft) -> None:
-    unread = sorted({str(e.tag) for e in block.element if isinstance(e.tag, str)} - _READ)
-    if unread:
-        names = ', '.join(f'<{tag}>' for tag in unread)
+    draft.name_unread(block, '|'.join(_READ | _WEATHER))
+    weather = sorted(_WEATHER & {str(e.tag) for e in block.element})
+    if weather:
+        names = ', '.join(f'<{tag}>' for tag in weather)
         draft.drop(f'{origin_of(block)}: {names}: wind and currents are of our environment')
 
 
