@@ -46,6 +46,9 @@ SWITCH_TIMEOUT = 5.0
 """s of wall time and of the node's clock after which a service that nobody offers is given up, and
 of wall time after which one that does not answer is told. Discovery takes up to 3 s on a busy
 machine, and longer where the simulation is slow or has not begun."""
+STANDSTILL_TIMEOUT = 60.0
+"""s of wall time after which a service that nobody offers is given up, even where the node's clock
+stands still."""
 SWITCH_RETRY_PERIOD = 0.5
 """s of wall time after which an unanswered request is sent again: DDS loses an answer to a client
 that the server has not discovered yet."""
@@ -69,6 +72,18 @@ class _Request:
     futures: list[Any] = field(default_factory=list)
     sent: int = 0
     told: bool = False
+
+    def note_presence(self, offered: bool, wall: int, simulated: int) -> None:
+        """Begin the time of absence anew while the switch is offered, or once the run is reset."""
+        if offered:
+            self.absent_since = wall, simulated
+        self.absent_since = self.absent_since[0], min(self.absent_since[1], simulated)
+
+    def has_expired(self, wall: int, simulated: int) -> bool:
+        """Return whether the switch has been absent too long, by both clocks or by wall time."""
+        absent = wall - self.absent_since[0]
+        both = min(absent, simulated - self.absent_since[1])
+        return both > SWITCH_TIMEOUT * NANOSECONDS or absent > STANDSTILL_TIMEOUT * NANOSECONDS
 
 
 class Switches:
@@ -96,8 +111,9 @@ class Switches:
     ) -> None:
         """Ask for on, off, or (None) the other; an older request is superseded.
 
-        A switch that nobody offers is waited for during ``SWITCH_TIMEOUT``, and one that is
-        offered until it answers: a request that was sent may be done late, and is not refused.
+        A switch that nobody offers is waited for during ``SWITCH_TIMEOUT`` of both clocks, at most
+        ``STANDSTILL_TIMEOUT`` of wall time, and one that is offered until it answers: a request
+        that was sent may be done late, and is not refused.
 
         Args:
             on: state that is wanted; None: the other.
@@ -106,15 +122,15 @@ class Switches:
         self._conclude(name, False, 'superseded')
         wanted = not self.states[name] if on is None else on
         now = self._wall_time()
-        time = self._node.get_clock().now().nanoseconds
-        self._requests[name] = _Request(wanted, now, (now, time), answered)
+        self._requests[name] = _Request(wanted, now, (now, self._simulated_time()), answered)
         self._send(name)
 
     def check(self) -> None:
         """Send what waits, give up what nobody offers, forget the state of what is gone."""
-        now = self._wall_time()
+        now, simulated = self._wall_time(), self._simulated_time()
         for name, request in list(self._requests.items()):
-            if not self._is_awaited(name, request, now):
+            request.note_presence(self.is_offered(name), now, simulated)
+            if request.has_expired(now, simulated):
                 self._give_up(name)
                 continue
             if now - request.sent > SWITCH_RETRY_PERIOD * NANOSECONDS:
@@ -126,17 +142,11 @@ class Switches:
             if self.states[name] is not None and not self.is_offered(name):
                 self.states[name] = None
 
-    def _is_awaited(self, name: str, request: _Request, now: int) -> bool:
-        """Return whether a request is still waited for."""
-        wall, simulated = request.absent_since
-        time = self._node.get_clock().now().nanoseconds
-        if self.is_offered(name):
-            wall, simulated = now, time
-        request.absent_since = wall, min(simulated, time)  # a run that is reset begins anew
-        return min(now - wall, time - simulated) <= SWITCH_TIMEOUT * NANOSECONDS
-
     def _wall_time(self) -> int:
         return int(self._node.wall_clock.now().nanoseconds)
+
+    def _simulated_time(self) -> int:
+        return int(self._node.get_clock().now().nanoseconds)
 
     def _send(self, name: str) -> None:
         """Send a request to a switch that is offered; the first answer to any copy counts."""
