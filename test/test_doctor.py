@@ -307,6 +307,25 @@ def test_the_unit_of_a_mesh_is_one_in_which_it_fits(tmp_path, unit, metres, othe
     assert ('scale=' in mended) == (not other)
 
 
+@pytest.mark.parametrize('metres', [1.0, 0.3048])
+def test_a_hull_in_feet_is_noticed_by_the_volume_that_is_given(tmp_path, metres):
+    """A box of 1.3 m beside 10.8 litres: 36 times the volume, by its size not yet odd."""
+
+    def exported(text, folder):
+        trimesh.creation.box(np.array([0.4, 0.3, 0.2]) / metres).export(folder / 'body.stl')
+        text = re.sub(
+            r'<buoyancy_material name="\w+">.*?</buoyancy_material>', '', text, flags=re.S
+        )
+        text = re.sub(r'<buoyancy_material name="\w+"/>', '', text)
+        text = text.replace('<box size="0.4 0.3 0.2"/>', '<mesh filename="body.stl"/>')
+        given = '<buoyancy><volume>0.0108</volume><center_of_volume>0 0 0.03</center_of_volume>'
+        return text.replace('</robot>', f'{given}</buoyancy></robot>')
+
+    found = [f for f in found_in(ROV, exported, tmp_path) if f.check == 'mesh-unit']
+    assert len(found) == (metres != 1.0)
+    assert all('in feet' in f.message and '0.3048 0.3048 0.3048' in f.advice for f in found)
+
+
 def test_a_mesh_that_fits_in_no_unit_is_not_scaled(tmp_path):
     """20 km: in millimetres 20 m, beside parts within 0.4 m."""
 
@@ -348,15 +367,21 @@ def advice_of(check, base, edit, folder):
 
 
 @pytest.mark.parametrize(
-    ('factor', 'text'),
-    [(1 / 9.80665, 'in kgf: multiply it by 9.8'), (1 / 4.44822, 'in lbf'), (1000 / 9.80665, 'gf')],
+    ('column', 'factor', 'text'),
+    [
+        (1, 1 / 9.80665, 'the thrust is likely in kgf: multiply it by 9.8'),
+        (1, 1 / 4.44822, 'the thrust is likely in lbf: '),
+        (1, 1000 / 9.80665, 'the thrust is likely in gf: '),
+        (2, 1e-3, 'the power is likely in kW: multiply it by 1000'),
+        (2, 1 / 16, 'the power is likely the current in A: '),
+    ],
 )
-def test_the_unit_of_a_thrust_table_is_told(factor, text, tmp_path):
-    found = advice_of('thrust-unit', BLUE, thrust_times(factor), tmp_path)
+def test_the_unit_of_a_thrust_table_is_told(column, factor, text, tmp_path):
+    findings = found_in(BLUE, column_times(column, factor), tmp_path)
+    found = [f.advice for f in findings if f.check == 'thrust-unit']
     assert found
     assert all(text in advice for advice in found)
-    others = found_in(BLUE, thrust_times(factor), tmp_path)
-    assert not [f for f in others if f.check == 'rotor-speed-unit']  # the speeds are right
+    assert not [f for f in findings if f.check == 'rotor-speed-unit']  # the speeds are right
 
 
 @pytest.mark.parametrize(

@@ -94,27 +94,49 @@ def _is_merit(merit: float) -> bool:
     return math.isnan(merit) or _MERIT[0] <= merit <= _MERIT[1]
 
 
+def _thrust_coefficient(
+    context: DescriptionContext, curve: Element, thrust: np.ndarray, speed: np.ndarray
+) -> float:
+    """Return K_T = T/(ρ n² D⁴) at full thrust (Carlton 2018, section 6.1); NaN without a speed."""
+    full, density = int(np.argmax(thrust)), context.vehicle.buoyancy.fluid_density
+    diameter = _diameter(context, curve) or T200_DIAMETER
+    scale = float(density * (speed[full] / 60) ** 2 * diameter**4)
+    return float(thrust[full]) / scale if scale > 0 else math.nan
+
+
 def thrust_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
-    """The figure of merit of a thrust table, T^1.5/(√(2 ρ A) P), is 0.05 to 0.9."""
+    """The figure of merit of a thrust table, T^1.5/(√(2 ρ A) P), is 0.05 to 0.9.
+
+    The likely cause leaves it and the thrust coefficient nearest to usual ones. Thrust in gf and
+    power in kW change the figure of merit alike, so that only rotor speeds tell them apart.
+    """
     for curve, thrust, power, speed in _thrust_tables(context):
         volts = float(curve.get('voltage') or 16.0)
         merit = _merit(context, curve, thrust, power)
         if _is_merit(merit):
             continue
-        likely = {
-            'the thrust is likely in kgf: multiply it by 9.80665': (9.80665 * thrust, power),
-            'the thrust is likely in lbf: multiply it by 4.44822': (4.44822 * thrust, power),
-            'the thrust is likely in gf, or the power in kW': (9.80665e-3 * thrust, power),
-            'the power is likely the current in A: multiply it by the voltage': (
-                thrust,
-                volts * power,
-            ),
-            'thrust and power are likely swapped': (power, thrust),
-            'power and speed are likely swapped': (thrust, speed),
+        factors = {
+            'the thrust is likely in kgf: multiply it by 9.80665': (9.80665, 1.0),
+            'the thrust is likely in lbf: multiply it by 4.44822': (4.44822, 1.0),
+            'the power is likely the current in A: multiply it by the voltage': (1.0, volts),
         }
-        merits = {text: _merit(context, curve, *columns) for text, columns in likely.items()}
-        good = {t: m for t, m in merits.items() if _LIKELY[0] <= m <= _LIKELY[1]}
-        advice = min(good, key=lambda t: abs(math.log(good[t] / _GOOD_MERIT)), default='')
+        if speed[np.argmax(thrust)] > 0:
+            factors['the thrust is likely in gf: multiply it by 0.00980665'] = (9.80665e-3, 1.0)
+            factors['the power is likely in kW: multiply it by 1000'] = (1.0, 1000.0)
+        else:
+            factors['the thrust is likely in gf, or the power in kW'] = (9.80665e-3, 1.0)
+        likely = {text: (a * thrust, b * power, speed) for text, (a, b) in factors.items()}
+        likely['thrust and power are likely swapped'] = power, thrust, speed
+        likely['power and speed are likely swapped'] = thrust, speed, power
+        unlikely = {}
+        for text, (force, watts, rate) in likely.items():
+            found = _merit(context, curve, force, watts)
+            if _LIKELY[0] <= found <= _LIKELY[1]:
+                coefficient = _thrust_coefficient(context, curve, force, rate)
+                unlikely[text] = abs(math.log(found / _GOOD_MERIT))
+                if coefficient > 0:
+                    unlikely[text] += abs(math.log(coefficient / _USUAL_THRUST))
+        advice = min(unlikely, key=unlikely.__getitem__, default='')
         yield context.warning(
             curve,
             f'{thrust.max():.4g} N at {power[np.argmax(thrust)]:.4g} W are a figure of merit of '
@@ -148,7 +170,7 @@ def rotor_speed_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
             told += f' {_FASTEST_TIP:g} m/s'
             good = {_AS_RADIANS: tip * _RPM**-0.5} if tip * _RPM**-0.5 <= _FASTEST_TIP else {}
         else:
-            found = force / (density * rate**2 * diameter**4)
+            found = _thrust_coefficient(context, curve, thrust, speed)
             if _THRUST_COEFFICIENT[0] <= found <= _THRUST_COEFFICIENT[1]:
                 continue
             told = (
@@ -367,6 +389,8 @@ AIRY = 10.0
 """Times the edge of a cube of the vehicle's mass and of 100 kg/m³; a WAM-V has 4."""
 LONG = 20.0
 """m; of a mesh where no other size is known."""
+HOLLOW = 12.0
+"""Times the displaced volume; the convex hulls of collisions have 1 to 6, of one in feet 35."""
 _MESH_UNITS: Mapping[str, float] = MappingProxyType(
     {'millimetres': 0.001, 'centimetres': 0.01, 'inches': 0.0254, 'feet': 0.3048}
 )
@@ -432,8 +456,19 @@ def _oversized_meshes(context: DescriptionContext) -> Iterator[tuple[Element, fl
         longest = float(np.max(extents))
         if longest >= max(LONG, FAR * other):
             yield element, longest, True
-        elif longest > AIRY * _cube_edge(context):
+        elif longest > AIRY * _cube_edge(context) or _is_hollow(context, element, mesh, scale):
             yield element, longest, False
+
+
+def _is_hollow(
+    context: DescriptionContext, element: Element, mesh: Any, scale: np.ndarray | None
+) -> bool:
+    """Return whether a collision's convex hull is far larger than the volume of <buoyancy>."""
+    given = context.root.find('buoyancy/volume')
+    if given is None or context.loaded is None or _ancestor(element, 'collision') is None:
+        return False
+    size = 1.0 if scale is None else abs(float(np.prod(scale)))
+    return size * float(mesh.convex_hull.volume) > HOLLOW * context.vehicle.buoyancy.volume
 
 
 def is_oversized(context: DescriptionContext) -> bool:
