@@ -446,6 +446,61 @@ def test_each_episode_draws_noise_bias_and_drift_of_its_own():
     np.testing.assert_array_equal(sensed(seeds[:5])[0], gyro[:5])
 
 
+LASTING = (
+    NOISY[: NOISY.index('<sensor')]
+    + """
+<sensor type="imu" name="imu" rate="10"><accelerometer_noise>0</accelerometer_noise>
+<accelerometer_scale_error>0.01</accelerometer_scale_error><misalignment>0.02</misalignment></sensor>
+<sensor type="magnetometer" name="compass" rate="10"><bias>1e-6</bias></sensor>
+<sensor type="gps" name="gps" rate="10"><origin xyz="0 0 0.3"/>
+<horizontal_wander>2</horizontal_wander></sensor>
+<sensor type="dvl" name="dvl" rate="10"><origin rpy="3.141592653589793 0 0"/>
+<velocity_noise>0</velocity_noise><velocity_noise_rate>0</velocity_noise_rate>
+<dropout>0</dropout><scale_error>2</scale_error><misalignment>0.005</misalignment>
+<heading_drift>3600</heading_drift></sensor></robot>"""
+)
+
+
+def test_errors_that_last_are_of_the_vehicle_and_its_episode():
+    """Scale, misalignment, bias and drift of 300 vehicles that swim ahead with 1 m/s."""
+    seeds, second = np.arange(300) * 11 + 5, NANOSECONDS
+    around, level = load_environment('shallow_sand'), np.tile([0.0, 0.0, 0.0, 1.0], (300, 1))
+    swims = np.tile([1.0, 0.0, 0.0, 0.0, 0.0, 0.0], (300, 1))
+    state = State(np.tile([0.0, 0.0, -0.1], (300, 1)), level, swims)
+    forces = LastForces(np.zeros((300, 6)), np.zeros((300, 0)))
+
+    def readings(seeds):
+        sensing = Sensing(load_vehicle(LASTING), 300, 1.0, around)
+        sensing.begin(np.arange(300), state, np.zeros(300, np.int64), seeds)
+        sensing.step(state, forces, np.full(300, second))
+        return sensing.readings()
+
+    told = readings(seeds)
+    force = told['imu']['linear_acceleration'] / 9.8
+    assert within_chi_square(force[:, :2] / force[:, 2:], 0.02)
+    assert abs(force[:, 2].std() / 0.01 - 1) < 0.2
+    field = told['compass']['magnetic_field']
+    assert within_chi_square(field - np.median(field, axis=0), 1e-6)
+    place = told['gps']['geodetic'][:, 0] * np.radians(1) * 6.37e6
+    assert 1 < np.std(place) / 2 < 2.5  # flicker noise has a deviation of about 1.8 B
+    speed = told['dvl']['velocity']
+    assert np.all(abs(speed[:, 0] - 1) < 0.0202)
+    assert abs(speed[:, 0].std() * np.sqrt(3) / 0.02 - 1) < 0.15
+    assert within_chi_square(speed[:, 1] / speed[:, 0], 0.005)
+    heading = 2 * np.degrees(np.arcsin(told['dvl']['attitude'][:, 1]))  # turned over: about y
+    assert abs(np.abs(heading).max() - 1) < 0.05  # up to ± 3600 °/h for a second
+    again, others = readings(seeds), readings(seeds + 1)
+    for name, quantity in (
+        ('imu', 'linear_acceleration'),
+        ('compass', 'magnetic_field'),
+        ('gps', 'geodetic'),
+        ('dvl', 'velocity'),
+        ('dvl', 'attitude'),
+    ):
+        np.testing.assert_array_equal(again[name][quantity], told[name][quantity])
+        assert not np.any(np.all(others[name][quantity] == told[name][quantity], axis=1))
+
+
 @pytest.mark.long
 def test_noise_of_single_and_vector_environments_and_of_the_next_episode():
     vehicle = load_vehicle('bluerov2')

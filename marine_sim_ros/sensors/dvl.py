@@ -29,6 +29,7 @@ from marine_sim_ros.faults.fault_types import Fault, fault_key, uniform_draws
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import beam_hits
 from marine_sim_ros.sensors.dead_reckoning import DeadReckoning, dead_reckoning, true_path
+from marine_sim_ros.sensors.noise import mounting_error
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -64,6 +65,9 @@ class Dvl:
     )
     scale_error: float = number(
         1.01, 0.0, 100.0, '%', 'largest error of scale of the velocity; drawn once per seed'
+    )
+    misalignment: float = number(
+        0.0, 0.0, 1.0, 'rad', 'standard deviation of the mounting angles, per axis'
     )
     range_noise: float = number(0.005, 0.0, 1.0, '', 'standard deviation of a range, its share')
     dropout: float = number(
@@ -195,7 +199,14 @@ def _disturb(
     ranges = np.where(np.stack(drawn, axis=-1) < chance, np.nan, ranges)
     scale = 1 + 0.01 * spec.scale_error * (2 * float(uniform(seed, f'{name}/scale', 1)[0]) - 1)
     noise = _deviation(spec, ranges) * draws('velocity')
-    velocities = np.asarray(readings['beam_velocity']) * scale + noise
+    velocities = np.asarray(readings['beam_velocity'])
+    if spec.misalignment:
+        mounted = mounting_error(seed, name, spec.misalignment)
+        directions = beam_directions(spec.beam_angle)
+        velocities = velocities + np.nan_to_num(
+            readings['velocity'] @ (mounted - np.eye(3)) @ directions.T
+        )
+    velocities = velocities * scale + noise
     noisy = _solve(spec, ranges * (1 + spec.range_noise * draws('range')), velocities)
     return {**noisy, 'attitude': _add_heading_drift(sensor, readings['attitude'], stamps, seed)}
 

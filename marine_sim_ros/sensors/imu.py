@@ -17,6 +17,7 @@ from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import (
     cross,
+    matrix_quaternion,
     quaternion_product,
     rotation_vector_quaternion,
     rpy_from_quaternion,
@@ -26,7 +27,13 @@ from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.noise import constant_bias, quantize, slow_noise, white_noise
+from marine_sim_ros.sensors.noise import (
+    constant_bias,
+    mounting_error,
+    quantize,
+    slow_noise,
+    white_noise,
+)
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -54,6 +61,9 @@ class Imu:
     gyro_bias_instability: float = number(0.0, 0.0, 10.0, 'rad/s', 'flicker noise of their bias')
     gyro_random_walk: float = number(0.0, 0.0, 10.0, 'rad/s/√s', 'random walk of their bias')
     gyro_bias: float = number(0.0, 0.0, 10.0, 'rad/s', 'standard deviation of the turn-on bias')
+    gyro_scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale, per axis'
+    )
     gyro_range: float = number(0.0, 0.0, 1e4, 'rad/s', 'greatest reading; 0: no limit')
     gyro_resolution: float = number(0.0, 0.0, 10.0, 'rad/s', 'step of the readings; 0: none')
     accelerometer_noise: float = number(
@@ -68,9 +78,15 @@ class Imu:
     accelerometer_bias: float = number(
         0.0, 0.0, 100.0, 'm/s²', 'standard deviation of the turn-on bias'
     )
+    accelerometer_scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale, per axis'
+    )
     accelerometer_range: float = number(0.0, 0.0, 1e5, 'm/s²', 'greatest reading; 0: no limit')
     accelerometer_resolution: float = number(
         0.0, 0.0, 100.0, 'm/s²', 'step of the readings; 0: none'
+    )
+    misalignment: float = number(
+        0.0, 0.0, 1.0, 'rad', 'standard deviation of the mounting angles, per axis'
     )
     orientation: float = number(0.0, 0.0, 1.0, '', '1: it estimates its attitude too')
     orientation_noise: float = number(
@@ -142,19 +158,28 @@ def _disturb(
     seed: int,
     faults: Sequence[Fault],
 ) -> Readings:
-    """Add noise and biases; then readings are limited and quantised."""
+    """Add errors of mounting and scale, noise and biases; then limit and quantise readings."""
     del faults
     spec, result = sensor.spec, dict(readings)
+    if spec.misalignment:
+        mounted = mounting_error(seed, sensor.name, spec.misalignment)
+        for quantity in ('angular_velocity', 'linear_acceleration'):
+            result[quantity] = result[quantity] @ mounted
+        if spec.orientation:
+            turn = matrix_quaternion(mounted)
+            result['orientation'] = quaternion_product(result['orientation'], turn)
     for part, quantity in (('gyro', 'angular_velocity'), ('accelerometer', 'linear_acceleration')):
+        error = getattr(spec, f'{part}_scale_error')
+        scale = 1 + constant_bias(seed, f'{sensor.name}/{part}/scale', error)
         result[quantity] = quantize(
-            readings[quantity] + _noise(sensor, part, stamps, seed),
+            result[quantity] * scale + _noise(sensor, part, stamps, seed),
             getattr(spec, f'{part}_range'),
             getattr(spec, f'{part}_resolution'),
         )
     if spec.orientation and spec.orientation_noise:
         turn = white_noise(seed, f'{sensor.name}/orientation', stamps, spec.orientation_noise)
         result['orientation'] = quaternion_product(
-            readings['orientation'], rotation_vector_quaternion(turn)
+            result['orientation'], rotation_vector_quaternion(turn)
         )
     return result
 

@@ -20,7 +20,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.battery import supply_current
-from marine_sim_ros.sensors.noise import quantize, white_noise
+from marine_sim_ros.sensors.noise import constant_bias, mounting_error, quantize, white_noise
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorChart,
@@ -43,6 +43,10 @@ class Magnetometer:
     """Parameters of a magnetometer: B = S B_Earth + h + I k, in the sensor's axes."""
 
     noise: float = number(0.0, 0.0, FIELD, 'T', 'standard deviation of a reading, per axis')
+    bias: float = number(0.0, 0.0, FIELD, 'T', 'standard deviation of the constant bias, per axis')
+    misalignment: float = number(
+        0.0, 0.0, 1.0, 'rad', 'standard deviation of the mounting angles, per axis'
+    )
     range: float = number(0.0, 0.0, FIELD, 'T', 'greatest reading; 0: no limit')
     resolution: float = number(0.0, 0.0, FIELD, 'T', 'step of the readings; 0: none')
     hard_iron: tuple[float, ...] = number(
@@ -82,7 +86,11 @@ def _disturb(
 ) -> Readings:
     del faults
     spec = sensor.spec
-    field = readings['magnetic_field'] + white_noise(seed, sensor.name, stamps, spec.noise)
+    field = readings['magnetic_field']
+    if spec.misalignment:
+        field = field @ mounting_error(seed, sensor.name, spec.misalignment)
+    field = field + white_noise(seed, sensor.name, stamps, spec.noise)
+    field = field + constant_bias(seed, sensor.name, spec.bias)
     return {'magnetic_field': quantize(field, spec.range, spec.resolution)}
 
 

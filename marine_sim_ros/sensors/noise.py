@@ -15,10 +15,18 @@ from functools import lru_cache
 import numpy as np
 
 from marine_sim_ros.core.random import draw_ahead, key_bits, stamp_words, threefry
+from marine_sim_ros.core.spatial import rotation_matrix, rotation_vector_quaternion
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.faults.fault_types import fault_key, uniform_draws
 
-__all__ = ['constant_bias', 'quantize', 'random_events', 'slow_noise', 'white_noise']
+__all__ = [
+    'constant_bias',
+    'mounting_error',
+    'quantize',
+    'random_events',
+    'slow_noise',
+    'white_noise',
+]
 
 _STEP = NANOSECONDS // 4
 """ns between the numbers of slow noise."""
@@ -165,6 +173,17 @@ def constant_bias(seed: int, name: str, deviation: float) -> np.ndarray:
     if not deviation:
         return np.zeros(3)
     return deviation * gaussians(seed, f'{name}/bias', np.arange(3), 0)
+
+
+@lru_cache(maxsize=4096)
+def mounting_error(seed: int, name: str, deviation: float) -> np.ndarray:
+    """Return the rotation (3, 3) from the axes of a sensor as it is mounted to those described.
+
+    Args:
+        deviation: standard deviation of the angle about each axis, rad; constant in a run.
+    """
+    turn = rotation_vector_quaternion(constant_bias(seed, f'{name}/mounting', deviation))
+    return np.asarray(rotation_matrix(turn))
 
 
 def random_events(seed: int, name: str, stamps: int | np.ndarray, share: float) -> np.ndarray:
