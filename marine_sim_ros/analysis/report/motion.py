@@ -151,6 +151,8 @@ def _places(label: str, places: np.ndarray, third: bool, **look: Any) -> dict[st
     }
     if third:
         trace['z'] = json_numbers(places[:, 2])
+    elif 'line' in look:
+        trace['line'] = {**look['line'], 'simplify': False}
     return trace
 
 
