@@ -33,6 +33,7 @@ OPTIONAL_SENSORS = (
     'gps',
     'usbl',
     'pinger',
+    'modem',
     'dvl',
     'altimeter',
     'scanning_sonar',

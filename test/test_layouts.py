@@ -56,6 +56,9 @@ CTD = dict.fromkeys(
     ),
     'of an optional CTD; analyze and the console show it',
 )
+MODEM = dict.fromkeys(
+    ('modem/received', 'modem/range'), 'of an optional modem; the console shows it'
+)
 CAMERA = {
     'camera/image/compressed': 'the same picture as image',
     'camera/depth': ON_REQUEST,
@@ -87,6 +90,7 @@ LEFT_OUT = {
         ),
         **CAMERA,
         **CTD,
+        **MODEM,
         'camera/camera_info': CALIBRATION,
         'imu/data': ATTITUDE,
         'gps/fix': 'RViz has no display for it; it is a map in Foxglove',
@@ -99,6 +103,7 @@ LEFT_OUT = {
     'foxglove': {
         **CAMERA,
         **CTD,
+        **MODEM,
         'pinger/polar': ON_REQUEST,
         'imu/data': ATTITUDE,
         'scanning_sonar/echo': ROW,
@@ -110,6 +115,7 @@ LEFT_OUT = {
     'plotjuggler': {
         **dict.fromkeys(CAMERA, PICTURE),
         **CTD,
+        **MODEM,
         'pinger/polar': ON_REQUEST,
         'barometer/pose': ON_REQUEST,
         'camera/image': PICTURE,

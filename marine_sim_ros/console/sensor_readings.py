@@ -115,6 +115,15 @@ def _speed(m: Any) -> str:
     return f'speed {number_text(math.hypot(*_linear(m)))} m/s'
 
 
+def _ranges(m: Any) -> str:
+    pairs = zip(m.name, m.position, strict=False)
+    return ', '.join(f'{name} {number_text(distance)} m' for name, distance in pairs)
+
+
+def _packet(m: Any) -> str:
+    return f'{len(m.data)} bytes' + ''.join(f' of {d.label}' for d in m.layout.dim[:1])
+
+
 def _value(m: Any) -> str:
     """Return a number of any size with four digits."""
     return f'{float(m.data):.4g}'.replace('-', '−')
@@ -127,6 +136,7 @@ READINGS: dict[str, Callable[[Any], str]] = {
     'sensor_msgs/msg/CameraInfo': lambda m: f'{m.width} × {m.height} pixels',
     'sensor_msgs/msg/FluidPressure': lambda m: f'{number_text(_pressure(m)[0] / 1000)} kPa',
     'sensor_msgs/msg/Imu': _imu,
+    'sensor_msgs/msg/JointState': _ranges,
     'sensor_msgs/msg/LaserScan': _scan,
     'sensor_msgs/msg/MagneticField': lambda m: f'{_three(_field(m), 1, 1e6)} µT',
     'sensor_msgs/msg/NavSatFix': _fix,
@@ -136,6 +146,7 @@ READINGS: dict[str, Callable[[Any], str]] = {
     'std_msgs/msg/Bool': lambda m: 'yes' if m.data else 'no',
     'std_msgs/msg/Float32': _value,
     'std_msgs/msg/Float64': _value,
+    'std_msgs/msg/UInt8MultiArray': _packet,
 }
 """Formatters of messages by type."""
 NAMED = (

@@ -213,6 +213,7 @@ SENSORS = Registry(
     gps='marine_sim_ros.sensors.gps:GPS',
     usbl='marine_sim_ros.sensors.usbl:USBL',
     pinger='marine_sim_ros.sensors.pinger:PINGER',
+    modem='marine_sim_ros.sensors.modem:MODEM',
     battery='marine_sim_ros.sensors.battery:BATTERY',
     leak='marine_sim_ros.sensors.leak:LEAK',
     thermometer='marine_sim_ros.sensors.thermometer:THERMOMETER',

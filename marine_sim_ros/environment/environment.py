@@ -213,6 +213,7 @@ class Environment:
         body_joints: joints of these with each other and with the world.
         bodies: other vehicles at the time, which rays meet and nothing else feels.
         looks: returns the visible parts of the vehicle itself, in its frame; cameras alone ask.
+        own: name of the vehicle itself in a fleet, or empty.
         temperature: of the water, °C; 10 by default (Orca3 documentation, OrcaBarometerPlugin).
         salinity: practical, of the water.
         fields: stratified water, which replaces density, temperature and salinity; or None.
@@ -237,6 +238,7 @@ class Environment:
     body_joints: tuple[BodyJoint, ...] = ()
     bodies: tuple[Body, ...] = ()
     looks: Callable[[], tuple[VisiblePart, ...]] = tuple
+    own: str = ''
     wind: Wind | None = None
     tide: Tide | None = None
     level: Any = field(default=0.0, init=False)

@@ -1,30 +1,36 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages of other vehicles of a fleet, tick by tick, and a tether's end on one."""
+"""Messages of other vehicles of a fleet, tick by tick, a tether's end on one, and modems."""
 
 from __future__ import annotations
 
 import time as wall
+from array import array
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from sensor_msgs.msg import JointState
 
 from marine_sim_ros.core.state import State, stamp_ns
 from marine_sim_ros.model.tether import Tether
+from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.physics.towing import towing_wrench
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
-from marine_sim_ros.ros.codecs import state_from
+from marine_sim_ros.ros.codecs import set_stamp, state_from
 from marine_sim_ros.ros.owners.state_owner import START_TIMEOUT
 from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, TickSynchronizer
 from marine_sim_ros.ros.topics import Topic
+from marine_sim_ros.sensors.acoustic_network import OutgoingData
+from marine_sim_ros.sensors.series import is_due
 
-__all__ = ['OtherVehicles', 'TetherAnchor']
+__all__ = ['OtherVehicles', 'Outbox', 'TetherAnchor', 'outbox_message', 'read_outbox']
 
 
 # Listener of one topic of each other vehicle of a fleet, tick by tick.
@@ -157,3 +163,69 @@ class TetherAnchor:
         if pull is not None and self.state is not None:
             wrench = towing_wrench(self._tether, self.state, pull)
         self._publisher.publish(stamp, wrench)
+
+
+# Outboxes of modems: a vehicle's node of sensors alone takes what users send, and publishes it in
+# every tick, so that all compute the same network.
+
+_MOST = 64
+"""Packets that wait for the next tick at which the modem works."""
+
+
+def read_outbox(message: JointState) -> OutgoingData | None:
+    """Return destinations and bytes of a message on outbox, or None where it is not one."""
+    sizes = np.array(message.velocity, float)
+    data = np.array(message.position, float)
+    ends = np.cumsum(sizes)
+    if len(sizes) != len(message.name) or (ends[-1] if len(ends) else 0) != len(data):
+        return None
+    if not (np.all(np.isin(data, np.arange(256))) and np.all(sizes >= 0)):
+        return None
+    parts = np.split(data.astype(np.uint8), ends[:-1].astype(int)) if len(ends) else ()
+    return tuple((n, part.tobytes()) for n, part in zip(message.name, parts, strict=True))
+
+
+def outbox_message(data: OutgoingData) -> JointState:
+    """Return a message on outbox without its stamp."""
+    message = JointState(name=[name for name, _ in data])
+    message.velocity = array('d', [len(part) for _, part in data])
+    message.position = array('d', list(b''.join(part for _, part in data)))
+    return message
+
+
+class Outbox:
+    """Takes what users send by the modem of a vehicle, and publishes it tick by tick."""
+
+    def __init__(self, node: SuiteNode, modem: Sensor) -> None:
+        """Listen to ``<modem>/send``."""
+        self._node, self._modem = node, modem
+        self._waiting: deque[tuple[str, bytes]] = deque(maxlen=_MOST)
+        self._before = -1
+        self._publisher = node.publisher(topics.OUTBOX)
+        node.listen(topics.modem_send(modem), self._on_send)
+
+    def _on_send(self, message: Any) -> None:
+        labels = [dimension.label for dimension in message.layout.dim]
+        size, most = len(message.data), int(self._modem.spec.packet_size)
+        if size > most:
+            self._node.warn_throttled(
+                f'{self._modem.name}/send: {size} bytes; expected at most {most}; ignored'
+            )
+            return
+        destination = labels[0].strip('/') if labels else ''
+        self._waiting.append((destination, bytes(message.data)))
+
+    def take(self, stamp: int) -> OutgoingData:
+        """Return what the modem is to send at a stamp (ns), and publish it."""
+        if stamp < self._before:  # the run was reset
+            self._waiting.clear()
+            self._before = -1
+        before, self._before = self._before, stamp
+        found: OutgoingData = ()
+        if is_due(self._modem.period, stamp, before):
+            found = tuple(self._waiting)
+            self._waiting.clear()
+        message = outbox_message(found)
+        set_stamp(message.header.stamp, stamp)
+        self._publisher.publish(message)
+        return found

@@ -37,10 +37,10 @@ from marine_sim_ros.ros.codecs import (
     state_of,
     transform_message,
 )
-from marine_sim_ros.ros.fleet import OtherVehicles
+from marine_sim_ros.ros.fleet import OtherVehicles, Outbox, read_outbox
 from marine_sim_ros.ros.moving_parts import listen_to_parts, part_readers
 from marine_sim_ros.ros.ticks import TickSynchronizer
-from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs, moving_parts
+from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs, moving_parts, needs_of
 from marine_sim_ros.sensors.addresses import read_protocols, video_address
 from marine_sim_ros.sensors.dead_reckoning import start_pose
 from marine_sim_ros.sensors.partners import check_partners, partner_of
@@ -83,7 +83,8 @@ class Neighbours(OtherVehicles):
             MarineSimError: not JSON, or a vehicle that cannot be used.
         """
         vehicles = _vehicles(text, partners)
-        self._bodies = {name: body_of(vehicle, name) for name, vehicle in vehicles.items()}
+        seeds = {name: one['seed'] for name, one in described_neighbours(text).items()}
+        self._bodies = {n: body_of(vehicle, n, seeds[n]) for n, vehicle in vehicles.items()}
         super().__init__(
             node,
             self._bodies,
@@ -104,8 +105,11 @@ class Neighbours(OtherVehicles):
                 by_topic=True,
             )
             for name, vehicle in vehicles.items()
-            for need, read in part_readers(vehicle, node.environment).items()
-            if need in needs and need in moving_parts(vehicle)
+            for need, read in {
+                **part_readers(vehicle, node.environment),
+                'outbox': read_outbox,
+            }.items()
+            if need in needs and need in moving_parts(vehicle) | needs_of(vehicle)
         }
         self.gathered = dict(self.last)
         for part in self._parts.values():
@@ -156,6 +160,7 @@ def described_neighbours(text: str) -> dict[str, dict[str, Any]]:
             name: {
                 'vehicle': str(one['vehicle']),
                 'vehicle_arguments': [str(text) for text in one['vehicle_arguments']],
+                'seed': int(one.get('seed', 0)),
             }
             for name, one in told.items()
         }
@@ -293,7 +298,10 @@ class SensorsNode(SuiteNode):
         last = {**self._last, **self._neighbours.gathered}
         self._gathering = TickSynchronizer(self._on_motion, last, self._neighbours.gathered)
         self._neighbours.listen(self._gathering)
-        self.environment = replace(self.environment, looks=OwnParts(self.vehicle))
+        own = self.get_namespace()
+        self.environment = replace(self.environment, looks=OwnParts(self.vehicle), own=own)
+        modem = next((s for s in sensors if 'outbox' in SENSORS[s.kind].needs), None)
+        self._outbox = None if modem is None else Outbox(self, modem)
         if 'acceleration' in needs:
             self.listen_numbers(topics.ACCELERATION, self._on_acceleration)
         if 'supply' in needs:
@@ -366,6 +374,8 @@ class SensorsNode(SuiteNode):
 
     def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
         self.newest, state = stamp, state_of(numbers)
+        if self._outbox is not None:
+            self._take('outbox', stamp, self._outbox.take(stamp))
         if state is None:
             self.warn_throttled('odom: not finite; no reading')
         else:
@@ -385,7 +395,7 @@ class SensorsNode(SuiteNode):
             supply = self._last['supply']
         self._take('supply', stamp, supply)
 
-    def _take(self, need: str, stamp: int, value: np.ndarray) -> None:
+    def _take(self, need: str, stamp: int, value: Any) -> None:
         self._last[need] = value
         self._gathering.add_other(need, stamp, value)
 

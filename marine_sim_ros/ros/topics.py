@@ -30,7 +30,15 @@ from nav_msgs.msg import Odometry, Path
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, Joy, PointCloud2
-from std_msgs.msg import Bool, Float32MultiArray, Header, String, UInt16, UInt16MultiArray
+from std_msgs.msg import (
+    Bool,
+    Float32MultiArray,
+    Header,
+    String,
+    UInt8MultiArray,
+    UInt16,
+    UInt16MultiArray,
+)
 from visualization_msgs.msg import MarkerArray
 
 from marine_sim_ros.model.free_bodies import BODIES
@@ -257,6 +265,9 @@ DRAG_KINDS = ('damping', *FORCE_TERMS)
 
 PAYLOADS = Topic('payloads', PoseArray, LOCKSTEP, open_ended=True)
 """Of the environment, in its order; published where a sensor needs it."""
+OUTBOX = Topic('outbox', JointState, LOCKSTEP, open_ended=True)
+"""What the vehicle's modem was asked to send at a tick. name: destinations; velocity: number of
+bytes for each; position: all bytes, one after the other."""
 TETHER_NODES = Topic('tether/nodes', PointCloud2, LOCKSTEP, open_ended=True)
 """Exact shape of the tether in every tick; published where a sensor needs it."""
 NEEDS = {
@@ -266,6 +277,7 @@ NEEDS = {
     'payloads': PAYLOADS,
     'tether': TETHER_NODES,
     'rotors': THRUSTER_STATE,
+    'outbox': OUTBOX,
 }
 """Topics of what only some sensors need."""
 _RECORDED_NEEDS = ('acceleration', 'supply')
@@ -294,6 +306,11 @@ def drag_topic(kind: str) -> Topic:
 def wrench_topic(source: str) -> Topic:
     """Return the topic of a wrench source."""
     return Topic(f'wrench/{source}', WrenchStamped, LOCKSTEP)
+
+
+def modem_send(sensor: Sensor) -> Topic:
+    """Return the topic of what a modem is asked to send."""
+    return Topic(f'{sensor.name}/send', UInt8MultiArray, QUEUE, per_tick=False)
 
 
 def sensor_topic(sensor: Sensor, topic: SensorTopic) -> Topic:
@@ -366,7 +383,8 @@ def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
         for topic in published_topics(sensor)
         if not topic.on_demand
     )
-    return (*needed, *told)
+    sends = (modem_send(s) for s in vehicle.sensors if 'outbox' in SENSORS[s.kind].needs)
+    return (*needed, *told, *sends)
 
 
 _ALWAYS = (

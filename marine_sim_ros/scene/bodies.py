@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -73,6 +74,9 @@ class Body:
         looks: returns the parts that cameras see, in its frame.
         label: what it is in a camera's segmentation; None: another vehicle.
         frames: translation (3,), m, and quaternion (4,) of the links fixed to it, by name.
+        sensors: of a vehicle, for modems.
+        seed: random seed of these.
+        outbox: destinations and bytes that its modem was asked to send at the tick.
     """
 
     name: str
@@ -86,6 +90,9 @@ class Body:
     looks: Callable[[], tuple[VisiblePart, ...]] = tuple
     label: int | None = None
     frames: Mapping[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    sensors: tuple[Any, ...] = ()
+    seed: int = 0
+    outbox: tuple[tuple[str, bytes], ...] = ()
 
 
 def body_hits(body: Body, origins: Array, directions: Array) -> tuple[Array, Array]:

@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Another vehicle of the fleet that carries the far end of an acoustic sensor."""
+"""Other vehicles of the fleet that acoustic sensors need: far ends, and other modems."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.registry import SENSORS
 from marine_sim_ros.core.schema import special
 from marine_sim_ros.core.spatial import in_map, quaternion_product, rotation_matrix
+from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.sensors import read_frame_name
@@ -91,8 +92,10 @@ def check_partners(sensors: Iterable[Sensor], namespace: str, others: Mapping[st
 
     Raises:
         ParameterError: a far end is at the vehicle itself, at none of the run, or in a frame that
-            the other vehicle does not have.
+            the other vehicle does not have; several modems, or of another rate than another's.
     """
+    sensors = tuple(sensors)
+    _check_modems([s for s in sensors if s.kind == 'modem'], namespace, others)
     names = ', '.join(other.strip('/') for other in others) or '(a fleet with it, --fleet)'
     for sensor in sensors:
         wanted = partner_of(sensor)
@@ -115,4 +118,21 @@ def check_partners(sensors: Iterable[Sensor], namespace: str, others: Mapping[st
                 raise ParameterError(
                     f'{start}its <frame> is {frame!r}, which {wanted} does not have; expected '
                     f'one of: {", ".join(known)}'
+                )
+
+
+def _check_modems(modems: Sequence[Sensor], namespace: str, others: Mapping[str, Any]) -> None:
+    """Check that the modems of a run compute the same network: one each, at the same ticks."""
+    if not modems:
+        return
+    start = f'sensor {modems[-1].name} of {namespace.strip("/") or "the vehicle"}: '
+    if len(modems) > 1:
+        raise ParameterError(f'{start}it has {len(modems)} modems; expected one')
+    for name, other in others.items():
+        for modem in (s for s in vehicle_of(other).sensors if s.kind == 'modem'):
+            if modem.period != modems[0].period:
+                raise ParameterError(
+                    f'{start}it works every {modems[0].period / NANOSECONDS:g} s, and that of '
+                    f'{name.strip("/")} every {modem.period / NANOSECONDS:g} s; expected one rate '
+                    'for all modems of a run'
                 )

@@ -180,7 +180,7 @@ def payload_bodies(payloads: tuple[Payload, ...], poses: np.ndarray | None) -> I
 # Other vehicles as bodies for a vehicle's sensors.
 
 
-def body_of(vehicle: Vehicle, name: str) -> Body:
+def body_of(vehicle: Vehicle, name: str, seed: int = 0) -> Body:
     """Return the body of a vehicle at the origin: what touches and is touched in contact.
 
     Cameras see its visuals, with joints at zero until :func:`with_vehicles` is told where they
@@ -190,6 +190,7 @@ def body_of(vehicle: Vehicle, name: str) -> Body:
 
     Args:
         name: name of the body.
+        seed: random seed of its sensors.
 
     Raises:
         ModelError: a mesh that cannot be used.
@@ -209,6 +210,8 @@ def body_of(vehicle: Vehicle, name: str) -> Body:
             f.name: (f.translation, f.quaternion)
             for f in (body_frame(vehicle.base_link), *vehicle.frames)
         },
+        sensors=vehicle.sensors,
+        seed=seed,
     )
 
 
@@ -237,8 +240,15 @@ def with_vehicles(
             if seen.tether is not None:
                 tethers.append(tether_body(seen.tether, looks.diameter, number))
             looks = partial(looks.at, seen.joints, seen.rotors, float(seen.time))
+        outbox = () if seen is None or seen.outbox is None else seen.outbox
         placed.append(
-            replace(body, position=state.position, orientation=state.orientation, looks=looks)
+            replace(
+                body,
+                position=state.position,
+                orientation=state.orientation,
+                looks=looks,
+                outbox=outbox,
+            )
         )
     return replace(environment, bodies=(*placed, *tethers)) if placed else environment
 

@@ -51,6 +51,8 @@ class SensorInputs(NamedTuple):
             map (``needs`` payloads); None: where they are declared.
         tether: (..., n, 3) places along the tether, map, m (``needs`` tether), or None.
         rotors: (..., n) speeds of the thrusters' rotors, rad/s (``needs`` rotors); None: 0.
+        outbox: destinations (str) and bytes that a modem is to send (``needs`` outbox), of one
+            tick; None: nothing.
     """
 
     time: np.ndarray
@@ -60,6 +62,7 @@ class SensorInputs(NamedTuple):
     payloads: np.ndarray | None = None
     tether: np.ndarray | None = None
     rotors: np.ndarray | None = None
+    outbox: Any = None
 
     def at(self, rows: Any) -> SensorInputs:
         """Return the inputs of one tick of many, or of some."""
@@ -75,6 +78,9 @@ class SensorInputs(NamedTuple):
 Measure = Callable[[Sensor, State, Environment, SensorInputs], Readings]
 Disturb = Callable[[Sensor, Readings, int | np.ndarray, int, Sequence[Fault]], Readings]
 Follow = Callable[[Sensor, Any, int, Readings], tuple[Readings, Any]]
+Exchange = Callable[
+    [Sensor, Any, int, State, Environment, SensorInputs, int], tuple[Readings, Any]
+]
 
 
 def _no_disturbance(
@@ -240,6 +246,9 @@ class SensorModel:
             seed and the faults of the run; faults of any sensor are added to them.
         follow: adds what depends on earlier readings that were sent, of a sensor, what this
             function returned of the last one (None: there is none), a stamp in ns and one reading.
+        exchange: reads in place of ``measure`` what depends on all ticks before, sent or not, of a
+            sensor, what this function returned of the last one (None: there is none), a stamp in
+            ns, a state, an environment, inputs and a seed.
         spec: dataclass of its parameters, fields of :func:`~marine_sim_ros.core.schema.number`:
             elements below <sensor>, and keys of presets.
         read: makes ``sensor.spec`` in place of that, of the element's
@@ -268,6 +277,7 @@ class SensorModel:
     _: KW_ONLY
     disturb: Disturb = _no_disturbance
     follow: Follow | None = None
+    exchange: Exchange | None = None
     spec: type | None = None
     read: Callable[[Any, Any], Any] | None = None
     element: str = ''

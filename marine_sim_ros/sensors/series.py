@@ -119,6 +119,7 @@ class SensorReader:
         self.first = self._before = -1
         self._last: Readings | None = None
         self._memory: Any = None
+        self._exchanged: Any = None
         self._unread: tuple[int, SensorSample, Sequence[Fault]] | None = None
 
     def restart(self) -> None:
@@ -135,7 +136,7 @@ class SensorReader:
             stamp: ns.
             moment: returns what :meth:`read` takes of it: state, environment and inputs.
         """
-        if self.model.follow is not None or stamp < self._before:
+        if self.model.follow or self.model.exchange or stamp < self._before:
             return False
         before, self._before = self._before, stamp
         if is_due(self.sensor.period, stamp, before) and not (
@@ -164,26 +165,40 @@ class SensorReader:
         before, self._before = self._before, stamp
         if stamp < before:  # the run was reset
             before, self.first, self._last, self._memory = -1, -1, None, None
-            self._unread = None
+            self._unread = self._exchanged = None
         sensor = self.sensor
         if not is_due(sensor.period, stamp, before):
             return None
         if not faults:
             self._unread = None
-            ideal = self.model.measure(sensor, state, environment, inputs)
+            ideal = self._ideal(stamp, state, environment, inputs)
             readings = self.model.disturb(sensor, ideal, stamp, self._seed, ())
             self._last = readings
             if not has_reading(readings):
                 return None
             return self._sent(stamp, stamp + _latency(sensor, readings), readings)
         self._catch_up()
-        if self._last is None or not freeze_mask(faults, sensor.name, stamp):
-            ideal = self.model.measure(sensor, state, environment, inputs)
-            self._last = disturb_readings(sensor, ideal, stamp, self._seed, faults)
+        frozen = self._last is not None and bool(freeze_mask(faults, sensor.name, stamp))
+        if not frozen or self.model.exchange is not None:
+            ideal = self._ideal(stamp, state, environment, inputs)
+            if not frozen:
+                self._last = disturb_readings(sensor, ideal, stamp, self._seed, faults)
+        assert self._last is not None
         if dropout_mask(faults, sensor.name, stamp, self._seed) or not has_reading(self._last):
             return None
         late = int(added_latency(faults, sensor.name, stamp))
         return self._sent(stamp, stamp + _latency(sensor, self._last) + late, self._last)
+
+    def _ideal(
+        self, stamp: int, state: State, environment: Environment, inputs: SensorInputs
+    ) -> Readings:
+        """Return the reading of a stamp without noise."""
+        if self.model.exchange is None:
+            return self.model.measure(self.sensor, state, environment, inputs)
+        readings, self._exchanged = self.model.exchange(
+            self.sensor, self._exchanged, stamp, state, environment, inputs, self._seed
+        )
+        return readings
 
     def _sent(self, stamp: int, arrival: int, readings: Readings) -> tuple[int, Readings]:
         """Return a reading that is sent, with what follows from it and the ones before."""
@@ -233,12 +248,14 @@ class SeriesMemory(NamedTuple):
         readings: the last reading, whether or not it was sent; None: there was none.
         arrival: when its message comes, ns.
         follow: what :attr:`SensorModel.follow` remembers.
+        exchanged: what :attr:`SensorModel.exchange` remembers.
     """
 
     stamp: int = -1
     readings: Readings | None = None
     arrival: int = -1
     follow: Any = None
+    exchanged: Any = None
 
 
 class SensorRecord(Mapping[str, SensorSeries]):
@@ -286,13 +303,15 @@ class SensorRecord(Mapping[str, SensorSeries]):
         self._known: dict[str, SensorSeries] = {}
         self._others: Mapping[str, SensorRecord] = others or {}
 
-    def with_others(self, others: Mapping[str, SensorRecord]) -> SensorRecord:
+    def with_others(self, others: Mapping[str, SensorRecord], own: str) -> SensorRecord:
         """Return the record of the same vehicle whose sensors see other vehicles.
 
         Args:
             others: of the same ticks, by name.
+            own: name of the vehicle itself.
         """
         result = copy(self)
+        result._environment = replace(self._environment, own=own)
         result._known, result._before = {}, {}
         result._others = {**self._others, **others}
         return result
@@ -321,7 +340,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
     ) -> tuple[list[Environment], SensorInputs]:
         """Return the environments (m) with the other vehicles at m ticks, and the inputs."""
         others = self._others
-        bodies = {name: body_of(other._vehicle, name) for name, other in others.items()}
+        bodies = {n: body_of(o._vehicle, n, o._seed) for n, o in others.items()}
         found: list[Environment] = []
         payloads: list[np.ndarray] = []
         for i, row in enumerate(rows.tolist()):
@@ -356,9 +375,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
         around, inputs = None, self.inputs.at(rows)
         if self._others and sees_others(sensor):
             around, inputs = self._environments_among(rows, inputs)
-        ideal = ideal_readings(
-            sensor, self._environment, stamps, states, inputs, at_once=self._at_once, around=around
-        )
+        ideal, exchanged = self._ideal(sensor, stamps, states, inputs, around, memory.exchanged)
         readings = disturb_readings(sensor, ideal, stamps, self._seed, faults)
         if faults:
             readings = _hold_readings(
@@ -374,8 +391,38 @@ class SensorRecord(Mapping[str, SensorSeries]):
         series, followed = SensorSeries(readings, stamps, arrival), memory.follow
         if SENSORS[sensor.kind].follow:
             series, followed = _follow_readings(sensor, series, followed)
-        self._before[sensor.name] = SeriesMemory(end, last, int(arrival[-1]), followed)
+        self._before[sensor.name] = SeriesMemory(end, last, int(arrival[-1]), followed, exchanged)
         return series
+
+    def _ideal(
+        self,
+        sensor: Sensor,
+        stamps: np.ndarray,
+        states: State,
+        inputs: SensorInputs,
+        around: Sequence[Environment] | None,
+        memory: Any,
+    ) -> tuple[Readings, Any]:
+        """Return the readings (m, ...) without noise at m stamps, and what is remembered."""
+        exchange = SENSORS[sensor.kind].exchange
+        if exchange is None:
+            ideal = ideal_readings(
+                sensor,
+                self._environment,
+                stamps,
+                states,
+                inputs,
+                at_once=self._at_once,
+                around=around,
+            )
+            return ideal, None
+        rows: list[Readings] = []
+        for i, stamp in enumerate(stamps.tolist()):
+            now = self._environment.at(stamp / NANOSECONDS) if around is None else around[i]
+            state = State(*(x[i] for x in states))
+            row, memory = exchange(sensor, memory, stamp, state, now, inputs.at(i), self._seed)
+            rows.append(row)
+        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}, memory
 
 
 def _hold_readings(readings: Readings, held: np.ndarray, before: Readings | None) -> Readings:

@@ -251,6 +251,7 @@ def fleet_runs(
         namespace_of(run): {
             'vehicle': run.vehicle,
             'vehicle_arguments': list(run.vehicle_arguments),
+            'seed': run.seed,
         }
         for run in runs
     }

@@ -98,7 +98,7 @@ def _with_partners(found: Mapping[str, Trajectory]) -> dict[str, Trajectory]:
     result = {}
     for name, trajectory in found.items():
         others = {n: record for n, record in records.items() if n != name}
-        result[name] = replace(trajectory, sensors=trajectory.sensors.with_others(others))
+        result[name] = replace(trajectory, sensors=trajectory.sensors.with_others(others, name))
     return result
 
 

@@ -1,0 +1,391 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Packets of acoustic modems in water: travel time, levels, loss, collisions, acknowledgements.
+
+A packet travels on the straight line with the mean speed of sound. A receiver gets
+
+    SNR = SL + G_s + G_r − TL − (N₀ + 10 log₁₀ B),   TL = 10 k log₁₀ r + a r,
+
+with the two beams' gains G, the spreading k, the absorption a of the middle of the line and the
+spectral level N₀ of the noise. Its bits arrive by non-coherent FSK, p = ½ exp(−E_b/(2 N₀)) with
+E_b/N₀ = SNR B/R (Proakis, "Digital communications"), and the packet if all of them do. Packets
+that overlap at a receiver are lost, unless one exceeds the sum of the others by the capture ratio;
+a modem that sends hears nothing.
+
+Every node of a fleet that has a modem computes the whole network. It is a function of the poses of
+all vehicles at the ticks and of what they are asked to send, so that all compute the same.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from marine_sim_ros.core.random import uniform
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.scene.rays import cast_rays
+from marine_sim_ros.sensors.acoustics import absorption
+from marine_sim_ros.sensors.sonar_equation import beam_pattern
+
+if TYPE_CHECKING:
+    from marine_sim_ros.sensors.modem import Modem
+
+__all__ = [
+    'AcousticNetwork',
+    'Delivery',
+    'Link',
+    'OutgoingData',
+    'Participant',
+    'arrival_probability',
+    'link_between',
+    'noise_density',
+]
+
+OutgoingData: TypeAlias = tuple[tuple[str, bytes], ...]
+"""Destinations and bytes; an empty destination is all."""
+
+BROADCAST = ''
+"""Destination of what all may read."""
+_FASTEST = 2000.0
+"""m/s; sound is nowhere faster."""
+_LONGEST = 200.0
+"""s; what has not arrived then is forgotten."""
+
+
+# Levels: noise, loss and gain between two modems.
+
+
+def noise_density(frequency: float, wind: float, shipping: float) -> float:
+    """Return the spectral level N₀ of the ambient noise, dB re 1 µPa²/Hz.
+
+    Sum of turbulence, ships, waves and thermal noise: Coates (1989), "Underwater acoustic
+    systems", as Stojanovic (2007) gives it, ACM Mobile Computing 11(4).
+
+    Args:
+        frequency: kHz.
+        wind: speed, m/s.
+        shipping: from 0, none, to 1.
+    """
+    log = math.log10(frequency)
+    levels = (
+        17 - 30 * log,
+        40 + 20 * (shipping - 0.5) + 26 * log - 60 * math.log10(frequency + 0.03),
+        50 + 7.5 * math.sqrt(wind) + 20 * log - 40 * math.log10(frequency + 0.4),
+        -15 + 20 * log,
+    )
+    return 10 * math.log10(sum(10 ** (level / 10) for level in levels))
+
+
+class Participant(NamedTuple):
+    """A modem at a tick.
+
+    Attributes:
+        modem: its parameters.
+        key: name of its sensor, for random numbers.
+        seed: of its vehicle.
+        position: (3,) of its transducer, map, m.
+        axis: (3,) unit vector of its beam, map.
+        is_wet: whether it is under water.
+        outbox: destinations and bytes that it was asked to send at the tick.
+    """
+
+    modem: Modem
+    key: str
+    seed: int
+    position: np.ndarray
+    axis: np.ndarray
+    is_wet: bool
+    outbox: OutgoingData = ()
+
+
+class Link(NamedTuple):
+    """What one modem hears of another.
+
+    Attributes:
+        level: at the receiver, dB re 1 µPa; −inf: something solid is between them.
+        noise: in the receiver's band, dB re 1 µPa.
+    """
+
+    level: float
+    noise: float
+
+
+def _gain(modem: Modem, axis: np.ndarray, direction: np.ndarray) -> float:
+    """Return the gain of a beam in a direction (3,), dB; 0 on its axis."""
+    if not modem.beam_width:
+        return 0.0
+    angle = math.acos(min(1.0, max(-1.0, float(axis @ direction))))
+    return 10 * math.log10(
+        max(float(beam_pattern(np.array(angle), math.radians(modem.beam_width))), 1e-30)
+    )
+
+
+def link_between(sender: Participant, receiver: Participant, environment: Environment) -> Link:
+    """Return level and noise at the receiver of a packet of the sender."""
+    modem, own = sender.modem, receiver.modem
+    away = receiver.position - sender.position
+    distance = max(math.sqrt(float(away @ away)), 1e-3)
+    direction = away / distance
+    wind = 0.0 if environment.wind is None else float(environment.wind.speed)
+    density = own.noise_density or noise_density(own.frequency, wind, own.shipping)
+    noise = density + 10 * math.log10(1e3 * own.bandwidth)
+    if environment.scene is not None:
+        hits = cast_rays(environment.scene, sender.position, direction, distance)
+        if float(hits.distance) < distance - 1e-6:
+            return Link(-math.inf, noise)
+    middle = 0.5 * (sender.position + receiver.position)
+    loss = absorption(
+        modem.frequency,
+        environment.water_temperature(middle),
+        environment.water_salinity(middle),
+        max(-float(middle[2]), 0.0),
+    )
+    spread = 10 * modem.spreading * math.log10(max(distance, 1.0))
+    gain = _gain(modem, sender.axis, direction) + _gain(own, receiver.axis, -direction)
+    return Link(modem.source_level + gain - spread - float(loss) * distance, noise)
+
+
+def arrival_probability(modem: Modem, ratio: float, duration: float) -> float:
+    """Return the probability that all bits of a packet arrive.
+
+    Args:
+        ratio: SNR in the band, dB.
+        duration: of the packet, s; it has as many bits as fit into it.
+    """
+    energy = 10 ** (ratio / 10) * 1e3 * modem.bandwidth / modem.bit_rate
+    wrong = 0.5 * math.exp(-min(0.5 * energy, 700.0))
+    return math.exp(duration * modem.bit_rate * math.log1p(-wrong))
+
+
+# Packets on their way.
+
+
+class Packet(NamedTuple):
+    """A packet that is sent.
+
+    Attributes:
+        source: name of the vehicle.
+        destination: name of the vehicle that it is for; empty: all.
+        data: bytes; None: it acknowledges one.
+        number: of the packet, by source; of an acknowledgement that of what it answers.
+        serial: of all that the source has sent.
+        start: time, s.
+        end: time when its last bit is sent, s.
+        sender: the modem then.
+    """
+
+    source: str
+    destination: str
+    data: bytes | None
+    number: int
+    serial: int
+    start: float
+    end: float
+    sender: Participant
+
+
+class Reception(NamedTuple):
+    """A packet at a receiver, from the arrival of its first bit to that of its last, s."""
+
+    packet: Packet
+    receiver: str
+    begin: float
+    end: float
+    link: Link
+
+
+class Delivery(NamedTuple):
+    """What a modem hands over.
+
+    Attributes:
+        source: name of the other vehicle.
+        data: bytes; None: an acknowledgement.
+        range: of an acknowledgement, m; else NaN.
+        ratio: SNR, dB.
+        time: when it had arrived, s.
+    """
+
+    source: str
+    data: bytes | None
+    range: float
+    ratio: float
+    time: float
+
+
+class AcousticNetwork:
+    """All modems of a run, from tick to tick.
+
+    Attributes:
+        lost: numbers of packets that a receiver they were meant for did not get, by reason.
+    """
+
+    def __init__(self) -> None:
+        """Start in silence."""
+        self.lost = {'blocked': 0, 'sending': 0, 'collision': 0, 'noise': 0}
+        self._from = self._time = -1.0  # before the first tick
+        self._now: Mapping[str, Participant] = {}
+        self._before: Mapping[str, Participant] = {}
+        self._order = count()
+        self._starts: list[tuple[float, int, str, str, bytes | None, int]] = []
+        self._ends: list[tuple[float, int, Reception]] = []
+        self._flying: list[tuple[Packet, str]] = []
+        self._receptions: dict[str, list[Reception]] = {}
+        self._sent: dict[str, list[Packet]] = {}
+        self._numbers: dict[str, int] = {}
+        self._serials: dict[str, int] = {}
+
+    def advance(
+        self, time: float, participants: Mapping[str, Participant], environment: Environment
+    ) -> list[tuple[str, Delivery]]:
+        """Go on to a tick, and return what is handed over until then, by the receiver's name.
+
+        Args:
+            time: s.
+            participants: all modems, by the names of their vehicles.
+            environment: water and scene.
+        """
+        names = sorted(participants)
+        self._before, self._now = self._now or participants, {n: participants[n] for n in names}
+        self._from, self._time = self._time, time
+        for place, name in enumerate(names):
+            for destination, data in self._requests(name, place / len(names)):
+                self._numbers[name] = self._numbers.get(name, 0) + 1
+                self._schedule(time, name, destination, data, self._numbers[name])
+        self._flying = [pair for pair in self._flying if not self._arrives(*pair, environment)]
+        found: list[tuple[str, Delivery]] = []
+        while True:
+            start = self._starts[0][0] if self._starts else math.inf
+            end = self._ends[0][0] if self._ends else math.inf
+            if min(start, end) > time:
+                break
+            if start <= end:
+                self._send(environment)
+            else:
+                found += self._receive(heapq.heappop(self._ends)[-1])
+        self._forget()
+        return found
+
+    def _requests(self, name: str, slot: float) -> Iterator[tuple[str, bytes]]:
+        """Yield what a modem is to send at this tick: its report, and what is in its outbox."""
+        one = self._now[name]
+        if period := one.modem.report:
+            begin = slot * period
+            reports = math.floor((self._time - begin) / period + 1e-9)
+            if reports >= 0 and reports > math.floor((self._from - begin) / period + 1e-9):
+                yield BROADCAST, one.position.astype('<f4').tobytes()
+        yield from one.outbox
+
+    def _schedule(
+        self, time: float, source: str, destination: str, data: bytes | None, number: int
+    ) -> None:
+        row = (time, next(self._order), source, destination, data, number)
+        heapq.heappush(self._starts, row)
+
+    def _at(self, name: str, time: float) -> np.ndarray:
+        """Return the position (3,) of a modem between the last tick and this one, m."""
+        now = self._now[name].position
+        before = self._before.get(name, self._now[name]).position
+        span = self._time - self._from
+        return before + min(max((time - self._from) / span, 0.0), 1.0) * (now - before)
+
+    def _send(self, environment: Environment) -> None:
+        """Send the first packet that waits, or wait on while its modem sends another."""
+        time, _, source, destination, data, number = heapq.heappop(self._starts)
+        if source not in self._now:
+            return
+        sent = self._sent.setdefault(source, [])
+        if sent and sent[-1].end > time:
+            self._schedule(sent[-1].end, source, destination, data, number)
+            return
+        one = self._now[source]._replace(position=self._at(source, time))
+        end = time + one.modem.duration(0 if data is None else len(data))
+        self._serials[source] = serial = self._serials.get(source, 0) + 1
+        packet = Packet(source, destination, data, number, serial, time, end, one)
+        sent.append(packet)
+        if one.is_wet:
+            pairs = [(packet, name) for name in self._now if name != source]
+            self._flying += [p for p in pairs if not self._arrives(*p, environment)]
+
+    def _arrives(self, packet: Packet, name: str, environment: Environment) -> bool:
+        """Return whether a packet is no longer on its way to a receiver: it is there, or lost."""
+        one = self._now.get(name)
+        late = self._time - packet.start
+        if one is None or late > _LONGEST:
+            return True
+        start = packet.sender.position
+        away = math.dist(start, one.position)
+        if away > _FASTEST * late:
+            return False
+        sound = packet.sender.modem.sound_speed
+        speed = float(environment.mean_sound_speed(start, one.position, sound))
+        begin = packet.start + away / speed
+        for _ in range(4):  # the receiver moves by far less than the sound
+            begin = packet.start + math.dist(start, self._at(name, begin)) / speed
+        if begin > self._time:
+            return False
+        if one.is_wet:
+            heard = one._replace(position=self._at(name, begin))
+            link = link_between(packet.sender, heard, environment)
+            reception = Reception(packet, name, begin, begin + packet.end - packet.start, link)
+            self._receptions.setdefault(name, []).append(reception)
+            heapq.heappush(self._ends, (reception.end, next(self._order), reception))
+        return True
+
+    def _reason(self, reception: Reception) -> str:
+        """Return why a packet is lost at a receiver; empty: it is not."""
+        packet, name, begin, end, link = reception
+        one = self._now[name]
+        if link.level == -math.inf:
+            return 'blocked'
+        if any(own.start < end and own.end > begin for own in self._sent.get(name, ())):
+            return 'sending'
+        others = sum(
+            10 ** (other.link.level / 10)
+            for other in self._receptions[name]
+            if other is not reception and other.begin < end and other.end > begin
+        )
+        # What is below the noise disturbs no more than the noise does.
+        strength = 10 ** ((link.level - one.modem.capture) / 10)
+        if others > 10 ** (link.noise / 10) and strength < others:
+            return 'collision'
+        ratio = link.level - link.noise
+        chance = arrival_probability(packet.sender.modem, ratio, packet.end - packet.start)
+        key = f'{one.key}/{packet.source}/{packet.serial}'
+        return '' if uniform(one.seed, key, 1)[0] < chance else 'noise'
+
+    def _receive(self, reception: Reception) -> Iterator[tuple[str, Delivery]]:
+        """Yield what a packet whose last bit has arrived gives its receiver."""
+        packet, name, begin, end, link = reception
+        if name not in self._now or packet.destination not in (BROADCAST, name):
+            return
+        if reason := self._reason(reception):
+            self.lost[reason] += 1
+            return
+        own, ratio = self._now[name].modem, link.level - link.noise
+        if packet.data is not None:
+            yield name, Delivery(packet.source, packet.data, math.nan, ratio, end)
+            if packet.destination and own.acknowledge:
+                self._schedule(end + own.turnaround, name, packet.source, None, packet.number)
+            return
+        asked = (p for p in self._sent.get(name, ()) if p.data is not None)
+        question = next((p for p in asked if p.number == packet.number), None)
+        if question is not None:
+            wait = question.end - question.start + packet.sender.modem.turnaround
+            distance = 0.5 * own.assumed_sound_speed * (begin - question.start - wait)
+            if step := own.range_step:
+                distance = round(distance / step) * step
+            yield name, Delivery(packet.source, None, distance, ratio, end)
+
+    def _forget(self) -> None:
+        """Drop what cannot matter any more."""
+        first = min([self._time, *(r.begin for _, _, r in self._ends)])
+        for name, known in self._receptions.items():
+            self._receptions[name] = [r for r in known if r.end > first]
+        for name, sent in self._sent.items():
+            self._sent[name] = [p for p in sent if p.end > self._time - 2 * _LONGEST]

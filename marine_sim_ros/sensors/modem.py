@@ -1,0 +1,212 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Acoustic modem: bytes to other vehicles of the fleet, and ranges by acknowledgement."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.spatial import in_map, rotation_matrix
+from marine_sim_ros.core.state import NANOSECONDS, State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.sensors.acoustic_network import (
+    AcousticNetwork,
+    Delivery,
+    OutgoingData,
+    Participant,
+)
+from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel, SensorTopic
+
+__all__ = ['MODEM', 'Modem']
+
+_NAME = 64
+"""Characters of the name of a vehicle."""
+
+
+@dataclass(frozen=True)
+class Modem:
+    """Parameters of an acoustic modem."""
+
+    frequency: float = number(25.0, 0.1, 1e3, 'kHz', 'middle of its band')
+    bandwidth: float = number(4.0, 1e-3, 1e3, 'kHz', 'width of its band')
+    bit_rate: float = number(100.0, 1.0, 1e6, 'bit/s', 'rate of the bits of a packet')
+    header: float = number(0.1, 0.0, 60.0, 's', 'time before the first byte of a packet')
+    packet_size: float = number(
+        32.0, 1.0, 4096.0, '', 'greatest number of bytes of a packet', whole=True
+    )
+    source_level: float = number(185.0, 100.0, 260.0, 'dB', 're 1 µPa at 1 m, on the axis')
+    beam_width: float = number(
+        0.0, 0.0, 360.0, 'deg', 'width of the beam about its x axis at half power; 0: all around'
+    )
+    spreading: float = number(
+        2.0, 1.0, 2.0, '', 'k of the loss 10 k log₁₀ r: 2 spherical, 1 cylindrical'
+    )
+    shipping: float = number(0.5, 0.0, 1.0, '', 'noise of ships, from none to heavy traffic')
+    noise_density: float = number(
+        0.0, 0.0, 200.0, 'dB', 're 1 µPa²/Hz, of the noise; 0: of ships, wind and water'
+    )
+    capture: float = number(
+        10.0, 0.0, 100.0, 'dB', 'by which a packet exceeds those that overlap it to be received'
+    )
+    acknowledge: float = number(
+        1.0, 0.0, 1.0, '', '1: it acknowledges packets for it alone', whole=True
+    )
+    turnaround: float = number(
+        0.2, 0.0, 60.0, 's', 'time from the end of a packet to its acknowledgement'
+    )
+    range_step: float = number(0.0, 0.0, 1e3, 'm', 'step of the ranges; 0: none')
+    report: float = number(
+        0.0, 0.0, 1e5, 's', 'period of reports of its position to all; 0: it sends none'
+    )
+    sound_speed: float = number(1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound in uniform water')
+    assumed_sound_speed: float = number(
+        1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound that it takes for true'
+    )
+
+    def duration(self, size: int) -> float:
+        """Return the time that a packet of so many bytes takes, s: header + 8 n/R."""
+        return self.header + 8 * size / self.bit_rate
+
+
+@dataclass
+class _Memory:
+    """The network, and what it has handed over to a modem that has not told it yet."""
+
+    network: AcousticNetwork
+    waiting: deque[Delivery]
+
+
+def participant(
+    sensor: Sensor,
+    seed: int,
+    position: np.ndarray,
+    orientation: np.ndarray,
+    environment: Environment,
+    outbox: OutgoingData = (),
+) -> Participant:
+    """Return a vehicle's modem in the network.
+
+    Args:
+        seed: of its vehicle.
+        position: (3,) of its vehicle, map, m.
+        orientation: (4,) of its vehicle.
+        outbox: destinations and bytes that it was asked to send at this tick.
+    """
+    place = in_map(position, orientation, sensor.position[None, :])[0]
+    axis = rotation_matrix(orientation) @ sensor.rotation[:, 0]
+    wet = bool(place[2] < environment.elevation(place))
+    return Participant(sensor.spec, sensor.name, seed, place, axis, wet, outbox)
+
+
+def _exchange(
+    sensor: Sensor,
+    memory: _Memory | None,
+    stamp: int,
+    state: State,
+    environment: Environment,
+    inputs: SensorInputs,
+    seed: int,
+) -> tuple[Readings, _Memory]:
+    """Return what the modem hands over at a tick, one packet or range, and its memory."""
+    memory = memory or _Memory(AcousticNetwork(), deque())
+    own = environment.own.strip('/')
+    outbox = inputs.outbox or ()
+    modems = {
+        own: participant(sensor, seed, state.position, state.orientation, environment, outbox)
+    }
+    for body in environment.bodies:
+        for other in (s for s in body.sensors if s.kind == sensor.kind):
+            name = body.name.strip('/')
+            modems[name] = participant(
+                other, body.seed, body.position, body.orientation, environment, body.outbox
+            )
+    for name, delivery in memory.network.advance(stamp / NANOSECONDS, modems, environment):
+        if name == own:
+            memory.waiting.append(delivery)
+    told = memory.waiting.popleft() if memory.waiting else None
+    return _readings(sensor.spec, told), memory
+
+
+def _readings(modem: Modem, told: Delivery | None) -> Readings:
+    """Return a delivery as numbers: characters and bytes one by one, then NaN."""
+    source = np.full(_NAME, np.nan)
+    data = np.full(int(modem.packet_size), np.nan)
+    size = distance = ratio = time = math.nan
+    if told is not None:
+        letters = told.source.encode()[:_NAME]
+        source[: len(letters)] = list(letters)
+        ratio, distance, time = told.ratio, told.range, told.time
+        if told.data is not None:
+            size = min(len(told.data), len(data))
+            data[: int(size)] = list(told.data[: int(size)])
+    return {
+        'source': source,
+        'size': np.array(size),
+        'data': data,
+        'range': np.array(distance),
+        'snr': np.array(ratio),
+        'time': np.array(time),
+    }
+
+
+def _measure(
+    sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
+) -> Readings:
+    """Return no reading: what a modem has depends on the ticks before."""
+    del state, environment, inputs
+    return _readings(sensor.spec, None)
+
+
+def _bytes(values: np.ndarray) -> bytes:
+    return bytes(values[np.isfinite(values)].astype(np.uint8))
+
+
+def _received(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
+    """Return the bytes of a packet; its layout has who sent it, and when its last bit came."""
+    del sensor
+    if not np.isfinite(readings['size']):
+        return None
+    size = int(readings['size'])
+    source = _bytes(readings['source']).decode(errors='replace')
+    second, rest = divmod(round(float(readings['time']) * NANOSECONDS), NANOSECONDS)
+    sender = {'label': source, 'size': size, 'stride': size}
+    return {
+        'layout': {'dim': [sender, {'label': 'stamp', 'size': second, 'stride': rest}]},
+        'data': np.frombuffer(_bytes(readings['data']), np.uint8),
+    }
+
+
+def _range(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
+    """Return the range of the vehicle that has acknowledged a packet."""
+    del sensor
+    if not np.isfinite(readings['range']):
+        return None
+    source = _bytes(readings['source']).decode(errors='replace')
+    return {'name': [source], 'position': [float(readings['range'])], 'velocity': [], 'effort': []}
+
+
+MODEM = SensorModel(
+    'modem',
+    _measure,
+    exchange=_exchange,
+    spec=Modem,
+    topics=(
+        SensorTopic('received', 'std_msgs/msg/UInt8MultiArray', _received),
+        SensorTopic('range', 'sensor_msgs/msg/JointState', _range),
+    ),
+    needs=('outbox',),
+    sees=True,
+    rate=20.0,
+    slowest=20.0,
+    label='Acoustic modem',
+    quiet='silence',
+)
