@@ -13,7 +13,7 @@ import socket
 import numpy as np
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.autopilot.channels import channel_map
+from marine_sim_ros.autopilot.channels import SKID_STEERING, channel_map
 from marine_sim_ros.autopilot.companion import Companion, DeltaOdometry, Fixes
 from marine_sim_ros.autopilot.firmware import Firmware, FirmwareSettings
 from marine_sim_ros.autopilot.instruments import Instruments
@@ -23,6 +23,7 @@ from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.sim.simulation import Simulation
 
 PROGRAM = os.environ.get('ARDUSUB') or shutil.which('ardusub')
+ROVER = os.environ.get('ARDUROVER') or shutil.which('ardurover')
 MANUAL, STABILIZE, ALT_HOLD, AUTO, GUIDED, SURFACE, POSHOLD, SURFTRAK = 19, 0, 2, 3, 4, 9, 16, 21
 
 
@@ -39,6 +40,7 @@ class Rig:
         navigation='gps',
         arguments=None,
         ranges=lambda state: None,
+        program=PROGRAM,
     ):
         from pymavlink import mavutil
 
@@ -74,9 +76,10 @@ class Rig:
             navigation,
             self.companion.address,
         )
-        self.firmware = Firmware(PROGRAM, self.settings)
+        self.firmware = Firmware(program, self.settings)
         self.ranges, self.sticks = ranges, None
         self.pwm, self.depths, self.states, self.texts, self.last = [], [], [], [], {}
+        self.reached = []
         self.every, self._next = [], {}
         self.silent, self.dead = False, None
 
@@ -120,6 +123,8 @@ class Rig:
         self.last[message.get_type()] = message
         if message.get_type() == 'STATUSTEXT':
             self.texts.append((round(self.time, 2), message.text))
+        if message.get_type() == 'MISSION_ITEM_REACHED':
+            self.reached.append(message.seq)
 
     def _navigate(self, state):
         self.companion.listen()
@@ -176,10 +181,28 @@ class Rig:
         self.mavlink.mav.param_set_send(1, 1, name.encode(), value, 9)
         self.run(3, lambda: 'PARAM_VALUE' in self.last)
 
+    def upload(self, items):
+        """Upload the items of a mission, home first; return the type of MISSION_ACK."""
+
+        def answer():
+            for name in ('MISSION_REQUEST', 'MISSION_REQUEST_INT'):
+                if (asked := self.last.pop(name, None)) is not None:
+                    item = items[asked.seq]
+                    x, y = round(item.latitude * 1e7), round(item.longitude * 1e7)
+                    head = (1, 1, asked.seq, item.frame, item.command, 0, 1, *item.params)
+                    self.mavlink.mav.mission_item_int_send(*head, x, y, item.altitude, 0)
+            return 'MISSION_ACK' in self.last
+
+        self.last.pop('MISSION_ACK', None)
+        self.mavlink.mav.mission_count_send(1, 1, len(items), 0)
+        assert self.run(20, answer)
+        return self.last['MISSION_ACK'].type
+
     def boot(self, seconds=60):
         """Wait until it can be armed."""
         assert self.run(seconds, lambda: 'HEARTBEAT' in self.last), self.firmware.log.read_text()
-        self.sticks = (0, 0, 500, 0)
+        # The throttle of a boat is centred at 0.
+        self.sticks = (0, 0, 0 if self.channels.frame == SKID_STEERING else 500, 0)
         self.run(12)
 
     def arm(self):

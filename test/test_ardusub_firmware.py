@@ -13,17 +13,30 @@ import sys
 
 import numpy as np
 import pytest
-from ardusub_rig import ALT_HOLD, AUTO, GUIDED, MANUAL, POSHOLD, STABILIZE, SURFACE, SURFTRAK, Rig
+from ardusub_rig import (
+    ALT_HOLD,
+    AUTO,
+    GUIDED,
+    MANUAL,
+    POSHOLD,
+    ROVER,
+    STABILIZE,
+    SURFACE,
+    SURFTRAK,
+    Rig,
+)
 from bags import analyze
 from dataflash import check_drag, identified
 
 from marine_sim_ros.autopilot.conventions import ned
+from marine_sim_ros.autopilot.mavlink.mission import MissionItem
 from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.scene.rays import cast_rays
 
 pytestmark = [pytest.mark.ardusub, pytest.mark.slow, pytest.mark.timeout(1200)]
 CENTRED, DOWN = (0, 0, 500, 0), (0, 0, 0, 0)
+CENTRED_BOAT = (0, 0, 0, 0)
 EARTH = 6378137.0
 
 
@@ -218,31 +231,28 @@ def offset(sub):
     return (sub.companion.status.origin or (0.0, 0.0, 0.0))[:2]
 
 
+def waypoints(sub, points, altitude):
+    """Return home and waypoints at north, east (m) of it."""
+    latitude, longitude = sub.settings.home
+    places = [
+        (
+            latitude + np.degrees(n / EARTH),
+            longitude + np.degrees(e / EARTH / np.cos(np.radians(latitude))),
+        )
+        for n, e in points
+    ]
+    four = (0.0, 0.5, 0.0, 0.0)
+    return [
+        MissionItem(16, 3, four, latitude, longitude),
+        *(MissionItem(16, 3, four, *place, altitude) for place in places),
+    ]
+
+
 @navigations
 def test_an_auto_mission_of_five_waypoints_and_surface(rig, navigation):
     sub = submerged(rig, navigation)
     points = [(5, 0), (5, 5), (0, 5), (-3, 2), (0, 0)]
-    latitude, longitude = sub.settings.home
-    items = [(latitude, longitude, 0.0)] + [
-        (
-            latitude + np.degrees(n / EARTH),
-            longitude + np.degrees(e / EARTH / np.cos(np.radians(latitude))),
-            -3.0,
-        )
-        for n, e in points
-    ]
-
-    def upload():
-        asked = sub.last.pop('MISSION_REQUEST', None) or sub.last.pop('MISSION_REQUEST_INT', None)
-        if asked is not None:
-            lat, lon, alt = items[asked.seq]
-            sub.mavlink.mav.mission_item_int_send(
-                1, 1, asked.seq, 3, 16, 0, 1, 0, 0.5, 0, 0, int(lat * 1e7), int(lon * 1e7), alt, 0
-            )
-        return 'MISSION_ACK' in sub.last
-
-    sub.mavlink.mav.mission_count_send(1, 1, len(items), 0)
-    assert sub.run(20, upload)
+    assert sub.upload(waypoints(sub, points, -3.0)) == 0
     assert sub.mode(AUTO)
     first = len(sub.states)
     sub.run(
@@ -383,3 +393,26 @@ def test_the_log_of_the_firmware_gives_the_drag_of_the_vehicle(rig, tmp_path, ca
     told = read_bag(str(path)).vehicles['ardusub'].channels['odom'].series.rows
     truth = np.array([state.position[2] for state in sub.states[first:]])
     assert np.nanmin(told[:, 2]) == pytest.approx(truth.min(), abs=0.3)
+
+
+@pytest.mark.skipif(ROVER is None, reason='ardurover: neither on PATH nor in $ARDUROVER')
+def test_ardurover_steers_a_wamv_by_hand_and_by_waypoints(rig):
+    boat = rig('wamv', program=ROVER, depth=0.0, dt=0.02)
+    positioned(boat)
+    assert boat.mode(0)  # MANUAL
+    boat.sticks = (0, 0, 500, 0)
+    boat.run(6)
+    assert boat.states[-1].velocity[0] > 1.0
+    boat.sticks = (0, 400, 500, 0)
+    boat.run(6)
+    assert boat.states[-1].velocity[5] < -0.3  # to starboard
+    boat.sticks = CENTRED_BOAT
+    points = [(20, 0), (20, 20), (0, 20), (0, 0)]
+    assert boat.upload(waypoints(boat, points, 0.0)) == 0
+    assert boat.mode(10)  # AUTO
+    first = len(boat.states)
+    assert boat.run(200, lambda: len(boat.reached) == len(points)), boat.texts[-5:]
+    assert boat.reached == [1, 2, 3, 4]
+    path = np.array([state.position for state in boat.states[first:]])
+    for north, east in points:
+        assert np.hypot(path[:, 0] - east, path[:, 1] - north).min() < 1.0

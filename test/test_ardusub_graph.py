@@ -355,4 +355,4 @@ def test_a_vehicle_of_no_frame_of_ardusub_is_not_started(processes, firmware):
     except subprocess.TimeoutExpired:
         pytest.fail('it runs')
     assert process.returncode == 2
-    assert 'simple_rov is no simplerov_5 frame of ArduSub: motor 1 pushes +yaw' in output
+    assert 'simple_rov is no simplerov_5 frame of ArduPilot: motor 1 pushes +yaw' in output

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Vehicles for every frame of ArduSub, and the same with one thing wrong."""
+"""Vehicles for every frame of ArduPilot, and the same with one thing wrong."""
 
 import re
 from itertools import product
@@ -123,7 +123,11 @@ def test_channels_put_thrusters_in_order(frame):
             5,
             'has 4 motors, and the vehicle 5 thrusters; expected one of: simplerov_5',
         ),
-        ('simplerov_5', 2, 'has 5 motors, and the vehicle 2 thrusters; expected one of: custom'),
+        (
+            'simplerov_5',
+            2,
+            'has 5 motors, and the vehicle 2 thrusters; expected one of: skid_steering',
+        ),
         ('bluerov1', 4, 'has 6 motors, and the vehicle 4 thrusters'),
     ],
 )
@@ -152,7 +156,9 @@ def test_a_frame_of_ones_own_is_not_judged():
         ('bluerov2_heavy', ''),
         ('simple_rov', "motor 1 pushes \\+yaw at positive PWM, and 'port' pushes -yaw"),
         ('investigator90', "motor 1 pushes -surge at positive PWM, and 'sv' makes no surge"),
-        ('torpedo_auv', 'torpedo_auv: no frame of ArduSub has 1 motors'),
+        ('torpedo_auv', 'torpedo_auv: no frame of ArduPilot has 1 motors'),
+        ('wamv', ''),
+        ('surface_vessel', ''),
     ],
 )
 def test_the_shipped_vehicles(name, expected):
@@ -187,7 +193,7 @@ def settings_of(frame):
     return FirmwareSettings(frame, '127.0.0.1', 9002, 0, (0.0, 0.0), 'a:1', 'b:2', 400.0)
 
 
-@frames
+@pytest.mark.parametrize('frame', [frame for frame in MOTORS if frame in FRAME_CONFIG])
 def test_each_frame_has_parameters_of_its_number(frame):
     values = {}
     for path in parameter_files(frame, 'gps'):
@@ -200,6 +206,15 @@ def test_each_frame_has_parameters_of_its_number(frame):
     for k in range(1, len(MOTORS[frame]) + 1):  # no servo takes a motor's channel
         assert f'SERVO{k}_FUNCTION' not in values or len(MOTORS[frame]) < k
     assert f'{parameter_files(frame, "gps")[-1]}' in command_by_hand(settings_of(frame))
+
+
+def test_a_boat_has_ardurover_its_parameters_and_no_lights():
+    channels = channel_map(load_vehicle('wamv'))
+    assert channels.thrusters == (1, 2)
+    assert channels.devices == ()
+    command = command_by_hand(settings_of(channels.frame))
+    assert command.startswith('ardurover ')
+    assert command.endswith('config/ardusub/skid_steering.param')
 
 
 @pytest.mark.parametrize('frame', ['custom', ''])

@@ -1,9 +1,9 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Channels of an autopilot: the actuator of each, and ArduSub's frames of thrusters.
+"""Channels of an autopilot: the actuator of each, and the frames of thrusters of ArduPilot.
 
-Source: ArduPilot 4.5, libraries/AP_Motors/AP_Motors6DOF.cpp;
+Sources: ArduPilot 4.5, libraries/AP_Motors/AP_Motors6DOF.cpp and libraries/AR_Motors;
 https://ardupilot.org/sub/docs/sub-frames.html.
 
 The URDF element ``<ardusub frame="vectored">`` has ``<channel number="9" device="lights"/>`` and
@@ -30,6 +30,7 @@ __all__ = [
     'Device',
     'FRAME_CONFIG',
     'MOTORS',
+    'SKID_STEERING',
     'channel_map',
     'frame_fault',
     'motor_mismatches',
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 
-# Frames of ArduSub: axes that each motor pushes, compared with the vehicle's thrusters.
+# Frames of ArduPilot: axes that each motor pushes, compared with the vehicle's thrusters.
 
 CUSTOM = 'custom'
 """Frame whose motors are compiled into a firmware of one's own; the stock firmware has those of
@@ -57,6 +58,8 @@ FRAME_CONFIG = {
     CUSTOM: 7,
 }
 """ArduSub's parameter of that name, by the name of the frame."""
+SKID_STEERING = 'skid_steering'
+"""Frame of a boat with two thrusters side by side, of the firmware ArduRover; port is motor 1."""
 
 _VECTORED = ((-1, -1, 0, 0, 0, -1), (-1, 1, 0, 0, 0, 1), (1, -1, 0, 0, 0, 1), (1, 1, 0, 0, 0, -1))
 _SIMPLE = ((1, 0, 0, 0, 0, 1), (1, 0, 0, 0, 0, -1))
@@ -83,6 +86,7 @@ MOTORS: dict[str, np.ndarray] = {
         'simplerov_3': (*_SIMPLE, (0, 0, -1, 0, 0, 0)),
         'simplerov_4': _SIMPLE_4,
         'simplerov_5': (*_SIMPLE_4, (0, -1, 0, 0, 0, 0)),
+        SKID_STEERING: ((1, 0, 0, 0, 0, -1), (1, 0, 0, 0, 0, 1)),
     }.items()
 }
 """(n, 6) signs of surge, sway, heave, roll, pitch, yaw (FLU) of positive PWM, motor 1 first.
@@ -241,7 +245,7 @@ class ChannelMap:
     """Channels of a vehicle.
 
     Attributes:
-        frame: ArduSub's frame; empty: ArduSub has none for so many thrusters.
+        frame: ArduPilot's frame; empty: it has none for so many thrusters.
         thrusters: channel of each thruster, in the order of the URDF.
         devices: what other channels move.
     """
@@ -289,7 +293,7 @@ class ChannelElement:
 class FrameElement:
     """<ardusub>."""
 
-    frame: str = choice(tuple(FRAME_CONFIG), "ArduSub's frame", '', place='attribute')
+    frame: str = choice((*FRAME_CONFIG, SKID_STEERING), "ArduPilot's frame", '', place='attribute')
     channel: tuple[ChannelElement, ...] = nested(ChannelElement, 'channels', many=True)
 
 
@@ -342,7 +346,7 @@ def channel_map(vehicle: Vehicle) -> ChannelMap:
         )
     taken = {*channels, *(device.channel for device in said.devices)}
     named = {device.name for device in said.devices}
-    usual = (_EIGHT if len(names) > 6 else _SIX) if frame else ()
+    usual = (_EIGHT if len(names) > 6 else _SIX) if frame not in ('', SKID_STEERING) else ()
     kept = tuple(d for d in usual if d.channel not in taken and d.name not in named)
     return ChannelMap(frame, channels, (*said.devices, *kept))
 
@@ -360,15 +364,15 @@ def frame_fault(vehicle: Vehicle, channels: ChannelMap) -> str:
         return ''
     if not channels.frame:
         return (
-            f'{vehicle.name}: no frame of ArduSub has {len(channels.thrusters)} motors; expected '
-            f'<ardusub frame="{CUSTOM}"/> below <robot>, and a firmware with the motors of the '
-            'vehicle'
+            f'{vehicle.name}: no frame of ArduPilot has {len(channels.thrusters)} motors; '
+            f'expected <ardusub frame="{CUSTOM}"/> below <robot>, and a firmware with the motors '
+            'of the vehicle'
         )
     mismatches = motor_mismatches(vehicle, channels.thrusters, channels.frame)
     if not mismatches:
         return ''
     more = f', and {len(mismatches) - 1} more disagree' if len(mismatches) > 1 else ''
     return (
-        f'{vehicle.name} is no {channels.frame} frame of ArduSub: {mismatches[0]}{more}; '
+        f'{vehicle.name} is no {channels.frame} frame of ArduPilot: {mismatches[0]}{more}; '
         'expected another frame, or channels, in <ardusub>'
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""ArduSub as software in the loop: start and end of its process."""
+"""ArduSub and ArduRover as software in the loop: start and end of the process."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from marine_sim_ros.autopilot.channels import SKID_STEERING
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import resource_folder
 from marine_sim_ros.core.processes import end_child
@@ -34,6 +35,7 @@ PARAMETERS = {
         frame: ('bluerov2', frame)
         for frame in ('bluerov1', 'simplerov_3', 'simplerov_4', 'simplerov_5')
     },
+    SKID_STEERING: (SKID_STEERING,),
 }
 """Shipped files by the frame; of a parameter that two have the later counts."""
 
@@ -43,7 +45,7 @@ class FirmwareSettings:
     """Settings of the firmware's start.
 
     Attributes:
-        frame: ArduSub's frame, as ``vectored``.
+        frame: ArduPilot's frame, as ``vectored``.
         address: address at which it finds the simulator.
         port: UDP port of the simulator.
         instance: number of the vehicle, from 0; the system of MAVLink is one more.
@@ -67,19 +69,25 @@ class FirmwareSettings:
     navigation: str = 'gps'
     navigator: str = ''
 
+    @property
+    def program(self) -> str:
+        """Name of the firmware that has the frame."""
+        return 'ardurover' if self.frame == SKID_STEERING else 'ardusub'
 
-def find_firmware(given: str) -> str | None:
+
+def find_firmware(given: str, program: str = 'ardusub') -> str | None:
     """Return the path of the firmware, or None where somebody else is to start it.
 
     Args:
-        given: path; empty: ``ardusub`` on PATH, where it is; ``none``: do not look for it.
+        given: path; empty: the program on PATH, where it is; ``none``: do not look for it.
+        program: name of the firmware.
 
     Raises:
         ParameterError: a path that is no executable.
     """
     if given == NONE:
         return None
-    found = shutil.which(given or 'ardusub')
+    found = shutil.which(given or program)
     if given and found is None:
         raise ParameterError(f'ardusub is {given!r}; expected an executable file, or none')
     return None if found is None else str(Path(found).resolve())
@@ -149,7 +157,7 @@ def command_by_hand(settings: FirmwareSettings) -> str:
     files: Sequence[Path | str] = (
         parameter_files(settings.frame, settings.navigation) if shipped else ('YOUR.param',)
     )
-    command = ' '.join(firmware_command('ardusub', settings, files))
+    command = ' '.join(firmware_command(settings.program, settings, files))
     return command if shipped else f'{command}; YOUR.param sets FRAME_CONFIG and its motors'
 
 

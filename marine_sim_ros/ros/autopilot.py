@@ -280,7 +280,7 @@ def start_firmware(
         values['navigation'],
         navigator,
     )
-    program = find_firmware(values['ardusub'])
+    program = find_firmware(values['ardusub'], settings.program)
     fault = frame_fault(node.vehicle, channels)
     if program is not None:
         if fault:
@@ -290,6 +290,6 @@ def start_firmware(
         return firmware
     if fault:
         node.get_logger().warning(fault)
-    node.get_logger().info(f'waiting for ArduSub on UDP {values["autopilot_address"]}:{port}')
+    node.get_logger().info(f'waiting for ArduPilot on UDP {values["autopilot_address"]}:{port}')
     node.get_logger().info(f'start it with: {command_by_hand(settings)}')
     return None

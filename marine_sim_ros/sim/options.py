@@ -146,12 +146,13 @@ class RunOptions:
         empty='none, other nodes send the pulse widths', metavar='NAME', graph=True,
     )  # fmt: skip
     autopilot: str = option(
-        '', 'ardusub: the firmware of the BlueROV2 steers; mavlink: the controller obeys a ground '
-        'station', empty='none', metavar='NAME', graph=True,
+        '', 'ardusub: the firmware of the BlueROV2 steers, or ArduRover a boat; mavlink: the '
+        'controller obeys a ground station', empty='none', metavar='NAME', graph=True,
     )  # fmt: skip
     ardusub: str = option(
         '', 'firmware to start (autopilot ardusub); none: somebody else starts it',
-        empty='ardusub on PATH, where it is', metavar='PATH', graph=True, group=AUTOPILOT,
+        empty='ardusub on PATH, or ardurover for a boat', metavar='PATH', graph=True,
+        group=AUTOPILOT,
     )  # fmt: skip
     autopilot_instance: int = option(
         0, 'number of the autopilot among several: its ports are ten higher for each, its MAVLink '
