@@ -114,6 +114,15 @@ def test_a_vehicle_that_sinks_without_end_is_an_error_that_must_be_overridden(tm
     assert (tmp_path / 'out.urdf').exists()
 
 
+@pytest.mark.parametrize('mass', [0.004, 400.0])
+def test_a_mass_that_no_hull_has_is_an_error_that_must_be_overridden(tmp_path, capsys, mass):
+    text = model(hydrodynamics(xUabsU=-200, yVabsV=-200, zWabsW=-200), mass=mass)
+    assert run(tmp_path, text) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert f'{mass:.3g} kg displace 20 kg of water, as no vehicle does' in said
+    assert run(tmp_path, text, '--allow-undamped') == 0
+
+
 def test_steady_speeds_are_those_of_the_quadratic_law(read):
     _, vehicle = read(model(hydrodynamics(xUabsU=-20, zWabsW=-40), mass=25.0))
     line = judge_motion(vehicle).lines[2]

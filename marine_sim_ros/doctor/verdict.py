@@ -88,6 +88,8 @@ _LONG = 1e6
 """s; the rotors have come to their speeds."""
 _BUOYANT = 1.15
 """Displaced mass over mass above which a vehicle lives at the surface."""
+_LIGHTEST, _HEAVIEST = 40.0, 1 / 12
+"""Displaced mass over mass: of a hull lighter than balsa wood, and of one denser than lead."""
 _NEGLIGIBLE = 1e-6
 """N; a smaller force moves nothing."""
 
@@ -155,7 +157,7 @@ def judge_motion(vehicle: Vehicle) -> Verdict:
     """Return the verdict on a vehicle: forces, drag, net weight and steady speeds.
 
     A steady speed above :data:`MAX_PLAUSIBLE_SPEED` under its own thrust or net weight is a flaw,
-    and so is a vehicle that displaces no water.
+    and so is a vehicle that displaces no water, or far more or less than it weighs.
     """
     flaws: list[Flaw] = []
     thrust, pushes = _thrust(vehicle, flaws)
@@ -230,6 +232,15 @@ def _float(vehicle: Vehicle, flaws: list[Flaw]) -> str:
     text = f'floats: {mass:.4g} kg displace {water:.4g} kg of water'
     if water <= 0:
         flaws.append(Flaw('displacement', 'it displaces no water, so it falls'))
+        return text
+    if not _HEAVIEST <= water / mass <= _LIGHTEST:
+        flaws.append(
+            Flaw(
+                'displacement',
+                f'{mass:.3g} kg displace {water:.3g} kg of water, as no vehicle does: its mass or '
+                'its hull is in another unit, or a part is missing',
+            )
+        )
         return text
     net = (water - mass) * Environment().gravity
     if water > _BUOYANT * mass:

@@ -128,7 +128,8 @@ def _refuse(imported: Draft, verdict: Verdict, options: argparse.Namespace) -> N
     if verdict.flaws and not options.allow_undamped:
         flaws = '; '.join(flaw.text for flaw in verdict.flaws)
         raise RunError(
-            f'{imported.file}: not written: {flaws}; expected drag, or --allow-undamped'
+            f'{imported.file}: not written: {flaws}; expected drag and buoyancy of a vehicle, or '
+            '--allow-undamped'
         )
     if verdict.powered or options.allow_unpowered:
         return
