@@ -225,7 +225,7 @@ def thrusters(
 
     Thrust goes with the square of the rotor speed, so the lag acts on s = sgn(F)√|F|, which is
     proportional to it: ds/dt = (s_target − s)/T. The wrench is Σ Fᵢ [dᵢ; rᵢ x dᵢ + m hᵢ dᵢ],
-    with m the reaction torque per newton and h = −1 for a counter-clockwise propeller; dᵢ, and rᵢ
+    with m the reaction torque per newton and h = −1 for a clockwise propeller; dᵢ, and rᵢ
     where the axis of an azimuth does not go through it, turn with its angle.
     With a supply of another voltage, F_target and the power at one pulse width are scaled
     (:mod:`marine_sim_ros.model.propulsion`); the rotor speed follows from the thrust as before.
