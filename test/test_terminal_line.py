@@ -25,7 +25,7 @@ rclpy.logging.get_logger('odom').warning('silent for 1 s')
 from marine_sim_ros.core.progress import own_line_text
 sys.stderr.write(own_line_text('ERROR: no more\\\\n', sys.stderr))
 '''
-with progress_bar('running', transient=False) as tell:
+with progress_bar('running', transient=False, quiet=0.0) as tell:
     for i in range(3):
         tell(i / 3)
         subprocess.run([sys.executable, '-c', NODE], env=process_environment(), check=True)
