@@ -24,7 +24,7 @@ from marine_sim_ros.bags.vehicle_record import (
     suggest_topics,
     vehicles_of,
 )
-from marine_sim_ros.core.errors import MarineSimError, RecordingError, no_file
+from marine_sim_ros.core.errors import MarineSimError, RecordingError, path_fault
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import MAX_TEXT_BYTES, check_file
 from marine_sim_ros.core.state import stamp_ns
@@ -130,7 +130,7 @@ def bag_path(text: str) -> Path:
     """
     path = Path(text)
     if not path.exists():
-        hint = no_file(path, _FILES).partition('; ')[2]
+        hint = path_fault(path, _FILES)[1]
         raise RecordingError(
             f'{text}: does not exist; {hint}{" " if hint else ""}expected a rosbag2 folder or file'
         )

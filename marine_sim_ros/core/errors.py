@@ -26,6 +26,7 @@ __all__ = [
     'nearest_name',
     'no_file',
     'no_such_name',
+    'path_fault',
 ]
 
 
@@ -78,8 +79,8 @@ _MOST = 10_000
 _FIRST = ('model.sdf', 'model.urdf', 'robot.urdf', 'robot.urdf.xacro')
 
 
-def no_file(path: Path, suffixes: tuple[str, ...]) -> str:
-    """Return the reason why a path is no file of some suffixes, with a suggestion.
+def path_fault(path: Path, suffixes: tuple[str, ...]) -> tuple[str, str]:
+    """Return the reason why a path is no file of some suffixes, and a suggestion or nothing.
 
     Args:
         path: path of no regular file.
@@ -89,9 +90,9 @@ def no_file(path: Path, suffixes: tuple[str, ...]) -> str:
         found = [n for n in _names(path) if n.endswith(suffixes) and (path / n).is_file()]
         found.sort(key=lambda n: (_FIRST.index(n) if n in _FIRST else len(_FIRST), n))
         if not found:
-            return f'is a folder without a description ({", ".join(suffixes)})'
+            return f'is a folder without a description ({", ".join(suffixes)})', ''
         more = f' ({len(found)} files)' if len(found) > 1 else ''
-        return f'is a folder; did you mean {path / found[0]}?{more}'
+        return 'is a folder', f'did you mean {path / found[0]}?{more}'
     parts = path.parts
     for count in range(1, len(parts) + 1):
         here = Path(*parts[:count])
@@ -99,10 +100,14 @@ def no_file(path: Path, suffixes: tuple[str, ...]) -> str:
             continue
         folder = here.parent
         near = _nearest_file(here.name, _names(folder), suffixes)
-        hint = f'; did you mean {folder / near}?' if near else ''
         what = 'is no file' if here == path else f'is no file: there is no folder {here}'
-        return what + hint
-    return 'is no file'
+        return what, f'did you mean {folder / near}?' if near else ''
+    return 'is no file', ''
+
+
+def no_file(path: Path, suffixes: tuple[str, ...]) -> str:
+    """Return the reason why a path is no file of some suffixes, with a suggestion."""
+    return '; '.join(filter(None, path_fault(path, suffixes)))
 
 
 def no_such_name(
@@ -119,10 +124,9 @@ def no_such_name(
     """
     known = list(names)
     is_path = '/' in word or word.endswith(suffixes)
-    reason, _, near = ('', '', '') if path.is_dir() else no_file(path, suffixes).partition('; ')
-    shipped = did_you_mean(_stem(path.name, suffixes), known)
-    file_hint = f'{near} ' if near else ''
-    hint = file_hint or shipped if is_path else shipped or file_hint
+    reason, near = ('', '') if path.is_dir() else path_fault(path, suffixes)
+    hints = [f'{near} ' if near else '', did_you_mean(_stem(path.name, suffixes), known)]
+    hint = next(filter(None, hints if is_path else reversed(hints)), '')
     expected = f'expected a path or one of: {", ".join(known)}'
     if (hint or is_path) and listed:
         expected = f'expected a path or a name of `marine_sim list {kind}s`'

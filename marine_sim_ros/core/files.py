@@ -22,7 +22,7 @@ from errno import ENOENT
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from marine_sim_ros.core.errors import MarineSimError, ParameterError, no_file
+from marine_sim_ros.core.errors import MarineSimError, ParameterError, path_fault
 
 __all__ = [
     'MAX_TEXT_BYTES',
@@ -109,8 +109,9 @@ def check_file(path: Path, limit: int, error: type[MarineSimError]) -> None:
     try:
         status = path.stat()
     except OSError as problem:
-        near = no_file(path, ()).partition('; ')[1:] if problem.errno == ENOENT else ()
-        raise error(f'{_name(path)}: cannot be read: {problem.strerror}{"".join(near)}') from None
+        near = path_fault(path, ())[1] if problem.errno == ENOENT else ''
+        hint = f'; {near}' if near else ''
+        raise error(f'{_name(path)}: cannot be read: {problem.strerror}{hint}') from None
     except ValueError:
         raise error(f'{_name(path)}: is no name of a file') from None
     if not stat.S_ISREG(status.st_mode):
