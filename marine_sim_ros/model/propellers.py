@@ -28,6 +28,8 @@ __all__ = [
     'PropellerElement',
     'PropellerSet',
     'PropellerSpec',
+    'RPM',
+    'motor_power',
     'propeller_curve',
     'propeller_set',
     'read_propeller',
@@ -37,6 +39,7 @@ __all__ = [
 TIP = 0.7 * np.pi
 """Speed of a blade at 0.7 of the radius over n D."""
 RPM = 2 * np.pi / 60
+"""rad/s."""
 KNOTS = 17
 """Of the thrust by pulse width on each side of the dead zone."""
 ADVANCE_STEP = 0.01
@@ -199,11 +202,16 @@ def propeller_set(specs: Sequence[PropellerSpec | None]) -> PropellerSet | None:
     )
 
 
-def _shaft_power(spec: PropellerSpec, torque: Any, speed: Any) -> Any:
-    """Return the electrical power, W, of a torque in N m at a speed in rad/s, both 0 or more."""
-    constant, resistance, idle = spec.motor
-    current = torque / constant + idle
-    return current * (resistance * current + constant * speed)
+def motor_power(current: Any, speed: Any, torque_constant: Any, resistance: Any) -> Any:
+    """Return the electrical power P = I (R I + k ω), W, of motors; arrays of any shape.
+
+    Args:
+        current: I, A.
+        speed: ω, rad/s, 0 or more.
+        torque_constant: k, N m/A.
+        resistance: R, Ω.
+    """
+    return current * (resistance * current + torque_constant * speed)
 
 
 def propeller_curve(
@@ -217,12 +225,13 @@ def propeller_curve(
         astern_speed: at 1100 µs, rad/s.
         dead_zone: half its width, µs.
     """
+    constant, resistance, idle = spec.motor
     rows = []
     for sign, angle, top in ((-1.0, np.pi, astern_speed), (1.0, 0.0, max_speed)):
         fraction = np.linspace(0.0, 1.0, KNOTS)
         speed = fraction * top
-        torque = spec.bollard(2, angle) * speed**2
-        power = np.where(speed > 0, _shaft_power(spec, torque, speed), 0.0)
+        current = spec.bollard(2, angle) * speed**2 / constant + idle
+        power = np.where(speed > 0, motor_power(current, speed, constant, resistance), 0.0)
         pulse = 1500 + sign * (dead_zone + fraction * (400 - dead_zone))
         side = [pulse, sign * spec.bollard(1, angle) * speed**2, power, sign * speed]
         rows.append(np.stack(side, axis=1)[:: int(sign)])

@@ -22,6 +22,7 @@ from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.kinematics import PlacedElement, Pose, read_origin_pose
 from marine_sim_ros.model.propellers import (
+    RPM,
     PropellerElement,
     PropellerSpec,
     propeller_set,
@@ -145,7 +146,6 @@ def with_turning_propellers(urdf: str, thrusters: Iterable[str]) -> str:
 
 # Reads <thrusters>: curves, positions, axes, lags.
 
-RPM = 2 * np.pi / 60
 THRUST_NOISE = 0.01
 """Of a measured table, as a fraction of its greatest thrust; makers' have 0.02 kgf of 3.7."""
 _PULSES = 500.0, 2500.0

@@ -20,7 +20,7 @@ from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, skip_
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.propellers import PropellerSet
+from marine_sim_ros.model.propellers import PropellerSet, motor_power
 from marine_sim_ros.model.propulsion import power_factor, thrust_factor
 from marine_sim_ros.model.servos import AzimuthSet
 from marine_sim_ros.model.vehicle import FULL_IMMERSION, ThrusterSet, Vehicle
@@ -181,8 +181,8 @@ def _propeller_power(propellers: PropellerSet, torque: Array, speed: Array) -> A
     constants = constant(xp, propellers.torque_constant)
     idle = xp.where(speed == 0, xp.zeros_like(speed), constant(xp, propellers.idle_current))
     current = torque * xp.sign(speed) / constants + idle
-    resistive = constant(xp, propellers.resistance) * current
-    power = current * (resistive + constants * xp.abs(speed))
+    resistance = constant(xp, propellers.resistance)
+    power = motor_power(current, xp.abs(speed), constants, resistance)
     return xp.where(current > 0, power, xp.zeros_like(power))
 
 
@@ -273,13 +273,27 @@ def thrusters(
     return ThrusterOutput(wrench, thrust, rotor_speed, power, angles=angles), memory
 
 
-def _thrust_wrench(set_: ThrusterSet, thrust: Array, turned: tuple[Array, Array] | None) -> Wrench:
-    xp = namespace(thrust)
-    wrench = matvec(constant(xp, set_.effectiveness), thrust)
+def _sum_wrenches(
+    columns: np.ndarray, turning: np.ndarray, loads: Array, turned: tuple[Array, Array] | None
+) -> Wrench:
+    """Return the wrench (..., 6) of loads (..., n) on thrusters, N or N m.
+
+    Args:
+        columns: (6, n) wrench of a load of 1 on each, at angles of 0.
+        turning: (2, 6, n) what cos θ − 1 and sin θ of the azimuths add to it.
+        loads: thrusts or torques.
+        turned: cos θ − 1 and sin θ (..., n); None: nothing turns.
+    """
+    xp = namespace(loads)
+    wrench = matvec(constant(xp, columns), loads)
     if turned is not None:
-        for part, matrix in zip(turned, set_.turned_effectiveness, strict=True):
-            wrench = wrench + matvec(constant(xp, matrix), part * thrust)
+        for part, matrix in zip(turned, turning, strict=True):
+            wrench = wrench + matvec(constant(xp, matrix), part * loads)
     return wrench
+
+
+def _thrust_wrench(set_: ThrusterSet, thrust: Array, turned: tuple[Array, Array] | None) -> Wrench:
+    return _sum_wrenches(set_.effectiveness, set_.turned_effectiveness, thrust, turned)
 
 
 def _torque_wrench(
@@ -291,11 +305,7 @@ def _torque_wrench(
     xp = namespace(thrust)
     rest = torque - constant(xp, set_.reaction_torque) * thrust
     rest = rest * constant(xp, propellers.present)
-    wrench = matvec(constant(xp, set_.twist), rest)
-    if turned is not None:
-        for part, matrix in zip(turned, set_.turned_twist, strict=True):
-            wrench = wrench + matvec(constant(xp, matrix), part * rest)
-    return wrench
+    return _sum_wrenches(set_.twist, set_.turned_twist, rest, turned)
 
 
 def thrust_wrench(set_: ThrusterSet, thrust: Array, states: Mapping[str, Array]) -> Wrench:
