@@ -38,6 +38,17 @@ def _note_known(why: str, plugin: Plugin, draft: Draft) -> None:
     draft.drop_plugin(plugin, why)
 
 
+def _note_controller(plugin: Plugin, draft: Draft) -> None:
+    """Note a controller of joints, which is named when it is known what became of them."""
+    reader = plugin.reader
+    names = [
+        draft.scoped_name(reader, name, draft.joints)
+        for element in reader.element.iter('joint_name', 'jointName')
+        for name in [(element.text or '').strip().replace('::', '/')]
+    ]
+    draft.note_controller(f'{origin_of(reader)} {plugin.label}', names)
+
+
 READERS: tuple[tuple[str, _Read], ...] = (
     (r'BuoyancyEngine|buoyancy-engine', buoyancy.read_buoyancy_engine),
     (
@@ -74,6 +85,7 @@ READERS: tuple[tuple[str, _Read], ...] = (
     (r'systems::LiftDrag|-lift-drag-system|LiftDragPlugin', fin_plugins.read_lift_drag),
     *sensors.UUV_READERS,
     *((pattern, partial(_note_known, why)) for pattern, why in _NOTED.items()),
+    (r'Joint\w*Controller|joint-\w+-controller|ros2?_control', _note_controller),
 )
 """Pattern of name and library -> reader; in the order in which they are applied."""
 
@@ -90,7 +102,6 @@ _ACTIVE = re.compile(
 )
 """Words of library names whose plugins exert forces; they outweigh the above."""
 _HOLDS = re.compile('DetachableJoint|detachable-joint')
-_JOINT_MOVERS = re.compile(r'Joint\w*Controller|joint-\w+-controller|ros2?_control|ros_control')
 _WORD = re.compile(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d?[a-z]?|\d+')
 
 
@@ -108,17 +119,6 @@ def _role(plugin: Plugin) -> tuple[str, bool]:
     if passive and not any(map(_ACTIVE.fullmatch, words)):
         return 'by its library it measures, publishes or connects; it is not read', False
     return 'is not understood; if it exerts forces, they are missing', True
-
-
-def _note_controller(plugin: Plugin, draft: Draft) -> None:
-    """Note a controller of joints, which is named when it is known what became of them."""
-    reader = plugin.reader
-    names = [
-        draft.scoped_name(reader, name, draft.joints)
-        for element in reader.element.iter('joint_name', 'jointName')
-        for name in [(element.text or '').strip().replace('::', '/')]
-    ]
-    draft.note_controller(f'{origin_of(reader)} {plugin.label}', names)
 
 
 def _read_hydrodynamics_plugin(plugin: Plugin, draft: Draft) -> None:
@@ -139,9 +139,6 @@ def read_plugins(draft: Draft, plugins: list[Plugin]) -> None:
                 rest.remove(plugin)
                 read(plugin, draft)
     for plugin in rest:
-        if _JOINT_MOVERS.search(f'{plugin.file} {plugin.reader.element.get("name", "")}'):
-            _note_controller(plugin, draft)
-            continue
         role, loses_forces = _role(plugin)
         (draft.unread_force if loses_forces else draft.drop_plugin)(plugin, role)
     gazebo_plugins.read_fluid_added_mass(draft)

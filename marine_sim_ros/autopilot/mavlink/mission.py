@@ -140,9 +140,9 @@ def is_skipped_by_ardusub(item: MissionItem) -> bool:
     """
     if item.command == CHANGE_SPEED:
         return int(item.params[0]) % 2 == 0
-    return item.command not in (*PLACED, JUMP) or (
-        item.command in PLACED and item.frame not in (3, 6)
-    )
+    if item.command == JUMP:
+        return False
+    return item.command not in PLACED or item.frame not in (3, 6)
 
 
 def speeds_of(parameters: ParameterTable, level: float = math.nan) -> Speeds:

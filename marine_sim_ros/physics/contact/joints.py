@@ -102,11 +102,11 @@ class HeldJoint(NamedTuple):
             states: states of the bodies, by name.
             near: rad; of angles that differ by whole turns the one that is nearest to this.
         """
-        child, parent = self._ends(states)
         if not self.joint.moves:
             return 0.0
         if self.joint.type == 'prismatic':
             return float(self.axis_in_map(states)[0] @ self._gap(states))
+        child, parent = self._ends(states)
         relative = quaternion_product(quaternion_conjugate(parent.orientation), child.orientation)
         turned = quaternion_product(relative, quaternion_conjugate(self.turn))
         angle = 2 * float(np.arctan2(turned[:3] @ self.axis, turned[3]))

@@ -313,11 +313,11 @@ class ContactWorld:
         """Close the mates whose ends meet, and find where the joints are that hold."""
         states = {name: mover.state for name, mover in movers.items()}
         for name, mate in self._mates.items():
-            near = mate.is_near(states)
             if name not in self._joints:
-                if near and mate.is_aligned(states) and self._presses(mate, states, dt):
+                meets = mate.is_near(states) and mate.is_aligned(states)
+                if meets and self._presses(mate, states, dt):
                     self._joints[name], self.joint_positions[name] = mate.closed(states), 0.0
-            elif name in self.broken and not near:  # it may close again
+            elif name in self.broken and not mate.is_near(states):  # it may close again
                 del self._joints[name], self.broken[name]
         self.joint_positions = {
             name: self._joints[name].position(states, before)
