@@ -265,7 +265,7 @@ def test_reference_frame_of_the_oriented_box():
         environment = ground(
             frictionModel='orientedBox', primaryDirection=[1, 0, 0], referenceBodyName=name
         )
-        pairs = pair_table(vehicle, environment).picked(np.arange(26))
+        pairs = pair_table(vehicle, environment).select(np.arange(26))
         direction = pairs.primary_in_body(turned.orientation)
         assert direction[0] == pytest.approx(expected, abs=1e-12)
 

@@ -24,13 +24,13 @@ from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.acoustic_network import (
     AcousticNetwork,
+    Modem,
     Participant,
     arrival_probability,
     link_between,
     noise_density,
 )
 from marine_sim_ros.sensors.acoustics import absorption
-from marine_sim_ros.sensors.modem import Modem
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
@@ -349,22 +349,24 @@ def test_an_outbox_is_read_as_it_was_written(rows):
     assert read_outbox(outbox_message(tuple(rows))) == tuple(rows)
 
 
-TEN = """
+MANY = """
 pattern: {shape: grid, spacing: 40.0, position: [0.0, 0.0, -3.0]}
 vehicles:
-  - {vehicle: PATH/scout.urdf, name: v, count: 10, scenario: PATH/push.yaml}
+  - {vehicle: PATH/scout.urdf, name: v, count: COUNT, scenario: PATH/push.yaml}
 """
 
 
 @pytest.mark.ros
-@pytest.mark.parametrize('way', ['composed', 'separate'])
-def test_ten_vehicles_hear_the_same_however_they_run(processes, tmp_path, way):
+@pytest.mark.parametrize(('way', 'count'), [('composed', 10), ('separate', 3)])
+def test_many_vehicles_hear_the_same_however_they_run(processes, tmp_path, way, count):
+    # Ten vehicles whose nodes are separate are 70 processes, too many for two cores.
+
     from graph import STEP, manifest, recorded
 
     sensor = '<sensor type="modem"><report>2</report><header>0.02</header>'
     fleet_file(tmp_path, f'{sensor}<bit_rate>5000</bit_rate></sensor>')
-    path = tmp_path / 'ten.yaml'
-    path.write_text(TEN.replace('PATH', str(tmp_path)))
+    path = tmp_path / 'many.yaml'
+    path.write_text(MANY.replace('PATH', str(tmp_path)).replace('COUNT', str(count)))
     more = ['--dt', STEP, '--real-time-factor', 0, '--seed', 4, '--duration', 3]
     more += ['--composed'] if way == 'composed' else []
     process = processes.marine_sim('run', '--fleet', path, *more, '--record', tmp_path / 'out')
@@ -384,7 +386,7 @@ def test_ten_vehicles_hear_the_same_however_they_run(processes, tmp_path, way):
                 recorded(tmp_path / 'out', name.strip('/') + '/')['modem/received'].items()
             )
         ]
-        assert len(wanted) >= 9, name
+        assert len(wanted) >= count - 1, name
         assert found == wanted[: len(found)]
         assert len(found) >= len(wanted) - 1
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.isolation import Limits
+from marine_sim_ros.core.processes import Limits
 from marine_sim_ros.environment import ocean_data
 from marine_sim_ros.environment.ocean_data import read_fields
 from marine_sim_ros.environment.origin import Origin

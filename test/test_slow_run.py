@@ -21,7 +21,7 @@ if not has('rclpy'):
 from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.tools import graph_run
-from marine_sim_ros.tools.slow_run import ProcessorLoad, slow_cause
+from marine_sim_ros.tools.graph_run import ProcessorLoad, slow_cause
 
 PLAIN = RunOptions(vehicle='bluerov2')
 

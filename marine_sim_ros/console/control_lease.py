@@ -112,7 +112,7 @@ class OperatorWatchdog:
         self._silent = False
 
     def check(self, lease: ControlLease) -> OperatorEvent | None:
-        """Return what has changed of the page that steers since the last call."""
+        """Return the changes of the page that steers since the last call."""
         if lease.is_silent(self.now, self._lease_timeout):
             return OperatorEvent.EXPIRED
         was_silent, was_slow = self._silent, self._slow

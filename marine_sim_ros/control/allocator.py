@@ -224,7 +224,7 @@ class Allocator:
         before: Mapping[str, np.ndarray] = NO_COMMANDS,
         dt: float = np.inf,
     ) -> Allocation:
-        """Return what to send for a wrench (6,) in the body frame about the allocator's point.
+        """Return the commands for a wrench (6,) in the body frame about the allocator's point.
 
         Args:
             wrench: N and N·m.
@@ -292,7 +292,7 @@ class Allocator:
         return mask
 
     def plan(self, failed: np.ndarray | None = None) -> AllocationPlan:
-        """Return what does not depend on the wrench, without failed (n,) thrusters."""
+        """Return the part that does not depend on the wrench, without failed (n,) thrusters."""
         return self._plan(self._mask(failed))
 
     def _plan(self, mask: np.ndarray) -> AllocationPlan:

@@ -53,7 +53,7 @@ class WrenchAllocation(Protocol):
     def share(
         self, wrench: Array, residual: Array, before: Mapping[str, Array], dt: Any
     ) -> Allocation:
-        """Return what to send for a wrench (6,).
+        """Return the commands for a wrench (6,).
 
         Args:
             wrench: about the centre of mass, body frame.

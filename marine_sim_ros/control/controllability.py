@@ -219,7 +219,7 @@ def independent_axes(
     priority: tuple[tuple[str, ...], ...] = AXIS_PRIORITY,
     weakest: float = WEAK_AUTHORITY,
 ) -> np.ndarray:
-    """Return which axes (6,) can be commanded each on its own, the others held.
+    """Return the axes (6,) that can be commanded each on its own, the others held.
 
     Where the rows of B depend on each other, b·B = 0 (or nearly so: holding them all would take
     ten times the thrust and more), one axis that b contains is given up as a whole, so that the
@@ -274,7 +274,7 @@ class Controllability:
 def controllability(
     thrusters: ThrusterSet, about: np.ndarray, *, failed: np.ndarray | None = None
 ) -> Controllability:
-    """Return what thrusters can command about a point (3,): diag(B B⁺), and the rank of B.
+    """Return the axes that thrusters command about a point (3,): diag(B B⁺), and the rank of B.
 
     With a mask failed (n,), what they can command without those.
     """

@@ -73,7 +73,7 @@ def _yaw_angle(state: State) -> float:
 
 
 def target_at_vehicle(state: State) -> PoseTarget:
-    """Return where a vehicle is, level."""
+    """Return the pose of a vehicle, level."""
     x, y, z = map(float, state.position)
     return PoseTarget((x, y, z), _yaw_angle(state))
 

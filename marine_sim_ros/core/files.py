@@ -296,7 +296,7 @@ def load_or_compute(
     dump: Callable[[Result], bytes],
     limit: int = 10_000_000,
 ) -> Result:
-    """Return what the cache keeps under a name, or else compute it and keep it.
+    """Return the content of the cache under a name, or else compute it and keep it.
 
     A file starts with the SHA-256 of the rest. One that is damaged, larger than ``limit`` (bytes)
     or another user's counts as none and is written anew. Without a cache folder nothing is kept:

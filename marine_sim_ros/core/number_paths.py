@@ -50,7 +50,7 @@ def _walk(record: Any, path: str, name: str) -> tuple[list[tuple[Any, str]], Any
     return steps, record, index
 
 
-def _selected(value: Any, index: _Index | None, name: str) -> Any:
+def _select(value: Any, index: _Index | None, name: str) -> Any:
     """Return the number, or the numbers of an array, that an index selects."""
     if index is None:
         is_number = isinstance(value, float | int) and not isinstance(value, bool)
@@ -81,7 +81,7 @@ def number_at(record: Any, path: str) -> float:
         ParameterError: it leads to no number.
     """
     _, value, index = _walk(record, path, path)
-    return float(np.ravel(_selected(value, index, path))[0])
+    return float(np.ravel(_select(value, index, path))[0])
 
 
 def replace_number(
@@ -101,7 +101,7 @@ def replace_number(
     """
     name = name or path
     steps, old, index = _walk(record, path, name)
-    new = change(_selected(old, index, name))
+    new = change(_select(old, index, name))
     if index is not None and xp is np:
         array = np.array(old, float)
         array[index] = new

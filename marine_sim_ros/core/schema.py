@@ -119,7 +119,7 @@ class Setting:
         return typed_text(self.default)
 
     def refusal(self, value: Any) -> str:
-        """Return why the setting cannot have a value, as ``is 2; expected 0 to 1 s``, or nothing.
+        """Return the fault of a value of the setting, as ``is 2; expected 0 to 1 s``, or nothing.
 
         Empty texts in a list are passed over: an empty list of ROS has no type.
         """

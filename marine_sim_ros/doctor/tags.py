@@ -96,7 +96,7 @@ _REMEDIES = {
 
 
 def warning_remedy(text: str) -> str:
-    """Return what to do about a warning of the reader."""
+    """Return the remedy for a warning of the reader."""
     found = (advice for pattern, advice in _REMEDIES.items() if re.search(pattern, text))
     return next(found, 'correct the description, or leave it if the numbers are as you know them')
 

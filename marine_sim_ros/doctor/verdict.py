@@ -186,7 +186,7 @@ def _speed(
     return text
 
 
-def _counted(count: int, noun: str) -> str:
+def _count_text(count: int, noun: str) -> str:
     return f'{count} {noun}{"" if count == 1 else "s"}'
 
 
@@ -204,8 +204,8 @@ def _thrust(vehicle: Vehicle, flaws: list[Flaw]) -> tuple[str, bool]:
     counts = {a: len(a.names(vehicle)) for a in actuators_of(vehicle)}
     turning = sum(k for a, k in counts.items() if a.source == THRUSTERS.name)
     turns = f' ({turning} turning)' if turning else ''
-    what = [f'{_counted(count, "thruster")}{turns}'] if count else []
-    what += [_counted(k, a.part) for a, k in counts.items() if a.wrench is not None]
+    what = [f'{_count_text(count, "thruster")}{turns}'] if count else []
+    what += [_count_text(k, a.part) for a, k in counts.items() if a.wrench is not None]
     pushes = bool(parts)
     if count and not pushes:
         parts = ['no thrust at any pulse width']

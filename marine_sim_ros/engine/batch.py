@@ -102,7 +102,7 @@ def make_settings(
     seeds: Sequence[int],
     controllers: Sequence[ControllerSettings | None] | None,
 ) -> list[LoopSetting]:
-    """Return what programs are made of, with tables of one length; same parts are read once.
+    """Return the settings of programs, with tables of one length; same parts are read once.
 
     Raises:
         MarineSimError: a scenario that does not fit its vehicle.

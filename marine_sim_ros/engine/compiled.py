@@ -59,7 +59,7 @@ def make_setting(
     seed: int = 0,
     controller: ControllerSettings | None = None,
 ) -> LoopSetting:
-    """Return what a program is made of.
+    """Return the setting of a program.
 
     Args:
         vehicle: the vehicle to simulate.
@@ -198,7 +198,7 @@ class ScenarioProgram:
         return slot_arguments(self._template, share_scene([self._first, *settings])[1:])
 
     def run(self, initial: State, arguments: Sequence[np.ndarray] = ()) -> dict[str, np.ndarray]:
-        """Return what was kept, (ticks, ..., *batch) by name.
+        """Return the kept arrays, (ticks, ..., *batch) by name.
 
         Args:
             initial: state, a batch's axis last.
@@ -217,7 +217,7 @@ def _check_physical(vehicle: Vehicle, kept: dict[str, np.ndarray], stamps: np.nd
 
 
 def _sensor_inputs(kept: dict[str, np.ndarray], stamps: np.ndarray) -> SensorInputs:
-    """Return what only some sensors need of every tick."""
+    """Return the inputs of every tick that only some sensors need."""
     acceleration = kept.get('acceleration', np.zeros((len(stamps), 6)))
     power = kept.get('power', np.zeros((len(stamps), 0)))
     supply = supply_readings(power, kept.get('voltage'), kept.get('used'))

@@ -432,7 +432,7 @@ class Namespace:
 
     @staticmethod
     def shortcut(condition: Any, short: Callable[[], Any], full: Callable[[], Any]) -> Any:
-        """Return what one of two functions does, and call only that one."""
+        """Return the result of one of two functions, and call only that one."""
         holds = _elements_of(condition).item()
         if _is_known(holds):
             return short() if holds else full()

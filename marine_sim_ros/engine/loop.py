@@ -195,7 +195,7 @@ def rollout(
     keep: Recorder = record_everything,
     written_out: bool = True,
 ) -> dict[str, jax.Array]:
-    """Return what is kept of every so many ticks: (ticks, ..., *batch) by name.
+    """Return the kept arrays of every so many ticks: (ticks, ..., *batch) by name.
 
     Args:
         setting: numbers that differ within a batch are slots.
@@ -248,7 +248,7 @@ def broadcast_carry(tree: Any, batch: tuple[int, ...], dtype: Any) -> Any:
 
 
 def report_arrays(tree: Any, dtype: Any) -> Any:
-    """Return what a program tells of one vehicle: arrays in place of Components and numbers."""
+    """Return a program's outputs of one vehicle: arrays in place of Components and numbers."""
     return jax.tree.map(
         lambda x: join_components(x, (), dtype) if isinstance(x, Components) else x,
         broadcast_carry(tree, (), dtype),
@@ -262,7 +262,7 @@ def starts_without_memory(vehicle: Vehicle) -> bool:
 
 
 def _previous_tick(setting: LoopSetting, start: State, dt: float) -> _Carry:
-    """Return what a tick before the first would have left behind."""
+    """Return the memory that a tick before the first would have left behind."""
     plan = setting.script
     memory = initial_loop_memory(setting.vehicle, setting.environment, start, setting.faults)
     control = None if plan.control is None else initial_controller_memory(plan.control, start, dt)
@@ -272,7 +272,7 @@ def _previous_tick(setting: LoopSetting, start: State, dt: float) -> _Carry:
 def initial_loop_memory(
     vehicle: Vehicle, environment: Environment, start: State, faults: FaultTables | None
 ) -> Memory:
-    """Return what a vehicle carries into the first tick, of the structure of all others."""
+    """Return the memory of a vehicle at the first tick, of the structure of all others."""
     memory = begin(vehicle, environment, start)
     if faults is not None:
         calm = memory.propulsion._replace(faults=fault_free_memory(memory.propulsion.rotors))

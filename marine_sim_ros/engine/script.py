@@ -135,7 +135,7 @@ def extend_control(control: LoopControl, segments: int) -> LoopControl:
 
 
 def initial_controller_memory(control: LoopControl, state: State, dt: float) -> ControllerMemory:
-    """Return what a controller remembers that is about to have a vehicle with steps of dt (s)."""
+    """Return the memory of a controller before its first step of dt (s)."""
     none = state.velocity[0] * 0.0
     return ControllerMemory(none, _begin_memory(control, state, dt))
 

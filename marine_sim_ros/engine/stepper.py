@@ -77,7 +77,7 @@ class ColumnFunction:
         self._program = compile_program(run, 1.0, *shapes, subject=subject)
 
     def __call__(self, *columns: np.ndarray) -> list[np.ndarray]:
-        """Return what the function makes of columns (k, N), each (m, N)."""
+        """Return the function of columns (k, N), each (m, N)."""
         count, size = columns[0].shape[1], self._block
 
         def block(start: int) -> list[np.ndarray]:
@@ -184,7 +184,7 @@ class VehicleMotion:
         return components(numbers, axes) if self.written_out else numbers
 
     def to_arrays(self, value: Any, batch: tuple[int, ...]) -> jax.Array:
-        """Return what a step computed with, (...), as numbers (..., *batch)."""
+        """Return the values of a step, (...), as numbers (..., *batch)."""
         if isinstance(value, Components):
             return join_components(value, batch, float)
         return jnp.asarray(value, float)

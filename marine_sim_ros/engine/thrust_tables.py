@@ -95,7 +95,7 @@ def pulse_tables(widths: PulseWidths, *, whole: bool) -> PulseTables:
 
 
 def _count_below(thrust: jax.Array, blocks: jax.Array) -> jax.Array:
-    """Return how many numbers of each row's blocks (n, b, k), which rise, are below (n,)."""
+    """Count the numbers of each row's blocks (n, b, k), which rise, that are below (n,)."""
     block = jnp.sum(blocks[:, :, -1] < thrust[:, None], axis=1)
     rows = jnp.take_along_axis(blocks, block[:, None, None], axis=1)[:, 0]
     return block * blocks.shape[2] + jnp.sum(rows < thrust[:, None], axis=1)
@@ -191,7 +191,7 @@ class AllocationTables:
     def share(
         self, wrench: Array, residual: Array, before: Mapping[str, Array], dt: Any
     ) -> Allocation:
-        """Return what to send for a wrench (6,) and thrusts (n,) that are owed, in one segment.
+        """Return the commands for a wrench (6,) and thrusts (n,) that are owed, in one segment.
 
         It is what :meth:`marine_sim_ros.control.allocator.Allocator.allocate` returns, of plans
         without the axis of segments.

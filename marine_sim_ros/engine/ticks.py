@@ -337,12 +337,12 @@ class TickedVehicle:
         return is_scalarisable(self._vehicle, self._environment, self._faults)
 
     def _widths(self) -> list[int]:
-        """Return how many numbers each input of a tick has, in their order in a row."""
+        """Count the numbers of each input of a tick, in their order in a row."""
         actuators = map(len, self._rest.values())
         return [len(self._vehicle.thrusters), *actuators, 1, 1, 2, 6, 3]
 
     def _command_rows(self, commands: StepCommands) -> list[np.ndarray]:
-        """Return what is commanded of thrusters and actuators, in the order of the inputs."""
+        """Return the commands of thrusters and actuators, in the order of the inputs."""
         given = commands.actuators
         return [commands.pwm, *(given.get(name, rest) for name, rest in self._rest.items())]
 
@@ -395,7 +395,7 @@ class TickedVehicle:
         commands: StepCommands,
         since: Any,
     ) -> tuple[Any, Memory]:
-        """Return what a program tells of a tick, and the memory after it."""
+        """Return a program's outputs of a tick, and the memory after it."""
         return advance(vehicle, around, memory, commands, self._stepping, since=since)
 
     def _prepare(self) -> None:
@@ -445,7 +445,7 @@ class TickedVehicle:
         return row[:3], row[3:7], row[7:13]
 
     def force_memories(self, force: str) -> tuple[Any, Any]:
-        """Return what a force remembered before and after the last tick, NumPy."""
+        """Return the memory of a force before and after the last tick, NumPy."""
         before, after = (
             _as_numpy_tree(layout.unpack(row).forces[force])
             for layout, row in (self.before, (self._layout, self._row))

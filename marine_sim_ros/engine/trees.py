@@ -211,7 +211,7 @@ def stack_records(records: Sequence[Record]) -> tuple[Record, list[np.ndarray]]:
 
 
 def slot_arguments(template: Record, records: Sequence[Record]) -> list[np.ndarray]:
-    """Return what other records of a batch have in a template's slots, the batch's axis last.
+    """Return the values of other records of a batch in a template's slots, the batch's axis last.
 
     Raises:
         ParameterError: they differ from the template elsewhere.

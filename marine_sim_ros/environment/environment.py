@@ -20,7 +20,8 @@ from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.tide import Tide
 from marine_sim_ros.environment.water_fields import WaterFields
 from marine_sim_ros.environment.wind import Wind
-from marine_sim_ros.model.free_bodies import BodyJoint, FreeBody
+from marine_sim_ros.model.body_joints import BodyJoint
+from marine_sim_ros.model.free_bodies import FreeBody
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.scene.bodies import Body, Payload, VisiblePart
 from marine_sim_ros.scene.scene import Scene
@@ -271,7 +272,7 @@ class Environment:
 
     def at(self, time: float) -> Environment:
         """Return the environment at a time in s."""
-        return self._changed(time=time, **self._tide_at(time))
+        return self._with(time=time, **self._tide_at(time))
 
     def _tide_at(self, time: Any) -> dict[str, Any]:
         if self.tide is None:
@@ -284,9 +285,9 @@ class Environment:
 
         The current may be traced: it is not checked.
         """
-        return self._changed(current=current, still=False)
+        return self._with(current=current, still=False)
 
-    def _changed(self, **values: Any) -> Environment:
+    def _with(self, **values: Any) -> Environment:
         """Return a copy with other fields and cached properties, unchecked.
 
         Every step has an environment of its own. replace() takes twenty times as long, for it
@@ -388,7 +389,7 @@ class Environment:
         if self.fields is None or 'turbidity' not in self.fields.others:
             return self
         turbidity = float(self._field('turbidity', np.asarray(point)))
-        return self._changed(optics=replace(self.optics, turbidity=turbidity))
+        return self._with(optics=replace(self.optics, turbidity=turbidity))
 
     def _field(self, name: str, points: Array) -> Array:
         """Return a field (...) of stratified water at points (..., 3) of map."""
@@ -405,10 +406,10 @@ class Environment:
         """Return the height η (...) of the surface above or below points (..., 2 or 3), m."""
         xp = namespace(points)
         if self.waves is None:
-            return self._raised(xp.zeros_like(points[..., 0]))
-        return self._raised(self.waves.elevation(points, self.time))
+            return self._above_datum(xp.zeros_like(points[..., 0]))
+        return self._above_datum(self.waves.elevation(points, self.time))
 
-    def _raised(self, heights: Array) -> Array:
+    def _above_datum(self, heights: Array) -> Array:
         """Return heights (...) above the mean surface of the time as heights in map."""
         return heights if self.tide is None else heights + self.level
 
@@ -456,5 +457,5 @@ class Environment:
     def dynamic_head(self, points: Array) -> Array:
         """Return the pressure of waves and tide over ρ g at points (..., 3), m: (...)."""
         if self.waves is None:
-            return self._raised(namespace(points).zeros_like(points[..., 0]))
-        return self._raised(self.waves.dynamic_head(self._below_level(points), self.time))
+            return self._above_datum(namespace(points).zeros_like(points[..., 0]))
+        return self._above_datum(self.waves.dynamic_head(self._below_level(points), self.time))

@@ -18,7 +18,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import check_file
 from marine_sim_ros.core.geodesy import radii
-from marine_sim_ros.core.isolation import Limits, answer_request, call_isolated
+from marine_sim_ros.core.processes import Limits, answer_request, call_isolated
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.water_fields import DEEPEST, WaterFields
 
@@ -116,7 +116,7 @@ def read_ocean_data(
 def read_fields(
     path: Path, origin: Origin, start: datetime | None, reach: float
 ) -> tuple[WaterFields, float]:
-    """Return what :func:`read_ocean_data` does, and the fraction of nodes without water.
+    """Read as :func:`read_ocean_data`, and the fraction of nodes without water.
 
     It calls the library in this process.
 
@@ -153,7 +153,7 @@ class _File:
         return ParameterError(f'{self.path}: {message}')
 
     def axis(self, dimension: str) -> tuple[str, Any]:
-        """Return which axis a dimension is, and the variable of its coordinates."""
+        """Return the axis of a dimension, and the variable of its coordinates."""
         if dimension not in self._data.variables:
             raise self.error(
                 f'dimension {dimension} has no coordinates of one dimension; expected a grid over '

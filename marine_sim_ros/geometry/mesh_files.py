@@ -433,7 +433,7 @@ _REPAIR_VERSION = 2
 def cached_mesh(
     path: Path, scale: np.ndarray, most: int | None, compute: Callable[[], Shape]
 ) -> Shape:
-    """Return what is kept of a mesh file, or else what is computed, which is then kept if large.
+    """Return the kept result of a mesh file, or else compute it, and keep it if it is large.
 
     Args:
         scale: (3,) factors.

@@ -59,7 +59,7 @@ def default_size(bounding_volume: float) -> float:
 
 
 def cell_counts(shape: Shape, size: float) -> np.ndarray:
-    """Return how many cells (3,) of about ``size`` m a shape's bounding box has along its axes."""
+    """Count the cells (3,) of about ``size`` m along the axes of a shape's bounding box."""
     return np.maximum(1, np.round(shape.extents / size)).astype(int)
 
 
@@ -405,7 +405,7 @@ def _edge_shares(mesh: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _count_holes(mesh: Any) -> int:
-    """Return how many separate lines the open edges form."""
+    """Count the separate lines that the open edges form."""
     trimesh = require('trimesh', 'repair of a mesh')
     edges, counts = _edge_shares(mesh)
     return len(trimesh.graph.connected_components(edges[counts == 1]))

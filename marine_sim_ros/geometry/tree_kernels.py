@@ -447,7 +447,7 @@ def find_first_hits(origins, directions, maximum, nodes, links, corners):
 
 
 @_compiled
-def _apart(box, normals, offsets, within):
+def _is_separated(box, normals, offsets, within):
     """Return whether each body has a face from which a box is farther than a distance."""
     for n in range(len(offsets)):
         beyond = False
@@ -504,7 +504,7 @@ def find_edges(most, normals, offsets, within, nodes, links, corners, edges):
     while height:
         height -= 1
         node = stack[height]
-        if _apart(nodes[node], normals, offsets, within):
+        if _is_separated(nodes[node], normals, offsets, within):
             continue
         if not links[node, 1]:
             stack[height], stack[height + 1] = links[node, 0], node + 1

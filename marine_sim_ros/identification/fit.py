@@ -227,7 +227,7 @@ def _mean_of_known(values: np.ndarray) -> np.ndarray:
 
 
 def stretch_shortage(samples: Samples, length: float) -> str:
-    """Return why a run has few stretches of a length (s), and what to do."""
+    """Return the reason why a run has few stretches of a length (s), and the remedy."""
     parts = samples.parts() * samples.step
     spans = np.diff(parts, axis=1).ravel()
     shorter = [s for s in _SHORTER if s < length and len(stretch_starts(samples, s)) >= _FEWEST]

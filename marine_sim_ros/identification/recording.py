@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marine_sim_ros.bags.vehicle_record import Channel, VehicleRecord
+from marine_sim_ros.bags.reading import Bag, read_bag
+from marine_sim_ros.bags.vehicle_record import Channel, VehicleRecord, check_maps, parse_maps
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.registry import ACTUATORS
 from marine_sim_ros.core.spatial import (
     quaternion_product,
@@ -42,6 +44,7 @@ __all__ = [
     'OdometryNoise',
     'noisy_odometry',
     'odometry_of',
+    'read_collectors',
     'recorded_scenario',
     'recording_of_bag',
     'samples_of',
@@ -95,6 +98,30 @@ class MotionCollector:
 
 _LARGEST = np.array([FARTHEST] * 3 + [2.0] * 4 + [FASTEST] * 3 + [FASTEST_TURN] * 3)
 """Sizes of the numbers of an odometry: m, of a quaternion, m/s, rad/s."""
+
+
+def read_collectors(
+    path: str, maps: Sequence[str], progress: ReportProgress = no_progress
+) -> tuple[Bag, dict[str, MotionCollector]]:
+    """Return a bag, and a filled collector for each of its vehicles.
+
+    Args:
+        path: of a bag or a log.
+        maps: words of ``--map``.
+        progress: told the share that is read.
+
+    Raises:
+        MarineSimError: the bag cannot be read, or a map names no topic of it.
+    """
+    wanted, collectors = parse_maps(maps), dict[str, MotionCollector]()
+
+    def rows(record: VehicleRecord) -> MotionCollector:
+        collectors[record.name] = MotionCollector(record)
+        return collectors[record.name]
+
+    bag = read_bag(path, maps=wanted, rows=rows, progress=progress)
+    check_maps(wanted, {topic for topic, _, _ in bag.topics})
+    return bag, {name: collectors[name] for name in bag.vehicles}
 
 
 def odometry_of(collector: MotionCollector) -> tuple[int, np.ndarray, np.ndarray] | None:

@@ -47,7 +47,7 @@ _SOME = 2000
 
 
 def library_errors() -> tuple[type[Exception], ...]:
-    """Return what rasterio and pyproj raise for a file or a name that they cannot use."""
+    """Return the errors of rasterio and pyproj for a file or a name that they cannot use."""
     rasterio, pyproj = require('rasterio', 'terrain'), require('pyproj', 'terrain')
     return (
         rasterio.errors.RasterioError, pyproj.exceptions.ProjError, OSError, ValueError,

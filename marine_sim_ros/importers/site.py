@@ -17,7 +17,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import check_file
-from marine_sim_ros.core.isolation import Limits, answer_request, call_isolated
+from marine_sim_ros.core.processes import Limits, answer_request, call_isolated
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.importers.height_sources import (
     HeightSource,
@@ -190,7 +190,7 @@ def fill_gaps(heights: np.ndarray) -> int:
     gaps = sum(int(np.count_nonzero(np.isnan(heights[a:b]))) for a, b in bands)
     if not gaps:
         return 0
-    filled = _filled(np.concatenate(coarse))
+    filled = _fill(np.concatenate(coarse))
     for a, b in bands:
         missing = np.isnan(heights[a:b])
         if missing.any():
@@ -198,13 +198,13 @@ def fill_gaps(heights: np.ndarray) -> int:
     return gaps
 
 
-def _filled(level: np.ndarray) -> np.ndarray:
+def _fill(level: np.ndarray) -> np.ndarray:
     """Return a level of squares without NaN."""
     missing = np.isnan(level)
     if not missing.any() or level.size == 1:
         return level
     rows, columns = level.shape
-    return np.where(missing, _enlarge(_filled(_halve(level)), 0, rows, columns), level)
+    return np.where(missing, _enlarge(_fill(_halve(level)), 0, rows, columns), level)
 
 
 def _halve(level: np.ndarray) -> np.ndarray:

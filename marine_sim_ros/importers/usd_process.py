@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.isolation import Limits, answer_request, call_isolated
+from marine_sim_ros.core.processes import Limits, answer_request, call_isolated
 from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.usd import read_stage
 from marine_sim_ros.importers.usd_shapes import pxr

@@ -91,7 +91,7 @@ class _WorldReader:
         self.names: set[str] = set()
 
     def read(self, root: Element) -> ImportedWorld:
-        """Return what the file has."""
+        """Read the content of the file."""
         source = str(self.path)
         expand_includes(root, source, self.path.parent, self.result.note, self.readable)
         worlds = root.findall('world')

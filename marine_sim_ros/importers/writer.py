@@ -162,7 +162,7 @@ def _hydrodynamics(vehicle: Draft) -> Iterator[str]:
     if panels is not None:
         yield from _panel_drag(panels)
     if terms is not None:
-        yield from _lumped(terms)
+        yield from _lumped_drag(terms)
     yield '  </hydrodynamics>'
 
 
@@ -181,7 +181,7 @@ def _panel_drag(panels: PanelDrag) -> Iterator[str]:
     yield f'    <forces>{" ".join(panels.forces)}</forces>'
 
 
-def _lumped(terms: Hydrodynamics) -> Iterator[str]:
+def _lumped_drag(terms: Hydrodynamics) -> Iterator[str]:
     yield from _matrix('added_mass', terms.added_mass)
     yield from _matrix('linear_damping', terms.linear)
     yield from _matrix('quadratic_damping', terms.quadratic)

@@ -82,7 +82,7 @@ def _mesh(shape: Shape) -> np.ndarray:
 
 
 def _kind(collision: Collision) -> tuple[str, Any]:
-    """Return what a shape is, and its element."""
+    """Return the kind of a shape, and its element."""
     geometry = collision.reader.element.find('geometry')
     assert geometry is not None
     known = ((c.tag, c) for c in geometry if c.tag in ('box', 'cylinder', 'sphere'))

@@ -31,7 +31,7 @@ COLLISION_ELEMENTS = frozenset({'buoyancy_material', 'hydrodynamics', CONTACT_MA
 
 
 def element_schemas() -> dict[str, ElementSchema]:
-    """Return what may stand in each element of ours whose declaration is known.
+    """Return the content of each element of ours whose declaration is known.
 
     The readers of <sensor> and <contact_material> refuse attributes that they do not know.
     """

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Free bodies of an environment and the joints between them, read from YAML.
+"""Free bodies of an environment, read from YAML.
 
 A free body is a vehicle without actuators: its description is a URDF, written from a shape and a
 mass or read from a file, so that it floats, is dragged and touches as every vehicle does.
@@ -9,8 +9,7 @@ mass or read from a file, so that it floats, is dragged and touches as every veh
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,19 +27,7 @@ from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.reader import read_obstacle, read_placement
 from marine_sim_ros.scene.scene import Scene
 
-__all__ = [
-    'BODIES',
-    'BodyJoint',
-    'Detents',
-    'CREEP',
-    'DEFAULT_WATER_DENSITY',
-    'FreeBody',
-    'Mate',
-    'box_drag',
-    'reported_joints',
-    'read_body_joints',
-    'read_free_bodies',
-]
+__all__ = ['BODIES', 'CREEP', 'DEFAULT_WATER_DENSITY', 'FreeBody', 'box_drag', 'read_free_bodies']
 
 
 BODIES = '/bodies/'
@@ -185,9 +172,9 @@ def read_free_bodies(
     for index, item in enumerate(reader.items()):
         own = isinstance(item.value, dict) and 'file' in item.value
         body = (
-            _described(item, index, ground, folder)
+            _read_vehicle_body(item, index, ground, folder)
             if own
-            else _shaped(item, index, ground, density)
+            else _read_shape_body(item, index, ground, density)
         )
         if body.name in {other.name for other in result}:
             raise item.error(f': two bodies are named {body.name!r}; expected names of their own')
@@ -210,7 +197,7 @@ def _velocity(reader: YamlReader) -> np.ndarray:
     return np.array([*numbers, *[0.0] * (6 - len(numbers))])
 
 
-def _described(reader: YamlReader, index: int, ground: Scene, folder: Path) -> FreeBody:
+def _read_vehicle_body(reader: YamlReader, index: int, ground: Scene, folder: Path) -> FreeBody:
     reader.mapping(_FROM_FILE, {'file', 'position'})
     file = reader.child('file')
     if not isinstance(file.value, str) or not file.value or '\0' in file.value:
@@ -220,7 +207,7 @@ def _described(reader: YamlReader, index: int, ground: Scene, folder: Path) -> F
     return FreeBody(name, path, *read_placement(reader, ground), _velocity(reader))
 
 
-def _shaped(reader: YamlReader, index: int, ground: Scene, density: float) -> FreeBody:
+def _read_shape_body(reader: YamlReader, index: int, ground: Scene, density: float) -> FreeBody:
     shape = read_obstacle(reader, index, ground, _OWN)
     if ('mass' in reader.value) == ('density' in reader.value):
         raise reader.error(': expected either mass (kg) or density (kg/m³)')
@@ -237,231 +224,3 @@ def _shaped(reader: YamlReader, index: int, ground: Scene, density: float) -> Fr
         density,
     )
     return FreeBody(shape.name, text, shape.position, shape.orientation, _velocity(reader))
-
-
-_MOVING_TYPES = ('revolute', 'prismatic')
-_TYPES = (*_MOVING_TYPES, 'ball', 'fixed')
-_MOVES = frozenset({'axis', 'limits', 'friction', 'damping', 'stiffness', 'rest', 'detents'})
-_KEYS = frozenset(
-    {'name', 'type', 'child', 'parent', 'position', 'break_force', 'break_torque', 'mate'}
-)
-_MOST = 1e9
-"""N, N·m and their rates: more is no number of a joint."""
-
-
-@dataclass(frozen=True, eq=False)
-class Detents:
-    """Notches of a joint: τ = −T sin(π x/w) at a distance x < w from the nearest one.
-
-    Attributes:
-        positions: (k,) angles, rad, or distances, m, from the start.
-        effort: T, N·m or N, the most that a notch holds.
-        width: w, rad or m, to each side.
-    """
-
-    positions: np.ndarray
-    effort: float
-    width: float
-
-    def torque(self, position: float) -> tuple[float, float]:
-        """Return τ, N·m or N, at a position, and the stiffness −dτ/dq there."""
-        offset = position - self.positions
-        x = float(offset[np.argmin(np.abs(offset))])
-        if abs(x) >= self.width:
-            return 0.0, 0.0
-        rate = math.pi / self.width
-        return -self.effort * math.sin(rate * x), self.effort * rate * math.cos(rate * x)
-
-
-@dataclass(frozen=True, eq=False)
-class Mate:
-    """Condition at which a joint closes: its two ends meet, aligned, and press on each other.
-
-    Attributes:
-        position: (3,) end of the parent at the start, map, m; that of the child is the joint's.
-        axis: (3,) unit vector of the parent's end, map at the start.
-        distance: largest distance between the ends, m.
-        angle: largest angle between their axes, rad.
-        force: least force of contact between the bodies along the parent's axis, N.
-    """
-
-    position: np.ndarray
-    axis: np.ndarray
-    distance: float
-    angle: float
-    force: float
-
-
-@dataclass(frozen=True, eq=False)
-class BodyJoint:
-    """A joint between a body and another one, or the world.
-
-    Attributes:
-        name: name of the joint.
-        type: ``revolute``, ``prismatic``, ``ball`` or ``fixed``.
-        child: name of the body.
-        parent: name of the other body; empty: the world.
-        position: (3,) of its point at the start, map, m.
-        axis: (3,) unit vector about or along which it moves, map at the start.
-        limits: least and greatest angle, rad, or way, m, from the start; None: no stops.
-        friction: N·m or N that it takes to move it.
-        damping: N·m·s/rad or N·s/m.
-        stiffness: N·m/rad or N/m of a spring.
-        rest: angle or way at which the spring rests.
-        break_force: N at which it breaks.
-        break_torque: N·m at which it breaks.
-        detents: notches that hold it, or None.
-        mate: condition at which it closes; None: it is closed at the start.
-    """
-
-    name: str
-    type: str
-    child: str
-    parent: str
-    position: np.ndarray
-    axis: np.ndarray
-    limits: tuple[float, float] | None = None
-    friction: float = 0.0
-    damping: float = 0.0
-    stiffness: float = 0.0
-    rest: float = 0.0
-    break_force: float = math.inf
-    break_torque: float = math.inf
-    detents: Detents | None = None
-    mate: Mate | None = None
-
-    @property
-    def moves(self) -> bool:
-        """Whether it moves about or along an axis."""
-        return self.type in _MOVING_TYPES
-
-    @property
-    def is_reported(self) -> bool:
-        """Whether its position is published: it moves about an axis, or it mates."""
-        return self.moves or self.mate is not None
-
-
-def reported_joints(joints: Sequence[BodyJoint]) -> dict[str, list[str]]:
-    """Return the names of the joints whose positions are published, by their child."""
-    result: dict[str, list[str]] = {}
-    for joint in joints:
-        if joint.is_reported:
-            result.setdefault(joint.child, []).append(joint.name)
-    return result
-
-
-def read_body_joints(reader: YamlReader, bodies: Sequence[FreeBody]) -> tuple[BodyJoint, ...]:
-    """Return the joints of an environment's list.
-
-    Args:
-        bodies: the bodies that they may join.
-
-    Raises:
-        ParameterError: one line with what, where, and what was expected.
-    """
-    result: list[BodyJoint] = []
-    for index, item in enumerate(reader.items()):
-        joint = _read_joint(item, index, {body.name: body for body in bodies})
-        if joint.name in {other.name for other in result}:
-            raise item.error(f': two joints are named {joint.name!r}; expected names of their own')
-        result.append(joint)
-    return tuple(result)
-
-
-def _read_joint(reader: YamlReader, index: int, bodies: dict[str, FreeBody]) -> BodyJoint:
-    reader.mapping(_KEYS | _MOVES, {'type', 'child'})
-    kind = reader.child('type').choice(_TYPES)
-    mates = reader.child('mate').value is not None
-    given = sorted((_MOVES - {'axis'} if mates else _MOVES) & set(reader.value))
-    if kind not in _MOVING_TYPES and given:
-        raise reader.error(f'.{given[0]}: a {kind} joint has none; expected revolute or prismatic')
-    child = reader.child('child').choice(tuple(bodies))
-    parent = reader.child('parent', 'world').choice(('world', *bodies))
-    if child == parent:
-        raise reader.error(f': joins {child!r} to itself; expected two bodies, or the world')
-    position = reader.child('position')
-    at = bodies[child].position if position.value is None else position.vector()
-    axis = _direction(reader.child('axis', [0.0, 0.0, 1.0]))
-    read = YamlReader.angle if kind == 'revolute' else _way
-    return BodyJoint(
-        reader.child('name', f'joint_{index}').word(),
-        kind,
-        child,
-        '' if parent == 'world' else parent,
-        at,
-        axis,
-        _limits(reader.child('limits'), read),
-        friction=reader.child('friction', 0.0).number(0.0, _MOST),
-        damping=reader.child('damping', 0.0).number(0.0, _MOST),
-        stiffness=reader.child('stiffness', 0.0).number(0.0, _MOST),
-        rest=read(reader.child('rest', 0.0)),
-        break_force=_load(reader.child('break_force')),
-        break_torque=_load(reader.child('break_torque')),
-        detents=_detents(reader.child('detents'), read),
-        mate=_mate(reader.child('mate'), axis),
-    )
-
-
-def _direction(reader: YamlReader) -> np.ndarray:
-    """Return a unit vector of the direction of three numbers."""
-    axis = reader.vector()
-    length = float(np.linalg.norm(axis))
-    if not length > 1e-9:
-        raise reader.error(' is 0 long; expected a direction')
-    return np.asarray(axis / length)
-
-
-def _mate(reader: YamlReader, axis: np.ndarray) -> Mate | None:
-    if reader.value is None:
-        return None
-    known = frozenset({'position', 'axis', 'distance', 'angle', 'force'})
-    reader.mapping(known, {'position', 'distance'})
-    other = reader.child('axis')
-    return Mate(
-        reader.child('position').vector(),
-        axis if other.value is None else _direction(other),
-        reader.child('distance').number(1e-6, 1e3, 'm'),
-        reader.child('angle', math.pi).angle(),
-        reader.child('force', 0.0).number(0.0, _MOST, 'N'),
-    )
-
-
-def _detents(reader: YamlReader, read: Callable[[YamlReader], float]) -> Detents | None:
-    if reader.value is None:
-        return None
-    keys = frozenset({'positions', 'effort', 'width'})
-    reader.mapping(keys, keys)
-    positions = np.array([read(item) for item in reader.child('positions').items()])
-    width = read(reader.child('width'))
-    if not len(positions):
-        raise reader.child('positions').error(' is []; expected at least one position')
-    if not width > 0:
-        raise reader.child('width').error(f' is {width:g}; expected more than 0')
-    if len(positions) > 1 and np.diff(np.sort(positions)).min() < 2 * width * (1 - 1e-9):
-        raise reader.error(': two detents overlap; expected at least twice the width between them')
-    return Detents(positions, reader.child('effort').number(0.0, _MOST), width)
-
-
-def _way(reader: YamlReader) -> float:
-    return reader.number(-1e6, 1e6)
-
-
-def _limits(reader: YamlReader, read: Callable[[YamlReader], float]) -> tuple[float, float] | None:
-    """Return the stops, of which null is none on a side."""
-    if reader.value is None:
-        return None
-    ends = reader.items() if isinstance(reader.value, list) else []
-    if len(ends) != 2:
-        raise reader.error(f' is {short_text(reader.value)}; expected two numbers or nulls')
-    none = (-math.inf, math.inf)
-    low, high = (
-        end if item.value is None else read(item) for item, end in zip(ends, none, strict=True)
-    )
-    if not low <= 0.0 <= high:
-        raise reader.error(f' is {short_text(reader.value)}; expected 0, the start, between them')
-    return low, high
-
-
-def _load(reader: YamlReader) -> float:
-    """Return a load at which something breaks; none: it does not."""
-    return math.inf if reader.value is None else reader.number(1e-6, _MOST)

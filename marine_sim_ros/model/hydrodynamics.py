@@ -58,7 +58,7 @@ def _read_matrix(reader: Reader, flaw: Callable[[np.ndarray], str]) -> np.ndarra
 
 
 def linear_flaw(matrix: np.ndarray) -> str:
-    """Return what is wrong with D_l (6, 6), or nothing.
+    """Return the flaw of D_l (6, 6), or nothing.
 
     νᵀ D_l ν ≥ 0 where its symmetric part has no negative eigenvalue.
     """
@@ -75,7 +75,7 @@ def linear_flaw(matrix: np.ndarray) -> str:
 
 
 def quadratic_flaw(matrix: np.ndarray) -> str:
-    """Return what is wrong with D_q (6, 6) of F_i = −Σ_j D_ij |ν_j| ν_j, or nothing.
+    """Return the flaw of D_q (6, 6) of F_i = −Σ_j D_ij |ν_j| ν_j, or nothing.
 
     Its diagonal has to brake more than the rest adds. With x_i = D_ii^(1/3) |ν_i|, the power is at
     least Σ x_i³ − Σ |d_ij| x_i x_j², and x_i x_j² ≤ x_i³/3 + 2 x_j³/3 (Young's inequality).
@@ -216,7 +216,7 @@ def _lift(parts: Sequence[LiftElement]) -> Lift | None:
 
 
 def read_other_elements(root: Reader) -> dict[str, Any]:
-    """Return what the elements of forces and controllers say, by element.
+    """Read the elements of forces and controllers, by element.
 
     Raises:
         ModelError: an element that cannot be used, or that is given twice.

@@ -388,7 +388,7 @@ class Pose:
     quaternion: np.ndarray
 
     def then(self, inner: Pose) -> Pose:
-        """Return where a frame is that has a pose in this one."""
+        """Return the pose of a frame that has a pose in this one."""
         moved = rotation_matrix(self.quaternion) @ inner.translation
         return Pose(
             self.translation + moved, quaternion_product(self.quaternion, inner.quaternion)

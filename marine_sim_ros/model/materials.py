@@ -77,7 +77,7 @@ _DEFAULT_NAMES = ('', 'Default', 'default')
 
 
 def _spellings(name: str) -> tuple[str, ...]:
-    """Return how a key may be written: in snake_case, in camelCase, and as the source has it."""
+    """Return the spellings of a key: in snake_case, in camelCase, and as the source has it."""
     first, *others = name.split('_')
     both = (name, first + ''.join(word.capitalize() for word in others))
     return tuple(dict.fromkeys((*both, *(s.replace('adhesive', 'adhesiv') for s in both))))

@@ -212,7 +212,7 @@ _CHUNK = 1_000_000
 def mesh_spans(
     vertices: np.ndarray, faces: np.ndarray, y: np.ndarray, z: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return where rays along x enter and leave a mesh: (k, nz, ny) each, in m.
+    """Return the places where rays along x enter and leave a mesh: (k, nz, ny) each, in m.
 
     A ray is inside while the number of triangles it crossed that face it exceeds that of those
     that face away. Edges are told from one side by the same numbers for both of their triangles,
@@ -289,7 +289,7 @@ def _crossings(
 def _hits(
     vertices: np.ndarray, faces: np.ndarray, y: np.ndarray, z: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return which of n triangles their n rays cross, at which x, and in which sense."""
+    """Return the triangles of n that their n rays cross, at which x, and in which sense."""
     sides = [_side(vertices, faces[:, (i + 1) % 3], faces[:, (i + 2) % 3], y, z) for i in range(3)]
     weights = np.stack([area for area, _ in sides])
     left = np.stack([is_left for _, is_left in sides])
@@ -387,7 +387,7 @@ def _convex_spans(
 
 
 def _slab_span(at: np.ndarray, slope: float, half: float) -> Spans:
-    """Return where |at + slope t| <= half."""
+    """Return the interval with |at + slope t| <= half."""
     if abs(slope) < _PARALLEL:
         return _unbounded_span(np.abs(at) <= half)
     first, second = (-half - at) / slope, (half - at) / slope
@@ -395,7 +395,7 @@ def _slab_span(at: np.ndarray, slope: float, half: float) -> Spans:
 
 
 def _round_span(at: np.ndarray, slope: np.ndarray, radius: float) -> Spans:
-    """Return where |at + slope t| <= radius, of vectors."""
+    """Return the interval with |at + slope t| <= radius, of vectors."""
     a, b = float(slope @ slope), at @ slope
     c = np.sum(at**2, axis=-1) - radius**2
     if a < _PARALLEL**2:

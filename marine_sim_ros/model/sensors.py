@@ -202,7 +202,7 @@ def element_schema(kind: Any) -> ElementSchema:
 
 
 def read_preset(name_or_path: str, kind: Any) -> dict[str, Any]:
-    """Return what a preset says of a kind of sensor: its rate (Hz), latency (s) and parameters.
+    """Read a preset of a kind of sensor: its rate (Hz), latency (s) and parameters.
 
     Args:
         name_or_path: file of ``config/sensors`` without its ending, or a path.

@@ -63,7 +63,7 @@ def read_description(path: Path, arguments: Mapping[str, str]) -> str:
 def expand_description(
     path: Path, arguments: Mapping[str, str], *, skip_missing: bool | None = None
 ) -> Description:
-    """Return what stands in a file, its xacro expanded with ``name:=value`` arguments.
+    """Return the text of a file, its xacro expanded with ``name:=value`` arguments.
 
     Args:
         arguments: values of xacro arguments.
@@ -148,7 +148,7 @@ class _Expansion:
     def _refusal(
         self, error: Exception, stack: list[str] | None, failed: str, arguments: Mapping[str, str]
     ) -> ModelError:
-        """Return what to say of an error of xacro's."""
+        """Return the text for an error of xacro's."""
         file = stack[-1] if stack and stack[-1] else str(self.path)
         included = '' if file == str(self.path) else f' (included from {self.path})'
         cause: Any = innermost_error(error)
@@ -203,7 +203,7 @@ class _Expansion:
 
 
 def _reason(error: Exception, cause: Exception, failed: str) -> str:
-    """Return what is wrong, in one line."""
+    """Return the fault, in one line."""
     if isinstance(cause, RefusedExpression):
         text = ' '.join(failed.split())
         shown = text if len(text) <= 80 else text[:77] + '...'

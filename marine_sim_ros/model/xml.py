@@ -156,7 +156,7 @@ class Reader:
         return result
 
     def read(self, kind: type[T], **defaults: Any) -> T:
-        """Return what the element says as a dataclass that declares it (core/schema.py).
+        """Read the element as a dataclass that declares it (core/schema.py).
 
         Args:
             kind: dataclass; its field ``reader``, if it has one, is this reader.
@@ -225,7 +225,7 @@ class Reader:
         return None if found is None else Reader(found, self.source)
 
     def value_of(self, name: str, read: Callable[[Reader], T], default: T) -> T:
-        """Return what ``read`` makes of a child, or the default where there is none."""
+        """Return a child as ``read`` reads it, or the default where there is none."""
         child = self.child(name)
         return default if child is None else read(child)
 

@@ -26,11 +26,11 @@ import numpy as np
 
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
-from marine_sim_ros.model.free_bodies import reported_joints
+from marine_sim_ros.model.body_joints import reported_joints
 from marine_sim_ros.model.materials import shipped_materials, without_effect
 from marine_sim_ros.physics.contact.contact import with_contact_positions
 from marine_sim_ros.physics.contact.detection import contacts_within
-from marine_sim_ros.physics.contact.world import Mover
+from marine_sim_ros.physics.contact.group_motion import Mover
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
@@ -89,7 +89,7 @@ class ContactNode(ModelNode):
             self.get_logger().info(f'contact parameter {name} has no effect: {reason}')
 
     def wrench(self, stamp: int, state: State) -> Wrench:
-        """Return what touches the vehicle; where bodies are free they move too."""
+        """Return the wrench of contact; where bodies are free they move too."""
         if self._world is None:
             return super().wrench(stamp, state)
         body, environment = self.inputs(stamp).body, self.environment_at(stamp)

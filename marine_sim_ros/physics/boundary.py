@@ -162,7 +162,7 @@ def boundary_disturbance_as_wind(
 def boundary_forces(
     vehicle: Vehicle, state: State, environment: Environment, thrust: Array
 ) -> Array:
-    """Return what the scene's surfaces do to each thruster: forces (..., n, 3) in N, map."""
+    """Return the forces of the scene's surfaces on each thruster (..., n, 3), N, map."""
     scene, set_ = environment.scene, vehicle.thrusters
     xp = namespace(state.position)
     points = in_map(state.position, state.orientation, constant(xp, set_.position))
@@ -198,7 +198,7 @@ def _select_nearby_surfaces(vehicle: Vehicle, state: State, scene: Scene) -> Sce
 def _solid_forces(
     scene: Scene, position: Array, reach: Array, points: Array, jet: Array, radius: Array
 ) -> Array:
-    """Return what surfaces do to jets J (..., n, 3) of thrusters at points (..., n, 3), N, map.
+    """Return forces of surfaces on jets J (..., n, 3) of thrusters at points (..., n, 3), N, map.
 
     A compiler skips it where nothing is within reach (m) of one vehicle's position.
     """

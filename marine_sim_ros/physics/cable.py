@@ -123,7 +123,7 @@ def outer_product(a: Array) -> Array:
 
 
 def _sum_at_nodes(below: Array, above: Array, axis: int) -> Array:
-    """Return what each node has of the segment after it and of the one before it, summed."""
+    """Sum at each node the values of the segment after it and of the one before it."""
     xp = namespace(below)
     cut = (..., slice(0, 1), *(slice(None),) * (-axis - 1))
     none = xp.zeros_like(below[cut])
@@ -288,7 +288,7 @@ def node_forces(
     velocity: Array,
     segments: CableSegments,
 ) -> Array:
-    """Return what acts on each node (..., n + 1, 3) but for surfaces, N."""
+    """Return the forces on each node (..., n + 1, 3) but for surfaces, N."""
     rate = dot_product(velocity[..., 1:, :] - velocity[..., :-1, :], frozen.direction)
     pull = segments.tension[..., None] * segments.direction
     pull = pull + (frozen.damping * rate)[..., None] * frozen.direction
@@ -354,7 +354,7 @@ def _band_matrix(
 
 @lru_cache(maxsize=32)
 def _band_indices(count: int) -> np.ndarray:
-    """Return where each entry of the lower band (7, 3 count) stands among what is not 0."""
+    """Return the place of each entry of the lower band (7, 3 count) among those that are not 0."""
     entries = np.arange(9 * count + 9 * (count - 1) + count - 2 + 1)
     own, beside, second = np.split(entries[:-1], [9 * count, 9 * count + 9 * (count - 1)])
     own, beside = own.reshape(count, 3, 3), beside.reshape(count - 1, 3, 3)

@@ -216,7 +216,7 @@ def _unless_nan(value: float, default: float) -> float:
 
 
 def _wash(wash: WashElement | None, thrusters: Collection[str]) -> tuple[np.ndarray, float]:
-    """Return which thruster's wash meets a fin (n,), and the area of its disc in m²."""
+    """Return the thruster whose wash meets a fin (n,), and the area of its disc in m²."""
     names = tuple(thrusters)
     if wash is None:
         return np.zeros(len(names)), 1.0

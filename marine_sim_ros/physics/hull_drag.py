@@ -69,7 +69,7 @@ class WetHull(NamedTuple):
 
 
 def wet_hull(panels: Panels, state: State, environment: Environment) -> WetHull:
-    """Return where the hull is wet, and how the water moves there.
+    """Return the wet parts of the hull, and the motion of the water there.
 
     The surface and the water's velocity are taken at the panels' corners and are linear between.
     """
@@ -193,7 +193,7 @@ def _slamming_weights(
 def _normal_forces(
     xp: ModuleType, k: PanelCoefficients, wet_area: Array, flow: Incidence
 ) -> Array:
-    """Return what the water presses or pulls along the normals (..., n), N."""
+    """Return the forces of the water along the normals (..., n), N."""
     luff = flow.cosine > 0
 
     def side(pressure: np.ndarray, suction: np.ndarray) -> Array:

@@ -94,7 +94,7 @@ def count_whole_segments(tether: Tether, length: Array) -> Array:
 
 
 def divide_cable(tether: Tether, state: CableState) -> CableDivision:
-    """Return how a cable is divided."""
+    """Return the division of a cable into segments."""
     xp = namespace(state.position)
     ones = xp.ones_like(state.position[..., 1:, 0])
     if state.length is None:
@@ -177,7 +177,7 @@ def redistribute_nodes(tether: Tether, state: CableState, length: Array) -> Cabl
     position, velocity = state.position, state.velocity
 
     def at(count: Array, values: Array) -> Array:
-        """Return what the node of a number (..., 1) has, (..., 1, 3)."""
+        """Return the value at the node of a number (..., 1), (..., 1, 3)."""
         chosen = xp.where(number == count, xp.ones_like(number), xp.zeros_like(number))
         return xp.sum(chosen[..., None] * values, axis=-2, keepdims=True)
 

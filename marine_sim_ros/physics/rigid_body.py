@@ -119,7 +119,7 @@ def displace_state(state: State, twist: Array, velocity: Array) -> State:
 
 
 def transport_momentum(momentum: Array, twist: Array) -> Array:
-    """Return what a momentum [p; h] (..., 6) is in body axes after the body moved by a twist.
+    """Return a momentum [p; h] (..., 6) in body axes after the body moved by a twist.
 
     In space it stays: p⁺ = Eᵀ p, h⁺ = Eᵀ (h − r x p) with E and r of exp(twist). Its power along
     the twist stays, too: twist·(P⁺ − P) = 0.
@@ -378,7 +378,7 @@ def _convergence_error(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> Run
 def _midpoint_iteration(
     vehicle: Vehicle, state: State, environment: Environment, dt: float
 ) -> Callable[[Array], Array]:
-    """Return what makes a better ν_c (..., 6) of one."""
+    """Return the iteration that makes a better ν_c (..., 6) of one."""
     xp = namespace(state.velocity)
     nu, inverse = state.velocity, constant(xp, vehicle.inverse_mass_matrix)
     if environment.still:

@@ -88,7 +88,7 @@ def fit_waterplane(ship: Ship, environment: Environment) -> tuple[Array, Array]:
 
 
 def ship_point(ship: Ship, point: np.ndarray, environment: Environment) -> Array:
-    """Return where a point (3,) of a ship is in map, (3,), m, at the environment's time.
+    """Return the place of a point (3,) of a ship in map, (3,), m, at the environment's time.
 
     The ship is turned by R_z(course) R_y(−atan s_x) R_x(atan s_y).
 

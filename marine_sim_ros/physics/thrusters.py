@@ -372,7 +372,7 @@ def _apply_losses(
     rotor_speed: Array,
     turned: tuple[Array, Array] | None,
 ) -> tuple[Array, Array]:
-    """Return what speed of advance and surface leave of bollard thrusts (..., n), N.
+    """Return thrusts of bollard thrusts (..., n), N, less by speed of advance and surface.
 
     With it the torques (..., n) of propellers, N m; they lose as much near the surface.
     """

@@ -204,7 +204,7 @@ def estimate_windage(points: ContactPoints) -> Windage:
     return Windage((lower + upper) / 2, upper[2], depth, 0.0, sinusoidal=load)
 
 
-def _estimated(points: ContactPoints) -> Windage:
+def _estimate_windage(points: ContactPoints) -> Windage:
     known = isinstance(points.position, np.ndarray)
     return _remembered_estimate(points) if known else estimate_windage(points)
 
@@ -320,7 +320,7 @@ def _step(
     if windage is None and _has_panels(vehicle):
         return _panel_wrench(vehicle, state, environment), memory
     if windage is None:
-        windage = _estimated(vehicle.contact)
+        windage = _estimate_windage(vehicle.contact)
     return wind_wrench(windage, state, environment), memory
 
 

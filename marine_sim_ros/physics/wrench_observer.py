@@ -60,7 +60,7 @@ class StateTerms(NamedTuple):
 def state_terms(
     vehicle: Vehicle, state: State, environment: Environment, conserving: float | None = None
 ) -> StateTerms:
-    """Return what follows from the state of a vehicle, as its arm is posed.
+    """Return the terms that follow from the state of a vehicle, as its arm is posed.
 
     Args:
         environment: environment at its time.

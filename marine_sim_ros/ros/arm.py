@@ -131,7 +131,7 @@ class JointCommands:
     def target_positions(self, stamp: int, dt: float) -> np.ndarray:
         """Return target positions (n,), rad, at a stamp in ns, dt (s) after the last."""
         if self._scenario is not None:
-            return self._scripted(JOINTS, self._scenario, stamp)
+            return self._scenario_command(JOINTS, self._scenario, stamp)
         if stamp < self._rate_until:
             moved = self._target + dt * np.clip(
                 self._rate, -self._arm.max_rate, self._arm.max_rate
@@ -143,7 +143,7 @@ class JointCommands:
                 self._target = np.clip(self._target, here - room, here + room)
         return self._target
 
-    def _scripted(self, actuator: Actuator, scenario: Scenario, stamp: int) -> np.ndarray:
+    def _scenario_command(self, actuator: Actuator, scenario: Scenario, stamp: int) -> np.ndarray:
         return actuator_target(actuator, scenario, self._node.vehicle, stamp / NANOSECONDS)
 
     def efforts(self, stamp: int) -> np.ndarray | None:
@@ -154,7 +154,7 @@ class JointCommands:
         if not self._by_effort:
             return None
         if self._scenario is not None:
-            return self._scripted(JOINT_EFFORTS, self._scenario, stamp)
+            return self._scenario_command(JOINT_EFFORTS, self._scenario, stamp)
         if stamp >= self._effort_until:
             self._target = np.where(np.isnan(self._effort), self._target, self._stops)
             self._effort = np.full(len(self._arm), np.nan)

@@ -216,7 +216,7 @@ class Outbox:
         self._waiting.append((destination, bytes(message.data)))
 
     def take(self, stamp: int) -> OutgoingData:
-        """Return what the modem is to send at a stamp (ns), and publish it."""
+        """Return the packets that the modem is to send at a stamp (ns), and publish them."""
         if stamp < self._before:  # the run was reset
             self._waiting.clear()
             self._before = -1

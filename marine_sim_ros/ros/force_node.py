@@ -362,7 +362,7 @@ class ActuatorNode(ModelNode):
         self._states = ActuatorStates(self, name)
 
     def inputs(self, stamp: int) -> ForceInputs:
-        """Return what the force needs, and the commands at a stamp in ns."""
+        """Return the inputs of the force, and the commands at a stamp in ns."""
         return super().inputs(stamp)._replace(commands=self.commands(stamp))
 
     def commands(self, stamp: int) -> dict[str, Any]:

@@ -327,7 +327,7 @@ def has_own_process(spec: NodeSpec, options: RunOptions) -> bool:
 
 
 def _video_addresses(options: RunOptions, vehicle: Vehicle) -> dict[str, str]:
-    """Return where the nodes of cameras send video to, by node."""
+    """Return the addresses to which the nodes of cameras send video, by node."""
     if not options.video:
         return {}
     cameras = [s.name for s in vehicle.sensors if SENSORS[s.kind].video]

@@ -22,24 +22,24 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from marine_sim_ros.core.random import uniform
+from marine_sim_ros.core.schema import number
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.rays import cast_rays
 from marine_sim_ros.sensors.acoustics import absorption
 from marine_sim_ros.sensors.sonar_equation import beam_pattern
 
-if TYPE_CHECKING:
-    from marine_sim_ros.sensors.modem import Modem
-
 __all__ = [
     'AcousticNetwork',
     'Delivery',
     'Link',
+    'Modem',
     'OutgoingData',
     'Participant',
     'arrival_probability',
@@ -56,6 +56,51 @@ _FASTEST = 2000.0
 """m/s; sound is nowhere faster."""
 _LONGEST = 200.0
 """s; what has not arrived then is forgotten."""
+
+
+@dataclass(frozen=True)
+class Modem:
+    """Parameters of an acoustic modem."""
+
+    frequency: float = number(25.0, 0.1, 1e3, 'kHz', 'middle of its band')
+    bandwidth: float = number(4.0, 1e-3, 1e3, 'kHz', 'width of its band')
+    bit_rate: float = number(100.0, 1.0, 1e6, 'bit/s', 'rate of the bits of a packet')
+    header: float = number(0.1, 0.0, 60.0, 's', 'time before the first byte of a packet')
+    packet_size: float = number(
+        32.0, 1.0, 4096.0, '', 'greatest number of bytes of a packet', whole=True
+    )
+    source_level: float = number(185.0, 100.0, 260.0, 'dB', 're 1 µPa at 1 m, on the axis')
+    beam_width: float = number(
+        0.0, 0.0, 360.0, 'deg', 'width of the beam about its x axis at half power; 0: all around'
+    )
+    spreading: float = number(
+        2.0, 1.0, 2.0, '', 'k of the loss 10 k log₁₀ r: 2 spherical, 1 cylindrical'
+    )
+    shipping: float = number(0.5, 0.0, 1.0, '', 'noise of ships, from none to heavy traffic')
+    noise_density: float = number(
+        0.0, 0.0, 200.0, 'dB', 're 1 µPa²/Hz, of the noise; 0: of ships, wind and water'
+    )
+    capture: float = number(
+        10.0, 0.0, 100.0, 'dB', 'by which a packet exceeds those that overlap it to be received'
+    )
+    acknowledge: float = number(
+        1.0, 0.0, 1.0, '', '1: it acknowledges packets for it alone', whole=True
+    )
+    turnaround: float = number(
+        0.2, 0.0, 60.0, 's', 'time from the end of a packet to its acknowledgement'
+    )
+    range_step: float = number(0.0, 0.0, 1e3, 'm', 'step of the ranges; 0: none')
+    report: float = number(
+        0.0, 0.0, 1e5, 's', 'period of reports of its position to all; 0: it sends none'
+    )
+    sound_speed: float = number(1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound in uniform water')
+    assumed_sound_speed: float = number(
+        1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound that it takes for true'
+    )
+
+    def duration(self, size: int) -> float:
+        """Return the time that a packet of so many bytes takes, s: header + 8 n/R."""
+        return self.header + 8 * size / self.bit_rate
 
 
 # Levels: noise, loss and gain between two modems.
@@ -338,7 +383,7 @@ class AcousticNetwork:
         return True
 
     def _reason(self, reception: Reception) -> str:
-        """Return why a packet is lost at a receiver; empty: it is not."""
+        """Return the reason of a packet's loss at a receiver; empty: it is not lost."""
         packet, name, begin, end, link = reception
         one = self._now[name]
         if link.level == -math.inf:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import in_map, rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
@@ -21,60 +20,16 @@ from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustic_network import (
     AcousticNetwork,
     Delivery,
+    Modem,
     OutgoingData,
     Participant,
 )
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel, SensorTopic
 
-__all__ = ['MODEM', 'Modem']
+__all__ = ['MODEM']
 
 _NAME = 64
 """Characters of the name of a vehicle."""
-
-
-@dataclass(frozen=True)
-class Modem:
-    """Parameters of an acoustic modem."""
-
-    frequency: float = number(25.0, 0.1, 1e3, 'kHz', 'middle of its band')
-    bandwidth: float = number(4.0, 1e-3, 1e3, 'kHz', 'width of its band')
-    bit_rate: float = number(100.0, 1.0, 1e6, 'bit/s', 'rate of the bits of a packet')
-    header: float = number(0.1, 0.0, 60.0, 's', 'time before the first byte of a packet')
-    packet_size: float = number(
-        32.0, 1.0, 4096.0, '', 'greatest number of bytes of a packet', whole=True
-    )
-    source_level: float = number(185.0, 100.0, 260.0, 'dB', 're 1 µPa at 1 m, on the axis')
-    beam_width: float = number(
-        0.0, 0.0, 360.0, 'deg', 'width of the beam about its x axis at half power; 0: all around'
-    )
-    spreading: float = number(
-        2.0, 1.0, 2.0, '', 'k of the loss 10 k log₁₀ r: 2 spherical, 1 cylindrical'
-    )
-    shipping: float = number(0.5, 0.0, 1.0, '', 'noise of ships, from none to heavy traffic')
-    noise_density: float = number(
-        0.0, 0.0, 200.0, 'dB', 're 1 µPa²/Hz, of the noise; 0: of ships, wind and water'
-    )
-    capture: float = number(
-        10.0, 0.0, 100.0, 'dB', 'by which a packet exceeds those that overlap it to be received'
-    )
-    acknowledge: float = number(
-        1.0, 0.0, 1.0, '', '1: it acknowledges packets for it alone', whole=True
-    )
-    turnaround: float = number(
-        0.2, 0.0, 60.0, 's', 'time from the end of a packet to its acknowledgement'
-    )
-    range_step: float = number(0.0, 0.0, 1e3, 'm', 'step of the ranges; 0: none')
-    report: float = number(
-        0.0, 0.0, 1e5, 's', 'period of reports of its position to all; 0: it sends none'
-    )
-    sound_speed: float = number(1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound in uniform water')
-    assumed_sound_speed: float = number(
-        1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound that it takes for true'
-    )
-
-    def duration(self, size: int) -> float:
-        """Return the time that a packet of so many bytes takes, s: header + 8 n/R."""
-        return self.header + 8 * size / self.bit_rate
 
 
 @dataclass
@@ -116,7 +71,7 @@ def _exchange(
     inputs: SensorInputs,
     seed: int,
 ) -> tuple[Readings, _Memory]:
-    """Return what the modem hands over at a tick, one packet or range, and its memory."""
+    """Return one packet or range that the modem hands over at a tick, and its memory."""
     memory = memory or _Memory(AcousticNetwork(), deque())
     own = environment.own.strip('/')
     outbox = inputs.outbox or ()

@@ -176,7 +176,7 @@ class SensorReader:
             self._last = readings
             if not has_reading(readings):
                 return None
-            return self._sent(stamp, stamp + _latency(sensor, readings), readings)
+            return self._send(stamp, stamp + _latency(sensor, readings), readings)
         self._catch_up()
         frozen = self._last is not None and bool(freeze_mask(faults, sensor.name, stamp))
         if not frozen or self.model.exchange is not None:
@@ -187,7 +187,7 @@ class SensorReader:
         if dropout_mask(faults, sensor.name, stamp, self._seed) or not has_reading(self._last):
             return None
         late = int(added_latency(faults, sensor.name, stamp))
-        return self._sent(stamp, stamp + _latency(sensor, self._last) + late, self._last)
+        return self._send(stamp, stamp + _latency(sensor, self._last) + late, self._last)
 
     def _ideal(
         self, stamp: int, state: State, environment: Environment, inputs: SensorInputs
@@ -200,7 +200,7 @@ class SensorReader:
         )
         return readings
 
-    def _sent(self, stamp: int, arrival: int, readings: Readings) -> tuple[int, Readings]:
+    def _send(self, stamp: int, arrival: int, readings: Readings) -> tuple[int, Readings]:
         """Return a reading that is sent, with what follows from it and the ones before."""
         if self.first < 0:
             self.first = stamp

@@ -101,7 +101,7 @@ def _stay(inside: np.ndarray, time: np.ndarray, wanted: float) -> Progress:
     return Progress(share, done)
 
 
-def _turned(run: MissionStates, heading: float) -> np.ndarray:
+def _heading_error(run: MissionStates, heading: float) -> np.ndarray:
     """Return the angle (n,) between the heading of the body's x axis and another, rad."""
     ahead = run.rotation[:, :, 0]
     turn = np.arctan2(ahead[:, 1], ahead[:, 0]) - heading
@@ -166,7 +166,7 @@ class _Hold:
 def _judge_hold(hold: _Hold, run: MissionStates) -> Progress:
     inside = np.linalg.norm(run.position - np.array(hold.position), axis=1) <= hold.radius
     if hold.heading is not None:
-        inside &= _turned(run, hold.heading) <= hold.tolerance
+        inside &= _heading_error(run, hold.heading) <= hold.tolerance
     return _stay(inside, run.time, hold.duration)
 
 
@@ -199,7 +199,7 @@ class _Follow:
     coverage: float = number(0.95, 0.01, 1.0, '', 'fraction of the pieces that completes the task')
 
 
-def _counted(ticks: np.ndarray, count: int, coverage: float) -> Progress:
+def _count_progress(ticks: np.ndarray, count: int, coverage: float) -> Progress:
     """Return the progress of a task of ``count`` parts, done at ``ticks`` each."""
     needed = max(math.ceil(coverage * count - _SLACK), 1)
     done = int(np.sort(ticks)[needed - 1]) if len(ticks) >= needed else None
@@ -221,7 +221,7 @@ def _judge_follow(follow: _Follow, run: MissionStates) -> Progress:
     count = max(math.ceil(arc[-1] / follow.interval - _SLACK), 1)
     piece = np.minimum((at / follow.interval).astype(int), count - 1)
     _, first = np.unique(piece[inside], return_index=True)
-    return _counted(ticks[inside][first], count, follow.coverage)
+    return _count_progress(ticks[inside][first], count, follow.coverage)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,7 +284,7 @@ def _judge_inspect(inspect: _Inspect, run: MissionStates) -> Progress:
         total = np.append(0.0, np.cumsum(np.where(visible, step, 0.0))[:-1])
         tick = _first(visible & (total >= inspect.time - _SLACK))
         seen += [] if tick is None else [tick]
-    return _counted(np.array(seen, int), len(inspect.points), inspect.coverage)
+    return _count_progress(np.array(seen, int), len(inspect.points), inspect.coverage)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,7 +320,7 @@ def _judge_dock(dock: _Dock, run: MissionStates) -> Progress:
     axes = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
     offset = (run.position - np.array(dock.position)) @ axes.T
     inside = np.all(np.abs(offset) <= np.array(dock.size) / 2, axis=1)
-    inside &= _turned(run, dock.heading) <= dock.tolerance
+    inside &= _heading_error(run, dock.heading) <= dock.tolerance
     inside &= run.rotation[:, 2, 2] >= math.cos(dock.lean)
     inside &= np.linalg.norm(run.velocity[:, :3], axis=1) <= dock.speed
     return _stay(inside, run.time, dock.duration)

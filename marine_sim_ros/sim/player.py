@@ -51,7 +51,7 @@ def unknown_thrusters(vehicle: Vehicle, names: object) -> str:
 def actuator_target(
     actuator: Actuator, scenario: Scenario, vehicle: Vehicle, time: float
 ) -> np.ndarray:
-    """Return what an actuator is commanded at a time (s): (k,), one for each of its parts."""
+    """Return the command of an actuator at a time (s): (k,), one for each of its parts."""
     target = dict.fromkeys(actuator.names(vehicle), actuator.rest)
     for segment in scenario.actuator_segments:
         if segment.start <= time:
@@ -62,7 +62,7 @@ def actuator_target(
 
 
 def actuator_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> dict[str, np.ndarray]:
-    """Return what each actuator of a vehicle is commanded at a time (s), by name."""
+    """Return the command of each actuator of a vehicle at a time (s), by name."""
     return {a.name: actuator_target(a, scenario, vehicle, time) for a in actuators_of(vehicle)}
 
 

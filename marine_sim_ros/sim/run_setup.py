@@ -166,7 +166,7 @@ def _tether_end(vehicle: str, arguments: tuple[str, ...]) -> str:
 
 
 def camera_parts(options: RunOptions, vehicle: Vehicle) -> set[str]:
-    """Return what cameras of other vehicles of a fleet see of one besides what it always tells.
+    """Return the parts of a vehicle for cameras of others, besides those always told.
 
     ``payloads`` that its gripper moves, and its ``tether``.
     """

@@ -43,7 +43,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces, actuators_of
 from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.arm.gripping import Gripping
-from marine_sim_ros.physics.contact.world import Mover
+from marine_sim_ros.physics.contact.group_motion import Mover
 from marine_sim_ros.physics.reel import CableState
 from marine_sim_ros.physics.rigid_body import INTEGRATOR_CHOICES
 from marine_sim_ros.sensors import SensorInputs, needs_of
@@ -219,7 +219,7 @@ class Simulation:
         return done
 
     def _touch(self, world: World, environment: Environment, vehicle: Vehicle) -> np.ndarray:
-        """Return what contact does to the vehicle as its arm is posed; the bodies move."""
+        """Return the wrench of contact on the vehicle as its arm is posed; the bodies move."""
         mover = Mover(vehicle, self.state, self._stepping.integrator)
         return world.tick(self.stamp, environment, {VEHICLE: mover})[VEHICLE]
 

@@ -140,7 +140,7 @@ class StepOutput(NamedTuple):
 
 
 def supply_readings(power: Array, voltage: Array | None, used: Array | None) -> Array:
-    """Return what sensors know of the thrusters' supply (..., 3), NumPy; see SensorInputs."""
+    """Return the readings of the thrusters' supply (..., 3), NumPy; see SensorInputs."""
     if power.ndim == 1:  # of one tick; the same sum
         known = (math.nan if x is None else float(x) for x in (voltage, used))
         return np.array([power.sum(), *known])
@@ -216,7 +216,7 @@ def advance(
     *,
     since: float,
 ) -> tuple[StepOutput, Memory]:
-    """Return what acts on a vehicle at this tick, and its memory at the next.
+    """Return the forces on a vehicle at this tick, and its memory at the next.
 
     Args:
         vehicle: the vehicle to simulate.

@@ -18,8 +18,10 @@ import numpy as np
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import LIMITS, NANOSECONDS, State, Wrench, is_physical
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.free_bodies import BODIES, BodyJoint, reported_joints
-from marine_sim_ros.physics.contact.world import ContactWorld, Mover
+from marine_sim_ros.model.body_joints import BodyJoint, reported_joints
+from marine_sim_ros.model.free_bodies import BODIES
+from marine_sim_ros.physics.contact.group_motion import Mover
+from marine_sim_ros.physics.contact.world import ContactWorld
 from marine_sim_ros.sensors.sensor_model import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, begin
@@ -132,7 +134,7 @@ def seen_bodies(environment: Environment) -> dict[str, dict[str, Any]]:
 def body_records(
     environment: Environment, stamps: np.ndarray, rows: np.ndarray | None
 ) -> dict[str, SensorRecord]:
-    """Return what the sensors of a vehicle need of the free bodies, by namespace.
+    """Return the records of the free bodies for a vehicle's sensors, by namespace.
 
     Args:
         environment: environment with the bodies.

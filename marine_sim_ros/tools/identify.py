@@ -31,13 +31,12 @@ from marine_sim_ros.identification.fit import (
     identify_vehicle,
 )
 from marine_sim_ros.identification.parameters import PARAMETER_KINDS
-from marine_sim_ros.identification.recording import MotionCollector, samples_of
+from marine_sim_ros.identification.recording import MotionCollector, read_collectors, samples_of
 from marine_sim_ros.identification.table_recordings import is_table
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.tools.options import add_map_argument, add_option, parse_set_options
 from marine_sim_ros.tools.progress import progress_bar
-from marine_sim_ros.tools.recorded import read_collectors
 from marine_sim_ros.tools.reporting import check_writable, write_file
 
 __all__ = ['add_arguments', 'execute']
@@ -189,7 +188,8 @@ def _check(options: argparse.Namespace) -> None:
 
 def _collector(options: argparse.Namespace, path: str) -> MotionCollector:
     """Return the motion of the vehicle of a bag."""
-    bag, collectors = read_collectors(path, options.maps)
+    with progress_bar('reading') as told:
+        bag, collectors = read_collectors(path, options.maps, told)
     for note in bag.notes:
         print(f'{bag.label}: {note}', file=sys.stderr if options.json else sys.stdout)
     return _choose_collector(collectors, options.namespace)

@@ -75,7 +75,7 @@ def execute(options: argparse.Namespace) -> int:
         print(f'{mission.title}\n\n{mission.briefing.strip()}')
         return 0
     if options.bag:
-        run = _recorded(mission, options.bag)
+        run = _read_recording(mission, options.bag)
     else:
         settings = RunOptions(
             vehicle=mission.vehicle,
@@ -174,7 +174,7 @@ def check_live_score(path: Path, mission: Mission, run: MissionStates) -> None:
         )
 
 
-def _recorded(mission: Mission, path: str) -> MissionStates:
+def _read_recording(mission: Mission, path: str) -> MissionStates:
     """Return the states of a recording of a mission's vehicle.
 
     Raises:

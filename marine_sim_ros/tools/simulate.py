@@ -159,10 +159,10 @@ def _replay_scenario(
         MarineSimError: the bag cannot be read, or has none.
     """
     from marine_sim_ros.bags.vehicle_record import suggest_topics
-    from marine_sim_ros.identification.recording import recorded_scenario
-    from marine_sim_ros.tools.recorded import read_collectors
+    from marine_sim_ros.identification.recording import read_collectors, recorded_scenario
 
-    bag, collectors = read_collectors(options.replay, options.maps)
+    with progress_bar('reading') as told:
+        bag, collectors = read_collectors(options.replay, options.maps, told)
     with_pulses = (n for n, c in collectors.items() if c.get('thrusters/pwm') is not None)
     name = settings.namespace.strip('/') or next(with_pulses, next(iter(collectors)))
     if name not in collectors:

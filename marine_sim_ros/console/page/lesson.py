@@ -89,7 +89,7 @@ def _clock(found: Mapping[str, Any], limit: float | None) -> str:
 
 
 def _advice(found: Mapping[str, Any], tasks: list[Any]) -> str:
-    """Return what to do next."""
+    """Return the next thing to do."""
     if found['complete']:
         medal = found['medal'] or 'no medal'
         return f'The lesson is over: {medal}. End the run for the debriefing.'

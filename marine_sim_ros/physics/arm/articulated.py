@@ -92,7 +92,7 @@ class ChainMemory(NamedTuple):
 def _joint_law(
     arm: Manipulator, position: Array, target: Array, effort: Array, dt: float
 ) -> JointLaw:
-    """Return what acts at the joints: a speed of ω (q_c − q) is wanted, or an effort."""
+    """Return the law of the joints: a speed of ω (q_c − q) is wanted, or an effort."""
     xp, own = namespace(position), arm.articulation
     assert own is not None
     wanted = xp.clip(target, constant(xp, arm.lower), constant(xp, arm.upper))

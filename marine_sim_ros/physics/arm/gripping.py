@@ -47,7 +47,7 @@ def sinking_speed(payload: Payload, density: float, gravity: float) -> float:
 def loose_payload_position(
     payload: Payload, start: np.ndarray, elapsed: float, environment: Environment, density: float
 ) -> np.ndarray:
-    """Return where a payload is (3,) a time in s after it was let go at a place (3,), map, m."""
+    """Return the place (3,) of a payload a time (s) after its release at a place (3,), map, m."""
     if elapsed <= 0:
         return start
     speed = sinking_speed(payload, density, environment.gravity)

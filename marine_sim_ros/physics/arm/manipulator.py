@@ -226,7 +226,7 @@ def arm_momentum(arm: Manipulator, rate: Array, poses: Poses) -> Array:
 def arm_reaction(
     mass: Array, relative: Array, state: State, memory: ArmMomentum | None, *, dt: Any
 ) -> tuple[Wrench, ArmMomentum]:
-    """Return what the vehicle feels of its arm's motion, and what to remember.
+    """Return the wrench of the arm's motion on the vehicle, and the arm's memory.
 
     τ = −((M_k − M_{k−1}) ν_k + h_k − h_{k−1}) / dt − C(h_k) ν_k.
 
@@ -314,7 +314,7 @@ def _articulated_step(
     environment: Environment,
     conserving: float | None,
 ) -> tuple[JointMotion, Vehicle, Wrench, ChainMemory]:
-    """Return what :func:`arm_step` does, of an arm that moves by efforts."""
+    """Step an arm that moves by efforts, as :func:`arm_step`."""
     arm = vehicle.manipulator
     assert arm is not None
     if memory is None or dt <= 0:
@@ -342,7 +342,7 @@ def _articulated_step(
 
 
 def internal_wrench(vehicle: Vehicle, sources: Mapping[str, Wrench]) -> Wrench | None:
-    """Return what of all wrenches by name an articulated arm does to its vehicle, or None."""
+    """Return the wrench of an articulated arm on its vehicle among wrenches by name, or None."""
     return sources.get('manipulator') if has_articulated_arm(vehicle) else None
 
 

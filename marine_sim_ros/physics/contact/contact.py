@@ -150,7 +150,7 @@ def contact_wrench(
 
 
 def contact_limit(own: ContactPoints) -> int:
-    """Return how many pairs of a vehicle are solved for at most."""
+    """Return the greatest number of a vehicle's pairs that are solved for."""
     return min(MAX_PAIRS, SPARE_PAIRS + (own.described or own).level)
 
 
@@ -185,7 +185,7 @@ def _solve_touching(
     layout = pair_layout(vehicle.contact, environment.scene)
     index = layout.rows(number)
     table = pair_table(vehicle, environment)
-    pairs = table.picked(index)
+    pairs = table.select(index)
     same = xp.astype(number[:, None] == memory.pair[None, :], step.free.dtype)
     pull = adhesion_force(pairs, touch.gap) if table.sticky else None
     drift = None

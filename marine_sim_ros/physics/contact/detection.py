@@ -143,7 +143,7 @@ class PairLayout:
         return len(self.surface)
 
     def rows(self, number: Array) -> Array:
-        """Return where pairs stand in the attributes: those of all edges of a mesh are alike."""
+        """Return the rows of pairs in the attributes: those of all edges of a mesh are alike."""
         xp = namespace(number)
         if not self.stride:
             return xp.astype(number, xp.int32)

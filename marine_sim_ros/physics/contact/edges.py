@@ -67,7 +67,7 @@ def _one_hot(face: Array, count: int, kind: object) -> Array:
 
 
 def _largest_line(c: Array, d: Array, t: Array) -> _ActiveLines:
-    """Return which of the lines (..., f, n, h) is largest at t (..., f, n)."""
+    """Return the index of the line (..., f, n, h) that is largest at t (..., f, n)."""
     xp = namespace(c)
     best = xp.argmax(c + t[..., None] * d, axis=-1)
     chosen = _one_hot(best, c.shape[-1], c.dtype)
@@ -87,7 +87,7 @@ def _pick_lines(condition: Array, a: _ActiveLines, b: _ActiveLines) -> _ActiveLi
 
 
 def _minimum_between(low: _ActiveLines, high: _ActiveLines) -> Array:
-    """Return where the least value is between the ends, or on a line without slope."""
+    """Return the place of the least value between the ends, or on a line without slope."""
     return (low.slope < 0) & (high.slope >= 0)
 
 
@@ -126,7 +126,7 @@ class _Cuts(NamedTuple):
 
 
 def _find_deepest(solids: Solids, c: Array, d: Array, wanted: Array | None = None) -> _Deepest:
-    """Return where the largest of the lines (..., f, n, h) is least.
+    """Return the place where the largest of the lines (..., f, n, h) is least.
 
     The search goes on for as long as one of the wanted ones (..., f, n) needs it; None: of all.
     """
@@ -190,7 +190,7 @@ def _lines(
 def edges_within(
     solids: Solids, rotation: Array, start: Array, along: Array, within: Array
 ) -> Array:
-    """Return which edges (..., f) may be within a distance (m) of a body: no other is.
+    """Return the edges (..., f) that may be within a distance (m) of a body: no other is.
 
     An edge that is all beyond one face is beyond the body: f ≥ max over faces of min over t.
 
@@ -210,7 +210,7 @@ def edges_within(
 def edge_contacts(
     solids: Solids, start: Array, along: Array, wanted: Array | None = None
 ) -> ContactGeometry:
-    """Return how f edges and n bodies meet: 2 f n places, edge by edge, body by body.
+    """Return 2 f n places of contact of f edges and n bodies, edge by edge, body by body.
 
     Args:
         solids: solids of the vehicle.
@@ -238,7 +238,7 @@ def edge_contacts(
 
 
 def sphere_contacts(solids: Solids, center: Array, radius: Array) -> ContactGeometry:
-    """Return how b spheres and n bodies meet: b n places, sphere by sphere.
+    """Return b n places of contact of b spheres and n bodies, sphere by sphere.
 
     The direction n is from a box's nearest point to the middle m, for other bodies about that:
     Σ max(0, aᵢ·m − bᵢ) aᵢ. Tested is the sphere's point m − r n, so that none is felt that is

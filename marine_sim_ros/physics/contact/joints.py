@@ -37,7 +37,7 @@ from marine_sim_ros.core.spatial import (
     rotation_vector,
 )
 from marine_sim_ros.core.state import State, rest
-from marine_sim_ros.model.free_bodies import BodyJoint
+from marine_sim_ros.model.body_joints import BodyJoint
 from marine_sim_ros.physics.contact.detection import lever_rows
 from marine_sim_ros.physics.contact.solver import ContactRows, contact_axes
 from marine_sim_ros.physics.wrench_observer import StepPrediction
@@ -229,7 +229,7 @@ class OpenMate(NamedTuple):
         apart = np.arctan2(np.linalg.norm(cross(child[1], parent[1])), child[1] @ parent[1])
         return bool(apart <= self.joint.mate.angle)
 
-    def closed(self, states: Mapping[str, State]) -> HeldJoint:
+    def close(self, states: Mapping[str, State]) -> HeldJoint:
         """Return the joint that holds the bodies where they are, about the parent's axis."""
         child, parent = self.in_map(states)
         here = replace(self.joint, position=child[0], axis=parent[1])
@@ -256,7 +256,7 @@ class JointRows(NamedTuple):
     turning: np.ndarray
     limits: ContactRows | None
 
-    def joined(
+    def couple(
         self, step: StepPrediction, errors: Callable[[np.ndarray], np.ndarray]
     ) -> tuple[StepPrediction, JointRows]:
         """Return the step M̃, ν̃* of bodies that joints hold together, with b that makes it so.
@@ -276,7 +276,7 @@ class JointRows(NamedTuple):
         return StepPrediction(mass, inverse, free, step.dt), self._replace(target=target)
 
     def load(self, velocity: np.ndarray, dt: float) -> np.ndarray:
-        """Return what each row holds (m,), N or N·m, by ν (n,) after a step."""
+        """Return the load of each row (m,), N or N·m, by ν (n,) after a step."""
         return np.asarray((self.target - self.held @ velocity) / self.softness / dt)
 
     def sizes(self, count: int, load: np.ndarray) -> np.ndarray:
@@ -294,7 +294,7 @@ def joint_rows(
     group: Sequence[str],
     step: StepPrediction,
 ) -> JointRows:
-    """Return what joints do in a step of a group of bodies.
+    """Return the rows of joints in a step of a group of bodies.
 
     Args:
         joints: j joints of these bodies.

@@ -20,7 +20,13 @@ from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.physics.contact.detection import pair_layout
 from marine_sim_ros.scene.scene import Scene
 
-__all__ = ['PairCoefficients', 'hertz_force', 'linear_stiffness', 'pair_table']
+__all__ = [
+    'PairCoefficients',
+    'hertz_force',
+    'linear_stiffness',
+    'pair_table',
+    'concatenate_pairs',
+]
 
 _MIN_INDENTATION = 1e-6
 """m; a sphere that only just touches is as stiff as here, not infinitely soft."""
@@ -111,7 +117,7 @@ class PairTable:
     sticky: bool
     absent: tuple[str, ...]
 
-    def picked(self, index: Array) -> PairCoefficients:
+    def select(self, index: Array) -> PairCoefficients:
         """Return the coefficients of some pairs (n,)."""
         return _pick_coefficients(index, self)
 
@@ -146,7 +152,7 @@ def _primary_direction(
 
 
 def _material_row(name: str, frames: tuple[Frame, ...], material: ContactMaterial) -> list[float]:
-    """Return what of PairTable's rows follows from a material, but for E first."""
+    """Return the part of PairTable's rows that follows from a material, but for E first."""
     oriented = material.friction_model == 'orientedBox' and material.secondary_friction >= 0
     viscous = oriented and material.secondary_surface_viscosity >= 0
     primary, in_map = _primary_direction(name, frames, material)
@@ -193,3 +199,23 @@ def pair_table(vehicle: Vehicle, environment: Environment) -> PairTable:
     materials = environment.materials or shipped_materials()
     own = vehicle.contact.described or vehicle.contact
     return _build_pair_table(vehicle.name, vehicle.frames, own, environment.scene, materials)
+
+
+def concatenate_pairs(parts: list[PairCoefficients]) -> PairCoefficients:
+    """Return the coefficients of all pairs of several lists."""
+    columns: dict[str, np.ndarray | None] = {}
+    for name in PairCoefficients._fields:
+        values = [getattr(part, name) for part in parts]
+        if all(value is None for value in values):
+            columns[name] = None
+            continue
+        for i, (part, value) in enumerate(zip(parts, values, strict=True)):
+            count = len(part.column)
+            if value is None:
+                shape = (count, 3) if name == 'primary' else (count,)
+                values[i] = np.zeros(shape)
+            elif name == 'group':
+                values[i] = value + 1e6 * i
+        axis = 1 if name in ('friction', 'viscosity') else 0
+        columns[name] = np.concatenate(values, axis=axis)
+    return PairCoefficients(**columns)  # type: ignore[arg-type]

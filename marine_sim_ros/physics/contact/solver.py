@@ -126,7 +126,7 @@ class _NewtonIterate(NamedTuple):
 def _contact_response(
     rows: ContactRows, wanted: Array, grip: Array | float = 1.0
 ) -> _ContactResponse:
-    """Return what contacts answer where (b − v)/r (3, c) is wanted; ``grip`` scales friction."""
+    """Return the impulses of contacts that want (b − v)/r (3, c); ``grip`` scales friction."""
     xp, across = namespace(wanted), wanted[1:, :]
     normal = xp.maximum(wanted[:1, :], 0.0)
     friction = grip * rows.friction
@@ -169,7 +169,7 @@ def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array,
         constant(xp, t) for t in (_SOFTNESS, _FRICTION_SCALES, _PRECISION)
     )
 
-    def improved(now: _NewtonIterate) -> _NewtonIterate:
+    def newton_step(now: _NewtonIterate) -> _NewtonIterate:
         weighted = xp.concat([shaped, now.apart[None, ...]]) / now.compliance
         slope = _response_gradient(rows, now.answer, weighted)
         stiff = xp.matrix_transpose(slope[:n, :])
@@ -200,7 +200,7 @@ def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array,
     found = while_loop(
         xp,
         lambda now: (now.steps < len(_SOFTNESS) - 1) & ~now.done,
-        improved,
+        newton_step,
         _NewtonIterate(0, rows.compliance, still, apart, start, start.impulse, still[0] != 0),
     ).found
     return found, columns @ xp.reshape(found, (-1,))

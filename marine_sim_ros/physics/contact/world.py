@@ -19,40 +19,33 @@ integrator a body's linear and angular momentum changes by exactly that impulse.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import matvec
 from marine_sim_ros.core.numerics import matrix_inverse
-from marine_sim_ros.core.spatial import (
-    cross,
-    matrix_quaternion,
-    quaternion_conjugate,
-    quaternion_product,
-    rotation_matrix,
-)
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.geometry.triangles import TriangleSurface, build_surface
-from marine_sim_ros.model.contact import ContactPoints
-from marine_sim_ros.model.free_bodies import BodyJoint
-from marine_sim_ros.model.materials import Materials
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.body_joints import BodyJoint
+from marine_sim_ros.physics.contact.body_touches import (
+    BodyTouches,
+    relative_state,
+    solid_environment,
+    touch_rows,
+)
 from marine_sim_ros.physics.contact.contact import contact_limit
 from marine_sim_ros.physics.contact.detection import (
     contacts_within,
-    lever_rows,
     pair_layout,
     select_contacts,
     stays_separated,
     step_reach,
 )
-from marine_sim_ros.physics.contact.edges import ContactGeometry
+from marine_sim_ros.physics.contact.group_motion import GroupMotion, Mover, combine_steps
 from marine_sim_ros.physics.contact.joints import HeldJoint, OpenMate, joint_rows
-from marine_sim_ros.physics.contact.pair_coefficients import PairCoefficients, pair_table
+from marine_sim_ros.physics.contact.pair_coefficients import concatenate_pairs, pair_table
 from marine_sim_ros.physics.contact.solver import (
     ContactRows,
     DirectedContacts,
@@ -61,44 +54,14 @@ from marine_sim_ros.physics.contact.solver import (
     solve_directed,
     solve_others,
 )
-from marine_sim_ros.physics.rigid_body import (
-    AUTO_INTEGRATOR,
-    displace_state,
-    resolve_integrator,
-    transport_momentum,
-)
 from marine_sim_ros.physics.wrench_observer import (
     StateTerms,
     StepPrediction,
     predict_step,
     state_terms,
 )
-from marine_sim_ros.scene.obstacles import Obstacle
-from marine_sim_ros.scene.scene import Scene
 
-__all__ = ['ContactWorld', 'Mover', 'solid_scene']
-
-
-class Mover(NamedTuple):
-    """A body that may touch others.
-
-    Attributes:
-        vehicle: the body, as its arm is posed.
-        integrator: its integrator, with its drag implicit.
-        loose: whether the world moves it: then its weight is held in space over a step, not in
-            axes that turn, by which a pendulum would gain energy.
-    """
-
-    vehicle: Vehicle
-    state: State
-    integrator: str = AUTO_INTEGRATOR
-    loose: bool = False
-
-    @property
-    def conserving(self) -> bool:
-        """Whether its integrator is the conserving one."""
-        auto = self.integrator == AUTO_INTEGRATOR
-        return (resolve_integrator(self.vehicle) if auto else self.integrator) == 'conserving'
+__all__ = ['ContactWorld']
 
 
 class _Before(NamedTuple):
@@ -114,89 +77,6 @@ class _Held(NamedTuple):
 
     number: np.ndarray
     impulse: np.ndarray
-
-
-class _Touch(NamedTuple):
-    """The touches of a body with the scene, or with another body.
-
-    Attributes:
-        one: name of the body, in whose frame everything is.
-        other: name of the other body; empty: the scene.
-        pairs: coefficients of c pairs.
-        number: (c,) their numbers.
-        geometry: gaps, normals and points.
-        relative: state of the first body in the frame of the other, or in map.
-    """
-
-    one: str
-    other: str
-    pairs: PairCoefficients
-    number: np.ndarray
-    geometry: ContactGeometry
-    relative: State
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Whose touches they are."""
-        return self.one, self.other
-
-    @property
-    def points_on_other(self) -> np.ndarray:
-        """Return the points (c, 3) in the frame of the other body, m."""
-        turn = rotation_matrix(self.relative.orientation)
-        return np.asarray(self.geometry.point @ turn.T + self.relative.position)
-
-
-@lru_cache(maxsize=64)
-def solid_scene(own: ContactPoints) -> Scene:
-    """Return the shapes of a body as others touch them, in its frame."""
-    obstacles = []
-    for number, outline in enumerate(own.outlines):
-        if outline is None:
-            continue
-        surface, kind, position = None, outline.kind, outline.position
-        if kind == 'mesh':
-            points = own.position[own.shape == number]
-            surface, position = _hull(points), points.mean(axis=0)
-            if surface is None:  # flat: its box
-                kind, position = 'box', outline.position
-        material = own.materials[number]
-        obstacles.append(
-            Obstacle(
-                f'shape_{number}',
-                kind,
-                np.maximum(outline.size, 1e-6)
-                if surface is None
-                else 2 * np.max(np.abs(surface.vertices), axis=0),
-                position,
-                matrix_quaternion(np.eye(3) if surface is not None else outline.rotation),
-                (material if isinstance(material, str) else material.name) or 'default',
-                mesh=surface,
-            )
-        )
-    return Scene(obstacles=tuple(obstacles))
-
-
-@lru_cache(maxsize=64)
-def _solid_environment(own: ContactPoints, materials: Materials | None) -> Environment:
-    """Return the shapes of a body as the scene of another."""
-    return Environment(scene=solid_scene(own), materials=materials)
-
-
-def _hull(points: np.ndarray) -> TriangleSurface | None:
-    """Return the convex hull of points about their mean; None where it is flat."""
-    from scipy.spatial import ConvexHull, QhullError
-
-    local = points - points.mean(axis=0)
-    try:
-        found = ConvexHull(local)
-    except (QhullError, ValueError):
-        return None
-    faces = found.simplices.copy()
-    a, b, c = (local[faces[:, i]] for i in range(3))
-    inward = np.sum(np.cross(b - a, c - a) * found.equations[:, :3], axis=1) < 0
-    faces[inward] = faces[inward][:, ::-1]
-    return build_surface(local, faces, 1e-3, 'hull')[0]
 
 
 class ContactWorld:
@@ -223,7 +103,7 @@ class ContactWorld:
         self._rubbing: dict[str, float] = {}
         self._before: dict[str, _Before] = {}
         self._held: dict[tuple[str, str], _Held] = {}
-        self._near: list[_Touch] = []
+        self._near: list[BodyTouches] = []
 
     def wrenches(
         self, movers: Mapping[str, Mover], environment: Environment, dt: float
@@ -254,7 +134,7 @@ class ContactWorld:
             if group[0] in grouped:
                 wrenches, impulses = self._solve(group, touches, movers, steps, moves)
             held |= impulses
-            result |= zip(group, moves.told(wrenches), strict=True)
+            result |= zip(group, moves.wrench_in_space(wrenches), strict=True)
         self._before = {n: _Before(movers[n].state, result[n], terms[n]) for n in names}
         self._held = held
         return result
@@ -283,11 +163,11 @@ class ContactWorld:
         environment: Environment,
         dt: float,
         terms: dict[str, StateTerms | None],
-    ) -> tuple[list[StepPrediction], _Moves]:
+    ) -> tuple[list[StepPrediction], GroupMotion]:
         """Return the steps of bodies without contact, and how they move by wrenches."""
         steps = [self._predict(name, movers[name], environment, dt, terms) for name in group]
         known = [own for name in group if (own := terms[name]) is not None]
-        return steps, _Moves.of([movers[name] for name in group], known, steps)
+        return steps, GroupMotion.of([movers[name] for name in group], known, steps)
 
     def _predict(
         self,
@@ -316,7 +196,7 @@ class ContactWorld:
             if name not in self._joints:
                 meets = mate.is_near(states) and mate.is_aligned(states)
                 if meets and self._presses(mate, states, dt):
-                    self._joints[name], self.joint_positions[name] = mate.closed(states), 0.0
+                    self._joints[name], self.joint_positions[name] = mate.close(states), 0.0
             elif name in self.broken and not mate.is_near(states):  # it may close again
                 del self._joints[name], self.broken[name]
         self.joint_positions = {
@@ -344,7 +224,7 @@ class ContactWorld:
 
     def _groups(
         self, names: list[str], movers: Mapping[str, Mover], environment: Environment, dt: float
-    ) -> Iterator[tuple[list[str], list[_Touch]]]:
+    ) -> Iterator[tuple[list[str], list[BodyTouches]]]:
         """Yield the bodies that touch each other or are joined, and their touches."""
         self._near = touches = list(self._touches(names, movers, environment, dt))
         pairs = [(touch.one, touch.other) for touch in touches]
@@ -364,7 +244,7 @@ class ContactWorld:
 
     def _touches(
         self, names: list[str], movers: Mapping[str, Mover], environment: Environment, dt: float
-    ) -> Iterator[_Touch]:
+    ) -> Iterator[BodyTouches]:
         within = {n: float(step_reach(movers[n].vehicle, movers[n].state, dt)) for n in names}
         touching = [n for n in names if len(movers[n].vehicle.contact)]
         if environment.scene is not None and len(environment.scene):
@@ -384,8 +264,8 @@ class ContactWorld:
             apart = a.state.position - b.state.position
             if apart @ apart > far * far:
                 continue
-            solid = _solid_environment(b.vehicle.contact, materials)
-            relative = _relative_state(a.state, b.state)
+            solid = solid_environment(b.vehicle.contact, materials)
+            relative = relative_state(a.state, b.state)
             found = self._find((one, other), a, relative, solid, near, dt)
             if found is not None:
                 yield found
@@ -398,7 +278,7 @@ class ContactWorld:
         environment: Environment,
         within: float,
         dt: float,
-    ) -> _Touch | None:
+    ) -> BodyTouches | None:
         """Return the touches of a body and a scene in whose frame its state is; None: none."""
         own = mover.vehicle
         assert environment.scene is not None
@@ -410,19 +290,19 @@ class ContactWorld:
             touch, number, state.velocity, dt, contact_limit(own.contact)
         )
         layout = pair_layout(own.contact, environment.scene)
-        pairs = pair_table(own, environment).picked(layout.rows(number))
-        return _Touch(*key, pairs, number, touch, state)
+        pairs = pair_table(own, environment).select(layout.rows(number))
+        return BodyTouches(*key, pairs, number, touch, state)
 
     def _solve(
         self,
         group: list[str],
-        touches: list[_Touch],
+        touches: list[BodyTouches],
         movers: Mapping[str, Mover],
         steps: list[StepPrediction],
-        moves: _Moves,
+        moves: GroupMotion,
     ) -> tuple[np.ndarray, dict[tuple[str, str], _Held]]:
         """Return the wrenches (k, 6) on a group of k bodies, and what their touches hold."""
-        step = _one_step(steps)
+        step = combine_steps(steps)
         own = [
             one for one in self._holding() if {one.joint.child, one.joint.parent} <= {*group, ''}
         ]
@@ -447,7 +327,7 @@ class ContactWorld:
             later = dict(zip(group, moves.states(change), strict=True))
             return np.concatenate([np.concatenate(held.errors(later)[2:]) for held in own])
 
-        joined, rows = rows.joined(step, errors)
+        joined, rows = rows.couple(step, errors)
         if touches:
             wrench, impulses, others = self._press(group, touches, movers, joined, rows.limits)
         else:
@@ -472,7 +352,7 @@ class ContactWorld:
     def _press(
         self,
         group: list[str],
-        touches: list[_Touch],
+        touches: list[BodyTouches],
         movers: Mapping[str, Mover],
         step: StepPrediction,
         others: ContactRows | None,
@@ -485,7 +365,7 @@ class ContactWorld:
             for t in touches
         ]
         rows = [
-            _rows(touch, directions, group)
+            touch_rows(touch, directions, group)
             for touch, directions in zip(touches, axes, strict=True)
         ]
         contacts = DirectedContacts(
@@ -493,7 +373,7 @@ class ContactWorld:
             np.concatenate(axes, axis=1),
             np.concatenate(rows, axis=1),
         )
-        pairs = _joined([t.pairs for t in touches])
+        pairs = concatenate_pairs([t.pairs for t in touches])
         before = np.concatenate([self._held_of(touch) for touch in touches])
         pull = adhesion_force(pairs, contacts.gap) if np.any(pairs.adhesion_force) else None
         velocity = np.concatenate([movers[name].state.velocity for name in group])
@@ -504,137 +384,10 @@ class ContactWorld:
         each = zip(touches, np.split(impulse, ends), strict=True)
         return wrench, {t.key: _Held(t.number, own) for t, own in each}, rest
 
-    def _held_of(self, touch: _Touch) -> np.ndarray:
+    def _held_of(self, touch: BodyTouches) -> np.ndarray:
         """Return the impulses (c, 3) of the step before, in the first body's frame, N·s."""
         earlier = self._held.get(touch.key)
         if earlier is None:
             return np.zeros((len(touch.number), 3))
         same = touch.number[:, None] == earlier.number[None, :]
         return np.asarray(same @ earlier.impulse)
-
-
-def _relative_state(one: State, other: State) -> State:
-    """Return the state of a body in the frame of another, its velocity in its own axes."""
-    back = rotation_matrix(other.orientation).T
-    turn = quaternion_product(quaternion_conjugate(other.orientation), one.orientation)
-    place = back @ (one.position - other.position)
-    into = rotation_matrix(turn).T
-    carried = other.velocity[:3] + cross(other.velocity[3:], place)
-    moving = np.concatenate([into @ carried, into @ other.velocity[3:]])
-    return State(place, turn, one.velocity - moving)
-
-
-def _rows(touch: _Touch, directions: np.ndarray, group: list[str]) -> np.ndarray:
-    """Return the rows (3, c, 6 k) of touches in the velocities of a group of k bodies."""
-    points = touch.geometry.point
-    result = np.zeros((*directions.shape[:2], 6 * len(group)))
-    place = 6 * group.index(touch.one)
-    result[:, :, place : place + 6] = lever_rows(directions, points[None, :, :])
-    if touch.other:
-        turn, there = rotation_matrix(touch.relative.orientation), touch.points_on_other
-        place = 6 * group.index(touch.other)
-        result[:, :, place : place + 6] = -lever_rows(directions @ turn.T, there[None, :, :])
-    return result
-
-
-def _one_step(predictions: list[StepPrediction]) -> StepPrediction:
-    """Return the steps of several bodies as one of all their velocities."""
-    size = 6 * len(predictions)
-    mass, inverse = np.zeros((size, size)), np.zeros((size, size))
-    for i, step in enumerate(predictions):
-        own = slice(6 * i, 6 * i + 6)
-        mass[own, own], inverse[own, own] = step.mass, step.inverse
-    free = np.concatenate([step.free for step in predictions])
-    return StepPrediction(mass, inverse, free, predictions[0].dt)
-
-
-_MAX_TURNS = 20
-"""Iterations of what the axes turn by; each gains a factor of about dt |ω|."""
-
-
-def _joined(parts: list[PairCoefficients]) -> PairCoefficients:
-    """Return the coefficients of all pairs of several lists."""
-    columns: dict[str, np.ndarray | None] = {}
-    for name in PairCoefficients._fields:
-        values = [getattr(part, name) for part in parts]
-        if all(value is None for value in values):
-            columns[name] = None
-            continue
-        for i, (part, value) in enumerate(zip(parts, values, strict=True)):
-            count = len(part.column)
-            if value is None:
-                shape = (count, 3) if name == 'primary' else (count,)
-                values[i] = np.zeros(shape)
-            elif name == 'group':
-                values[i] = value + 1e6 * i
-        axis = 1 if name in ('friction', 'viscosity') else 0
-        columns[name] = np.concatenate(values, axis=axis)
-    return PairCoefficients(**columns)  # type: ignore[arg-type]
-
-
-class _Moves(NamedTuple):
-    """How k bodies move in a step, by the wrenches on them.
-
-    Attributes:
-        movers: the bodies.
-        steps: their motion without contact and joints.
-        base: (k, 6) twist of the step without these, and without a weight that is held in space.
-        momentum: (k, 6) before the step.
-        kept: (k, 6) what it is in the axes after ``base``.
-        held: (k, 6) wrench of weight and buoyancy of what is loose, else zero.
-        inverse: (k, 6, 6) of M + dt D.
-    """
-
-    movers: list[Mover]
-    steps: list[StepPrediction]
-    base: np.ndarray
-    momentum: np.ndarray
-    kept: np.ndarray
-    held: np.ndarray
-    inverse: np.ndarray
-
-    @classmethod
-    def of(
-        cls, movers: list[Mover], terms: list[StateTerms], steps: list[StepPrediction]
-    ) -> _Moves:
-        """Return it of bodies, what follows from their states, and their steps."""
-        base, momentum, held = (np.zeros((len(movers), 6)) for _ in range(3))
-        for i, (mover, own, step) in enumerate(zip(movers, terms, steps, strict=True)):
-            velocity = mover.state.velocity
-            momentum[i] = mover.vehicle.mass_matrix @ velocity
-            if mover.loose and own.static is not None:
-                held[i] = own.static
-            base[i] = step.dt * (step.free - step.dt * (step.inverse @ held[i]))
-            if own.free is not None:  # as the conserving integrator moves
-                base[i] += step.dt / 2 * (velocity - own.free)
-        inverse = np.stack([step.inverse for step in steps])
-        kept = np.asarray(transport_momentum(momentum, base))
-        return cls(movers, steps, base, momentum, kept, held, inverse)
-
-    def told(self, wrench: np.ndarray) -> np.ndarray:
-        """Return the wrenches (k, 6) that change momentum in space by what the given ones hold.
-
-        The integrator adds them in axes that the step turns, by how far depends on what is added:
-        dt w' = T(M ν + dt w, ξ') − T(M ν, ξ), with the twists ξ without and ξ' with contact and T
-        of ``transport_momentum``. With the weight of what is loose the same is done, and only what
-        it differs by is told.
-        """
-        dt, wrench = self.steps[0].dt, wrench + self.held
-        changed, told = self.momentum + dt * wrench, wrench
-        for _ in range(_MAX_TURNS):
-            before, twist = told, self.base + dt * dt * matvec(self.inverse, told)
-            told = (transport_momentum(changed, twist) - self.kept) / dt
-            apart, size = (np.max(np.abs(x), axis=1) for x in (told - before, told))
-            if np.all(apart <= 1e-14 * size):
-                break
-        return np.asarray(told - self.held)
-
-    def states(self, wrench: np.ndarray) -> list[State]:
-        """Return the states after the step in which wrenches (k, 6) act."""
-        dt = self.steps[0].dt
-        twist = self.base + dt * dt * matvec(self.inverse, self.told(wrench) + self.held)
-        still = np.zeros(6)
-        return [
-            displace_state(mover.state, own, still)
-            for mover, own in zip(self.movers, twist, strict=True)
-        ]

@@ -74,7 +74,7 @@ class GamepadReader:
         self.name = ''
 
     def read(self) -> GamepadState | None:
-        """Return what is held; None without a gamepad, or after it was pulled out."""
+        """Return sticks and buttons; None without a gamepad, or after it was pulled out."""
         self._pygame.event.pump()
         if self._device is None or not self._attached():
             self._open()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from marine_sim_ros.faults.fault_types import BarometerDropout, SensorDelay, SensorDropout
-from marine_sim_ros.model.free_bodies import reported_joints
+from marine_sim_ros.model.body_joints import reported_joints
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
