@@ -8,6 +8,7 @@ import re
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -245,6 +246,8 @@ def test_includes_are_bounded(tmp_path, suffix, line, ends):
 # ---- meshes and messages -----------------------------------------------------------------------
 
 CORNERS = 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n'
+CORNER = b'vertex 0.12 -3.4e1 5\n'
+FACET = b'facet normal 0 0 1\nouter loop\n' + CORNER * 3 + b'endloop\nendfacet\n'
 BAD_MESHES = {
     'empty.stl': b'',
     'none.stl': b'solid a\nendsolid a\n',
@@ -253,6 +256,11 @@ BAD_MESHES = {
     'short.stl': bytes(80) + b'\x02\0\0\0' + bytes(50),
     'nan.stl': bytes(80) + b'\x01\0\0\0' + b'\xff' * 50,
     'words.stl': b'solid a\nfacet normal 0 0 0\nouter loop\nvertex a b c\n' * 3,
+    'pairs.stl': b'solid a\n' + FACET.replace(CORNER, b'', 1) * 3 + b'endsolid a\n',
+    'other_pairs.stl': b'solid a\n' + FACET.replace(b' 5', b'') * 3 + b'endsolid a\n',
+    'four.stl': b'solid a\n' + FACET.replace(CORNER, 2 * CORNER, 1) * 3 + b'endsolid a\n',
+    'letters.stl': b'solid a\n' + FACET + FACET.replace(b'5', b'b') + b'endsolid a\n',
+    'cut.stl': b'solid a\n' + FACET + b'endsolid a\nsolid b\n' + FACET,
     'empty.obj': b'',
     'points.obj': CORNERS.encode(),
     'lines.obj': (CORNERS + 'l 1 2\n').encode(),
@@ -261,6 +269,7 @@ BAD_MESHES = {
     'negative.obj': (CORNERS + 'f -1 -2 -99\n').encode(),
     'large.obj': (CORNERS + 'f 1 2 99999999999999999999\n').encode(),
     'nan.obj': b'v nan nan nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n',
+    'letters.obj': (CORNERS + 'f 1 2 x\nf 1 2 3\n').encode(),
     'empty.dae': b'',
 }
 
@@ -278,10 +287,50 @@ def test_a_bad_mesh_is_one_line(tmp_path, name, capsys):
     assert name in capsys.readouterr().out
 
 
-SIZE = 24_900_000
-FACET = (
-    b'facet normal 0 0 1\nouter loop\n' + b'vertex 0.12 -3.4e1 5\n' * 3 + b'endloop\nendfacet\n'
+@pytest.mark.parametrize(
+    ('vertices', 'faces', 'fault'),
+    [(4, 2, None), (4, 3, 'has 6 elements; expected 7'), (5, 2, 'has 6 elements; expected 7')],
 )
+def test_a_text_ply_has_what_its_header_counts_or_is_refused(tmp_path, vertices, faces, fault):
+    head = f'ply\nformat ascii 1.0\nelement vertex {vertices}\n'
+    head += ''.join(f'property float {axis}\n' for axis in 'xyz')
+    head += f'element face {faces}\nproperty list uchar int vertex_indices\nend_header\n'
+    body = CORNERS.replace('v ', '') + '3 0 1 2\n3 1 2 3\n'
+    (tmp_path / 'a.ply').write_text(head + body)
+    if fault is None:
+        assert read_mesh(tmp_path / 'a.ply', SCENE_SUFFIXES).faces.tolist() == [
+            [0, 1, 2],
+            [1, 2, 3],
+        ]
+        return
+    with pytest.raises(ModelError, match=fault):
+        read_mesh(tmp_path / 'a.ply', SCENE_SUFFIXES)
+
+
+@pytest.mark.parametrize('name', ['far.obj', 'large.obj'])
+def test_an_index_out_of_a_mesh_is_told_in_words_of_ours(tmp_path, name):
+    (tmp_path / name).write_bytes(BAD_MESHES[name])
+    with pytest.raises(ModelError, match='an index names what is not in it'):
+        read_mesh(tmp_path / name)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.booleans(), st.booleans())
+def test_a_text_stl_has_the_triangles_of_its_facets_or_is_refused(corners, large, dos):
+    facet = FACET.replace(3 * CORNER, b'%s')
+    text = b'solid a\n' + b''.join(facet % (CORNER * n) for n in corners) + b'endsolid a\n'
+    text = text.upper() if large else text
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / 'a.stl'
+        path.write_bytes(text.replace(b'\n', b'\r\n') if dos else text)
+        if set(corners) == {3}:
+            assert len(read_mesh(path).faces) == len(corners)
+        else:
+            bad = next(i for i, n in enumerate(corners, 1) if n != 3)
+            with pytest.raises(ModelError, match=f'facet {bad} has .*; expected 3'):
+                read_mesh(path)
+
+
+SIZE = 24_900_000
 
 
 def binary_stl():

@@ -236,6 +236,9 @@ SCENE_SUFFIXES = ('.glb', '.obj', '.stl', '.dae', '.ply')
 MAX_SCENE_BYTES = 250_000_000
 """Of an obstacle's file."""
 _VERTEX_0 = re.compile(rb'^[ \t]*f[ \t][^\n]*(?<=[ \t])0+(?=[\s/]|\Z)', re.M)
+_FACET_WORDS = re.compile(
+    rb'^[ \t]*(?:(vertex(?:[ \t]+[-+]?[0-9.]+(?:e[-+]?[0-9]+)?){3})|endfacet)[ \t\r]*$', re.M
+)
 _FARTHEST = 1e10
 """Of a coordinate in a file, in any unit; trimesh counts vertices in steps of 1e-8 in 64 bits."""
 
@@ -304,10 +307,18 @@ def read_mesh(
         _check_obj(content, path, limit // 5)
     if suffix == '.glb':
         check_glb(content, path)
+    if suffix == '.ply':
+        _check_text_ply(content, path)
+    facets = _check_text_stl(content, path) if suffix == '.stl' else None
     unit, told = collada_header(content, path) if suffix == '.dae' else (1.0, [])
     mesh = _parse(content, suffix, path)
     if not len(getattr(mesh, 'faces', ())):
         raise ModelError(f'{path}: the mesh has no triangles')
+    if facets not in (None, len(mesh.faces)):
+        raise ModelError(
+            f'{path}: has {facets} facets, and {len(mesh.faces)} triangles between solid and '
+            'endsolid; expected as many: is the file cut?'
+        )
     if np.ndim(mesh.vertices) != 2 or np.shape(mesh.vertices)[1] != 3:
         raise ModelError(f'{path}: its vertices have not three coordinates each')
     count = len(mesh.vertices)
@@ -336,6 +347,36 @@ def _check_obj(content: bytes, path: Path, most: int) -> None:
         raise ModelError(f'{path}: a triangle names vertex 0; expected numbers from 1, or below 0')
 
 
+def _check_text_stl(content: bytes, path: Path) -> int | None:
+    """Refuse a facet without three corners, whose reader counts no facets; return their number.
+
+    None: a binary file.
+    """
+    if len(content) >= 84 and len(content) == 84 + 50 * int.from_bytes(content[80:84], 'little'):
+        return None
+    facets = corners = 0
+    for word in _FACET_WORDS.finditer(content.lower()):
+        if word[1]:
+            corners += 1
+            continue
+        facets += 1
+        if corners != 3:
+            raise ModelError(
+                f'{path}: facet {facets} has {corners} corners of three numbers; expected 3'
+            )
+        corners = 0
+    return facets
+
+
+def _check_text_ply(content: bytes, path: Path) -> None:
+    """Refuse a text PLY with fewer lines than its header counts, which its reader shifts."""
+    head, _, body = content.partition(b'end_header')
+    counted = sum(int(n[:18]) for n in re.findall(rb'^element\s+\S+\s+(\d+)', head, re.M))
+    lines = body.strip().count(b'\n') + 1
+    if re.search(rb'^format\s+ascii', head, re.M) and lines < counted:
+        raise ModelError(f'{path}: has {lines} elements; expected {counted}, as its header says')
+
+
 def _parse(content: bytes, suffix: str, path: Path) -> Any:
     trimesh = require('trimesh', f'mesh {path.name}')
     if suffix == '.dae':
@@ -346,6 +387,8 @@ def _parse(content: bytes, suffix: str, path: Path) -> Any:
     try:
         with python_warnings.catch_warnings():
             python_warnings.simplefilter('ignore')
+            # NumPy before 2.3 only warns of text within numbers, and leaves the rest out.
+            python_warnings.filterwarnings('error', 'string or file could not be read')
             # No resolver: materials and textures elsewhere are none of our business.
             return trimesh.load(
                 io.BytesIO(content),
@@ -356,6 +399,10 @@ def _parse(content: bytes, suffix: str, path: Path) -> Any:
             )
     except MemoryError:
         raise ModelError(f'{path}: the mesh is too large to be read') from None
+    except IndexError:
+        raise ModelError(
+            f'{path}: not a valid {suffix[1:].upper()} mesh: an index names what is not in it'
+        ) from None
     except ImportError:  # trimesh would ask an optional library for the encoding
         raise ModelError(
             f'{path}: not a valid {suffix[1:].upper()} mesh: neither text nor all of a binary file'
