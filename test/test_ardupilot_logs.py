@@ -86,6 +86,25 @@ def test_thrusters_of_a_log_are_those_that_its_parameters_name(tmp_path):
     assert rows[0] == pytest.approx([1600, 1400, 1700])  # motors 1, 2, 3
 
 
+def test_a_log_of_a_boat_has_its_throttle_and_modes_and_asks_for_its_vehicle(tmp_path):
+    path = dataflash(tmp_path / 'boat.BIN', functions=(74, 26, 73))
+    log = Dataflash()
+    log.parameter('SERVO3_REVERSED', 1)
+    log.add('MSG', 10**6, b'ArduRover V4.5.0')
+    log.add('MODE', 2 * 10**6, 3, 3, 1)
+    path.write_bytes(path.read_bytes() + log.content)
+    assert channel(path, 'thrusters/pwm').series.rows[0] == pytest.approx([1400, 1400])
+    modes = [event.text for event in read_bag(str(path)).events if event.kind == 'mode']
+    assert modes == ['STEERING']  # of ArduSub it would be mode 3
+    code, said = marine_sim('identify', path, '--vehicle', 'bluerov2')
+    assert code == 2
+    assert 'the throttle of a boat' in said
+    assert said.splitlines()[-1] == (
+        'ERROR: thrusters/pwm has 2 channels; expected one for each of 6 thrusters: choose the '
+        'vehicle that was recorded'
+    )
+
+
 def test_the_barometer_of_a_log_is_the_one_in_the_water(bin_log):
     assert column(bin_log, 'barometer/pressure', 0)[[0, -1]] == pytest.approx([150000, 153900])
     assert column(bin_log, 'barometer/temperature', 0)[0] == 11.5
@@ -191,10 +210,11 @@ def test_a_log_is_replayed_and_one_report_has_both(tmp_path):
         'simulate', 'bluerov2', '--replay', path, '--record', again, '--dt', '0.02'
     )
     assert code == 0, said
-    assert f'side by side: marine_sim analyze {path} {again}' in said
-    assert analyze(path, again, '-o', tmp_path / 'both') == 0
-    told = json.loads((tmp_path / 'both' / 'metrics.json').read_text())
+    side_by_side = said.partition('side by side: marine_sim ')[2].split()
+    assert analyze(*side_by_side[1:]) == 0
+    told = json.loads((tmp_path / 'again_report' / 'metrics.json').read_text())
     (compared,) = told['comparisons']
+    assert compared['aligned_by'] == 'start'  # the replay begins where the log does
     assert {'z', 'yaw', 'surge', 'thrusters/pwm 1'} <= set(compared['differences'])
 
 

@@ -8,10 +8,10 @@ Source: ArduPilot, libraries/AP_Logger/AP_Logger.h.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from marine_sim_ros.core.extras import require
 
@@ -41,6 +41,8 @@ _EVENTS = {
 """Of EV.Id (LogEvent)."""
 _SEVERITIES = ('emergency', 'alert', 'critical', 'error', 'warning', 'notice', 'info', 'debug')
 """Of STATUSTEXT, from 0 on."""
+_SURFACE = (10, 11)
+"""MAV_TYPE of rovers and boats, which ArduRover controls."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +60,26 @@ class LogEvent:
     text: str
 
 
-def mode_names(path: Path) -> Mapping[int, str]:
-    """Return ArduSub's flight modes by number, to read the log of a path."""
+def mode_names(path: Path) -> Callable[[int, int], str]:
+    """Return a function of MAV_TYPE and number that names flight modes in the log of a path.
+
+    Modes are ArduRover's for rovers and boats, else ArduSub's.
+    """
     utility = require('pymavlink.mavutil', f'{path}: a log of ArduPilot')
-    return cast(Mapping[int, str], utility.mode_mapping_sub)
+
+    def name(vehicle: int, number: int) -> str:
+        surface = vehicle in _SURFACE
+        modes = utility.mode_mapping_rover if surface else utility.mode_mapping_sub
+        return str(modes.get(number, f'mode {number}'))
+
+    return name
 
 
-def dataflash_event(m: Any, stamp: int, modes: Mapping[int, str]) -> LogEvent:
+def dataflash_event(m: Any, stamp: int, mode_name: Callable[[int], str]) -> LogEvent:
     """Return the event of a message MODE, MSG, ERR or EV with a stamp in ns."""
     kind = m.get_type()
     if kind == 'MODE':
-        number = int(getattr(m, 'ModeNum', m.Mode))
-        return LogEvent(stamp, 'mode', modes.get(number, f'mode {number}'))
+        return LogEvent(stamp, 'mode', mode_name(int(getattr(m, 'ModeNum', m.Mode))))
     if kind == 'MSG':
         return LogEvent(stamp, 'message', str(m.Message))
     if kind == 'EV':

@@ -47,7 +47,13 @@ __all__ = ['LOG_SUFFIXES', 'open_log']
 LogRow = tuple[float, ...]
 TimedRow = tuple[int, int, LogRow]
 """Times of receipt and of measurement, ns, and the numbers."""
-_MOTORS = {33 + n: n + 1 for n in range(8)}
+_THROTTLES = {70: 1, 73: 1, 74: 2}
+"""SERVOn_FUNCTION -> number of the thruster of a boat: only one, or port and starboard."""
+_MOTORS = {
+    **{f: f - 32 for f in range(33, 41)},
+    **{f: f - 73 for f in range(82, 86)},
+    **_THROTTLES,
+}
 """SERVOn_FUNCTION -> number of the motor."""
 _PULSES = (800.0, 2200.0)
 """µs; anything else is an output that is off."""
@@ -184,8 +190,8 @@ class AutopilotRows:
     def _thrusters(self, notes: list[str]) -> list[TimedRow]:
         """Return the pulses of the thrusters, in the order of the motors.
 
-        A motor with the direction −1 has its pulse mirrored about 1500 µs by the autopilot; it is
-        mirrored back here, so that a pulse means what it means with the directions 1.
+        The autopilot mirrors the pulse of a motor with the direction −1 and of a reversed throttle
+        about 1500 µs; it is mirrored back here, so that it means what it means with directions 1.
         """
         functions = {
             int(name[5:-9]): int(value)
@@ -197,9 +203,11 @@ class AutopilotRows:
             first = self.outputs[0][2][:8]
             count = next((i for i, pulse in enumerate(first) if pulse <= 0), len(first))
             told = [(i + 1, i) for i in range(count)]
-            notes.append(f'no SERVOn_FUNCTION: outputs 1 to {count} are taken for the motors')
+            notes.append(
+                f'no SERVOn_FUNCTION of a motor: outputs 1 to {count} are taken for the motors'
+            )
         columns = [column for _, column in told]
-        directions = [self.parameters.get(f'MOT_{motor}_DIRECTION', 0.0) for motor, _ in told]
+        directions = [self._direction(motor, functions, column) for motor, column in told]
         if not any(directions):
             notes.append(
                 'no MOT_n_DIRECTION: all motors are taken to turn as the description has them'
@@ -207,12 +215,23 @@ class AutopilotRows:
         elif min(directions) < 0:
             turned = [m for (m, _), d in zip(told, directions, strict=True) if d < 0]
             notes.append(f'motors {", ".join(map(str, turned))} have the direction -1')
+        if {functions.get(column + 1) for column in columns} <= _THROTTLES.keys():
+            notes.append(
+                'the outputs are the throttle of a boat (ArduRover): the port thruster is the '
+                "first, as wamv's is"
+            )
         if self.beside:
             notes.append(f'parameters that the log does not have are those of {self.beside}')
         pulses = np.array([row for *_, row in self.outputs])[:, columns]
         mirrored = (np.array(directions) < 0) & (pulses >= _PULSES[0]) & (pulses <= _PULSES[1])
         widths = np.where(mirrored, 3000.0 - pulses, pulses).tolist()
         return [(r, s, tuple(row)) for (r, s, _), row in zip(self.outputs, widths, strict=True)]
+
+    def _direction(self, motor: int, functions: Mapping[int, int], column: int) -> float:
+        """Return 1 or −1, and 0 where the log does not say."""
+        if functions.get(column + 1) in _THROTTLES:
+            return -1.0 if self.parameters.get(f'SERVO{column + 1}_REVERSED', 0.0) else 1.0
+        return self.parameters.get(f'MOT_{motor}_DIRECTION', 0.0)
 
 
 def _clock(rows: list[TimedRow]) -> np.ndarray:
@@ -303,10 +322,10 @@ class _Dataflash:
     KINDS = ('PARM', 'IMU', 'BARO', 'RCOU', 'ATT', 'CTUN', 'XKF1', 'NKF1', 'XKF4', 'NKF4')
     PILOT_KINDS = ('BAT', 'RCIN', 'MODE', 'MSG', 'ERR', 'EV')
 
-    def __init__(self, modes: Mapping[int, str] | None = None) -> None:
-        """Begin with nothing; modes are names of flight modes by their numbers."""
+    def __init__(self, mode_name: Callable[[int], str]) -> None:
+        """Begin with nothing; ``mode_name`` names a flight mode by its number."""
         self.rows = AutopilotRows()
-        self._modes = modes or {}
+        self._mode_name = mode_name
         self._height = math.nan
         self._attitudes: list[TimedRow] = []
         self._active: Counter[int] = Counter()
@@ -343,7 +362,7 @@ class _Dataflash:
             sticks = tuple(float(getattr(m, f'C{i}', 0)) for i in range(1, 15))
             self.rows.sticks.append((stamp, stamp, sticks))
         else:
-            self.rows.events.append(dataflash_event(m, stamp, self._modes))
+            self.rows.events.append(dataflash_event(m, stamp, self._mode_name))
 
     def _add_measurement(self, m: Any, stamp: int) -> None:
         kind, number = m.get_type(), int(getattr(m, 'I', 0))
@@ -392,7 +411,8 @@ class _Dataflash:
 def _dataflash(path: Path) -> AutopilotRows:
     reader = require('pymavlink.DFReader', f'{path}: a log of ArduPilot')
     log = reader.DFReader_binary(str(path), zero_time_base=True)
-    found = _Dataflash(mode_names(path))
+    names = mode_names(path)
+    found = _Dataflash(lambda number: names(log.mav_type, number))
     kinds = {*found.KINDS, *found.PILOT_KINDS}
     while (m := log.recv_match(type=kinds)) is not None:
         found.take(m)
@@ -427,9 +447,9 @@ _NO_CURRENT = -1
 class _Telemetry:
     """Takes the MAVLink messages of one vehicle, as they were received."""
 
-    def __init__(self, modes: Mapping[int, str] | None = None) -> None:
-        """Begin with nothing; modes are names of flight modes by their numbers."""
-        self._modes = modes or {}
+    def __init__(self, mode_name: Callable[[int, int], str]) -> None:
+        """Begin with nothing; ``mode_name`` names a flight mode by MAV_TYPE and number."""
+        self._mode_name = mode_name
         self._mode: tuple[int, int] | None = None
         self.rows = AutopilotRows()
         self.rows.source = 'LOCAL_POSITION_NED, ATTITUDE'
@@ -479,14 +499,13 @@ class _Telemetry:
         elif kind == 'STATUSTEXT':
             rows.events.append(status_text(m.severity, m.text, stamp))
         elif kind == 'HEARTBEAT':
-            self._note_mode(m.custom_mode, m.base_mode & _ARMED, stamp)
+            self._note_mode(m.type, m.custom_mode, m.base_mode & _ARMED, stamp)
 
-    def _note_mode(self, mode: int, armed: int, stamp: int) -> None:
+    def _note_mode(self, vehicle: int, mode: int, armed: int, stamp: int) -> None:
         """Note a mode, and arming, where it differs from the one before."""
         before, self._mode = self._mode, (mode, armed)
         if before is None or before[0] != mode:
-            name = self._modes.get(mode, f'mode {mode}')
-            self.rows.events.append(LogEvent(stamp, 'mode', name))
+            self.rows.events.append(LogEvent(stamp, 'mode', self._mode_name(vehicle, mode)))
         if before is not None and before[1] != armed:
             text = 'armed' if armed else 'disarmed'
             self.rows.events.append(LogEvent(stamp, 'event', text))

@@ -166,12 +166,17 @@ class Identification:
         return [e.contradiction for e in self.estimates if e.contradiction]
 
     def _unexplained_warnings(self) -> list[str]:
+        """Return one line for all axes, or none."""
+        shares = zip(BODY_AXES, self.explained_variance.tolist(), strict=True)
+        low = [
+            f'{axis} {max(100 * share, 0.0):.0f} %' for axis, share in shares if share < DOUBTFUL
+        ]
+        if not low:
+            return []
         return [
-            f'{axis}: only {100 * share:.0f} % of the motion are explained; expected masses, '
-            'thrust, current and water of the run, nothing else that pushed, and a --stretch '
-            'that is shorter where the vehicle tumbles'
-            for axis, share in zip(BODY_AXES, self.explained_variance.tolist(), strict=True)
-            if share < DOUBTFUL
+            f'of the motion only this is explained: {", ".join(low)}; expected masses, thrust, '
+            'current and water of the run, nothing else that pushed, and a --stretch that is '
+            'shorter where the vehicle tumbles'
         ]
 
     def value(self, kind: str) -> list[Estimate]:

@@ -183,7 +183,7 @@ def thruster_pulses(pwm: np.ndarray, thrusters: ThrusterSet) -> np.ndarray:
     if pwm.shape[1] < count:
         raise ParameterError(
             f'thrusters/pwm has {pwm.shape[1]} channels; '
-            f'expected one for each of {count} thrusters'
+            f'expected one for each of {count} thrusters: choose the vehicle that was recorded'
         )
     pulses = pwm[:, :count]
     on = (pulses >= _PULSES[0]) & (pulses <= _PULSES[1])

@@ -152,8 +152,10 @@ def _fleet(options: argparse.Namespace, settings: RunOptions) -> int:
 
 def _replay_scenario(
     options: argparse.Namespace, settings: RunOptions, vehicle: Vehicle
-) -> Scenario:
-    """Return the scenario of the pulse widths of a bag, and say what is not replayed.
+) -> tuple[Scenario, str]:
+    """Return the scenario of the pulse widths of a bag and the alignment of its run for analyze.
+
+    Prints what is not replayed.
 
     Raises:
         MarineSimError: the bag cannot be read, or has none.
@@ -176,7 +178,8 @@ def _replay_scenario(
         notes.append(f'/{name} is replayed, of {others}; --namespace chooses, --map joins topics')
     for note in (*bag.notes, *notes):
         print(f'{bag.label}: {note}')
-    return scenario
+    begins = collectors[name].get('odom') is not None  # and the run with it, at time 0
+    return scenario, ' --align start' if begins else ''
 
 
 def _check_room(settings: RunOptions, duration: float) -> None:
@@ -232,8 +235,9 @@ def execute(options: argparse.Namespace) -> int:
         free_folder(settings.record, overwrite=options.overwrite)
     with progress_bar('building') as told:
         vehicle = vehicle_of(settings.named_vehicle(), told)
+    alignment = ''
     if scenario is None:
-        scenario = _replay_scenario(options, settings, vehicle)
+        scenario, alignment = _replay_scenario(options, settings, vehicle)
     scenario = started_scenario(scenario, settings)
     environment = environment_of(settings)
     odd = start_warnings(environment, scenario.position)
@@ -263,5 +267,5 @@ def execute(options: argparse.Namespace) -> int:
     print(f'trajectory_sha256 {outcome.sha256}')
     if options.replay and settings.record:
         both = f'{options.replay} {settings.record}'
-        print(f'side by side: marine_sim analyze {both} -o {settings.record}_report')
+        print(f'side by side: marine_sim analyze {both} -o {settings.record}_report{alignment}')
     return 0 if all(ok for ok, _ in outcome.verdicts) else 1
