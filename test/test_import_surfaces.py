@@ -253,6 +253,19 @@ def test_a_buoyancy_engine_counts_from_its_neutral_volume(read):
     assert any('-23.5 to +4.9 N is not simulated' in line for line in description.dropped)
 
 
+def test_a_hull_that_its_buoyancy_engine_sinks_does_not_float(read):
+    wide = """<link name="wide"><inertial><mass>0.1</mass></inertial><collision name="w"><geometry>
+<box><size>1 1 1</size></box></geometry></collision></link><joint name="hold" type="fixed">
+<parent>base_link</parent><child>wide</child></joint>"""
+    ballast = '<min_volume>-30</min_volume><default_volume>-0.999</default_volume>'
+    engine = ENGINE.format('').replace('<min_volume>0.0001</min_volume>', ballast)
+    _, plain = read('')
+    description, vehicle = read(engine + wide)
+    # 1 m³ of the box less 0.9994 m³ of the engine.
+    assert vehicle.buoyancy.volume == pytest.approx(plain.buoyancy.volume + 0.0006)
+    assert not description.materials
+
+
 FOIL = """<link name="rudder"><pose>-0.5 0 0 0 0 0</pose><inertial><mass>0.01</mass></inertial>
 </link><joint name="rudder_joint" type="revolute"><parent>base_link</parent><child>rudder</child>
 <axis><xyz>0 0 1</xyz><limit><lower>-0.5</lower><upper>0.5</upper></limit></axis></joint>

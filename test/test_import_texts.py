@@ -4,7 +4,7 @@
 """What is said of wrong paths, folders, templates, and descriptions that are not imported."""
 
 import pytest
-from foreign import SDF, UUV
+from foreign import SDF, STONEFISH, UUV
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.geometry.mesh_files import read_mesh
@@ -81,6 +81,8 @@ def test_a_file_in_other_capitals_is_offered(tmp_path):
         ('m.em', '<sdf/>', 'EmPy'),
         ('m.sdf', '<sdf><mass>@(mass)</mass></sdf>', r":1: has '@\(mass\)'.*EmPy"),
         ('m.sdf', '<sdf>@[if x]@[end if]</sdf>', ':1: has .*EmPy'),
+        ('m.sdf.in', '<sdf>\n<mass>@heavy</mass></sdf>', r":2: has '@heavy'.* writes m\.sdf "),
+        ('m.sdf', '<sdf><mass> @MASS@ </mass></sdf>', ":1: has '@MASS@'.*program of its package"),
     ],
 )
 def test_a_template_says_what_expands_it(tmp_path, name, text, told):
@@ -153,3 +155,16 @@ def test_a_word_of_the_urdf_parser_is_ours(tmp_path):
         load_vehicle(path)
     assert 'duck-typed' not in str(caught.value)
     assert '<class' not in str(caught.value)
+
+
+def test_a_scenario_without_a_robot_or_materials_names_what_has_them(tmp_path):
+    (tmp_path / 'tank.scn').write_text('<scenario><include file="rov.scn"/></scenario>')
+    bare = STONEFISH.replace(
+        '<material name="Steel" density="2000.0"/></materials>', '</materials>'
+    )
+    (tmp_path / 'rov.scn').write_text(bare)
+    (tmp_path / 'pool.scn').write_text('<scenario/>')
+    with pytest.raises(ModelError, match=r'0 robots.*files beside it that have one: rov\.scn$'):
+        import_vehicle(tmp_path / 'pool.scn', Options())
+    draft = import_vehicle(tmp_path / 'rov.scn', Options())
+    assert any(text.endswith('import what includes it: tank.scn') for text in draft.assumptions)

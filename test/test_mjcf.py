@@ -88,6 +88,34 @@ gainprm="2" ctrllimited="true" ctrlrange="-20 30" forcelimited="true" forcerange
     assert any("'elbow' follows joint_commands" in text for text in description.assumptions)
 
 
+def test_a_planar_vehicle_is_free_and_has_the_drag_of_a_free_one(read):
+    slides = ''.join(
+        f'<joint name="{n}" type="{k}" axis="{a}"/>'
+        for n, k, a in (('x', 'slide', '1 0 0'), ('y', 'slide', '0 1 0'), ('t', 'hinge', '0 0 1'))
+    )
+    motors = '<actuator><motor name="yaw" joint="t"/></actuator>'
+    description, planar = read(mjcf(BOX, inside=motors).replace('<freejoint/>', slides))
+    _, free = read(mjcf(BOX))
+    np.testing.assert_allclose(planar.damping.quadratic, free.damping.quadratic)
+    assert any('3 joints: t, x, y' in text for text in description.assumptions)
+    assert any("actuator 'yaw' of its joints" in text for text in description.assumptions)
+
+
+def test_a_mesh_that_is_not_there_is_left_out_where_the_mass_is_given(read):
+    assets = (
+        '<asset><mesh name="skin" file="gone.obj"/><texture name="t" type="2d" file="gone.png"/>'
+        '<material name="m" texture="t"/></asset>'
+    )
+    skin = '<geom name="s" type="mesh" mesh="skin" material="m" {}/></body></worldbody>'
+    text = mjcf(BOX, inside=assets)
+    description, vehicle = read(text.replace('</body></worldbody>', skin.format('mass="0.25"'), 1))
+    _, plain = read(mjcf(BOX))
+    assert vehicle.inertia.mass == pytest.approx(plain.inertia.mass + 0.25)
+    assert any('gone.obj is not there' in text for text in description.assumptions)
+    with pytest.raises(ModelError, match=r'MuJoCo: .*gone\.obj'):
+        read(text.replace('</body></worldbody>', skin.format(''), 1))
+
+
 def test_what_cannot_be_read_is_one_line(read, tmp_path):
     with pytest.raises(ModelError, match='MuJoCo: XML Error'):
         read('<mujoco><worldbody><body><geom type="blob"/></body></worldbody></mujoco>')

@@ -119,6 +119,24 @@ def test_a_model_of_nothing_but_a_missing_include_names_it(read):
         read(text.format('hull_of_nowhere'))
 
 
+def test_a_model_below_a_folder_of_packages_is_found(tmp_path, read, monkeypatch):
+    monkeypatch.setenv('ROS_PACKAGE_PATH', str(tmp_path / 'repository'))
+    deep = tmp_path / 'repository' / 'far_description' / 'models' / 'far'
+    deep.mkdir(parents=True)
+    (deep.parents[1] / 'package.xml').write_text('<package><name>far_description</name></package>')
+    (deep / 'model.sdf').write_text(PART)
+    for uri in ('far', 'model://far'):
+        description, _ = read(f'<include merge="true"><uri>{uri}</uri></include>')
+        assert 'rotor' in description.links
+
+
+def test_a_missing_model_whose_template_is_there_says_so(tmp_path, read):
+    (tmp_path / 'raw').mkdir()
+    (tmp_path / 'raw' / 'model.sdf.in').write_text('<sdf><mass>@heavy</mass></sdf>')
+    with pytest.raises(ModelError, match=r'template model\.sdf\.in: expand it to model\.sdf'):
+        read('<include merge="true"><uri>model://raw</uri></include>')
+
+
 def test_models_that_include_each_other_are_one_line(tmp_path, read):
     for here, there in (('a', 'b'), ('b', 'a')):
         (tmp_path / here).mkdir()

@@ -79,7 +79,7 @@ def test_masses_of_density_and_mass_add_up(read):
         np.diag(vehicle.inertia.tensor), own + other + np.array([arms, arms, 0]), rtol=1e-5
     )
     displaced = vehicle.buoyancy.volume * vehicle.buoyancy.fluid_density
-    assert displaced == pytest.approx(1000 * (0.4 * 0.2 * 0.1 + 0.1**3))
+    assert displaced == pytest.approx(first + second)  # 9 kg of shapes: USD has no buoyancy
 
 
 def test_binary_files_and_packages_are_the_same(read, tmp_path):
@@ -294,6 +294,25 @@ def test_layers_elsewhere_are_not_read(read, tmp_path, monkeypatch):
     monkeypatch.chdir(work)  # where the resolver of usd-core looks too
     with pytest.raises(ModelError, match='outside the folder of the description'):
         import_vehicle(below / 'v.usda')
+
+
+def test_a_shape_far_lighter_than_any_hull_is_not_taken_as_neutral(read):
+    hull = body('hull', 'float physics:mass = 0.1', cube('box', 'double size = 0.2'))
+    draft, _ = read(stage(hull))
+    assert draft.materials  # 8 kg of water: an error of the verdict
+
+
+def test_a_body_whose_layer_is_not_there_is_refused(read):
+    lost = f'def "hull" ({RIGID}\nprepend payload = @parts/gone.usdz@)\n{{}}\n'
+    with pytest.raises(ModelError, match=r'no mass and no collisions.*gone\.usdz'):
+        read(stage(lost))
+
+
+def test_scripts_and_graphs_are_named_as_forces(read):
+    script = 'asset[] omni:scripting:scripts = [@deep/hydro.py@]\nfloat physics:mass = 3'
+    draft, _ = read(stage(body('hull', script) + 'def OmniGraph "push"\n{\n}\n'))
+    assert any('hydro.py' in text for text in draft.unread_forces)
+    assert any('OmniGraph' in text for text in draft.unread_forces)
 
 
 def test_layers_that_are_not_there_are_named(read):

@@ -9,18 +9,21 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.files import expand_home, read_file, resource_folder
 
 __all__ = [
+    'MODEL',
     'PACKAGE_PATH',
     'ReadableFolders',
     'RosPackageError',
     'TRUST',
     'add_package_paths',
     'is_trusted',
+    'model_folder',
     'package_folder',
     'trust_descriptions',
 ]
@@ -28,15 +31,20 @@ __all__ = [
 
 # Finds the folder of a ROS package, of ROS 1 or 2, installed or not.
 
+MODEL = 'model.sdf'
+"""File of a model of Gazebo."""
 PACKAGE_PATH = 'ROS_PACKAGE_PATH'
 """Environment variable with the folders in which packages are looked for, as in ROS 1."""
 
 _MANIFEST = 'package.xml'
+_COLCON = 'colcon.pkg'
 _MAX_MANIFEST = 1_000_000
 """Bytes of a manifest that is read."""
 _NAME = re.compile(r'[A-Za-z0-9_][A-Za-z0-9_.-]*')
 _DEEPEST = 6
-"""Levels below a folder of PACKAGE_PATH at which packages are looked for."""
+"""Levels below a folder of PACKAGE_PATH at which packages and models are looked for."""
+_MAX_FOLDERS = 20_000
+"""Folders below one of PACKAGE_PATH in which models are looked for."""
 
 
 def add_package_paths(folders: Iterable[str]) -> None:
@@ -63,7 +71,7 @@ def _name(folder: Path) -> str | None:
     """Return the name of the package in a folder, or None where there is none."""
     manifest = folder / _MANIFEST
     if not manifest.is_file():
-        return None
+        return folder.name if (folder / _COLCON).is_file() else None
     from lxml import etree
 
     try:
@@ -95,6 +103,27 @@ def _packages_of_folder(folder: str) -> dict[str, Path]:
     for name, path in _packages_below(Path(folder)):
         found.setdefault(name, path)
     return found
+
+
+@lru_cache(maxsize=64)
+def _models_of_folder(folder: str) -> dict[str, Path]:
+    """Return the folders with a model.sdf below one of PACKAGE_PATH, those in packages too."""
+    found: dict[str, Path] = {}
+    walk = os.walk(folder)
+    for at, inner, files in islice(walk, _MAX_FOLDERS):
+        path = Path(at)
+        inner[:] = sorted(name for name in inner if not name.startswith('.'))
+        if MODEL in files:
+            found.setdefault(path.name, path)
+        if MODEL in files or len(path.relative_to(folder).parts) >= _DEEPEST:
+            inner.clear()
+    return found
+
+
+def model_folder(name: str) -> Path | None:
+    """Folder of a model of Gazebo (NAME/model.sdf) below those of PACKAGE_PATH, or None."""
+    found = (_models_of_folder(folder).get(name) for folder in _package_paths())
+    return next(filter(None, found), None)
 
 
 def _installed_folder(package: str) -> Path | None:
@@ -130,8 +159,9 @@ class RosPackageError(ModelError):
 def package_folder(package: str, beside: Path | None = None) -> Path:
     """Return the folder of a package.
 
-    It is looked for in the folders of PACKAGE_PATH, among what is installed, and last around the
-    description itself: the package that it is in, and packages in the same folder as that one.
+    It is looked for in the folders of PACKAGE_PATH, where a model of Gazebo will do too, among
+    what is installed, and last around the description itself: the package that it is in, and
+    packages in the same folder as that one.
 
     Args:
         beside: folder of the description that names it.
@@ -146,6 +176,8 @@ def package_folder(package: str, beside: Path | None = None) -> Path:
             return path
         if (Path(folder) / package).is_dir():
             return Path(folder) / package
+    if (model := model_folder(package)) is not None:
+        return model
     installed = _installed_folder(package)
     if installed is not None:
         return installed
@@ -177,6 +209,8 @@ def is_trusted() -> bool:
 class ReadableFolders:
     """Folders whose files a description may read: its own, its package's, those of packages.
 
+    The user's folders of PACKAGE_PATH are among them.
+
     Links count as what they lead to; a link within a package may lead to a package of the same
     name, as those of ``colcon build --symlink-install`` do.
     """
@@ -190,6 +224,7 @@ class ReadableFolders:
             resource_folder('urdf').resolve(),
         }
         self._packages: set[str] = set()
+        self._folders |= {Path(folder).resolve() for folder in _package_paths()}
         for folder in tuple(self._folders):
             if (package := package_around(folder)) is not None:
                 self.add_package(*package)

@@ -72,6 +72,9 @@ def full_thrust(thrusters: ThrusterSet, direction: np.ndarray) -> float:
 
 MAX_PLAUSIBLE_SPEED = 40.0
 """m/s; the fastest torpedoes with propellers reach about 36 m/s."""
+LEAST_DRAG = 0.02
+"""Drag over ½ ρ V^(2/3) v² of a slender hull: friction of 0.003 (ITTC 1957 at Re 10⁷) on the area
+of a spheroid of 5:1, 6.6 V^(2/3). No hull of a volume V drags much less."""
 _DEEP = np.array([0.0, 0.0, -100.0])
 _LEVEL = np.array([0.0, 0.0, 0.0, 1.0])
 _SEARCHED = 1e3
@@ -109,11 +112,13 @@ class Verdict:
         lines: what moves it, what damps it, what floats it.
         flaws: results that no marine vehicle can have; empty for none.
         powered: whether thrusters push, or actuators exert a wrench by their state.
+        doubts: speeds by thrust that exceed those of a slender hull of its volume.
     """
 
     lines: tuple[str, str, str]
     flaws: tuple[Flaw, ...]
     powered: bool
+    doubts: tuple[str, ...] = ()
 
 
 def steady_speed_under(
@@ -157,13 +162,26 @@ def judge_motion(vehicle: Vehicle) -> Verdict:
     """Return the verdict on a vehicle: forces, drag, net weight and steady speeds.
 
     A steady speed above :data:`MAX_PLAUSIBLE_SPEED` under its own thrust or net weight is a flaw,
-    and so is a vehicle that displaces no water, or far more or less than it weighs.
+    and so is a vehicle that displaces no water, or far more or less than it weighs. A speed by
+    thrust above that of a hull of :data:`LEAST_DRAG` is a doubt.
     """
     flaws: list[Flaw] = []
-    thrust, pushes = _thrust(vehicle, flaws)
+    doubts: list[tuple[float, str]] = []
+    thrust, pushes = _thrust(vehicle, flaws, doubts)
     lines = (thrust, _drag(vehicle), _float(vehicle, flaws))
     steers = any(a.wrench is not None for a in actuators_of(vehicle))
-    return Verdict(lines, tuple(flaws), pushes or steers)
+    worst = (max(doubts)[1],) if doubts and not flaws else ()
+    return Verdict(lines, tuple(flaws), pushes or steers, worst)
+
+
+def slender_hull_speed(vehicle: Vehicle, force: float) -> float:
+    """Speed (m/s) at which a slender hull of the vehicle's volume drags by a force (N).
+
+    v = √(2 F/(ρ C V^(2/3))), C of :data:`LEAST_DRAG`; V is what it displaces, afloat m/ρ.
+    """
+    density = vehicle.buoyancy.fluid_density
+    volume = min(vehicle.buoyancy.volume, vehicle.inertia.mass / density)
+    return float(np.sqrt(2 * force / (density * LEAST_DRAG * volume ** (2 / 3))))
 
 
 def _speed(
@@ -172,10 +190,20 @@ def _speed(
     force: float,
     how: str,
     flaws: list[Flaw],
+    doubts: list[tuple[float, str]],
     pulses: np.ndarray | None = None,
 ) -> str:
-    """Return a steady speed as text; one that is not physical becomes a flaw."""
+    """Return a steady speed as text; one that is not physical becomes a flaw or a doubt."""
     speed = steady_speed_under(vehicle, axis, force, pulses)
+    if pulses is not None and vehicle.buoyancy.volume > 0:
+        hull = slender_hull_speed(vehicle, abs(force))
+        if speed > hull:
+            sentence = (
+                f'{abs(force):.3g} N {how} give {speed:.2g} m/s, a slender hull of its volume '
+                f'{hull:.2g} m/s: its drag in {BODY_AXES[axis]} is too small, or the thrust too '
+                'large'
+            )
+            doubts.append((speed / hull, sentence))
     text = 'without end' if np.isinf(speed) else f'{speed:.2g} m/s'
     if speed > MAX_PLAUSIBLE_SPEED:
         sentence = (
@@ -190,7 +218,9 @@ def _count_text(count: int, noun: str) -> str:
     return f'{count} {noun}{"" if count == 1 else "s"}'
 
 
-def _thrust(vehicle: Vehicle, flaws: list[Flaw]) -> tuple[str, bool]:
+def _thrust(
+    vehicle: Vehicle, flaws: list[Flaw], doubts: list[tuple[float, str]]
+) -> tuple[str, bool]:
     """Return the line on what moves it, and whether thrusters push at all."""
     parts = []
     for name, axis, sign in _DIRECTIONS:
@@ -198,7 +228,7 @@ def _thrust(vehicle: Vehicle, flaws: list[Flaw]) -> tuple[str, bool]:
         force = full_thrust(vehicle.thrusters, along)
         if force > _NEGLIGIBLE:
             pulses = best_pulses(vehicle.thrusters, along)
-            speed = _speed(vehicle, axis, sign * force, name, flaws, pulses)
+            speed = _speed(vehicle, axis, sign * force, name, flaws, doubts, pulses)
             parts.append(f'{force:.3g} N {name} ({speed})')
     count = len(vehicle.thrusters)
     counts = {a: len(a.names(vehicle)) for a in actuators_of(vehicle)}
@@ -248,17 +278,20 @@ def _float(vehicle: Vehicle, flaws: list[Flaw]) -> str:
     if abs(net) < 1e-4 * mass * Environment().gravity:
         return f'{text}: neutral'
     verb = 'rises' if net > 0 else 'sinks'
-    speed = _speed(vehicle, 2, net, 'of buoyancy' if net > 0 else 'of net weight', flaws)
+    speed = _speed(vehicle, 2, net, 'of buoyancy' if net > 0 else 'of net weight', flaws, [])
     return f'{text}: {net:+.3g} N, it {verb} at {speed}'
 
 
 def unbounded_speed(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Thrust and net weight end in a speed that a marine vehicle can have."""
     element = context.root.find('hydrodynamics')
-    for flaw in judge_motion(context.vehicle).flaws:
+    verdict = judge_motion(context.vehicle)
+    for flaw in verdict.flaws:
         if flaw.kind == 'speed':  # the check displaced-mass has the others
             what_to_do = 'give <linear_damping> or <quadratic_damping>, or a hull that drags'
             yield context.error(element, flaw.text, what_to_do)
+    for doubt in verdict.doubts:
+        yield context.warning(element, doubt, 'check <quadratic_damping> and the largest thrust')
 
 
 # Repairs with exactly one right answer.

@@ -96,6 +96,10 @@ def fill_bladders(draft: Draft) -> None:
 
 _FLOATS = 1.15
 """A vehicle that could displace more than this times its mass floats at the surface."""
+_LIGHT = 40.0
+"""Displaced mass over mass above which a vehicle is lighter than any hull, which is an error."""
+_DRY = ('MJCF', 'USD')
+"""Formats of simulators without buoyancy, whose shapes are those of contacts."""
 _LIGHTEST, _HEAVIEST = 1e-4, 25.0
 _NEUTRAL = 1000.0
 _OVER = np.array([0.0, 0.0, 0.02])
@@ -198,13 +202,22 @@ def _take_collision_volumes(draft: Draft) -> None:
             else {n: v for n, v in volumes.items() if any(e.endswith(n) for e in enabled)}
         )
     assert draft.water_density is not None
-    total = sum(volumes.values()) * draft.water_density.value
+    # A bladder that starts heavy, as one of a negative volume, may sink what the hull would float.
+    bladders = sum(mass for _, mass, _, _ in draft.notes.get('bladders', []))
+    total = sum(volumes.values()) * draft.water_density.value + bladders
     if not volumes:
+        _assume_neutral(draft)
+        return
+    if draft.format in _DRY and _FLOATS < total / draft.mass <= _LIGHT:
+        draft.assume(
+            f'{draft.format} has no buoyancy: the {total:.4g} kg of water that its shapes would '
+            f'displace do not carry its {draft.mass:.4g} kg'
+        )
         _assume_neutral(draft)
         return
     if draft.notes.get('float_by_collisions') or total > _FLOATS * draft.mass:
         draft.assume(
-            f'the collisions displace {total:.4g} kg of water and the vehicle weighs '
+            f'the collisions displace {total - bladders:.4g} kg of water and the vehicle weighs '
             f'{draft.mass:.4g} kg: it floats by their shape'
         )
         _hull(draft)

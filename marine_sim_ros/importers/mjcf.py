@@ -58,7 +58,8 @@ def read_mjcf(path: Path, options: Options) -> Draft:
     warnings: list[str] = []
     mujoco.set_mju_user_warning(warnings.append)  # else it writes MUJOCO_LOG.TXT
     try:
-        model = mujoco.MjModel.from_xml_path(str(path))
+        changes: list[str] = []
+        model = _compile(mujoco, path, changes)
         draft = _MjcfReader(mujoco, model, path, options).read()
     except (ValueError, RuntimeError) as error:
         raise ModelError(f'{path}: MuJoCo: {" ".join(str(error).split())[:500]}') from None
@@ -66,7 +67,77 @@ def read_mjcf(path: Path, options: Options) -> Draft:
         mujoco.set_mju_user_warning(None)
     for text in dict.fromkeys(' '.join(w.split()) for w in warnings[:20]):
         draft.assume(f'MuJoCo warns: {text[:300]}')
+    for text in changes:
+        draft.assume(text)
     return draft
+
+
+def _compile(mujoco: Any, path: Path, changes: list[str]) -> Any:
+    """Return the compiled model, without pictures, with planar vehicles free.
+
+    Args:
+        changes: takes a line on each change that is more than a picture.
+    """
+    spec = mujoco.MjSpec.from_file(str(path))
+    for texture in spec.textures:
+        if texture.file or any(texture.cubefiles):
+            texture.file, texture.cubefiles = '', [''] * 6
+            texture.builtin, texture.width, texture.height = mujoco.mjtBuiltin.mjBUILTIN_FLAT, 1, 1
+    _free_planar_bodies(mujoco, spec, path, changes)
+    try:
+        return spec.compile()
+    except ValueError:
+        if not _replace_missing_meshes(mujoco, spec, path, changes):
+            raise
+        return spec.compile()
+
+
+def _free_planar_bodies(mujoco: Any, spec: Any, path: Path, changes: list[str]) -> None:
+    """Free the bodies that slide along two or three axes, where none has a free joint."""
+    kinds = mujoco.mjtJoint
+    if any(joint.type == kinds.mjJNT_FREE for joint in spec.joints):
+        return
+    for body in spec.worldbody.bodies:
+        joints = list(body.joints)
+        if sum(joint.type == kinds.mjJNT_SLIDE for joint in joints) < 2:
+            continue
+        names = {joint.name for joint in joints}
+        where = f'{path.name} body {body.name!r}'
+        changes.append(
+            f'{where}: moves freely here; in the source only along and about its '
+            f'{len(joints)} joints: {", ".join(sorted(names))}'
+        )
+        damped = [joint.name for joint in joints if np.any(np.asarray(joint.damping) > 0)]
+        if damped:
+            changes.append(f'{where}: the damping of joints is left out: {", ".join(damped)}')
+        held = [a for a in spec.actuators if a.target in names]
+        for actuator in held:
+            changes.append(f'{where}: actuator {actuator.name!r} of its joints is left out')
+        watching = [s for s in spec.sensors if s.objname in names]
+        for element in (*held, *watching, *spec.keys, *joints):
+            spec.delete(element)
+        body.add_freejoint()
+
+
+def _replace_missing_meshes(mujoco: Any, spec: Any, path: Path, changes: list[str]) -> bool:
+    """Replace geoms of given mass whose mesh files are not there by points; whether any was."""
+    folder = path.parent / (spec.meshdir or '')
+    lost = {m.name or Path(m.file).stem: m for m in spec.meshes
+            if m.file and not (folder / m.file).is_file()}  # fmt: skip
+    for geom in spec.geoms:
+        if geom.meshname not in lost:
+            continue
+        if np.isnan(geom.mass) and not geom.parent.explicitinertial:
+            return False  # its mass is that of the mesh
+        changes.append(
+            f'{path.name} geom {geom.name!r}: the mesh {lost[geom.meshname].file} is not there; '
+            'it is left out, its mass stays in its origin'
+        )
+        geom.meshname, geom.type, geom.size = '', mujoco.mjtGeom.mjGEOM_SPHERE, [1e-3, 0, 0]
+        geom.contype = geom.conaffinity = 0
+    for mesh in lost.values():
+        spec.delete(mesh)
+    return bool(lost)
 
 
 def _check_files(path: Path) -> None:

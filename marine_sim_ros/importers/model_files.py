@@ -12,9 +12,11 @@ from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.packages import (
+    MODEL,
     PACKAGE_PATH,
     ReadableFolders,
     add_package_paths,
+    model_folder,
     package_folder,
 )
 
@@ -34,12 +36,10 @@ class ModelFolders(ReadableFolders):
     def __init__(self, path: Path) -> None:
         """Begin with the folders of a file and of the environment variables."""
         super().__init__(path)
-        self._library = path.parent.resolve().parent if path.name == 'model.sdf' else None
+        self._library = path.parent.resolve().parent if path.name == MODEL else None
         add_package_paths(
             f for key in _PATHS for f in _folders_of(key) if f not in _folders_of(PACKAGE_PATH)
         )
-        for folder in _folders_of(PACKAGE_PATH):
-            self.add_package('', Path(folder))
 
     def find_package(self, name: str, folder: Path) -> Path:
         """Return the folder of a package, whose files may be read from here on.
@@ -76,6 +76,19 @@ class ModelFolders(ReadableFolders):
         Raises:
             ModelError: it is outside the folders.
         """
+        return self.find_file(self._model_places(uri, folder))
+
+    def find_template(self, uri: str, folder: Path) -> Path | None:
+        """Return a template model.sdf.SUFFIX where find_model finds no model; None if none is."""
+        with contextlib.suppress(OSError, ValueError):
+            for place in self._model_places(uri, folder):
+                for file in sorted(place.glob(f'{MODEL}.*')):
+                    if self.is_readable(file):
+                        return file
+        return None
+
+    def _model_places(self, uri: str, folder: Path) -> list[Path]:
+        """Return files and folders that the URI of an <include> may stand for, the first first."""
         scheme, separator, name = uri.partition('://')
         if not separator:
             scheme, name = '', uri
@@ -95,7 +108,10 @@ class ModelFolders(ReadableFolders):
                 places.append(beside)
         with contextlib.suppress(ModelError):
             places.insert(0, self.find_package(package, folder) / rest)
-        return self.find_file(places)
+        if (model := model_folder(package)) is not None:
+            self.add_package('', model)
+            places.insert(0, model / rest)
+        return places
 
 
 def _folders_of(key: str) -> list[str]:
@@ -108,7 +124,7 @@ def _existing_file(place: Path) -> Path | None:
     with contextlib.suppress(OSError, ValueError):  # such as a name that is too long
         if place.is_file():
             return place.resolve()
-        for file in ('model.sdf', *sorted(p.name for p in place.glob('*.sdf'))):
+        for file in (MODEL, *sorted(p.name for p in place.glob('*.sdf'))):
             if (place / file).is_file():
                 return (place / file).resolve()
     return None

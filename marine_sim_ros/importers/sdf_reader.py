@@ -188,8 +188,7 @@ class _SdfReader:
         """Return a hint about missing includes, or nothing."""
         if not self.missing:
             return ''
-        uris = ', '.join(uri[:200] for uri in self.missing[:4])
-        return f'; included but not there: {uris}: download it, and give --package-path FOLDER'
+        return f'; included but not there: {"; ".join(self.missing[:4])}'
 
     def _walk(self, model: SdfModel, prefix: str, at: Pose) -> None:
         """Add the links and joints of a model that has a pose."""

@@ -75,7 +75,7 @@ def read_stage(path: Path, options: Options) -> Draft:
     delegate = pxr('UsdUtils').CoalescingDiagnosticDelegate()  # its warnings go nowhere else
     try:
         stage = pxr('Usd').Stage.Open(str(path.resolve()))
-        draft = _StageReader(stage, path, options).read()
+        draft = _StageReader(stage, path, options, missing).read()
     except pxr('Tf').ErrorException as error:
         raise ModelError(f'{path}: is no USD: {error_line(error)}') from None
     except (TypeError, ValueError) as error:  # of values whose type is not that of the schema
@@ -92,8 +92,8 @@ def read_stage(path: Path, options: Options) -> Draft:
 class _StageReader:
     """Reads one vehicle of a stage."""
 
-    def __init__(self, stage: Any, path: Path, options: Options) -> None:
-        self.stage, self.path, self.options = stage, path, options
+    def __init__(self, stage: Any, path: Path, options: Options, missing: list[str]) -> None:
+        self.stage, self.path, self.options, self.missing = stage, path, options, missing
         self.notes: list[str] = []
         geom, physics = pxr('UsdGeom'), pxr('UsdPhysics')
         self.meters = self._unit('metersPerUnit', geom.GetStageMetersPerUnit(stage))
@@ -302,12 +302,19 @@ class _StageReader:
         return (r, g, b, 1.0)
 
     def _note_other(self, prim: Any, owner: _Body | None, others: Counter[str]) -> None:
-        """Count a prim that is no shape; name forces."""
+        """Count a prim that is no shape; name what may exert forces."""
         kind = str(prim.GetTypeName())
         apis = [str(name) for name in prim.GetAppliedSchemas()]
         if any('PhysxForceAPI' in name for name in apis):
             self.draft.drop(f'{self._origin(prim)}: PhysxForceAPI: a constant force')
             self.draft.unread_forces.append(self._origin(prim))
+        scripts = self._value(prim, 'omni:scripting:scripts')
+        if scripts and owner is not None:
+            names = ', '.join(Path(script.path).name for script in list(scripts)[:4])
+            self.draft.drop(f'{self._origin(prim)}: script {names}: what it exerts is not known')
+            self.draft.unread_forces.append(f'{self._origin(prim)} {names}')
+        if kind == 'OmniGraph':
+            self.draft.unread_forces.append(f'{self._origin(prim)} {kind}')
         if any(name.startswith('PhysicsDriveAPI') for name in apis):
             others['PhysicsDriveAPI: its gains are not read'] += 1
         for name in ('linearDamping', 'angularDamping'):
@@ -344,6 +351,11 @@ class _StageReader:
         mass, moments, center, axes = physics.RigidBodyAPI(body.prim).ComputeMassProperties(
             of_collision
         )
+        if mass <= 0 and self.missing:
+            raise ModelError(
+                f'{origin}: has no mass and no collisions, which may be in layers that are not '
+                f'there: {", ".join(self.missing[:8])}; expected them beside {self.path.name}'
+            )
         if mass <= 0:
             rule = f'{origin}: no mass and no collisions: 1 kg and 1 kg·m², the default of PhysX'
             self.draft.assume(rule)

@@ -21,6 +21,7 @@ from marine_sim_ros.core.files import check_archive, check_file
 from marine_sim_ros.core.packages import ReadableFolders
 from marine_sim_ros.core.spatial import matrix_quaternion, rotation_matrix
 from marine_sim_ros.geometry import shapes
+from marine_sim_ros.geometry.mesh_files import SCENE_SUFFIXES
 from marine_sim_ros.importers.description import ImportedShape
 from marine_sim_ros.importers.geometry import solid
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, Pose
@@ -63,7 +64,7 @@ def check_layers(path: Path) -> list[str]:
     """Check the layers that a file names, those of its layers too.
 
     Returns:
-        The names of layers that are not there.
+        The names of layers that are not there, or are meshes and no layers.
 
     Raises:
         ModelError: a layer lies outside the folder of the file, is no USD, or is too large; too
@@ -105,8 +106,12 @@ def _open(name: str, folders: ReadableFolders) -> Any:
     sdf, ar = pxr('Sdf'), pxr('Ar')
     found = str(ar.GetResolver().Resolve(name)) or name
     file = Path(ar.SplitPackageRelativePathOuter(found)[0])
+    if not file.is_absolute() and not file.exists():  # of a search path, found nowhere
+        return None
     folders.check(file)
     if not file.exists():
+        return None
+    if file.suffix.lower() in SCENE_SUFFIXES:  # Omniverse reads them by plug-ins of its own
         return None
     check_file(file, _MAX_BYTES, ModelError)
     if file.suffix == '.usdz':

@@ -43,11 +43,13 @@ _SUFFIXES = {
     '.jinja': 'jinja2',
     '.jinja2': 'jinja2',
     '.j2': 'jinja2',
+    '.in': 'in',
 }
 _MARKS = {
     'erb': re.compile(r'<%[^\n]{0,60}'),
     'jinja2': re.compile(r'(?<!\$)\{\{[^\n]{0,60}\}\}|\{%[^\n]{0,60}%\}'),
     'empy': re.compile(r'@\([^\n)]{1,60}\)|@\[(?:if|for|end)\b[^\n]{0,60}\]'),
+    'in': re.compile(r'(?<=>)\s*@[A-Za-z_]\w{0,60}@?(?=\s*<)'),
 }
 _NAMES = {
     'erb': 'ERB: erb',
@@ -71,14 +73,16 @@ def refuse_template(path: Path, text: str) -> None:
         found = mark.search(text) if kind in (None, name) else None
         if found is not None:
             kind = name
-            where = f':{text.count(chr(10), 0, found.start()) + 1}: has {found[0][:60]!r}'
+            line = text.count('\n', 0, found.end()) + 1
+            where = f':{line}: has {found[0].strip()[:60]!r}'
             break
     if kind is None:
         return
     plain = path.with_suffix('') if path.suffix in _SUFFIXES else path.with_stem(f'{path.stem}_x')
+    command = f'{_NAMES[kind]} {path.name} > {plain.name}, or with ' if kind in _NAMES else ''
     raise ModelError(
-        f'{path}{where}: is a template; expand it first with {_NAMES[kind]} {path.name} > '
-        f'{plain.name}, or with the program of its package'
+        f'{path}{where}: is a template; expand it first with {command}the program of its package'
+        + ('' if command else f', which writes {plain.name} (see its CMakeLists.txt)')
     )
 
 
@@ -184,7 +188,7 @@ def expand_includes(
         readable: where included files may be.
 
     Returns:
-        The URIs that were not found.
+        The URIs that were not found, each with what to do.
 
     Raises:
         ModelError: includes that are nested too deeply, include each other, are too many, or are
@@ -229,11 +233,15 @@ class _Expansion:
         except ModelError as error:
             raise include.error(str(error)) from None
         if file is None:
-            self.missing.append(uri)
-            self.drop(
-                f'{origin_of(include)}: {uri[:200]!r} is not there; download it, and give '
-                '--package-path FOLDER with the folder that holds it'
+            template = self.readable.find_template(uri, folder)
+            what_to_do = (
+                'download it, and give --package-path FOLDER with the folder that holds it'
+                if template is None
+                else f'beside it is the template {template.name}: expand it to '
+                f'{template.with_suffix("").name} with the program of its package'
             )
+            self.missing.append(f'{uri[:200]}: {what_to_do}')
+            self.drop(f'{origin_of(include)}: {uri[:200]!r} is not there; {what_to_do}')
             return None
         if file in chain:
             names = ' -> '.join(path.parent.name or path.name for path in (*chain, file))

@@ -94,7 +94,7 @@ def execute(options: argparse.Namespace) -> int:
         print(_as_json(str(context.path), findings))
     else:
         if context.loaded is not None and not is_oversized(context):
-            print(*judge_motion(context.loaded).lines, sep='\n')
+            print(*judge_motion(context.loaded).lines, sep='\n')  # doubts are findings
             print(step_line(context.loaded, water))
         _print(findings)
         for text in told:

@@ -97,6 +97,7 @@ def execute(options: argparse.Namespace) -> int:
     vehicle = _load(text, imported, folder)
     verdict = judge_motion(vehicle)
     lines = [_summary(imported.format, vehicle), *verdict.lines]
+    lines += [f'doubtful: {text}' for text in verdict.doubts]
     if imported.estimated:
         lines.append(f'estimated: {imported.estimated}')
     print(escape_controls('\n'.join(lines)), file=sys.stderr)

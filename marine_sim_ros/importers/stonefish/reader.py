@@ -11,6 +11,7 @@ it runs; here its formulas are lumped once, see ``hydrodynamics.lump``.
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import operator
 import re
@@ -21,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.files import read_text_file
 from marine_sim_ros.importers.bodies import grow_tree
 from marine_sim_ros.importers.description import ImportedJoint, ImportedLink, Inertial, Sourced
 from marine_sim_ros.importers.draft import Draft, Options, list_names, origin_of
@@ -42,6 +44,7 @@ from marine_sim_ros.importers.stonefish.parts import (
     ned_pose,
 )
 from marine_sim_ros.importers.xml_files import IncludedFiles
+from marine_sim_ros.model import xml
 from marine_sim_ros.model.kinematics import AHEAD, IDENTITY
 from marine_sim_ros.model.xml import Element, Reader
 
@@ -190,8 +193,21 @@ class ScenarioFiles:
 # Robot of a Stonefish scenario: links, joints, actuators, sensors.
 
 _DENSITY = 1000.0
+_MOST_BESIDE = 50
+"""Scenarios in the folder of one that are looked at for a hint."""
 _CF = 0.1
 """Stonefish's C_f of a body as a share of its C_d."""
+
+
+def _scenarios_beside(path: Path, pattern: str) -> list[str]:
+    """Return the names of the first scenarios beside a file whose text has a pattern."""
+    others = (p for p in sorted(path.parent.glob('*.scn'))[:_MOST_BESIDE] if p.name != path.name)
+    found = []
+    for other in others:
+        with contextlib.suppress(ModelError):
+            if re.search(pattern, read_text_file(other, ModelError, xml.MAX_BYTES)):
+                found.append(other.name)
+    return found[:4]
 
 
 def read_stonefish(root: Element, source: str, path: Path, options: Options) -> Draft:
@@ -254,10 +270,12 @@ class _StonefishReader:
         ]
         if len(wanted) != 1:
             names = list_names(robots)
+            others = [] if robots else _scenarios_beside(self.path, r'<robot\b')
             raise ModelError(
                 f'{self.source}: has {len(wanted)} robots'
                 + (f' called {self.options.model!r}' if self.options.model else '')
                 + f'; expected one, chosen by --model NAME; found: {names}'
+                + (f'; files beside it that have one: {", ".join(others)}' if others else '')
                 + ''.join(f'; {text}' for text in missing[:4])
             )
         return wanted[0]
@@ -275,6 +293,10 @@ class _StonefishReader:
                 self.materials[str(material.get('name'))] = reader.attribute_number(
                     'density', 1000.0, 1e-3, 1e5
                 )
+        around = f'<include[^>]*{re.escape(self.path.name)}["\']'
+        if not self.materials and (whole := _scenarios_beside(self.path, around)):
+            names = ', '.join(whole)
+            self.draft.assume(f'no materials in the file; import what includes it: {names}')
 
     def _links(self, robot: Reader) -> None:
         for element in robot.element:
