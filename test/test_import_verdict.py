@@ -588,6 +588,15 @@ def test_a_boat_of_gazebo_classic_floats_on_four_columns_and_pushes(read):
     assert thrust(vehicle, 1100.0) == pytest.approx([-20.0])
 
 
+def test_buoyancy_of_hippocampus_by_its_present_names(read):
+    water = """<plugin filename="buoyancy" name="hippo_gz_plugins::buoyancy::Plugin"><buoyancy>
+<link>base_link</link><compensation>1.02</compensation><force_added>0.980665</force_added>
+</buoyancy></plugin>"""
+    _, vehicle = read(model(water))
+    displaced = vehicle.buoyancy.volume * vehicle.buoyancy.fluid_density
+    assert displaced == pytest.approx(20.0 * 1.02 + 0.1)
+
+
 def test_plugins_of_hippocampus(read):
     water = """<plugin filename="hydrodynamics" name="hippo_gz_plugins::hydrodynamics">
 <hydrodynamics><link>base_link</link><added_mass_linear>1 2 3</added_mass_linear>

@@ -245,6 +245,7 @@ def _buoyancy(reader: Reader, draft: Draft) -> None:
 
 # Plugins of HippoCampus: hydrodynamics, buoyancy and thrusters of hippo_gz_plugins.
 
+_COMPENSATION = ('compensation', 'force_added')
 _EXTRA_FORCE = 'additional_buyoancy_force'  # codespell:ignore buyoancy
 """Name of an extra force in N, as the source spells it."""
 
@@ -264,8 +265,10 @@ def read_hippo_buoyancy(plugin: Plugin, draft: Draft) -> None:
     for element in elements:
         reader = Reader(element, plugin.reader.source)
         link = draft.known_link(reader, read_text(reader, 'link', 'base_link').replace('::', '/'))
-        factor = read_number(reader, 'relative_compensation', 1.0, 0.0, 1e6)
-        force = read_number(reader, _EXTRA_FORCE, 0.0, -1e9, 1e9)
+        old = reader.first('compensation') is None  # names of earlier versions of the plugin
+        share, added = ('relative_compensation', _EXTRA_FORCE) if old else _COMPENSATION
+        factor = read_number(reader, share, 1.0, 0.0, 1e6)
+        force = read_number(reader, added, 0.0, -1e9, 1e9)
         limit = read_number(reader, 'height_scale_limit', _SCALE_HEIGHT, 1e-4, 1e4)
         center = read_sourced_numbers(reader, 'origin', (3,)) or Sourced(
             np.zeros(3), 'origin of the link'
