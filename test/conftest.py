@@ -17,6 +17,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from _pytest.tmpdir import tmppath_result_key
 from fork_server import COMMAND, forked
@@ -281,3 +282,10 @@ def processes(ros_environment):
     result = Processes(ros_environment)
     yield result
     result.end()
+
+
+def within_chi_square(values, deviation):
+    """Return whether the variance of values is that, with a chance of error of 1e-4."""
+    chi2 = pytest.importorskip('scipy.stats').chi2
+    low, high = chi2.ppf([5e-5, 1 - 5e-5], values.size)
+    return low < np.sum((values / deviation) ** 2) < high

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import within_chi_square
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ParameterError
@@ -424,13 +425,6 @@ def sensed(seeds, steps=1, begins=0):
     return told['imu']['angular_velocity'], told['water']['temperature'].ravel()
 
 
-def within_chi_square(values, deviation):
-    """Return whether the variance of values is that, with a chance of error of 1e-4."""
-    chi2 = pytest.importorskip('scipy.stats').chi2
-    low, high = chi2.ppf([5e-5, 1 - 5e-5], values.size)
-    return low < np.sum((values / deviation) ** 2) < high
-
-
 def test_each_episode_draws_noise_bias_and_drift_of_its_own():
     seeds = np.arange(300) * 7 + 3
     gyro, water = sensed(seeds)
@@ -457,7 +451,12 @@ LASTING = (
 <sensor type="dvl" name="dvl" rate="10"><origin rpy="3.141592653589793 0 0"/>
 <velocity_noise>0</velocity_noise><velocity_noise_rate>0</velocity_noise_rate>
 <dropout>0</dropout><scale_error>2</scale_error><misalignment>0.005</misalignment>
-<heading_drift>3600</heading_drift></sensor></robot>"""
+<heading_drift>3600</heading_drift></sensor>
+<barometer><variance>0</variance><bias>500</bias></barometer>
+<sensor type="thermometer" name="warmth" rate="10"><bias>0.1</bias></sensor>
+<sensor type="altimeter" name="echo" rate="10"><origin rpy="0 1.5707963267948966 0"/>
+<range_noise>0</range_noise><resolution>0</resolution><scale_error>0.01</scale_error></sensor>
+<sensor type="battery" name="supply" rate="10"><voltage_bias>0.2</voltage_bias></sensor></robot>"""
 )
 
 
@@ -489,6 +488,15 @@ def test_errors_that_last_are_of_the_vehicle_and_its_episode():
     assert within_chi_square(speed[:, 1] / speed[:, 0], 0.005)
     heading = 2 * np.degrees(np.arcsin(told['dvl']['attitude'][:, 1]))  # turned over: about y
     assert abs(np.abs(heading).max() - 1) < 0.05  # up to ± 3600 °/h for a second
+    for name, quantity, size in (
+        ('barometer', 'pressure', 500.0),
+        ('warmth', 'temperature', 0.1),
+        ('supply', 'voltage', 0.2),
+    ):
+        values = told[name][quantity]
+        assert within_chi_square(values - np.median(values), size), name
+    echo = told['echo']['range']
+    assert within_chi_square(echo / np.median(echo) - 1, 0.01)
     again, others = readings(seeds), readings(seeds + 1)
     for name, quantity in (
         ('imu', 'linear_acceleration'),
@@ -496,9 +504,14 @@ def test_errors_that_last_are_of_the_vehicle_and_its_episode():
         ('gps', 'geodetic'),
         ('dvl', 'velocity'),
         ('dvl', 'attitude'),
+        ('barometer', 'pressure'),
+        ('warmth', 'temperature'),
+        ('echo', 'range'),
+        ('supply', 'voltage'),
     ):
         np.testing.assert_array_equal(again[name][quantity], told[name][quantity])
-        assert not np.any(np.all(others[name][quantity] == told[name][quantity], axis=1))
+        same = others[name][quantity] == told[name][quantity]
+        assert not np.any(np.all(same.reshape(len(same), -1), axis=1))
 
 
 @pytest.mark.long

@@ -286,6 +286,9 @@ class Barometer:
         atmospheric_pressure: Pa.
         fluid_density: kg/m³.
         variance: variance of the pressure noise, Pa².
+        bias: standard deviation of the constant bias, Pa.
+        scale_error: standard deviation of the error of scale.
+        drift: standard deviation of the drift, Pa/h.
         reference_offset: added to the sensor's height before the pressure is taken, m.
         pose: whether it sends its height as a pose too.
     """
@@ -295,6 +298,9 @@ class Barometer:
     atmospheric_pressure: float = number(101300.0, 0.0, 1e9, 'Pa', 'pressure at the surface')
     fluid_density: float = number(math.nan, 0.0, 2e4, 'kg/m³', "density; default: the vehicle's")
     variance: float = number(40000.0, 0.0, 1e12, 'Pa²', 'variance of the pressure noise')
+    bias: float = number(0.0, 0.0, 1e7, 'Pa', 'standard deviation of the constant bias')
+    scale_error: float = number(0.0, 0.0, 1.0, '', 'standard deviation of the error of scale')
+    drift: float = number(0.0, 0.0, 1e7, 'Pa/h', 'standard deviation of the drift')
     reference_offset: float = 0.0
     pose: float = number(0.0, 0.0, 1.0, '', '1: it sends its height as a pose too')
 

@@ -90,6 +90,10 @@ class Modem:
         0.2, 0.0, 60.0, 's', 'time from the end of a packet to its acknowledgement'
     )
     range_step: float = number(0.0, 0.0, 1e3, 'm', 'step of the ranges; 0: none')
+    range_bias: float = number(0.0, 0.0, 1e3, 'm', 'standard deviation of their constant bias')
+    range_scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of their error of scale'
+    )
     report: float = number(
         0.0, 0.0, 1e5, 's', 'period of reports of its position to all; 0: it sends none'
     )
@@ -423,8 +427,6 @@ class AcousticNetwork:
         if question is not None:
             wait = question.end - question.start + packet.sender.modem.turnaround
             distance = 0.5 * own.assumed_sound_speed * (begin - question.start - wait)
-            if step := own.range_step:
-                distance = round(distance / step) * step
             yield name, Delivery(packet.source, None, distance, ratio, end)
 
     def _forget(self) -> None:

@@ -24,6 +24,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import beam_hits, echo_strength, local_absorption, two_way
+from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -51,6 +52,10 @@ class Altimeter:
     frequency: float = number(115.0, 1.0, 1e4, 'kHz', 'of the sound')
     resolution: float = number(0.005, 0.0, 1.0, '', 'step of the range, its share')
     range_noise: float = number(0.002, 0.0, 1.0, '', 'standard deviation of a range, its share')
+    bias: float = number(0.0, 0.0, 100.0, 'm', 'standard deviation of the constant bias')
+    scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale, as of the speed of sound'
+    )
     signal: float = number(
         30.0, -100.0, 300.0, 'dB', 'signal to noise of a perfect reflector at the greatest range'
     )
@@ -102,11 +107,12 @@ def _disturb(
     seed: int,
     faults: Sequence[Fault],
 ) -> Readings:
-    """Return readings with noise, in steps of the resolution."""
+    """Return readings with noise and the errors of the run, in steps of the resolution."""
     del faults
     spec, ideal = sensor.spec, np.asarray(readings['range'])
     met = np.isfinite(ideal)
     known = np.where(met, ideal, 1.0)
+    known = np.maximum(add_lasting_errors(sensor, '', known, stamps, seed), 0.0)
     noisy = known * (1 + spec.range_noise * gaussian(seed, sensor.name, stamps))
     step = spec.resolution * known
     stepped = np.round(noisy / np.where(step > 0, step, 1.0)) * step if spec.resolution else noisy

@@ -26,7 +26,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.physics.wind import apparent_wind
-from marine_sim_ros.sensors.noise import quantize
+from marine_sim_ros.sensors.noise import add_lasting_errors, quantize
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -48,6 +48,15 @@ class Anemometer:
         0.0, 0.0, 1.0, '', 'standard deviation of the speed, as a fraction of it'
     )
     direction_noise: float = number(0.0, 0.0, 180.0, '°', 'standard deviation of the angle')
+    speed_bias: float = number(
+        0.0, 0.0, 200.0, 'm/s', 'standard deviation of the constant bias of the speed'
+    )
+    speed_scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale of the speed'
+    )
+    direction_bias: float = number(
+        0.0, 0.0, 180.0, '°', 'standard deviation of the constant bias of the angle'
+    )
     max_speed: float = number(0.0, 0.0, 200.0, 'm/s', 'greatest reading; 0: no limit')
     speed_resolution: float = number(0.0, 0.0, 10.0, 'm/s', 'step of the speed; 0: none')
     direction_resolution: float = number(0.0, 0.0, 90.0, '°', 'step of the angle; 0: none')
@@ -80,6 +89,8 @@ def _disturb(
     del faults
     spec = sensor.spec
     speed, angle = polar_wind(readings['wind'])
+    speed = add_lasting_errors(sensor, 'speed', speed, stamps, seed)
+    angle = add_lasting_errors(sensor, 'direction', angle, stamps, seed)
     speed = speed * (1 + spec.scale_noise * gaussian(seed, sensor.name, stamps))
     speed = np.clip(speed, 0.0, spec.max_speed or math.inf)
     angle = angle + spec.direction_noise * gaussian(seed, f'{sensor.name}/direction', stamps)

@@ -22,6 +22,7 @@ from marine_sim_ros.faults.sensors import pressure_error
 from marine_sim_ros.model.sensors import Mounting
 from marine_sim_ros.model.vehicle import Barometer, Sensor
 from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorChart,
@@ -99,10 +100,11 @@ def _disturb(
     seed: int,
     faults: Sequence[Fault],
 ) -> Readings:
-    """Add Gaussian noise of the sensor's variance, and what the faults of barometers do."""
+    """Add Gaussian noise, the errors of the run, and what the faults of barometers do."""
     noise = sensor.spec.variance**0.5 * gaussian(seed, sensor.name, stamps)
     error = pressure_error(faults, seed, stamps) if faults else 0.0
-    return {**readings, 'pressure': readings['pressure'] + noise + error}
+    pressure = add_lasting_errors(sensor, '', readings['pressure'], stamps, seed)
+    return {**readings, 'pressure': pressure + noise + error}
 
 
 def _pressure(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:

@@ -20,7 +20,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.propulsion import CURVE_VOLTAGE
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.noise import quantize
+from marine_sim_ros.sensors.noise import add_lasting_errors, quantize
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -43,8 +43,23 @@ class BatteryMonitor:
     idle_current: float = number(0.0, 0.0, 1e3, 'A', 'current of everything but the thrusters')
     capacity: float = number(18.0, 0.0, 1e6, 'A h', 'capacity that it reports')
     voltage_noise: float = number(0.0, 0.0, 100.0, 'V', 'standard deviation of the voltage')
+    voltage_bias: float = number(
+        0.0, 0.0, 100.0, 'V', 'standard deviation of the constant bias of the voltage'
+    )
+    voltage_scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale of the voltage'
+    )
     voltage_resolution: float = number(0.0, 0.0, 100.0, 'V', 'step of the voltage; 0: none')
     current_noise: float = number(0.0, 0.0, 1e3, 'A', 'standard deviation of the current')
+    current_bias: float = number(
+        0.0, 0.0, 1e3, 'A', 'standard deviation of the constant bias of the current'
+    )
+    current_scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale of the current'
+    )
+    current_drift: float = number(
+        0.0, 0.0, 1e3, 'A/h', 'standard deviation of the drift of the current'
+    )
     current_resolution: float = number(0.0, 0.0, 1e3, 'A', 'step of the current; 0: none')
     current_range: float = number(0.0, 0.0, 1e4, 'A', 'greatest current; 0: no limit')
 
@@ -85,6 +100,7 @@ def _disturb(
     del faults
     spec, result = sensor.spec, dict(readings)
     for name, span in (('voltage', 0.0), ('current', spec.current_range)):
+        result[name] = add_lasting_errors(sensor, name, result[name], stamps, seed)
         if deviation := getattr(spec, f'{name}_noise'):
             noise = gaussian(seed, f'{sensor.name}/{name}', stamps)
             result[name] = result[name] + deviation * noise

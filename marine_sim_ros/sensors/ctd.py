@@ -23,6 +23,7 @@ from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.sensors import Mounting
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorChart,
@@ -44,8 +45,35 @@ class Ctd:
     """Parameters of a CTD; standard deviations are of white noise."""
 
     temperature_noise: float = number(0.0, 0.0, 10.0, '°C', 'standard deviation of temperature')
+    temperature_bias: float = number(
+        0.0, 0.0, 10.0, '°C', 'standard deviation of the constant bias of temperature'
+    )
+    temperature_scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale of temperature'
+    )
+    temperature_drift: float = number(
+        0.0, 0.0, 10.0, '°C/h', 'standard deviation of the drift of temperature'
+    )
     conductivity_noise: float = number(0.0, 0.0, 10.0, 'S/m', 'standard deviation of conductivity')
+    conductivity_bias: float = number(
+        0.0, 0.0, 10.0, 'S/m', 'standard deviation of the constant bias of conductivity'
+    )
+    conductivity_scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale of conductivity'
+    )
+    conductivity_drift: float = number(
+        0.0, 0.0, 10.0, 'S/m/h', 'standard deviation of the drift of conductivity'
+    )
     pressure_noise: float = number(0.0, 0.0, 1e6, 'Pa', 'standard deviation of pressure')
+    pressure_bias: float = number(
+        0.0, 0.0, 1e6, 'Pa', 'standard deviation of the constant bias of pressure'
+    )
+    pressure_scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale of pressure'
+    )
+    pressure_drift: float = number(
+        0.0, 0.0, 1e6, 'Pa/h', 'standard deviation of the drift of pressure'
+    )
     atmospheric_pressure: float = number(101_300.0, 0.0, 2e5, 'Pa', 'pressure of the air')
     fluid_density: float = number(
         math.nan, 0.0, 2e4, 'kg/m³', "density of other water; default: the vehicle's"
@@ -121,21 +149,17 @@ def _disturb(
     seed: int,
     faults: Sequence[Fault],
 ) -> Readings:
-    """Add noise to what is measured; what follows from it has it too."""
+    """Add noise and the errors of the run to what is measured, and so to what follows."""
     del faults
     spec = sensor.spec
     wet = readings['conductivity'] > 0
 
-    def noise(quantity: str, deviation: float) -> np.ndarray:
-        return deviation * gaussian(seed, f'{sensor.name}/{quantity}', stamps)
-
-    conductivity = readings['conductivity'] + noise('conductivity', spec.conductivity_noise)
-    measured = {
-        'temperature': readings['temperature'] + noise('temperature', spec.temperature_noise),
-        'pressure': readings['pressure'] + noise('pressure', spec.pressure_noise),
-        'conductivity': np.where(wet, np.maximum(conductivity, 1e-6), 0.0),
-    }
-    return _with_derived(spec, measured)
+    measured = {}
+    for name in ('temperature', 'pressure', 'conductivity'):
+        noise = getattr(spec, f'{name}_noise') * gaussian(seed, f'{sensor.name}/{name}', stamps)
+        measured[name] = add_lasting_errors(sensor, name, readings[name], stamps, seed) + noise
+    conductivity = np.maximum(measured['conductivity'], 1e-6)
+    return _with_derived(spec, {**measured, 'conductivity': np.where(wet, conductivity, 0.0)})
 
 
 def _temperature(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:

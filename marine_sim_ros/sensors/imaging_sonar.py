@@ -31,6 +31,7 @@ from marine_sim_ros.sensors.acoustics import (
     profiles,
     two_way,
 )
+from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorInputs,
@@ -56,6 +57,9 @@ class ImagingSonar:
     beam_height: float = number(20.0, 0.1, 120.0, 'deg', 'between the points of half power')
     min_range: float = number(0.1, 0.0, 1e3, 'm', 'range of the first bin')
     max_range: float = number(20.0, 0.5, 1e3, 'm', 'range of the last bin')
+    scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale of its ranges'
+    )
     frequency: float = number(750.0, 1.0, 1e4, 'kHz', 'of the sound')
     rays: float = number(24.0, 2.0, 500.0, '', 'number of rays of a beam, from below to above')
     dynamic_range: float = number(60.0, 1.0, 200.0, 'dB', 'from the pixel 0 to 255')
@@ -104,6 +108,7 @@ def _disturb(
     spec = sensor.spec
     _, weights = _rays(spec)
     fan = Fan(*(readings[name] for name in Fan._fields))
+    fan = fan._replace(range=add_lasting_errors(sensor, '', fan.range, stamps, seed))
     energy = profiles(fan, weights, (spec.min_range, spec.max_range), int(spec.bins))
     drawn = add_speckle(energy, 10.0 ** (spec.noise / 10), seed, sensor.name, int(stamps))
     image = decibels(drawn, spec.gain, spec.dynamic_range)

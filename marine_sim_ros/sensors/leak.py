@@ -60,6 +60,7 @@ LEAK = SensorModel(
     _measure,
     spec=LeakDetector,
     rate=1.0,
+    exact='there is water or none',
     label='Leak detector',
     topics=(SensorTopic('detected', 'std_msgs/msg/Bool', _fields),),
     charts=(

@@ -24,6 +24,7 @@ from marine_sim_ros.sensors.acoustic_network import (
     OutgoingData,
     Participant,
 )
+from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel, SensorTopic
 
 __all__ = ['MODEM']
@@ -88,6 +89,10 @@ def _exchange(
         if name == own:
             memory.waiting.append(delivery)
     told = memory.waiting.popleft() if memory.waiting else None
+    if told is not None and math.isfinite(told.range):
+        distance = float(add_lasting_errors(sensor, 'range', np.array(told.range), stamp, seed))
+        step = sensor.spec.range_step
+        told = told._replace(range=round(distance / step) * step if step else distance)
     return _readings(sensor.spec, told), memory
 
 

@@ -59,6 +59,9 @@ class Multibeam:
     )
     min_range: float = number(0.5, 0.0, 1e3, 'm', 'least range')
     max_range: float = number(100.0, 0.5, 1e4, 'm', 'greatest range')
+    scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale of its ranges'
+    )
     frequency: float = number(400.0, 1.0, 1e4, 'kHz', 'frequency of the sound')
     pulse_length: float = number(
         30.0, 1.0, 1e5, 'µs', 'length of the pulse, after compression; it resolves c τ/2'

@@ -18,8 +18,10 @@ from marine_sim_ros.core.random import draw_ahead, key_bits, stamp_words, threef
 from marine_sim_ros.core.spatial import rotation_matrix, rotation_vector_quaternion
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.faults.fault_types import fault_key, uniform_draws
+from marine_sim_ros.model.vehicle import Sensor
 
 __all__ = [
+    'add_lasting_errors',
     'constant_bias',
     'mounting_error',
     'quantize',
@@ -184,6 +186,33 @@ def mounting_error(seed: int, name: str, deviation: float) -> np.ndarray:
     """
     turn = rotation_vector_quaternion(constant_bias(seed, f'{name}/mounting', deviation))
     return np.asarray(rotation_matrix(turn))
+
+
+def add_lasting_errors(
+    sensor: Sensor, part: str, values: np.ndarray, stamps: int | np.ndarray, seed: int
+) -> np.ndarray:
+    """Add the errors of a run to a quantity (...): (1 + s) x + b + d t.
+
+    The standard deviations of s, b and d are ``scale_error``, ``bias`` and ``drift`` (per hour) of
+    the sensor's parameters; those that it does not have are 0.
+
+    Args:
+        part: the quantity of a sensor of several, before the names of its parameters, as
+            ``voltage`` for ``voltage_bias``; empty: the sensor has one.
+        stamps: (...) ns, since the start.
+    """
+    prefix = f'{part}_' if part else ''
+
+    def draw(what: str) -> float:
+        deviation = getattr(sensor.spec, prefix + what, 0.0)
+        return float(constant_bias(seed, f'{sensor.name}/{prefix}{what}', deviation)[0])
+
+    scale, bias, drift = draw('scale_error'), draw('bias'), draw('drift')
+    if scale:
+        values = values * (1 + scale)
+    if bias or drift:
+        values = values + (bias + drift * (np.asarray(stamps) / (3600 * NANOSECONDS)))
+    return values
 
 
 def random_events(seed: int, name: str, stamps: int | np.ndarray, share: float) -> np.ndarray:

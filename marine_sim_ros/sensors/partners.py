@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Other vehicles of the fleet that acoustic sensors need: far ends, and other modems."""
+"""Far ends that acoustic sensors measure range and bearing of, and other vehicles of the fleet."""
 
 from __future__ import annotations
 
@@ -13,20 +13,33 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.registry import SENSORS
-from marine_sim_ros.core.schema import special
+from marine_sim_ros.core.schema import number, special
 from marine_sim_ros.core.spatial import in_map, quaternion_product, rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.sensors import read_frame_name
 from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.sensors.noise import add_lasting_errors, mounting_error, white_noise
 
-__all__ = ['FarEnd', 'carried_pose', 'check_partners', 'partner_of', 'sees_others']
+__all__ = [
+    'FarEnd',
+    'carried_pose',
+    'check_partners',
+    'disturb_polar',
+    'partner_of',
+    'polar_of',
+    'sees_others',
+    'unit_vector',
+]
 
 
 @dataclass(frozen=True)
 class FarEnd:
-    """The carrier of the far end: none, or a vehicle of the fleet and a frame of it."""
+    """Parameters of range and bearing, and the carrier of the far end.
+
+    The carrier is none, or a vehicle of the fleet and a frame of it.
+    """
 
     vehicle: str = special(
         read_frame_name,
@@ -38,6 +51,22 @@ class FarEnd:
         '',
         'link of that vehicle in whose axes the transceiver or beacon has its place; '
         'none: its base_link',
+    )
+    range_noise: float = number(0.0, 0.0, 1e3, 'm', 'standard deviation of the range')
+    range_bias: float = number(0.0, 0.0, 1e3, 'm', 'standard deviation of its constant bias')
+    range_scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale of the range'
+    )
+    bearing_noise: float = number(
+        0.0, 0.0, 1.0, 'rad', 'standard deviation of azimuth and elevation'
+    )
+    misalignment: float = number(
+        0.0, 0.0, 1.0, 'rad', 'standard deviation of the mounting angles of its array, per axis'
+    )
+    max_range: float = number(0.0, 0.0, 1e5, 'm', 'greatest range; 0: no limit')
+    sound_speed: float = number(1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound in uniform water')
+    assumed_sound_speed: float = number(
+        1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound that it takes for true'
     )
 
     def __post_init__(self) -> None:
@@ -81,6 +110,40 @@ def carried_pose(
         place, own = body.frames[spec.frame]
         local, turn = place + rotation_matrix(own) @ local, quaternion_product(turn, own)
     return in_map(body.position, body.orientation, local[None, :])[0], turn
+
+
+def polar_of(away: np.ndarray) -> np.ndarray:
+    """Return range, m, azimuth from x towards y and elevation towards z of vectors (..., 3)."""
+    level = away[..., 0] ** 2 + away[..., 1] ** 2
+    parts = [
+        np.sqrt(np.sum(away * away, axis=-1)),
+        np.arctan2(away[..., 1], away[..., 0]),
+        np.arctan2(away[..., 2], np.sqrt(level)),
+    ]
+    return np.stack(parts, axis=-1)
+
+
+def unit_vector(polar: np.ndarray) -> np.ndarray:
+    """Return the unit vectors (..., 3) of ranges, azimuths and elevations (..., 3)."""
+    azimuth, elevation = polar[..., 1], polar[..., 2]
+    level = np.cos(elevation)
+    parts = [level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)]
+    return np.stack(parts, axis=-1)
+
+
+def disturb_polar(
+    sensor: Sensor, polar: np.ndarray, stamps: int | np.ndarray, seed: int
+) -> np.ndarray:
+    """Return ranges, azimuths and elevations (..., 3) with noise and the errors of the run."""
+    spec, name = sensor.spec, sensor.name
+    distance = add_lasting_errors(sensor, 'range', polar[..., 0], stamps, seed)
+    angles = polar[..., 1:]
+    if spec.misalignment:
+        turned = unit_vector(polar) @ mounting_error(seed, name, spec.misalignment)
+        angles = polar_of(turned)[..., 1:]
+    noise = np.array([spec.range_noise, spec.bearing_noise, spec.bearing_noise])
+    polar = np.concatenate([distance[..., None], angles], axis=-1)
+    return np.asarray(polar + white_noise(seed, name, stamps, noise))
 
 
 def check_partners(sensors: Iterable[Sensor], namespace: str, others: Mapping[str, Any]) -> None:

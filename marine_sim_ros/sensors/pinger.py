@@ -24,8 +24,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.noise import white_noise
-from marine_sim_ros.sensors.partners import FarEnd, carried_pose
+from marine_sim_ros.sensors.partners import FarEnd, carried_pose, disturb_polar, polar_of
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorChart,
@@ -46,15 +45,6 @@ class Pinger(FarEnd):
     beacon: tuple[float, ...] = number(
         (0.0, 0.0, -1.0), -1e5, 1e5, 'm', 'place of the beacon in map, or on its vehicle'
     )
-    range_noise: float = number(0.0, 0.0, 1e3, 'm', 'standard deviation of the range')
-    bearing_noise: float = number(
-        0.0, 0.0, 1.0, 'rad', 'standard deviation of azimuth and elevation'
-    )
-    max_range: float = number(0.0, 0.0, 1e5, 'm', 'greatest range; 0: no limit')
-    sound_speed: float = number(1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound in uniform water')
-    assumed_sound_speed: float = number(
-        1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound that it takes for true'
-    )
 
 
 def _measure(
@@ -70,18 +60,16 @@ def _measure(
         beacon, _ = carried_pose(spec, spec.beacon, environment)
     place = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
     away = np.asarray(to_body(state.orientation, beacon - place)) @ sensor.rotation
-    distance = np.sqrt(np.sum(away * away, axis=-1))
+    polar = polar_of(away)
+    distance = polar[..., 0]
     heard = place[..., 2] < environment.elevation(place)
     heard = heard & (beacon[2] < environment.elevation(np.broadcast_to(beacon, place.shape)))
     if spec.max_range:
         heard = heard & (distance <= spec.max_range)
     speed = environment.mean_sound_speed(place, beacon + 0.0 * place, spec.sound_speed)
-    polar = [
-        distance * (spec.assumed_sound_speed / speed),
-        np.arctan2(away[..., 1], away[..., 0]),
-        np.arctan2(away[..., 2], np.sqrt(away[..., 0] ** 2 + away[..., 1] ** 2)),
-    ]
-    return {'polar': np.where(heard[..., None], np.stack(polar, axis=-1), np.nan)}
+    taken = distance * (spec.assumed_sound_speed / speed)
+    polar = np.concatenate([taken[..., None], polar[..., 1:]], axis=-1)
+    return {'polar': np.where(heard[..., None], polar, np.nan)}
 
 
 def _disturb(
@@ -91,11 +79,9 @@ def _disturb(
     seed: int,
     faults: Sequence[Fault],
 ) -> Readings:
-    """Add white noise to range and bearing."""
+    """Add noise and the errors of the run to range and bearing."""
     del faults
-    spec = sensor.spec
-    noise = np.array([spec.range_noise, spec.bearing_noise, spec.bearing_noise])
-    return {'polar': readings['polar'] + white_noise(seed, sensor.name, stamps, noise)}
+    return {'polar': disturb_polar(sensor, readings['polar'], stamps, seed)}
 
 
 def _polar(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:

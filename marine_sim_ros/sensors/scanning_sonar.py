@@ -30,6 +30,7 @@ from marine_sim_ros.sensors.acoustics import (
     profiles,
     two_way,
 )
+from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -60,6 +61,9 @@ class ScanningSonar:
 
     max_range: float = number(20.0, 0.5, 1e3, 'm', 'range of the scan')
     min_range: float = number(0.75, 0.0, 1e3, 'm', 'least range of the first return')
+    scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale of its ranges'
+    )
     step: float = number(0.9, 0.01, 90.0, 'deg', 'turn from one ping to the next')
     sector: float = number(360.0, 1.0, 360.0, 'deg', 'width of the scan, about x')
     beam_width: float = number(2.0, 0.1, 60.0, 'deg', 'across, between the points of half power')
@@ -138,6 +142,7 @@ def _disturb(
     spec = sensor.spec
     _, across, weights = _rays(spec)
     fan = Fan(*(readings[name] for name in Fan._fields))
+    fan = fan._replace(range=add_lasting_errors(sensor, '', fan.range, stamps, seed))
     count = int(spec.samples)
     energy = across @ profiles(fan, weights, (0.0, spec.max_range), count)
     drawn = add_speckle(energy, 10.0 ** (spec.noise / 10), seed, sensor.name, int(stamps))

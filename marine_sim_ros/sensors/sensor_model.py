@@ -262,6 +262,8 @@ class SensorModel:
         rate: readings per second where the description gives none; 0: one in every tick.
         slowest: least rate; more than 0 where the noise depends on the rate.
         label: display label.
+        exact: why none of its errors last for a run, in a few words; empty: some do, parameters
+            that end in ``bias``, ``scale_error``, ``drift``, ``wander`` or ``misalignment``.
         quiet: why a sensor in order may send nothing, in a few words; empty: it always sends.
         executable: executable that runs it; default: the node ``sensors``, one for all sensors of
             a vehicle; ``sensor``: a node of its own, for one that takes long.
@@ -288,6 +290,7 @@ class SensorModel:
     rate: float = 0.0
     slowest: float = 0.0
     label: str = ''
+    exact: str = ''
     quiet: str = ''
     executable: str = 'sensors'
     video: str = ''

@@ -29,6 +29,7 @@ from marine_sim_ros.sensors.acoustics import (
     local_absorption,
     profiles,
 )
+from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorInputs,
@@ -73,6 +74,9 @@ class SideScan:
         50.0, 1.0, 1e5, 'µs', 'length of the pulse, after compression; it resolves c τ/2'
     )
     source_level: float = number(210.0, 100.0, 260.0, 'dB', 're 1 µPa at 1 m')
+    scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale of its intensities'
+    )
     noise_level: float = number(60.0, -50.0, 200.0, 'dB', 're 1 µPa, in the band and the beam')
     rays: float = number(
         512.0, 16.0, 4096.0, '', 'number of rays of a side and plane, from below to above',
@@ -177,7 +181,7 @@ def _disturb(
     """Return intensities with noise and speckle: exponential, as of Rayleigh amplitudes."""
     del faults
     noise = 10.0 ** (0.1 * sensor.spec.noise_level)
-    mean = np.asarray(readings['intensity'])
+    mean = np.abs(add_lasting_errors(sensor, '', readings['intensity'], stamps, seed))
     return {'intensity': add_speckle(mean, noise, seed, sensor.name, int(stamps))}
 
 

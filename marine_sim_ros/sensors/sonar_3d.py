@@ -53,6 +53,9 @@ class Sonar3d:
     beam_height: float = number(0.6, 0.05, 20.0, 'deg', 'height of a beam, at half power')
     min_range: float = number(0.2, 0.0, 1e3, 'm', 'least range')
     max_range: float = number(15.0, 0.5, 1e3, 'm', 'greatest range')
+    scale_error: float = number(
+        0.0, 0.0, 1.0, '', 'standard deviation of the error of scale of its ranges'
+    )
     frequency: float = number(1200.0, 1.0, 1e4, 'kHz', 'frequency of the sound')
     pulse_length: float = number(
         20.0, 1.0, 1e5, 'µs', 'length of the pulse, after compression; it resolves c τ/2'

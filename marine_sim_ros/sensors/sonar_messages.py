@@ -14,6 +14,7 @@ from marine_sim_ros.environment.environment import SOUND_SPEED
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import exponential_draws
+from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import Readings, one_at_a_time
 from marine_sim_ros.sensors.sonar_equation import (
     equivalent_width,
@@ -75,14 +76,15 @@ def disturb_detections(
     seed: int,
     faults: Sequence[Fault],
 ) -> Readings:
-    """Return ranges with the noise of the detection, and levels with the speckle of a sample."""
+    """Return ranges with the noise of the detection and the errors of the run, speckled levels."""
     del faults
     stamp, shape = int(stamps), np.shape(readings['range'])
     known = np.isfinite(readings['range'])
     noise = readings['deviation'] * normal_draws(seed, f'{sensor.name}/range', stamp, shape)
     speckle = 10 * np.log10(exponential_draws(seed, sensor.name, stamp, shape) + 1e-12)
+    ranges = add_lasting_errors(sensor, '', readings['range'], stamp, seed)
     return {
-        'range': np.where(known, readings['range'] + noise, readings['range']),
+        'range': np.where(known, ranges + noise, ranges),
         'level': readings['level'] + speckle,
         'deviation': np.asarray(readings['deviation']),
     }

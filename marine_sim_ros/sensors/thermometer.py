@@ -19,7 +19,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.noise import quantize
+from marine_sim_ros.sensors.noise import add_lasting_errors, quantize
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorChart,
@@ -37,6 +37,9 @@ class Thermometer:
     """Parameters of a thermometer."""
 
     noise: float = number(0.0, 0.0, 100.0, '°C', 'standard deviation of a reading')
+    bias: float = number(0.0, 0.0, 100.0, '°C', 'standard deviation of the constant bias')
+    scale_error: float = number(0.0, 0.0, 1.0, '', 'standard deviation of the error of scale')
+    drift: float = number(0.0, 0.0, 100.0, '°C/h', 'standard deviation of the drift')
     resolution: float = number(0.0, 0.0, 100.0, '°C', 'step of the readings; 0: none')
 
 
@@ -58,8 +61,9 @@ def _disturb(
     faults: Sequence[Fault],
 ) -> Readings:
     del faults
+    temperature = add_lasting_errors(sensor, '', readings['temperature'], stamps, seed)
     noise = sensor.spec.noise * gaussian(seed, sensor.name, stamps)
-    return {'temperature': quantize(readings['temperature'] + noise, 0.0, sensor.spec.resolution)}
+    return {'temperature': quantize(temperature + noise, 0.0, sensor.spec.resolution)}
 
 
 def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:

@@ -25,7 +25,13 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.noise import random_events, white_noise
-from marine_sim_ros.sensors.partners import FarEnd, carried_pose
+from marine_sim_ros.sensors.partners import (
+    FarEnd,
+    carried_pose,
+    disturb_polar,
+    polar_of,
+    unit_vector,
+)
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorChart,
@@ -45,15 +51,6 @@ class Usbl(FarEnd):
 
     transceiver: tuple[float, ...] = number(
         (0.0, 0.0, -1.0), -1e5, 1e5, 'm', 'place of the transceiver in map, or on its vehicle'
-    )
-    range_noise: float = number(0.0, 0.0, 1e3, 'm', 'standard deviation of the range')
-    bearing_noise: float = number(
-        0.0, 0.0, 1.0, 'rad', 'standard deviation of azimuth and elevation'
-    )
-    max_range: float = number(0.0, 0.0, 1e5, 'm', 'greatest range; 0: no limit')
-    sound_speed: float = number(1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound in uniform water')
-    assumed_sound_speed: float = number(
-        1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound that it takes for true'
     )
     outlier_share: float = number(0.0, 0.0, 1.0, '', 'share of readings by an echo')
     outlier_size: float = number(10.0, 0.0, 1e4, 'm', 'standard deviation of their position')
@@ -80,17 +77,15 @@ def _measure(
     else:
         origin = np.array(spec.transceiver)
         away = place - origin
-    distance = np.sqrt(np.sum(away * away, axis=-1))
+    polar = polar_of(away)
+    distance = polar[..., 0]
     if spec.max_range:
         heard = heard & (distance <= spec.max_range)
     far = origin + 0.0 * place
     speed = environment.mean_sound_speed(place, far, spec.sound_speed)
-    polar = [
-        distance * (spec.assumed_sound_speed / speed),
-        np.arctan2(away[..., 1], away[..., 0]),
-        np.arctan2(away[..., 2], np.sqrt(away[..., 0] ** 2 + away[..., 1] ** 2)),
-    ]
-    found = np.where(heard[..., None], np.stack(polar, axis=-1), np.nan)
+    taken = distance * (spec.assumed_sound_speed / speed)
+    polar = np.concatenate([taken[..., None], polar[..., 1:]], axis=-1)
+    found = np.where(heard[..., None], polar, np.nan)
     return {
         'polar': found,
         'delay': distance / speed,
@@ -99,16 +94,9 @@ def _measure(
     }
 
 
-def _unit(polar: np.ndarray) -> np.ndarray:
-    azimuth, elevation = polar[..., 1], polar[..., 2]
-    level = np.cos(elevation)
-    parts = [level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)]
-    return np.stack(parts, axis=-1)
-
-
 def _direction(readings: Readings) -> np.ndarray:
     """Return the unit vector (..., 3) in map from the transceiver to the transponder."""
-    along = _unit(readings['polar'])
+    along = unit_vector(readings['polar'])
     if 'transceiver' not in readings:
         return along
     turn = rotation_matrix(readings['transceiver'][..., 3:])
@@ -130,11 +118,10 @@ def _disturb(
     seed: int,
     faults: Sequence[Fault],
 ) -> Readings:
-    """Add noise to range and bearing, and single wrong positions."""
+    """Add noise and the errors of the run to range and bearing, and single wrong positions."""
     del faults
     spec, name = sensor.spec, sensor.name
-    noise = np.array([spec.range_noise, spec.bearing_noise, spec.bearing_noise])
-    polar = readings['polar'] + white_noise(seed, name, stamps, noise)
+    polar = disturb_polar(sensor, readings['polar'], stamps, seed)
     position = _position_of(spec, {**readings, 'polar': polar})
     if spec.outlier_share:
         wrong = random_events(seed, f'{name}/outlier', stamps, spec.outlier_share)[..., None]

@@ -310,6 +310,7 @@ CAMERA = SensorModel(
     disturb=_disturb,
     spec=Camera,
     rate=15.0,
+    exact='its lens and mounting are described, and camera_info has them',
     label='Camera',
     executable='sensor',
     video='image',
