@@ -358,3 +358,78 @@ def test_a_csv_is_read_and_what_is_missing_is_told(heavy, tmp_path, capsys):
     with pytest.raises(SystemExit):
         main([*common, str(fit), '--columns', 'saabmarine2025'])
     assert "'b' is unknown" in capsys.readouterr().err
+
+
+def turning_table(heavy, tmp_path, change):
+    """Write and read a table of a vehicle that rolls, pitches and yaws, changed by a function."""
+    from scipy.spatial.transform import Rotation
+
+    time = np.arange(0, 30, 0.05)
+    angles = np.stack([0.2 * np.sin(time), 0.1 * np.cos(0.7 * time), 0.8 * np.sin(0.6 * time)], 1)
+    turns = Rotation.from_euler('ZYX', angles[:, ::-1])
+    rates = (turns[:-1].inv() * turns[1:]).as_rotvec() / 0.05  # at the middles
+    rates = np.concatenate([rates[:1], 0.5 * (rates[1:] + rates[:-1]), rates[-1:]])
+    moved = np.concatenate([np.full((len(time), 3), 0.3), rates], axis=1)
+    table = {'angles': angles, 'quaternion': turns.as_quat(), 'v': moved}
+    table |= {'stick': np.full((len(time), 1), 0.5), 'pwm': np.full((len(time), 8), 1600.0)}
+    attitude, steering = change(table)
+    np.savez(tmp_path / 'a.npz', t=time, **table)
+    count = 4 if attitude == 'quaternion' else 3
+    (tmp_path / 'm.yaml').write_text(
+        f'time: t\nframe: FLU\nattitude: {[f"{attitude}[{i}]" for i in range(count)]}\n'
+        f'velocity: {[f"v[{i}]" for i in range(6)]}\n'
+        + (
+            'sticks: {surge: "stick[0]"}\n'
+            if steering == 'stick'
+            else f'pwm: {[f"pwm[{i}]" for i in range(8)]}\n'
+        )
+    )
+    return recording_of_table(
+        tmp_path / 'a.npz', COLUMN_MAPS.load(str(tmp_path / 'm.yaml')), heavy.thrusters
+    )
+
+
+def scaled(name, factor, columns=slice(None), ways=('angles', 'pwm')):
+    def change(table):
+        table[name] = table[name].copy()
+        table[name][:, columns] *= factor
+        return ways
+
+    return change
+
+
+def rolled(name, order, ways):
+    def change(table):
+        table[name] = table[name][:, order]
+        return ways
+
+    return change
+
+
+DEGREE = 180 / np.pi
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        (scaled('angles', DEGREE), 'its angles are likely in degrees'),
+        (scaled('v', DEGREE, slice(3, 6)), 'its rates are likely in deg/s'),
+        (rolled('angles', [2, 1, 0], ('angles', 'pwm')), 'its angles are likely yaw, pitch, roll'),
+        (rolled('quaternion', [3, 0, 1, 2], ('quaternion', 'pwm')), 'likely w, x, y, z'),
+        (scaled('v', 1000.0, slice(0, 3)), 'likely in mm/s'),
+        (scaled('stick', 100.0, ways=('angles', 'stick')), 'sticks of up to 50.*per cent'),
+        (scaled('stick', 1000.0, ways=('angles', 'stick')), 'thousandths'),
+        (scaled('stick', 3200.0, ways=('angles', 'stick')), r'\(x - 1500\)/400'),
+        (scaled('pwm', 0.05), 'likely thrust in N or kgf, or per cent'),
+    ],
+)
+def test_units_and_orders_of_a_table_are_recognised_by_its_motion(
+    heavy, tmp_path, change, message
+):
+    with pytest.raises(ParameterError, match=message):
+        turning_table(heavy, tmp_path, change)
+
+
+@pytest.mark.parametrize('ways', [('angles', 'pwm'), ('quaternion', 'stick')])
+def test_a_table_in_the_units_that_are_expected_is_read(heavy, tmp_path, ways):
+    assert len(turning_table(heavy, tmp_path, lambda table: ways)) > 100

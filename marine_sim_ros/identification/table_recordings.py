@@ -36,6 +36,13 @@ _COLUMN = re.compile(r'(-?)([^\[\]]+?)(?:\[(\d+)\])?')
 _ALIKE = 8.0
 """µs by which a mean may miss the line between its neighbours."""
 _FLIP = np.array([1.0, -1.0, -1.0])
+_TURNED = 0.2
+"""rad of root sum of squared turns, below which the vehicle counts as not turning."""
+_WRONG, _RIGHT = 0.5, 0.1
+"""Fractions of the squared turns that are left unexplained: as read, and otherwise."""
+_FASTEST = 20.0
+"""m/s that no vehicle of water has."""
+_STICK_UNITS = ((100.0, 'per cent'), (1000.0, 'thousandths, as of MANUAL_CONTROL'))
 
 
 @dataclass(frozen=True)
@@ -168,12 +175,13 @@ def recording_of_table(
     moved = np.stack([v[:count] for v in velocity], axis=1)
     turned = np.stack([a[:count] for a in attitude], axis=1)
     tilt, origin = np.array([*columns.tilt, 0.0]), np.array(columns.origin)
+    _check_motion(path, (time[:count] - time[0]) * columns.unit, turned, moved)
     if columns.down:
         moved = moved * np.tile(_FLIP, 2)
         turned = turned * (_FLIP if turned.shape[1] == 3 else np.append(_FLIP, 1.0))
         tilt, origin = tilt * _FLIP, origin * _FLIP
     if turned.shape[1] == 3:
-        turned = np.asarray(quaternion_of_angles((turned + tilt).T)).T
+        turned = _quaternions(turned + tilt)
     turned, moved = _of_body(turned, moved, tilt)
     moved[:, :3] -= np.cross(moved[:, 3:], origin)
     seconds = (time[:count] - time[0]) * columns.unit
@@ -202,6 +210,89 @@ def _check_times(path: Path, seconds: np.ndarray) -> None:
     )
 
 
+def _check_motion(
+    path: Path, seconds: np.ndarray, attitude: np.ndarray, velocity: np.ndarray
+) -> None:
+    """Check the units of velocities, and that attitudes turn by the body's rates.
+
+    Args:
+        attitude: (n, 3) angles or (n, 4) quaternions, as the file has them.
+        velocity: (n, 6), as the file has it.
+
+    Raises:
+        ParameterError: another unit or order explains them, and these do not.
+    """
+    speed = float(np.nanmedian(np.linalg.norm(velocity[:, :3], axis=1))) if len(velocity) else 0.0
+    if speed > _FASTEST:
+        raise ParameterError(
+            f'{path}: half of the velocities are above {speed:.3g} m/s; expected m/s. They are '
+            'likely in mm/s or cm/s'
+        )
+    good = np.isfinite(attitude).all(axis=1) & np.isfinite(velocity).all(axis=1)
+    good[1:] &= np.diff(seconds) > 0
+    if good.sum() < 3:
+        return
+    seconds, attitude, rates = seconds[good], attitude[good], velocity[good, 3:]
+    degree = math.radians(1.0)
+    if attitude.shape[1] == 4:
+        read = attitude
+        others = {'quaternion is likely w, x, y, z': (attitude[:, [1, 2, 3, 0]], rates)}
+    else:
+        read = _quaternions(attitude)
+        others = {
+            'angles are likely in degrees': (_quaternions(degree * attitude), rates),
+            'angles and rates are likely in degrees': (
+                _quaternions(degree * attitude),
+                degree * rates,
+            ),
+            'angles are likely yaw, pitch, roll': (_quaternions(attitude[:, ::-1]), rates),
+        }
+    others['rates are likely in deg/s'] = read, degree * rates
+    own = _unexplained_turns(seconds, read, rates)
+    if not _WRONG < own < math.inf:
+        return
+    found = {said: _unexplained_turns(seconds, *motion) for said, motion in others.items()}
+    likely = min(found, key=lambda said: found[said])
+    if found[likely] < _RIGHT:
+        raise ParameterError(
+            f'{path}: its rates leave {100 * min(own, 9.99):.0f} % of the squared turns of its '
+            f'attitude unexplained; its {likely}. Expected angles in rad or a quaternion x, y, z, '
+            'w, and rates in rad/s'
+        )
+
+
+def _quaternions(angles: np.ndarray) -> np.ndarray:
+    return np.asarray(quaternion_of_angles(angles.T)).T
+
+
+def _unexplained_turns(seconds: np.ndarray, attitude: np.ndarray, rates: np.ndarray) -> float:
+    """Return the fraction of squared turns between rows that rates do not give; ∞ at rest."""
+    length = np.linalg.norm(attitude, axis=1, keepdims=True)
+    whole = attitude / np.where(length > 0, length, 1.0)
+    turn = np.asarray(quaternion_product(whole[:-1] * [-1, -1, -1, 1], whole[1:]))
+    turn = 2 * turn[:, :3] * np.where(turn[:, 3:] < 0, -1.0, 1.0)
+    wanted = 0.5 * (rates[1:] + rates[:-1]) * np.diff(seconds)[:, None]
+    total = float(np.sum(turn**2))
+    return float(np.sum((turn - wanted) ** 2)) / total if total > _TURNED**2 else math.inf
+
+
+def _check_sticks(path: Path, sticks: np.ndarray) -> None:
+    """Check that sticks are fractions.
+
+    Raises:
+        ParameterError: they are not; with their likely unit.
+    """
+    given = np.abs(sticks[np.isfinite(sticks)])
+    largest = float(given.max(initial=0.0))
+    if largest <= 1.5:
+        return
+    unit = next((unit for top, unit in _STICK_UNITS if largest <= 1.01 * top), '')
+    if 1000.0 < largest <= 2200.0:
+        unit = 'pulse widths: (x - 1500)/400'
+    likely = f'; they are likely {unit}' if unit else ''
+    raise ParameterError(f'{path}: sticks of up to {largest:g}; expected -1 to 1{likely}')
+
+
 def _pulse_widths(
     path: Path,
     columns: ColumnMap,
@@ -222,6 +313,7 @@ def _pulse_widths(
     sticks = np.zeros((count, 6))
     for axis, values in sent.items():
         sticks[:, BODY_AXES.index(axis)] = values[:count]
+    _check_sticks(path, sticks)
     if columns.down:
         sticks *= np.tile(_FLIP, 2)
     return np.asarray(manual_pwm(thrusters, sticks))
