@@ -87,12 +87,17 @@ def thrust_times(factor):
     return column_times(1, factor)
 
 
-def column_times(column, factor):
-    """Scale one of the four numbers in each row of all curves."""
+def pulses_later(shift):
+    """Add to the pulse widths of all curves."""
+    return column_times(0, 1.0, shift)
+
+
+def column_times(column, factor, shift=0.0):
+    """Scale and shift one of the four numbers in each row of all curves."""
 
     def row(match):
         words = list(match.groups())
-        words[column] = f'{float(words[column]) * factor:g}'
+        words[column] = f'{float(words[column]) * factor + shift:g}'
         return ' '.join(words)
 
     def curve(match):
@@ -234,6 +239,7 @@ FAULTS = {
     'added mass by panels': (ROV, put('<hydrodynamics>', '<hydrodynamics added_mass="panels">'),
                              'computed', HINT),
     'unusual number': (ROV, put('<C_PD2>5', '<C_PD2>1.2'), 'reading', WARNING),
+    'shifted dead band': (BLUE, pulses_later(80), 'neutral', WARNING),
     'thrust in kgf': (BLUE, thrust_times(1 / 9.80665), 'thrust-unit', WARNING),
     'speeds in rad/s': (BLUE, column_times(3, 1 / 9.5493), 'rotor-speed-unit', WARNING),
     'masses in grams': (BLUE, in_grams, 'mass-unit', WARNING),

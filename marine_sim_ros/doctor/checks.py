@@ -234,6 +234,7 @@ CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType(
         'sensor-view': sensor_view,
         'reachable-axes': thrusters.reachable_axes,
         'pulse': thrusters.pulse_response,
+        'neutral': thrusters.neutral_thrust,
         'thruster-names': thrusters.thruster_names,
         'thruster-links': thrusters.thruster_links,
         'mirrored-thrusters': thrusters.mirrored_thrusters,

@@ -23,12 +23,14 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic
+from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 from marine_sim_ros.sim.simulation import Simulation
 
 __all__ = [
     'handedness',
     'mirrored_thrusters',
     'motor_order',
+    'neutral_thrust',
     'pulse_response',
     'reachable_axes',
     'thruster_links',
@@ -43,6 +45,8 @@ MIRRORED = 0.02
 PULSE = 200.0
 """µs above neutral."""
 STEPS = 4
+_OFF = 0.01
+"""Fraction of a thruster's greatest thrust up to which it counts as off."""
 _SIDES = (
     (('port', 'left'), 1, 1.0, 'y > 0'),
     (('starboard', 'right'), 1, -1.0, 'y < 0'),
@@ -112,6 +116,27 @@ def pulse_response(context: DescriptionContext) -> Iterator[Diagnostic]:
                 'axis of its <origin>',
                 'give it thrust above neutral: pos_force, or rows of its curve above 1500 µs',
             )
+
+
+def neutral_thrust(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """Thrust at 1500 µs, which controllers and autopilots send for off, is 0."""
+    thrusters = context.vehicle.thrusters
+    pulses = np.arange(PWM_MIN, PWM_MAX + 1, 4.0)
+    thrust = np.array([thrusters.thrust_of_pwm(np.full(len(thrusters), p)) for p in pulses])
+    told = thrusters.thrust_of_pwm(np.full(len(thrusters), PWM_NEUTRAL))
+    for i, element in enumerate(context.thruster_elements()):
+        limit = _OFF * np.abs(thrust[:, i]).max()
+        if abs(told[i]) <= limit:
+            continue
+        off = pulses[np.abs(thrust[:, i]) <= limit]
+        advice = 'give rows of 0 N about 1500 µs'
+        if off.size:
+            middle = 0.5 * (off[0] + off[-1])
+            advice += f', or take {middle - PWM_NEUTRAL:g} µs off its pulse widths'
+            advice += f': it is off from {off[0]:g} to {off[-1]:g} µs'
+        yield context.warning(
+            element, f'its thrust at 1500 µs, which means off, is {told[i]:.3g} N', advice
+        )
 
 
 def _alignment_word(moved: float) -> str:
