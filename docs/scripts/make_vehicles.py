@@ -31,13 +31,18 @@ START, END = '<!-- imported -->', '<!-- /imported -->'
 
 
 class Published(NamedTuple):
-    """A published vehicle: its name here, format, file, and what import needs beside it."""
+    """A published vehicle: its name here, format, file, and what import needs beside it.
+
+    Of the trial of 20: the outcome of the first try, and what a user does then.
+    """
 
     name: str
     kind: str
     file: str
     packages: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
+    first: str = ''
+    step: str = ''
 
 
 UUV = ('uuvsimulator+uuv_simulator',)
@@ -47,6 +52,13 @@ DAVE_SDF = 'IOES-Lab+dave/models/dave_robot_models/description'
 DRONES = 'vortexntnu+vortex-stonefish-sim/stonefish_sim/drones'
 DAVE_URDF = 'Field-Robotics-Lab+dave/urdf/robots'
 BLUE = 'Robotic-Decision-Making-Lab+blue/blue_description/description'
+
+LRAUV = 'osrf+lrauv/lrauv_description/models'
+EXPAND = 'expand model.sdf.in with description_generator.py of its package'
+MBARI = (
+    'zhw-github+Stonefish_Bluerov_Ardupilot_Simulation/MBARI-vehicles-sim-ros2/stonefish_ws/src'
+)
+SOSLAB = 'GSO-soslab+world_of_stonefish/world'
 
 VEHICLES = (
     Published('BlueROV2 (bluerov2_ignition)', 'SDF',
@@ -172,6 +184,58 @@ VEHICLES = (
               'google-deepmind+dm_control/dm_control/suite/fish.xml'),
     Published('Vectored test vehicle', 'freefloating',
               'freefloating-gazebo+freefloating_gazebo_demo/urdf/vectored.xacro'),
+    Published('LRAUV Tethys equipped', 'SDF', f'{LRAUV}/tethys_equipped/model.sdf',
+              ('osrf+lrauv',), (), 'refused: no links', EXPAND),
+    Published('LRAUV Tethys in its world', 'SDF',
+              'osrf+lrauv/lrauv_system_tests/worlds/buoyant_tethys.sdf', ('osrf+lrauv',), (),
+              'refused: the model was not found below the repository', EXPAND),
+    Published('LRAUV Tethys', 'SDF template', f'{LRAUV}/tethys/model.sdf', (), (),
+              'refused: a template, of model.sdf.in', EXPAND),
+    Published('Doc Ricketts (Gazebo)', 'URDF, Gazebo',
+              'AlePuglisi+ROV-Ricketts-ros2/rov_ricketts_description/urdf/Ricketts.urdf.xacro',
+              (), (), "refused: a negative volume; then afloat with 84 kN, not the source's"),
+    Published('HippoCampus 3', 'hippo',
+              'HippoCampusRobotics+hippo_simulation/hippo_sim/models/hippo3/urdf/hippo3.xacro',
+              (), (), 'imported; 1 % of buoyancy lost, not named'),
+    Published('BlueROV (hippo)', 'hippo',
+              'HippoCampusRobotics+hippo_simulation/hippo_sim/models/bluerov/urdf/bluerov.xacro',
+              (), (), 'imported; 0.1 % of buoyancy lost, not named'),
+    Published('DeepLeng', 'UUV Simulator',
+              'MihirSPatil+Deep-Reinforcement-Learning-for-Continuous-Control-Docking-of-'
+              'Autonomous-Underwater-Vehicles/deepleng_description_gazebo9+ubuntu18/robots/'
+              'default.xacro', UUV, (), 'imported'),
+    Published('Girona 500 with ARM5 (UWSim)', 'URDF',
+              'uji-ros-pkg+underwater_simulation/uwsim/data/scenes/g500ARM5.urdf', (), (),
+              'imported'),
+    Published('MOLA', 'Stonefish', f'{MBARI}/MOLA_AUV/mola_auv_sim/scenarios/tank.scn', (), (),
+              'refused: test_tank.scn has no robot',
+              'take the scenario that includes the robot, as the error says'),
+    Published('Doc Ricketts (Stonefish)', 'Stonefish',
+              f'{MBARI}/RICKETTS/ricketts_sim/scenarios/ocean.scn', (), (), 'imported'),
+    Published('ALPHA standard', 'Stonefish', f'{SOSLAB}/tank.scn.xacro', (),
+              ('--set', 'robot_name:=alpha_std'), 'imported'),
+    Published('RACE', 'Stonefish', f'{SOSLAB}/ocean_race.scn.xacro', (),
+              ('--set', 'robot_name:=race'), 'imported'),
+    Published('ALPHA RISE', 'Stonefish', f'{SOSLAB}/ocean_rise.scn.xacro', (),
+              ('--set', 'robot_name:=alpha_rise', '--model', 'alpha_rise'),
+              'refused: two robots', '`--model alpha_rise`, as the error says'),
+    Published('Oasis AUV', 'Stonefish', f'{SOSLAB}/under_ice.scn.xacro', (),
+              ('--set', 'robot_name:=oasis'), 'imported'),
+    Published('BlueROV (MarineGym)', 'USD',
+              'Marine-RL+MarineGym/marinegym/robots/assets/usd/BlueROV/BlueROV.usd', (), (),
+              'imported'),
+    Published('ROV with thrusters (isaac_underwater)', 'USD',
+              'leonlime+isaac_underwater/ROV_THRUSTERS.usd', (), ('--model', 'ROV'),
+              'refused: two vehicles', '`--model ROV`'),
+    Published('ROV (isaac_underwater)', 'USD', 'leonlime+isaac_underwater/ROV_TEST.usd', (),
+              ('--model', 'Doc_Ricketts_ROV'), 'refused: a missing file was called outside',
+              '`--model Doc_Ricketts_ROV`; its layer is not published'),
+    Published('Submarine (mujoco_AUVC)', 'MJCF',
+              'saipreetham99+mujoco_AUVC/model/sub/sub.xml', (), (),
+              'refused: the mesh bluerov2.obj is not published'),
+    Published('Swimmer (dm_control)', 'MJCF',
+              'google-deepmind+dm_control/dm_control/suite/swimmer.xml', (), (),
+              'refused: no free joint'),
 )  # fmt: skip
 
 CODES = (
@@ -283,6 +347,7 @@ def _source(vehicle: Published, commits: dict[str, str]) -> str:
     """Return the name of a vehicle, linked to the file that was read."""
     folder, _, file = vehicle.file.partition('/')
     repository = folder.replace('+', '/', 1)
+    file += '.in' if vehicle.kind == 'SDF template' else ''
     return f'[{vehicle.name}](https://github.com/{repository}/blob/{commits[folder]}/{file})'
 
 
@@ -367,6 +432,19 @@ def refusals(rows: list[dict[str, Any]]) -> str:
     return '\n'.join(['Refused:', '', *lines, '']) if lines else ''
 
 
+def trial(rows: list[dict[str, Any]]) -> str:
+    """Return the table of the trial: first outcome, what a user did, outcome now."""
+    lines = ['| vehicle | first try | then | now |', '|---|---|---|---|']
+    known = {vehicle.name: vehicle for vehicle in VEHICLES}
+    for row in rows:
+        vehicle = known[row['name']]
+        if vehicle.first:
+            floats = row['verdict']['floats'] if row['imported'] else 'refused'
+            now = floats.removeprefix('floats: ')
+            lines.append(f'| {row["name"]} | {vehicle.first} | {vehicle.step or "–"} | {now} |')
+    return '\n'.join(lines) + '\n'
+
+
 def commit_of(folder: Path) -> str:
     """Return the commit of a clone."""
     line = ['git', '-C', str(folder), 'rev-parse', 'HEAD']
@@ -385,6 +463,7 @@ def page_part(results: dict[str, Any]) -> str:
     )
     return '\n'.join([
         verdicts(rows, sources), 'How they were read:\n', readings(rows), refusals(rows),
+        'Trial of vehicles that were chosen before the first was tried, unedited:\n', trial(rows),
         f'Commits of the sources: {listed}.\n',
     ])  # fmt: skip
 
