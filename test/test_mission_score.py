@@ -180,6 +180,7 @@ def test_the_scripted_pilot_of_a_mission_passes(name):
         ('first_flight', 'too_deep', lambda s: penalty(s, 'depth') > 10.0),
         ('hold_in_current', 'off_station', lambda s: s.tasks[0].state == 'failed'),
         ('pipeline_inspection', 'too_high', lambda s: s.tasks[0].share < 0.3),
+        ('dock_in_green_water', 'collides', lambda s: penalty(s, 'contact') > 40.0),
         ('wreck_inspection', 'collides', lambda s: penalty(s, 'contact') > 40.0),
         ('thruster_failure', 'late', lambda s: s.tasks[2].state == 'failed'),
     ],
