@@ -1275,8 +1275,8 @@ OURS: dict[str, tuple[Any, str]] = {
         for name in (
             *('NAV_TAKEOFF', 'NAV_CONTINUE_AND_CHANGE_ALT', 'NAV_LOITER_TO_ALT'),
             *('NAV_SPLINE_WAYPOINT', 'NAV_GUIDED_ENABLE', 'DO_SET_HOME', 'DO_SET_RELAY'),
-            *('DO_SET_SERVO', 'DO_LAND_START', 'DO_SET_ROI', 'DO_DIGICAM_CONTROL'),
-            *('DO_MOUNT_CONTROL', 'DO_SET_CAM_TRIGG_DIST', 'DO_GRIPPER', 'DO_GUIDED_LIMITS'),
+            *('DO_SET_SERVO', 'DO_LAND_START', 'DO_SET_ROI'),
+            *('DO_MOUNT_CONTROL', 'DO_GRIPPER', 'DO_GUIDED_LIMITS'),
             *('JUMP_TAG', 'DO_JUMP_TAG'),
         )
     },

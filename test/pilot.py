@@ -7,7 +7,7 @@ import socket
 import time
 
 from ardusub_rig import ALT_HOLD
-from processor import PATIENCE
+from processor import PATIENCE, slowed
 
 
 class Pilot:
@@ -26,7 +26,7 @@ class Pilot:
 
     def until(self, condition, seconds=PATIENCE):
         """Speak and listen until something holds; return whether it does."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + slowed(seconds)
         while time.monotonic() < end:
             while (message := self.link.recv_match()) is not None:
                 if message.get_srcComponent() != 1:  # the firmware passes the companion's on

@@ -6,7 +6,8 @@
     python stand_in_autopilot.py [--sim-port-out 9002] [--depth 2.0] [--thrusters 6] [--log FILE]
 
 It knows the interface and nothing of this suite. With ``--log`` it writes every reply and what it
-answered. It takes the firmware's options, so that a run can start it in the firmware's place.
+answered. It takes the firmware's options, so that a run can start it in the firmware's place. With
+``--mav-type`` (pymavlink) it beats as such a vehicle to the address of ``--serial2``.
 """
 
 import argparse
@@ -82,6 +83,17 @@ def hold_depth(motion, wanted, memory, dt, vertical):
     return [1500] * 4 + [round(1500 - min(max(up, -300), 300))] * vertical
 
 
+def heartbeats(options):
+    """Return a function that sends a heartbeat."""
+    from pymavlink import mavutil
+
+    address = options.serial2.removeprefix('udpclient:')
+    link = mavutil.mavlink_connection(
+        f'udpout:{address}', source_system=options.sysid, source_component=1
+    )
+    return lambda: link.mav.heartbeat_send(options.mav_type, 3, 0, 0, 4)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--sim-port-out', type=int, default=9002)
@@ -90,13 +102,18 @@ def main():
     parser.add_argument('--channels', type=int, default=16)
     parser.add_argument('--log')
     parser.add_argument('--die-at', type=float, default=1e9)
+    parser.add_argument('--mav-type', type=int)
+    parser.add_argument('--serial2', default='')
+    parser.add_argument('--sysid', type=int, default=1)
     options, _ = parser.parse_known_args()
     log = open(options.log, 'wb') if options.log else None  # noqa: SIM115
     autopilot = StandIn(options.sim_port_out, channels=options.channels)
     memory, before = {'sum': 0.0}, 0.0
     pwm = [1000] * options.thrusters  # booting
+    beat = heartbeats(options) if options.mav_type is not None else lambda: None
     while True:
         data = autopilot.exchange(pwm)
+        beat()
         motion = json.loads(data)
         dt, before = max(0.0, motion['timestamp'] - before), motion['timestamp']
         if motion['timestamp'] > options.die_at:

@@ -14,6 +14,7 @@ from ardusub_rig import AUTO, PROGRAM, Rig
 from bags import analyze
 from graph import Watcher, recorded
 from pilot import Pilot
+from processor import PATIENCE
 from scipy.spatial import KDTree
 from stand_in_autopilot import free_instance
 
@@ -22,7 +23,7 @@ from marine_sim_ros.bags.reading import read_bag
 
 missions = pytest.importorskip('test_missions')
 at, do = missions.at, missions.do
-pytestmark = [pytest.mark.ardusub, pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.ardusub, pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture
@@ -145,7 +146,9 @@ def flown_by_ours(processes, path, folder):
         '--record', folder, '--ground-station', f'127.0.0.1:{ground.port}',
     )  # fmt: skip
     ground.until(
-        'MISSION_ITEM_REACHED', lambda m: reached.append(m.seq) or m.seq == REACHED[-1], 400
+        'MISSION_ITEM_REACHED',
+        lambda m: reached.append(m.seq) or m.seq == REACHED[-1],
+        3 * PATIENCE,
     )
     ground.socket.close()
     process.terminate()

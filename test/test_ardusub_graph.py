@@ -112,6 +112,22 @@ def test_a_firmware_whose_motors_are_not_the_vehicles_is_not_started(processes, 
     assert 'Traceback' not in output
 
 
+@pytest.mark.parametrize(
+    ('vehicle', 'given', 'wanted'), [('wamv', 12, 'ardurover'), ('bluerov2', 11, 'ardusub')]
+)
+def test_a_firmware_of_other_vehicles_ends_the_run(processes, firmware, vehicle, given, wanted):
+    pytest.importorskip('pymavlink')
+    process = processes.marine_sim(
+        *('run', vehicle, '--autopilot', 'ardusub', '--ardusub', firmware('--mav-type', given)),
+        *('--autopilot-instance', free_instance(), '--duration', 60, '--dt', STEP, '--composed'),
+    )
+    output, _ = process.communicate()
+    assert process.returncode == 1
+    (line,) = [line for line in output.splitlines() if 'the firmware is' in line]
+    assert f'(MAV_TYPE {given}); expected the path of {wanted} as --ardusub' in line
+    assert 'Traceback' not in output
+
+
 def test_two_vehicles_have_an_autopilot_each(processes, tmp_path, firmware):
     first = free_instance(2)
     runs = []

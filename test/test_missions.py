@@ -191,6 +191,14 @@ def test_items_that_ardusub_skips_are_named(rigs):  # noqa: F811
     assert 'skipped by ArduSub 4.5 (Bad alt frame): items 3, 4, 5' in rig.texts()
 
 
+def test_a_survey_is_flown_past_its_camera_items(rigs):  # noqa: F811
+    rig = rigs()
+    start(rig, [at(3, 0, 2), do(206, 1.5), do(203), at(3, 2, 2), do(206, 0)])
+    assert 'no camera is triggered here: items 2, 3, 5' in rig.texts()
+    fly(rig, 30, until=lambda: rig.pilot.mission.complete)
+    assert reached(rig) == [1, 2, 3, 4]
+
+
 def test_speed_delays_and_jumps(rigs):  # noqa: F811
     rig = rigs()
     start(rig, [do(178, 1, 0.2), at(4, 0, 2), do(93, 5), at(0, 0, 2), do(177, 2, 1), at(0, 3, 2)])

@@ -4,12 +4,14 @@
 """Vehicles for every frame of ArduPilot, and the same with one thing wrong."""
 
 import re
+import time
 from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processor import PATIENCE
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.autopilot.channels import (
@@ -20,7 +22,13 @@ from marine_sim_ros.autopilot.channels import (
     motor_mismatches,
     thruster_signs,
 )
-from marine_sim_ros.autopilot.firmware import FirmwareSettings, command_by_hand, parameter_files
+from marine_sim_ros.autopilot.companion import Companion
+from marine_sim_ros.autopilot.firmware import (
+    FirmwareSettings,
+    command_by_hand,
+    firmware_fault,
+    parameter_files,
+)
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
@@ -215,6 +223,43 @@ def test_a_boat_has_ardurover_its_parameters_and_no_lights():
     command = command_by_hand(settings_of(channels.frame))
     assert command.startswith('ardurover ')
     assert command.endswith('config/ardusub/skid_steering.param')
+
+
+@pytest.mark.parametrize(
+    ('frame', 'mav_type', 'expected'),
+    [
+        ('vectored', 12, ''),
+        ('skid_steering', 11, ''),
+        ('skid_steering', 10, ''),
+        ('custom', 11, ''),
+        ('', 2, ''),
+        ('skid_steering', 12, 'skid_steering of ArduRover, and the firmware is ArduSub'),
+        ('vectored', 11, 'vectored of ArduSub, and the firmware is ArduRover (MAV_TYPE 11)'),
+        ('vectored', 2, 'is another one (MAV_TYPE 2); expected the path of ardusub'),
+    ],
+)
+def test_a_firmware_of_other_vehicles_is_one_line(frame, mav_type, expected):
+    fault = firmware_fault('boat', frame, mav_type)
+    assert (expected in fault) if expected else fault == ''
+    assert '\n' not in fault
+
+
+def test_the_companion_hears_what_the_firmware_steers():
+    mavutil = pytest.importorskip('pymavlink.mavutil')
+    companion = Companion(1, (0.0, 0.0))
+    firmware = mavutil.mavlink_connection(
+        f'udpout:{companion.address}', source_system=1, source_component=1
+    )
+    try:
+        assert companion.status.mav_type == 0
+        firmware.mav.heartbeat_send(11, 3, 0, 0, 4)
+        deadline = time.monotonic() + PATIENCE
+        while not companion.is_connected and time.monotonic() < deadline:
+            companion.listen()
+        assert (companion.status.mav_type, companion.status.mode) == (11, 'MANUAL')
+    finally:
+        firmware.close()
+        companion.close()
 
 
 @pytest.mark.parametrize('frame', ['custom', ''])

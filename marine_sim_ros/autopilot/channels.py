@@ -26,6 +26,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = [
     'ARDUSUB_ELEMENT',
+    'CUSTOM',
     'ChannelMap',
     'Device',
     'FRAME_CONFIG',

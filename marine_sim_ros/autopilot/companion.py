@@ -238,6 +238,7 @@ class Status:
     Attributes:
         mode: name of its mode, in capitals; empty: it has said nothing.
         armed: whether the thrusters may turn.
+        mav_type: MAV_TYPE of its heartbeat; 0: it has said nothing.
         ekf: flags of its estimator, EKF_STATUS_FLAGS.
         position: north, east, down from home that it estimates, m; None: it does not know.
         origin: north, east, down from home of its estimator's origin, m; None: it has none.
@@ -245,6 +246,7 @@ class Status:
 
     mode: str = ''
     armed: bool = False
+    mav_type: int = 0
     ekf: int = 0
     position: tuple[float, float, float] | None = None
     origin: tuple[float, float, float] | None = None
@@ -301,7 +303,7 @@ class Companion:
                 armed = bool(message.base_mode & self._dialect.MAV_MODE_FLAG_SAFETY_ARMED)
                 modes = self._utility.mode_mapping_bynumber(message.type) or {}
                 mode = modes.get(message.custom_mode, str(message.custom_mode))
-                self.status = replace(status, mode=mode, armed=armed)
+                self.status = replace(status, mode=mode, armed=armed, mav_type=message.type)
             elif kind == 'EKF_STATUS_REPORT':
                 self.status = replace(status, ekf=message.flags)
             elif kind == 'GPS_GLOBAL_ORIGIN':

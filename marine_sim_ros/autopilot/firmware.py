@@ -15,12 +15,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from marine_sim_ros.autopilot.channels import SKID_STEERING
+from marine_sim_ros.autopilot.channels import CUSTOM, SKID_STEERING
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import resource_folder
 from marine_sim_ros.core.processes import end_child
 
-__all__ = ['Firmware', 'FirmwareSettings', 'command_by_hand', 'find_firmware', 'parameter_files']
+__all__ = [
+    'Firmware',
+    'FirmwareSettings',
+    'command_by_hand',
+    'find_firmware',
+    'firmware_fault',
+    'firmware_of',
+    'parameter_files',
+]
 
 NONE = 'none'
 GRACE = 1.0
@@ -38,6 +46,31 @@ PARAMETERS = {
     SKID_STEERING: (SKID_STEERING,),
 }
 """Shipped files by the frame; of a parameter that two have the later counts."""
+MAV_TYPES = {'ArduSub': (12,), 'ArduRover': (10, 11)}
+"""MAV_TYPE in the heartbeat of each firmware: submarine; ground rover, surface boat."""
+
+
+def firmware_of(frame: str) -> str:
+    """Name of the firmware that has a frame: ArduSub or ArduRover."""
+    return 'ArduRover' if frame == SKID_STEERING else 'ArduSub'
+
+
+def firmware_fault(name: str, frame: str, mav_type: int) -> str:
+    """Return one line on a firmware that does not have a vehicle's frame, or ''.
+
+    Args:
+        name: the vehicle's.
+        frame: ArduPilot's frame; empty or custom: any firmware may have it.
+        mav_type: MAV_TYPE of the firmware's heartbeat.
+    """
+    wanted = firmware_of(frame)
+    if frame in ('', CUSTOM) or mav_type in MAV_TYPES[wanted]:
+        return ''
+    found = next((it for it, types in MAV_TYPES.items() if mav_type in types), 'another one')
+    return (
+        f'{name} has the frame {frame} of {wanted}, and the firmware is {found} (MAV_TYPE '
+        f'{mav_type}); expected the path of {wanted.lower()} as --ardusub'
+    )
 
 
 @dataclass(frozen=True)
@@ -72,7 +105,7 @@ class FirmwareSettings:
     @property
     def program(self) -> str:
         """Name of the firmware that has the frame."""
-        return 'ardurover' if self.frame == SKID_STEERING else 'ardusub'
+        return firmware_of(self.frame).lower()
 
 
 def find_firmware(given: str, program: str = 'ardusub') -> str | None:
@@ -102,7 +135,7 @@ def parameter_files(frame: str, navigation: str) -> list[Path]:
     if frame not in PARAMETERS:
         what = f'the frame {frame}' if frame else 'this vehicle'
         raise ParameterError(
-            f'ArduSub: no parameters ship for {what}; expected one of the frames '
+            f'ArduPilot: no parameters ship for {what}; expected one of the frames '
             f'{", ".join(PARAMETERS)}, or --ardusub none and a firmware that you start with '
             'parameters of your own'
         )

@@ -301,7 +301,7 @@ def _matching(
 
 
 def motor_order(context: DescriptionContext) -> Iterator[Diagnostic]:
-    """Thrusters of a vehicle for ArduSub come in its order and push in its sense.
+    """Thrusters of a vehicle for ArduPilot come in its order and push in its sense.
 
     These are the vehicles with an element <ardusub>, and those named as a BlueROV.
     """
@@ -336,7 +336,7 @@ def motor_order(context: DescriptionContext) -> Iterator[Diagnostic]:
         why = 'as <ardusub> names it' if element is not None else 'though it is named a BlueROV'
         yield tell(
             context.root.find('thrusters'),
-            f'its thrusters make no {name} frame of ArduSub, {why}: {which}',
+            f'its thrusters make no {name} frame of ArduPilot, {why}: {which}',
             f'compare positions and rpy with the {name} frame, or name another frame in <ardusub>',
         )
         return
@@ -345,15 +345,15 @@ def motor_order(context: DescriptionContext) -> Iterator[Diagnostic]:
         if thruster != on_channel[motor]:
             yield tell(
                 there,
-                f'is on channel {motor + 1}, but what ArduSub calls motor '
+                f'is on channel {motor + 1}, but what ArduPilot calls motor '
                 f'{motor + 1} of its {name} frame is {vehicle.thrusters.names[thruster]!r}',
-                "put the thrusters in the order of ArduSub's motor numbers, or give their "
+                "put the thrusters in the order of ArduPilot's motor numbers, or give their "
                 'channels in <ardusub>',
             )
         elif sense < 0:
             yield tell(
                 there,
-                f"pushes against what ArduSub's motor {motor + 1} of the "
+                f"pushes against what ArduPilot's motor {motor + 1} of the "
                 f'{name} frame does with positive PWM',
                 'turn its rpy by 180 degrees, or set MOT_n_DIRECTION of the autopilot',
             )

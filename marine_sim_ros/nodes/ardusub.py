@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""ArduSub: the firmware of the BlueROV2 steers, over its JSON interface (UDP), in lockstep.
+"""ArduSub, or ArduRover for a boat, steers over its JSON interface (UDP), in lockstep.
 
 Subscribes: odom, and thrusters/supply where the vehicle has a battery monitor.
 Publishes, one per odom, same stamp: thrusters/pwm (start the thrusters with ``pwm_source:
@@ -15,7 +15,7 @@ Failure: until an autopilot speaks, the run waits at its first tick, and after `
 goes on with thrusters off. One that falls silent for 0.7 s of wall time is lost: the thrusters
 node stops the thrusters, and the autopilot is taken in again when it speaks. Datagrams that are no
 servo packets are ignored with a warning. A firmware that this node started and that ends by
-itself ends the node.
+itself, or has no frame of the vehicle's, ends the node.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 from nav_msgs.msg import Odometry
 
 from marine_sim_ros.autopilot.channels import channel_map
+from marine_sim_ros.autopilot.firmware import firmware_fault, firmware_of
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.lockstep import BASE_PORT, AutopilotExchange, AutopilotLink
 from marine_sim_ros.core.state import State, stamp_ns
@@ -66,8 +67,9 @@ class ArdusubNode(SuiteNode):
         self._waiting_since = time.monotonic()
         self._ever = self._lost = False
         self._companion = companion_part(
-            self, self._instruments, instance + 1, self.values['navigation']
+            self, self._instruments, instance + 1, self._channels.frame, self.values['navigation']
         )
+        self._mav_type = 0
         told = self._companion.address if self._companion else ''
         self._firmware = start_firmware(self, self._channels, self._link.port, told)
         self.health['autopilot'] = 'waiting'
@@ -114,6 +116,9 @@ class ArdusubNode(SuiteNode):
         self._exchange.battery = battery or self._exchange.battery
         if self._companion is not None:
             self._companion.tick(stamp, state, environment, battery)
+            self._check_firmware(self._companion.mav_type)
+            if self.finished:
+                return
         pwm = self._exchange.tick(stamp, state, environment)
         if pwm is None:
             self._lost, self.health['autopilot'] = True, 'lost'
@@ -122,13 +127,26 @@ class ArdusubNode(SuiteNode):
         self._publish(stamp, pwm)
         self._servos.publish(stamp, self._channels.values(pwm))
 
+    def _check_firmware(self, mav_type: int) -> None:
+        """Refuse a firmware for other vehicles, once its heartbeat has come."""
+        if mav_type == self._mav_type:
+            return
+        self._mav_type = mav_type
+        fault = firmware_fault(self.vehicle.name, self._channels.frame, mav_type)
+        if fault and self._firmware is not None:
+            self.get_logger().error(fault)
+            self.end(1)
+        elif fault:  # somebody else has started it, with parameters of his own
+            self.get_logger().warning(fault)
+
     def _publish(self, stamp: int, pwm: tuple[int, ...]) -> None:
         self._pwm.publish(stamp, self._channels.pulse_widths(pwm))
 
     def _watch(self) -> None:
         """Look after an autopilot that is waited for, and a firmware that was started."""
         if self._firmware is not None and (left := self._firmware.failure):
-            self.get_logger().error(f'ArduSub ended by itself: {left}')
+            name = firmware_of(self._channels.frame)
+            self.get_logger().error(f'{name} ended by itself: {left}')
             self.end(1)
         elif self._waiting is None:
             pass

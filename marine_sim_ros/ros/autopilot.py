@@ -20,6 +20,7 @@ from marine_sim_ros.autopilot.firmware import (
     FirmwareSettings,
     command_by_hand,
     find_firmware,
+    firmware_of,
 )
 from marine_sim_ros.autopilot.instruments import Instruments, SlowSupply
 from marine_sim_ros.core.errors import MissingPackageError, ModelError
@@ -108,13 +109,14 @@ class StatusPublisher:
 
 
 def companion_part(
-    node: SuiteNode, instruments: Instruments, system: int, navigation: str
+    node: SuiteNode, instruments: Instruments, system: int, frame: str, navigation: str
 ) -> CompanionPart | None:
     """Return the companion of a MAVLink system; None: pymavlink is not installed.
 
     Args:
         instruments: what the autopilot reads.
         system: MAVLink system of the autopilot.
+        frame: ArduPilot's frame of the vehicle.
         navigation: by what it navigates: ``gps``, ``dvl`` or ``usbl``.
 
     Raises:
@@ -129,16 +131,22 @@ def companion_part(
             raise
         node.get_logger().info(f'no topics autopilot/*, no service arm: {error}')
         return None
-    return CompanionPart(node, companion, instruments, navigation)
+    return CompanionPart(node, companion, instruments, firmware_of(frame), navigation)
 
 
 class CompanionPart:
     """Hears what the autopilot says, and tells it how it moved."""
 
     def __init__(
-        self, node: SuiteNode, companion: Companion, instruments: Instruments, navigation: str
+        self,
+        node: SuiteNode,
+        companion: Companion,
+        instruments: Instruments,
+        firmware: str,
+        navigation: str,
     ) -> None:
         """Offer topics and the service, and find what the autopilot navigates by."""
+        self._firmware = firmware
         self._node, self._companion, self._navigate = node, companion, navigation != 'gps'
         self._instruments = instruments
         self._odometry = DeltaOdometry()
@@ -153,9 +161,15 @@ class CompanionPart:
         """UDP address to which the autopilot is to send."""
         return self._companion.address
 
+    @property
+    def mav_type(self) -> int:
+        """MAV_TYPE of the autopilot's heartbeat; 0: it has said nothing."""
+        return self._companion.status.mav_type
+
     def _on_arm(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         response.success = self._companion.is_connected
-        response.message = 'asked ArduSub' if response.success else 'ArduSub has said nothing yet'
+        name = self._firmware
+        response.message = f'asked {name}' if response.success else f'{name} has said nothing yet'
         if response.success:
             self._companion.arm(bool(request.data))
         return response
@@ -178,7 +192,7 @@ class CompanionPart:
         if battery is not None:
             self._voltage = battery[0]
         for text in companion.listen():
-            self._node.get_logger().info(f'ArduSub: {text}')
+            self._node.get_logger().info(f'{self._firmware}: {text}')
         self._status.publish(stamp, companion.status, environment.origin)
         if not companion.is_connected:
             return
@@ -290,6 +304,7 @@ def start_firmware(
         return firmware
     if fault:
         node.get_logger().warning(fault)
-    node.get_logger().info(f'waiting for ArduPilot on UDP {values["autopilot_address"]}:{port}')
+    place = f'{values["autopilot_address"]}:{port}'
+    node.get_logger().info(f'waiting for {firmware_of(channels.frame)} on UDP {place}')
     node.get_logger().info(f'start it with: {command_by_hand(settings)}')
     return None

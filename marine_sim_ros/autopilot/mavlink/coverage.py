@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from marine_sim_ros.autopilot.mavlink.mission import CAMERA_ITEMS
 from marine_sim_ros.autopilot.mavlink.mission import ITEMS as FLOWN
 
 __all__ = ['COMMANDS', 'Row', 'DONE', 'IGNORED', 'MAVLINK_MESSAGES', 'MISSION_ITEMS', 'REFUSED']
@@ -109,6 +110,7 @@ MAVLINK_MESSAGES = (
 """Messages that ArduSub takes from a ground station."""
 
 _NO_HARDWARE = 'no such hardware'
+_NO_CAMERA = 'no camera is triggered (ArduSub: accepted)'
 COMMANDS: dict[int, Row] = {
     17: Row('NAV_LOITER_UNLIM', DONE, 'mode POSHOLD'),
     21: Row('NAV_LAND', DONE, 'mode SURFACE'),
@@ -146,9 +148,9 @@ COMMANDS: dict[int, Row] = {
     211: Row('DO_GRIPPER', REFUSED, 'channel 11 moves it'),
     207: Row('DO_FENCE_ENABLE', REFUSED, 'no fences'),
     218: Row('DO_AUX_FUNCTION', REFUSED, _NO_HARDWARE),
-    202: Row('DO_DIGICAM_CONFIGURE', REFUSED, _NO_HARDWARE),
-    203: Row('DO_DIGICAM_CONTROL', REFUSED, _NO_HARDWARE),
-    206: Row('DO_SET_CAM_TRIGG_DIST', REFUSED, _NO_HARDWARE),
+    202: Row('DO_DIGICAM_CONFIGURE', REFUSED, _NO_CAMERA),
+    203: Row('DO_DIGICAM_CONTROL', REFUSED, _NO_CAMERA),
+    206: Row('DO_SET_CAM_TRIGG_DIST', REFUSED, _NO_CAMERA),
     216: Row('DO_SPRAYER', REFUSED, _NO_HARDWARE),
     241: Row('PREFLIGHT_CALIBRATION', REFUSED, 'nothing to calibrate'),
     245: Row('PREFLIGHT_STORAGE', REFUSED, 'parameters last for the run'),
@@ -178,6 +180,7 @@ _NOTES = {
     114: f'm from the next waypoint{_SKIPPED}',
     115: f'angle, rate, direction, relative{_SKIPPED}',
     177: 'item, times; −1: for ever',
+    **dict.fromkeys(CAMERA_ITEMS, 'passed: no camera is triggered, which a status text says'),
     178: f'parameter 2: m/s; unless parameter 1 is 1{_SKIPPED[1:]}',
 }  # fmt: skip
 MISSION_ITEMS: dict[int, Row] = {
@@ -186,7 +189,7 @@ MISSION_ITEMS: dict[int, Row] = {
         22: 'NAV_TAKEOFF', 30: 'NAV_CONTINUE_AND_CHANGE_ALT', 31: 'NAV_LOITER_TO_ALT',
         82: 'NAV_SPLINE_WAYPOINT', 92: 'NAV_GUIDED_ENABLE', 179: 'DO_SET_HOME',
         181: 'DO_SET_RELAY', 183: 'DO_SET_SERVO', 189: 'DO_LAND_START', 201: 'DO_SET_ROI',
-        203: 'DO_DIGICAM_CONTROL', 205: 'DO_MOUNT_CONTROL', 206: 'DO_SET_CAM_TRIGG_DIST',
+        205: 'DO_MOUNT_CONTROL',
         211: 'DO_GRIPPER', 222: 'DO_GUIDED_LIMITS', 600: 'JUMP_TAG', 601: 'DO_JUMP_TAG',
     }.items()},
 }  # fmt: skip

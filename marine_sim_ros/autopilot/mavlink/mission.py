@@ -30,6 +30,7 @@ from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State
 
 __all__ = [
+    'CAMERA_ITEMS',
     'ITEMS',
     'MAX_ITEMS',
     'MissionItem',
@@ -42,6 +43,7 @@ __all__ = [
 
 WAYPOINT, LOITER, LOITER_TURNS, LOITER_TIME, RETURN, LAND, DELAY = 16, 17, 18, 19, 20, 21, 93
 CONDITION_DELAY, CONDITION_DISTANCE, CONDITION_YAW, JUMP, CHANGE_SPEED = 112, 114, 115, 177, 178
+CAMERA_CONTROL, CAMERA_DISTANCE = CAMERA_ITEMS = (203, 206)
 NAVIGATION = (WAYPOINT, LOITER, LOITER_TURNS, LOITER_TIME, RETURN, LAND, DELAY)
 PLACED = (WAYPOINT, LOITER, LOITER_TURNS, LOITER_TIME, LAND)
 ITEMS = {
@@ -57,8 +59,10 @@ ITEMS = {
     CONDITION_YAW: 'CONDITION_YAW',
     JUMP: 'DO_JUMP',
     CHANGE_SPEED: 'DO_CHANGE_SPEED',
+    CAMERA_CONTROL: 'DO_DIGICAM_CONTROL',
+    CAMERA_DISTANCE: 'DO_SET_CAM_TRIGG_DIST',
 }
-"""Commands that are flown, by number."""
+"""Commands that are flown, by number; those of cameras are passed, so that a survey is flown."""
 FRAMES = (0, 2, 3, 5, 6)
 """MAV_FRAME_GLOBAL, MISSION, GLOBAL_RELATIVE_ALT and their _INT: home is at altitude 0."""
 MAX_ITEMS = 1000
@@ -140,7 +144,7 @@ def is_skipped_by_ardusub(item: MissionItem) -> bool:
     """
     if item.command == CHANGE_SPEED:
         return int(item.params[0]) % 2 == 0
-    if item.command == JUMP:
+    if item.command in (JUMP, *CAMERA_ITEMS):
         return False
     return item.command not in PLACED or item.frame not in (3, 6)
 
@@ -206,10 +210,14 @@ class MissionRun:
     def replace(self, items: Sequence[MissionItem]) -> None:
         """Take another mission; it starts at its beginning."""
         self.items = list(items)
-        skipped = [k for k, item in enumerate(items) if k and is_skipped_by_ardusub(item)]
-        if skipped:
-            numbers = ', '.join(map(str, skipped[:8])) + (', ...' if len(skipped) > 8 else '')
-            self._say(f'flown here, skipped by ArduSub 4.5 (Bad alt frame): items {numbers}')
+        for text, holds in (
+            ('flown here, skipped by ArduSub 4.5 (Bad alt frame)', is_skipped_by_ardusub),
+            ('no camera is triggered here', lambda item: item.command in CAMERA_ITEMS),
+        ):
+            found = [k for k, item in enumerate(items) if k and holds(item)]
+            if found:
+                numbers = ', '.join(map(str, found[:8])) + (', ...' if len(found) > 8 else '')
+                self._say(f'{text}: items {numbers}')
         self.rewind()
 
     def rewind(self) -> None:
