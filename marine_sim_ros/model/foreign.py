@@ -173,7 +173,7 @@ def _barometer(reader: Reader, link: str, frames: dict[str, Frame]) -> tuple[Bar
         _number(reader, 'atmospheric_pressure', 101300.0, 0.0, 1e9),
         _number(reader, 'fluid_density', 997.0, 0.0, 2e4),
         _number(reader, 'variance', 40000.0, 0.0, 1e12),
-        -height - offset,
+        reference_offset=-height - offset,
     ), warnings
 
 
