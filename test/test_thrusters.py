@@ -190,6 +190,24 @@ def test_voltage_interpolates_between_tables():
     assert full[20] == pytest.approx(51.485 * (20 / 16) ** 1.22)
 
 
+def test_a_run_takes_the_supply_of_its_option_before_that_of_its_scenario(tmp_path):
+    scenario = tmp_path / 'low.yaml'
+    scenario.write_text('duration: 1\nvoltage: 12.0\nsegments: [{at: 0, pwm: [1500]}]')
+    for settings, ahead in (
+        ({'voltage': 12.0}, 36.4),
+        ({'scenario': str(scenario)}, 36.4),
+        ({'scenario': str(scenario), 'voltage': 10.0}, 28.7),
+    ):
+        named = RunOptions(
+            vehicle='bluerov2',
+            vehicle_arguments=('coefficients:=maker', 'rotor_time_constant:=0'),
+            **settings,
+        )
+        found = vehicle_from(named.named_vehicle())
+        thrust = run(found, 1900)[0].thrust
+        assert thrust == pytest.approx(np.full(6, ahead), rel=0.02)
+
+
 # Blue Robotics' tables of September 2019: N at 1900 and 1100 µs.
 @pytest.mark.parametrize(('volts', 'ahead', 'astern'), [(12, 36.4, -28.4), (10, 28.7, -22.7)])
 def test_one_table_is_scaled_to_the_supply_by_the_law_of_the_battery(volts, ahead, astern):
