@@ -18,6 +18,7 @@ from lxml import etree
 PULSES = (1100.0, 1300.0, 1500.0, 1700.0, 1900.0)
 """µs; 1500 is neutral, 1100 and 1900 are the ends of a source's commands."""
 _SHARES = (np.array(PULSES) - 1500) / 400
+_GRAVITY = 9.80665
 
 
 class Numbers(NamedTuple):
@@ -37,6 +38,8 @@ def read_numbers(path, packages=()):
         return _gazebo(root, path.parent)
     if root.tag == 'scenario':
         return _stonefish(root)
+    if root.tag == 'mujoco':
+        return _mujoco(root)
     plugins = [_named(p) for p in root.iter('plugin')]
     if any('uuv_underwater_object' in name for name in plugins):
         return _uuv(root)
@@ -84,7 +87,7 @@ def _gazebo(root, folder):
     sdf = root.tag == 'sdf'
     mass = 0.0
     for link in root.iter('link'):
-        if link.getparent().tag == 'plugin':
+        if next(link.iterancestors('plugin'), None) is not None:
             continue
         inertial = link.find('inertial')
         if inertial is not None:
@@ -102,7 +105,31 @@ def _gazebo(root, folder):
         if '::Hydrodynamics' in _named(plugin):
             pairs = (('xU', 'xUabsU', 'xUU'), ('yV', 'yVabsV', 'yVV'), ('zW', 'zWabsW', 'zWW'))
             drag = np.array([sum(abs(_value(plugin, t, 0.0)) for t in tags) for tags in pairs])
+        if 'hippo_gz_plugins::' in _named(plugin) and plugin.find('maximum_rpm') is not None:
+            thrust.append(_hippo_thruster(plugin))
+    if any('hippo_gz_plugins::' in _named(p) for p in root.iter('plugin')):
+        return Numbers(mass, _hippo_buoyancy(root), _hippo_drag(root), thrust)
     return Numbers(mass, volume * max(density), drag, thrust)
+
+
+def _hippo_buoyancy(root):
+    displaced = 0.0
+    for block in root.iter('buoyancy'):
+        link = next(e for e in root.iter('link') if e.get('name') == block.findtext('link'))
+        share = _value(block, 'compensation', _value(block, 'relative_compensation'))
+        weight = _value(link.find('inertial'), 'mass') * share * _GRAVITY
+        displaced += (weight + _value(block, 'force_added', 0.0)) / _GRAVITY
+    return displaced
+
+
+def _hippo_drag(root):
+    return sum(_vector(e.text) for e in root.iter('damping_linear'))
+
+
+def _hippo_thruster(plugin):
+    turns = _value(plugin, 'maximum_rpm') / 60 * np.abs(_SHARES)
+    size = _value(plugin, 'quadratic_coeff') * turns**2 + _value(plugin, 'linear_coeff') * turns
+    return np.sign(_SHARES) * np.maximum(size + _value(plugin, 'constant_coeff', 0.0), 0.0)
 
 
 def _volume(geometry):
@@ -245,11 +272,54 @@ def _solid(part):
 
 def _propeller(actuator, density):
     specs, propeller = actuator.find('specs'), actuator.find('propeller')
-    ahead = specs.get('thrust_coeff')
-    if ahead is None:
-        return None
-    astern = float(specs.get('thrust_coeff_backward', ahead))
-    turns = float(specs.get('max_rpm')) / 60 * _SHARES
-    coefficient = np.where(_SHARES < 0, astern, float(ahead))
+    model = actuator.find('thrust_model')
+    if model is not None:
+        if model.get('type') != 'fluid_dynamics' or specs.get('inverted_setpoint') == 'true':
+            return None
+        coefficients = model.find('thrust_coeff')
+        ahead, astern = (float(coefficients.get(side)) for side in ('forward', 'reverse'))
+        turns = float(specs.get('max_setpoint')) / (2 * np.pi) * _SHARES
+    else:
+        ahead = float(specs.get('thrust_coeff'))
+        astern = float(specs.get('thrust_coeff_backward', ahead))
+        turns = float(specs.get('max_rpm')) / 60 * _SHARES
+    coefficient = np.where(_SHARES < 0, astern, ahead)
     thrust = coefficient * density * turns * np.abs(turns) * float(propeller.get('diameter')) ** 4
     return thrust if re.match('t', propeller.get('right', 'true')) else -thrust[::-1]
+
+
+# MuJoCo
+
+
+def _mujoco(root):
+    """Return the numbers of bodies of boxes; one that is a single box has the drag of its faces.
+
+    MuJoCo has ½ ρ A v² and 3 π μ d v of the box of a body's inertia, d the mean of its edges.
+    """
+    option = root.find('option')
+    density, viscosity = (float(option.get(name, 0.0)) for name in ('density', 'viscosity'))
+    mass = displaced = 0.0
+    drag = np.zeros(3)
+    for body in root.iter('body'):
+        boxes = body.findall('geom')
+        edges = [2 * _vector(box.get('size')) for box in boxes]
+        own = sum(_geom(box, np.prod(e)) for box, e in zip(boxes, edges, strict=True))
+        mass += own
+        displaced += own * float(body.get('gravcomp', 0.0))
+        if len(boxes) != 1 or any(box.get('type') != 'box' for box in boxes):
+            drag += np.nan
+            continue
+        x, y, z = edges[0]
+        drag += 0.5 * density * np.array([y * z, x * z, x * y])
+        drag += 3 * np.pi * viscosity * (x + y + z) / 3
+    thrust = []
+    for motor in root.iterfind('actuator/motor'):
+        low, high = _vector(motor.get('ctrlrange'))
+        force = np.linalg.norm(_vector(motor.get('gear'))[:3])
+        thrust.append(force * np.where(_SHARES < 0, -low, high) * _SHARES)
+    return Numbers(mass, displaced, drag, thrust)
+
+
+def _geom(geom, volume):
+    given = geom.get('mass')
+    return float(geom.get('density', 1000.0)) * volume if given is None else float(given)

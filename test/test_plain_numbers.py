@@ -14,6 +14,7 @@ import numpy as np
 import plain_reader
 import pytest
 from foreign import SDF, STONEFISH, SUFFIX, UUV, imported
+from foreign_kinds import HIPPO
 
 from marine_sim_ros.core.packages import PACKAGE_PATH
 from marine_sim_ros.core.state import State
@@ -40,6 +41,14 @@ COEFFICIENTS = (
     COEFFICIENTS[: COEFFICIENTS.index('<rotor_dynamics')]
     + COEFFICIENTS[COEFFICIENTS.index('</actuator>') :]
 )
+SPEED = STONEFISH.replace('${1200/60*2*pi}', '125.6637')
+PRESENT = HIPPO.replace('relative_compensation', 'compensation').replace('>1.0<', '>1.03<')
+PRESENT = PRESENT.replace('<height_scale', '<force_added>1.5</force_added><height_scale')
+BOX = """<mujoco model="rov"><option density="1025" viscosity="0.5"/><worldbody>
+<body name="hull" pos="0 0 -3" gravcomp="1.02"><freejoint/>
+<geom type="box" size="0.4 0.2 0.1" density="900"/><site name="stern" pos="-0.4 0 0"/></body>
+</worldbody><actuator><motor name="t" site="stern" gear="30 40 0 0 0 0" ctrllimited="true"
+ctrlrange="-0.4 0.8"/></actuator></mujoco>"""
 SOURCES = Path(os.environ.get('MARINE_PUBLISHED', '/nowhere'))
 DAVE = 'IOES-Lab+dave/models/dave_robot_models/description'
 UUV_FOLDER = ('uuvsimulator+uuv_simulator',)
@@ -95,11 +104,17 @@ def compare(numbers, vehicle):
     ('text', 'suffix', 'known'),
     [
         (SDF, SUFFIX[SDF], 1), (UUV, SUFFIX[UUV], 1), (FREEFLOATING, '.urdf', 2),
-        (COEFFICIENTS, '.scn', 1),
+        (COEFFICIENTS, '.scn', 1), (SPEED, '.scn', 1), (HIPPO, '.sdf', 1), (PRESENT, '.sdf', 1),
+        (BOX, '.xml', 1),
     ],
-    ids=['gazebo', 'uuv', 'freefloating', 'stonefish'],
+    ids=[
+        'gazebo', 'uuv', 'freefloating', 'stonefish', 'stonefish of 2026', 'hippo_sim',
+        'hippo_sim of 2026', 'mujoco',
+    ],
 )  # fmt: skip
 def test_numbers_are_those_of_a_second_reader(tmp_path, text, suffix, known):
+    if suffix == '.xml':
+        pytest.importorskip('mujoco')
     _, vehicle = imported(tmp_path, text, suffix)
     assert compare(plain_reader.read_numbers(tmp_path / f'vehicle{suffix}'), vehicle) == known
 
