@@ -483,6 +483,12 @@ def test_an_error_names_the_source_and_what_was_left_out(tmp_path, capsys):
     assert 'out.urdf' not in error
 
 
+def test_a_robot_without_a_mass_names_its_line(read):
+    text = '<robot name="r">\n<link name="hull"/></robot>'
+    with pytest.raises(ModelError, match=r'vehicle.urdf:2: <link.*no link has a mass'):
+        read(text, '.urdf')
+
+
 # Stonefish
 
 

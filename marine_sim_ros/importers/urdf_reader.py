@@ -64,6 +64,9 @@ def read_urdf(
             draft.drop_element(element, source, 'is not read')
     draft.base = choose_base(draft)
     grow_tree(draft)
+    if draft.mass <= 0:
+        base = next(e for e in root.findall('link') if e.get('name') == draft.base)
+        raise Reader(base, source).error('no link has a mass; expected <inertial> with <mass>')
     for element in root.findall('link'):
         read_link_water(Reader(element, source), draft)
     return draft, _plugins(root, source, draft)
