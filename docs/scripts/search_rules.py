@@ -33,7 +33,8 @@ KEYWORDS = {
     'tutorials/control.md': 'controller setpoint closed loop step response',
     'tutorials/sweep.md': 'dataset datasets parquet monte carlo uncertainty parameter study',
     'tutorials/bags.md': 'bag rosbag log report',
-    'how-to/analyse-bags.md': 'record recording recordings rosbag bag mcap plot report csv export',
+    'how-to/analyse-bags.md': 'record recording recordings rosbag bag mcap plot report csv '
+    'export bin log',
     'how-to/ardusub.md': 'ardupilot mavlink qgroundcontrol mission pixhawk sitl autopilot',
     'how-to/bring-your-stack.md': 'driver drivers hardware protocol dvl ping360 nmea hil',
     'how-to/camera.md': 'film films video movie image picture camera segmentation labels dataset',
@@ -44,12 +45,16 @@ KEYWORDS = {
     'how-to/gazebo.md': 'gz sim harmonic',
     'how-to/gripper.md': 'gripper manipulator arm grasp payload',
     'how-to/hulls.md': 'hull cad mesh stl buoyancy',
-    'how-to/identify.md': 'drag coefficients added mass system identification fit',
+    'how-to/identify.md': 'drag coefficients added mass system identification fit bin tlog '
+    'log logs',
     'how-to/import-a-vehicle.md': 'import convert sdf uuv vrx stonefish mujoco usd',
     'how-to/learning.md': 'reinforcement learning gym gymnasium policy',
     'how-to/localization.md': 'ekf kalman estimator navigation odometry',
     'how-to/many-vehicles.md': 'fleet swarm batch gpu jax multi',
     'how-to/several-machines.md': 'cluster dask distributed network',
+    'how-to/terrain.md': 'terrain bathymetry site geotiff gebco soundings xyz tif',
+    'how-to/train.md': 'train trainer training lesson lessons pilot instructor dock docking',
+    'how-to/missions.md': 'mission missions task score',
     'how-to/teleop.md': 'gamepad gamepads joystick joy keyboard xbox playstation',
     'how-to/tune.md': 'tune tuning gain gains pid bandwidth overshoot oscillation',
     'how-to/write-a-controller.md': 'write own controller controllers control law node',
@@ -59,13 +64,16 @@ KEYWORDS = {
     'reference/environments.md': 'wave waves current currents obstacle obstacles wreck seabed '
     'pipeline terrain bathymetry pool water wind',
     'reference/fleets.md': 'fleet namespace',
-    'reference/messages.md': 'error errors warning message messages traceback help',
+    'reference/messages.md': 'error errors warning message messages traceback help port in use '
+    'address',
     'reference/parameters.md': 'options launch arguments parameters voltage',
     'reference/performance.md': 'speed slow real time factor',
     'reference/sensors.md': 'sonar sonars battery imu dvl gps usbl altimeter barometer '
     'magnetometer lidar noise multibeam sidescan',
     'reference/topics.md': 'topic topics service services message',
-    'reference/vehicles.md': 'bluerov2 heavy investigator auv wamv boat',
+    'reference/missions.md': 'docking gate inspect penalty',
+    'reference/vehicles.md': 'otter remus glider bluerov2 heavy investigator auv wamv boat',
+    'explanation/otter.md': 'otter',
     'explanation/tether.md': 'tether cable umbilical reel',
 }
 """Words that people search for, by the page that helps; several pages may have the same."""
@@ -84,6 +92,12 @@ EXPECTED = {
     'obstacle': ('reference/environments.md',),
     'tuning': ('how-to/tune.md',),
     'error': ('reference/messages.md',),
+    'port in use': ('reference/messages.md',),
+    'bin': ('how-to/identify.md', 'how-to/analyse-bags.md'),
+    'docking': ('reference/missions.md', 'how-to/train.md'),
+    'terrain': ('how-to/terrain.md', 'reference/environments.md'),
+    'lesson': ('how-to/train.md',),
+    'otter': ('explanation/otter.md', 'reference/vehicles.md'),
     'own controller': ('how-to/write-a-controller.md',),
 }
 """Pages of which one is to come first, by what is searched for."""
