@@ -59,6 +59,11 @@ def test_sensors_are_heard_at_their_rates_after_their_latencies(sand):
     assert len(np.unique(measured, axis=0)) < 0.2 * len(times)
 
 
+def test_an_imu_that_is_missing_is_known():
+    assert Instruments(load_vehicle('bluerov2')).has_imu
+    assert not Instruments(load_vehicle('wamv')).has_imu
+
+
 def test_a_dvl_that_has_read_nothing_yet_tells_no_motion(sand):
     """Its first message has the time between two readings, not that since the start."""
     instruments = Instruments(load_vehicle('bluerov2', dvl='true'), seed=3)

@@ -107,6 +107,11 @@ class Instruments:
         )
         self.faults: Sequence[Fault] = ()
 
+    @property
+    def has_imu(self) -> bool:
+        """Whether the vehicle has an IMU of its own; else a perfect one is read."""
+        return self._imu is not None
+
     def sense(self, stamp: int, state: State, environment: Environment) -> None:
         """Read what is due at a tick (ns): all but the IMU."""
         single = filter(None, (self._dvl, self.usbl, self.receiver))

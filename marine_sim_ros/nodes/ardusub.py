@@ -58,6 +58,11 @@ class ArdusubNode(SuiteNode):
         self._instruments = Instruments(
             self.vehicle, seed=self.values['seed'], noise=self.values['imu_noise']
         )
+        if not self._instruments.has_imu:
+            self.get_logger().warning(
+                f'{self.vehicle.name} has no IMU: the autopilot reads a perfect one at base_link; '
+                'expected <sensor type="imu">, for noise and faults'
+            )
         self._exchange = AutopilotExchange(
             self._link, self._instruments, self.values['frame_rate']
         )
