@@ -21,6 +21,7 @@ from marine_sim_ros.core.files import resource_folder
 from marine_sim_ros.core.processes import end_child
 
 __all__ = [
+    'MAV_TYPES',
     'Firmware',
     'FirmwareSettings',
     'command_by_hand',

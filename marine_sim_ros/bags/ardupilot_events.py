@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from marine_sim_ros.autopilot.firmware import MAV_TYPES
 from marine_sim_ros.core.extras import require
 
 __all__ = ['LogEvent', 'dataflash_event', 'mode_names', 'status_text']
@@ -41,8 +42,6 @@ _EVENTS = {
 """Of EV.Id (LogEvent)."""
 _SEVERITIES = ('emergency', 'alert', 'critical', 'error', 'warning', 'notice', 'info', 'debug')
 """Of STATUSTEXT, from 0 on."""
-_SURFACE = (10, 11)
-"""MAV_TYPE of rovers and boats, which ArduRover controls."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def mode_names(path: Path) -> Callable[[int, int], str]:
     utility = require('pymavlink.mavutil', f'{path}: a log of ArduPilot')
 
     def name(vehicle: int, number: int) -> str:
-        surface = vehicle in _SURFACE
+        surface = vehicle in MAV_TYPES['ArduRover']
         modes = utility.mode_mapping_rover if surface else utility.mode_mapping_sub
         return str(modes.get(number, f'mode {number}'))
 

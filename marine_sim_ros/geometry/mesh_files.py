@@ -237,7 +237,8 @@ MAX_SCENE_BYTES = 250_000_000
 """Of an obstacle's file."""
 _VERTEX_0 = re.compile(rb'^[ \t]*f[ \t][^\n]*(?<=[ \t])0+(?=[\s/]|\Z)', re.M)
 _FACET_WORDS = re.compile(
-    rb'^[ \t]*(?:(vertex(?:[ \t]+[-+]?[0-9.]+(?:e[-+]?[0-9]+)?){3})|endfacet)[ \t\r]*$', re.M
+    rb'^[ \t]*(?:(vertex(?:[ \t]+[-+]?[0-9.]+(?:e[-+]?[0-9]+)?){3})|endfacet)[ \t\r]*$',
+    re.M | re.I,
 )
 _FARTHEST = 1e10
 """Of a coordinate in a file, in any unit; trimesh counts vertices in steps of 1e-8 in 64 bits."""
@@ -355,7 +356,7 @@ def _check_text_stl(content: bytes, path: Path) -> int | None:
     if len(content) >= 84 and len(content) == 84 + 50 * int.from_bytes(content[80:84], 'little'):
         return None
     facets = corners = 0
-    for word in _FACET_WORDS.finditer(content.lower()):
+    for word in _FACET_WORDS.finditer(content):
         if word[1]:
             corners += 1
             continue
@@ -371,9 +372,11 @@ def _check_text_stl(content: bytes, path: Path) -> int | None:
 def _check_text_ply(content: bytes, path: Path) -> None:
     """Refuse a text PLY with fewer lines than its header counts, which its reader shifts."""
     head, _, body = content.partition(b'end_header')
+    if not re.search(rb'^format\s+ascii', head, re.M):
+        return
     counted = sum(int(n[:18]) for n in re.findall(rb'^element\s+\S+\s+(\d+)', head, re.M))
     lines = body.strip().count(b'\n') + 1
-    if re.search(rb'^format\s+ascii', head, re.M) and lines < counted:
+    if lines < counted:
         raise ModelError(f'{path}: has {lines} elements; expected {counted}, as its header says')
 
 
