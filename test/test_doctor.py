@@ -175,6 +175,8 @@ FAULTS = {
     'mass off the middle': (WU, put('xyz="0 0 -0.02"', 'xyz="0.02 0 -0.02"'), 'righting', WARNING),
     'top-heavy boat': (BOAT, put('<origin xyz="0 0 -0.08"/>', '<origin xyz="0 0 1.5"/>'),
                        'metacentric-height', ERROR),
+    'boat that rolls on': (BOAT, lambda t: re.sub('<linear_damping>.*?</linear_damping>', '', t),
+                           'roll-damping', HINT),
     'wrong inertia sign': (ROV, put('iyy="0.1"', 'iyy="-0.1"'), 'possible-inertia', ERROR),
     'impossible inertia': (ROV, put('izz="0.1"', 'izz="0.3"'), 'possible-inertia', ERROR),
     'inertia in g m2': (ROV, put(INERTIA_ROV, INERTIA_ROV.replace('0.1', '100')),

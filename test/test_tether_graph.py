@@ -165,3 +165,12 @@ def test_a_reel_follows_its_command_for_a_second_and_ignores_nonsense(processes)
         assert told[-1, 0] > 20.4
     finally:
         pilot.close()
+
+
+def test_a_node_that_ends_a_composed_run_ends_it_at_once(processes):
+    """Others go no further than the tick in which it failed, though they are in one process."""
+    away = ('--set', 'tether:=fathom', '--initial-position', 1000, 0, -5)
+    process = processes.marine_sim('run', 'bluerov2', *away, *ONE_PROCESS, '--real-time-factor', 0)
+    output, _ = process.communicate(timeout=60)  # a million deliveries more take minutes
+    assert process.returncode == 2
+    assert 'starts 999.8 m from the anchor' in output

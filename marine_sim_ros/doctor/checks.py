@@ -249,6 +249,7 @@ CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType(
         'forgotten-mass': mass.forgotten_mass,
         'righting': mass.righting,
         'metacentric-height': mass.metacentric_height,
+        'roll-damping': mass.roll_damping,
         'plausible-inertia': mass.plausible_inertia,
         'products-of-inertia': mass.products_of_inertia,
         'added-mass': hydrodynamics.added_mass,

@@ -19,6 +19,7 @@ from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element
 from marine_sim_ros.physics.buoyancy import buoyancy
+from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.rigid_body import weight
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     'possible_inertia',
     'products_of_inertia',
     'righting',
+    'roll_damping',
 ]
 
 
@@ -125,6 +127,10 @@ TILT = np.radians(2.0)
 """rad, over which a righting moment is measured."""
 TRIM = np.radians(15.0)
 """rad; heeling or trimming farther at rest is hardly meant."""
+SWING = np.radians(10.0)
+"""rad, amplitude at which the damping of roll and pitch is measured."""
+MIN_ROLL_DAMPING = 0.01
+"""Of critical; bare hulls have 0.01 to 0.05 in roll (Himeno 1981)."""
 
 
 def _ratio(vehicle: Vehicle) -> float:
@@ -234,8 +240,8 @@ def metacentric_height(context: DescriptionContext) -> Iterator[Diagnostic]:
         return
     force = vehicle.inertia.mass * Environment().gravity
     for axis, name in ((0, 'roll'), (1, 'pitch')):
-        level, *ends = (_floating_moment(vehicle, axis, angle) for angle in (0.0, TILT, -TILT))
-        gm = (ends[1] - ends[0]) / (2 * TILT) / force
+        level = _floating_moment(vehicle, _floating_state(vehicle, axis, 0.0), axis)
+        gm = _righting_stiffness(vehicle, axis) / force
         if gm <= 0:
             yield context.error(
                 None,
@@ -254,13 +260,54 @@ def metacentric_height(context: DescriptionContext) -> Iterator[Diagnostic]:
             )
 
 
+def roll_damping(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """Afloat, its roll and pitch fade: ζ = b/(2 √(k I)) is at least that of a bare hull."""
+    vehicle = context.vehicle
+    if vehicle.hull is None or vehicle.hull.voxels is None or _ratio(vehicle) <= 1:
+        return
+    if 'radiation' in vehicle.extensions:  # that of its modes depends on the frequency
+        return
+    for axis, name in ((0, 'roll'), (1, 'pitch')):
+        stiffness = _righting_stiffness(vehicle, axis)
+        inertia = float(vehicle.mass_matrix[3 + axis, 3 + axis])
+        if stiffness <= 0:
+            continue
+        frequency = float(np.sqrt(stiffness / inertia))
+        rate = SWING * frequency
+        moving = _floating_state(vehicle, axis, 0.0)._replace(velocity=rate * np.eye(6)[3 + axis])
+        moment = -float(np.asarray(drag(vehicle, moving, Environment()))[3 + axis])
+        if (ratio := moment / (2 * rate * frequency * inertia)) < MIN_ROLL_DAMPING:
+            yield context.hint(
+                context.root.find('hydrodynamics'),
+                f'afloat its {name} of {frequency:.3g} rad/s hardly fades, by {ratio:.2g} of '
+                'critical: in waves it grows, and where it ends depends on the step',
+                'give <linear_damping> or <radiation>; bare hulls have 0.01 to 0.05, '
+                'catamarans and boats with a keel more',
+            )
+
+
 def _wrench(vehicle: Vehicle, state: State) -> np.ndarray:
     water = Environment()
     return np.asarray(buoyancy(vehicle, state, water) + weight(vehicle, state, water))
 
 
-def _floating_moment(vehicle: Vehicle, axis: int, angle: float) -> float:
-    """Return the moment (N·m) about an axis through the centre of gravity, afloat at an angle."""
+def _righting_stiffness(vehicle: Vehicle, axis: int) -> float:
+    """Return −dK/dφ (N·m/rad) in roll (0) or pitch (1), afloat."""
+    ends = [
+        _floating_moment(vehicle, _floating_state(vehicle, axis, angle), axis)
+        for angle in (TILT, -TILT)
+    ]
+    return (ends[1] - ends[0]) / (2 * TILT)
+
+
+def _floating_moment(vehicle: Vehicle, state: State, axis: int) -> float:
+    """Return the moment (N·m) about an axis through the centre of gravity."""
+    wrench = _wrench(vehicle, state)
+    return float((wrench[3:] - np.cross(vehicle.inertia.center_of_mass, wrench[:3]))[axis])
+
+
+def _floating_state(vehicle: Vehicle, axis: int, angle: float) -> State:
+    """Return the state of rest in which the vehicle carries its weight, at an angle (rad)."""
     rpy = [0.0, 0.0, 0.0]
     rpy[axis] = angle
     x, y, z, w = (float(q) for q in quaternion_from_rpy(*rpy))
@@ -270,4 +317,4 @@ def _floating_moment(vehicle: Vehicle, axis: int, angle: float) -> float:
         wrench = _wrench(vehicle, rest((0.0, 0.0, middle), (x, y, z, w)))
         rising = (rotation_matrix(np.array([x, y, z, w])) @ wrench[:3])[2] > 0
         low, high = (middle, high) if rising else (low, middle)
-    return float((wrench[3:] - np.cross(vehicle.inertia.center_of_mass, wrench[:3]))[axis])
+    return rest((0.0, 0.0, low), (x, y, z, w))

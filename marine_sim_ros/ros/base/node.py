@@ -343,6 +343,9 @@ class SuiteNode(Node):
         self.exit_code = max(self.exit_code, exit_code)
         self.finished = True
 
+    def stop_ticks(self) -> None:
+        """Begin no further tick, because the process ends early; the default begins none."""
+
     def drain(self, engine: Any) -> None:
         """Take what is still under way when the process ends; the default takes nothing."""
 

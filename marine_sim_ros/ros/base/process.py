@@ -85,8 +85,10 @@ def spin(nodes: Sequence[SuiteNode], shutdown: Shutdown, bus: Bus | None = None)
             continue
         for _ in range(EVENTS):
             engine.spin_once(timeout_sec=0)
-    # A run that has ended sends no more; one that is ended by a signal would go on for ever.
-    bus.run(bus.pending if shutdown.asked else LAST)
+    if shutdown.asked or any(n.exit_code for n in nodes):
+        for node in nodes:
+            node.stop_ticks()
+    bus.run(LAST)  # what is under way; a run that has ended sends no more
     for node in nodes:
         node.drain(engine)
         node.close()

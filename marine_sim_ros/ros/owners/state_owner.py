@@ -460,6 +460,10 @@ class StateOwner(SuiteNode):
         if ended and (late or not self.values['await_recorder'] or self._written >= self.stamp):
             self.end()
 
+    def stop_ticks(self) -> None:
+        """Publish no further state."""
+        self.finished = True
+
     def close(self) -> None:
         """Stay until who records has the last tick; what is not received ends with its sender."""
         followed = self.values['clock'] == 'follow'  # the others wait for its last tick
