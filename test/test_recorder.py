@@ -18,6 +18,7 @@ from mock_ros2_bag import install
 from processor import PATIENCE
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics import wrench_sources
@@ -359,6 +360,13 @@ def watcher(ros_environment):
     result.close()
 
 
+def _stamps_back(part):
+    """Return the topics of a recording whose stamps go back, and how often."""
+    (vehicle,) = read_bag(str(part)).vehicles.values()
+    counts = {name: channel.timing.backwards for name, channel in vehicle.channels.items()}
+    return {name: count for name, count in counts.items() if count}
+
+
 @pytest.mark.parametrize('composed', [True, False], ids=['composed', 'separate'])
 def test_each_reset_begins_a_recording(processes, watcher, tmp_path, composed):
     """Each part is what a run without a reset is, up to where it ends."""
@@ -393,6 +401,7 @@ def test_each_reset_begins_a_recording(processes, watcher, tmp_path, composed):
         # Who ends a run may catch the answer to an odom that is still on its way to the recorder.
         assert set(found['wrench/drag']) <= {*stamps, len(stamps) * step}
         assert 'base_link' in found['robot_description'][0].data
+        assert _stamps_back(part) == {}
         runs.append([repr(found['odom'][stamp].pose.pose) for stamp in stamps[: round(1 / STEP)]])
     assert runs[0] == runs[1] == runs[2]
     assert not (folder / 'reset_3').exists()

@@ -74,7 +74,7 @@ class RecorderNode(SuiteNode):
             bag_topics.per_tick_topics(self),
         )
         self._kept: dict[str, bytes] = {}
-        """Last message of each topic that who comes late gets."""
+        """Last message of each topic that is sent once and kept for who comes late."""
         self._settled = -1
         """Stamp (ns) after a reset until which later ones are of before it."""
         self._files = RecorderFiles(self, Path(self.values['directory']), fleet)
@@ -123,7 +123,7 @@ class RecorderNode(SuiteNode):
         self._progress.take(full, waited, self._last_message)
         if self._progress.is_reached:  # else the owner would wait for the timer
             self._tell()
-        if topic.transient_local:
+        if topic.transient_local and not topic.per_tick:
             self._kept[full] = remove_tag(data)
         self._bag.write(full, self._stamp if own is None else own, remove_tag(data))
 
