@@ -567,6 +567,17 @@ def test_a_newcomer_is_told_what_to_do_what_was_done_and_how_it_ended(
     east_north = np.arange(len(at)) % 3 < 2
     moved = (at - seeds)[east_north] / 14.0  # a box of 7 m to each side goes with the vehicle
     assert moved == pytest.approx(moved.round(), abs=1e-4)  # no current: the water rests
+    # A page that was busy shows the newest frame, and none of those that waited meanwhile.
+    shown = page.tab.evaluate("""async () => {
+        const { wire } = await import('marine-sim-console'), shown = [];
+        wire.addEventListener('frame', ({ detail }) => shown.push(detail.number));
+        for (let number = 1; number <= 200; number++) {
+            wire.queue(JSON.stringify({ mine: true, frame: { ...wire.frame, number } }));
+        }
+        await new Promise((done) => setTimeout(done, 50));
+        return shown.filter((number) => number);
+    }""")
+    assert shown in ([200], [])  # none: a new one of the run came behind it
     page.press('Reset')
     page.reads('the run is back at time 0')
     page.press('End run')
@@ -576,6 +587,8 @@ def test_a_newcomer_is_told_what_to_do_what_was_done_and_how_it_ended(
     )
     assert page.tab.locator('.ended').is_visible()
     assert not page.tab.locator('.lost').is_visible()
+    banner, dials = (page.tab.locator(s).bounding_box() for s in ('.ended', '[data-part=dials]'))
+    assert banner['y'] + banner['height'] <= dials['y']
     output, _ = process.communicate()
     assert process.returncode == 0, output
     assert (tmp_path / 'run' / 'bag').is_dir()
@@ -881,6 +894,23 @@ def test_a_replay_shows_what_analyze_says(chromium, processes, tmp_path):
     page.picture('replay')
     page.press('Play')
     page.shows('time', f'x > {40 * 0.3 + 1}')
+    page.press('Play')
+    # What a recording lacks is called so, beside what it has: here depth, and no attitude.
+    absent, texts = page.tab.evaluate("""async () => {
+        const { wire } = await import('marine-sim-console'), nothing = [null, null, null];
+        wire.scenery.recorded = ['odom'];
+        wire.tell('frame', { ...wire.frame, rpy: nothing, velocity: nothing, pressure: null,
+                             barometer_depth: null, position: [null, null, -3] });
+        return [[...document.querySelectorAll('.dial')].map((dial) => dial.matches('.absent')),
+                Object.fromEntries([...document.querySelectorAll('[data-show]')].map(
+                    (one) => [one.dataset.show, one.textContent]))];
+    }""")
+    assert absent == [True, True, True, False]
+    assert {texts[name] for name in ('heading', 'roll', 'pitch')} == {'–'}
+    assert (texts['depth'], texts['up']) == ('3.00 m', '−3.00 m')
+    lacking = ('east', 'north', 'speed', 'power', 'energy', 'barometer', 'barodepth')
+    assert {texts[name] for name in lacking} == {'not recorded'}
+    page.picture('replay_of_little')
     assert page.wrong == []
 
 

@@ -3,6 +3,7 @@
 
 """The console shows what a camera sees: a stream of JPEG, which nobody sends unwatched."""
 
+import asyncio
 import socket
 import time
 from urllib.error import HTTPError
@@ -24,6 +25,27 @@ def parts_of(data):
             assert len(body) == length + 2
             result.append(body[:-2])
     return result
+
+
+def test_a_server_that_is_made_has_started():
+    """While it starts, nicegui looks at all objects, which disturbs other threads."""
+    from contextlib import asynccontextmanager
+
+    from fastapi import FastAPI
+
+    from marine_sim_ros.console.page.server import Server
+
+    started = []
+
+    @asynccontextmanager
+    async def start(app):
+        await asyncio.sleep(0.2)
+        started.append(app)
+        yield
+
+    app = FastAPI(lifespan=start)
+    Server(app, '127.0.0.1', 0).close()
+    assert started == [app]
 
 
 def test_a_stream_has_the_newest_pictures_and_tells_who_is_watched():

@@ -131,8 +131,6 @@ EVERY = 0.1
 """s between the energies that are kept, at first."""
 ENERGIES = 40_000
 """Of them are kept at most; then every other one goes."""
-EPOCH = 1e8
-"""s; stamps beyond are of a wall clock, and are shown since the start."""
 
 
 class _Energies:
@@ -235,6 +233,7 @@ class Replay:
             'colours': force_colours(),
             'start': 0.0,
             'end': self.duration,
+            'recorded': sorted(self._topics[topic][0] for topic in heard),
             'sources': wrench_names(c.name for c in record.channels.values() if c.topic in heard),
         }
         self._sensors = ReplayedSensors(self._reader, self.vehicle, self.name)
@@ -276,11 +275,10 @@ class Replay:
         }
 
     def _first_stamp(self) -> float:
-        """Return the offset subtracted from stamps (s) for display: the start of a wall clock."""
+        """Return the first stamp of odom, s: times are shown since then."""
         for _, name, data in self._messages(self._start, self._end):
             if name == 'odom':
-                stamp = _header(data())
-                return stamp if stamp is not None and stamp > EPOCH else 0.0
+                return _header(data()) or 0.0
         return 0.0
 
     def _messages(self, start: int, stop: int) -> Iterator[tuple[int, str, Any]]:

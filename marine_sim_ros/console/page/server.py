@@ -71,6 +71,7 @@ class Server:
             log_level='warning',
             access_log=False,
             ws_max_size=LARGEST,
+            ws_ping_timeout=PATIENCE,
             timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)
@@ -78,6 +79,10 @@ class Server:
             target=self._server.run, kwargs={'sockets': [self._socket]}, daemon=True
         )
         self._thread.start()
+        # While it starts, nicegui goes through all objects of the process, which disturbs a thread
+        # that makes a tuple at that moment (SystemError).
+        while not self._server.started and self.is_alive:
+            time.sleep(0.01)
 
     @property
     def is_alive(self) -> bool:

@@ -320,6 +320,8 @@ class ConsoleBackend:
             self._take_control(page, request.value)
         elif kind in ('leave', LOST):
             if leave_lease(lease, page) != lease:
+                if kind == LOST:
+                    self._node.warn_throttled("the operator's page is gone; it has lost control")
                 self._vacate()
         elif kind not in FREE_FOR_ALL and page == lease.page:
             self._do[kind](request.value)

@@ -11,6 +11,7 @@ class Wire extends EventTarget {
     this.open = false;
     this.scenery = null;
     this.ended = ""; // what is told of a run that has ended
+    this.waiting = ""; // newest frame that is not shown yet, as text
     this.time = 0; // of a replay, s
   }
 
@@ -42,12 +43,24 @@ class Wire extends EventTarget {
   connect() {
     const socket = new WebSocket(this.address("wire"));
     socket.onopen = () => { this.open = true; this.socket = socket; this.tell("state"); };
-    socket.onmessage = (event) => this.take(JSON.parse(event.data));
+    socket.onmessage = ({ data }) => this.queue(data);
     socket.onclose = () => {
       this.open = this.mine = false;
       this.tell("state");
       if (!this.ended) setTimeout(() => this.connect(), 1000);
     };
+  }
+
+  // Keeps only the newest frame until it is shown: a page that is slow skips some, and falls no
+  // further behind. Errors and the end of a run are shown at once.
+  queue(data) {
+    if (!data.startsWith('{"mine"')) { this.take(JSON.parse(data)); return; }
+    if (!this.waiting) setTimeout(() => {
+      const newest = this.waiting;
+      this.waiting = "";
+      this.take(JSON.parse(newest));
+    });
+    this.waiting = data;
   }
 
   take(message) {

@@ -217,6 +217,7 @@ function fill(root, values) {
   }
 }
 
+const known = (x) => x !== null && x !== undefined;
 const whole = (degrees) => `${Math.round(degrees) % 360}`.padStart(3, "0");
 
 export class Gauges {
@@ -235,25 +236,32 @@ export class Gauges {
         yawDial(host), leaning(host, "roll", "Roll", REAR), leaning(host, "pitch", "Pitch", SIDE),
       ];
       const depth = depthScale(host);
+      const boxes = host.querySelectorAll(".dial");
       this.paint = (frame) => {
-        const goals = frame.setpoints;
-        yaw(heading(frame.rpy[2]), goals[5] === null ? null : heading(goals[5]));
-        roll(frame.rpy[0] * DEGREES, goals[3] === null ? null : goals[3] * DEGREES);
+        const goals = frame.setpoints, degrees = (x) => x * DEGREES;
+        const one = (i, turn, is, goal, scale) => {
+          boxes[i].classList.toggle("absent", wire.replay && !known(is));
+          if (known(is)) turn(scale(is), goal === null ? null : scale(goal));
+        };
+        const [x, y, z] = frame.rpy ?? [];
+        one(0, yaw, z, goals[5], heading);
+        one(1, roll, x, goals[3], degrees);
         // The drawing's bow is on the right, and it turns clockwise: down.
-        pitch(frame.rpy[1] * DEGREES, goals[4] === null ? null : goals[4] * DEGREES);
-        depth(-frame.position[2], goals[2] === null ? null : -goals[2]);
+        one(2, pitch, y, goals[4], degrees);
+        one(3, depth, frame.position?.[2], goals[2], (up) => -up);
       };
     } else if (part === "propellers") {
       const table = propellerTable(host, look);
       const map = hullMap(host, look);
       this.paint = (frame) => { table(frame); map(frame.thrust); };
     } else if (part === "forces") {
-      this.paint = forceBars(host, colours);
+      const bars = forceBars(host, colours);
+      this.paint = (frame) => { if (known(frame.turn?.[0])) bars(frame); }; // else no weight in body axes
     }
   }
 
   update(frame) {
-    if (!this.paint || !frame.rpy || frame.rpy[0] === null || !this.element.offsetParent) return;
+    if (!this.paint || !this.element.offsetParent) return;
     this.paint(frame);
     fill(this.element, values(frame));
   }
@@ -262,22 +270,26 @@ export class Gauges {
 // What labels all over the page show.
 function values(frame) {
   const power = frame.power.reduce((sum, x) => sum + (x ?? 0), 0);
-  const known = metered(wire.scenery.look, frame);
+  const watts = metered(wire.scenery.look, frame);
+  const [roll, pitch, yaw] = frame.rpy ?? [], at = frame.position ?? [], velocity = frame.velocity ?? [null];
+  const absent = wire.replay ? "not recorded" : "–";
+  const lacks = (topic) => wire.replay && !wire.scenery.recorded.includes(topic);
+  const angle = (x, show) => (known(x) ? `${show(x)}°` : "–"); // of a dial, which says so itself
   return {
-    heading: `${whole(heading(frame.rpy[2]))}°`,
-    roll: `${text(frame.rpy[0] * DEGREES, 1)}°`,
-    pitch: `${text(bowUp(frame.rpy[1]), 1)}°`,
-    depth: `${text(-frame.position[2])} m`,
+    heading: angle(yaw, (x) => whole(heading(x))),
+    roll: angle(roll, (x) => text(x * DEGREES, 1)),
+    pitch: angle(pitch, (x) => text(bowUp(x), 1)),
+    depth: known(at[2]) ? `${text(-at[2])} m` : "–",
     time: `${text(frame.time, 1)} s`,
-    ...Object.fromEntries(["east", "north", "up"].map((name, i) => [name, `${text(frame.position[i])} m`])),
-    speed: `${text(Math.hypot(...frame.velocity))} m/s`,
-    barometer: frame.pressure === null ? "none" : `${text(frame.pressure / 1000, 2)} kPa`,
-    barodepth: frame.barometer_depth === undefined ? "–" : `${text(frame.barometer_depth)} m`,
+    ...Object.fromEntries(["east", "north", "up"].map((name, i) => [name, known(at[i]) ? `${text(at[i])} m` : absent])),
+    speed: velocity.every(known) ? `${text(Math.hypot(...velocity))} m/s` : absent,
+    barometer: known(frame.pressure) ? `${text(frame.pressure / 1000, 2)} kPa` : lacks("barometer/pressure") ? absent : "none",
+    barodepth: known(frame.barometer_depth) ? `${text(frame.barometer_depth)} m` : lacks("barometer/pressure") ? absent : "–",
     tension: `${text(frame.tether.tension[0], 1)} N`,
     anchortension: `${text(frame.tether.tension[1], 1)} N`,
     ...Object.fromEntries((frame.actuators ?? []).map((part) => [part.key, part.text])),
-    power: known && frame.power.length ? `${text(power, 0)} W` : "–",
-    energy: known ? energy(frame.energy) : "–",
+    power: lacks("thrusters/power") ? absent : watts && frame.power.length ? `${text(power, 0)} W` : "–",
+    energy: lacks("thrusters/power") ? absent : watts ? energy(frame.energy) : "–",
   };
 }
 
@@ -287,7 +299,7 @@ function energy(joules) {
 }
 
 wire.on("frame", (frame) => {
-  if (frame.rpy && frame.rpy[0] !== null) fill(document, { ...values(frame), ...health(frame) });
+  fill(document, { ...values(frame), ...health(frame) });
 });
 
 function health(frame) {
