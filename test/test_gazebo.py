@@ -373,6 +373,16 @@ def test_the_way_is_in_the_server_where_all_it_needs_is_there(monkeypatch, tmp_p
         delivery.choose_delivery('post')
 
 
+def test_programs_that_are_missing_are_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(installed.shutil, 'which', lambda _: None)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    assert delivery.missing_programs() == ['the command gz', 'ros_gz_bridge']
+    program = tmp_path / 'lib' / 'ros_gz_bridge' / 'parameter_bridge'
+    program.parent.mkdir(parents=True)
+    program.touch()
+    assert delivery.missing_programs() == ['the command gz']
+
+
 # --- the lockstep system, in a world that only reports what it received
 
 

@@ -332,6 +332,17 @@ def command(*arguments, **streams):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize('name', ['bag', 'manifest.json'])
+def test_a_launch_records_over_no_recording(tmp_path, name):
+    from marine_sim_ros.ros.launching.arguments import check_new_recording
+
+    for folder in ('', str(tmp_path), str(tmp_path / 'new')):
+        check_new_recording(folder)
+    (tmp_path / name).touch()
+    with pytest.raises(ParameterError, match='has a recording already; remove it, or name'):
+        check_new_recording(str(tmp_path))
+
+
 def test_a_place_for_a_recording_that_cannot_be_made_is_told_before_the_run(tmp_path, capsys):
     (tmp_path / 'file').write_text('')
     folder = tmp_path / 'file' / 'run'

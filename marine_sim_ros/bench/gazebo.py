@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import threading
 import time
@@ -29,7 +28,13 @@ from marine_sim_ros.core.extras import ros_packages
 from marine_sim_ros.core.processes import end_child
 from marine_sim_ros.core.state import step_nanoseconds
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER, bridge_program, has_binding
+from marine_sim_ros.gazebo.delivery import (
+    COMPILED,
+    IN_SERVER,
+    bridge_program,
+    has_binding,
+    missing_programs,
+)
 from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
 from marine_sim_ros.gazebo.named_numbers import MESSAGE_TYPE, NumberWriter
 from marine_sim_ros.gazebo.run_files import (
@@ -216,9 +221,8 @@ def _vehicle() -> Vehicle:
 
 def check_gazebo() -> None:
     """Raise a MarineSimError where what the measurement needs is not on this machine."""
-    missing = [] if shutil.which('gz') else ['the command gz']
+    missing = missing_programs()
     missing += [] if has_binding('gz.transport') else ['the Python module gz.transport']
-    missing += [] if bridge_program() else ['ros_gz_bridge']
     if missing:
         raise MarineSimError(
             f'bench --gazebo: {", ".join(missing)}: not found; expected Gazebo and '

@@ -24,6 +24,7 @@ __all__ = [
     'has_binding',
     'has_module',
     'missing_for_in_server',
+    'missing_programs',
     'plugin_folders',
 ]
 
@@ -74,6 +75,12 @@ def bridge_program() -> Path | None:
         if path.is_file():
             return path
     return None
+
+
+def missing_programs() -> list[str]:
+    """Return the missing programs of a run in Gazebo."""
+    missing = [] if shutil.which('gz') else ['the command gz']
+    return missing + ([] if bridge_program() else ['ros_gz_bridge'])
 
 
 # Transports of wrenches to Gazebo, and those that this machine supports.

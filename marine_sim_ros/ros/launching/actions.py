@@ -31,7 +31,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import ros_packages
 from marine_sim_ros.core.processes import THROUGH, child_environment
 from marine_sim_ros.core.ros_needed import require_ros
-from marine_sim_ros.gazebo.delivery import COMPILED, STOCK, choose_delivery
+from marine_sim_ros.gazebo.delivery import COMPILED, STOCK, choose_delivery, missing_programs
 from marine_sim_ros.gazebo.run_files import bridge_parameters, control_service, write_run
 from marine_sim_ros.gazebo.server import WORKING_FOLDER, server_command, server_paths
 from marine_sim_ros.model.library import parse_xacro_arguments, vehicle_of, vehicle_path
@@ -42,6 +42,7 @@ from marine_sim_ros.physics.thrusters import THRUSTERS
 from marine_sim_ros.ros.launching import localization
 from marine_sim_ros.ros.launching.arguments import (
     ARGUMENTS,
+    check_new_recording,
     read_options,
     unknown_argument_warnings,
     viewer_layout,
@@ -89,11 +90,6 @@ def end_launch_on_failure(event: ProcessExited, context: LaunchContext) -> list[
 
 
 def _server(folder: Path, *, gui: bool, delivery: str) -> ExecuteProcess:
-    if shutil.which('gz') is None:
-        raise ParameterError(
-            'backend:=gazebo: no command gz; expected Gazebo '
-            f'(apt install {ros_packages("ros_gz")}) and its setup file sourced'
-        )
     return ExecuteProcess(
         # The stock one starts with the first wrench.
         cmd=server_command(folder / 'world.sdf', gui=gui, run=delivery != STOCK),
@@ -112,6 +108,11 @@ def gazebo_actions(
     Raises:
         MarineSimError: no Gazebo, or a world or a vehicle that cannot be used.
     """
+    if missing := missing_programs():
+        raise ParameterError(
+            f'backend:=gazebo: {", ".join(missing)}: not found; expected Gazebo '
+            f'(apt install {ros_packages("ros_gz")}) and its setup file sourced'
+        )
     transport, why = choose_delivery(delivery)
     if gui and not any(map(os.environ.get, ('DISPLAY', 'WAYLAND_DISPLAY'))):
         raise ParameterError(
@@ -182,7 +183,8 @@ def _container(runs: Sequence[RunOptions], *, first: bool) -> Node:
 
 
 def _check_recorder(options: RunOptions) -> None:
-    """Raise MarineSimError where the recorder has nothing to write with."""
+    """Raise MarineSimError where the recorder has nothing to write with, or an old recording."""
+    check_new_recording(options.record)
     if options.recorder == 'ros2_bag':
         ros2_bag.check_ros2_bag()
     elif options.record:

@@ -11,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from marine_sim_ros.core.errors import nearest_name
+from marine_sim_ros.core.errors import ParameterError, nearest_name
 from marine_sim_ros.core.files import resource_folder
 from marine_sim_ros.sim.options import OPTIONS, Option, RunOptions, StartOptions
 
@@ -19,6 +19,7 @@ __all__ = [
     'ARGUMENTS',
     'SHIPPED_NAMESPACE',
     'VIEWER_LAYOUTS',
+    'check_new_recording',
     'read_options',
     'unknown_argument_warnings',
     'viewer_layout',
@@ -74,6 +75,19 @@ def read_options(values: Mapping[str, str]) -> tuple[RunOptions, StartOptions]:
         return {f.name: found[f.name] for f in fields(cls) if f.name in found}
 
     return RunOptions(**values_for(RunOptions)), StartOptions(**values_for(StartOptions))
+
+
+def check_new_recording(folder: str) -> None:
+    """Check that a folder to record to, if any is named, has no recording yet.
+
+    Raises:
+        ParameterError: it has one, as after a second ``record:=true``.
+    """
+    if folder and any(Path(folder, name).exists() for name in ('bag', 'manifest.json')):
+        raise ParameterError(
+            f'record:={folder}: has a recording already; remove it, or name another folder: '
+            'record:=DIR'
+        )
 
 
 def unknown_argument_warnings(names: Iterable[str], *, alone: bool) -> list[str]:
