@@ -139,6 +139,20 @@ def test_what_runs_weekly_exists(line):
     assert re.search(rf'^(def )?{defined}( =|\()', text, re.MULTILINE)
 
 
+ATTACKS = (ROOT / 'test' / 'attacks.txt').read_text(encoding='utf-8').splitlines()[2:]
+
+
+def test_every_attack_has_tests():
+    numbers, _, tests = zip(*(re.split(r' (.*) \| ', line) for line in ATTACKS), strict=True)
+    assert list(numbers) == sorted({f'{int(number):03}' for number in numbers})
+    assert len(numbers) == 52
+    for file, name in (t.split('::') for line in tests for t in line.split()):
+        text = (ROOT / 'test' / file).read_text(encoding='utf-8')
+        assert re.search(rf'^def {name}\(', text, re.MULTILINE), (file, name)
+    cases = ROOT.parent / 'shared' / 'cases' / 'attack'  # beside the checkout, on some machines
+    assert {path.name[:3] for path in cases.glob('[0-9]*')} <= {*numbers}
+
+
 def test_the_scheduled_run_tries_every_example_and_attack_once_a_week():
     """SECURITY.md promises it: a cron line of one day, and FUZZ=all down to pytest's options."""
     workflow = yaml.safe_load(WORKFLOW.read_text(encoding='utf-8'))

@@ -443,3 +443,29 @@ def test_time_is_proportional_to_the_links(tmp_path):
 def test_a_urdf_that_speaks_of_xacro_is_none(tmp_path, text):
     (tmp_path / 'r.urdf').write_text(text)
     assert '${6*7}' in read_description(tmp_path / 'r.urdf', {})
+
+
+def test_a_deep_description_is_one_line(tmp_path):
+    text = f'<robot name="deep">{"<a>" * 300}{"</a>" * 300}</robot>'
+    for name in ('deep.urdf', 'deep.urdf.xacro'):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(ModelError, match='nested deeper than 256') as error:
+            load_vehicle(tmp_path / name)
+        assert '\n' not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ('kind', 'element', 'bound'),
+    [
+        ('camera', 'width', '1 to 4096'),
+        ('camera', 'height', '1 to 4096'),
+        ('imaging_sonar', 'beams', '2 to 4096'),
+        ('multibeam', 'beams', '2 to 1024'),
+    ],
+)
+def test_sizes_beyond_memory_are_refused(kind, element, bound):
+    sensor = f'<sensor name="s" type="{kind}"><{element}>100000</{element}></sensor>'
+    inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+    body = f'<link name="base_link"><inertial><mass value="1"/>{inertia}</inertial></link>'
+    with pytest.raises(ModelError, match=f'<{element}>: is 100000; expected {bound}'):
+        load_vehicle(f'<robot name="large">{body}{sensor}</robot>')
