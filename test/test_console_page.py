@@ -544,8 +544,12 @@ def test_a_newcomer_is_told_what_to_do_what_was_done_and_how_it_ended(
     page.tab.wait_for_selector('button[title*="a controller drives the thrusters"]')
     assert thrusters.is_disabled()
     page.tab.wait_for_selector('button[title*="the run is recorded to"]')
-    page.tab.keyboard.down('w')
+    page.tab.evaluate(STICK % '[0, 0, 0, 0, 0, 0]')
+    page.reads('Thrustmaster T.16000M')
+    page.tab.evaluate(STICK % '[0, -1, 0, 0, 0, 0]')
     page.reads('Arm the controller first (Armed): nothing moves before')
+    page.tab.evaluate('navigator.getGamepads = () => []')
+    page.tab.keyboard.down('w')
     held = page.tab.locator('kbd.held')
     assert held.all_inner_texts() == ['W']
     assert page.value(

@@ -286,7 +286,7 @@ def test_recorded_depths_and_labels_are_png_files_of_16_bit(data_bag, tmp_path, 
         'segmentation': [[0, 1, 2], [300, 65535, 7]],
     }
     for name, wanted in expected.items():
-        topic = f'/rov/front/{name}/image'
+        topic = f'front/{name}/image'  # as the vehicle names it; and in full below
         given = ['--recorded', '--camera', topic, '--frames', tmp_path / name]
         assert verb('render', data_bag, *given) == 0, capsys.readouterr().err
         files = sorted((tmp_path / name).iterdir())

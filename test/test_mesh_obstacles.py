@@ -248,7 +248,7 @@ def test_a_mesh_is_turned_about_the_origin_of_its_file(tmp_path):
     written(tmp_path, mesh)
     scene = scene_file(
         tmp_path,
-        'obstacles: [{shape: mesh, file: part.stl, position: [5, 0, -5], rpy: [0, 0, 1.5708]}]',
+        'obstacles: [{file: part.stl, position: [5, 0, -5], rpy: [0, 0, 1.5708]}]',  # a mesh
     )
     distance, _ = scene.surfaces(np.array([[5.0, 1.0, -5.0], [6.0, 0.0, -5.0]]))
     np.testing.assert_allclose(distance[0, 0], -0.1, atol=1e-4)
@@ -270,6 +270,11 @@ def test_what_is_touched_may_be_another_mesh_than_what_is_seen(tmp_path):
     assert distance[0, 0] == pytest.approx(0.2)
     hits = cast_rays(scene, np.array([3.0, 0.0, -7.0]), np.array([[-1.0, 0.0, 0.0]]), 9.0)
     assert hits.distance[0] == pytest.approx(2.5, abs=5e-3)
+
+
+def test_a_mesh_by_another_key_is_told_the_key_of_its_file(tmp_path):
+    with pytest.raises(ParameterError, match=r"unknown key 'mesh'; expected one of: .*\bfile\b"):
+        scene_file(tmp_path, 'obstacles: [{mesh: part.stl, position: [0, 0, -5]}]')
 
 
 REFUSED = [

@@ -456,7 +456,7 @@ def test_without_the_package_joy_screen_and_launch_say_who_reads_a_gamepad(monke
     monkeypatch.setenv('AMENT_PREFIX_PATH', '/nowhere')
     installation.has_joy.cache_clear()
     try:
-        assert 'gamepad none: no package joy' in rendered()
+        assert 'gamepad none: no package joy; try --gamepad' in rendered()
         with pytest.raises(ParameterError, match=r'^joy:=true: .*PyPI.* browser reads it'):
             installation.check_joy()
     finally:

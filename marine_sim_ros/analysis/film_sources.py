@@ -350,7 +350,8 @@ def recorded_pictures(bag: Bag, namespace: str, camera: str) -> RecordedPictures
     """Return the pictures of a vehicle's camera.
 
     Args:
-        camera: name of the camera, or of a topic of pictures; empty: the first.
+        camera: name of the camera, or of a topic of pictures, as front/depth or in full; empty:
+            the first.
 
     Raises:
         RecordingError: the bag has no pictures of it.
@@ -359,7 +360,8 @@ def recorded_pictures(bag: Bag, namespace: str, camera: str) -> RecordedPictures
     of_cameras = [n for end in _ENDS for n in there if n.endswith(end)]
     of_vehicle = [n for n in of_cameras if n.startswith(f'/{namespace}/')] or of_cameras
     named = [n for n in of_vehicle if camera in n.split('/')] if camera else of_vehicle
-    found = [camera] if camera in there else [n for n in named if 'right' not in n.split('/')]
+    full = [n for n in (camera, f'/{namespace}/{camera}') if n in there]
+    found = full or [n for n in named if 'right' not in n.split('/')]
     if not found:
         known = ', '.join(there) or 'none'
         which = f' of {camera!r}' if camera else ''

@@ -65,7 +65,7 @@ def read_scene(root: YamlReader, folder: Path, place: TangentPlane | None = None
     bare = Scene(tuple(planes), terrain, (), surface)
     obstacles = [
         _mesh_obstacle(o, i, bare, folder)
-        if isinstance(o.value, dict) and o.value.get('shape') == 'mesh'
+        if _is_mesh(o.value)
         else read_obstacle(o, i, bare, frozenset({'marker'}), OBSTACLE_KINDS)
         for i, o in enumerate(root.child('obstacles', []).items())
     ]
@@ -254,10 +254,16 @@ def read_placement(reader: YamlReader, ground: Scene) -> tuple[np.ndarray, np.nd
     return position, turn
 
 
+def _is_mesh(value: object) -> bool:
+    """Return whether an obstacle is one of the shape ``mesh``, which a file says by itself."""
+    if not isinstance(value, dict):
+        return False
+    return bool(value.get('shape', 'mesh' if {'file', 'mesh'} & value.keys() else '') == 'mesh')
+
+
 def _mesh_obstacle(reader: YamlReader, index: int, ground: Scene, folder: Path) -> Obstacle:
     reader.mapping(
-        {'name', 'shape', 'position', 'rpy', 'material', 'on_seabed', *_MESH},
-        {'shape', 'file', 'position'},
+        {'name', 'shape', 'position', 'rpy', 'material', 'on_seabed', *_MESH}, {'file', 'position'}
     )
     scale = reader.child('scale', 1.0)
     factors = scale.vector() if isinstance(scale.value, list) else np.full(3, scale.number())

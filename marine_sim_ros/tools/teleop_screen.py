@@ -62,7 +62,7 @@ def _head(node: Any) -> RenderableType:
         heading = _heading(node, at.yaw)
         place = f'depth {at.depth:.2f} m   heading {heading}   speed {speed:.2f} m/s'
     heard = has_joy() or node.reads_gamepad
-    silent = f'{node.gamepad.name} (silent)' if heard else 'none: no package joy'
+    silent = f'{node.gamepad.name} (silent)' if heard else 'none: no package joy; try --gamepad'
     gamepad = node.gamepad.name if node.joy_alive else silent
     first = Text.assemble(
         ('output ', 'bold'),

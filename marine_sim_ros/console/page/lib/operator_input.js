@@ -16,6 +16,7 @@ const DIMS = { ",": -1, ".": 1 }, DIM_STEPS = 8; // of ArduSub's JS_LIGHTS_STEPS
 const STICKS = { left: ["sway", "surge"], right: ["yaw", "heave"] }; // across, along
 const PERIOD = 50; // ms
 const QUIET = 3000; // ms until the same hint is shown again
+const MOVED = 0.3; // of a gamepad's stick, that is no trembling
 const REACH = 55; // pixels from a stick's middle to its end
 
 // Buttons of the browser's standard gamepad in the order of SDL, which joy's game_controller_node has.
@@ -43,6 +44,7 @@ export class Hands {
     this.screen = {};
     this.keys = new Set();
     this.knobs = {};
+    this.rest = []; // axes of the gamepad when it was last seen to be used
     for (const name of Object.keys(STICKS)) this.makeStick(name, ...STICKS[name]);
     this.caps = Object.keys(KEYS).map((name) => [name, [...element.querySelectorAll("kbd")].filter(
       (cap) => cap.textContent.trim().toLowerCase() === name,
@@ -190,13 +192,23 @@ export class Hands {
       if (/T\.?16000M/i.test(pad.id)) {
         return { gamepad: "thrustmaster_t16000m", axes: t16000m(pad.axes).map((x) => -x), buttons, id: pad.id };
       }
-      return { gamepad: "", axes: [], buttons: [], id: `${pad.id}: layout unknown` };
+      return { gamepad: "", axes: [], buttons: [], id: `${pad.id}: layout unknown; marine_sim teleop --gamepad FILE reads any` };
     }
     return { gamepad: "", axes: [], buttons: [], id: "" };
   }
 
+  // Says why a gamepad that is used moves nothing: a stick that has left where it rested.
+  hintOf({ id, axes, buttons }) {
+    const now = [...axes, ...(wire.mine ? [] : buttons)];
+    if (id !== this.pad || now.length !== this.rest.length) [this.pad, this.rest] = [id, now];
+    if (!now.some((x, i) => Math.abs(x - this.rest[i]) > MOVED)) return;
+    this.rest = now;
+    this.hint();
+  }
+
   beat() {
-    const { id, ...pad } = this.gamepad();
+    const found = this.gamepad(), { id, ...pad } = found;
+    this.hintOf(found);
     const told = this.element.querySelector("[data-gamepad]");
     const name = id || "none; press one of its buttons";
     if (told && told.textContent !== name) told.textContent = name;
