@@ -8,6 +8,7 @@ The topics, services and parameters are those that the nodes themselves offer.
 
 import math
 import re
+import signal
 import time
 from contextlib import suppress
 from functools import cache
@@ -239,3 +240,50 @@ def test_nothing_that_arrives_ends_a_run_or_moves_it_beyond_physics(processes, t
     output = log.read_text(errors='replace')
     assert 'Traceback' not in output
     assert 'another run' not in output
+
+
+def seconds(watcher):
+    """Return the simulation time of the newest clock message, s."""
+    clock = watcher.seen['/clock'][-1].clock
+    return clock.sec + clock.nanosec * 1e-9
+
+
+@pytest.mark.parametrize('composed', [False, True])
+def test_a_flood_of_foreign_states_neither_moves_nor_ends_a_run(processes, tmp_path, composed):
+    """540 a second slow a run in separate processes; it says so, and goes on afterwards."""
+    from nav_msgs.msg import Odometry
+    from rclpy.qos import DurabilityPolicy, QoSProfile
+    from rosgraph_msgs.msg import Clock
+
+    pilot, log = Watcher(), tmp_path / 'log'
+    try:
+        pilot.listen('odom', Odometry)
+        pilot.listen('/clock', Clock)
+        with log.open('w') as file:
+            words = ['run', 'bluerov2', '--dt', STEP, *['--composed'] * composed]
+            run = processes.marine_sim(*words, stdout=file)
+        pilot.until(lambda: len(pilot.seen['odom']) > 50)
+        kept = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        stranger = pilot.node.create_publisher(Odometry, 'odom', kept)  # as the run's nodes ask
+        foreign, flood, sent, begun = Odometry(), 12.0, 0, time.monotonic()
+        foreign.pose.pose.position.x, foreign.pose.pose.orientation.w = 500.0, 1.0
+        count, before = len(pilot.seen['/clock']), seconds(pilot)
+        while (elapsed := time.monotonic() - begun) < flood:
+            while sent < 540 * elapsed:
+                foreign.header.stamp = pilot.seen['/clock'][-1].clock
+                stranger.publish(foreign)
+                sent += 1
+            pilot.executor.spin_once(timeout_sec=0.001)
+        after = seconds(pilot)
+        assert sent > 3000
+        pilot.until(lambda: len(pilot.seen['/clock']) > count and seconds(pilot) > after + 3.0)
+        run.send_signal(signal.SIGINT)
+        assert run.wait() == 0
+        own = [m.pose.pose.position for m in pilot.seen['odom'] if m.header.frame_id]
+        assert max(abs(p.x) for p in own) < 1.0
+    finally:
+        pilot.close()
+    said = log.read_text()
+    assert '/bluerov2/odom is published by /bluerov2/watcher too; expected this run alone' in said
+    assert composed or 'publish it; what is not of this run is ignored' in said
+    assert after - before > flood / 2 or 'real time' in said
