@@ -9,8 +9,10 @@ import subprocess
 
 import numpy as np
 import pytest
-from bags import analyze, page_charts
+from bags import analyze, odometry, page_charts
 from conftest import ROOT, browser
+from rosbags.rosbag2 import Writer
+from rosbags.typesys import Stores, get_typestore
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.report.panels import ChartLine, ChartPanel
@@ -200,3 +202,42 @@ def test_an_axis_is_never_finer_than_what_somebody_measures(label, fine, span):
         'range'
     ]
     assert ends == [pytest.approx(4.3), pytest.approx(-1.3)]
+
+
+def pixels_beside(line, points):
+    """Return the greatest distance of points (n, 2) from a drawn line (m, 2)."""
+    starts, ways = line[:-1], np.diff(line, axis=0)
+    lengths = np.maximum(np.sum(ways**2, axis=1), 1e-12)
+    greatest = 0.0
+    for point in points:
+        share = np.clip(np.einsum('ij,ij->i', point - starts, ways) / lengths, 0, 1)
+        away = np.linalg.norm(starts + share[:, None] * ways - point, axis=1)
+        greatest = max(greatest, away.min())
+    return greatest
+
+
+def test_no_corner_of_a_thinned_curve_is_visible_at_1920_pixels(tmp_path):
+    """A spiral of 120 turns at UTM coordinates, 1000 m deep, as the page draws it."""
+    store, turn = get_typestore(Stores.ROS2_JAZZY), np.linspace(0, 240 * np.pi, 24_000)
+    time = np.arange(len(turn)) * 0.05
+    x, y = 5e5 + turn * np.cos(turn), 4e6 + turn * np.sin(turn)
+    z = -1000 + 0.1 * np.sin(time) + 0.002 * np.sin(40 * time)
+    with Writer(tmp_path / 'bag', version=9) as bag:
+        odom = bag.add_connection('/odom', 'nav_msgs/msg/Odometry', typestore=store)
+        for stamp, *place in zip((time * 1e9).round().astype(int).tolist(), x, y, z, strict=True):
+            message = odometry(store.types, stamp, [*place, 0, 0, 0, 1], np.zeros(6))
+            bag.write(odom, stamp, store.serialize_cdr(message, odom.msgtype))
+    assert analyze(tmp_path / 'bag', '-o', tmp_path / 'out', '--table', 'none') == 0
+    charts = page_charts((tmp_path / 'out' / 'report.html').read_text(encoding='utf-8'))['charts']
+    plan, pose = (next(c for c in charts if c['key'].endswith(k)) for k in ('-plan', '-pose'))
+    line = next(t for t in plan['data'] if t['name'] == 'path')
+    pixel = np.ptp(plan['layout']['xaxis']['range']) / 1920
+    drawn = np.array([line['x'], line['y']], float).T / pixel
+    assert pixels_beside(drawn, np.column_stack([x, y])[::97] / pixel) < 1
+    for axis, values in (('y', x), ('y2', y), ('y3', -z)):
+        (line,) = [t for t in pose['data'] if t['yaxis'] == axis]
+        ends = pose['layout'][axis.replace('y', 'yaxis')]['range']
+        pixel = [np.ptp(time) / 1920, np.ptp(ends) / 1080]
+        drawn = np.array([line['x'], line['y']], float).T / pixel
+        assert pixels_beside(drawn, np.column_stack([time, values])[::97] / pixel) < 1
+        assert len(drawn) < len(time)

@@ -41,7 +41,7 @@ __all__ = [
 
 # Charts of the path: in space, from above, and over time with set-points.
 
-_POINTS = 2000
+_POINTS = 20_000
 _DEGREES = 180 / math.pi
 _POSE = (
     ('x', 'm', 1.0),
@@ -142,15 +142,17 @@ def place_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
 
 
 def _places(label: str, places: np.ndarray, third: bool, **look: Any) -> dict[str, Any]:
+    extent = float(np.ptp(places, axis=0).max()) if len(places) else 0.0
+    x, y, z = (json_numbers(column, extent) for column in places.T)
     trace: dict[str, Any] = {
         'type': 'scatter3d' if third else 'scatter',
         'name': label,
-        'x': json_numbers(places[:, 0]),
-        'y': json_numbers(places[:, 1]),
+        'x': x,
+        'y': y,
         **look,
     }
     if third:
-        trace['z'] = json_numbers(places[:, 2])
+        trace['z'] = z
     elif 'line' in look:
         trace['line'] = {**look['line'], 'simplify': False}
     return trace

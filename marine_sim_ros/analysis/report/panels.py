@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -209,10 +210,18 @@ class ChartPanel:
         return low - room, high + room
 
 
-def json_numbers(values: np.ndarray, digits: int = 6) -> list[float | None]:
-    """Return numbers for JSON, rounded to significant digits; None for what is not finite."""
+def json_numbers(values: np.ndarray, span: float, digits: int = 6) -> list[float | None]:
+    """Return numbers for JSON, None for what is not finite.
+
+    Args:
+        values: numbers (n,).
+        span: extent of their axis, in their unit.
+        digits: significant digits of the span that they are rounded to, wherever they lie: at a
+            depth of 1000 m a heave of 0.1 m is still a curve.
+    """
+    decimals = digits - 1 - (math.floor(math.log10(span)) if span > 0 else 0)
     return [
-        float(f'{v:.{digits}g}') if np.isfinite(v) else None
+        round(v, decimals) if math.isfinite(v) else None
         for v in np.asarray(values, float).tolist()
     ]
 
@@ -311,7 +320,7 @@ def chart(
 def _range(low: float, high: float, *, down: bool) -> list[float]:
     """Return the ends of an axis, with a little room beyond its values."""
     room = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
-    ends = [float(f'{low - room:.6g}'), float(f'{high + room:.6g}')]
+    ends = [low - room, high + room]
     return ends[::-1] if down else ends
 
 
@@ -326,8 +335,8 @@ def _trace(line: ChartLine, end: str, span: float, *, shown: bool) -> dict[str, 
         'name': line.name,
         'legendgroup': line.name,
         'showlegend': shown,
-        'x': json_numbers(x, 7),
-        'y': json_numbers(y, 5),
+        'x': json_numbers(x, float(np.ptp(line.x)) if len(line.x) else 0.0, 7),
+        'y': json_numbers(y, span, 5),
         'xaxis': f'x{end}',
         'yaxis': f'y{end}',
         'line': {
