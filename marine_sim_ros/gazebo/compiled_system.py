@@ -42,7 +42,7 @@ from marine_sim_ros.gazebo.named_numbers import (
     named_arrays,
 )
 from marine_sim_ros.gazebo.run_files import start_state
-from marine_sim_ros.gazebo.system.marine_sim_lockstep import LockstepSystem
+from marine_sim_ros.gazebo.system.marine_sim_lockstep import LockstepSystem, end_failed
 from marine_sim_ros.model.contact import no_contact
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.physics import actuators_of, wrench_sources
@@ -155,7 +155,7 @@ class CompiledSystem(LockstepSystem):
     def _fail(self, error: Exception) -> None:
         if isinstance(error, MarineSimError):
             sys.stderr.write(f'ERROR: {self.name}: {error}\n')
-            self._end()
+            end_failed()
         else:
             super()._fail(error)
 

@@ -17,8 +17,8 @@ answers).
 In lockstep the step waits for the wrench of its stamp. Without it the newest wrench holds, and
 only the first is waited for, so that nothing falls before the forces are there. Where the physics
 step is shorter than the period, a wrench holds in body axes over all its steps.
-Failure: an error in here would leave the world running without forces, so it ends the server; a
-model that is missing is reported as a status, and the world goes on.
+Failure: an error in here would leave the world running without forces, so it ends the server with
+exit code 1; a model that is missing is reported as a status, and the world goes on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-__all__ = ['Exchange', 'Gazebo', 'LockstepSystem', 'get_system', 'system_of']
+__all__ = ['Exchange', 'Gazebo', 'LockstepSystem', 'end_failed', 'get_system', 'system_of']
 
 _BINDINGS = 'marine_sim_bindings'
 POLL = 0.02
@@ -139,7 +139,7 @@ class LockstepSystem:
     def _fail(self, error: Exception) -> None:
         """Tell an error, and end the server."""
         traceback.print_exception(error)
-        self._end()
+        end_failed()
 
     def reset(self, info: Any, ecm: Any) -> None:
         """Start anew with the world."""
@@ -271,6 +271,12 @@ class Gazebo:
         return self.Vector3d(message.x, message.y, message.z)
 
 
+def end_failed() -> None:
+    """End the server with exit code 1; asked to stop by a signal, it would return 0."""
+    sys.stderr.flush()
+    os._exit(1)
+
+
 def system_of(make: Callable[[], LockstepSystem], name: str, expected: str) -> LockstepSystem:
     """Return a system; where something cannot be imported, say so in one line, and end."""
     try:
@@ -278,7 +284,7 @@ def system_of(make: Callable[[], LockstepSystem], name: str, expected: str) -> L
     except ImportError as error:
         reason = str(error).strip().splitlines()[0]
         sys.stderr.write(f'ERROR: {name}: {reason}; expected {expected}\n')
-        os.kill(os.getpid(), signal.SIGTERM)
+        end_failed()
         raise
 
 

@@ -316,12 +316,13 @@ def actions(
     if rviz:
         result.append(_rviz(specs[0].namespace))
     if joy:
+        driver = load_gamepad(gamepad).driver  # a wrong name is told before a missing package
         check_joy()
         own: dict[str, Any] = {'vehicle': options.vehicle, 'gamepad': gamepad, 'output': output}
         if options.vehicle_arguments:
             own['vehicle_arguments'] = list(options.vehicle_arguments)
         result.append(_node(NodeSpec('teleop', specs[0].namespace, own)))
-        result.append(Node(package='joy', executable=load_gamepad(gamepad).driver))
+        result.append(Node(package='joy', executable=driver))
     return result
 
 
