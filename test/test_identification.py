@@ -203,7 +203,7 @@ def test_a_run_in_a_current_needs_to_know_it():
 
 
 @pytest.mark.long
-def test_what_the_model_does_not_explain_is_doubtful():
+def test_what_the_model_does_not_explain_is_doubtful(capsys):
     vehicle = load_vehicle('bluerov2', coefficients='wu2018')
     run = simulate(vehicle, load_scenario('excitation'), dt=0.01, duration=20.0)
     assert identify_vehicle(vehicle, sampled(vehicle, run)).doubts == []
@@ -214,8 +214,12 @@ def test_what_the_model_does_not_explain_is_doubtful():
         doubts = identify_vehicle(other, sampled(other, run)).doubts
         assert len([d for d in doubts if d.startswith('volume: ')]) == count, doubts
     shuffled = replace(run, pwm=np.roll(run.pwm, 400, axis=0))
-    doubts = identify_vehicle(vehicle, sampled(vehicle, shuffled)).doubts
-    assert any(re.match(r'surge: only -?\d+ % of the motion', d) for d in doubts)
+    found = identify_vehicle(vehicle, sampled(vehicle, shuffled))
+    doubts = found.doubts
+    assert any(re.match(r'of the motion only this is explained: surge \d+ %', d) for d in doubts)
+    assert min(found.to_dict()['axes'][axis]['explained'] for axis in BODY_AXES) < 0
+    identify_tool._print(vehicle, found)
+    assert not re.search(r'-\d[\d.]* %', capsys.readouterr().out)
 
 
 @pytest.mark.long
@@ -231,7 +235,7 @@ def test_a_slow_run_in_water_that_moves_tells_no_mass():
     assert found.value('added_mass')[0].value > 100  # of 5.5 kg: what no reason would hide
     for kind in ('added_mass', 'linear_damping', 'quadratic_damping'):
         assert re.match(r'the model explains \d+ % of how surge', told(found)[f'{kind} surge'])
-    assert any(doubt.startswith('surge: only') for doubt in found.doubts)
+    assert any(d.startswith('of the motion only this is explained: surge') for d in found.doubts)
     assert '<added_mass>5.5 12.7 14.57' in fitted_tags(vehicle, found)
 
 

@@ -84,8 +84,13 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Show Sphinx's roles of docstrings (``:func:`x```) as the code they name."""
-    return re.sub(r':(?:func|class|meth|mod|data|attr):(?=<code)', '', html)
+    """Show Sphinx's roles of docstrings as the code they name; break no option at a hyphen."""
+
+    def keep(code: re.Match[str]) -> str:
+        return re.sub(r'--[a-z][\w-]*', r'<span class="option">\g<0></span>', code[0])
+
+    html = re.sub(r':(?:func|class|meth|mod|data|attr):(?=<code)', '', html)
+    return re.sub('<code>[^<]*</code>', keep, html)
 
 
 def on_post_build(config: MkDocsConfig) -> None:

@@ -264,7 +264,8 @@ def _print(vehicle: Vehicle, found: Identification) -> None:
         if math.isnan(a['rms_measured']):
             print(f'{axis:6} not measured')
             continue
-        share = '–' if a['explained'] is None else f'{100 * a["explained"]:.1f} %'
+        # Below 0 the model is worse than none, by however much.
+        share = '–' if a['explained'] is None else f'{100 * max(0.0, a["explained"]):.1f} %'
         print(
             f'{axis:6} {a["rms_measured"]:<13.4g} {a["rms_residual"]:<13.4g} '
             f'{a["noise"]:<8.3g} {share}'
