@@ -3,6 +3,7 @@
 
 """Processes that were started end, also those that do not want to."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -37,3 +38,29 @@ def test_a_child_ends_as_it_is_asked_or_is_killed(program, ask, grace, code):
         assert end_child(child, grace, ask=ask) == code
         assert time.monotonic() - start < 30.0
         assert end_child(child, 0.5) == code  # it has ended already
+
+
+NODE = """
+from marine_sim_ros.core.processes import end_with_parent
+end_with_parent()
+print('runs', flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='only Linux tells of a parent')
+@pytest.mark.parametrize('case', ['launch', 'prefix', 'killed', 'not waited for', 'words'])
+def test_a_node_whose_launch_died_while_it_imported_ends(case):
+    """`ros2 launch` does not handle SIGTERM; what it had just started ran on for ever."""
+    dead = subprocess.Popen([sys.executable, '-c', ''])
+    os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
+    if case == 'killed':
+        dead.wait()
+    # The grandparent of a node behind a launch prefix is who started that.
+    parent = {'launch': os.getpid(), 'prefix': os.getppid(), 'words': 'none'}.get(case, dead.pid)
+    environment = {**os.environ, 'MARINE_SIM_PARENT': str(parent)}
+    done = subprocess.run(
+        [sys.executable, '-c', NODE], env=environment, capture_output=True, text=True, check=False
+    )
+    dead.wait()
+    ends = case in ('killed', 'not waited for')
+    assert (done.returncode, done.stdout) == ((-signal.SIGTERM, '') if ends else (0, 'runs\n'))

@@ -65,14 +65,26 @@ def _run() -> str:
 def end_with_parent() -> None:
     """Let the kernel send SIGTERM to this process when its parent dies, where that was asked for.
 
-    Without it, nodes run on for ever after a kill -9 of ``ros2 launch`` or ``marine_sim run``.
+    Without it, nodes run on for ever after a kill -9 of ``ros2 launch`` or ``marine_sim run``, or
+    a SIGTERM, which ``ros2 launch`` does not handle. A parent may die while a node still imports.
     """
-    parent = os.environ.get(_PARENT)
-    if sys.platform != 'linux' or parent != str(os.getppid()):
+    parent = os.environ.get(_PARENT, '')
+    if sys.platform != 'linux' or not parent.isdecimal():
         return
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM))
-    if parent != str(os.getppid()):  # it died just before
+    if parent == str(os.getppid()):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM))
+    # Where a launch prefix is the parent, who asked for it lives all the same.
+    if parent != str(os.getppid()) and not _lives(parent):
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _lives(pid: str) -> bool:
+    """Return whether a process has not ended; one that nobody has waited for yet has."""
+    try:
+        text = Path(f'/proc/{pid}/stat').read_text(encoding='ascii', errors='replace')
+    except OSError:
+        return False
+    return text.rpartition(')')[2].split()[0] not in 'ZX'
 
 
 # Child processes: command and end.
