@@ -596,8 +596,10 @@ def test_a_newcomer_is_told_what_to_do_what_was_done_and_how_it_ended(
     output, _ = process.communicate()
     assert process.returncode == 0, output
     assert (tmp_path / 'run' / 'bag').is_dir()
-    replay, report = page.tab.locator('.ended').text_content().splitlines()[1:]
-    assert replay == f'Replay: marine_sim console {tmp_path / "run"}'
+    saved, replay, report = page.tab.locator('.ended').text_content().splitlines()
+    run, again = tmp_path / 'run', tmp_path / 'run' / 'reset_1'  # a reset began a new recording
+    assert saved.endswith(f'Saved to {run}, {again}')
+    assert replay == f'Replay: marine_sim console {again}'
     code, _ = marine_sim(*report.removeprefix('Report: marine_sim ').split())
     assert code == 0
 

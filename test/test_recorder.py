@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from threading import Event, Thread
 
 import pytest
+from conftest import marine_sim
 from graph import STEP, Watcher, manifest, recorded, simulated, start_graph, ticks
 from mock_ros2_bag import install
 from processor import PATIENCE
@@ -405,3 +406,6 @@ def test_each_reset_begins_a_recording(processes, watcher, tmp_path, composed):
         runs.append([repr(found['odom'][stamp].pose.pose) for stamp in stamps[: round(1 / STEP)]])
     assert runs[0] == runs[1] == runs[2]
     assert not (folder / 'reset_3').exists()
+    code, said = marine_sim('analyze', folder, '-o', tmp_path / 'report', '--table', 'none')
+    assert code == 0, said
+    assert f'recordings of its own: {folder}/reset_1 to reset_2\n' in said

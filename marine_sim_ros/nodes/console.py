@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.console.page.links import require_pages
@@ -172,14 +173,19 @@ class ConsoleNode(SuiteNode):
         return f'no message of the run for {silence:.0f} s' if stopped else '', 'warning'
 
     def _end_message(self) -> str:
-        """Return the final text of pages: length of the run, recording and how to read it."""
+        """Return the final text of pages: length of the run, recording and how to read it.
+
+        A reset begins a recording of its own; the newest is the one to look at.
+        """
         folder = self.values['recorded'] or self._recording.directory
         text = f'The run has ended after {self.session.frame.get("time", 0.0):.1f} s.'
         if not folder:
             return f'{text} It was not recorded.'
+        parts = sorted(Path(folder).glob('reset_*'), key=lambda part: (len(part.name), part.name))
+        saved = [str(folder), *map(str, parts)]
         return (
-            f'{text} Saved to {folder}\nReplay: marine_sim console {folder}\n'
-            f'Report: marine_sim analyze {folder} -o {folder}_report'
+            f'{text} Saved to {", ".join(saved)}\nReplay: marine_sim console {saved[-1]}\n'
+            f'Report: marine_sim analyze {saved[-1]} -o {saved[-1]}_report'
         )
 
     def close(self) -> None:

@@ -233,6 +233,11 @@ def _read(
 ) -> list[Bag]:
     """Return a bag, or each part of one whose clock started again."""
     whole = _read_part(path, label, maps, files, kind, None)
+    if later := [part.name for part in Path(path).glob('reset_*')]:
+        print(
+            f'{label}: ends where the run was reset; what followed has recordings of its own: '
+            f'{path}/reset_1{f" to reset_{len(later)}" if len(later) > 1 else ""}'
+        )
     if whole.parts == 1:
         return [whole]
     if whole.parts > MOST_PARTS:
