@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import NUMPY, Array, namespace, while_loop, without_gradient
+from marine_sim_ros.core.numerics import matrix_inverse
 
 __all__ = ['QuadraticProgrammes', 'solve_programme']
 
@@ -68,7 +69,7 @@ class BoundedProblem(NamedTuple):
 def inverse_or_nan(xp: ModuleType, matrix: Array) -> Array:
     """Return the inverse; where there is none, what is not a number, as a compiler has it."""
     try:
-        return xp.linalg.inv(matrix)
+        return matrix_inverse(matrix)
     except np.linalg.LinAlgError:
         return np.full_like(matrix, np.nan)
 

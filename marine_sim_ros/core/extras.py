@@ -31,14 +31,14 @@ class PackageSource(NamedTuple):
         apt: package of Ubuntu 24.04.
         rosdep: key.
         extra: extra that brings it, and the others of its feature.
-        below: first version, as numbers, that does not work.
+        oldest: first version, as numbers, that works.
     """
 
     pip: str
     apt: str = ''
     rosdep: str = ''
     extra: str = ''
-    below: tuple[int, ...] = ()
+    oldest: tuple[int, ...] = ()
 
 
 def _same_source(name: str, pip: str = '', extra: str = '') -> PackageSource:
@@ -52,7 +52,7 @@ PACKAGE_SOURCES = {
     'distributed': PackageSource('distributed', 'python3-distributed', extra='sweep'),
     'gsw': PackageSource('gsw', 'python3-gsw', extra='sensors'),
     'gymnasium': PackageSource('gymnasium', extra='rl'),
-    'jax': PackageSource('jax>=0.6.2,<0.7', extra='batch', below=(0, 7)),
+    'jax': PackageSource('jax>=0.6.2', extra='batch', oldest=(0, 6, 2)),
     'manifold3d': PackageSource('manifold3d', extra='hulls'),
     'matplotlib': _same_source('matplotlib'),
     'moderngl': PackageSource('moderngl', 'python3-moderngl', extra='camera'),
@@ -97,9 +97,9 @@ def require(module: str, feature: str) -> Any:
         raise missing_package((error.name or module).split('.')[0], feature) from None
     name = module.split('.')[0]
     source = PACKAGE_SOURCES.get(name)
-    if source and source.below:
+    if source and source.oldest:
         version = importlib.import_module(name).__version__
-        if tuple(map(int, version.split('.')[:2])) >= source.below:
+        if tuple(map(int, re.findall(r'\d+', version)[:3])) < source.oldest:
             raise MissingPackageError(
                 f'{feature}: the Python package {name} is of version {version}; '
                 f'expected: pip install {shlex.quote(source.pip)}'

@@ -193,13 +193,16 @@ row_max, row_min = _pairwise_reduction(jnp.maximum), _pairwise_reduction(jnp.min
 
 
 _ONE_FUNCTION_OPTIONS = {
-    'xla_cpu_use_thunk_runtime': False,
+    **({'xla_cpu_use_thunk_runtime': False} if jax.__version_info__ < (0, 7) else {}),
     'xla_disable_hlo_passes': 'cpu-parallel-task-assigner',
     'xla_cpu_multi_thread_eigen': False,
+    'xla_cpu_experimental_ynn_fusion_type': '',
 }
-"""A tick is hundreds of small operations, written out a thousand. XLA's newer CPU runtime makes a
-call for each; its older one, as long as JAX has it, compiles them all into one function. Threads
-that share a row wait for one another longer than they work; blocks of a batch have their own."""
+"""A tick is hundreds of small operations, written out a thousand. XLA's older CPU runtime (JAX
+0.6) compiles them into one function. Its newer one does so with a loop of few bytes that calls no
+library, neither LAPACK nor YNN, and else makes a call for each. Threads that share a row wait for
+one another longer than they work; blocks of a batch have their own. JAX versions lack some of
+these options, and 0.7 has the one of the older runtime without that runtime."""
 _ROUNDING_OPTIONS = (
     {'xla_cpu_max_isa': 'AVX'} if platform.machine().lower() in ('x86_64', 'amd64') else {}
 )
@@ -263,19 +266,15 @@ def compile_program(
 
 
 def _compile_lowered(lowered: jax.stages.Lowered, *, round_each: bool) -> jax.stages.Compiled:
-    exact: dict[str, Any] = _ROUNDING_OPTIONS if round_each else {}
-    for options in (
-        _ONE_FUNCTION_OPTIONS | exact,
-        _ONE_FUNCTION_OPTIONS,
-        exact,
-        {},
-    ):  # a JAX may lack one
+    options: dict[str, Any] = _ONE_FUNCTION_OPTIONS | (_ROUNDING_OPTIONS if round_each else {})
+    while True:
         try:
             return lowered.compile(compiler_options=options or None)
-        except (jax.errors.JaxRuntimeError, ValueError):
-            if not options:
+        except (jax.errors.JaxRuntimeError, ValueError) as error:
+            unknown = [name for name in options if name in str(error)]
+            if not unknown:
                 raise
-    raise AssertionError
+            options = {name: value for name, value in options.items() if name not in unknown}
 
 
 def trace_once(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -320,7 +319,21 @@ def compile_row_program(
         layouts[:] = map(TreeLayout, trees)
         return jnp.concatenate([pack_tree(tree) for tree in trees])
 
-    program = compile_program(pack_row, np.zeros(width), subject=subject, round_each=round_each)
+    packed = trace_once(pack_row)
+
+    def loop_once(row: jax.Array) -> jax.Array:
+        """Return the packed row from a loop, which XLA compiles into one function."""
+        turns = jnp.where(row[0] < jnp.inf, 1, 2)  # 1, but XLA cannot know it and drop the loop
+
+        def turn(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            number, given = jax.lax.optimization_barrier((carry[0], row))
+            return number + 1, packed(given)
+
+        shape = jax.eval_shape(packed, row)
+        first = jnp.zeros((), int), jnp.zeros(shape.shape, shape.dtype)
+        return jax.lax.while_loop(lambda carry: carry[0] < turns, turn, first)[1]
+
+    program = compile_program(loop_once, np.zeros(width), subject=subject, round_each=round_each)
     return RowProgram(program.call, program.dtype, program.compile_time, tuple(layouts))
 
 
