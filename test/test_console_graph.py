@@ -17,6 +17,7 @@ from processor import PATIENCE, slowed
 from test_console_page import address_of, start
 from test_graph import Watcher
 
+from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.console.control_lease import OPERATOR_TIMEOUT
 from marine_sim_ros.ros.node_graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
@@ -103,6 +104,34 @@ def test_a_page_steers_a_vehicle_that_a_compiled_program_moves(processes, watche
     while page.newest().get('frame', {}).get('position', [0, 0, begin])[2] > begin - 0.2:
         assert time.monotonic() < deadline
         page.ask('hands', {'sticks': [0.0, 0.0, -1.0, 0.0, 0.0, 0.0]})
+
+
+def test_a_recording_of_the_operator_is_saved_while_the_run_goes_on(processes, watcher, tmp_path):
+    """And a second one begins; nothing of the run waits for either."""
+    options = RunOptions(vehicle='bluerov2', console=True, dt=0.02)
+    page = Wire(start(processes, options, folder=str(tmp_path), operator_timeout=60.0), 'one')
+    page.until(lambda m: 'frame' in m)
+    page.ask('take', False)
+    page.until(lambda m: m.get('mine'))
+
+    def shown(message, name, otherwise=None):
+        return message.get('frame', {}).get(name, otherwise)
+
+    spans = []
+    for _ in range(2):
+        page.ask('record', True)
+        folder = page.until(lambda m: shown(m, 'recording'))['frame']['recording']
+        bag = Path(folder, 'bag', 'bag.mcap')
+        page.until(lambda m, bag=bag: bag.exists())
+        begin = page.until(lambda m: 'frame' in m)['frame']['time']
+        page.until(lambda m, begin=begin: shown(m, 'time', 0.0) > begin + 1.0)
+        page.ask('record', False)
+        page.until(lambda m, folder=folder: shown(m, 'notice') == f'recording saved: {folder}')
+        (vehicle,) = read_bag(folder).vehicles.values()
+        time_of = vehicle.get('odom').time
+        spans.append((time_of[0], time_of[-1]))
+        page.ask('hands', {'sticks': [0.0] * 6})
+    assert spans[0][0] < spans[0][1] < spans[1][0] < spans[1][1]
 
 
 @pytest.mark.clock

@@ -175,10 +175,12 @@ class RecorderNode(SuiteNode):
         return self._readiness.reached
 
     def drain(self, engine: Any) -> None:
-        """Take what is still in the queues."""
+        """Take what is still in the queues; of a run that goes on, no more than they hold."""
         if self.finished:
             return
-        while wall.monotonic() - self._last_message < QUIET:
+        first = self._stamp
+        last = first + 2 * topics.ACK_WINDOW * self._step
+        while first <= self._stamp < last and wall.monotonic() - self._last_message < QUIET:
             engine.spin_once(timeout_sec=0.05)
 
     def close(self) -> None:
