@@ -7,11 +7,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 from scipy.spatial.transform import Rotation
 
+from marine_sim_ros import load_scenario, simulate
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.identification.recording import MotionCollector, odometry_of
-from marine_sim_ros.identification.samples import check_frames, check_stamps
+from marine_sim_ros.identification.samples import check_frames, check_stamps, make_samples
+from marine_sim_ros.identification.thrust import commands_of_pwm
 
 TIME = np.arange(0, 20, 0.05)
 TO_NED = Rotation.from_matrix([[0, 1, 0], [1, 0, 0], [0, 0, -1]])
@@ -85,6 +88,24 @@ def test_pressure_tells_z_from_depth():
     )  # within 2 m of the surface, where z alone does not tell
     with pytest.raises(ParameterError, match=r'by 10\.1 kPa/m; its z is likely depth'):
         check_frames(TIME, rows(*ned(shallow, turns, velocity)), (at, pressure))
+
+
+@pytest.mark.parametrize(
+    ('vehicle', 'turned'),
+    [('bluerov2', 'sway, heave, yaw'), ('bluerov2_heavy', 'sway, heave, pitch, yaw')],
+)
+def test_thrust_tells_ned_and_frd_throughout(vehicle, turned):
+    """Near the surface, without a barometer: nothing else contradicts it."""
+    described = vehicle_of(vehicle)
+    run = simulate(described, load_scenario('excitation'), dt=0.02, duration=15.0)
+    commands = commands_of_pwm(run.time, run.pwm, described.thrusters)
+    place, turns = run.position + np.array([0, 0, 59.0]), Rotation.from_quat(run.orientation)
+    noisy = run.velocity + np.random.default_rng(1).normal(scale=0.01, size=run.velocity.shape)
+    make_samples(described, run.time, np.column_stack([place, turns.as_quat(), noisy]), commands)
+    place, turns, linear = ned(place, turns, noisy[:, :3])
+    frd = np.column_stack([place, turns.as_quat(), linear, FLIP.apply(noisy[:, 3:])])
+    with pytest.raises(ParameterError, match=f'odom: {turned} accelerate against the thrust'):
+        make_samples(described, run.time, frd, commands)
 
 
 @pytest.mark.parametrize(

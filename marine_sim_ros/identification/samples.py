@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import (
     continuous_quaternions,
@@ -52,6 +54,10 @@ _IN_AIR = 2.0
 _PRESSURE_SLOPE = 9.81e3
 """Pa/m of depth in fresh water; sea water has 3 % more."""
 _FLIP = np.array([1.0, -1.0, -1.0])
+_TURNED = ('sway', 'heave', 'pitch', 'yaw')
+"""Axes that point the other way in FRD."""
+_CORRELATED = 0.3
+"""Correlation of thrust and acceleration from which on an axis counts."""
 _EXPECTED = 'expected a pose in ENU (z up, 0 at the surface) and a twist in FLU body axes'
 
 
@@ -179,6 +185,38 @@ def _check_twist(time: np.ndarray, odometry: np.ndarray) -> None:
         )
 
 
+def _check_thrust(wrench: np.ndarray, velocity: np.ndarray, restoring: np.ndarray) -> None:
+    """Raise where thrust accelerates against itself in all axes that FRD turns around.
+
+    Pose and twist in NED and FRD throughout agree with each other, so that the thrust alone tells:
+    by its correlation with the acceleration, without what drag and restoring forces explain.
+
+    Args:
+        wrench: (n, 6) of the thrusters by the description.
+        velocity: (n, 6) in body axes.
+        restoring: (n, 6) wrench of weight and buoyancy.
+    """
+    if len(velocity) < _FEWEST:
+        return
+    found = {}
+    for i, axis in enumerate(BODY_AXES):
+        drag = velocity[:, i] * np.abs(velocity[:, i])
+        others = np.column_stack([np.ones(len(drag)), velocity[:, i], drag, restoring[:, i]])
+        pair = np.column_stack([wrench[:, i], np.gradient(velocity[:, i])])
+        thrust, change = (pair - others @ np.linalg.lstsq(others, pair)[0]).T
+        size = math.sqrt(float(thrust @ thrust) * float(change @ change))
+        if np.ptp(wrench[:, i]) > 0 and size > 0:
+            found[axis] = float(thrust @ change) / size
+    clear = {axis: r for axis, r in found.items() if abs(r) > _CORRELATED}
+    turned = [axis for axis in clear if axis in _TURNED]
+    if len(turned) < 2 or any((r < 0) != (axis in _TURNED) for axis, r in clear.items()):
+        return
+    raise ParameterError(
+        f'odom: {", ".join(turned)} accelerate against the thrust of the description; pose and '
+        f'twist are likely in NED and FRD, or these thrusters push the other way: {_EXPECTED}'
+    )
+
+
 # Samples of a vehicle's motion from a bag on one even time grid.
 
 STEP = 0.02
@@ -303,6 +341,10 @@ def make_samples(
     thrust = commands.thrusts(float(grid[0]), step, len(grid), lag)[::2]
     states = {name: recorded.at(grid) for name, recorded in commands.states.items()}
     gap = _widest_interval(time, tick)
+    known = _covered_times(time, grid, step, gap) & commands.known_mask(grid, step)
+    if measured.all():
+        wrench = commands.wrenches(float(grid[0]), step, len(grid), lag)[::2]
+        _check_thrust(wrench[known], state.velocity[known], restoring[known])
     return Samples(
         start=float(grid[0]),
         step=step,
@@ -312,7 +354,7 @@ def make_samples(
         kept=kept_forces(vehicle, state, states, thrust, environment, tick=tick, step=step),
         lift=floating / volume if volume > 0 else np.zeros_like(floating),
         commands=commands,
-        known=_covered_times(time, grid, step, gap) & commands.known_mask(grid, step),
+        known=known,
         measured=measured,
         notes=tuple(notes),
     )
