@@ -16,7 +16,7 @@ from marine_sim_ros.gazebo import delivery
 from marine_sim_ros.gazebo import delivery as installed
 from marine_sim_ros.gazebo.delivery import has_binding, plugin_folders
 from marine_sim_ros.gazebo.run_files import SYSTEM_FOLDER
-from marine_sim_ros.gazebo.server import ServerConnection
+from marine_sim_ros.gazebo.server import ServerConnection, server_command
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, binding_name, message
 
 pytestmark = pytest.mark.skipif(has_binding('gz.sim'), reason='Gazebo itself is here')
@@ -109,6 +109,13 @@ def test_the_way_in_the_server_is_open(release, tmp_path):
     assert delivery.missing_for_in_server() == []
     assert delivery.choose_delivery('auto')[0] == 'in_server'
     assert PLUGINS[release] in {folder.parent.name for folder in plugin_folders()}
+
+
+def test_a_world_of_jetty_waits_for_its_models(release, tmp_path):
+    """Before they were loaded, a world of an unlimited rate had come to 59 s."""
+    assert delivery.gazebo_release() == {'harmonic': 8, 'ionic': 9, 'jetty': 10}[release]
+    command = server_command(tmp_path / 'world.sdf')
+    assert ('--wait-for-assets' in command) == (release == 'jetty')
 
 
 def test_the_lockstep_system_is_made_in_a_server_that_knows_no_package(release, monkeypatch):

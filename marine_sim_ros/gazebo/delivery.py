@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -21,6 +22,7 @@ __all__ = [
     'STOCK',
     'bridge_program',
     'choose_delivery',
+    'gazebo_release',
     'has_binding',
     'has_module',
     'missing_for_in_server',
@@ -50,6 +52,13 @@ def plugin_folders() -> list[Path]:
     patterns = ('lib/gz-sim*/plugins', 'lib/*/gz-sim*/plugins')
     found = [folder for prefix in _prefixes() for p in patterns for folder in prefix.glob(p)]
     return [*_paths('GZ_SIM_SYSTEM_PLUGIN_PATH'), *found]
+
+
+def gazebo_release() -> int:
+    """Return the major version of gz-sim, the newest on this machine; 0: none was found."""
+    names = (folder.parent.name for folder in plugin_folders())
+    found = (re.fullmatch(r'gz-sim-?(\d+)', name) for name in names)
+    return max((int(match[1]) for match in found if match), default=0)
 
 
 def has_binding(stem: str) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 
 from marine_sim_ros.core.processes import end_child
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
+from marine_sim_ros.gazebo.delivery import gazebo_release
 from marine_sim_ros.gazebo.run_files import SYSTEM_FOLDER
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 
@@ -32,6 +33,8 @@ __all__ = [
 
 WORKING_FOLDER = '/'
 """Working folder of a server: its Python looks for modules there first."""
+_LOADS_LATE = 10
+"""Release of gz-sim (Jetty) from which a world steps without its models while they load."""
 GRACE = 10.0
 """s that a server gets to end by itself before it is killed."""
 
@@ -39,7 +42,10 @@ GRACE = 10.0
 def server_command(world: Path, *, gui: bool = False, run: bool = True) -> list[str]:
     """Return the command line of Gazebo with a world, which steps at once or stays paused."""
     path = str(world.resolve())
-    return ['gz', 'sim', *(['-r'] if run else []), *([] if gui else ['-s']), path]
+    words = [*(['-r'] if run else []), *([] if gui else ['-s'])]
+    if gazebo_release() >= _LOADS_LATE:
+        words.append('--wait-for-assets')
+    return ['gz', 'sim', *words, path]
 
 
 def server_paths(*, compiled: bool = False) -> dict[str, str]:
