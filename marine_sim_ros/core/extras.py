@@ -68,7 +68,7 @@ PACKAGE_SOURCES = {
     'pyarrow': PackageSource('pyarrow'),
     'pyproj': PackageSource('pyproj', 'python3-pyproj', extra='geo'),
     'rasterio': PackageSource('rasterio', 'python3-rasterio', extra='geo'),
-    'pygame': PackageSource('pygame', 'python3-pygame', extra='gamepad'),
+    'pygame': PackageSource('pygame-ce', 'python3-pygame', extra='gamepad'),
     'pygeomag': PackageSource('pygeomag', extra='sensors'),
     'pymap3d': PackageSource('pymap3d', extra='sensors'),
     'pymavlink': PackageSource('pymavlink', extra='ardusub'),

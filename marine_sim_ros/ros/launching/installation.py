@@ -206,7 +206,7 @@ def no_joy() -> str:
     return (
         'the ROS package joy, which reads gamepads, is not installed (PyPI does not have it); '
         f'expected `apt install {ros_packages("joy")}` (rosdep key joy), `marine_sim teleop '
-        '--gamepad` with pygame (`pip install pygame`), or the gamepad on the page of the '
+        '--gamepad` with pygame (`pip install pygame-ce`), or the gamepad on the page of the '
         'console, where the browser reads it'
     )
 
