@@ -1,6 +1,7 @@
-# marine_sim_ros in a ROS 2 Jazzy workspace.
+# marine_sim_ros in a workspace of ROS 2 Jazzy, or of another distribution.
 #
 #   docker build --tag marine_sim_ros .
+#   docker build --tag marine_sim_ros:lyrical --build-arg ROS_DISTRO=lyrical .
 #   docker run --rm -it --network host --ipc host marine_sim_ros
 #   docker run --rm -it --network host --ipc host marine_sim_ros \
 #       ros2 launch marine_sim_ros bluerov2.launch.py scenario:=dive
@@ -12,7 +13,8 @@
 # hadolint global ignore=DL3008,DL3066
 
 # What the nodes need at run time: the rosdep keys of package.xml and nothing else.
-FROM ros:jazzy AS runtime
+ARG ROS_DISTRO=jazzy
+FROM ros:${ROS_DISTRO} AS runtime
 SHELL ["/bin/bash", "-o", "pipefail", "-c"]
 WORKDIR /home/ubuntu/ws
 COPY package.xml src/marine_sim_ros/package.xml

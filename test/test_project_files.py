@@ -102,8 +102,12 @@ def test_steps_are_shell_and_name_files_that_are_there(job, text):
 
 @pytest.mark.parametrize('name', JOBS)
 def test_jobs_end_in_time_on_a_machine_that_is_named(name):
-    assert JOBS[name]['timeout-minutes'] <= 90
-    assert JOBS[name]['runs-on'] == 'ubuntu-24.04'
+    job = JOBS[name]
+    assert job['timeout-minutes'] <= 90
+    machines = [job['runs-on']]
+    if machines == ['${{ matrix.runner }}']:
+        machines = job['strategy']['matrix']['runner']
+    assert set(machines) <= {'ubuntu-24.04', 'ubuntu-24.04-arm', 'macos-15'}
 
 
 def test_every_python_that_setup_accepts_is_tested():
@@ -182,6 +186,69 @@ def test_launch_arguments_of_the_workflow_exist():
         assert (ROOT / 'launch' / name).is_file()
 
 
+# A release.
+
+GOOD_RELEASE = {
+    'package.xml': (
+        '<package><version>1.2.3</version><maintainer email="{}">A</maintainer></package>'
+    ),
+    'marine_sim_ros/__init__.py': "__version__ = '1.2.3'\n",
+    'CHANGELOG.md': '# Changelog\n\n## Unreleased\n\n## 1.2.3 - 2026-01-01\n\n- News.\n',
+}
+
+
+@pytest.mark.parametrize(
+    ('file', 'old', 'new', 'said'),
+    [
+        ('package.xml', '', '', None),
+        ('package.xml', '1.2.3', '1.2.2', 'package.xml has version 1.2.2'),
+        ('marine_sim_ros/__init__.py', '1.2.3', '1.2.30', 'has version 1.2.30'),
+        ('CHANGELOG.md', '## 1.2.3', '## 1.3.0', 'newest release has version 1.3.0'),
+        ('CHANGELOG.md', 'Unreleased\n', 'Unreleased\n\n- More.\n', 'entries under Unreleased'),
+        ('package.xml', 'a@sea.org', 'a@sea.invalid', "the address 'a@sea.invalid'"),
+        ('package.xml', 'a@sea.org', '', "the address ''"),
+    ],
+)
+def test_a_release_has_one_version_no_open_entries_and_an_address(tmp_path, file, old, new, said):
+    for name, text in GOOD_RELEASE.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        text = text.format('a@sea.org')
+        assert name != file or old in text
+        path.write_text(text.replace(old, new) if name == file and old else text)
+    faults = script('check_release').release_faults(tmp_path, 'v1.2.3')
+    assert len(faults) == (said is not None), faults
+    assert said is None or said in faults[0]
+
+
+def test_the_release_is_checked_before_it_is_built():
+    path = ROOT / '.github' / 'workflows' / 'release.yml'
+    steps = yaml.safe_load(path.read_text(encoding='utf-8'))['jobs']['release']['steps']
+    commands = [step.get('run', step.get('uses')) for step in steps]
+    check = commands.index('scripts/check_release.py "$GITHUB_REF_NAME"')
+    assert check < commands.index('pipx run build') < len(commands) - 1
+    assert os.access(ROOT / 'scripts' / 'check_release.py', os.X_OK)
+
+
+# Other installations.
+
+
+@pytest.mark.parametrize('distribution', ['jazzy', 'lyrical'])
+def test_pixi_installs_the_dependencies_of_the_manifest(distribution):
+    tomllib = pytest.importorskip('tomllib', reason='new in Python 3.11')
+    settings = tomllib.loads((ROOT / 'pixi.toml').read_text(encoding='utf-8'))
+    assert settings['environments'][distribution] == [distribution]
+    feature = settings['feature'][distribution]
+    assert feature['channels'] == [f'https://prefix.dev/robostack-{distribution}']
+    manifest = (ROOT / 'package.xml').read_text(encoding='utf-8')
+    wanted = re.findall('<exec_depend>(.*)</exec_depend>', manifest)
+    ros = {f'ros-{distribution}-{x.replace("_", "-")}' for x in wanted if 'python3-' not in x}
+    assert set(feature['dependencies']) == ros
+    names = {'yaml': 'pyyaml', 'matplotlib': 'matplotlib-base', 'collada': 'pycollada'}
+    python = {names.get(x[8:], x[8:]) for x in wanted if x.startswith('python3-')}
+    assert python <= set(settings['dependencies'])
+
+
 # The container.
 
 
@@ -207,9 +274,13 @@ def test_nothing_that_is_committed_is_kept_from_the_image():
     assert [path for path in tracked if ignored_by_docker(path)] == []
 
 
-def test_the_dev_container_is_a_stage_of_the_dockerfile():
-    path = ROOT / '.devcontainer' / 'devcontainer.json'
+@pytest.mark.parametrize('distribution', ['jazzy', 'lyrical'])
+def test_the_dev_container_is_a_stage_of_the_dockerfile(distribution):
+    path = ROOT / '.devcontainer' / distribution / 'devcontainer.json'
     settings = json.loads(path.read_text(encoding='utf-8'))
+    ((argument, _),) = settings['build']['args'].items()
+    assert settings['build']['args'][argument] == distribution
+    assert f'ARG {argument}=jazzy\nFROM ros:${{{argument}}} AS' in DOCKERFILE
     stages = re.findall(r'^FROM \S+ AS (\w+)$', DOCKERFILE, re.MULTILINE)
     assert settings['build']['target'] in stages
     assert (path.parent / settings['build']['dockerfile']).resolve() == ROOT / 'Dockerfile'
