@@ -5,6 +5,7 @@
 
 import queue
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -116,6 +117,28 @@ def test_a_world_of_jetty_waits_for_its_models(release, tmp_path):
     assert delivery.gazebo_release() == {'harmonic': 8, 'ionic': 9, 'jetty': 10}[release]
     command = server_command(tmp_path / 'world.sdf')
     assert ('--wait-for-assets' in command) == (release == 'jetty')
+
+
+@pytest.mark.parametrize('first', ['ros', 'usr', 'source', 'source beside ros'])
+def test_the_release_is_the_one_that_gz_runs(first, tmp_path, monkeypatch):
+    """ROS Jazzy's has its command in a folder of its own, beside Jetty in /usr."""
+    vendor = tmp_path / 'jazzy' / 'opt'
+    usr, source = tmp_path / 'usr', tmp_path / 'source'
+    for folder in (
+        vendor / 'gz_sim_vendor/lib/gz-sim-8',
+        usr / 'lib/x86_64-linux-gnu/gz-sim-10',
+        source / 'lib/gz-sim-9',
+    ):
+        (folder / 'plugins').mkdir(parents=True)
+    program = {'ros': vendor / 'gz_tools_vendor', 'usr': usr}.get(first, source) / 'bin' / 'gz'
+    monkeypatch.setenv('AMENT_PREFIX_PATH', '' if first == 'source' else str(tmp_path / 'jazzy'))
+    monkeypatch.setenv('GZ_SIM_SYSTEM_PLUGIN_PATH', str(usr / 'lib/gz-sim-11/plugins'))
+    monkeypatch.setattr(delivery, 'Path', lambda p: usr if p == '/usr' else Path(p))
+    monkeypatch.setattr(installed.shutil, 'which', lambda _: str(program))
+    release = {'ros': 8, 'usr': 10}.get(first, 9)
+    assert delivery.gazebo_release() == release
+    waits = '--wait-for-assets' in server_command(tmp_path / 'world.sdf')
+    assert waits == (release == 10)
 
 
 def test_the_lockstep_system_is_made_in_a_server_that_knows_no_package(release, monkeypatch):

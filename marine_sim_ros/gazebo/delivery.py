@@ -39,24 +39,32 @@ def _paths(variable: str) -> list[Path]:
 
 
 def _prefixes() -> Iterator[Path]:
-    """Yield where gz-sim may be installed."""
-    yield Path('/usr')
+    """Yield where gz-sim may be installed, first where the command ``gz`` looks for it.
+
+    ROS has ``gz`` itself in another folder than gz-sim (gz_tools_vendor).
+    """
     if program := shutil.which('gz'):
         yield Path(program).resolve().parent.parent
     for prefix in _paths('AMENT_PREFIX_PATH'):
         yield prefix / 'opt' / 'gz_sim_vendor'
+    yield Path('/usr')
+
+
+def _installed_folders() -> list[Path]:
+    """Return the folders of systems of the gz-sim that ``gz`` runs; none: []."""
+    patterns = ('lib/gz-sim*/plugins', 'lib/*/gz-sim*/plugins')
+    found = ([folder for p in patterns for folder in prefix.glob(p)] for prefix in _prefixes())
+    return next(filter(None, found), [])
 
 
 def plugin_folders() -> list[Path]:
-    """Return the folders that may hold gz-sim's systems, of any release."""
-    patterns = ('lib/gz-sim*/plugins', 'lib/*/gz-sim*/plugins')
-    found = [folder for prefix in _prefixes() for p in patterns for folder in prefix.glob(p)]
-    return [*_paths('GZ_SIM_SYSTEM_PLUGIN_PATH'), *found]
+    """Return the folders in which ``gz sim`` may find systems."""
+    return [*_paths('GZ_SIM_SYSTEM_PLUGIN_PATH'), *_installed_folders()]
 
 
 def gazebo_release() -> int:
-    """Return the major version of gz-sim, the newest on this machine; 0: none was found."""
-    names = (folder.parent.name for folder in plugin_folders())
+    """Return the major version of the gz-sim that ``gz`` runs; 0: none was found."""
+    names = (folder.parent.name for folder in _installed_folders())
     found = (re.fullmatch(r'gz-sim-?(\d+)', name) for name in names)
     return max((int(match[1]) for match in found if match), default=0)
 
