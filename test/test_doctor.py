@@ -226,6 +226,9 @@ FAULTS = {
     'plugin beside drag': (BLUE, put(ROBOT, ORCA.format('Drag', '')), 'plugins', ERROR),
     'hull drag beside damping': (BLUE, put('<linear_damping>', '<air_density>1.2</air_density>'
                                            '<linear_damping>'), 'drag-twice', WARNING),
+    'hull drag beside damping aside': (BOAT, put('</linear_damping>', '</linear_damping>'
+                                                 '<quadratic_damping>0 80 120 1.5 1.5 1.5'
+                                                 '</quadratic_damping>'), 'drag-twice', WARNING),
     'plugin of another': (ROV, put(ROBOT, '<gazebo><plugin name="p" filename="gz-sim-buoyancy-'
                                    'system"/></gazebo></robot>'), 'ignored-plugins', WARNING),
     'unconnected link': (ROV, put(ROBOT, '<link name="lost"/></robot>'), 'one-tree', ERROR),
@@ -432,6 +435,34 @@ def test_a_hull_whose_origin_is_at_a_corner_lies_askew(tmp_path):
     path.write_text(CORNER.format(0.5))
     found = [f for f in examine(load_context(str(path), {})) if f.check == 'metacentric-height']
     assert not any('askew' in f.message for f in found)
+
+
+@pytest.mark.parametrize('place', [(1.0, 0.0, 0.0), (0.0, 0.5, 0.0), (-1.0, 0.25, 0.5)])
+def test_a_roll_fades_the_same_about_each_origin(place, tmp_path):
+    x, y, z = place
+    hull = '<child link="hull"/>'
+
+    def undamped(text):
+        return re.sub('<linear_damping>.*?</linear_damping>', '', text)
+
+    def moved(text):
+        text = put('xyz="-0.05 0 -0.3"', f'xyz="{x - 0.05} {y} {z - 0.3}"')(undamped(text))
+        return put(hull, f'{hull}<origin xyz="{x} {y} {z}"/>')(text)
+
+    def numbers(edit):
+        found = [f for f in found_in(BOAT, edit, tmp_path) if f.check == 'roll-damping']
+        pattern = r'(roll|pitch) of (\S+) rad/s hardly fades, by (\S+) of'
+        return {
+            m[1]: (float(m[2]), float(m[3]))
+            for f in found
+            for m in re.finditer(pattern, f.message)
+        }
+
+    expected, got = numbers(undamped), numbers(moved)
+    assert expected
+    assert got.keys() == expected.keys()
+    for axis, pair in expected.items():
+        assert got[axis] == pytest.approx(pair, rel=0.02)
 
 
 @pytest.mark.filterwarnings('error')

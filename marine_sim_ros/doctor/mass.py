@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, transport
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic, finite_numbers
 from marine_sim_ros.doctor.verdict import full_thrust
@@ -267,15 +267,18 @@ def roll_damping(context: DescriptionContext) -> Iterator[Diagnostic]:
         return
     if 'radiation' in vehicle.extensions:  # that of its modes depends on the frequency
         return
+    to_base = np.asarray(transport(-vehicle.inertia.center_of_mass))  # H of it from gravity's
+    masses = to_base.T @ vehicle.mass_matrix @ to_base
     for axis, name in ((0, 'roll'), (1, 'pitch')):
         stiffness = _righting_stiffness(vehicle, axis)
-        inertia = float(vehicle.mass_matrix[3 + axis, 3 + axis])
+        inertia = float(masses[3 + axis, 3 + axis])
         if stiffness <= 0:
             continue
         frequency = float(np.sqrt(stiffness / inertia))
         rate = SWING * frequency
-        moving = _floating_state(vehicle, axis, 0.0)._replace(velocity=rate * np.eye(6)[3 + axis])
-        moment = -float(np.asarray(drag(vehicle, moving, Environment()))[3 + axis])
+        velocity = rate * to_base[:, 3 + axis]
+        moving = _floating_state(vehicle, axis, 0.0)._replace(velocity=velocity)
+        moment = -float((to_base.T @ np.asarray(drag(vehicle, moving, Environment())))[3 + axis])
         if (ratio := moment / (2 * rate * frequency * inertia)) < MIN_ROLL_DAMPING:
             yield context.hint(
                 context.root.find('hydrodynamics'),

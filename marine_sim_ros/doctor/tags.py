@@ -254,13 +254,13 @@ def plugins_beside_tags(context: DescriptionContext) -> Iterator[Diagnostic]:
 
 
 def drag_twice(context: DescriptionContext) -> Iterator[Diagnostic]:
-    """Lumped damping and panels that drag both act ahead; elsewhere it may be that of waves."""
+    """Lumped damping and panels that drag both act; linear, but not ahead, it is that of waves."""
     vehicle = context.vehicle
     lumped = any(context.root.find(f'hydrodynamics/{tag}') is not None for tag in _LUMPED)
     if not lumped or vehicle.hull is None or vehicle.hull.panels is None:
         return
     linear, squared = vehicle.damping.by_axis
-    if linear[0] == squared[0] == 0:
+    if linear[0] == 0 and not squared.any():
         return
     yield context.warning(
         context.root.find('hydrodynamics'),
