@@ -15,7 +15,7 @@ import yaml
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.evaluation import run_of_bag
-from marine_sim_ros.bags.storage import STORAGES, QoS
+from marine_sim_ros.bags.storage import STORAGES, QoS, recording_parts
 from marine_sim_ros.core.errors import RecordingError
 
 LIBRARIES = [
@@ -178,3 +178,11 @@ def test_without_a_library_one_line_says_what_is_missing_and_how_to_get_it(tmp_p
     for needed in ('rosbags', 'pip install', 'apt install', 'rosdep', 'ros-jazzy-rosbag2-py'):
         assert needed in done.stderr
     assert not (tmp_path / 'out' / 'bag').exists()
+
+
+def test_parts_of_a_recording_are_those_that_resets_began(tmp_path):
+    for name in ('reset_10', 'reset_9', 'reset_1', 'reset_1_report', 'reset_²', 'reset_'):
+        (tmp_path / name / 'bag').mkdir(parents=True)
+    (tmp_path / 'reset_2').mkdir()
+    assert [p.name for p in recording_parts(tmp_path)] == ['reset_1', 'reset_9', 'reset_10']
+    assert recording_parts(tmp_path / 'missing') == []

@@ -332,12 +332,14 @@ def command(*arguments, **streams):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize('name', ['bag', 'manifest.json'])
+@pytest.mark.parametrize('name', ['bag', 'manifest.json', 'reset_1/bag'])
 def test_a_launch_records_over_no_recording(tmp_path, name):
     from marine_sim_ros.ros.launching.arguments import check_new_recording
 
     for folder in ('', str(tmp_path), str(tmp_path / 'new')):
         check_new_recording(folder)
+    (tmp_path / 'reset_1').mkdir()
+    check_new_recording(str(tmp_path))
     (tmp_path / name).touch()
     with pytest.raises(ParameterError, match='has a recording already; remove it, or name'):
         check_new_recording(str(tmp_path))

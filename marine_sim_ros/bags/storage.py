@@ -22,6 +22,8 @@ __all__ = [
     'BagWriter',
     'Connection',
     'QoS',
+    'is_recording',
+    'recording_parts',
     'storage',
     'write_error',
 ]
@@ -154,6 +156,19 @@ def storage(purpose: str) -> BagStorage:
         'expected `pip install rosbags`, or '
         f'`apt install {ros_packages("rosbag2_py", "rosbag2_storage_mcap")}` '
         '(rosdep keys rosbag2_py, rosbag2_storage_mcap)'
+    )
+
+
+def is_recording(folder: Path) -> bool:
+    """Return whether a folder holds a bag or a manifest."""
+    return any((folder / name).exists() for name in ('bag', 'manifest.json'))
+
+
+def recording_parts(folder: Path) -> list[Path]:
+    """Return the recordings ``reset_1`` and so on of what followed each reset, by number."""
+    numbers = {p: p.name.removeprefix('reset_') for p in folder.glob('reset_*') if is_recording(p)}
+    return sorted(
+        (p for p, text in numbers.items() if text.isdecimal()), key=lambda p: int(numbers[p])
     )
 
 

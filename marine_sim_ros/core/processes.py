@@ -74,11 +74,11 @@ def end_with_parent() -> None:
     if parent == str(os.getppid()):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM))
     # Where a launch prefix is the parent, who asked for it lives all the same.
-    if parent != str(os.getppid()) and not _lives(parent):
+    if parent != str(os.getppid()) and not _is_running(parent):
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _lives(pid: str) -> bool:
+def _is_running(pid: str) -> bool:
     """Return whether a process has not ended; one that nobody has waited for yet has."""
     try:
         text = Path(f'/proc/{pid}/stat').read_text(encoding='ascii', errors='replace')

@@ -26,6 +26,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from marine_sim_ros.bags.storage import recording_parts
 from marine_sim_ros.console.page.links import require_pages
 from marine_sim_ros.console.requests import Session
 from marine_sim_ros.console.telemetry import Energy, force_colours, telemetry_frame
@@ -181,8 +182,7 @@ class ConsoleNode(SuiteNode):
         text = f'The run has ended after {self.session.frame.get("time", 0.0):.1f} s.'
         if not folder:
             return f'{text} It was not recorded.'
-        parts = sorted(Path(folder).glob('reset_*'), key=lambda part: (len(part.name), part.name))
-        saved = [str(folder), *map(str, parts)]
+        saved = [str(folder), *map(str, recording_parts(Path(folder)))]
         return (
             f'{text} Saved to {", ".join(saved)}\nReplay: marine_sim console {saved[-1]}\n'
             f'Report: marine_sim analyze {saved[-1]} -o {saved[-1]}_report'

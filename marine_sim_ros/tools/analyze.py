@@ -25,6 +25,7 @@ from marine_sim_ros.bags.description import (
 )
 from marine_sim_ros.bags.metrics import bag_metrics, stamp_notes, vehicle_metrics
 from marine_sim_ros.bags.reading import Bag, bag_path, read_bag
+from marine_sim_ros.bags.storage import recording_parts
 from marine_sim_ros.bags.vehicle_record import VehicleRecord, check_maps, parse_maps
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
 from marine_sim_ros.core.state import NANOSECONDS
@@ -233,10 +234,10 @@ def _read(
 ) -> list[Bag]:
     """Return a bag, or each part of one whose clock started again."""
     whole = _read_part(path, label, maps, files, kind, None)
-    if later := [part.name for part in Path(path).glob('reset_*')]:
+    if later := recording_parts(Path(path)):
         print(
             f'{label}: ends where the run was reset; what followed has recordings of its own: '
-            f'{path}/reset_1{f" to reset_{len(later)}" if len(later) > 1 else ""}'
+            f'{later[0]}{f" to {later[-1].name}" if len(later) > 1 else ""}'
         )
     if whole.parts == 1:
         return [whole]

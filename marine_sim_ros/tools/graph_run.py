@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 
+from marine_sim_ros.bags.storage import recording_parts
 from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.processes import THROUGH
@@ -210,8 +211,7 @@ def _conclude(asked: bool, early: dict[str, int], codes: dict[str, int]) -> int:
 
 def _summary(folder: Path, wall: float) -> None:
     """Print what was recorded: after a reset each part has a folder of its own."""
-    parts = sorted(folder.glob('reset_*'), key=lambda p: (len(p.name), p.name))
-    for part in (folder, *parts):
+    for part in (folder, *recording_parts(folder)):
         _print_recording(part, wall)
 
 

@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from marine_sim_ros.analysis.debriefing import mission_run_of_bag, score_lines
+from marine_sim_ros.bags.storage import recording_parts
 from marine_sim_ros.core.errors import RunError, expected_one_of
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.text import aligned_columns, file_name
@@ -176,8 +177,8 @@ def _fly(options: argparse.Namespace, name: str, pilot: str, results: ResultsFil
 
 def _last_part(folder: Path) -> Path | None:
     """Return the folder of the last part of a recording: a reset begins another one."""
-    parts = sorted(folder.glob('reset_*'), key=lambda p: (len(p.name), p.name))
-    return next((p for p in (*reversed(parts), folder) if (p / 'manifest.json').is_file()), None)
+    parts = (folder, *recording_parts(folder))
+    return next((p for p in reversed(parts) if (p / 'manifest.json').is_file()), None)
 
 
 def _debrief(

@@ -316,7 +316,7 @@ def actions(
     if rviz:
         result.append(_rviz(specs[0].namespace))
     if joy:
-        driver = load_gamepad(gamepad).driver  # a wrong name is told before a missing package
+        driver = load_gamepad(gamepad).driver  # reports a wrong name before a missing package
         check_joy()
         own: dict[str, Any] = {'vehicle': options.vehicle, 'gamepad': gamepad, 'output': output}
         if options.vehicle_arguments:

@@ -11,6 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from marine_sim_ros.bags.storage import is_recording, recording_parts
 from marine_sim_ros.core.errors import ParameterError, nearest_name
 from marine_sim_ros.core.files import resource_folder
 from marine_sim_ros.sim.options import OPTIONS, Option, RunOptions, StartOptions
@@ -78,12 +79,12 @@ def read_options(values: Mapping[str, str]) -> tuple[RunOptions, StartOptions]:
 
 
 def check_new_recording(folder: str) -> None:
-    """Check that a folder to record to, if any is named, has no recording yet.
+    """Check that a folder to record to, if any is named, has no recording yet, nor a part of one.
 
     Raises:
         ParameterError: it has one, as after a second ``record:=true``.
     """
-    if folder and any(Path(folder, name).exists() for name in ('bag', 'manifest.json')):
+    if folder and (is_recording(Path(folder)) or recording_parts(Path(folder))):
         raise ParameterError(
             f'record:={folder}: has a recording already; remove it, or name another folder: '
             'record:=DIR'

@@ -10,7 +10,7 @@ class Wire extends EventTarget {
     this.mine = false;
     this.open = false;
     this.scenery = null;
-    this.ended = ""; // what is told of a run that has ended
+    this.ended = ""; // the message of a run that has ended
     this.waiting = ""; // newest frame that is not shown yet, as text
     this.time = 0; // of a replay, s
   }
@@ -46,6 +46,8 @@ class Wire extends EventTarget {
     socket.onmessage = ({ data }) => this.queue(data);
     socket.onclose = () => {
       this.open = this.mine = false;
+      clearTimeout(this.timer); // a frame that waits would say that this page steers still
+      this.waiting = "";
       this.tell("state");
       if (!this.ended) setTimeout(() => this.connect(), 1000);
     };
@@ -55,7 +57,7 @@ class Wire extends EventTarget {
   // further behind. Errors and the end of a run are shown at once.
   queue(data) {
     if (!data.startsWith('{"mine"')) { this.take(JSON.parse(data)); return; }
-    if (!this.waiting) setTimeout(() => {
+    if (!this.waiting) this.timer = setTimeout(() => {
       const newest = this.waiting;
       this.waiting = "";
       this.take(JSON.parse(newest));

@@ -14,6 +14,7 @@ const KEYS = {
 };
 const DIMS = { ",": -1, ".": 1 }, DIM_STEPS = 8; // of ArduSub's JS_LIGHTS_STEPS
 const STICKS = { left: ["sway", "surge"], right: ["yaw", "heave"] }; // across, along
+const PAD_AXES = ["sway", "surge", "yaw", "heave", "roll", "pitch"]; // in the files of config/gamepads
 const PERIOD = 50; // ms
 const QUIET = 3000; // ms until the same hint is shown again
 const MOVED = 0.3; // of a gamepad's stick, that is no trembling
@@ -201,9 +202,10 @@ export class Hands {
   hintOf({ id, axes, buttons }) {
     const now = [...axes, ...(wire.mine ? [] : buttons)];
     if (id !== this.pad || now.length !== this.rest.length) [this.pad, this.rest] = [id, now];
-    if (!now.some((x, i) => Math.abs(x - this.rest[i]) > MOVED)) return;
+    const moved = now.findIndex((x, i) => Math.abs(x - this.rest[i]) > MOVED);
+    if (moved < 0) return;
     this.rest = now;
-    this.hint();
+    this.hint(PAD_AXES[moved]);
   }
 
   beat() {
