@@ -3,6 +3,8 @@
 
 """Rows of the compiled engine give what NumPy gives, whatever their length."""
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,7 @@ pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 
 import jax.numpy as jnp
 
-from marine_sim_ros.engine.availability import precision
+from marine_sim_ros.engine.availability import precision, require_jax
 from marine_sim_ros.engine.components import Namespace
 
 
@@ -47,3 +49,19 @@ def test_a_power_is_that_of_numpy(bases, exponents, known):
         (found,) = (base**exponent).data
     found = np.broadcast_to(np.asarray(found), 16)[:9]
     assert found == pytest.approx(bases**exponents, rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize(
+    ('flags', 'wanted'),
+    [
+        ('', '--xla_backend_extra_options={}'),
+        ('--xla_dump_to=/tmp/x', '--xla_dump_to=/tmp/x --xla_backend_extra_options={}'),
+        ('--xla_backend_extra_options=a=1 --b', '--xla_backend_extra_options={},a=1 --b'),
+        ('--xla_backend_extra_options={0}', '--xla_backend_extra_options={0}'),
+    ],
+)
+def test_the_size_of_loops_joins_the_flags_of_the_user(monkeypatch, flags, wanted):
+    option = 'xla_cpu_small_while_loop_byte_threshold=16777216'
+    monkeypatch.setenv('XLA_FLAGS', flags.format(option))
+    require_jax()
+    assert os.environ['XLA_FLAGS'] == wanted.format(option)

@@ -15,7 +15,7 @@ from rosbags.rosbag2 import Writer
 from rosbags.typesys import Stores, get_typestore
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.report.panels import ChartLine, ChartPanel
+from marine_sim_ros.analysis.report.panels import ChartLine, ChartPanel, json_numbers
 from marine_sim_ros.analysis.report.panels import chart as chart_of
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.environment.reader import load_environment
@@ -241,3 +241,8 @@ def test_no_corner_of_a_thinned_curve_is_visible_at_1920_pixels(tmp_path):
         drawn = np.array([line['x'], line['y']], float).T / pixel
         assert pixels_beside(drawn, np.column_stack([time, values])[::97] / pixel) < 1
         assert len(drawn) < len(time)
+
+
+@pytest.mark.parametrize('value', [3e-6, -5e-5, 0.0, 1234.5678, 4.2e9])
+def test_a_constant_line_keeps_its_value(value):
+    assert json_numbers(np.array([value, np.nan, value]), 0.0) == [value, None, value]

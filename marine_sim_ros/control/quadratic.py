@@ -66,8 +66,8 @@ class BoundedProblem(NamedTuple):
     size: Array
 
 
-def inverse_or_nan(xp: ModuleType, matrix: Array) -> Array:
-    """Return the inverse; where there is none, what is not a number, as a compiler has it."""
+def inverse_or_nan(matrix: Array) -> Array:
+    """Return the inverse, or NaN where there is none, as a compiled program does."""
     try:
         return matrix_inverse(matrix)
     except np.linalg.LinAlgError:
@@ -78,7 +78,7 @@ def active_inverse(xp: ModuleType, matrix: Array, active: Array) -> Array:
     """Return the inverse (c, c) of the active rows and columns, 0 elsewhere."""
     both = active[:, None] & active[None, :]
     eye = xp.eye(matrix.shape[0], dtype=matrix.dtype)
-    return xp.where(both, inverse_or_nan(xp, xp.where(both, matrix, eye)), 0.0)
+    return xp.where(both, inverse_or_nan(xp.where(both, matrix, eye)), 0.0)
 
 
 def _add_bound(
@@ -205,10 +205,10 @@ class ActiveSet:
 
     def _leave(self, row: int) -> None:
         self._active.remove(row)
-        inverse_or_nan, column = self._inverse, self._inverse[row].copy()
-        inverse_or_nan -= column[:, None] * (column / column[row])
-        inverse_or_nan[row] = 0.0
-        inverse_or_nan[:, row] = 0.0
+        inverse, column = self._inverse, self._inverse[row].copy()
+        inverse -= column[:, None] * (column / column[row])
+        inverse[row] = 0.0
+        inverse[:, row] = 0.0
 
     def _join(self, row: int, excess: float, multipliers: np.ndarray) -> np.ndarray | None:
         """Let a row join, others leave for it; return by what all multipliers (2c,) changed.
@@ -258,7 +258,7 @@ class QuadraticProgrammes:
         """
         self.xp = namespace(hessian)
         self._rows = rows
-        self._inverse = inverse_or_nan(self.xp, hessian)
+        self._inverse = inverse_or_nan(hessian)
         self._reach = self._inverse @ self.xp.matrix_transpose(rows)
         self._matrix = rows @ self._reach
         self._search: ActiveSet | None = None

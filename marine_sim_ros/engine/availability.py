@@ -16,7 +16,9 @@ from marine_sim_ros.core.files import cache_folder
 __all__ = ['double_precision', 'precision', 'require_jax', 'wait_for_programs']
 
 PRECISIONS = ('float64', 'float32')
-LOOP_OPTION = '--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=16777216'
+_EXTRA_OPTIONS = '--xla_backend_extra_options='
+_LOOP_OPTION = 'xla_cpu_small_while_loop_byte_threshold'
+_LOOP_BYTES = 1 << 24
 """Bytes below which XLA compiles a loop into one function (1 kB by itself in JAX 0.10): a step so
 takes a tenth of the time of a call for each operation. XLA reads it once, from XLA_FLAGS."""
 
@@ -24,14 +26,22 @@ takes a tenth of the time of a call for each operation. XLA reads it once, from 
 def require_jax() -> None:
     """Raise MissingPackageError without JAX; else set its cache, this user's, and its loops."""
     jax = require('jax', "the engine 'jax'")
-    flags = os.environ.get('XLA_FLAGS', '')
-    if LOOP_OPTION.partition('=')[0] not in flags:
-        os.environ['XLA_FLAGS'] = f'{flags} {LOOP_OPTION}'.strip()
+    os.environ['XLA_FLAGS'] = _with_loop_option(os.environ.get('XLA_FLAGS', ''))
     if jax.config.jax_compilation_cache_dir is None:
         folder = cache_folder('jax')
         if folder is not None:
             jax.config.update('jax_compilation_cache_dir', str(folder))
             jax.config.update('jax_persistent_cache_min_compile_time_secs', 0.1)
+
+
+def _with_loop_option(flags: str) -> str:
+    """Return XLA_FLAGS with the size of loops, unless the user has set it."""
+    if _LOOP_OPTION in flags:
+        return flags
+    ours = f'{_LOOP_OPTION}={_LOOP_BYTES}'
+    if _EXTRA_OPTIONS in flags:
+        return flags.replace(_EXTRA_OPTIONS, f'{_EXTRA_OPTIONS}{ours},')
+    return f'{flags} {_EXTRA_OPTIONS}{ours}'.strip()
 
 
 def precision(name: str) -> AbstractContextManager[Any]:

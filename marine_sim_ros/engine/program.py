@@ -319,19 +319,20 @@ def compile_row_program(
         layouts[:] = map(TreeLayout, trees)
         return jnp.concatenate([pack_tree(tree) for tree in trees])
 
-    packed = trace_once(pack_row)
+    pack_once = trace_once(pack_row)
 
     def loop_once(row: jax.Array) -> jax.Array:
         """Return the packed row from a loop, which XLA compiles into one function."""
-        turns = jnp.where(row[0] < jnp.inf, 1, 2)  # 1, but XLA cannot know it and drop the loop
+        count = jnp.where(row[0] < jnp.inf, 1, 2)  # 1, but XLA cannot know it and drop the loop
 
-        def turn(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            number, given = jax.lax.optimization_barrier((carry[0], row))
-            return number + 1, packed(given)
+        def iterate(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            # Else XLA moves what does not change in the loop out of it, which is everything.
+            number, held_row = jax.lax.optimization_barrier((carry[0], row))
+            return number + 1, pack_once(held_row)
 
-        shape = jax.eval_shape(packed, row)
+        shape = jax.eval_shape(pack_once, row)
         first = jnp.zeros((), int), jnp.zeros(shape.shape, shape.dtype)
-        return jax.lax.while_loop(lambda carry: carry[0] < turns, turn, first)[1]
+        return jax.lax.while_loop(lambda carry: carry[0] < count, iterate, first)[1]
 
     program = compile_program(loop_once, np.zeros(width), subject=subject, round_each=round_each)
     return RowProgram(program.call, program.dtype, program.compile_time, tuple(layouts))

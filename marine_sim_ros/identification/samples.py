@@ -58,6 +58,8 @@ _TURNED = ('sway', 'heave', 'pitch', 'yaw')
 """Axes that point the other way in FRD."""
 _CORRELATED = 0.3
 """Correlation of thrust and acceleration from which on an axis counts."""
+_DRIVEN = 0.05
+"""Of the largest extent of force, or of moment, from which on an axis is driven."""
 _EXPECTED = 'expected a pose in ENU (z up, 0 at the surface) and a twist in FLU body axes'
 
 
@@ -185,27 +187,36 @@ def _check_twist(time: np.ndarray, odometry: np.ndarray) -> None:
         )
 
 
-def _check_thrust(wrench: np.ndarray, velocity: np.ndarray, restoring: np.ndarray) -> None:
-    """Raise where thrust accelerates against itself in all axes that FRD turns around.
+def _check_thrust(
+    wrench: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray, restoring: np.ndarray
+) -> None:
+    """Raise where thrust accelerates against itself in the axes that FRD turns around.
 
-    Pose and twist in NED and FRD throughout agree with each other, so that the thrust alone tells:
-    by its correlation with the acceleration, without what drag and restoring forces explain.
+    At least two of them must be clear, and no other axis may contradict. Pose and twist in NED and
+    FRD throughout agree with each other, so that the thrust alone tells: by its correlation with
+    the acceleration, without what drag and restoring forces explain.
 
     Args:
         wrench: (n, 6) of the thrusters by the description.
         velocity: (n, 6) in body axes.
+        acceleration: (n, 6) its derivative.
         restoring: (n, 6) wrench of weight and buoyancy.
     """
     if len(velocity) < _FEWEST:
         return
     found = {}
+    # What an axis gets is thrust, and no coupling or rounding, at a share of the largest.
+    extent = np.ptp(wrench, axis=0)
+    least = _DRIVEN * np.repeat([extent[:3].max(), extent[3:].max()], 3)
     for i, axis in enumerate(BODY_AXES):
+        if not extent[i] > least[i]:
+            continue
         drag = velocity[:, i] * np.abs(velocity[:, i])
         others = np.column_stack([np.ones(len(drag)), velocity[:, i], drag, restoring[:, i]])
-        pair = np.column_stack([wrench[:, i], np.gradient(velocity[:, i])])
-        thrust, change = (pair - others @ np.linalg.lstsq(others, pair)[0]).T
+        pair = np.column_stack([wrench[:, i], acceleration[:, i]])
+        thrust, change = (pair - others @ np.linalg.lstsq(others, pair, rcond=None)[0]).T
         size = math.sqrt(float(thrust @ thrust) * float(change @ change))
-        if np.ptp(wrench[:, i]) > 0 and size > 0:
+        if size > 0:
             found[axis] = float(thrust @ change) / size
     clear = {axis: r for axis, r in found.items() if abs(r) > _CORRELATED}
     turned = [axis for axis in clear if axis in _TURNED]
@@ -344,7 +355,8 @@ def make_samples(
     known = _covered_times(time, grid, step, gap) & commands.known_mask(grid, step)
     if measured.all():
         wrench = commands.wrenches(float(grid[0]), step, len(grid), lag)[::2]
-        _check_thrust(wrench[known], state.velocity[known], restoring[known])
+        acceleration = np.gradient(state.velocity, step, axis=0)
+        _check_thrust(wrench[known], state.velocity[known], acceleration[known], restoring[known])
     return Samples(
         start=float(grid[0]),
         step=step,

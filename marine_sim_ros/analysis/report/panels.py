@@ -215,15 +215,15 @@ def json_numbers(values: np.ndarray, span: float, digits: int = 6) -> list[float
 
     Args:
         values: numbers (n,).
-        span: extent of their axis, in their unit.
+        span: extent of their axis, in their unit; 0 of a constant line.
         digits: significant digits of the span that they are rounded to, wherever they lie: at a
             depth of 1000 m a heave of 0.1 m is still a curve.
     """
+    numbers = np.asarray(values, float)
+    if span <= 0:  # of a constant line, its own digits
+        span = float(np.max(np.abs(numbers), initial=0.0, where=np.isfinite(numbers)))
     decimals = digits - 1 - (math.floor(math.log10(span)) if span > 0 else 0)
-    return [
-        round(v, decimals) if math.isfinite(v) else None
-        for v in np.asarray(values, float).tolist()
-    ]
+    return [round(v, decimals) if math.isfinite(v) else None for v in numbers.tolist()]
 
 
 def step_points(y: np.ndarray) -> np.ndarray:
