@@ -245,4 +245,6 @@ def test_no_corner_of_a_thinned_curve_is_visible_at_1920_pixels(tmp_path):
 
 @pytest.mark.parametrize('value', [3e-6, -5e-5, 0.0, 1234.5678, 4.2e9])
 def test_a_constant_line_keeps_its_value(value):
-    assert json_numbers(np.array([value, np.nan, value]), 0.0) == [value, None, value]
+    first, gap, last = json_numbers(np.array([value, np.nan, value]), 0.0)
+    assert first == last == pytest.approx(value, rel=1e-5)
+    assert gap is None
