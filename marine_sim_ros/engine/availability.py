@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager, suppress
+from functools import cache
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
@@ -23,6 +24,7 @@ _LOOP_BYTES = 1 << 24
 takes a tenth of the time of a call for each operation. XLA reads it once, from XLA_FLAGS."""
 
 
+@cache  # every call of a program asks
 def require_jax() -> None:
     """Raise MissingPackageError without JAX; else set its cache, this user's, and its loops."""
     jax = require('jax', "the engine 'jax'")
