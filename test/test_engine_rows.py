@@ -51,6 +51,10 @@ def test_a_power_is_that_of_numpy(bases, exponents, known):
     assert found == pytest.approx(bases**exponents, rel=1e-12, abs=1e-300)
 
 
+MAX_ISA = 'xla_cpu_max_isa'
+ROUNDED = f' --{MAX_ISA}=AVX'
+
+
 @pytest.mark.parametrize(
     ('flags', 'wanted'),
     [
@@ -65,4 +69,21 @@ def test_the_size_of_loops_joins_the_flags_of_the_user(monkeypatch, flags, wante
     monkeypatch.setenv('XLA_FLAGS', flags.format(option))
     require_jax.cache_clear()  # it has been done in this process
     require_jax()
-    assert os.environ['XLA_FLAGS'] == wanted.format(option)
+    assert os.environ['XLA_FLAGS'].removesuffix(ROUNDED) == wanted.format(option)
+
+
+@pytest.mark.parametrize(
+    ('version', 'flags', 'added'),
+    [((0, 6, 2), '', ''), ((0, 7, 0), '', ROUNDED), ((0, 12, 0), f'{ROUNDED}2', '')],
+    ids=['of one program', 'of the process', 'of the user'],
+)
+def test_products_are_rounded_by_a_flag_where_jax_knows_no_option(
+    monkeypatch, version, flags, added
+):
+    monkeypatch.setattr('jax.__version_info__', version)
+    monkeypatch.setattr('marine_sim_ros.engine.availability.ROUNDING_OPTIONS', {MAX_ISA: 'AVX'})
+    monkeypatch.setenv('XLA_FLAGS', flags)
+    require_jax.cache_clear()
+    require_jax()
+    assert os.environ['XLA_FLAGS'].count(MAX_ISA) == len({*flags.split(), *added.split()})
+    assert os.environ['XLA_FLAGS'].endswith(added)

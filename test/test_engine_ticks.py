@@ -72,14 +72,8 @@ def replayed(vehicle, scenario, trajectory, environment, same=np.testing.assert_
     [('bluerov2', 'dive', ''), ('bluerov2', FAULTS, ''), ('bluerov2_heavy', 'position_hold', '')],
     ids=['dive', 'faults', 'controller'],
 )
-def test_it_moves_as_in_the_program_of_a_whole_scenario(name, script, around):
-    """To the bit with JAX 0.6; later versions compile the two differently."""
-
-    def same(found, wanted):
-        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
-
-    exact = pytest.importorskip('jax').__version_info__ < (0, 7)
-    compare_with_whole(name, script, around, np.testing.assert_array_equal if exact else same)
+def test_it_moves_to_the_bit_as_in_the_program_of_a_whole_scenario(name, script, around):
+    compare_with_whole(name, script, around, np.testing.assert_array_equal)
 
 
 @pytest.mark.slow

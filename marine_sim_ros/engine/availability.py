@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import os
+import platform
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import cache
 from typing import Any
@@ -14,7 +16,7 @@ from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import cache_folder
 
-__all__ = ['double_precision', 'precision', 'require_jax', 'wait_for_programs']
+__all__ = ['ROUNDING_OPTIONS', 'double_precision', 'precision', 'require_jax', 'wait_for_programs']
 
 PRECISIONS = ('float64', 'float32')
 _EXTRA_OPTIONS = '--xla_backend_extra_options='
@@ -22,13 +24,22 @@ _LOOP_OPTION = 'xla_cpu_small_while_loop_byte_threshold'
 _LOOP_BYTES = 1 << 24
 """Bytes below which XLA compiles a loop into one function (1 kB by itself in JAX 0.10): a step so
 takes a tenth of the time of a call for each operation. XLA reads it once, from XLA_FLAGS."""
+ROUNDING_OPTIONS = (
+    {'xla_cpu_max_isa': 'AVX'} if platform.machine().lower() in ('x86_64', 'amd64') else {}
+)
+"""The newest instructions of x86-64 without fused multiply-add. LLVM fuses a product and a sum
+where it meets them together: the same step would have other last bits in another program. JAX
+from 0.7 on ignores it as an option of one program, and has it in XLA_FLAGS, for all of them."""
 
 
 @cache  # every call of a program asks
 def require_jax() -> None:
-    """Raise MissingPackageError without JAX; else set its cache, this user's, and its loops."""
+    """Raise MissingPackageError without JAX; else set its cache, this user's, and its flags."""
     jax = require('jax', "the engine 'jax'")
-    os.environ['XLA_FLAGS'] = _with_loop_option(os.environ.get('XLA_FLAGS', ''))
+    flags = _with_loop_option(os.environ.get('XLA_FLAGS', ''))
+    if jax.__version_info__ >= (0, 7):
+        flags = _with_options(flags, ROUNDING_OPTIONS)
+    os.environ['XLA_FLAGS'] = flags
     if jax.config.jax_compilation_cache_dir is None:
         folder = cache_folder('jax')
         if folder is not None:
@@ -44,6 +55,12 @@ def _with_loop_option(flags: str) -> str:
     if _EXTRA_OPTIONS in flags:
         return flags.replace(_EXTRA_OPTIONS, f'{_EXTRA_OPTIONS}{ours},')
     return f'{flags} {_EXTRA_OPTIONS}{ours}'.strip()
+
+
+def _with_options(flags: str, options: Mapping[str, str]) -> str:
+    """Return XLA_FLAGS with options that the user has not set."""
+    ours = (f'--{name}={value}' for name, value in options.items() if name not in flags)
+    return ' '.join((flags, *ours))
 
 
 def precision(name: str) -> AbstractContextManager[Any]:

@@ -17,7 +17,6 @@ side by side. What is left of them is written out: each ``reduce`` costs a call 
 
 from __future__ import annotations
 
-import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -31,7 +30,7 @@ import numpy as np
 from jax.extend.core import Literal
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
-from marine_sim_ros.engine.availability import precision
+from marine_sim_ros.engine.availability import ROUNDING_OPTIONS, precision
 from marine_sim_ros.engine.trees import TreeLayout, have_same_values, pack_tree
 from marine_sim_ros.model.vehicle import Vehicle
 
@@ -203,11 +202,6 @@ _ONE_FUNCTION_OPTIONS = {
 library, neither LAPACK nor YNN, and else makes a call for each. Threads that share a row wait for
 one another longer than they work; blocks of a batch have their own. JAX versions lack some of
 these options, and 0.7 has the one of the older runtime without that runtime."""
-_ROUNDING_OPTIONS = (
-    {'xla_cpu_max_isa': 'AVX'} if platform.machine().lower() in ('x86_64', 'amd64') else {}
-)
-"""The newest instructions of x86-64 without fused multiply-add. LLVM fuses a product and a sum
-where it meets them together: the same step would have other last bits in another program."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +260,7 @@ def compile_program(
 
 
 def _compile_lowered(lowered: jax.stages.Lowered, *, round_each: bool) -> jax.stages.Compiled:
-    options: dict[str, Any] = _ONE_FUNCTION_OPTIONS | (_ROUNDING_OPTIONS if round_each else {})
+    options: dict[str, Any] = _ONE_FUNCTION_OPTIONS | (ROUNDING_OPTIONS if round_each else {})
     while True:
         try:
             return lowered.compile(compiler_options=options or None)
