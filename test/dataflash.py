@@ -193,6 +193,7 @@ def check_drag(vehicle, velocity, values, tolerance, axes=AXES):
     for i, axis in enumerate(AXES):
         if axis not in axes:
             continue
-        found = [values[f'{kind}_damping', axis] for kind in ('linear', 'quadratic')]
+        # None: not to be told from the other one, and fitted as 0
+        found = [values[f'{kind}_damping', axis] or 0.0 for kind in ('linear', 'quadratic')]
         drag, expected = (one[0] + one[1] * speed[i] for one in (found, [t[i] for t in true]))
         assert drag == pytest.approx(expected, rel=tolerance), axis

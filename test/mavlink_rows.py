@@ -1358,7 +1358,7 @@ def silence_with(enable):
     """Fall silent with FS_GCS_ENABLE: armed and in which mode after 8 s."""
 
     def play(g):
-        g.mode(ALT_HOLD)
+        g.mode(MANUAL)
         set_parameter('FS_GCS_ENABLE', enable)(g)
         g.beats = False
         g.run(8)
@@ -1390,8 +1390,8 @@ MOTION_ROWS += [
     *(Row(f'RC_CHANNELS_OVERRIDE {n} 1700: while it holds, and released',
           override_high(n, 1700), (0, 0), (1700, 0), 'ArduSub has 16 channels, MAVLink 18')
       for n in (17, 18)),
-    *(Row(f'silence with FS_GCS_ENABLE {n}: armed, mode', silence_with(n), (True, ALT_HOLD),
-          physical=True) for n in (0, 1, 3)),  # ours has 2 alone, and says so to PARAM_SET
+    *(Row(f'silence with FS_GCS_ENABLE {n}: armed, mode', silence_with(n), (True, ends_in))
+      for n, ends_in in ((0, MANUAL), (1, MANUAL), (3, ALT_HOLD), (4, SURFACE))),
 ]  # fmt: skip
 MOTION_ROWS += [
     Row('DO_CHANGE_SPEED 0.2, then a position: result, m/s', change_speed,
@@ -1403,8 +1403,7 @@ MOTION_ROWS += [
     Row('MISSION_ITEM current 3 in GUIDED: type of the ACK, m north', go_to(3),
         (0, near(0, 0.4)), (3, near(0, 0.4)), 'DO_REPOSITION and GLOBAL_INT do it'),
     Row('MISSION_START of two waypoints: result, reached', fly_auto, (ACCEPTED, [1, 2])),
-    Row('silence of the ground station: disarmed, after s', silence, (True, near(3, 0.7)),
-        physical=True),
+    Row('silence of the ground station: disarmed, after s', silence, (True, near(3, 0.7))),
 ]  # fmt: skip
 
 _CARRIES = 'it carries what other rows are about'

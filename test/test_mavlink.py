@@ -506,6 +506,25 @@ def test_a_ground_station_that_falls_silent_disarms(rig):
     assert not rig.pilot.armed
 
 
+@pytest.mark.parametrize(
+    ('enable', 'mode', 'told'),
+    [(0, 'manual', False), (1, 'manual', True), (3, 'alt_hold', True), (4, 'surface', True)],
+)
+def test_a_silence_of_the_ground_station_does_what_its_parameter_says(rig, enable, mode, told):
+    rig.arm()
+    rig.mav.param_set_send(1, 1, b'FS_GCS_ENABLE', enable, 9)
+    rig.mav.heartbeat_send(6, 8, 0, 0, 0)
+    rig.exchange(10.0)
+    for silent in (2.4, 2.6, 9.0):
+        rig.vehicle.look_after(10.0 + silent, 2.5)
+        assert rig.pilot.mode == ('manual' if silent < 2.5 else mode)
+    rig.read()
+    assert (rig.pilot.armed, 'ground station silent' in rig.texts()) == (True, told)
+    rig.pilot.set_mode('stabilize')  # once for a silence
+    rig.vehicle.look_after(20.0, 2.5)
+    assert rig.pilot.mode == 'stabilize'
+
+
 def test_modes_are_changed_or_refused(rig):
     rig.mav.set_mode_send(1, 1, 2)
     assert [(m.command, m.result) for m in rig.exchange() if m.get_type() == 'COMMAND_ACK'] == [

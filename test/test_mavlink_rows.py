@@ -20,6 +20,8 @@ from marine_sim_ros.autopilot.mavlink.coverage import (
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
 from marine_sim_ros.core.state import State
 
+SILENCE = 2.5
+"""s, FS_GCS_TIMEOUT_MS of ArduSub and the default of our node."""
 DEPTH = 5.0
 """m at which the rows of motion begin."""
 
@@ -73,8 +75,7 @@ class OurVehicle(Ground):
         else:
             rig.state = State(rig.state.position, rig.state.orientation, np.zeros(6))
         rig.vehicle.receive(rig.time)
-        if self.beats:
-            rig.vehicle.heard = False
+        rig.vehicle.look_after(rig.time, SILENCE)
         rig.vehicle.send(rig.time)
         self.heard += [(rig.time, message) for message in rig.link.read()]
 

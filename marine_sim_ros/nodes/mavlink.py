@@ -9,7 +9,7 @@ Publishes: cmd_wrench (MANUAL), cmd_setpoints (the other modes), servos, lights 
 Calls, of the controller (SetBool): arm.
 Speaks, over UDP to ``ground_station``: the messages of docs/reference/mavlink.md.
 Parameters: the common ones, and those below.
-Failure: a ground station that falls silent for ``ground_station_timeout`` disarms; an override
+Failure: a ground station that is silent for ``ground_station_timeout`` disarms; an override
 that is not renewed for RC_OVERRIDE_TIME is released. What is not understood is refused by the
 protocol's answer and a status text.
 """
@@ -59,8 +59,8 @@ PARAMETERS = (
     ),
     NodeParameter(
         'ground_station_timeout',
-        5.0,
-        'wall time after which a ground station that fell silent disarms the vehicle',
+        2.5,
+        'silence of the ground station, wall time, until FS_GCS_ENABLE counts; of ArduSub',
         1.0,
         3600.0,
         unit='s',

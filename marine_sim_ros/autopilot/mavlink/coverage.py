@@ -44,7 +44,7 @@ def _rows(result: str, note: str, names: str) -> tuple[Row, ...]:
 
 
 MAVLINK_MESSAGES = (
-    Row('HEARTBEAT', DONE, 'of a ground station: a silence of `ground_station_timeout` disarms'),
+    Row('HEARTBEAT', DONE, 'after a silence of `ground_station_timeout`, `FS_GCS_ENABLE` counts'),
     Row('COMMAND_LONG', DONE, 'the commands below; COMMAND_ACK after it was done'),
     Row('COMMAND_INT', DONE, 'the same commands; x and y in 1e-7 degrees'),
     Row('SET_MODE', DONE, 'with COMMAND_ACK of command 11, as ArduSub answers'),

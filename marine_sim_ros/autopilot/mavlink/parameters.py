@@ -50,7 +50,11 @@ VEHICLE_PARAMETERS = (
         'RC_OVERRIDE_TIME', 3.0, 's that an override lasts; negative: for ever', -1.0, 120.0,
     ),
     VehicleParameter('FS_PILOT_INPUT', 0.0, 'sticks that fall silent do not disarm; ArduSub: 2'),
-    VehicleParameter('FS_GCS_ENABLE', 2.0, 'a silent ground station disarms'),
+    VehicleParameter(
+        'FS_GCS_ENABLE',
+        2.0,
+        'ground station silent: 0 nothing, 1 a text, 2 disarm, 3 ALT_HOLD, 4 SURFACE', 0.0, 4.0,
+    ),
     VehicleParameter(
         'SURFACE_DEPTH', -10.0, 'cm, altitude that counts as the surface', -100.0, 0.0,
     ),

@@ -26,6 +26,8 @@ TEXT = 50
 """Characters of a status text."""
 QUIET = 5.0
 """s of wall time in which a status text is not repeated."""
+SILENCE = {1: '', 2: 'disarm', 3: 'mode_alt_hold', 4: 'mode_surface'}
+"""What FS_GCS_ENABLE does where the ground station falls silent (ArduSub/failsafe.cpp)."""
 SEVERITY = {False: 6, True: 4}
 """MAV_SEVERITY of a text, by whether it is a warning: info, warning."""
 
@@ -102,6 +104,7 @@ class MavlinkVehicle:
         for served in (self._commands, self._missions, parameters, targets):
             self._handlers |= served.handlers
         self._heard_at: float | None = None
+        self._acted_on_silence = False
         self._starts_mission = False
 
     @property
@@ -134,7 +137,7 @@ class MavlinkVehicle:
         self._starts_mission = True
 
     def look_after(self, now: float, timeout: float) -> dict[str, Any]:
-        """Start a mission that waits; disarm where the ground station fell silent for a time (s).
+        """Start a mission that waits; act where the ground station fell silent for a time (s).
 
         Returns:
             What diagnostics say.
@@ -144,15 +147,24 @@ class MavlinkVehicle:
             self.autopilot.set_mode('auto')
             self._arm(True, lambda done, text: None if done else self.refuse(f'mission: {text}'))
         silent = self._heard_at is not None and now - self._heard_at > timeout
-        if self.autopilot.armed and silent and not self._arming:
-            self._warn('mavlink: the ground station is silent; disarmed')
-            self._arm(False, lambda done, text: None)
+        if not silent:
+            self._acted_on_silence = False
+        elif self.autopilot.armed and not self._arming and not self._acted_on_silence:
+            self._act_on_silence()
         heard = self._heard_at is not None and not silent
         return {
             'mode': self.autopilot.mode,
             'ground station': 'heard' if heard else 'none',
             **{f'refused {kind}': n for kind, n in self.link.refused.items()},
         }
+
+    def _act_on_silence(self) -> None:
+        action = SILENCE.get(int(self.autopilot.parameters['FS_GCS_ENABLE']))
+        self._acted_on_silence = action != 'disarm'  # which is tried again where it fails
+        if action is not None:
+            self.refuse(f'ground station silent: {action}'.removesuffix(': '))
+        if action:
+            self._press(action)
 
     def _arm(self, on: bool, answered: Callable[[bool, str], None]) -> None:
         """Arm or disarm the controller, and hear of it."""
