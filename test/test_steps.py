@@ -132,11 +132,14 @@ def test_a_compiled_run_that_does_not_settle_is_an_error():
         check_convergence(vehicle, velocity, stamps, 0.01, 'auto')
 
 
-def test_an_integrator_that_adds_energy_to_a_hull_is_warned_of():
+def test_an_integrator_of_the_first_order_for_a_hull_is_warned_of():
     (told,) = step_warnings(vehicle_of('surface_vessel'), Environment(), 0.002, 'semi_implicit')
     assert 'adds ½ ω² dt to the motion in every second' in told
     assert '0.1 % at 1 rad/s' in told
-    for name, integrator in (('surface_vessel', 'auto'), ('bluerov2', 'semi_implicit')):
+    (told,) = step_warnings(vehicle_of('simple_rov'), Environment(), 0.004, 'rk4')
+    assert 'points ½ ω dt aside, 0.2 % at 1 rad/s; expected --integrator auto' in told
+    fine = [('surface_vessel', 'auto'), *(('bluerov2', i) for i in ('semi_implicit', 'rk4'))]
+    for name, integrator in fine:
         assert step_warnings(vehicle_of(name), Environment(), 0.002, integrator) == []
 
 

@@ -296,12 +296,15 @@ def step_warnings(
     """Return a line where a step (s) is longer than is safe in this water, or of a wrong kind."""
     limit, reason = longest_safe_step(vehicle, environment, integrator)
     result = []
-    if integrator == 'semi_implicit' and resolve_integrator(vehicle) == 'conserving':
-        result.append(
-            f'the integrator semi_implicit adds ½ ω² dt to the motion in every second that '
-            f'{vehicle.name} turns with ω, {50 * dt:.2g} % at 1 rad/s, which the drag of hull '
-            'panels takes away only at speed; expected --integrator auto'
-        )
+    faults = {
+        'semi_implicit': 'adds ½ ω² dt to the motion in every second that {name} turns with ω, '
+        '{share:.2g} % at 1 rad/s, which the drag of hull panels takes away only at speed',
+        'rk4': 'holds the drag of hull panels over a step: where {name} turns with ω, it points '
+        '½ ω dt aside, {share:.2g} % at 1 rad/s',
+    }
+    if integrator in faults and resolve_integrator(vehicle) == 'conserving':
+        fault = faults[integrator].format(name=vehicle.name, share=50 * dt)
+        result.append(f'the integrator {integrator} {fault}; expected --integrator auto')
     if dt <= limit:
         return result
     return [
