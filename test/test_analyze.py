@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.evaluation import run_of_trajectory
 from marine_sim_ros.bags.reading import bag_path, read_bag
-from marine_sim_ros.bags.response import response
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.bags.vehicle_record import parse_maps, vehicles_of
+from marine_sim_ros.control.step_response import compute_step_response
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
@@ -160,7 +160,7 @@ def test_metrics_are_those_of_the_run(run, tmp_path, capsys):
     assert found['barometer']['rms_m'] == pytest.approx(noise, rel=0.1)
     assert abs(found['barometer']['bias_m']) < 0.1 * noise
     run_ = run_of_trajectory(trajectory)
-    expected = response(
+    expected = compute_step_response(
         run_.time,
         run_.position,
         run_.rpy,

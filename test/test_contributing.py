@@ -171,7 +171,7 @@ assert rows[-1].name == ['bag'] and rows[-1].position[0] == volume[-1]
 """
 
 CHARTED = """
-from marine_sim_ros.analysis.report.panels import ChartRun
+from marine_sim_ros.analysis.report.plotly_charts import ChartRun
 from marine_sim_ros.analysis.report.sensors import actuator_charts
 from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.console.replay import Replay

@@ -23,7 +23,7 @@ from marine_sim_ros.engine.batch import simulate_batch
 from marine_sim_ros.engine.compiled import simulate_compiled
 from marine_sim_ros.engine.motion import motion
 from marine_sim_ros.engine.script import make_script
-from marine_sim_ros.engine.ticks import TickedVehicle
+from marine_sim_ros.engine.single_ticks import CompiledVehicle
 
 ARM = {'arm': 'true', 'arm_dynamics': 'articulated'}
 
@@ -104,7 +104,7 @@ def test_commands_from_outside_and_batches_move_alike():
     vehicle = load_vehicle('bluerov2_heavy', **ARM)
     scenario = scripted(vehicle)
     whole = simulate(vehicle, scenario)
-    ticked = TickedVehicle(vehicle, Environment(), scenario.initial_state(), Stepping(0.005))
+    ticked = CompiledVehicle(vehicle, Environment(), scenario.initial_state(), Stepping(0.005))
     plan = make_script(scenario, vehicle)
     for i, stamp in enumerate(whole.stamp.tolist()):
         row = int(stamp >= 5 * 10**8)

@@ -12,7 +12,7 @@ from marine_sim_ros.control.controller_model import load_controller
 from marine_sim_ros.core.state import State
 
 pytest.importorskip('jax')
-from marine_sim_ros.engine.ticks import CompiledLoop, fastest_loop
+from marine_sim_ros.engine.single_ticks import CompiledLoop, fastest_loop
 
 pytestmark = pytest.mark.long
 STEP = 0.005

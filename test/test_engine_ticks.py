@@ -23,7 +23,7 @@ from marine_sim_ros.sim.step import StepCommands, Stepping, advance, begin
 pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 
 from marine_sim_ros.engine.compiled import simulate_compiled
-from marine_sim_ros.engine.ticks import TickedVehicle
+from marine_sim_ros.engine.single_ticks import CompiledVehicle
 
 STEP = 5_000_000
 STEPPING = Stepping(0.005)
@@ -50,7 +50,7 @@ def rov():
 
 def replayed(vehicle, scenario, trajectory, environment, same=np.testing.assert_array_equal):
     """Return the states that a scenario's commands lead to, tick by tick."""
-    moved = TickedVehicle(
+    moved = CompiledVehicle(
         vehicle,
         with_gusts(environment, scenario.faults),
         scenario.initial_state(),
@@ -131,7 +131,7 @@ class ByNumpy:
 @pytest.mark.long
 def test_faults_water_and_wrenches_that_change_under_way(rov):
     water = run_environment('', current=(0, 0, 0))
-    pair = TickedVehicle(rov, water, START, STEPPING), ByNumpy(rov, water)
+    pair = CompiledVehicle(rov, water, START, STEPPING), ByNumpy(rov, water)
     stuck = Stuck(thruster='thruster_5', start=0.2)
     changes = {
         40: (water, [stuck]),  # it keeps the last pulse width, of before the fault was known
@@ -159,7 +159,7 @@ def test_faults_water_and_wrenches_that_change_under_way(rov):
 
 
 def test_a_restart_gives_the_same_bits(rov):
-    moved = TickedVehicle(rov, run_environment('', current=(0, 0, 0)), START, STEPPING)
+    moved = CompiledVehicle(rov, run_environment('', current=(0, 0, 0)), START, STEPPING)
     runs = []
     for _ in range(2):
         runs.append([moved.tick(i * STEP, StepCommands(AHEAD))[1] for i in range(20)])
@@ -173,7 +173,7 @@ def test_a_restart_gives_the_same_bits(rov):
 def test_vehicles_of_one_kind_share_their_programs_until_one_has_another_fault(rov):
     def made(speed=0.1):
         water = run_environment('', current=(speed, 0, 0))
-        vehicle = TickedVehicle(rov, water, START, STEPPING)
+        vehicle = CompiledVehicle(rov, water, START, STEPPING)
         return vehicle, water
 
     def moved(vehicle, water, ticks, faults=None):
@@ -202,6 +202,6 @@ def test_what_does_not_trace_is_refused_in_one_line(rov, monkeypatch):
     entries = (*FORCES.entries, ForceModel('by_numpy', step, scalar=True))
     monkeypatch.setattr(FORCES, 'entries', entries, raising=False)
     with pytest.raises(ParameterError, match='engine jax: bluerov2 cannot be compiled: ') as error:
-        TickedVehicle(rov, run_environment('', current=(0, 0, 0)), START, STEPPING)
+        CompiledVehicle(rov, run_environment('', current=(0, 0, 0)), START, STEPPING)
     assert '\n' not in str(error.value)
     assert 'expected --engine numpy' in str(error.value)

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from conftest import marine_sim
 
-from marine_sim_ros.analysis.report.panels import extreme_indices
+from marine_sim_ros.analysis.report.plotly_charts import decimate_min_max
 from marine_sim_ros.core.errors import (
     ParameterError,
     RecordingError,
@@ -93,7 +93,7 @@ def test_thinned_curves_keep_their_peaks(count):
     values = np.sin(np.arange(count) / 50.0)
     values[count // 3], values[count // 2] = 7.0, -7.0
     values[count // 4] = np.nan if count > 3000 else values[count // 4]
-    shown = extreme_indices(values, 3000)
+    shown = decimate_min_max(values, 3000)
     assert len(shown) <= 3001
     assert shown[-1] == count - 1
     assert np.all(np.diff(shown) > 0)

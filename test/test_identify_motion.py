@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.controllability import manual_pwm, motor_factors
+from marine_sim_ros.control.controllability import ardusub_manual_pwm, motor_factors
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.number_paths import number_at
 from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_of_angles, rotation_matrix
@@ -159,7 +159,7 @@ def test_sticks_are_mixed_as_ardusub_does(heavy):
     )
     in_flu = theirs[:, [4, 5, 3, 0, 1, 2]] * [1, -1, 1, 1, -1, -1]
     np.testing.assert_array_equal(motor_factors(heavy.thrusters), in_flu)
-    pwm = manual_pwm(heavy.thrusters, np.array([0.8, 0.0, 0.5, 0.0, 0.0, 0.8]))
+    pwm = ardusub_manual_pwm(heavy.thrusters, np.array([0.8, 0.0, 0.5, 0.0, 0.0, 0.8]))
     assert np.abs(pwm[:4] - 1500).max() == pytest.approx(400)  # scaled back together
     np.testing.assert_allclose(np.abs(pwm[4:] - 1500), 200)
 
@@ -197,7 +197,7 @@ def test_an_npz_is_read_as_its_mapping_says(heavy, tmp_path):
     pitch, roll = 0.2, 0.1
     up = -np.array([-np.sin(pitch), -np.sin(roll) * np.cos(pitch), -np.cos(roll) * np.cos(pitch)])
     np.testing.assert_allclose(recording.up[0], up, atol=1e-12)
-    expected = manual_pwm(heavy.thrusters, np.array([0.5, 0, -0.25, 0, 0, 0]))
+    expected = ardusub_manual_pwm(heavy.thrusters, np.array([0.5, 0, -0.25, 0, 0, 0]))
     np.testing.assert_allclose(recording.pwm[0], expected)
     mapping.write_text(MAPPING.replace('time: t', 'time: q'))
     columns = COLUMN_MAPS.load(str(mapping))
@@ -246,7 +246,7 @@ def test_rows_between_stamps_commands_of_another_row_and_a_tilted_mount_are_put_
     np.testing.assert_allclose(read.velocity, velocity * np.tile(flip, 2), atol=1e-12)
     np.testing.assert_allclose(read.up, -matrices[:, 2] * flip, atol=1e-12)
     sticks = np.outer(surge, np.eye(6)[0])
-    np.testing.assert_allclose(read.pwm, manual_pwm(heavy.thrusters, sticks), atol=1e-9)
+    np.testing.assert_allclose(read.pwm, ardusub_manual_pwm(heavy.thrusters, sticks), atol=1e-9)
 
 
 def test_means_of_stairs_tell_when_a_command_changed(heavy, tmp_path):
@@ -265,7 +265,7 @@ def test_means_of_stairs_tell_when_a_command_changed(heavy, tmp_path):
     mapping.write_text(MAPPING + 'stamp_to_sample: 0.5\ncommands: means\n')
     read = recording_of_table(tmp_path / 'a.npz', COLUMN_MAPS.load(str(mapping)), heavy.thrusters)
     assert read.held
-    stop, go = manual_pwm(heavy.thrusters, np.outer([0.0, 0.5], np.eye(6)[0]))
+    stop, go = ardusub_manual_pwm(heavy.thrusters, np.outer([0.0, 0.5], np.eye(6)[0]))
     sent, pwm = read.sent.ravel() + 0.1, read.pwm.reshape(-1, 8)
     assert np.all(np.diff(sent) > 0)
     np.testing.assert_allclose(pwm[sent < 1.849], np.broadcast_to(stop, (19, 8)))

@@ -165,9 +165,9 @@ OPTIONS = RunOptions(vehicle='bluerov2_heavy', scenario='survey', environment='t
 
 def localized_vehicle():
     """Return the vehicle of ``localization:=true``, and its options."""
-    from marine_sim_ros.ros.launching.localization import with_localization
+    from marine_sim_ros.ros.launching.localization import enable_localization_sensors
 
-    options = with_localization(OPTIONS)
+    options = enable_localization_sensors(OPTIONS)
     return load_vehicle(
         options.vehicle, **parse_xacro_arguments(options.vehicle_arguments)
     ), options
@@ -214,7 +214,7 @@ def test_what_cannot_be_localized_is_one_line(monkeypatch, tmp_path):
     from marine_sim_ros.ros.launching import localization
 
     with pytest.raises(ParameterError, match='investigator90 has no imu called imu with'):
-        localization.with_localization(replace(OPTIONS, vehicle='investigator90'))
+        localization.enable_localization_sensors(replace(OPTIONS, vehicle='investigator90'))
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
     with pytest.raises(ParameterError, match='apt install ros-jazzy-robot-localization'):
         localization.check_robot_localization()

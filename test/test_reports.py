@@ -15,8 +15,8 @@ from rosbags.rosbag2 import Writer
 from rosbags.typesys import Stores, get_typestore
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.report.panels import ChartLine, ChartPanel, json_numbers
-from marine_sim_ros.analysis.report.panels import chart as chart_of
+from marine_sim_ros.analysis.report.plotly_charts import ChartLine, ChartPanel, json_numbers
+from marine_sim_ros.analysis.report.plotly_charts import chart as chart_of
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sim.options import RunOptions

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from marine_sim_ros.bags.response import response
 from marine_sim_ros.control.setpoints import QUANTITIES, wrap_angle
+from marine_sim_ros.control.step_response import compute_step_response
 from marine_sim_ros.core.errors import ParameterError
 
 T = np.arange(0, 60.0001, 0.01)
@@ -34,7 +34,7 @@ def judge(targets=None, t=T, window=5.0, **values):
         columns[:, QUANTITIES.index(name)] = value
     for name, value in (targets or {}).items():
         goals[:, QUANTITIES.index(name)] = value
-    return response(
+    return compute_step_response(
         t, columns[:, :3], columns[:, 3:6], goals, velocity=columns[:, 6:], window=window
     )
 
@@ -60,7 +60,7 @@ def test_second_order_step(zeta, omega, axis, size):
     assert envelope - half_period <= one.settling_time <= envelope + 0.01
     assert one.settling_time == pytest.approx(4 / (zeta * omega), rel=0.3)
     assert one.steady_mean < 1e-3 * abs(size) / unit
-    assert found.principal == axis
+    assert found.largest_step_axis == axis
     content = found.to_dict()
     assert content['settling_time_s'] == one.settling_time
     assert content['overshoot_percent'] == one.overshoot_percent
@@ -143,7 +143,7 @@ def test_a_step_in_mid_run_is_judged_from_when_it_was_commanded():
     assert one.step == pytest.approx(90)
     assert one.overshoot_percent == pytest.approx(16.3, abs=0.05)
     assert one.settling_time == pytest.approx(8.08, abs=0.05)
-    assert found.principal == 'yaw'
+    assert found.largest_step_axis == 'yaw'
     assert found.axes['x'].start == 0
 
 
@@ -169,27 +169,29 @@ def test_speeds_and_rates():
     assert found['steady_state_error_m_s']['heave'] is None
     n = len(T)
     goals = np.zeros((n, 12))
-    without = response(T, np.zeros((n, 3)), np.zeros((n, 3)), goals)
+    without = compute_step_response(T, np.zeros((n, 3)), np.zeros((n, 3)), goals)
     assert without.axes['surge'] is None
     assert without.axes['yaw'] is not None
 
 
 def test_the_principal_step_is_the_largest_in_its_own_measure():
     found = judge({'x': 0.2, 'yaw': math.pi / 2}, x=0.0, yaw=0.0)
-    assert found.principal == 'yaw'  # 90 of 1° beats 4 of 0.05 m
-    assert judge({'x': 8.0, 'yaw': math.pi / 2}).principal == 'x'
+    assert found.largest_step_axis == 'yaw'  # 90 of 1° beats 4 of 0.05 m
+    assert judge({'x': 8.0, 'yaw': math.pi / 2}).largest_step_axis == 'x'
 
 
 def test_uncontrollable_axes_are_told():
     n = len(T)
-    found = response(
+    found = compute_step_response(
         T, np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 12)), uncontrollable=('pitch',)
     )
     assert found.to_dict()['uncontrollable'] == ['pitch']
     rpy = np.zeros((n, 3))
     rpy[10:, 1] = 0.1  # drifts off its set-point and stays there
     for axes, expected in (((), None), (('pitch',), 0.0)):
-        found = response(T, np.zeros((n, 3)), rpy, np.zeros((n, 12)), uncontrollable=axes)
+        found = compute_step_response(
+            T, np.zeros((n, 3)), rpy, np.zeros((n, 12)), uncontrollable=axes
+        )
         assert found.settling_time == expected
     assert found.axes['pitch'].steady_mean == pytest.approx(math.degrees(0.1))
 
@@ -202,7 +204,7 @@ def _bad(**changes):
         'rpy': np.zeros((n, 3)),
         'targets': np.zeros((n, 12)),
     }
-    return response(**{**good, **changes})
+    return compute_step_response(**{**good, **changes})
 
 
 def _with(value, shape):

@@ -4,6 +4,7 @@
 """Whose messages and which wrenches and states count."""
 
 import math
+import re
 import struct
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.core.processes import RUN, child_environment
 from marine_sim_ros.core.state import is_physical
-from marine_sim_ros.ros.owners.summing import largest_wrench, wrench_fault
+from marine_sim_ros.ros.owners.summing import largest_wrench, wrench_error
 
 OWN, OTHER, NONE = b'\0\1\x12\x34rest', b'\0\1\x12\x38rest', b'\0\1\0\0rest'
 
@@ -120,10 +121,21 @@ BAD = st.sampled_from([math.nan, math.inf, -math.inf, 1e300, -1e30, 1e6])
 def test_a_wrench_acts_when_it_is_finite_and_within_a_thousand_weights(wrench, place, bad):
     largest = largest_wrench(11.5, 0.005)
     assert largest == 11.5 * 2e4  # 100 m/s in a step of 5 ms
-    assert wrench_fault(wrench, largest) == ''
+    assert wrench_error(wrench, largest) == ''
     wrench[place] = bad
-    told = 'not finite' if not math.isfinite(bad) else f'{abs(bad):g} N or N m, expected'
-    assert wrench_fault(wrench, largest).startswith(told)
+    error = wrench_error(wrench, largest)
+    if not math.isfinite(bad):
+        assert error == 'not finite'
+        return
+    found, limit = map(float, re.findall(r'[\d.]+(?:e[+-]?\d+)?', error))
+    assert limit == 230000
+    assert found >= abs(bad) * (1 - 1e-5)
+
+
+def test_a_wrench_is_refused_by_the_number_that_it_names():
+    """Six components below the limit are above it together."""
+    found, limit = map(float, re.findall(r'[\d.]+', wrench_error([30.0] * 6, 100.0)))
+    assert (found, limit) == (180.0, 100.0)
 
 
 def test_the_bound_of_a_wrench_is_a_thousand_times_the_weight_at_long_steps():

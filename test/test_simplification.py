@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marine_sim_ros.analysis.report.panels import simplify_points, visible_points
+from marine_sim_ros.analysis.report.plotly_charts import simplify_curve, simplify_polyline
 
 
 def distances(points, line):
@@ -28,7 +28,7 @@ def test_turns_of_a_lawn_mower_stay_within_half_a_pixel():
     x = np.where(lane % 2, 1.0, -1.0) * 50 * np.cos(np.pi * np.clip(along / 0.9, 0, 1))
     x += np.where(lane % 2, -1.0, 1.0) * np.sin(np.pi * turn)
     path = np.column_stack([x, 2.5 * (lane + turn), np.zeros_like(x)])
-    few = simplify_points(path, 2000)
+    few = simplify_polyline(path, 2000)
     assert len(few) <= 2000
     assert distances(path[::40], few).max() < 0.04
     strided = path[::40]
@@ -37,9 +37,9 @@ def test_turns_of_a_lawn_mower_stay_within_half_a_pixel():
 
 def test_short_lines_and_points_stay():
     line = np.random.default_rng(0).normal(size=(100, 3))
-    assert simplify_points(line, 100) is line
-    assert len(simplify_points(np.zeros((5000, 3)), 100)) == 2
-    assert len(simplify_points(np.random.default_rng(0).normal(size=(3000, 3)), 100)) <= 100
+    assert simplify_polyline(line, 100) is line
+    assert len(simplify_polyline(np.zeros((5000, 3)), 100)) == 2
+    assert len(simplify_polyline(np.random.default_rng(0).normal(size=(3000, 3)), 100)) <= 100
 
 
 @settings(deadline=None, max_examples=200)
@@ -49,7 +49,7 @@ def test_a_curve_of_its_corners_looks_the_same(seed, count, noise):
     x = np.cumsum(rng.choice([0.0, 0.01, 0.1], count))
     y = np.interp(x, np.sort(rng.uniform(0, x[-1] + 1, 6)), rng.uniform(0, 1, 6))
     y += noise * rng.normal(size=count) * (rng.random(count) < 0.1)
-    kept = visible_points(x, y)
+    kept = simplify_curve(x, y)
     assert kept[0]
     assert kept[-1]
     for first, last in pairwise(np.flatnonzero(kept)):
@@ -60,6 +60,6 @@ def test_a_curve_of_its_corners_looks_the_same(seed, count, noise):
 
 def test_a_straight_line_and_a_long_rest_need_few_points():
     x = np.linspace(0, 10, 4001)
-    assert visible_points(x, 0.2 * x / 10).sum() == 2
-    assert visible_points(x, np.where(x < 5, 0.0, 1.0)).sum() == 4
-    assert visible_points(x, np.sin(x) / 2).sum() < 400
+    assert simplify_curve(x, 0.2 * x / 10).sum() == 2
+    assert simplify_curve(x, np.where(x < 5, 0.0, 1.0)).sum() == 4
+    assert simplify_curve(x, np.sin(x) / 2).sum() < 400

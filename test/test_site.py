@@ -19,6 +19,7 @@ import pytest
 import yaml
 from scipy.interpolate import RegularGridInterpolator
 
+from marine_sim_ros.analysis.nautical_chart import write_nautical_chart
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import load_environment
@@ -195,6 +196,13 @@ def test_gaps_take_the_mean_of_the_least_square_with_heights():
     halves[100:140, 20:60] = np.nan  # far from the step
     assert fill_gaps(halves) == 1600
     np.testing.assert_allclose(halves[100:140, 20:60], -10.0)
+
+
+def test_a_chart_shows_vehicles_that_have_not_moved_yet(tmp_path):
+    tracks = {'moved': np.array([[0.0, 0.0, -1.0], [5.0, 3.0, -1.0]]), 'not yet': np.zeros((0, 3))}
+    for chosen in (tracks, {'not yet': tracks['not yet']}):
+        write_nautical_chart(tmp_path / 'chart.png', load_environment('fjord'), 'A', chosen)
+        assert (tmp_path / 'chart.png').stat().st_size > 10_000
 
 
 def test_one_command_makes_a_site_that_a_vehicle_runs_over(tmp_path, capsys):

@@ -93,12 +93,12 @@ def test_the_supervisor_knows_which_of_its_processes_are_stopped():
 
     def until(expected):
         deadline = time.monotonic() + 10
-        while supervisor.stopped() != expected:
+        while supervisor.suspended_processes() != expected:
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
     try:
-        assert supervisor.stopped() == {}
+        assert supervisor.suspended_processes() == {}
         os.kill(pid, signal.SIGSTOP)
         until({'dynamics': pid})
         assert supervisor.exit_codes() == {}
@@ -106,7 +106,7 @@ def test_the_supervisor_knows_which_of_its_processes_are_stopped():
         until({})
         os.kill(pid, signal.SIGKILL)
         assert supervisor.processes['dynamics'].wait() == -signal.SIGKILL
-        assert supervisor.stopped() == {}
+        assert supervisor.suspended_processes() == {}
     finally:
         for process in supervisor.processes.values():
             process.kill()

@@ -8,7 +8,7 @@ import pytest
 from graph import ONE_PROCESS, Watcher, by_stamp, numbers, recorded, run_everywhere, ticks
 
 from marine_sim_ros.analysis.report.motion import tether_charts
-from marine_sim_ros.analysis.report.panels import ChartRun
+from marine_sim_ros.analysis.report.plotly_charts import ChartRun
 from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.console.replay import Replay
 

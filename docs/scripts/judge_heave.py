@@ -34,7 +34,7 @@ from judge_tank import (
 )
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.controllability import manual_pwm
+from marine_sim_ros.control.controllability import ardusub_manual_pwm
 from marine_sim_ros.core.spatial import quaternion_from_rpy, up_in_body
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
@@ -116,7 +116,7 @@ def heaves(vehicle: Vehicle) -> tuple[np.ndarray, np.ndarray]:
     )
     memory = begin(vehicle, environment, start)
     memory = memory._replace(propulsion=Propulsion(np.zeros((count, len(vehicle.thrusters)))))
-    pwm = np.stack([manual_pwm(vehicle.thrusters, e * np.eye(6)[2]) for e in EFFORTS])
+    pwm = np.stack([ardusub_manual_pwm(vehicle.thrusters, e * np.eye(6)[2]) for e in EFFORTS])
     pitch, up = [], []
     for _ in range(round(LONG / STEP)):
         _, memory = advance(

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.controllability import BODY_AXES, manual_pwm
+from marine_sim_ros.control.controllability import BODY_AXES, ardusub_manual_pwm
 from marine_sim_ros.core.number_paths import number_at
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State
@@ -276,7 +276,9 @@ def from_rest(stretches: Stretches, vehicle: Vehicle, in_time: bool) -> Stretche
     for i, ((axis, effort), values) in enumerate(steps.items()):
         number, last = BODY_AXES.index(axis), ended(axis, effort) if in_time else 4.0
         late = np.abs(time[BEFORE:] - last + 0.5) < 0.5 + 1e-9
-        pwm[i, sent >= -1e-9] = manual_pwm(vehicle.thrusters, effort * (np.arange(6) == number))
+        pwm[i, sent >= -1e-9] = ardusub_manual_pwm(
+            vehicle.thrusters, effort * (np.arange(6) == number)
+        )
         for quantity, value in values.items():
             if quantity in ('pitch', 'roll'):
                 channel = ('pitch', 'roll').index(quantity)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.bags.streams import Series, interpolate_rows, rising_rows
+from marine_sim_ros.bags.series import Series, interpolate_rows, rising_rows
 from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES, VehicleRecord
 from marine_sim_ros.control.setpoints import wrap_angle
 from marine_sim_ros.core.errors import ParameterError

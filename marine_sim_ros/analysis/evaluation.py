@@ -21,10 +21,10 @@ from marine_sim_ros.analysis.experiments import (
 )
 from marine_sim_ros.analysis.paths import SteadyTurn, fit_steady_turn, track_error
 from marine_sim_ros.bags.reading import open_bag
-from marine_sim_ros.bags.response import response
 from marine_sim_ros.bags.roles import row_converter
 from marine_sim_ros.control.controllability import controllability
 from marine_sim_ros.control.setpoints import QUANTITIES, level_velocity
+from marine_sim_ros.control.step_response import compute_step_response
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import NANOSECONDS
@@ -249,7 +249,7 @@ def evaluate_run(experiment: Experiment, vehicle: Vehicle, run: ExperimentRun) -
         ParameterError: a run too short for the window, or one that cannot be judged.
     """
     unreachable = controllability(vehicle.thrusters, vehicle.inertia.center_of_mass).unreachable
-    found = response(
+    found = compute_step_response(
         run.time,
         run.position,
         run.rpy,

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.bags.streams import check_rows, check_time
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.numerics import check_rows, check_time
 
 __all__ = [
     'FittedCircle',

@@ -13,9 +13,15 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.bags.reading import Bag
-from marine_sim_ros.bags.response import response
-from marine_sim_ros.bags.streams import Series, Timing, interpolate_rows, latest_rows, rising_rows
+from marine_sim_ros.bags.series import (
+    MessageTiming,
+    Series,
+    interpolate_rows,
+    latest_rows,
+    rising_rows,
+)
 from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES, VehicleRecord
+from marine_sim_ros.control.step_response import compute_step_response
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.vehicle import Barometer, Vehicle
@@ -144,7 +150,7 @@ def vehicle_metrics(record: VehicleRecord, vehicle: Vehicle | None) -> dict[str,
     return result
 
 
-def timing_metrics(timing: Timing) -> dict[str, Any]:
+def timing_metrics(timing: MessageTiming) -> dict[str, Any]:
     """Return the entries of metrics.json for stamps."""
     interval = timing.shape
     return {
@@ -195,7 +201,7 @@ def _channel(record: VehicleRecord, name: str) -> dict[str, Any]:
     }
 
 
-def _motion(series: Series, timing: Timing, distance: float | None) -> dict[str, Any]:
+def _motion(series: Series, timing: MessageTiming, distance: float | None) -> dict[str, Any]:
     low = dict(zip(ODOM_QUANTITIES, series.minimum.tolist(), strict=True))
     high = dict(zip(ODOM_QUANTITIES, series.maximum.tolist(), strict=True))
     span = timing.duration
@@ -291,7 +297,7 @@ def _response(record: VehicleRecord) -> tuple[dict[str, Any] | None, str]:
     velocity = np.column_stack([rows[:, 12:15], rows[:, 9:12]])
     window = min(WINDOW, 0.5 * float(time[-1] - time[0]))
     try:
-        judged = response(
+        judged = compute_step_response(
             time - time[0],
             rows[:, :3],
             rows[:, 3:6],

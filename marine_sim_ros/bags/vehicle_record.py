@@ -19,7 +19,7 @@ from marine_sim_ros.bags.roles import (
     row_converter,
     row_labels,
 )
-from marine_sim_ros.bags.streams import HOLD, Series, Timing
+from marine_sim_ros.bags.series import MAX_HOLD, MessageTiming, Series
 from marine_sim_ros.control.setpoints import QUANTITIES, level_velocity
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import rpy_from_quaternion
@@ -108,7 +108,7 @@ class Channel:
         self.labels: tuple[str, ...] = ()
         self.count = self.odd = 0
         self.stamped = True
-        self.timing = Timing()
+        self.timing = MessageTiming()
         self.series = Series(1)
         self.distance: float | None = None
         self._numbers = row_converter(role, message_type)
@@ -230,7 +230,7 @@ class Channel:
         total = np.nansum(values, axis=1)
         last = (time[0], 0.0) if self._power is None else self._power
         step = np.diff(np.append(last[0], time))
-        step = np.where((step > 0) & (step <= HOLD), step, 0.0)
+        step = np.where((step > 0) & (step <= MAX_HOLD), step, 0.0)
         energy = self._energy + np.cumsum(np.append(last[1], total[:-1]) * step)
         self._energy, self._power = float(energy[-1]), (float(time[-1]), float(total[-1]))
         return np.column_stack([values, total, energy])

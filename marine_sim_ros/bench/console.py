@@ -119,7 +119,7 @@ def _graph(options: RunOptions, *, composed: bool) -> Iterator[tuple[Supervisor,
     """Run a graph without its console."""
     supervisor = Supervisor()
     with ExitStack() as stack:
-        stack.callback(supervisor.stop)
+        stack.callback(supervisor.terminate_all)
         alone = replace(options, console=False)
         supervisor.start_run(alone, describe(alone), composed=composed)
         odometer = stack.enter_context(Odometer('/bench'))
@@ -147,7 +147,7 @@ def _watch_graph(
         if watcher != WATCHERS[0]:
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             address = _start_console(supervisor, options, Path(folder))
-            stack.callback(supervisor.end, 'console')
+            stack.callback(supervisor.terminate, 'console')
             _await_console(address)
             run.groups['console'] = [supervisor.processes['console'].pid]
         if watcher == WATCHERS[2]:

@@ -317,7 +317,7 @@ def _nodes(
         supervisor.start_run(options, describe(options), composed=case.forces != 'separate')
         yield [bridge.pid, *(p.pid for p in supervisor.processes.values())]
     finally:
-        supervisor.stop()
+        supervisor.terminate_all()
         end_child(bridge, GRACE)
 
 

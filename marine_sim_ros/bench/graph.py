@@ -209,7 +209,7 @@ def _cost(seconds: float, count: int, engine: str) -> tuple[float, float]:
             ticks = max(odometer.ticks() - before, 1)  # of all, as they share one time
             return (cpu_seconds(pids) - used) / ticks / count, resident_memory(pids)
     finally:
-        supervisor.stop()
+        supervisor.terminate_all()
 
 
 def fleet_rows(
@@ -262,7 +262,7 @@ def ticks_per_second(
             used = cpu_seconds(pids) - used
             rate = ticks / (time.monotonic() - since)
     finally:
-        supervisor.stop()
+        supervisor.terminate_all()
     return rate, used / ticks
 
 
@@ -283,7 +283,7 @@ def node_costs(seconds: float) -> dict[str, tuple[float, float]]:
             for name, pid in pids.items()
         }
     finally:
-        supervisor.stop()
+        supervisor.terminate_all()
 
 
 def _arguments(values: Mapping[str, str]) -> tuple[str, ...]:
@@ -363,7 +363,7 @@ def camera_graph_rows(add: Add, seconds: float) -> None:
                 passed = time.monotonic() - since
                 shown, used = len(pictures) - shown, cpu_seconds([pid]) - used
         finally:
-            supervisor.stop()
+            supervisor.terminate_all()
         name = f'composed in real time, camera of 640 x 480 at 15 Hz, {around}'
         add(f'{name}: ticks/s (goal 200)', '.0f', ticks / passed)
         add(f'{name}: real-time factor (goal 1)', '.2f', ticks / passed / REAL_TIME)

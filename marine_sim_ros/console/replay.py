@@ -21,7 +21,7 @@ from marine_sim_ros.bags.description import (
 from marine_sim_ros.bags.metrics import bag_metrics, vehicle_metrics
 from marine_sim_ros.bags.reading import Bag, bag_path, damage_as_error, open_bag, read_bag
 from marine_sim_ros.bags.roles import DISPLAY_TOPICS, accepted_types, row_converter
-from marine_sim_ros.bags.streams import HOLD
+from marine_sim_ros.bags.series import MAX_HOLD
 from marine_sim_ros.bags.vehicle_record import (
     ODOM_QUANTITIES,
     Channel,
@@ -151,7 +151,7 @@ class _Energies:
         if channel.role != 'power':
             return
         for time, power in zip(stamps / NANOSECONDS, np.nansum(rows, axis=1), strict=True):
-            if self._last is not None and 0 < time - self._last[0] <= HOLD:
+            if self._last is not None and 0 < time - self._last[0] <= MAX_HOLD:
                 self._sum += self._last[1] * (time - self._last[0])
             self._last = float(time), float(power)
             if time - self.time[-1] >= self._every:

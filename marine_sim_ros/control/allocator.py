@@ -19,8 +19,8 @@ from marine_sim_ros.control.controllability import (
     controllability,
     effector_limits,
     effector_mask,
-    effectors,
     extended_thrust,
+    fixed_equivalent_thrusters,
     independent_axes,
     thrust_matrix,
 )
@@ -106,7 +106,7 @@ class Allocation:
 class AllocationPlan:
     """All that does not depend on the wrench, for one set of working thrusters.
 
-    With k thrusters that turn n counts the effectors of
+    With k thrusters that turn n counts the fixed_equivalent_thrusters of
     :mod:`~marine_sim_ros.control.controllability`.
 
     Attributes:
@@ -209,7 +209,7 @@ class Allocator:
         self._damping = float(damping)
         self._priority = priority
         self.pulses = PulseWidths(thrusters)
-        self._effectors = effectors(thrusters)
+        self._effectors = fixed_equivalent_thrusters(thrusters)
         self.lower, self.upper = effector_limits(thrusters, self.pulses.lower, self.pulses.upper)
         self.extended = extended_thrust(thrusters, self.pulses.lower, self.pulses.upper)
         self._limit = np.maximum(self.upper, -self.lower)
@@ -351,9 +351,9 @@ def complete_allocation(
 
     Args:
         wrench: commanded (6,), N and N·m.
-        thrust: (n,) N of the effectors.
+        thrust: (n,) N of the fixed_equivalent_thrusters.
         saturated: () whether limits took something from the demand.
-        matrix: (6, n) of the effectors.
+        matrix: (6, n) of the fixed_equivalent_thrusters.
         pulses: pulse widths of the thrusters.
         left_out: (n,) thrusters that get 1500 µs; None: none.
         residual: (n,) thrusts that are owed, N, or None.

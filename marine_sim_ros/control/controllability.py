@@ -1,10 +1,13 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What thrusters can command: axes, effectors, limits, and mixers of sticks to pulse widths.
+"""Controllability of the six axes by thrusters, their limits, and mixers of sticks.
 
-With Fx ahead at angle 0 and Fy a quarter turn on, the wrench is linear in both, so that the
-allocation of fixed thrusters finds them; then T = Fx cos θ + Fy sin θ at the angle
+In this order: azimuths as pairs of fixed thrusters; axes that can be commanded; a pilot's mixer;
+thrust, acceleration and speed along each axis; ArduSub's mixing in manual mode.
+
+Extended thrust: with Fx ahead at angle 0 and Fy a quarter turn on, the wrench is linear in both,
+so that the allocation of fixed thrusters finds them; then T = Fx cos θ + Fy sin θ at the angle
 θ = atan2(Fy, Fx) within limits and rate. Source: Fossen (2021), section 11.2 (extended thrust).
 """
 
@@ -20,7 +23,7 @@ from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.model.servos import turned_columns
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
-from marine_sim_ros.physics.thrusters import AZIMUTHS
+from marine_sim_ros.physics.thrusters import AZIMUTHS, PWM_MAX, PWM_MIN, PWM_NEUTRAL
 
 __all__ = [
     'AXIS_PRIORITY',
@@ -33,10 +36,10 @@ __all__ = [
     'controllability',
     'effector_limits',
     'effector_mask',
-    'effectors',
+    'fixed_equivalent_thrusters',
     'extended_thrust',
     'independent_axes',
-    'manual_pwm',
+    'ardusub_manual_pwm',
     'mix_patterns',
     'motor_factors',
     'thrust_matrix',
@@ -47,11 +50,11 @@ __all__ = [
 
 IDLE_FRACTION = 0.01
 """Share of the largest thrust below which an azimuth stays where it is."""
-RELUCTANCE = 0.5
-"""Share of thrust that is given up rather than to turn by half a turn."""
+TURN_PENALTY = 0.5
+"""Share of the thrust that is given up rather than turning the azimuth by half a turn."""
 
 
-def effectors(thrusters: ThrusterSet) -> ThrusterSet:
+def fixed_equivalent_thrusters(thrusters: ThrusterSet) -> ThrusterSet:
     """Return thrusters (n + k) that do not turn: all at angle 0, then k a quarter turn on.
 
     Their curves are those of the n thrusters.
@@ -83,7 +86,7 @@ def effectors(thrusters: ThrusterSet) -> ThrusterSet:
 
 
 def effector_mask(thrusters: ThrusterSet, mask: np.ndarray | None) -> np.ndarray | None:
-    """Return a mask (n + k) of effectors from one (n,) of thrusters; None of None."""
+    """Return the mask (n + k) of the fixed equivalents of thrusters (n,); None of None."""
     if mask is None or thrusters.azimuths is None:
         return mask
     return np.concatenate([mask, np.asarray(mask)[thrusters.azimuths.index]])
@@ -92,7 +95,7 @@ def effector_mask(thrusters: ThrusterSet, mask: np.ndarray | None) -> np.ndarray
 def effector_limits(
     thrusters: ThrusterSet, lower: np.ndarray, upper: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits (n + k) of the effectors from those (n,) of the thrusters, N."""
+    """Return the limits (n + k) of the fixed equivalents of thrusters (n,), N."""
     azimuths = thrusters.azimuths
     if azimuths is None:
         return lower, upper
@@ -156,7 +159,7 @@ class ExtendedThrust:
             angle = xp.minimum(xp.maximum(wanted, lower), upper)
             made = sense * (ahead * xp.cos(angle) + across * xp.sin(angle))
             made = xp.minimum(made, most if sense > 0 else -least)
-            return angle, made / size - RELUCTANCE * xp.abs(angle - before) / math.pi
+            return angle, made / size - TURN_PENALTY * xp.abs(angle - before) / math.pi
 
         forward, gain = candidate(1.0)
         astern, other = candidate(-1.0)
@@ -194,10 +197,13 @@ BODY_AXES = ('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')
 AXIS_PRIORITY = (('heave',), ('roll', 'pitch'), ('yaw',), ('surge', 'sway'))
 """Groups of axes, in falling priority."""
 
-PWM_SPAN = 400.0
+PWM_SPAN = PWM_MAX - PWM_NEUTRAL
 UNREACHABLE_TOLERANCE = 1e-6
+"""Smallest singular value, of the largest, at which an axis counts as reached."""
 WEAK_AUTHORITY = 2e-3
+"""N or N·m of pure force for each N of thrust, below which an axis is left out."""
 COUPLING_LIMIT = 0.1
+"""Share of a command that may appear on another axis."""
 
 
 def thrust_matrix(
@@ -279,7 +285,7 @@ def controllability(
     With a mask failed (n,), what they can command without those.
     """
     failed = effector_mask(thrusters, failed)
-    thrusters = effectors(thrusters)
+    thrusters = fixed_equivalent_thrusters(thrusters)
     matrix = thrust_matrix(thrusters, about, failed)
     inverse = np.linalg.pinv(matrix, rcond=UNREACHABLE_TOLERANCE)
     achieved = np.clip(np.diag(matrix @ inverse), 0.0, 1.0)
@@ -322,14 +328,13 @@ def mix_patterns(patterns: Array, efforts: Array) -> Array:
         return efforts[..., :0]
     command = matvec(constant(xp, patterns), xp.clip(efforts, -1.0, 1.0))
     most = xp.max(xp.abs(command), axis=-1, keepdims=True)
-    return xp.round(1500.0 + PWM_SPAN * (command / xp.maximum(most, xp.ones_like(most))))
+    return xp.round(PWM_NEUTRAL + PWM_SPAN * (command / xp.maximum(most, xp.ones_like(most))))
 
 
 # Limits of a vehicle along each axis: thrust, acceleration, speed.
 
 MAX_AXIS_SPEED = 100.0
 """m/s and rad/s, of an axis without drag."""
-_PWM_ENDS = (1100.0, 1900.0)
 
 
 def axis_thrusts(vehicle: Vehicle) -> np.ndarray:
@@ -339,8 +344,12 @@ def axis_thrusts(vehicle: Vehicle) -> np.ndarray:
     """
     thrusters = vehicle.thrusters
     about = vehicle.inertia.center_of_mass
-    inverse = np.linalg.pinv(thrust_matrix(effectors(thrusters), about), rcond=1e-6)
-    ends = np.stack([thrusters.thrust_of_pwm(np.full(len(thrusters), p)) for p in _PWM_ENDS])
+    inverse = np.linalg.pinv(
+        thrust_matrix(fixed_equivalent_thrusters(thrusters), about), rcond=1e-6
+    )
+    ends = np.stack(
+        [thrusters.thrust_of_pwm(np.full(len(thrusters), p)) for p in (PWM_MIN, PWM_MAX)]
+    )
     room = np.minimum(*np.abs(effector_limits(thrusters, *ends)))
     lost = controllability(thrusters, about).unreachable
     result = np.zeros(6)
@@ -373,8 +382,7 @@ def axis_speeds(vehicle: Vehicle, share: float = 1.0) -> np.ndarray:
 # Pulse widths that ArduSub sends for stick inputs in manual mode.
 
 _MIN_FACTOR = 0.1
-"""Of the largest on an axis: what a thruster contributes less than this has no factor."""
-_MANUAL_NEUTRAL, _MANUAL_SPAN = 1500.0, 400.0
+"""Share of the largest contribution to an axis below which a motor's factor is 0."""
 
 
 def motor_factors(thrusters: ThrusterSet) -> np.ndarray:
@@ -388,7 +396,7 @@ def motor_factors(thrusters: ThrusterSet) -> np.ndarray:
     return np.where(np.abs(matrix) > _MIN_FACTOR * largest, np.sign(matrix), 0.0)
 
 
-def manual_pwm(thrusters: ThrusterSet, sticks: np.ndarray) -> np.ndarray:
+def ardusub_manual_pwm(thrusters: ThrusterSet, sticks: np.ndarray) -> np.ndarray:
     """Return pulse widths (..., n) in µs of sticks (..., 6) from −1 to 1, in axes FLU.
 
     A group that would go beyond full is scaled down together: the horizontal motors, which yaw,
@@ -400,4 +408,4 @@ def manual_pwm(thrusters: ThrusterSet, sticks: np.ndarray) -> np.ndarray:
     for group in (vertical, ~vertical):
         most = np.abs(wanted[..., group]).max(axis=-1, keepdims=True, initial=1.0)
         wanted[..., group] = wanted[..., group] / most
-    return np.asarray(_MANUAL_NEUTRAL + _MANUAL_SPAN * wanted)
+    return np.asarray(PWM_NEUTRAL + PWM_SPAN * wanted)

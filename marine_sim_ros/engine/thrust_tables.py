@@ -149,8 +149,8 @@ class AllocationTables:
 
     Each is an :class:`~marine_sim_ros.control.allocator.AllocationPlan`.
     All thrusters are in them; one that is left out has limits of zero. With k that turn n counts
-    the effectors of :mod:`~marine_sim_ros.control.controllability`, but in ``left_out`` and
-    ``pulses``.
+    the ``fixed_equivalent_thrusters`` of :mod:`~marine_sim_ros.control.controllability`, but in
+    ``left_out`` and ``pulses``.
 
     Attributes:
         matrix: (s, 6, n).

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.state import NANOSECONDS, Wrench
-from marine_sim_ros.engine.ticks import ZERO_WRENCH, TickedVehicle
+from marine_sim_ros.engine.single_ticks import ZERO_WRENCH, CompiledVehicle
 from marine_sim_ros.engine.trees import TreeLayout
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
@@ -36,7 +36,7 @@ class TickReport(NamedTuple):
     output: StepOutput
 
 
-class GazeboTicks(TickedVehicle):
+class GazeboTicks(CompiledVehicle):
     """A vehicle that Gazebo moves under the wrench that a compiled program computes.
 
     The state of every tick is Gazebo's; all else that a vehicle remembers is the program's.
@@ -46,7 +46,7 @@ class GazeboTicks(TickedVehicle):
     """No other program makes a step of Gazebo's: its bits may be those of any processor."""
 
     def __init__(self, *arguments: Any, physics_step: float, **options: Any) -> None:
-        """Compile; ``physics_step`` is Gazebo's own, s, the rest as for TickedVehicle."""
+        """Compile; ``physics_step`` is Gazebo's own, s, the rest as for CompiledVehicle."""
         self._physics_step = self._form = physics_step
         self._given: StepCommands | None = None
         super().__init__(*arguments, **options)

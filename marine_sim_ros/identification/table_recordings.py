@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.control.controllability import BODY_AXES, manual_pwm
+from marine_sim_ros.control.controllability import BODY_AXES, ardusub_manual_pwm
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.spatial import quaternion_of_angles, quaternion_product, rotation_matrix
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
@@ -316,7 +316,7 @@ def _pulse_widths(
     _check_sticks(path, sticks)
     if columns.down:
         sticks *= np.tile(_FLIP, 2)
-    return np.asarray(manual_pwm(thrusters, sticks))
+    return np.asarray(ardusub_manual_pwm(thrusters, sticks))
 
 
 def _stairs(starts: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

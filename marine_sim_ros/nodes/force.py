@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Force: any force of the list that has no parameters or topics of its own.
+"""Force node: publishes the wrench of one force of ``physics.FORCES``, chosen by its name.
 
 Takes the name of the force, which is the node's too: ``force buoyancy --ros-args ...``.
 Subscribes: odom; joint_states and thrusters/state where the force needs them; the command topic of
-an actuator that the force belongs to (JointState).
+the actuator that exerts the force (JointState).
 Publishes: wrench/<name>, one per odom, same stamp; the state of such an actuator likewise.
 Parameters: the common ones, and of an actuator scenario, servo_source and command_timeout.
 Failure: an odom that is not finite is answered with a zero wrench and a warning. While
@@ -21,7 +21,8 @@ from marine_sim_ros.ros.force_node import ActuatorNode
 __all__ = ['main']
 
 ForceNode = ActuatorNode
-"""Class that composed runs look up by the name of the executable."""
+"""Class that composed runs look up by the name of the executable. ``ActuatorNode`` serves forces
+without an actuator too; those with topics of their own have other executables."""
 
 
 def main() -> None:

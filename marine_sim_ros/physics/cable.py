@@ -3,8 +3,6 @@
 
 """Lumped-mass cable in water: the forces on its nodes, and its implicit step.
 
-:mod:`marine_sim_ros.physics.cable` has the terms and their source.
-
 Each segment gives half its mass, weight, buoyancy, added mass and drag to each of its nodes. Its
 tension is E A ε + C ε̇ while it is stretched, and 0 where it is slack: a cable does not push.
 Bending is (E I/2 l³) Σ |x_{i−1} − 2 x_i + x_{i+1}|². Drag is Morison's (1950), across and along

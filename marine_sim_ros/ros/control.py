@@ -91,7 +91,7 @@ def loop_factory(
     """
     if step is None or allocation != 'bounded':
         return partial(ClosedLoop, method=allocation)
-    from marine_sim_ros.engine.ticks import fastest_loop
+    from marine_sim_ros.engine.single_ticks import fastest_loop
 
     return partial(fastest_loop, dt=step)
 

@@ -21,8 +21,8 @@ from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.sim.scenario import Scenario
 
 __all__ = [
+    'MAX_RUNS',
     'METRICS',
-    'MOST',
     'SweepParameter',
     'SweepPlan',
     'design_runs',
@@ -82,7 +82,7 @@ _KINDS = ('vehicle.', 'environment.', 'initial.', 'fault.', 'urdf.', 'controller
 
 
 _FORMS = ({'values'}, {'low', 'high'}, {'mean', 'deviation'})
-_MOST = 1e9
+_NUMBER_BOUND = 1e9
 """Bound of numbers of any unit."""
 
 
@@ -103,10 +103,18 @@ class SweepParameter:
 
     name: str
     values: tuple[float, ...] = special(_choices, (), 'values to choose from')
-    low: float = number(0.0, -_MOST, _MOST, '', 'lower bound of a uniform distribution')
-    high: float = number(0.0, -_MOST, _MOST, '', 'upper bound of a uniform distribution')
-    mean: float | None = number(None, -_MOST, _MOST, '', 'mean of a normal distribution')
-    deviation: float = number(0.0, 0.0, _MOST, '', 'standard deviation of that distribution')
+    low: float = number(
+        0.0, -_NUMBER_BOUND, _NUMBER_BOUND, '', 'lower bound of a uniform distribution'
+    )
+    high: float = number(
+        0.0, -_NUMBER_BOUND, _NUMBER_BOUND, '', 'upper bound of a uniform distribution'
+    )
+    mean: float | None = number(
+        None, -_NUMBER_BOUND, _NUMBER_BOUND, '', 'mean of a normal distribution'
+    )
+    deviation: float = number(
+        0.0, 0.0, _NUMBER_BOUND, '', 'standard deviation of that distribution'
+    )
     relative: bool = truth(
         False, 'whether the number multiplies that of the vehicle or environment'
     )
@@ -139,7 +147,7 @@ def _arguments(reader: YamlReader) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((str(k), str(v)) for k, v in reader.value.items()))
 
 
-MOST = 10_000_000
+MAX_RUNS = 10_000_000
 """Runs of a sweep."""
 
 
@@ -151,12 +159,14 @@ class SweepPlan:
     arguments: tuple[tuple[str, str], ...] = special(_arguments, (), 'xacro arguments')
     environment: str = text('shipped name or path; empty: still water')
     scenario: str = text('shipped name or path', REQUIRED)
-    duration: float = number(0.0, 0.0, _MOST, 's', 'duration of a run; 0: that of the scenario')
+    duration: float = number(
+        0.0, 0.0, _NUMBER_BOUND, 's', 'duration of a run; 0: that of the scenario'
+    )
     dt: float = number(0.005, 1e-6, 1.0, 's', 'step')
     engine: str = choice(('jax', 'numpy'), 'engine')
     method: str = choice(SWEEP_METHODS, 'design of the runs', 'latin_hypercube')
     runs: int = number(
-        0, 0, MOST, '', 'number of runs; a grid has one for each combination', whole=True
+        0, 0, MAX_RUNS, '', 'number of runs; a grid has one for each combination', whole=True
     )
     block: int = number(256, 1, 100_000, '', 'runs that are computed at a time', whole=True)
     seed: int = number(0, 0, 2**31, '', 'random seed of noise, sea and faults', whole=True)
@@ -167,7 +177,7 @@ class SweepPlan:
     )
     description: str = text('one line')
 
-    def text(self) -> str:
+    def to_json(self) -> str:
         """Return the plan as JSON, the same text for the same plan."""
         return json.dumps(asdict(self), indent=2)
 
@@ -202,7 +212,8 @@ def _quantiles(parameter: SweepParameter, shares: np.ndarray) -> np.ndarray:
         return np.array(parameter.values)[index]
     if parameter.mean is not None:
         ndtri = require('scipy.special', 'sweep over a normal distribution').ndtri
-        return np.asarray(parameter.mean + parameter.deviation * ndtri(shares))
+        below_one = np.minimum(shares, np.nextafter(1.0, 0.0))  # of 1 the quantile is infinite
+        return np.asarray(parameter.mean + parameter.deviation * ndtri(below_one))
     return parameter.low + (parameter.high - parameter.low) * shares
 
 
@@ -227,13 +238,15 @@ def design_runs(plan: SweepPlan) -> np.ndarray:
     draws each run by itself.
 
     Raises:
-        ParameterError: a grid of more than MOST runs.
+        ParameterError: a grid of more than MAX_RUNS runs.
     """
     names = plan.parameters
     if plan.method == 'grid':
         count = math.prod(len(p.values) for p in names)  # of whole numbers of any size
-        if count > MOST:
-            raise ParameterError(f'sweep: the grid has {count:,} runs; expected up to {MOST:,}')
+        if count > MAX_RUNS:
+            raise ParameterError(
+                f'sweep: the grid has {count:,} runs; expected up to {MAX_RUNS:,}'
+            )
         return np.array(list(product(*(p.values for p in names))), float)
     if plan.method == 'latin_hypercube':
         shares = latin_hypercube(plan.seed, plan.runs, len(names))

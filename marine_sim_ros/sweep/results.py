@@ -52,14 +52,14 @@ class SweepDataset:
         note = folder / 'plan.json'
         try:
             if note.is_file():
-                if note.read_text(encoding='utf-8') != plan.text():
+                if note.read_text(encoding='utf-8') != plan.to_json():
                     raise ParameterError(
                         f'{folder}: holds another sweep (see plan.json); expected a new folder'
                     )
             elif folder.exists() and any(folder.iterdir()):
                 raise ParameterError(f'{folder}: has other files; expected a new folder')
             self._parts.mkdir(parents=True, exist_ok=True)
-            _write(note, plan.text().encode())
+            _write(note, plan.to_json().encode())
         except OSError as error:
             raise RecordingError(f'{folder}: cannot be written: {error.strerror}') from None
 
@@ -250,7 +250,7 @@ def write_run_bag(
         vehicle_arguments=tuple(f'{name}:={value}' for name, value in plan.arguments),
         seed=seed_of(plan, run),
     )
-    write_recording(folder, case.vehicle, settings, trajectory, sweep=plan.text(), run=str(run))
+    write_recording(folder, case.vehicle, settings, trajectory, sweep=plan.to_json(), run=str(run))
 
 
 def write_run_bags(

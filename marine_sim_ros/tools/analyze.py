@@ -14,7 +14,7 @@ from typing import Any
 from marine_sim_ros.analysis.alignment import ALIGNMENT_METHODS, align, differences
 from marine_sim_ros.analysis.bathymetry import write_bathymetry, write_waterfalls
 from marine_sim_ros.analysis.report.page import VehicleSection, plotly_script, report_page
-from marine_sim_ros.analysis.report.panels import ChartRun
+from marine_sim_ros.analysis.report.plotly_charts import ChartRun
 from marine_sim_ros.analysis.sensor_errors import SensorComparison, compare_sensors
 from marine_sim_ros.analysis.tables import TableFiles, TopicTables, table_format
 from marine_sim_ros.bags.ardupilot_events import LogEvent

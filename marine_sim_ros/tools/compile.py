@@ -51,11 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _graph(vehicle: Vehicle, environment: Environment, options: RunOptions) -> float:
     """Compile a tick of ``run --engine jax``; return how long it took, s."""
-    from marine_sim_ros.engine.ticks import TickedVehicle
+    from marine_sim_ros.engine.single_ticks import CompiledVehicle
 
     start = rest((0.0, 0.0, -DEPTH))
     stepping = Stepping(step_nanoseconds(options.dt) / NANOSECONDS, options.integrator)
-    return TickedVehicle(vehicle, environment, start, stepping).compile_time
+    return CompiledVehicle(vehicle, environment, start, stepping).compile_time
 
 
 def _controller_of(scenario: Scenario | None) -> str:
@@ -65,7 +65,7 @@ def _controller_of(scenario: Scenario | None) -> str:
 
 def _controller(vehicle: Vehicle, name: str, options: RunOptions) -> float:
     """Compile a controller of ``run --engine jax``; return how long it took, s."""
-    from marine_sim_ros.engine.ticks import fastest_loop
+    from marine_sim_ros.engine.single_ticks import fastest_loop
 
     begun = time.perf_counter()
     step = step_nanoseconds(options.dt) / NANOSECONDS

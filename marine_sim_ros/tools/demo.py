@@ -418,7 +418,9 @@ def _run(settings: RunOptions, stage: _Stage, private: Path | None) -> int:
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         code = run_graph(settings, specs, composed=True, summary=False, supervisor=supervisor)
-        return 0 if supervisor.asked else code  # a busy machine may end what is still starting
+        return (
+            0 if supervisor.shutdown_requested else code
+        )  # a busy machine may end what is still starting
     finally:
         over.set()
         for number, handler in before.items():

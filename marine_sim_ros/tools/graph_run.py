@@ -84,10 +84,10 @@ def run_graph(
         _wait(supervisor, duration, settings, last, composed=many)
         wall = time.monotonic() - start
         early = _breaking(supervisor.exit_codes(), last)
-        codes = supervisor.stop(last='recorder')
+        codes = supervisor.terminate_all(last='recorder')
     for folder in recordings((settings, *followers), processes) if summary else ():
         _summary(Path(folder), wall)
-    return _conclude(supervisor.asked, early, codes)
+    return _conclude(supervisor.shutdown_requested, early, codes)
 
 
 def _wait(
@@ -109,9 +109,9 @@ def _wait(
     load, told, asleep = ProcessorLoad(), False, _Asleep()
     with progress_bar('running', duration or None, transient=False) as tell:
         pace = _Pace()
-        while not supervisor.asked and not _breaking(supervisor.exit_codes(), last):
+        while not supervisor.shutdown_requested and not _breaking(supervisor.exit_codes(), last):
             time.sleep(PERIOD)
-            asleep.report(supervisor.stopped())
+            asleep.report(supervisor.suspended_processes())
             now = supervisor.progress.time()
             if now is not None:
                 tell(now, pace.text(now, settings.real_time_factor))

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from marine_sim_ros import __version__
-from marine_sim_ros.analysis.chart import write_chart
+from marine_sim_ros.analysis.nautical_chart import write_nautical_chart
 from marine_sim_ros.core.errors import ParameterError, escape_controls
 from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.environment.reader import load_environment
@@ -162,7 +162,7 @@ def execute(options: argparse.Namespace) -> int:
     }
     write_file(target, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
     environment = load_environment(str(target))
-    write_chart(output / 'chart.png', environment, f'{path.name}')
+    write_nautical_chart(output / 'chart.png', environment, f'{path.name}')
     print_warnings(escape_controls(line) for line in _notes(facts, manifest))
     assert environment.scene is not None
     _print_summary(target, facts, environment.scene.ground(0.0, 0.0))

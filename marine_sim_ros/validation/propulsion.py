@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.control.controllability import BODY_AXES, controllability, manual_pwm
+from marine_sim_ros.control.controllability import BODY_AXES, ardusub_manual_pwm, controllability
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion, up_in_body
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.model.vehicle import Vehicle
@@ -253,7 +253,7 @@ def stick_answer(vehicle: Vehicle, axis: str, effort: float) -> Answer | None:
     if start is None or not axis_reachable(vehicle, axis):
         return None
     simulation = Simulation(vehicle, initial=start.state(), dt=_STEP)
-    pwm = manual_pwm(vehicle.thrusters, effort * (np.array(BODY_AXES) == axis))
+    pwm = ardusub_manual_pwm(vehicle.thrusters, effort * (np.array(BODY_AXES) == axis))
     total = np.zeros(8)
     steps, counted = round(_DURATION / _STEP), round(_MEAN / _STEP)
     for i in range(steps):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.report.panels import (
+from marine_sim_ros.analysis.report.plotly_charts import (
     COLOURS,
     DASHES,
     ChartLine,
@@ -22,10 +22,10 @@ from marine_sim_ros.analysis.report.panels import (
     json_numbers,
     legend_name,
     series_line,
-    simplify_points,
+    simplify_polyline,
     stair_line,
 )
-from marine_sim_ros.bags.streams import Series, interpolate_rows, rising_rows
+from marine_sim_ros.bags.series import Series, interpolate_rows, rising_rows
 from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES
 from marine_sim_ros.control.setpoints import QUANTITIES, wrap_angle
 
@@ -61,7 +61,7 @@ def _path(run: ChartRun) -> np.ndarray:
         return np.zeros((0, 3))
     places = odom.rows[:, :3]
     places = places[np.isfinite(places).all(axis=1)]
-    return simplify_points(places, _POINTS)
+    return simplify_polyline(places, _POINTS)
 
 
 def _goals(run: ChartRun) -> np.ndarray:
@@ -71,7 +71,7 @@ def _goals(run: ChartRun) -> np.ndarray:
     held = goals.rows[:, :3]
     held = held[np.isfinite(held).all(axis=1)]
     places = np.unique(np.round(held, 4), axis=0)
-    return places if len(places) <= 50 else simplify_points(held, _POINTS)
+    return places if len(places) <= 50 else simplify_polyline(held, _POINTS)
 
 
 def place_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from marine_sim_ros.analysis.report.motion import (
     tether_charts,
     thruster_charts,
 )
-from marine_sim_ros.analysis.report.panels import THEMES, ChartRun
+from marine_sim_ros.analysis.report.plotly_charts import THEMES, ChartRun
 from marine_sim_ros.analysis.report.sensors import (
     actuator_charts,
     barometer_charts,

@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.report.panels import (
+from marine_sim_ros.analysis.report.plotly_charts import (
     COLOURS,
     DASHES,
     ChartLine,
     ChartPanel,
     ChartRun,
     chart,
-    extreme_indices,
+    decimate_min_max,
     legend_name,
     series_line,
 )
 from marine_sim_ros.analysis.sensor_errors import BOUND, SensorComparison
 from marine_sim_ros.bags.metrics import depth_check
 from marine_sim_ros.bags.roles import actuator_of, state_columns, unit_suffix
-from marine_sim_ros.bags.streams import Series, interpolate_rows, rising_rows
+from marine_sim_ros.bags.series import Series, interpolate_rows, rising_rows
 from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES
 from marine_sim_ros.control.setpoints import wrap_angle
 from marine_sim_ros.core.registry import ACTUATORS
@@ -172,7 +172,7 @@ def _line(
     """Yield the line of values, open where there is a gap in time; none without a value."""
     if not np.isfinite(values).any():
         return
-    shown = extreme_indices(values, _SHOWN)
+    shown = decimate_min_max(values, _SHOWN)
     time, values = run.time(compared.time[shown]), values[shown]
     few = len(values) <= _FEW and colour != '@ink'
     step = np.diff(time)
@@ -267,7 +267,7 @@ def timing_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
         note += 'Lateness is the receipt time minus the stamp, relative to the first message.'
     else:
         note += 'The receipt times in this bag are its stamps, so they carry no wall time.'
-    return [chart(f'{key}-timing', 'Timing', note, panels)]
+    return [chart(f'{key}-timing', 'MessageTiming', note, panels)]
 
 
 def _factor(run: ChartRun, shape: Series, label: str) -> list[ChartLine]:

@@ -1,7 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""UDP socket of a MAVLink vehicle: one ground station, checked messages, signing as an option."""
+"""UDP link to one ground station: filters senders, parses and signs MAVLink.
+
+``number_error`` checks the numbers of a message; the vehicle calls it for each (vehicle.py).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import expand_home
 
-__all__ = ['FEATURE', 'MavlinkLink', 'read_key', 'wrong_number']
+__all__ = ['FEATURE', 'MavlinkLink', 'read_key', 'number_error']
 
 FEATURE = '--autopilot mavlink'
 LARGEST = 1e9
@@ -38,7 +41,20 @@ UNSET = {
     'MISSION_ITEM_INT': PARAMS,
 }
 """Fields in which NaN means "not set" (mavlink.io, commands); each command checks its own."""
-TARGET_BITS = ('x', 'y', 'z', 'vx', 'vy', 'vz', 'afx', 'afy', 'afz', '', 'yaw', 'yaw_rate')
+TARGET_BITS = (  # bit k of the mask leaves field k out; bit 9 says that af is a force
+    'x',
+    'y',
+    'z',
+    'vx',
+    'vy',
+    'vz',
+    'afx',
+    'afy',
+    'afz',
+    '',
+    'yaw',
+    'yaw_rate',
+)
 ATTITUDE_BITS = {
     'body_roll_rate': 1,
     'body_pitch_rate': 2,
@@ -60,7 +76,7 @@ def _unset_fields(message: Any) -> frozenset[str]:
     return UNSET.get(kind, frozenset())
 
 
-def wrong_number(message: Any) -> str:
+def number_error(message: Any) -> str:
     """Return the error of a number of a message, or an empty text."""
     unset = _unset_fields(message)
     for name in message.fieldnames:

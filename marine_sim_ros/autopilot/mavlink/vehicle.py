@@ -14,7 +14,7 @@ from marine_sim_ros.autopilot.channels import Device
 from marine_sim_ros.autopilot.mavlink.autopilot import Autopilot, Targets
 from marine_sim_ros.autopilot.mavlink.commands import Arm, CommandHandler
 from marine_sim_ros.autopilot.mavlink.coverage import MAVLINK_MESSAGES, REFUSED
-from marine_sim_ros.autopilot.mavlink.link import MavlinkLink, wrong_number
+from marine_sim_ros.autopilot.mavlink.link import MavlinkLink, number_error
 from marine_sim_ros.autopilot.mavlink.mission import MissionItem
 from marine_sim_ros.autopilot.mavlink.streams import StreamReadings, Streams, Telemetry
 from marine_sim_ros.autopilot.mavlink.transfers import MissionTransfer, ParameterTransfer
@@ -121,7 +121,7 @@ class MavlinkVehicle:
             handler = self._handlers.get(message.get_type())
             if handler is None:
                 continue
-            if fault := wrong_number(message):
+            if fault := number_error(message):
                 self._refuse_number(message, fault)
             else:
                 handler(message)

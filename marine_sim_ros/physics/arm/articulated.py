@@ -39,7 +39,7 @@ from marine_sim_ros.physics.arm.chain import (
     generalized_mass,
     held_load_wrench,
     link_drag,
-    link_weight,
+    link_weight_and_buoyancy,
     make_chain,
 )
 from marine_sim_ros.physics.arm.chain_solvers import JointLaw, solve_free_motion, solve_joint_rates
@@ -360,7 +360,9 @@ def chain_step(
     pushed = generalized_forces(
         inertia.chain, link_drag(arm, inertia.chain, u, state, environment)
     )
-    lifted = generalized_forces(inertia.chain, link_weight(vehicle, poses, state, environment))
+    lifted = generalized_forces(
+        inertia.chain, link_weight_and_buoyancy(vehicle, poses, state, environment)
+    )
     if load is not None:
         pushed = pushed + generalized_forces(
             inertia.chain, _load_wrenches(poses, state, environment)

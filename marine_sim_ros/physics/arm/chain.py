@@ -1,12 +1,12 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Equations of motion of a vehicle and its links as one chain, and the water's load on links.
+"""Rigid-body dynamics of a vehicle with an arm, and the water's loads on the links.
 
 u = [ν; q̇] has 6 + n numbers. All links' twists V_i = ν + Σ_j s_j q̇_j are about the ``base_link``
 origin in body axes, with the screws s_j of the joints that carry link i: V_i = J_i u. Then
 𝓜 = Σ J_iᵀ I_i J_i with 6 × 6 inertias I_i, which may be anisotropic, as added mass is; and a link
-is felt with f_i = I_i (V̇_i − W_i × V_i) + V_i ×* I_i V_i, W_i = V_i − ν. Source: Featherstone
+exerts f_i = I_i (V̇_i − W_i × V_i) + V_i ×* I_i V_i, W_i = V_i − ν. Source: Featherstone
 (2008) chapters 2 and 6, in the coordinates of a moving base; Kirchhoff's equations for the water.
 """
 
@@ -42,7 +42,7 @@ __all__ = [
     'kinetic_energy_gradient',
     'link_drag',
     'link_twists',
-    'link_weight',
+    'link_weight_and_buoyancy',
     'links_added_mass',
     'make_chain',
 ]
@@ -57,13 +57,13 @@ class Chain(NamedTuple):
     Attributes:
         screw: (..., n, 6) s of each joint.
         jacobian: (..., n, 6, n) q̇ -> twist of each link relative to the vehicle.
-        arm: (..., n, 6, 6) twist about ``base_link`` -> twist of the joint frame in its own axes.
+        to_joint: (..., n, 6, 6) twist about ``base_link`` -> of the joint frame in its axes.
         carries: (n, n) 1 where joint j moves link i.
     """
 
     screw: Array
     jacobian: Array
-    arm: Array
+    to_joint: Array
     carries: Array
 
 
@@ -89,7 +89,11 @@ def make_chain(arm: Manipulator, translation: Array, rotation: Array) -> Chain:
 
 
 def _base_tensors(chain: Chain, inertia: Array) -> Array:
-    return namespace(inertia, chain.arm).matrix_transpose(chain.arm) @ inertia @ chain.arm
+    return (
+        namespace(inertia, chain.to_joint).matrix_transpose(chain.to_joint)
+        @ inertia
+        @ chain.to_joint
+    )
 
 
 def generalized_mass(chain: Chain, base: Array, inertia: Array) -> Array:
@@ -202,7 +206,7 @@ class ChainInertia(NamedTuple):
 
 def links_added_mass(arm: Manipulator, chain: Chain) -> Array:
     """Return the added mass (6, 6) of all links about ``base_link``, at their pose."""
-    xp, turn = namespace(chain.arm), chain.arm
+    xp, turn = namespace(chain.to_joint), chain.to_joint
     assert arm.articulation is not None
     added = constant(xp, arm.articulation.added_mass)
     return xp.sum(xp.matrix_transpose(turn) @ added @ turn, axis=0)
@@ -254,7 +258,7 @@ def link_drag(
     if not len(own.drag_joint):
         return 0 * motion
     here = constant(xp, own.drag_joint)
-    turn = constant(xp, own.drag_arm) @ xp.take(chain.arm, here, axis=0)
+    turn = constant(xp, own.drag_arm) @ xp.take(chain.to_joint, here, axis=0)
     w = matvec(turn, xp.take(motion, here, axis=0))
     size = constant(xp, own.linear) + constant(xp, own.quadratic) * xp.abs(w)
     force = matvec(xp.matrix_transpose(turn), -size * w)
@@ -262,7 +266,9 @@ def link_drag(
     return on @ force
 
 
-def link_weight(vehicle: Vehicle, poses: Poses, state: State, environment: Environment) -> Array:
+def link_weight_and_buoyancy(
+    vehicle: Vehicle, poses: Poses, state: State, environment: Environment
+) -> Array:
     """Return weight and buoyancy of each link (n, 6); a load weighs, and floats elsewhere."""
     arm = vehicle.manipulator if poses.load is None else poses.load.arm
     assert arm is not None

@@ -346,7 +346,7 @@ def _start(context: LaunchContext) -> list[Any]:
         options = replace(options, markers=True)
     if start.localization:
         localization.check_robot_localization()
-        options = localization.with_localization(options)
+        options = localization.enable_localization_sensors(options)
     if start.fleet and start.localization:
         raise ParameterError('localization:=true estimates one vehicle; expected no fleet')
     if start.fleet and start.backend == 'gazebo':

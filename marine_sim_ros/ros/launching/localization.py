@@ -1,7 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""State estimator on the sensors of a run: ekf_node of robot_localization; imports no launch."""
+"""EKF of robot_localization on a simulated run: sensors to switch on, frames, initial pose.
+
+Used by the launch files and by ``run``; so it does not import ``launch``.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,14 @@ from marine_sim_ros.model.library import load_vehicle, parse_xacro_arguments
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 
-__all__ = ['EKF_FILE', 'check_robot_localization', 'ekf_parameters', 'with_localization']
+__all__ = ['EKF_FILE', 'check_robot_localization', 'ekf_parameters', 'enable_localization_sensors']
 
 EKF_FILE = resource_folder('config') / 'localization' / 'robot_localization.yaml'
 """Parameters of ekf_node."""
 TRUTH_FRAME = 'base_link_truth'
 """Child frame of the true pose; a frame has one parent, and that of base_link is odom."""
 SENSOR_ARGUMENTS = ('dvl:=true', 'imu_orientation:=true', 'barometer_pose:=true')
-"""Arguments of a BlueROV2 for the sensors that PATH names."""
+"""Arguments of a BlueROV2 for the sensors that EKF_FILE names."""
 
 
 def check_robot_localization() -> None:
@@ -40,8 +43,8 @@ def check_robot_localization() -> None:
         ) from None
 
 
-def with_localization(options: RunOptions) -> RunOptions:
-    """Return options of a run with the sensors of PATH on, whose base_link is left to ekf_node.
+def enable_localization_sensors(options: RunOptions) -> RunOptions:
+    """Return options with the sensors of EKF_FILE on, and base_link left to ekf_node.
 
     Raises:
         MarineSimError: a vehicle without these sensors.
@@ -65,7 +68,7 @@ def with_localization(options: RunOptions) -> RunOptions:
 
 
 def _missing_sensor(options: RunOptions, arguments: Sequence[str]) -> str:
-    """Return the first sensor that PATH names and the vehicle lacks, in words; empty: none."""
+    """Return the first sensor that EKF_FILE names and the vehicle lacks, in words; empty: none."""
     vehicle = load_vehicle(options.vehicle, **parse_xacro_arguments(arguments))
     sensors = {sensor.name: sensor for sensor in vehicle.sensors}
     for name, needed in (('imu', 'orientation'), ('dvl', ''), ('barometer', 'pose')):

@@ -25,7 +25,7 @@ from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['Supervisor', 'process_environment']
 
-GRACE = 5.0
+TERMINATION_GRACE = 5.0
 """s that processes get to end by themselves before they are killed."""
 
 
@@ -37,8 +37,8 @@ def process_environment() -> dict[str, str]:
     return result
 
 
-def _is_stopped(pid: int) -> bool:
-    """Return whether a child is stopped; it is waited for as before."""
+def _is_suspended(pid: int) -> bool:
+    """Return whether a child is suspended; it is waited for as before."""
     if not hasattr(os, 'waitid'):  # macOS before Python 3.13
         return False
     try:
@@ -52,13 +52,13 @@ class Supervisor:
     """The processes of one run."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Start no process yet."""
         self.processes: dict[str, subprocess.Popen[bytes] | Fork] = {}
-        self.asked = False
+        self.shutdown_requested = False
         self.progress = ProgressFile()
         self._early: list[EarlyFork] = []
 
-    def prepare(self, processes: int) -> None:
+    def prepare(self, count: int) -> None:
         """Start processes of composed nodes that join the graph and wait for their run.
 
         Raises:
@@ -66,7 +66,7 @@ class Supervisor:
         """
         make_room()
         if can_fork():
-            self._early = [EarlyFork('composed', self._environment()) for _ in range(processes)]
+            self._early = [EarlyFork('composed', self._environment()) for _ in range(count)]
 
     def _environment(self) -> dict[str, str]:
         return {**process_environment(), **self.progress.variables}
@@ -74,10 +74,10 @@ class Supervisor:
     def catch_signals(self) -> None:
         """End the run, not this process, on SIGINT and SIGTERM."""
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: setattr(self, 'asked', True))
+            signal.signal(number, lambda *_: setattr(self, 'shutdown_requested', True))
 
     def start(self, specs: Sequence[NodeSpec]) -> None:
-        """Start one process per node; they share what can be loaded before they part.
+        """Start one process per node; they share modules that are imported before the fork.
 
         Raises:
             MarineSimError: no room for shared memory.
@@ -122,7 +122,7 @@ class Supervisor:
                 name = f'{part[0].namespace}/composed' if i else 'composed'
                 self._start(name, 'composed', told)
             specs = [spec for spec in specs if has_own_process(spec, options)]
-        while self._early:
+        while self._early:  # no run has taken these
             self._early.pop().leave()
         self.start(specs)
 
@@ -145,30 +145,30 @@ class Supervisor:
         codes = {name: process.poll() for name, process in self.processes.items()}
         return {name: code for name, code in codes.items() if code is not None}
 
-    def stopped(self) -> dict[str, int]:
-        """Return the process ids of those that a signal has stopped, such as SIGSTOP."""
+    def suspended_processes(self) -> dict[str, int]:
+        """Return the process ids of those that SIGSTOP or SIGTSTP has suspended."""
         alive = {name: p.pid for name, p in self.processes.items() if p.poll() is None}
-        return {name: pid for name, pid in alive.items() if _is_stopped(pid)}
+        return {name: pid for name, pid in alive.items() if _is_suspended(pid)}
 
-    def end(self, name: str) -> int:
-        """End one process, and watch it no more; return its exit code."""
-        self._signal([name])
+    def terminate(self, name: str) -> int:
+        """Terminate one process, and watch it no more; return its exit code."""
+        self._terminate([name])
         return self.processes.pop(name).wait()
 
-    def stop(self, *, last: str = '') -> dict[str, int]:
-        """End all processes, one of them after the others; return their exit codes."""
-        self._signal([n for n in self.processes if n != last])
-        self._signal([n for n in self.processes if n == last])
+    def terminate_all(self, *, last: str = '') -> dict[str, int]:
+        """Terminate all processes, ``last`` after the others; return their exit codes."""
+        self._terminate([n for n in self.processes if n != last])
+        self._terminate([n for n in self.processes if n == last])
         remove_stale()
         self.progress.close()
         return {name: process.wait() for name, process in self.processes.items()}
 
-    def _signal(self, names: list[str]) -> None:
+    def _terminate(self, names: list[str]) -> None:
         for name in names:
             if self.processes[name].poll() is None:
                 # Not SIGINT: a node that is still starting would print a traceback.
                 self.processes[name].terminate()
-        deadline = time.monotonic() + GRACE
+        deadline = time.monotonic() + TERMINATION_GRACE
         for name in names:
             try:
                 self.processes[name].wait(max(0.01, deadline - time.monotonic()))

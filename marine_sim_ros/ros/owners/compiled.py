@@ -78,11 +78,11 @@ class CompiledOwner(StateOwner):
     def _prepare(self) -> None:
         """Compile."""
         require_jax()
-        from marine_sim_ros.engine.ticks import TickedVehicle
+        from marine_sim_ros.engine.single_ticks import CompiledVehicle
 
         graph = self._graph
         implicit = self.values['implicit_drag'] and 'drag' in graph.sources
-        self._engine = TickedVehicle(
+        self._engine = CompiledVehicle(
             self.vehicle,
             self.environment,
             self._initial,

@@ -25,7 +25,7 @@ from marine_sim_ros.ros.codecs import wrench_from
 from marine_sim_ros.ros.owners.state_owner import START_TIMEOUT, StateOwner
 from marine_sim_ros.ros.ticks import WrenchBarrier
 
-__all__ = ['ExternalWrench', 'SummingOwner', 'largest_wrench', 'wrench_fault']
+__all__ = ['ExternalWrench', 'SummingOwner', 'largest_wrench', 'wrench_error']
 
 
 # Limits of a wrench on a vehicle.
@@ -37,7 +37,7 @@ MAX_VELOCITY_CHANGE = 100.0
 
 
 def largest_wrench(mass: float, dt: float) -> float:
-    """Return the bound of the sum of a wrench's absolute values, N or N·m.
+    """Return the bound of |F| + |M|, the sum of a wrench's absolute values, N and N·m.
 
     Args:
         mass: mass of the vehicle, kg.
@@ -46,14 +46,14 @@ def largest_wrench(mass: float, dt: float) -> float:
     return mass * max(MAX_WRENCH_PER_MASS, MAX_VELOCITY_CHANGE / dt)
 
 
-def wrench_fault(wrench: Sequence[float], largest: float) -> str:
+def wrench_error(wrench: Sequence[float], largest: float) -> str:
     """Return the reason to refuse a wrench (6,), or an empty text."""
     size = sum(map(abs, wrench))
     if size <= largest:  # false for NaN
         return ''
     if size != size or size == float('inf'):
         return 'not finite'
-    return f'{max(map(abs, wrench)):g} N or N m, expected {largest:g} at most'
+    return f'{size:g} (|F| + |M|, N and N m), expected {largest:g} at most'
 
 
 # External wrench, on the topic wrench/external.
@@ -86,7 +86,7 @@ class ExternalWrench:
         body = self._owner.body_frame
         if frame not in ('', self._owner.vehicle.base_link, body):
             return f'frame_id is {frame!r}, expected {body!r}'
-        return wrench_fault(wrench.tolist(), self._largest)
+        return wrench_error(wrench.tolist(), self._largest)
 
     def at(self, stamp: int) -> Wrench | None:
         """Return the wrench (6,) that acts at a stamp in ns, or None."""
@@ -165,7 +165,7 @@ class SummingOwner(StateOwner):
 
     def _on_wrench(self, source: str, stamp: int, numbers: Sequence[float]) -> None:
         wrench = np.array(numbers)
-        if fault := wrench_fault(numbers, self._largest):
+        if fault := wrench_error(numbers, self._largest):
             self.warn_throttled(f'wrench/{source}: {fault}; its last wrench holds', error=True)
             wrench = self.barrier.last[source]
         if self.barrier.offer(source, stamp, wrench):

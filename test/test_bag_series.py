@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marine_sim_ros.analysis.alignment import Alignment, align, differences
-from marine_sim_ros.bags.streams import HOLD, Series, Timing
+from marine_sim_ros.bags.series import MAX_HOLD, MessageTiming, Series, latest_rows
 from marine_sim_ros.bags.vehicle_record import Channel, Clock, VehicleRecord
 from marine_sim_ros.core.errors import ParameterError
 
@@ -69,9 +69,9 @@ def test_thinned_rows_are_every_strideth(n, blocks):
 @settings(max_examples=30)
 def test_integrals_do_not_depend_on_blocks(n, blocks, seed):
     rng = np.random.default_rng(seed)
-    time, values = np.cumsum(rng.uniform(0.01, 1.2 * HOLD, n)), rng.normal(size=(n, 3))
+    time, values = np.cumsum(rng.uniform(0.01, 1.2 * MAX_HOLD, n)), rng.normal(size=(n, 3))
     step = np.diff(time)
-    expected = (values[:-1] * np.where(step <= HOLD, step, 0)[:, None]).sum(axis=0)
+    expected = (values[:-1] * np.where(step <= MAX_HOLD, step, 0)[:, None]).sum(axis=0)
     np.testing.assert_allclose(fed(time, values, blocks).integral, expected, atol=1e-9)
 
 
@@ -105,7 +105,7 @@ def test_gaps_repeats_and_steps_back_are_counted():
     ticks = [*range(100), *range(103, 150), 150, 150, *range(151, 160), 90, *range(160, 170)]
     stamps = np.array(ticks) * tick
     for blocks in (1, 5, 37):
-        timing = Timing()
+        timing = MessageTiming()
         for part in np.array_split(stamps, blocks):
             timing.add(part, part)
         assert timing.tick == pytest.approx(0.005)
@@ -119,7 +119,7 @@ def test_gaps_repeats_and_steps_back_are_counted():
 
 def test_wall_times_tell_the_real_time_factor():
     stamps = np.arange(1000) * 5_000_000
-    timing = Timing()
+    timing = MessageTiming()
     timing.add(stamps, 1_700_000_000_000_000_000 + 2 * stamps)
     assert timing.wall
     assert timing.real_time_factor == pytest.approx(0.5)
@@ -181,3 +181,7 @@ def test_angles_differ_the_shortest_way_round():
     other.channels['odom'].series.rows[:, 5] = np.radians(-179)
     yaw = differences(first, other, Alignment('stamps', 0.0))['yaw']
     assert yaw['bias'] == pytest.approx(2)
+
+
+def test_a_series_without_rows_has_no_latest_row():
+    assert np.isnan(latest_rows(Series(3), np.array([0.0, 1.0]))).all()

@@ -1,12 +1,12 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Vehicle and controller tick by tick, for nodes: each tick is one call of a compiled program.
+"""Compiled programs of a single tick, for nodes: a controller and a vehicle.
 
 ``CompiledLoop`` answers a state with pulse widths; the node ``controller`` calls it. Which
 thrusters have failed is an argument of its program, so that none is compiled when one fails.
 
-``TickedVehicle`` makes a step of ``simulate --engine jax`` with commands from outside;
+``CompiledVehicle`` makes a step of ``simulate --engine jax`` with commands from outside;
 ros/owners/compiled.py calls it. Its programs are made for what is there at the start, and anew
 where that changes: faults, gusts, or a current on a topic.
 """
@@ -52,7 +52,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces, actuators_of
 from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, Stepping, advance, begin
 
-__all__ = ['CompiledLoop', 'TickedVehicle', 'fastest_loop']
+__all__ = ['CompiledLoop', 'CompiledVehicle', 'fastest_loop']
 
 
 # A controller that answers a state with one call of a compiled program, for the compiled graph.
@@ -203,7 +203,7 @@ _TICK_PROGRAMS: ProgramCache[dict[Any, RowProgram]] = ProgramCache()
 afterwards and the output of the tick."""
 
 
-class TickedVehicle:
+class CompiledVehicle:
     """A vehicle that a compiled program moves on by a tick at a time.
 
     Attributes:
@@ -331,6 +331,7 @@ class TickedVehicle:
                 known = jax.tree.map(lambda x: components(x, x.ndim), known)
             memory = memory._replace(propulsion=memory.propulsion._replace(faults=known))
         self._layout, self._row = TreeLayout(memory), tree_row(memory)
+        self.before = self._layout, self._row
 
     @property
     def _scalarisable(self) -> bool:

@@ -17,7 +17,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.origin import Origin
 
-__all__ = ['draw_chart', 'graticule_label', 'graticule_step', 'write_chart']
+__all__ = ['draw_nautical_chart', 'graticule_label', 'graticule_step', 'write_nautical_chart']
 
 _POINTS = 600
 """Heights a side that a chart draws."""
@@ -48,7 +48,7 @@ def graticule_label(value: float, sides: str) -> str:
     return text + sides[value < 0]
 
 
-def write_chart(
+def write_nautical_chart(
     path: Path,
     environment: Environment,
     title: str,
@@ -66,16 +66,16 @@ def write_chart(
         RecordingError: the file cannot be written.
     """
     with figure_sheet(path, title, 10.5) as figure:
-        draw_chart(figure, environment, tracks or {}, waypoints)
+        draw_nautical_chart(figure, environment, tracks or {}, waypoints)
 
 
-def draw_chart(
+def draw_nautical_chart(
     figure: Any,
     environment: Environment,
     tracks: Mapping[str, np.ndarray],
     waypoints: Sequence[np.ndarray],
 ) -> None:
-    """Draw the chart of an environment's terrain on a figure: see :func:`write_chart`."""
+    """Draw the chart of an environment's terrain on a figure: see :func:`write_nautical_chart`."""
     terrain = environment.scene.terrain if environment.scene is not None else None
     if terrain is None:
         raise ParameterError(
@@ -98,7 +98,7 @@ def draw_chart(
     _draw_north(axes, environment.origin)
     for (name, track), colour in zip(tracks.items(), _colours(len(tracks)), strict=True):
         axes.plot(track[:, 0], track[:, 1], color=colour, lw=1.8, label=name, zorder=5)
-        axes.plot(*track[-1, :2], 'o', color=colour, ms=7, mec='white', zorder=6)
+        axes.plot(*track[-1:, :2].T, 'o', color=colour, ms=7, mec='white', zorder=6)
     for number, waypoint in enumerate(waypoints, 1):
         _draw_waypoint(axes, environment.origin, waypoint, number)
     if tracks:
@@ -113,7 +113,7 @@ def _view(
     low: np.ndarray, high: np.ndarray, places: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return corners of a square around places, not smaller than a tenth of the terrain."""
-    every = np.concatenate([place[:, :2] for place in places if len(place)])
+    every = np.concatenate([np.zeros((0, 2)), *(place[:, :2] for place in places)])
     every = every[np.all(np.isfinite(every), axis=1)]
     if not len(every):
         return low, high

@@ -27,21 +27,22 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.bags.streams import check_rows, check_time
 from marine_sim_ros.control.setpoints import QUANTITIES, wrap_angle
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.numerics import check_rows, check_time
 
-__all__ = ['Response', 'response']
+__all__ = ['AxisResponse', 'StepResponse', 'compute_step_response']
 
 _DEGREE = math.pi / 180
 _GROUPS = ((0, 'm', 1.0), (3, 'deg', _DEGREE), (6, 'm_s', 1.0), (9, 'deg_s', _DEGREE))
 _SMALLEST = np.repeat([0.05, _DEGREE, 0.02, _DEGREE], 3)
-SETTLED = 0.02
+SETTLING_BAND = 0.02
+"""Half the width of the band, as a share of the step."""
 
 
 @dataclass(frozen=True)
 class AxisResponse:
-    """Response of one axis, in the unit of its group (m, deg, m/s, deg/s) and s.
+    """StepResponse of one axis, in the unit of its group (m, deg, m/s, deg/s) and s.
 
     Attributes:
         target: set-point at the end of the run.
@@ -69,8 +70,8 @@ class AxisResponse:
 
 
 @dataclass(frozen=True)
-class Response:
-    """Response of a run to its set-points.
+class StepResponse:
+    """StepResponse of a run to its set-points.
 
     Attributes:
         duration: duration of the run, s.
@@ -88,7 +89,7 @@ class Response:
     uncontrollable: tuple[str, ...]
 
     @property
-    def principal(self) -> str | None:
+    def largest_step_axis(self) -> str | None:
         """The axis of position or attitude with the largest step, in smallest steps; or None."""
         sizes = {}
         for i, name in enumerate(QUANTITIES[:6]):
@@ -99,12 +100,12 @@ class Response:
 
     @property
     def settling_time(self) -> float | None:
-        """Of the principal step (s); without one, of the slowest held position or attitude.
+        """Settling time of the largest step, s; without one, of the slowest position or attitude.
 
         Axes that the thrusters cannot command are left out.
         """
-        if self.principal is not None:
-            return self.axes[self.principal].settling_time  # type: ignore[union-attr]
+        if self.largest_step_axis is not None:
+            return self.axes[self.largest_step_axis].settling_time  # type: ignore[union-attr]
         able = [name for name in QUANTITIES[:6] if name not in self.uncontrollable]
         held = [a for a in map(self.axes.get, able) if a is not None]
         times = [a.settling_time for a in held if a.settling_time is not None]
@@ -124,10 +125,10 @@ class Response:
                 }
         mean, largest = self.horizontal or (None, None)
         result['horizontal_error_m'] = {'mean': mean, 'max': largest}
-        step = self.axes[self.principal] if self.principal else None
-        linear = self.principal in QUANTITIES[:3]
+        step = self.axes[self.largest_step_axis] if self.largest_step_axis else None
+        linear = self.largest_step_axis in QUANTITIES[:3]
         result |= {
-            'step_axis': self.principal,
+            'step_axis': self.largest_step_axis,
             'overshoot_percent': step and step.overshoot_percent,
             'overshoot_m': step.overshoot if step and linear else None,
             'overshoot_deg': step.overshoot if step and not linear else None,
@@ -138,7 +139,7 @@ class Response:
         return result
 
 
-def response(
+def compute_step_response(
     time: np.ndarray,
     position: np.ndarray,
     rpy: np.ndarray,
@@ -147,8 +148,11 @@ def response(
     velocity: np.ndarray | None = None,
     window: float = 5.0,
     uncontrollable: Sequence[str] = (),
-) -> Response:
-    """Judge a run by its set-points; the definitions are at the top of this module.
+) -> StepResponse:
+    """Return steady-state error, overshoot and settling time of a run by its set-points.
+
+    The definitions are at the top of this module. Angles turn by less than half a turn between
+    two samples.
 
     Args:
         time: (n,) s.
@@ -185,11 +189,11 @@ def response(
     }
     x, y = axes['x'], axes['y']
     horizontal = None
-    if x and y and x.steady_mean is not None and y.steady_mean is not None:
+    if x is not None and y is not None and x.steady_mean is not None and y.steady_mean is not None:
         late = _window_mask(t, window)
         distance = np.linalg.norm(position[late, :2] - goals[late, :2], axis=1)
         horizontal = float(distance.mean()), float(distance.max())
-    return Response(float(t[-1] - t[0]), window, axes, horizontal, tuple(uncontrollable))
+    return StepResponse(float(t[-1] - t[0]), window, axes, horizontal, tuple(uncontrollable))
 
 
 def _window_mask(time: np.ndarray, window: float) -> np.ndarray:
@@ -213,7 +217,7 @@ def _axis(
     shortest = wrap_angle(error) if angular else error
     step = -float(error[0])
     steps = abs(step) > _SMALLEST[index]
-    band = SETTLED * abs(step) if steps else float(_SMALLEST[index])
+    band = SETTLING_BAND * abs(step) if steps else float(_SMALLEST[index])
     beyond = max(0.0, float(np.max(math.copysign(1.0, step) * error))) if steps else None
     mean = largest = bias = None
     if t[-1] >= window * (1 - 1e-9):

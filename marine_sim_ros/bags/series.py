@@ -1,35 +1,29 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Time series of any length in bounded memory, sampling between rows, and checks of arrays."""
+"""Time series of recordings, of any length in bounded memory.
+
+``Series`` keeps an envelope and thinned rows of numbers; ``MessageTiming`` the gaps, repeats and
+delays of messages. ``interpolate_rows`` and ``latest_rows`` sample a series at other times.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.core.errors import ParameterError
-
-__all__ = [
-    'HOLD',
-    'Series',
-    'Timing',
-    'check_rows',
-    'check_time',
-    'interpolate_rows',
-    'latest_rows',
-    'rising_rows',
-]
+__all__ = ['MAX_HOLD', 'MessageTiming', 'Series', 'interpolate_rows', 'latest_rows', 'rising_rows']
 
 
 # Streams of any length in bounded memory: envelopes, thinned rows, extremes, integrals.
 
 BUCKETS = 1500
 """An envelope has this many buckets to twice as many: more than a screen has columns."""
-NUMBERS = 2**20
-"""Of thinned rows: 8 MB; up to here nothing is left out."""
-HOLD = 2.0
+MAX_NUMBERS = 2**20
+"""Most numbers of the thinned rows, 8 MB; a shorter series is kept whole."""
+MAX_HOLD = 2.0
 """Longest hold of a value in an integral, s; the rest of a longer gap adds nothing."""
-LONGEST = 20
+MAX_GAPS = 20
+"""Most gaps that are listed, the longest first."""
 
 
 class Series:
@@ -40,7 +34,7 @@ class Series:
     ``stride``-th, for what needs several columns of the same time.
     """
 
-    def __init__(self, width: int, *, buckets: int = BUCKETS, numbers: int = NUMBERS) -> None:
+    def __init__(self, width: int, *, buckets: int = BUCKETS, numbers: int = MAX_NUMBERS) -> None:
         self.width = width
         self.count = 0
         self.stride = 1
@@ -86,7 +80,7 @@ class Series:
             rows = np.concatenate([self._last[None], rows])
         step = np.diff(rows[:, 0])
         # What a bag does not tell is not made up: nothing is added over a gap.
-        step = np.where((step > 0) & (step <= HOLD), step, 0.0)
+        step = np.where((step > 0) & (step <= MAX_HOLD), step, 0.0)
         self.integral = self.integral + step @ np.nan_to_num(rows[:-1, 1:])
         self._last = rows[-1].copy()
 
@@ -154,7 +148,7 @@ class Series:
         return time[~same], values[~same]
 
 
-class Timing:
+class MessageTiming:
     """Stamps of messages against their tick: gaps, repeats, and when the bag received them.
 
     The tick is the median of the first intervals. A gap is an interval of more than one and a
@@ -168,6 +162,7 @@ class Timing:
         self.gaps = self.lost = self.backwards = self.repeated = 0
         self.longest: list[tuple[float, float]] = []
         self.wall = False
+        """Whether receipts have a clock of their own."""
         self.shape = Series(3)
         """Columns: interval, ms; lateness of the receipt, ms; receipt since the first, s."""
         self._receipt = self._last_receipt = 0
@@ -185,6 +180,7 @@ class Timing:
         if self.tick is None and np.any(interval > 0):
             self.tick = float(np.median(interval[interval > 0])) / 1e9
         self._count(known, interval)
+        # Beyond 1 ms the clock of the receipts is not that of the stamps.
         self.wall = self.wall or bool(np.any(np.abs(receipts - stamps) > 1_000_000))
         late = ((receipts - self._receipt) - (stamps - self.first)) / 1e6
         shown = interval if self.count else np.append(0, interval)
@@ -204,7 +200,7 @@ class Timing:
         self.gaps += len(wide)
         self.lost += int(np.sum(np.rint(interval[wide] / (1e9 * self.tick)) - 1))
         found = [(float(interval[i]) / 1e9, float(known[i]) / 1e9) for i in wide]
-        self.longest = sorted([*self.longest, *found], reverse=True)[:LONGEST]
+        self.longest = sorted([*self.longest, *found], reverse=True)[:MAX_GAPS]
 
     @property
     def duration(self) -> float:
@@ -238,57 +234,9 @@ def interpolate_rows(series: Series, time: np.ndarray) -> np.ndarray:
 
 
 def latest_rows(series: Series, time: np.ndarray) -> np.ndarray:
-    """Return the newest row (n, k) at each time; before the first, the first."""
+    """Return the newest row (n, k) at each time; before the first, the first; without any, NaN."""
     at, rows = rising_rows(series)
+    if not len(at):
+        return np.full((len(time), rows.shape[1]), np.nan)
     newest = np.searchsorted(at, time, side='right') - 1
     return rows[np.maximum(newest, 0)]
-
-
-# Checks of arrays: shape, finite numbers, rising times.
-
-
-def check_time(time: np.ndarray, *, least: float = 0.0) -> np.ndarray:
-    """Return times (n,) in s that rise and are long enough to be judged.
-
-    Raises:
-        ParameterError: fewer than two, not finite, not rising, or shorter than ``least`` (s).
-    """
-    result = np.asarray(time, float)
-    if result.ndim != 1 or len(result) < 2:
-        raise ParameterError(f'time has shape {result.shape}; expected (n,) with two or more')
-    _check_finite('time', result)
-    late = np.flatnonzero(np.diff(result) <= 0)
-    if len(late):
-        i = int(late[0]) + 1
-        raise ParameterError(
-            f'time[{i}] is {result[i]:g} s after {result[i - 1]:g} s; expected rising times'
-        )
-    span = result[-1] - result[0]
-    # A run of 10 s by 0.005 s may last 9.999999999999998 s.
-    if span < least * (1 - 1e-9):
-        raise ParameterError(f'the run lasts {span:g} s; expected at least {least:g} s to judge')
-    return result
-
-
-def check_rows(
-    name: str, values: np.ndarray, rows: int, columns: int, *, holes: bool = False
-) -> np.ndarray:
-    """Return an array (rows, columns) of finite numbers, or of numbers and NaN with ``holes``.
-
-    Raises:
-        ParameterError: another shape, or a value that is not finite.
-    """
-    result = np.asarray(values, float)
-    if result.shape != (rows, columns):
-        raise ParameterError(f'{name} has shape {result.shape}; expected ({rows}, {columns})')
-    _check_finite(name, np.where(np.isnan(result), 0.0, result) if holes else result)
-    return result
-
-
-def _check_finite(name: str, values: np.ndarray) -> None:
-    bad = np.argwhere(~np.isfinite(values))
-    if len(bad):
-        where = ', '.join(map(str, bad[0]))
-        raise ParameterError(
-            f'{name}[{where}] is {values[tuple(bad[0])]}; expected finite numbers'
-        )

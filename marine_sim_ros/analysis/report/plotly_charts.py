@@ -15,7 +15,7 @@ import numpy as np
 from marine_sim_ros.analysis.alignment import Alignment
 from marine_sim_ros.analysis.sensor_errors import SensorComparison
 from marine_sim_ros.bags.ardupilot_events import LogEvent
-from marine_sim_ros.bags.streams import Series
+from marine_sim_ros.bags.series import Series
 from marine_sim_ros.bags.vehicle_record import VehicleRecord
 from marine_sim_ros.model.vehicle import Barometer
 
@@ -30,9 +30,9 @@ __all__ = [
     'json_numbers',
     'legend_name',
     'series_line',
-    'simplify_points',
+    'simplify_polyline',
     'stair_line',
-    'visible_points',
+    'simplify_curve',
 ]
 
 
@@ -44,7 +44,7 @@ _SEEN = 1 / 8000
 """The same of the height of a chart: 1/50 of a pixel, so that it may be enlarged tenfold."""
 
 
-def simplify_points(places: np.ndarray, most: int) -> np.ndarray:
+def simplify_polyline(places: np.ndarray, most: int) -> np.ndarray:
     """Return at most so many of the points (n, k) of a line, with its turns and extremes.
 
     Ramer-Douglas-Peucker: a point is left out where the line without it is within a tolerance,
@@ -64,7 +64,7 @@ def simplify_points(places: np.ndarray, most: int) -> np.ndarray:
     return np.asarray(places[kept])
 
 
-def visible_points(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def simplify_curve(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Mask (n,) of the points that a curve needs so that no screen shows a difference.
 
     Each point that is left out is within 1/8000 of the height from the curve that is left. One
@@ -226,11 +226,11 @@ def json_numbers(values: np.ndarray, span: float, digits: int = 6) -> list[float
     return [round(v, decimals) if math.isfinite(v) else None for v in numbers.tolist()]
 
 
-def step_points(y: np.ndarray) -> np.ndarray:
+def keep_steps(y: np.ndarray) -> np.ndarray:
     """Mask (n,) of the points that a line of steps needs: its steps and its ends."""
     same = (y[1:] == y[:-1]) | (np.isnan(y[1:]) & np.isnan(y[:-1]))
-    result = np.concatenate([[True], ~same])
-    result[-1] = True
+    result = np.concatenate([np.ones(min(len(y), 1), bool), ~same])
+    result[-1:] = True
     return result
 
 
@@ -249,7 +249,7 @@ def _corner_points(x: np.ndarray, y: np.ndarray, span: float) -> np.ndarray:
     result[1:] |= gap[1:] & ~gap[:-1]  # one point stands for a gap
     ends = np.flatnonzero(np.diff(np.concatenate([[True], gap, [True]]).astype(int)))
     for first, last in ends.reshape(-1, 2):
-        result[first:last] = visible_points(x[first:last], y[first:last] / (span or 1.0))
+        result[first:last] = simplify_curve(x[first:last], y[first:last] / (span or 1.0))
     return result
 
 
@@ -327,7 +327,7 @@ def _range(low: float, high: float, *, down: bool) -> list[float]:
 def _trace(line: ChartLine, end: str, span: float, *, shown: bool) -> dict[str, Any]:
     x, y = line.x, line.y
     if not (line.share or line.points):
-        needed = step_points(y) if line.steps else _corner_points(x, y, span)
+        needed = keep_steps(y) if line.steps else _corner_points(x, y, span)
         x, y = x[needed], y[needed]
     trace: dict[str, Any] = {
         'type': 'scatter',
@@ -427,13 +427,13 @@ def stair_line(
     run: ChartRun, time: np.ndarray, values: np.ndarray, label: str, most: int = 3000
 ) -> ChartLine:
     """Return the line of what holds until it changes."""
-    changed = step_points(values)
+    changed = keep_steps(values)
     time, values = time[changed], values[changed]
-    shown = extreme_indices(values, most)
+    shown = decimate_min_max(values, most)
     return ChartLine(label, run.time(time[shown]), values[shown], '@ink', 'dash', 1.3, steps=True)
 
 
-def extreme_indices(values: np.ndarray, most: int) -> np.ndarray:
+def decimate_min_max(values: np.ndarray, most: int) -> np.ndarray:
     """Return indices of at most so many values, about: of each bucket the least and the greatest.
 
     The last value is among them; NaN counts as neither where there is another value.
