@@ -1355,13 +1355,13 @@ def override_high(number, width):
 
 
 def silence_with(enable):
-    """Fall silent with FS_GCS_ENABLE: armed and in which mode after 8 s."""
+    """Fall silent with FS_GCS_ENABLE: armed and in which mode after 4 s, still below water."""
 
     def play(g):
         g.mode(MANUAL)
         set_parameter('FS_GCS_ENABLE', enable)(g)
         g.beats = False
-        g.run(8)
+        g.run(4)
         found = g.armed, in_mode(g)
         g.beats = True
         g.run(2)

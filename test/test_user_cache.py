@@ -51,6 +51,12 @@ def test_what_is_no_folder_is_not_used(base, kind):
     assert cache_folder('jax') is None
 
 
+@pytest.mark.skipif(not os.path.isdir('/proc/self'), reason='/proc: not on this system')
+def test_programs_are_not_kept_where_no_folder_can_be_made(monkeypatch):
+    monkeypatch.setenv('XDG_CACHE_HOME', '/proc/none')
+    assert 'programs are not kept' in program_folder()
+
+
 def test_no_home(monkeypatch, tmp_path):
     monkeypatch.delenv('XDG_CACHE_HOME', raising=False)
     monkeypatch.setenv('HOME', 'relative')

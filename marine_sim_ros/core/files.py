@@ -270,7 +270,11 @@ def program_folder() -> str:
 
 
 def _is_writable(folder: Path) -> bool:
-    return os.access(next(p for p in (folder, *folder.parents) if p.exists()), os.W_OK)
+    try:  # what the rights allow, a file system may refuse
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
 
 
 Result = TypeVar('Result')
