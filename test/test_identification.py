@@ -20,7 +20,9 @@ from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.identification import fit
 from marine_sim_ros.identification.fit import (
+    Estimate,
     fitted_tags,
     fitted_urdf,
     identify_vehicle,
@@ -200,6 +202,23 @@ def test_a_run_in_a_current_needs_to_know_it():
 
     assert sway(drift) < 0.01
     assert sway((0.0, 0.0, 0.0)) > 3 * sway(drift)
+
+
+@pytest.mark.long
+def test_a_solver_that_stops_at_its_limit_is_a_doubt(monkeypatch):
+    vehicle = load_vehicle('bluerov2', coefficients='wu2018')
+    run = simulate(vehicle, load_scenario('excitation'), dt=0.02, duration=18.0)
+    monkeypatch.setattr(fit, '_EVALUATIONS', 1)
+    found = identify_vehicle(vehicle, sampled(vehicle, run))
+    assert not found.converged
+    assert found.to_dict()['converged'] is False
+    assert found.doubts[0].startswith('the fit did not converge in 1 evaluations')
+
+
+@pytest.mark.parametrize('half', [np.inf, np.nan])
+def test_an_interval_without_a_bound_is_unknown(half):
+    parameter = SimpleNamespace(name='volume', kind='volume', described=1.0)
+    assert Estimate(parameter, 1.25, half, '').texts() == ('1.25', 'unknown')
 
 
 @pytest.mark.long

@@ -211,6 +211,18 @@ def test_speed_delays_and_jumps(rigs):  # noqa: F811
     assert [n for n in reached(rig) if n != 1] == [2, 3, 4, 2, 3, 4, 6]
 
 
+def test_a_speed_ends_with_the_mode_in_which_it_was_set(rigs):  # noqa: F811
+    rig = rigs()
+    start(rig, [do(178, 1, 0.2), at(4, 0, 2)])
+    fly(rig, 1)
+    assert rig.pilot.mission.level_speed == pytest.approx(0.2)
+    assert rig.ask(176, 1, 4) == [0]  # GUIDED
+    assert math.isnan(rig.pilot.mission.level_speed)
+    assert rig.ask(178, 1, 0.3) == [0]
+    fly(rig, 1)
+    assert rig.pilot.mission.level_speed == pytest.approx(0.3)
+
+
 def test_a_mission_of_jumps_alone_ends(rigs):  # noqa: F811
     rig = rigs()
     start(rig, [do(178, 1, 0.2), do(177, 1, -1), at(1, 0, 1)])

@@ -6,6 +6,7 @@
 import json
 import re
 import subprocess
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,9 +16,17 @@ from rosbags.rosbag2 import Writer
 from rosbags.typesys import Stores, get_typestore
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.report.plotly_charts import ChartLine, ChartPanel, json_numbers
+from marine_sim_ros.analysis.report.motion import place_charts, thruster_charts
+from marine_sim_ros.analysis.report.plotly_charts import (
+    ChartLine,
+    ChartPanel,
+    ChartRun,
+    json_numbers,
+)
 from marine_sim_ros.analysis.report.plotly_charts import chart as chart_of
+from marine_sim_ros.bags.series import Series
 from marine_sim_ros.bags.trajectory_writer import write_recording
+from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES, VehicleRecord
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
@@ -44,6 +53,39 @@ def record(folder, name):
     run = simulate(vehicle, scenario, environment=water, dt=0.02, duration=DURATION)
     settings = RunOptions(vehicle=vehicle.name, environment=environment, scenario=name, dt=0.02)
     write_recording(folder, vehicle, settings, run)
+
+
+def chart_run(number, channels):
+    record = VehicleRecord('rov')
+    for name, series in channels.items():
+        record.channels[name] = SimpleNamespace(series=series)
+    return ChartRun(f'bag {number}', record, number, 0.0)
+
+
+def series_of(rows):
+    series = Series(rows.shape[1])
+    series.add(0.01 * np.arange(len(rows)), rows)
+    return series
+
+
+def test_no_two_thrusters_of_two_bags_are_drawn_alike():
+    pwm = series_of(1500.0 + np.arange(8.0) * np.arange(10.0)[:, None])
+    runs = [chart_run(number, {'thrusters/pwm': pwm}) for number in (0, 1)]
+    (found,) = thruster_charts('v', runs)
+    lines = [trace['line'] for trace in found['data']]
+    looks = {(line['color'], line['dash'], line['width']) for line in lines}
+    assert len(lines) == len(looks) == 16
+
+
+@pytest.mark.parametrize(('count', 'mode'), [(30_000, 'lines'), (3, 'markers')])
+def test_a_straight_track_of_set_points_is_a_line(count, mode):
+    odom = series_of(np.zeros((10, len(ODOM_QUANTITIES))))
+    targets = np.full((count, 12), np.nan)
+    targets[:, :3] = np.linspace(0, 1, count)[:, None] * [30.0, 10.0, -5.0]
+    run = chart_run(0, {'odom': odom, 'controller/setpoints': series_of(targets)})
+    for shown in place_charts('v', [run]):
+        (trace,) = (t for t in shown['data'] if t['name'] == 'set-point')
+        assert trace['mode'] == mode
 
 
 @pytest.mark.long

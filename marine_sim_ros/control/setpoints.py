@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -85,8 +84,6 @@ def make_setpoints(targets: Mapping[str, float]) -> np.ndarray:
 
 # Attitude for controllers: errors without singularities, rates of angles, angles that wrap.
 
-_MAX_PITCH = math.radians(89.0)
-
 
 def wrap_angle(angle: Array) -> Array:
     """Return angles within −π to π."""
@@ -123,7 +120,7 @@ def level_velocity(orientation: np.ndarray, velocity: np.ndarray) -> np.ndarray:
 def body_rates(rpy: Array, rpy_rate: Array) -> Array:
     """Return ω (3,) in the body frame of rates of roll, pitch, yaw (Fossen 2011, eq. 2.28)."""
     xp = namespace(rpy)
-    roll, pitch = rpy[0], xp.clip(rpy[1], -_MAX_PITCH, _MAX_PITCH)
+    roll, pitch = rpy[0], rpy[1]
     sr, cr, sp, cp = xp.sin(roll), xp.cos(roll), xp.sin(pitch), xp.cos(pitch)
     dr, dp, dy = rpy_rate[0], rpy_rate[1], rpy_rate[2]
     return xp.stack([dr - sp * dy, cr * dp + cp * sr * dy, -sr * dp + cp * cr * dy])

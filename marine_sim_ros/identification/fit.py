@@ -90,7 +90,9 @@ class Estimate:
         return not self.reason
 
     def texts(self) -> tuple[str, str]:
-        """Return the value and half its interval, with two digits of the half."""
+        """Return the value and half its interval, with two significant digits of the half."""
+        if not math.isfinite(self.half):
+            return f'{self.value:.6g}', 'unknown'
         decimals = max(0, 1 - math.floor(math.log10(self.half))) if self.half > 0 else 6
         return f'{self.value:.{decimals}f}', f'{self.half:.{decimals}f}'
 
@@ -136,6 +138,7 @@ class Identification:
         kept: terms of the model that were taken as they are described.
         omitted: what acts on the vehicle but is not in the model.
         notes: what of the motion was computed, because the run lacks it.
+        converged: whether the solver met a tolerance within its limit of evaluations.
     """
 
     estimates: tuple[Estimate, ...]
@@ -146,6 +149,7 @@ class Identification:
     kept: tuple[str, ...] = ()
     omitted: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    converged: bool = True
 
     @property
     def explained_variance(self) -> np.ndarray:
@@ -154,8 +158,13 @@ class Identification:
 
     @property
     def doubts(self) -> list[str]:
-        """Axes whose motion the fit does not explain, and estimates far from the description."""
-        return [*self._unexplained_warnings(), *self.contradictions]
+        """Missing convergence, axes that the fit does not explain, contradicted descriptions."""
+        unfinished = (
+            f'the fit did not converge in {_EVALUATIONS} evaluations, so that its values are not '
+            'the best ones; expected a run that moves all axes, or a shorter --stretch'
+        )
+        stopped = [] if self.converged else [unfinished]
+        return [*stopped, *self._unexplained_warnings(), *self.contradictions]
 
     @property
     def contradictions(self) -> list[str]:
@@ -194,6 +203,7 @@ class Identification:
         return {
             'seconds': float(self.time[:, -1].sum() - self.time[:, 0].sum()),
             'stretches': len(self.time),
+            'converged': self.converged,
             'estimates': [e.to_dict() for e in self.estimates],
             'kept': list(self.kept),
             'omitted': list(self.omitted),
@@ -290,7 +300,7 @@ def identify_vehicle(
     theta = first_guess(parameters, samples, ~free)
     prior = _Prior(parameters)
     for fit in range(_ROUNDS):
-        theta = _solve(shooting, prior, theta, free, _fit_progress(progress, fit))
+        theta, converged = _solve(shooting, prior, theta, free, _fit_progress(progress, fit))
         if fit < _ROUNDS - 1:
             shooting.weigh(shooting.residuals(theta))
     jacobian = shooting.jacobian(theta)[:, free]
@@ -323,6 +333,7 @@ def identify_vehicle(
         kept=kept_terms(vehicle),
         omitted=omitted_terms(vehicle),
         notes=samples.notes,
+        converged=converged,
     )
 
 
@@ -358,8 +369,8 @@ def _solve(
     start: np.ndarray,
     free: np.ndarray,
     tell: Callable[[int], None],
-) -> np.ndarray:
-    """Return θ (k,) with the free parameters (a mask (k,)) found by least squares."""
+) -> tuple[np.ndarray, bool]:
+    """Return θ (k,) by least squares over the free ones (a mask (k,)), and if it converged."""
     low, high = shooting.parameters.low, shooting.parameters.high
     evaluations = 0
 
@@ -391,7 +402,7 @@ def _solve(
         ftol=1e-8,
         max_nfev=_EVALUATIONS,
     )
-    return whole(np.asarray(solved.x))
+    return whole(np.asarray(solved.x)), bool(solved.success)
 
 
 # Fitted values written into a description, in the elements of the URDF reader.
@@ -412,9 +423,9 @@ def fitted_urdf(vehicle: Vehicle, found: Identification) -> str:
             'expected <hydrodynamics>, where the values that were found can stand'
         )
     if found.kept:
-        root.insert(0, etree.Comment(f' identify kept as described: {", ".join(found.kept)} '))
+        _comment(root, f'identify kept as described: {", ".join(found.kept)}')
     for text in found.contradictions:
-        root.insert(0, etree.Comment(f' identify: {text.replace("--", "")} '))
+        _comment(root, f'identify: {text}')
     _put_hydrodynamics(root, vehicle, found)
     for lag in _observable_estimates(found, 'time_constant'):
         for thruster in root.findall('thrusters/thruster'):
@@ -424,9 +435,15 @@ def fitted_urdf(vehicle: Vehicle, found: Identification) -> str:
         if len(floats) == 1:
             _put(floats[0], 'volume', volume.texts()[0])
         else:  # which of several parts displaces more, a run cannot tell
-            text = f' identify: the whole volume is {volume.texts()[0]} m³; it was not put in '
-            root.insert(0, etree.Comment(text))
+            _comment(
+                root, f'identify: the whole volume is {volume.texts()[0]} m³; it was not put in'
+            )
     return etree.tostring(root, encoding='unicode') + '\n'
+
+
+def _comment(root: Element, text: str) -> None:
+    """Insert a comment at the start of an element; XML forbids ``--`` in it."""
+    root.insert(0, etree.Comment(f' {text.replace("--", "")} '))
 
 
 def fitted_tags(vehicle: Vehicle, found: Identification) -> str:
@@ -452,7 +469,7 @@ def _put_hydrodynamics(root: Element, vehicle: Vehicle, found: Identification) -
     element = root.find('hydrodynamics')
     if element is None:
         element = etree.SubElement(root, 'hydrodynamics')
-    element.attrib.pop('added_mass', '')  # added_mass="estimate"
+    element.attrib.pop('added_mass', '')  # an estimated added mass is replaced by the fitted one
     damping = vehicle.damping
     described = (vehicle.added_mass, damping.linear, damping.quadratic)
     for kind, matrix in zip(PARAMETER_KINDS, described, strict=True):

@@ -13,7 +13,6 @@ import numpy as np
 
 from marine_sim_ros.analysis.report.plotly_charts import (
     COLOURS,
-    DASHES,
     ChartLine,
     ChartPanel,
     ChartRun,
@@ -42,6 +41,8 @@ __all__ = [
 # Charts of the path: in space, from above, and over time with set-points.
 
 _POINTS = 20_000
+_MAX_WAYPOINTS = 50
+"""Distinct position set-points that are drawn as markers; more are a trajectory."""
 _DEGREES = 180 / math.pi
 _POSE = (
     ('x', 'm', 1.0),
@@ -64,19 +65,23 @@ def _path(run: ChartRun) -> np.ndarray:
     return simplify_polyline(places, _POINTS)
 
 
-def _goals(run: ChartRun) -> np.ndarray:
-    goals = run.record.get('controller/setpoints')
-    if goals is None:
-        return np.zeros((0, 3))
-    held = goals.rows[:, :3]
-    held = held[np.isfinite(held).all(axis=1)]
-    places = np.unique(np.round(held, 4), axis=0)
-    return places if len(places) <= 50 else simplify_polyline(held, _POINTS)
+def _position_targets(run: ChartRun) -> tuple[np.ndarray, bool]:
+    """Position set-points (n, 3), m, and whether they are waypoints instead of a trajectory."""
+    setpoints = run.record.get('controller/setpoints')
+    if setpoints is None:
+        return np.zeros((0, 3)), True
+    targets = setpoints.rows[:, :3]
+    targets = targets[np.isfinite(targets).all(axis=1)]
+    waypoints = np.unique(np.round(targets, 4), axis=0)
+    if len(waypoints) <= _MAX_WAYPOINTS:
+        return waypoints, True
+    return simplify_polyline(targets, _POINTS), False
 
 
 def place_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
     """Return the path in space and from above; nothing without an odometry."""
     paths = {run.number: _path(run) for run in runs}
+    targets = {run.number: _position_targets(run) for run in runs}
     shown = [run for run in runs if len(paths[run.number])]
     if not shown:
         return []
@@ -94,11 +99,10 @@ def place_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
                 traces.append(
                     _places(what, at, third, mode='markers', marker=marker, showlegend=False)
                 )
-        goals = _goals(run)
-        if len(goals):
-            few = len(goals) <= 50
+        points, are_waypoints = targets[run.number]
+        if len(points):
             look: dict[str, Any] = {
-                'mode': 'markers' if few else 'lines',
+                'mode': 'markers' if are_waypoints else 'lines',
                 'line': {'color': '@ink', 'dash': 'dash', 'width': 1.5},
             }
             sized: dict[str, Any] = {
@@ -108,10 +112,10 @@ def place_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
                 'line': {'width': 2},
             }
             label = legend_name(run, 'set-point', several=several)
-            plan.append(_places(label, goals, False, **look, marker=sized))
+            plan.append(_places(label, points, False, **look, marker=sized))
             sized = {'color': '@ink', 'symbol': 'cross', 'size': 4}
-            space.append(_places(label, goals, True, **look, marker=sized))
-    everything = np.concatenate([*paths.values(), *(_goals(r) for r in runs)])
+            space.append(_places(label, points, True, **look, marker=sized))
+    everything = np.concatenate([*paths.values(), *(points for points, _ in targets.values())])
     low, high = everything.min(axis=0), everything.max(axis=0)
     return [
         {
@@ -415,12 +419,12 @@ def _thruster_lines(
         if series is None:
             continue
         for i, column in enumerate(columns(series)):
-            # There are six colours: a seventh thruster is dashed, in a second bag dotted.
-            dash = DASHES[min(i // len(COLOURS) + run.number, len(DASHES) - 1)]
+            # There are six colours: the lines of thrusters 7 to 12 are twice as wide.
+            width = 1.2 * (1 + i // len(COLOURS))
             label = legend_name(run, f'thruster {i + 1}', several=len(runs) > 1)
             lines.append(
                 series_line(
-                    run, series, column, label, _colour(i), scale=scale, dash=dash, width=1.2
+                    run, series, column, label, _colour(i), scale=scale, dash=run.dash, width=width
                 )
             )
     return lines

@@ -131,6 +131,8 @@ class Autopilot:
         self._commander.forget()
         self._commander.holds = set(HOLDS.get(name, ()))
         self._depth, self._attitude = math.nan, None
+        # As ArduSub's wp_and_spline_init, which each start of AUTO and GUIDED calls.
+        self.mission.level_speed = math.nan
         self.guide.hold()
         if name == 'auto':
             self.mission.resume()
