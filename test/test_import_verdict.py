@@ -130,21 +130,23 @@ def test_steady_speeds_are_those_of_the_quadratic_law(read):
     assert f'it sinks at {speed:.2g} m/s' in line
 
 
-def test_a_thrust_that_outruns_a_slender_hull_is_doubted(read, tmp_path, capsys):
+def test_a_thrust_that_outruns_a_slender_hull_is_an_error_that_must_be_overridden(
+    read, tmp_path, capsys
+):
     ends = '<max_thrust_cmd>80</max_thrust_cmd>'
     push = (
         '<plugin filename="gz-sim-thruster-system" name="gz::sim::systems::Thruster">'
         f'<joint_name>spin</joint_name>{ends}</plugin>'
     )
     hull = np.sqrt(2 * 80 / (1000 * 0.02 * 0.02 ** (2 / 3)))  # 20 l
-    for share, doubted in ((0.95, 0), (1.05, 1)):
+    for share, flaws in ((0.95, 0), (1.05, 1)):
         drag = hydrodynamics(xUabsU=-80 / (share * hull) ** 2, yVabsV=-9, zWabsW=-9)
         text = model(ROTOR, push, drag, mass=19.99)
         _, vehicle = read(text)
-        assert len(judge_motion(vehicle).doubts) == doubted
-        assert run(tmp_path, text) == 0
-        said = capsys.readouterr().err
-        assert ('doubtful: 80 N ' in said) == bool(doubted)
+        assert len(judge_motion(vehicle).flaws) == flaws
+        assert run(tmp_path, text) == flaws
+        assert ('not written: 80 N ' in capsys.readouterr().err) == bool(flaws)
+        assert run(tmp_path, text, '--allow-undamped') == 0
 
 
 # Propulsion that was lost

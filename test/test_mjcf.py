@@ -147,3 +147,79 @@ def test_a_warning_of_mujoco_is_told_once_in_our_words(read, capfd, tmp_path, mo
     assert not captured.err
     assert not captured.out
     assert not (tmp_path / 'MUJOCO_LOG.TXT').exists()
+
+
+NED = """<mujoco><option gravity="0 0 {g}"/><worldbody><body name="hull" {turn}><freejoint/>
+<inertial pos="0.03 0 {low}" mass="11" diaginertia="0.3 0.6 0.5"/>
+<geom type="box" size="0.3 0.2 0.1" pos="0 0.04 0" mass="0"/>
+<site name="t" pos="0.1 -0.2 0.07"/></body></worldbody>
+<actuator><motor site="t" gear="30 10 20 0 0 0" ctrlrange="-1 1"/></actuator></mujoco>"""
+FRD = {'g': 9.81, 'low': 0.02, 'turn': ''}
+
+
+@pytest.mark.parametrize('changes', [{}, {'g': -9.81, 'turn': 'quat="0 1 0 0"'}])
+def test_a_body_with_z_down_is_turned_over(read, changes):
+    description, vehicle = read(NED.format(**FRD | changes))
+    assert any('half a turn about x' in text for text in description.assumptions)
+    np.testing.assert_allclose(vehicle.inertia.center_of_mass, [0.03, 0, -0.02], atol=1e-9)
+    np.testing.assert_allclose(vehicle.thrusters.position, [[0.1, 0.2, -0.07]], atol=1e-9)
+    axis = np.array([30, -10, -20]) / np.sqrt(1400)
+    np.testing.assert_allclose(vehicle.thrusters.axis, [axis], atol=1e-9)
+    (shape,) = description.links['hull'].visuals
+    np.testing.assert_allclose(shape.pose.translation, [0, -0.04, 0], atol=1e-9)
+
+
+def test_a_body_that_lies_on_its_side_gets_the_axes_of_the_world(read):
+    text = NED.format(
+        **FRD | {'g': -9.81, 'turn': 'quat="0.7071067811865476 0.7071067811865476 0 0"'}
+    )
+    _, vehicle = read(text)  # y of the body is up
+    np.testing.assert_allclose(vehicle.inertia.center_of_mass, [0.03, -0.02, 0], atol=1e-9)
+    sideways = NED.format(**FRD).replace('0 0 9.81', '0 -9.81 0')  # a world with y up
+    np.testing.assert_allclose(
+        read(sideways)[1].inertia.center_of_mass, [0.03, -0.02, 0], atol=1e-9
+    )
+
+
+def test_an_upright_body_keeps_its_axes(read):
+    description, vehicle = read(NED.format(**FRD | {'g': -9.81, 'turn': 'euler="8 0 0"'}))
+    assert not any('its z axis' in text for text in description.assumptions)
+    np.testing.assert_allclose(vehicle.inertia.center_of_mass, [0.03, 0, 0.02], atol=1e-9)
+
+
+@pytest.mark.parametrize('gravity', [-9.81, 9.81])
+def test_drag_and_virtual_mass_of_shapes_beside_the_origin(read, gravity):
+    """M₂₆ = m_y x, M₆₆ = I_z + m_y x² of an ellipsoid at x; a second one on a link counts too."""
+    shape = '<geom type="ellipsoid" size="0.3 0.1 0.1" density="1000" fluidshape="ellipsoid" {}/>'
+    text = (
+        f'<mujoco><option gravity="0 0 {gravity}" density="1000" viscosity="0"/><worldbody>'
+        f'<body name="hull"><freejoint/>{shape.format("")}<body name="pod" pos="0.5 0 0">'
+        f'{shape.format("")}</body></body></worldbody></mujoco>'
+    )
+    own = mujoco.MjModel.from_xml_string(text).geom_fluid[0, 6:12] * 1000
+    description, _ = read(text)
+    added = description.hydrodynamics.added_mass.value
+    np.testing.assert_allclose(np.diag(added)[:3], 2 * own[:3])
+    assert added[1, 5] == pytest.approx(own[1] * 0.5)
+    assert added[5, 5] == pytest.approx(2 * own[5] + own[1] * 0.25)
+    assert added[2, 4] == pytest.approx(-own[2] * 0.5)
+
+
+def test_springs_of_joints_are_named(read):
+    text = mjcf().replace('"elbow"', '"elbow" damping="0.4"')
+    description, _ = read(text)
+    assert any("joint 'elbow': its stiffness and damping" in line for line in description.dropped)
+
+
+@pytest.mark.parametrize('medium', ['', 'density="1.2" viscosity="1.8e-5"'])
+def test_without_water_the_damping_of_its_joint_and_gravcomp_stay(read, medium):
+    text = (
+        f'<mujoco><option {medium}/><worldbody><body name="hull" gravcomp="1.02">'
+        '<joint type="free" damping="12"/><geom type="box" size="0.3 0.2 0.1" mass="20"/>'
+        '</body></worldbody></mujoco>'
+    )
+    description, vehicle = read(text)
+    np.testing.assert_allclose(description.hydrodynamics.linear.value, 12 * np.eye(6))
+    np.testing.assert_allclose(description.hydrodynamics.quadratic.value, 0, atol=1e-12)
+    assert vehicle.buoyancy.fluid_density == 1000
+    assert vehicle.buoyancy.volume == pytest.approx(0.0204)

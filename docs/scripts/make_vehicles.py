@@ -199,7 +199,7 @@ VEHICLES = (
               (), (), 'imported; 1 % of buoyancy lost, not named'),
     Published('BlueROV (hippo)', 'hippo',
               'HippoCampusRobotics+hippo_simulation/hippo_sim/models/bluerov/urdf/bluerov.xacro',
-              (), (), 'imported; 0.1 % of buoyancy lost, not named'),
+              (), ('--allow-undamped',), 'imported; 0.1 % of buoyancy lost, not named'),
     Published('DeepLeng', 'UUV Simulator',
               'MihirSPatil+Deep-Reinforcement-Learning-for-Continuous-Control-Docking-of-'
               'Autonomous-Underwater-Vehicles/deepleng_description_gazebo9+ubuntu18/robots/'

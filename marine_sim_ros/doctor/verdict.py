@@ -112,13 +112,11 @@ class Verdict:
         lines: what moves it, what damps it, what floats it.
         flaws: results that no marine vehicle can have; empty for none.
         powered: whether thrusters push, or actuators exert a wrench by their state.
-        doubts: speeds by thrust that exceed those of a slender hull of its volume.
     """
 
     lines: tuple[str, str, str]
     flaws: tuple[Flaw, ...]
     powered: bool
-    doubts: tuple[str, ...] = ()
 
 
 def steady_speed_under(
@@ -162,16 +160,17 @@ def judge_motion(vehicle: Vehicle) -> Verdict:
     """Return the verdict on a vehicle: forces, drag, net weight and steady speeds.
 
     A steady speed above :data:`MAX_PLAUSIBLE_SPEED` under its own thrust or net weight is a flaw,
-    and so is a vehicle that displaces no water, or far more or less than it weighs. A speed by
-    thrust above that of a hull of :data:`LEAST_DRAG` is a doubt.
+    and so is a vehicle that displaces no water, or far more or less than it weighs. Without such
+    a flaw, the speed by thrust that exceeds most that of a hull of :data:`LEAST_DRAG` is one.
     """
     flaws: list[Flaw] = []
     doubts: list[tuple[float, str]] = []
     thrust, pushes = _thrust(vehicle, flaws, doubts)
     lines = (thrust, _drag(vehicle), _float(vehicle, flaws))
     steers = any(a.wrench is not None for a in actuators_of(vehicle))
-    worst = (max(doubts)[1],) if doubts and not flaws else ()
-    return Verdict(lines, tuple(flaws), pushes or steers, worst)
+    if doubts and not flaws:
+        flaws.append(Flaw('speed', max(doubts)[1]))
+    return Verdict(lines, tuple(flaws), pushes or steers)
 
 
 def slender_hull_speed(vehicle: Vehicle, force: float) -> float:
@@ -288,10 +287,10 @@ def unbounded_speed(context: DescriptionContext) -> Iterator[Diagnostic]:
     verdict = judge_motion(context.vehicle)
     for flaw in verdict.flaws:
         if flaw.kind == 'speed':  # the check displaced-mass has the others
-            what_to_do = 'give <linear_damping> or <quadratic_damping>, or a hull that drags'
+            what_to_do = (
+                'give <linear_damping> or <quadratic_damping>, a hull that drags, or less thrust'
+            )
             yield context.error(element, flaw.text, what_to_do)
-    for doubt in verdict.doubts:
-        yield context.warning(element, doubt, 'check <quadratic_damping> and the largest thrust')
 
 
 # Repairs with exactly one right answer.

@@ -33,7 +33,7 @@ from marine_sim_ros.importers.side_files import (
 from marine_sim_ros.importers.stonefish.reader import read_stonefish
 from marine_sim_ros.importers.urdf_reader import read_urdf
 from marine_sim_ros.importers.usd_process import USD_SUFFIXES, read_usd
-from marine_sim_ros.importers.xml_files import parse_file, read_lenient
+from marine_sim_ros.importers.xml_files import FORMATS, parse_file, read_lenient
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.library import check_description
 from marine_sim_ros.model.xacro_expansion import expand_description
@@ -76,10 +76,7 @@ def import_vehicle(path: Path, options: Options | None = None) -> Draft:
 
 def _read(path: Path, options: Options) -> Draft:
     if not path.is_file():
-        raise ModelError(
-            f'{path}: {no_file(path, _DESCRIPTIONS)}; expected SDF, URDF, xacro, MJCF, USD or a '
-            'Stonefish scenario'
-        )
+        raise ModelError(f'{path}: {no_file(path, _DESCRIPTIONS)}; expected {FORMATS}')
     check_description(path)
     if path.suffix in USD_SUFFIXES:
         draft = read_usd(path, options)

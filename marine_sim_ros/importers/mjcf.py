@@ -18,7 +18,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.packages import ReadableFolders
-from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.spatial import rotation_matrix, skew
 from marine_sim_ros.importers.curves import linear_thrust_curve, pose_along
 from marine_sim_ros.importers.description import (
     Hydrodynamics,
@@ -39,6 +39,10 @@ __all__ = ['read_mjcf']
 
 _MOST_FILES = 200
 """Files that a model and its includes may name."""
+_GAS = 100.0
+"""kg/m³; a medium below it is a gas, and the vehicle is one of the air."""
+_TILT = 0.98
+"""Cosine of the angle (11°) between the body's z axis and up, beyond which the body is turned."""
 _UNBOUNDED = 1e4
 """N; a motor without <forcerange> and <ctrlrange> has no limit."""
 
@@ -182,6 +186,7 @@ class _MjcfReader:
             self.options,
         )
         self.bodies = [b for b in range(self.model.nbody) if self._is_below(b, root)]
+        self._level(root)
         for body in self.bodies:
             self._link(body)
             if body != root:
@@ -231,6 +236,44 @@ class _MjcfReader:
         while body not in (0, root):
             body = int(self.model.body_parentid[body])
         return body == root
+
+    def _level(self, root: int) -> None:
+        """Turn the body's axes where its z axis is not up, against gravity, at the start.
+
+        Axes that are upside down (FRD in a world with z down) turn about x, others into the
+        axes of the world.
+        """
+        m, gravity = self.model, np.array(self.model.opt.gravity)
+        strength = float(np.linalg.norm(gravity))
+        up = -gravity / strength if strength > 1e-6 else np.array([0.0, 0.0, 1.0])
+        start = np.asarray(rotation_matrix(_pose(np.zeros(3), m.body_quat[root]).quaternion))
+        height = float((start.T @ up)[2])
+        if height > _TILT:
+            return
+        turn, axes = np.zeros(4), 'its z axis is down; turned by half a turn about x'
+        if height < -_TILT:
+            turn[1] = 1.0
+        else:
+            axes = 'its z axis is not up; the axes of the world'
+            level, z = np.array([0.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
+            if up[2] > -1 + 1e-9:
+                level = np.array([1 + up[2], *np.cross(up, z)]) / np.sqrt(2 + 2 * up[2])
+            self.mujoco.mju_mulQuat(turn, level, m.body_quat[root])
+        self.draft.assume(f'{self._origin("BODY", root)}: {axes}')
+        rows: dict[str, list[int]] = {
+            'body_i': [root],
+            'body_': [b for b in self.bodies if m.body_parentid[b] == root and b != root],
+            'geom_': np.flatnonzero(m.geom_bodyid == root).tolist(),
+            'site_': np.flatnonzero(m.site_bodyid == root).tolist(),
+        }
+        for kind, indices in rows.items():
+            positions, turns = getattr(m, f'{kind}pos'), getattr(m, f'{kind}quat')
+            for i in indices:
+                self.mujoco.mju_rotVecQuat(positions[i], positions[i].copy(), turn)
+                self.mujoco.mju_mulQuat(turns[i], turn, turns[i].copy())
+        m.body_sameframe[root] = 0  # else MuJoCo takes the frames of these parts for the body's
+        m.geom_sameframe[rows['geom_']] = 0
+        m.site_sameframe[rows['site_']] = 0
 
     def _link(self, body: int) -> None:
         m, name = self.model, self._label(body)
@@ -302,6 +345,8 @@ class _MjcfReader:
             lower, upper = (float(v) for v in m.jnt_range[first])
             if kind == 'revolute' and not m.jnt_limited[first]:
                 kind = 'continuous'
+            if m.jnt_stiffness[first] or m.dof_damping[m.jnt_dofadr[first]]:
+                self.draft.drop(f'{self._origin("JOINT", first)}: its stiffness and damping')
         self.draft.joints[name] = ImportedJoint(
             name,
             kind,
@@ -319,11 +364,16 @@ class _MjcfReader:
 
     def _water(self, root: int) -> None:
         """Take density, drag and what gravcomp carries."""
-        density = float(self.model.opt.density)
-        if density < 1.0:
+        options = self.model.opt
+        water = Sourced(float(options.density), f'{self.path.name} <option density>')
+        if water.value < _GAS:
             self.draft.assume('no water in the source: <option density> is that of a gas, or none')
-            return
-        self.draft.water_density = Sourced(density, f'{self.path.name} <option density>')
+            options.density = options.viscosity = 0.0  # the damping of joints stays
+            water = Sourced(1000.0, 'no density in the source', True)
+        else:
+            self.draft.water_density = water
+        density = water.value
+        options.wind[:] = 0.0
         for body in self.bodies:
             carried = float(self.model.body_gravcomp[body] * self.model.body_mass[body])
             if carried > 0:
@@ -342,10 +392,10 @@ class _MjcfReader:
             raise ModelError(f'{self.path}: the fluid forces of MuJoCo are not finite')
         if not (np.any(linear) or np.any(quadratic)):
             return
-        origin = 'fluid forces of MuJoCo at 1 and 2 m/s or rad/s, one axis at a time'
+        origin = 'passive forces of MuJoCo at 1 and 2 m/s or rad/s, one axis at a time'
         self.draft.hydrodynamics = Hydrodynamics(
-            self.draft.water_density,
-            Sourced(self._virtual_mass(root), 'virtual mass of the ellipsoids of the body'),
+            water,
+            Sourced(self._virtual_mass(root), 'virtual mass of the ellipsoids'),
             Sourced(linear, origin),
             Sourced(quadratic, origin),
         )
@@ -375,19 +425,20 @@ class _MjcfReader:
         return np.array(self.data.qfrc_passive[start : start + 6])
 
     def _virtual_mass(self, root: int) -> np.ndarray:
-        """Return the added mass (6, 6) of the root's geoms with the ellipsoid fluid model."""
+        """Return the added mass (6, 6) of the geoms with the ellipsoid fluid model, joints at 0.
+
+        Σ Jᵀ M J, M of a geom about its centre r in its axes R: J = [Rᵀ, −Rᵀ S(r); 0, Rᵀ].
+        """
         m, density = self.model, float(self.model.opt.density)
+        self._passive(root, 0, 0, 0.0)  # leaves the vehicle level, in the origin
         total = np.zeros((6, 6))
-        first = int(m.body_geomadr[root])
-        for geom in range(first, first + int(m.body_geomnum[root])):
+        for geom in np.flatnonzero(np.isin(m.geom_bodyid, self.bodies)):
             if not m.geom_fluid[geom, 0]:
                 continue
-            turn = np.asarray(
-                rotation_matrix(_pose(m.geom_pos[geom], m.geom_quat[geom]).quaternion)
-            )
-            whole = np.kron(np.eye(2), turn)
-            own = np.diag(m.geom_fluid[geom, 6:12]) * density
-            total += whole @ own @ whole.T
+            turn = self.data.geom_xmat[geom].reshape(3, 3)
+            moved = np.kron(np.eye(2), turn.T)
+            moved[:3, 3:] = -turn.T @ skew(self.data.geom_xpos[geom])
+            total += moved.T @ np.diag(m.geom_fluid[geom, 6:12] * density) @ moved
         return total
 
     # ---- actuators -----------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from marine_sim_ros.model import xml
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = [
+    'FORMATS',
     'IncludedFiles',
     'expand_includes',
     'folder_of',
@@ -32,6 +33,8 @@ __all__ = [
     'read_lenient',
     'reader_of',
 ]
+
+FORMATS = 'SDF, URDF, xacro, MJCF, USD or a Stonefish scenario'
 
 
 # Templates of descriptions, which another program must expand first.
@@ -143,7 +146,10 @@ def parse_file(path: Path) -> Element:
     Raises:
         ModelError: it cannot be read, is a template, or is no XML even so.
     """
-    return xml.parse(read_lenient(path), str(path))
+    text = read_lenient(path)
+    if not text.lstrip('\ufeff \t\r\n').startswith('<'):
+        raise ModelError(f'{path}: is no XML; expected {FORMATS}')
+    return xml.parse(text, str(path))
 
 
 def read_lenient(path: Path) -> str:

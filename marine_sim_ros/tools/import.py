@@ -66,7 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--allow-undamped',
         action='store_true',
-        help='write the vehicle although its speeds have no physical bound (default: exit code 1)',
+        help='write the vehicle although its speeds or its buoyancy are not physical (default: '
+        'exit code 1)',
     )
     parser.add_argument(
         '--allow-unpowered',
@@ -97,7 +98,6 @@ def execute(options: argparse.Namespace) -> int:
     vehicle = _load(text, imported, folder)
     verdict = judge_motion(vehicle)
     lines = [_summary(imported.format, vehicle), *verdict.lines]
-    lines += [f'doubtful: {text}' for text in verdict.doubts]
     if imported.estimated:
         lines.append(f'estimated: {imported.estimated}')
     print(escape_controls('\n'.join(lines)), file=sys.stderr)
