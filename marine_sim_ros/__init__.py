@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.core.startup import use_one_thread
+from marine_sim_ros.core.startup import use_one_blas_thread
 
-use_one_thread()  # before anything loads NumPy
+use_one_blas_thread()  # before anything loads NumPy
 
 if TYPE_CHECKING:
     from marine_sim_ros.environment.environment import Environment

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from marine_sim_ros.control.commander import HOLDS, TIMEOUT, Commander
-from marine_sim_ros.control.setpoints import QUANTITIES, RATES, SPEEDS
+from marine_sim_ros.control.setpoints import RATES, SETPOINT_QUANTITIES, SPEEDS
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State
@@ -25,7 +25,7 @@ def at(position=(1, 2, -3), yaw=0.4, velocity=(0, 0, 0, 0, 0, 0)):
 
 
 def place(*names):
-    return [QUANTITIES.index(name) for name in names]
+    return [SETPOINT_QUANTITIES.index(name) for name in names]
 
 
 def test_disarmed_wants_nothing():

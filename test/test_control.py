@@ -23,12 +23,12 @@ from marine_sim_ros.control.controller_model import (
 from marine_sim_ros.control.setpoints import (
     attitude_error,
     body_rates,
-    free_setpoints,
+    empty_setpoints,
     level_frame,
     make_setpoints,
     wrap_angle,
 )
-from marine_sim_ros.control.thesis import WindowMemory, windowed_pid
+from marine_sim_ros.control.windowed_pid import WindowMemory, windowed_pid
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.numerics import approach
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
@@ -401,7 +401,7 @@ def test_bad_controllers_get_one_line(text, expected):
 
 
 def test_setpoints_are_named():
-    assert np.isnan(free_setpoints()).all()
+    assert np.isnan(empty_setpoints()).all()
     assert make_setpoints({'z': -3.0, 'yaw_rate': 0.1})[[2, 11]] == pytest.approx([-3, 0.1])
     with pytest.raises(ParameterError, match="'depth' is unknown"):
         make_setpoints({'depth': 3.0})

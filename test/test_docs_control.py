@@ -12,7 +12,7 @@ from conftest import ROOT
 from marine_sim_ros.analysis.experiments import experiment_names, load_experiment
 from marine_sim_ros.control.commander import HOLDS
 from marine_sim_ros.control.controller_model import load_controller
-from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.sim.scenario import parse_scenario
 
 PAGE = (ROOT / 'docs' / 'reference' / 'control.md').read_text(encoding='utf-8')
@@ -46,7 +46,7 @@ def test_names_and_numbers():
     for name in HOLDS:
         assert f'`{name}`' in PAGE
     assert 'Twelve quantities' in PAGE
-    assert len(QUANTITIES) == 12
+    assert len(SETPOINT_QUANTITIES) == 12
     modern, thesis = load_controller('modern'), load_controller('thesis')
     assert modern.tolerance == (0.0005, 0.0015)  # 0.5 mm, 0.09 degrees
     assert thesis.pose.kp[2] + thesis.pose.ki[2] * thesis.window == 1948

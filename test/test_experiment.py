@@ -22,7 +22,7 @@ from marine_sim_ros.analysis.experiments import (
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.experiment import FILES, print_comparisons
 from marine_sim_ros.tools.main import main
-from marine_sim_ros.tools.options import free_folder
+from marine_sim_ros.tools.options import prepare_recording_folder
 
 SCENARIO = """
 duration: 2.0
@@ -85,7 +85,7 @@ def test_in_process(tmp_path, capsys):
     assert experiment(tmp_path / 'short.yaml', '--record', out) == 2
     assert 'add --overwrite' in capsys.readouterr().err
     (out / 'path.png').write_text('of an older kind')
-    free_folder(str(out), overwrite=True, also=FILES)
+    prepare_recording_folder(str(out), overwrite=True, own_files=FILES)
     assert list(out.iterdir()) == []
     (out / 'diary.txt').write_text('mine')
     assert experiment(tmp_path / 'short.yaml', '--record', out, '--overwrite') == 2

@@ -165,7 +165,7 @@ def test_optional_packages_are_imported_where_they_are_used():
         'nicegui': 'page',
         'gymnasium': 'gym',
         'rosbags': 'bags',
-        'numba': 'tree_kernels.py',
+        'numba': 'bvh_kernels.py',
     }  # whole rooms or modules of an extra
     for path in (ROOT / 'marine_sim_ros').rglob('*.py'):
         for name in top.findall(path.read_text()):

@@ -23,10 +23,10 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.identification import fit
 from marine_sim_ros.identification.fit import (
     Estimate,
+    explain_too_few_stretches,
     fitted_tags,
     fitted_urdf,
     identify_vehicle,
-    stretch_shortage,
 )
 from marine_sim_ros.identification.parameters import ParameterSet, covariance, interval_scales
 from marine_sim_ros.identification.recording import OdometryNoise, noisy_odometry
@@ -251,7 +251,7 @@ def test_a_slow_run_in_water_that_moves_tells_no_mass():
     rows[:, 7] += 0.15 * np.sin(2 * np.pi * run.time / 20)
     commands = commands_of_pwm(run.time, run.pwm, vehicle.thrusters)
     found = identify_vehicle(vehicle, make_samples(vehicle, run.time, rows, commands))
-    assert found.value('added_mass')[0].value > 100  # of 5.5 kg: what no reason would hide
+    assert found.estimates_of('added_mass')[0].value > 100  # of 5.5 kg: what no reason would hide
     for kind in ('added_mass', 'linear_damping', 'quadratic_damping'):
         assert re.match(r'the model explains \d+ % of how surge', told(found)[f'{kind} surge'])
     assert any(d.startswith('of the motion only this is explained: surge') for d in found.doubts)
@@ -465,11 +465,11 @@ def test_what_is_not_on_a_diagonal_stays():
     again = load_vehicle(text)
     assert again.damping.linear[0, 4] == 0.5
     assert again.damping.quadratic[0, 0] == pytest.approx(18.18, rel=0.1)
-    values = [float(e.texts()[0]) for e in found.value('quadratic_damping')]
+    values = [float(e.texts()[0]) for e in found.estimates_of('quadratic_damping')]
     np.testing.assert_array_equal(np.diag(again.damping.quadratic), values)
-    (lag,) = found.value('time_constant')
+    (lag,) = found.estimates_of('time_constant')
     np.testing.assert_allclose(again.thrusters.time_constant, lag.value, atol=1e-3)
-    assert again.buoyancy.volume == pytest.approx(found.value('volume')[0].value, abs=1e-6)
+    assert again.buoyancy.volume == pytest.approx(found.estimates_of('volume')[0].value, abs=1e-6)
 
 
 @pytest.mark.long
@@ -581,7 +581,7 @@ def covered(spans, step=0.1):
     ],
 )  # fmt: skip
 def test_gaps_are_named_with_what_helps(spans, text):
-    assert text in stretch_shortage(covered(spans), 4.0)
+    assert text in explain_too_few_stretches(covered(spans), 4.0)
 
 
 @pytest.mark.long

@@ -24,7 +24,7 @@ from marine_sim_ros.sim.options import OPTIONS, RunOptions
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 from marine_sim_ros.tools.catalogue import CATALOGUE
 from marine_sim_ros.tools.main import main, parser
-from marine_sim_ros.tools.options import run_options
+from marine_sim_ros.tools.options import read_run_options
 
 RUN = parser(['run'])
 PAGE = (ROOT / 'docs' / 'reference' / 'parameters.md').read_text(encoding='utf-8')
@@ -265,7 +265,7 @@ def test_the_same_run_is_said_on_the_command_line_in_launch_and_in_json(values):
             words += [option.flag] if value else ['--no-' + option.flag[2:]] * option.default
         else:
             words += [option.flag, *plain]
-    assert run_options(RUN.parse_args(words)) == wanted
+    assert read_run_options(RUN.parse_args(words)) == wanted
     assert read_options(texts)[0] == wanted
     assert RunOptions.from_json(wanted.to_json()) == wanted
 
@@ -297,15 +297,15 @@ def test_a_number_out_of_its_range_is_refused_everywhere(name, capsys):
     ('--null', 'compute', '--no-compute'),
 ])  # fmt: skip
 def test_a_deprecated_name_does_the_same_and_says_so(old, name, instead, capsys):
-    options = run_options(RUN.parse_args(['run', 'bluerov2', old]))
+    options = read_run_options(RUN.parse_args(['run', 'bluerov2', old]))
     assert capsys.readouterr().err == f'WARNING: {old} is deprecated; use {instead}\n'
-    assert options == run_options(RUN.parse_args(['run', 'bluerov2', instead]))
+    assert options == read_run_options(RUN.parse_args(['run', 'bluerov2', instead]))
     assert getattr(options, name) != OPTIONS[name].default
 
 
 def test_set_is_the_short_name_of_vehicle_arguments():
     words = ['run', 'bluerov2', '--set', 'a:=1', '--vehicle-arguments', 'b:=2']
-    assert run_options(RUN.parse_args(words)).vehicle_arguments == ('a:=1', 'b:=2')
+    assert read_run_options(RUN.parse_args(words)).vehicle_arguments == ('a:=1', 'b:=2')
 
 
 @pytest.mark.parametrize('name', ['blerov2', 'BlueROV2'])

@@ -24,7 +24,7 @@ from marine_sim_ros.tools.main import VERBS, main
 
 PACKAGE = ROOT / 'marine_sim_ros'
 HEAVY = ('numpy', 'scipy', 'matplotlib', 'lxml', 'yaml', 'rich', 'rosbags', 'rclpy')
-OPTIONAL = ('geometry/tree_kernels.py', 'bags/rosbags_storage', 'console/page', 'engine', 'gym')
+OPTIONAL = ('geometry/bvh_kernels.py', 'bags/rosbags_storage', 'console/page', 'engine', 'gym')
 """Rooms that are imported only where their extra is wanted."""
 KEYS = {
     'lxml': 'python3-lxml',

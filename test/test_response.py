@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from marine_sim_ros.control.setpoints import QUANTITIES, wrap_angle
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES, wrap_angle
 from marine_sim_ros.control.step_response import compute_step_response
 from marine_sim_ros.core.errors import ParameterError
 
@@ -31,9 +31,9 @@ def judge(targets=None, t=T, window=5.0, **values):
     columns = np.zeros((len(t), 12))
     goals = np.full((len(t), 12), np.nan)
     for name, value in values.items():
-        columns[:, QUANTITIES.index(name)] = value
+        columns[:, SETPOINT_QUANTITIES.index(name)] = value
     for name, value in (targets or {}).items():
-        goals[:, QUANTITIES.index(name)] = value
+        goals[:, SETPOINT_QUANTITIES.index(name)] = value
     return compute_step_response(
         t, columns[:, :3], columns[:, 3:6], goals, velocity=columns[:, 6:], window=window
     )
@@ -241,7 +241,7 @@ numbers = st.floats(-50, 50)
 
 
 def _same(a, b, abs_=1e-6):
-    for name in QUANTITIES:
+    for name in SETPOINT_QUANTITIES:
         one, two = a.axes[name], b.axes[name]
         if one is None:
             assert two is None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.text import file_name
 from marine_sim_ros.tools.main import main
-from marine_sim_ros.tools.options import free_folder
+from marine_sim_ros.tools.options import prepare_recording_folder
 
 pytest.importorskip('rosbags')
 from rosbags.highlevel import AnyReader
@@ -147,11 +147,11 @@ def test_a_recording_is_replaced_without_what_others_put_into_it(recorded, tmp_p
         bag.mkdir(parents=True)
         make(bag)
         with pytest.raises(ParameterError, match='has other files'):
-            free_folder(str(bag.parent), overwrite=True)
+            prepare_recording_folder(str(bag.parent), overwrite=True)
     assert (mine / 'd.mcap').read_text() == 'precious'
     bag = tmp_path / 'old' / 'bag'
     bag.mkdir(parents=True)
     for name in ('metadata.yaml', 'bag_0.mcap', 'bag_0.db3', 'bag_0.db3-wal'):
         (bag / name).touch()
-    free_folder(str(bag.parent), overwrite=True)
+    prepare_recording_folder(str(bag.parent), overwrite=True)
     assert not list(bag.parent.iterdir())

@@ -23,7 +23,7 @@ from marine_sim_ros.analysis.paths import SteadyTurn, fit_steady_turn, track_err
 from marine_sim_ros.bags.reading import open_bag
 from marine_sim_ros.bags.roles import row_converter
 from marine_sim_ros.control.controllability import controllability
-from marine_sim_ros.control.setpoints import QUANTITIES, level_velocity
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES, level_velocity
 from marine_sim_ros.control.step_response import compute_step_response
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
@@ -98,7 +98,7 @@ def run_of_trajectory(trajectory: Trajectory) -> ExperimentRun:
     """Return a run of ``simulate``."""
     targets = trajectory.targets
     if targets is None:
-        targets = np.full((len(trajectory.stamp), len(QUANTITIES)), np.nan)
+        targets = np.full((len(trajectory.stamp), len(SETPOINT_QUANTITIES)), np.nan)
     return ExperimentRun(
         trajectory.time,
         trajectory.position,
@@ -151,7 +151,7 @@ def run_of_bag(folder: Path, namespace: str) -> ExperimentRun:
         velocity=odom[:, 7:],
         pwm=pwm,
         thrust=rows_or('thrusters/state', np.full_like(pwm, np.nan)),
-        targets=rows_or('controller/setpoints', np.full((n, len(QUANTITIES)), np.nan)),
+        targets=rows_or('controller/setpoints', np.full((n, len(SETPOINT_QUANTITIES)), np.nan)),
         joints=rows_or('joint_states', np.zeros((n, 0))),
     )
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.registry import ACTUATORS
 from marine_sim_ros.physics.actuator import Actuator
@@ -200,7 +200,7 @@ def _places(m: Any) -> Row:
 
 def _setpoints(m: Any) -> Row:
     known = dict(zip(m.name, m.position, strict=False))
-    return tuple(float(known.get(name, _NAN)) for name in QUANTITIES)
+    return tuple(float(known.get(name, _NAN)) for name in SETPOINT_QUANTITIES)
 
 
 def _pose_alone(message_type: str) -> Callable[[Any], Row]:
@@ -273,7 +273,7 @@ def row_labels(role: str, message: Any, row: Row) -> tuple[str, ...]:
     if role in (fixed := {'odom': ODOM_COLUMNS, 'wrench': _WRENCH_COLUMNS}):
         return fixed[role]
     if role == 'setpoints':
-        return tuple(f'{n}_{u}' for n, u in zip(QUANTITIES, _SETPOINT_UNITS, strict=True))
+        return tuple(f'{n}_{u}' for n, u in zip(SETPOINT_QUANTITIES, _SETPOINT_UNITS, strict=True))
     if role == 'thrust':
         names = list(message.name) or [str(i + 1) for i in range(len(row) // 2)]
         return (*(f'{n}_thrust_N' for n in names), *(f'{n}_rotor_rad_s' for n in names))

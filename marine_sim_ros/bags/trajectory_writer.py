@@ -17,7 +17,7 @@ import numpy as np
 
 from marine_sim_ros.bags.description import Manifest
 from marine_sim_ros.bags.storage import BagStorage, BagWriter, QoS, storage
-from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.core.errors import RecordingError, RunError
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
@@ -144,7 +144,9 @@ def _joint_topics(
             states[actuator.state_topic] = (*names, *actuator.names(vehicle)), parts
     result.extend((topic, *state) for topic, state in states.items() if topic)
     if trajectory.targets is not None:
-        result.append(('controller/setpoints', QUANTITIES, {'position': trajectory.targets}))
+        result.append(
+            ('controller/setpoints', SETPOINT_QUANTITIES, {'position': trajectory.targets})
+        )
     for namespace, (joints, positions) in trajectory.body_joints.items():
         result.append((f'{namespace}/joint_states', joints, {'position': positions}))
     return result

@@ -20,7 +20,7 @@ from marine_sim_ros.bags.roles import (
     row_labels,
 )
 from marine_sim_ros.bags.series import MAX_HOLD, MessageTiming, Series
-from marine_sim_ros.control.setpoints import QUANTITIES, level_velocity
+from marine_sim_ros.control.setpoints import level_velocity
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import NANOSECONDS, stamp_ns
@@ -48,9 +48,13 @@ WIDEST = 1000
 """Numbers of a row; a longer array is no quantity of a vehicle."""
 LARGEST = 1e100
 """Size of a number beyond which it is no measurement, in any unit; its square is finite."""
-ODOM_QUANTITIES = (*QUANTITIES, 'ahead', 'port', 'up', 'speed')
-"""Columns of an odometry's series: m, rad (unwrapped), body m/s and rad/s; then the velocity in
-the level frame, as set-points have it, and its size."""
+ODOM_QUANTITIES = (
+    *('x', 'y', 'z', 'roll', 'pitch', 'yaw'),
+    *('surge', 'sway', 'heave', 'roll_rate', 'pitch_rate', 'yaw_rate'),
+    *('ahead', 'port', 'up', 'speed'),
+)
+"""Columns of an odometry's series: pose, m and rad (unwrapped); velocity in the body frame, m/s,
+rad/s; then the velocity in the level frame, that of set-points, and its size, m/s."""
 
 
 class RowConsumer(Protocol):

@@ -15,7 +15,7 @@ from typing import Any
 from marine_sim_ros.console.control_lease import ControlLease
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.control.pilot import OUTPUT_MODES, SWITCHES
-from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.faults.fault_types import FAULT_TYPES, Fault, read_fault
@@ -158,7 +158,9 @@ def _switch(value: Any) -> tuple[str, bool]:
 def _target(value: Any) -> tuple[float, ...]:
     """Return x, y, z (m), roll, pitch, yaw (rad), NaN where free."""
     wanted = _object(value)
-    limits = dict.fromkeys(QUANTITIES[:3], FARTHEST) | dict.fromkeys(QUANTITIES[3:6], math.pi)
+    limits = dict.fromkeys(SETPOINT_QUANTITIES[:3], FARTHEST) | dict.fromkeys(
+        SETPOINT_QUANTITIES[3:6], math.pi
+    )
     if unknown := set(wanted) - set(limits):
         raise ParameterError(
             f'has {_shorten(sorted(unknown)[0])}; expected some of: {", ".join(limits)}'

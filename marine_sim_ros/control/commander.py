@@ -15,7 +15,12 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from marine_sim_ros.control.setpoints import ATTITUDE, POSITION, QUANTITIES, free_setpoints
+from marine_sim_ros.control.setpoints import (
+    ATTITUDE,
+    POSITION,
+    SETPOINT_QUANTITIES,
+    empty_setpoints,
+)
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import State
@@ -37,7 +42,7 @@ HOLDS = {
 
 
 def _quantity_indices(names: Collection[str]) -> list[int]:
-    return [QUANTITIES.index(name) for name in names]
+    return [SETPOINT_QUANTITIES.index(name) for name in names]
 
 
 class Commander:
@@ -68,7 +73,7 @@ class Commander:
         self.free: tuple[str, ...] = ()
         self._wrench = np.zeros(6)
         self._level = _quantity_indices(level)
-        self._pose = free_setpoints()
+        self._pose = empty_setpoints()
         self._speeds = np.zeros(6)
         self._until = -np.inf
         self._held: dict[str, np.ndarray] = {}
@@ -100,7 +105,7 @@ class Commander:
     def go(self, pose: np.ndarray) -> None:
         """Command a pose (6,): x, y, z, roll, pitch, yaw; NaN leaves one free."""
         self._take_over('pose')
-        self._pose = free_setpoints()
+        self._pose = empty_setpoints()
         self._pose[:6] = pose
 
     def follow(self, poses: Sequence[np.ndarray]) -> None:
@@ -129,7 +134,8 @@ class Commander:
     def wrench(self) -> np.ndarray:
         """The wrench (6,) that was commanded, without the axes that are free."""
         free = [
-            bool({QUANTITIES[axis], QUANTITIES[axis + 6]} & set(self.free)) for axis in range(6)
+            bool({SETPOINT_QUANTITIES[axis], SETPOINT_QUANTITIES[axis + 6]} & set(self.free))
+            for axis in range(6)
         ]
         return np.where(free, 0.0, self._wrench)
 
@@ -140,7 +146,7 @@ class Commander:
     def active_setpoints(self, time: float, state: State) -> np.ndarray:
         """Return the set-points (12,) of a time (s), NaN where free."""
         if not self.armed or (self.mode == 'wrench' and not self.stale(time)):
-            return free_setpoints()
+            return empty_setpoints()
         if self.mode == 'path':
             result = self._next_waypoint(state)
         elif self.mode == 'pose' or (self.mode == 'setpoints' and not self.stale(time)):
@@ -153,7 +159,7 @@ class Commander:
     def _next_waypoint(self, state: State) -> np.ndarray:
         while len(self._path) > 1 and self._distance(self._path[0], state) < ARRIVED:
             self._path.popleft()
-        result = free_setpoints()
+        result = empty_setpoints()
         result[:6] = self._path[0]
         return result
 
@@ -164,7 +170,7 @@ class Commander:
 
     def _speed_setpoints(self, time: float, state: State) -> np.ndarray:
         speeds = np.zeros(6) if self.stale(time) else self._speeds
-        result = free_setpoints()
+        result = empty_setpoints()
         result[6:] = speeds
         for place in self._level:
             if speeds[place] == 0:

@@ -21,13 +21,13 @@ from marine_sim_ros.core.spatial import (
 __all__ = [
     'ATTITUDE',
     'POSITION',
-    'QUANTITIES',
+    'SETPOINT_QUANTITIES',
     'RATES',
     'SPEEDS',
     'attitude_error',
     'body_rates',
     'depth_effort',
-    'free_setpoints',
+    'empty_setpoints',
     'level_frame',
     'level_velocity',
     'make_setpoints',
@@ -37,31 +37,34 @@ __all__ = [
 
 # The twelve quantities that can be controlled; each has a target or is free (NaN).
 
-QUANTITIES = (
+SETPOINT_QUANTITIES = (
+    # position in map, m
     'x',
     'y',
     'z',
+    # attitude (ZYX), rad
     'roll',
     'pitch',
     'yaw',
+    # velocity of base_link ahead, to port and up in the level frame, m/s
     'surge',
     'sway',
     'heave',
+    # turn rates in the body frame, rad/s
     'roll_rate',
     'pitch_rate',
     'yaw_rate',
 )
-"""Position in map, m; attitude (ZYX), rad; velocity of base_link ahead, to port, up in the level
-frame, which has the vehicle's heading but neither its roll nor its pitch, m/s; turn rates in the
-body frame, rad/s. So a vehicle that cannot hold its pitch goes ahead at its depth all the same.
-Source: thesis "Real-Time ROV Motion Simulator", section 4-1-1."""
+"""Names of set-points. The level frame has the vehicle's heading but neither its roll nor its
+pitch, so that a vehicle that cannot hold its pitch still keeps its depth; the velocities of an
+odometry are those of the body frame. Source: thesis "Real-Time ROV Motion Simulator", 4-1-1."""
 
 POSITION, ATTITUDE, SPEEDS, RATES = (slice(i, i + 3) for i in (0, 3, 6, 9))
 
 
-def free_setpoints() -> np.ndarray:
-    """Return set-points (12,) that want nothing."""
-    return np.full(len(QUANTITIES), np.nan)
+def empty_setpoints() -> np.ndarray:
+    """Set-points (12,) that are all free (NaN)."""
+    return np.full(len(SETPOINT_QUANTITIES), np.nan)
 
 
 def make_setpoints(targets: Mapping[str, float]) -> np.ndarray:
@@ -70,15 +73,15 @@ def make_setpoints(targets: Mapping[str, float]) -> np.ndarray:
     Raises:
         ParameterError: a quantity that does not exist, or a target that is not finite.
     """
-    result = free_setpoints()
+    result = empty_setpoints()
     for name, value in targets.items():
-        if name not in QUANTITIES:
+        if name not in SETPOINT_QUANTITIES:
             raise ParameterError(
-                f'set-point {name!r} is unknown; {expected_one_of(name, QUANTITIES)}'
+                f'set-point {name!r} is unknown; {expected_one_of(name, SETPOINT_QUANTITIES)}'
             )
         if not np.isfinite(value):
             raise ParameterError(f'set-point {name} is {value}; expected a finite number')
-        result[QUANTITIES.index(name)] = value
+        result[SETPOINT_QUANTITIES.index(name)] = value
     return result
 
 
@@ -90,9 +93,9 @@ def wrap_angle(angle: Array) -> Array:
     return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
-def attitude_error(orientation: Array, wanted_rpy: Array) -> Array:
+def attitude_error(orientation: Array, target_rpy: Array) -> Array:
     """Return the rotation vector (3,) in the body frame that leads to wanted angles (ZYX, rad)."""
-    return rotation_vector(orientation, quaternion_of_angles(wanted_rpy))
+    return rotation_vector(orientation, quaternion_of_angles(target_rpy))
 
 
 def level_frame(yaw: Array) -> Array:

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.control.setpoints import QUANTITIES, wrap_angle
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES, wrap_angle
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.numerics import check_rows, check_time
 
@@ -76,7 +76,7 @@ class StepResponse:
     Attributes:
         duration: duration of the run, s.
         window: over which the steady state is taken, s.
-        axes: response by axis of QUANTITIES; None: free at the end of the run.
+        axes: response by axis of SETPOINT_QUANTITIES; None: free at the end of the run.
         horizontal: mean and maximum in the window of the distance to (x, y) of the set-point, m;
             None unless both are held.
         uncontrollable: axes the thrusters cannot command.
@@ -92,7 +92,7 @@ class StepResponse:
     def largest_step_axis(self) -> str | None:
         """The axis of position or attitude with the largest step, in smallest steps; or None."""
         sizes = {}
-        for i, name in enumerate(QUANTITIES[:6]):
+        for i, name in enumerate(SETPOINT_QUANTITIES[:6]):
             axis = self.axes[name]
             if axis is not None and axis.step is not None:
                 sizes[name] = abs(axis.step) / (_SMALLEST[i] / _GROUPS[i // 3][2])
@@ -106,7 +106,7 @@ class StepResponse:
         """
         if self.largest_step_axis is not None:
             return self.axes[self.largest_step_axis].settling_time  # type: ignore[union-attr]
-        able = [name for name in QUANTITIES[:6] if name not in self.uncontrollable]
+        able = [name for name in SETPOINT_QUANTITIES[:6] if name not in self.uncontrollable]
         held = [a for a in map(self.axes.get, able) if a is not None]
         times = [a.settling_time for a in held if a.settling_time is not None]
         return max(times) if held and len(times) == len(held) else None
@@ -118,7 +118,7 @@ class StepResponse:
             'steady_state_window_s': self.window,
         }
         for first, unit, _ in _GROUPS:
-            names = QUANTITIES[first : first + 3]
+            names = SETPOINT_QUANTITIES[first : first + 3]
             for key, value in (('', 'steady_mean'), ('_max', 'steady_max')):
                 result[f'steady_state_error{key}_{unit}'] = {
                     n: getattr(self.axes[n], value, None) for n in names
@@ -126,7 +126,7 @@ class StepResponse:
         mean, largest = self.horizontal or (None, None)
         result['horizontal_error_m'] = {'mean': mean, 'max': largest}
         step = self.axes[self.largest_step_axis] if self.largest_step_axis else None
-        linear = self.largest_step_axis in QUANTITIES[:3]
+        linear = self.largest_step_axis in SETPOINT_QUANTITIES[:3]
         result |= {
             'step_axis': self.largest_step_axis,
             'overshoot_percent': step and step.overshoot_percent,
@@ -158,8 +158,8 @@ def compute_step_response(
         time: (n,) s.
         position: (n, 3) m, map.
         rpy: (n, 3) roll, pitch, yaw, rad; wrapped or not.
-        targets: (n, 12) set-points in the order of QUANTITIES; NaN: free.
-        velocity: (n, 6) in the order and the frames of QUANTITIES (level, m/s; body, rad/s);
+        targets: (n, 12) set-points in the order of SETPOINT_QUANTITIES; NaN: free.
+        velocity: (n, 6) as in SETPOINT_QUANTITIES (level frame, m/s; body frame, rad/s);
             without it these axes are taken as free.
         window: over which the steady state is taken, s.
         uncontrollable: axes the thrusters cannot command, as they are to be reported.
@@ -185,7 +185,8 @@ def compute_step_response(
         axis=1,
     )
     axes = {
-        name: _axis(t, values[:, i], goals[:, i], i, window) for i, name in enumerate(QUANTITIES)
+        name: _axis(t, values[:, i], goals[:, i], i, window)
+        for i, name in enumerate(SETPOINT_QUANTITIES)
     }
     x, y = axes['x'], axes['y']
     horizontal = None

@@ -219,7 +219,7 @@ SENSORS = Registry(
     thermometer='marine_sim_ros.sensors.thermometer:THERMOMETER',
     anemometer='marine_sim_ros.sensors.anemometer:ANEMOMETER',
     ctd='marine_sim_ros.sensors.ctd:CTD',
-    dvl='marine_sim_ros.sensors.dvl:DVL',
+    dvl='marine_sim_ros.sensors.dvl:DVL_MODEL',
     altimeter='marine_sim_ros.sensors.altimeter:ALTIMETER',
     scanning_sonar='marine_sim_ros.sensors.scanning_sonar:SCANNING_SONAR',
     imaging_sonar='marine_sim_ros.sensors.imaging_sonar:IMAGING_SONAR',
@@ -234,7 +234,7 @@ CONTROLLERS = Registry(
     'controllers',
     ('marine_sim_ros.control.controller_model:ControllerModel',),
     modern='marine_sim_ros.control.cascade:CASCADE',
-    thesis='marine_sim_ros.control.thesis:THESIS',
+    thesis='marine_sim_ros.control.windowed_pid:WINDOWED_PID',
     ardusub='marine_sim_ros.autopilot.conventions:ARDUSUB',
 )
 """Every controller."""

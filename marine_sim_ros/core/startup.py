@@ -19,12 +19,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ['no_collections', 'use_one_thread']
+__all__ = ['paused_garbage_collection', 'use_one_blas_thread']
 
 
 # One BLAS thread, set when the package is imported.
 
-VARIABLES = ('OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'BLIS_NUM_THREADS')
+BLAS_THREAD_VARIABLES = ('OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'BLIS_NUM_THREADS')
 _SETTERS = tuple(
     f'{prefix}openblas_set_num_threads{suffix}'
     for prefix in ('scipy_', '')
@@ -32,9 +32,12 @@ _SETTERS = tuple(
 )
 
 
-def use_one_thread() -> None:
-    """Set the variables that BLAS reads when NumPy loads it; tell OpenBLAS if that is done."""
-    os.environ.update(dict.fromkeys(VARIABLES, '1'))
+def use_one_blas_thread() -> None:
+    """Set the variables that BLAS reads; if NumPy is loaded already, call OpenBLAS's own setter.
+
+    An MKL or BLIS that is loaded already keeps its threads; so does OpenBLAS outside Linux.
+    """
+    os.environ.update(dict.fromkeys(BLAS_THREAD_VARIABLES, '1'))
     if 'numpy' in sys.modules:
         for library in _loaded_libraries():
             for name in _SETTERS:
@@ -43,7 +46,7 @@ def use_one_thread() -> None:
 
 
 def _loaded_libraries() -> list[ctypes.CDLL]:
-    """Return the libraries of this process that are OpenBLAS."""
+    """Loaded OpenBLAS libraries, by Linux's ``/proc/self/maps``."""
     try:
         lines = Path('/proc/self/maps').read_text(encoding='utf-8').splitlines()
     except OSError:
@@ -56,10 +59,10 @@ def _loaded_libraries() -> list[ctypes.CDLL]:
 
 
 @contextmanager
-def no_collections() -> Iterator[None]:
-    """Collect no cycles meanwhile: what is loaded stays, and to look it through takes an eighth.
+def paused_garbage_collection() -> Iterator[None]:
+    """Pause the garbage collector, whose scans take an eighth of the time of imports.
 
-    They are collected again afterwards, whatever was before: a fork starts where its parent was.
+    It is on afterwards, whatever it was before: a fork starts where its parent was.
     """
     gc.disable()
     try:

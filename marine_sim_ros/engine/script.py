@@ -22,7 +22,7 @@ from marine_sim_ros.control.controller_model import (
     load_controller,
     make_law,
 )
-from marine_sim_ros.control.setpoints import depth_effort, free_setpoints
+from marine_sim_ros.control.setpoints import depth_effort, empty_setpoints
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.spatial import rotation_matrix
@@ -289,7 +289,7 @@ def make_script(
             [np.full(count, np.nan) if s.pwm is None else np.array(s.pwm, float) for s in segments]
         ),
         setpoints=np.stack(
-            [free_setpoints() if s.control is None else s.control for s in segments]
+            [empty_setpoints() if s.control is None else s.control for s in segments]
         ),
         actuators={
             a.name: np.stack([actuator_target(a, scenario, vehicle, s) for s in starts])

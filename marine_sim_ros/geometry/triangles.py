@@ -75,9 +75,9 @@ class TriangleSurface:
     @cached_property
     def _kernels(self) -> Any:
         require('numba', 'obstacle of triangles')
-        from marine_sim_ros.geometry import tree_kernels
+        from marine_sim_ros.geometry import bvh_kernels
 
-        return tree_kernels
+        return bvh_kernels
 
     @cached_property
     def _tree(self) -> _Tree:

@@ -35,18 +35,18 @@ from marine_sim_ros.model.xml import Element, parse
 __all__ = [
     'Estimate',
     'Identification',
-    'LENGTH',
+    'DEFAULT_STRETCH',
     'fitted_tags',
     'fitted_urdf',
     'identify_vehicle',
-    'stretch_shortage',
+    'explain_too_few_stretches',
 ]
 
 
 # Fit of coefficients so that the simulated motion matches the recorded one.
 
-LENGTH = 4.0
-"""Of a stretch, s."""
+DEFAULT_STRETCH = 4.0
+"""Default length of a stretch (a shooting interval), s."""
 _FEWEST = 4
 _SHORTER = (3.0, 2.0, 1.5, 1.0, 0.7, 0.5)
 """Lengths of a stretch that are proposed, s."""
@@ -188,7 +188,7 @@ class Identification:
             'shorter where the vehicle tumbles'
         ]
 
-    def value(self, kind: str) -> list[Estimate]:
+    def estimates_of(self, kind: str) -> list[Estimate]:
         """Return the estimates of a kind, in the order of the axes."""
         return [e for e in self.estimates if e.parameter.kind == kind]
 
@@ -241,7 +241,7 @@ def _mean_of_known(values: np.ndarray) -> np.ndarray:
     return np.where(known, values, 0.0).sum(axis=0) / np.where(count, count, np.nan)
 
 
-def stretch_shortage(samples: Samples, length: float) -> str:
+def explain_too_few_stretches(samples: Samples, length: float) -> str:
     """Return the reason why a run has few stretches of a length (s), and the remedy."""
     parts = samples.parts() * samples.step
     spans = np.diff(parts, axis=1).ravel()
@@ -264,7 +264,7 @@ def identify_vehicle(
     vehicle: Vehicle,
     samples: Samples,
     *,
-    length: float = LENGTH,
+    length: float = DEFAULT_STRETCH,
     progress: Callable[[float], None] = _ignore_progress,
 ) -> Identification:
     """Fit added mass, drag, rotor lag and volume to a run.
@@ -289,7 +289,7 @@ def identify_vehicle(
     if len(starts) < _FEWEST:
         raise ParameterError(
             f'the run has {len(starts)} stretches of {length:g} s with odometry and thrust '
-            f'throughout; expected {_FEWEST} or more: {stretch_shortage(samples, length)}'
+            f'throughout; expected {_FEWEST} or more: {explain_too_few_stretches(samples, length)}'
         )
     lumped = vehicle.hull is None or vehicle.hull.voxels is None
     parameters = ParameterSet(
@@ -473,7 +473,7 @@ def _put_hydrodynamics(root: Element, vehicle: Vehicle, found: Identification) -
     damping = vehicle.damping
     described = (vehicle.added_mass, damping.linear, damping.quadratic)
     for kind, matrix in zip(PARAMETER_KINDS, described, strict=True):
-        _put(element, kind, _matrix(matrix, found.value(kind)))
+        _put(element, kind, _matrix(matrix, found.estimates_of(kind)))
 
 
 def _matrix(described: np.ndarray, estimates: list[Estimate]) -> str:
@@ -489,7 +489,7 @@ def _matrix(described: np.ndarray, estimates: list[Estimate]) -> str:
 
 
 def _observable_estimates(found: Identification, kind: str) -> list[Estimate]:
-    return [e for e in found.value(kind) if e.observable]
+    return [e for e in found.estimates_of(kind) if e.observable]
 
 
 def _put(parent: Element, name: str, text: str) -> None:

@@ -36,8 +36,10 @@ MAX_OUTPUT = 65536
 it has read some."""
 MAX_READINGS = 64
 """Readings that wait for the thread; the oldest is lost."""
-WINDOW, MAX_MESSAGES = 0.1, 100
-"""s, and messages in that time, on average: in a flood the rest waits, or is lost, in the kernel's
+WINDOW = 0.1
+"""Period over which messages are counted, s."""
+MAX_MESSAGES = 100
+"""Messages of a window, on average: in a flood the rest waits, or is lost, in the kernel's
 buffers. So a flood takes a bounded part of a processor."""
 
 
@@ -49,7 +51,7 @@ class _Peer:
         self.name, self._server = name, server
 
 
-class _Connection(_Peer):
+class _TcpClient(_Peer):
     def __init__(self, server: InstrumentServer, name: str, connection: socket.socket) -> None:
         super().__init__(server, name)
         self.socket, self.waiting = connection, bytearray()
@@ -73,7 +75,7 @@ class _Connection(_Peer):
             self.waiting.clear()  # it has gone; its next read tells
 
 
-class _Address(_Peer):
+class _UdpClient(_Peer):
     def __init__(self, server: InstrumentServer, name: str, address: tuple[str, int]) -> None:
         super().__init__(server, name)
         self.address = address
@@ -127,11 +129,11 @@ class InstrumentServer:
             ) from None
         self.socket.setblocking(False)
         self.address = address._replace(port=self.socket.getsockname()[1])
-        self._peers: dict[int | tuple[str, int], _Connection | _Address] = {}
+        self._peers: dict[int | tuple[str, int], _TcpClient | _UdpClient] = {}
         self._readings: deque[InstrumentReading] = deque(maxlen=MAX_READINGS)
-        self._wake, self._woken = socket.socketpair()
-        self._wake.setblocking(False)
-        self._woken.setblocking(False)
+        self._wake_sender, self._wake_receiver = socket.socketpair()
+        self._wake_sender.setblocking(False)
+        self._wake_receiver.setblocking(False)
         self._closing, self._window, self._messages = False, 0.0, 0
         self._thread = threading.Thread(target=self._run, name=address.sensor, daemon=True)
         self._thread.start()
@@ -153,7 +155,7 @@ class InstrumentServer:
 
     def _notify(self) -> None:
         with suppress(OSError):  # full: it is awake
-            self._wake.send(b'.')
+            self._wake_sender.send(b'.')
 
     def _run(self) -> None:
         while not self._closing:
@@ -162,8 +164,8 @@ class InstrumentServer:
             except Exception as error:  # of one message: the instrument goes on
                 self.warn(f'{type(error).__name__}: {error}')
         for peer in list(self._peers.values()):
-            self._forget(peer)
-        for one in (self.socket, self._wake, self._woken):
+            self._drop_client(peer)
+        for one in (self.socket, self._wake_sender, self._wake_receiver):
             one.close()
 
     def _serve(self) -> None:
@@ -175,11 +177,11 @@ class InstrumentServer:
             self._window, self._messages = now, 0
         flooded = self._messages >= MAX_MESSAGES
         poll = select.poll()
-        poll.register(self._woken, select.POLLIN)
+        poll.register(self._wake_receiver, select.POLLIN)
         if not flooded:
             poll.register(self.socket, select.POLLIN)
         for peer in self._peers.values():
-            if isinstance(peer, _Connection):
+            if isinstance(peer, _TcpClient):
                 events = 0 if flooded else select.POLLIN
                 poll.register(peer.socket, events | (select.POLLOUT if peer.waiting else 0))
         wait = 1000 * (end - now) if flooded else None
@@ -192,12 +194,12 @@ class InstrumentServer:
             self._handle(number, event)
 
     def _handle(self, number: int, event: int) -> None:
-        if number == self._woken.fileno():
+        if number == self._wake_receiver.fileno():
             with suppress(OSError):
-                self._woken.recv(CHUNK)
+                self._wake_receiver.recv(CHUNK)
         elif number == self.socket.fileno():
             self._accept() if self._stream else self._read_datagrams()
-        elif isinstance(peer := self._peers.get(number), _Connection):
+        elif isinstance(peer := self._peers.get(number), _TcpClient):
             if event & select.POLLOUT:
                 peer.flush()
             if event & ~select.POLLOUT:
@@ -216,11 +218,11 @@ class InstrumentServer:
         connection.setblocking(False)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_OUTPUT)
-        peer = _Connection(self, f'{host}:{port}', connection)
+        peer = _TcpClient(self, f'{host}:{port}', connection)
         self._peers[connection.fileno()] = peer
         self.instrument.clients.append(peer)
 
-    def _read_connection(self, peer: _Connection) -> None:
+    def _read_connection(self, peer: _TcpClient) -> None:
         try:
             data = peer.socket.recv(CHUNK)
         except BlockingIOError:
@@ -228,9 +230,9 @@ class InstrumentServer:
         except OSError:
             data = b''
         if data:
-            self._take(peer, data)
+            self._process_input(peer, data)
         else:
-            self._forget(peer)
+            self._drop_client(peer)
 
     def _read_datagrams(self) -> None:
         while self._messages < MAX_MESSAGES:
@@ -242,16 +244,16 @@ class InstrumentServer:
             peer = self._peers.pop(sender, None)
             if peer is None:
                 if len(self._peers) >= MAX_CLIENTS:
-                    self._forget(next(iter(self._peers.values())))
-                peer = _Address(self, f'{sender[0]}:{sender[1]}', sender)
+                    self._drop_client(next(iter(self._peers.values())))
+                peer = _UdpClient(self, f'{sender[0]}:{sender[1]}', sender)
                 self.instrument.clients.append(peer)
-            self._peers[sender] = peer  # the last one was heard last
+            self._peers[sender] = peer  # most recently heard clients are last
             if len(data) > CHUNK:
                 self.warn(f'{peer.name} sent more than {CHUNK} bytes; expected less')
                 continue
-            self._take(peer, data)
+            self._process_input(peer, data)
 
-    def _take(self, peer: _Connection | _Address, data: bytes) -> None:
+    def _process_input(self, peer: _TcpClient | _UdpClient, data: bytes) -> None:
         peer.received += data
         more = True
         while more:
@@ -259,14 +261,14 @@ class InstrumentServer:
                 more = self.instrument.receive(peer)
             except ProtocolError as error:  # messages may follow what was none
                 self.warn(f'{peer.name}: {error}')
-            self._messages += more
+            self._messages += bool(more)
         if len(peer.received) > MAX_INPUT:
             peer.received.clear()
             self.warn(f'{peer.name} sent {MAX_INPUT} bytes that are no message; they are ignored')
 
-    def _forget(self, peer: _Connection | _Address) -> None:
-        key = peer.socket.fileno() if isinstance(peer, _Connection) else peer.address
+    def _drop_client(self, peer: _TcpClient | _UdpClient) -> None:
+        key = peer.socket.fileno() if isinstance(peer, _TcpClient) else peer.address
         self._peers.pop(key, None)
         self.instrument.clients.remove(peer)
-        if isinstance(peer, _Connection):
+        if isinstance(peer, _TcpClient):
             peer.socket.close()

@@ -1,10 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of the hull model: robot-level defaults, and what a collision overrides.
+"""Hull-drag parameters of a collision: defaults, ranges, and reading from ``<hydrodynamics>``.
 
-``HULL_PARAMETERS`` is the whole table: names, defaults, units and ranges as the guide on hulls
-has them.
+Coefficients are in ``HULL_PARAMETERS``, switches and sizes of the model in ``HullSettings``.
+Pressures may be given as drag coefficients: C = ½ ρ v_ref² C_d.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ['HULL_PARAMETERS', 'HULL_SCHEMA', 'HullSettings', 'read_hull_settings
 
 @dataclass(frozen=True)
 class HullParameter(Number):
-    """One number of the hull model, with the guide's default.
+    """Coefficient of the hull model: default, bounds and usual range.
 
     Attributes:
         group: element around it, or ''.
@@ -82,15 +82,15 @@ _PARAMETERS = (
     ),
 )
 HULL_PARAMETERS: Mapping[str, HullParameter] = MappingProxyType({p.key: p for p in _PARAMETERS})
-"""By key. A value out of its range is an error, an unusual one a warning."""
+"""Coefficients by key. A value out of its range is an error, an unusual one a warning."""
 
 _GROUPS = tuple(dict.fromkeys(p.group for p in HULL_PARAMETERS.values() if p.group))
 _PRESSURES = {key for key, p in HULL_PARAMETERS.items() if p.unit == 'Pa'}
 _USUAL_CD = 3.0
 _LIKELY_CD = 2.5
-"""A pressure that is more likely meant as a drag coefficient."""
+"""Pa; a quadratic pressure at or below this was probably meant as a drag coefficient."""
 _TRIANGLES = 4000
-"""Of a mesh: more of them slow a run down without a better drag."""
+"""Default bound of a mesh's triangles; more slow a run down without a better drag."""
 
 
 def _read_forces(reader: Reader) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class HullSettings:
         values: values by key of HULL_PARAMETERS, in the units given there or, for
             ``drag_coefficients``, 1.
         drag_coefficients: keys of values that are drag coefficients instead of pressures.
-        given: whether anything of the hull model was given at all.
+        given: whether the description has any element of the hull model.
     """
 
     values: Mapping[str, float] = field(
@@ -143,7 +143,7 @@ class HullSettings:
 def _read_number(
     reader: Reader, parameter: HullParameter, unit: str, warnings: list[str]
 ) -> float:
-    """Return a number within what is possible; tell of one beyond what is usual."""
+    """Read a number; an impossible value is an error, an unusual one a warning."""
     value = reader.number()
     if not parameter.low <= value <= parameter.high:
         least = 'more than 0' if value <= 0 < parameter.low else f'{parameter.low:g} or more'
@@ -179,7 +179,7 @@ HULL_SCHEMA = ElementSchema(
         **schema_of(HullSettings).children,
     }
 )
-"""What may stand in a collision's <hydrodynamics>."""
+"""Schema of a collision's ``<hydrodynamics>``."""
 
 
 def read_hull_settings(
@@ -195,6 +195,7 @@ def read_hull_settings(
     values, as_cd = dict(defaults.values), set(defaults.drag_coefficients)
     own = root.values(HullSettings, **{n: getattr(defaults, n) for n in fields_of(HullSettings)})
     unit = own['coefficient_unit']
+    # A density alone is that of the water: it does not ask for the hull model.
     tags = HULL_SCHEMA.children.keys() - {'water_density'}
     given = any(root.child(tag) is not None for tag in tags)
     for key, parameter in HULL_PARAMETERS.items():

@@ -29,7 +29,7 @@ from marine_sim_ros.autopilot.mavlink.autopilot import Efforts, SetPoints
 from marine_sim_ros.autopilot.mavlink.mission_files import read_mission
 from marine_sim_ros.autopilot.mavlink.vehicle import MavlinkVehicle
 from marine_sim_ros.control.controllability import PilotMixer
-from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
@@ -83,7 +83,7 @@ class MavlinkCommands:
         """Publish a command."""
         if isinstance(command, SetPoints):
             targets = command.targets.tolist()
-            self._setpoints.publish(JointState(name=list(QUANTITIES), position=targets))
+            self._setpoints.publish(JointState(name=list(SETPOINT_QUANTITIES), position=targets))
         else:
             self._push(command.efforts)
 

@@ -18,7 +18,7 @@ from std_srvs.srv import SetBool
 from marine_sim_ros.control.closed_loop import ClosedLoop
 from marine_sim_ros.control.commander import HOLDS, Commander
 from marine_sim_ros.control.controller_model import ControllerSettings
-from marine_sim_ros.control.setpoints import QUANTITIES, free_setpoints
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES, empty_setpoints
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import actuators_of
@@ -49,7 +49,7 @@ class ControllerOutputs:
             a.name: ServoPublisher(node, a, topics.actuator_commands(a, per_tick=True))
             for a in self._steered
         }
-        self._setpoints = JointPublisher(node, topics.SETPOINTS, QUANTITIES)
+        self._setpoints = JointPublisher(node, topics.SETPOINTS, SETPOINT_QUANTITIES)
         self._wrench = SpatialPublisher(node, topics.CONTROLLER_WRENCH)
         self._pwm = PwmPublisher(node)
 
@@ -107,7 +107,7 @@ START_PARAMETERS = (
         'free_axes',
         [''],
         'axes that are never controlled',
-        choices=QUANTITIES,
+        choices=SETPOINT_QUANTITIES,
         empty='none',
         live=True,
     ),
@@ -149,13 +149,15 @@ def named_targets(names: Sequence[str], numbers: Sequence[float]) -> np.ndarray:
     """
     if len(names) != len(numbers) or len(set(names)) != len(names):
         raise ValueError(f'{len(names)} names and {len(numbers)} positions; expected one for each')
-    result = free_setpoints()
+    result = empty_setpoints()
     for name, number in zip(names, numbers, strict=True):
-        if name not in QUANTITIES:
-            raise ValueError(f'quantity {name!r:.40}; expected some of {", ".join(QUANTITIES)}')
+        if name not in SETPOINT_QUANTITIES:
+            raise ValueError(
+                f'quantity {name!r:.40}; expected some of {", ".join(SETPOINT_QUANTITIES)}'
+            )
         if abs(number) > MAX_TARGET:
             raise ValueError(f'{name} is {number:g}; expected at most {MAX_TARGET:g}')
-        result[QUANTITIES.index(name)] = number
+        result[SETPOINT_QUANTITIES.index(name)] = number
     return result
 
 

@@ -29,7 +29,7 @@ __all__ = ['Hits', 'cast_rays', 'nearest_hits']
 # First hit of a ray on a terrain: cell by cell, exact in each.
 
 _ALMOST_ZERO = 1e-200
-"""Stands for 0 in a direction, so that one can divide by it."""
+"""Stands for 0 in a direction, so that one can divide by it; needs 64-bit floats."""
 _BLOCK = 8
 """Cells along each side of a block."""
 
@@ -105,7 +105,10 @@ def _ground(terrain: HeightMap, ray: _Rays, march: _March) -> tuple[Array, Array
 
 
 def _first_root(f: Array, slope: Array, bend: Array) -> Array:
-    """Return the least τ > 0 (r,) with f + slope τ + bend τ² = 0, for f > 0; infinite for none."""
+    """Return the least τ > 0 (r,) with f + slope τ + bend τ² = 0, for f > 0; infinite for none.
+
+    Where slope < 0, the Citardauq form avoids cancellation.
+    """
     xp = namespace(f)
     square = slope * slope - 4.0 * bend * f
     root = xp.sqrt(xp.maximum(square, xp.zeros_like(f)))
@@ -116,7 +119,7 @@ def _first_root(f: Array, slope: Array, bend: Array) -> Array:
     return xp.where(some, above / xp.where(some, below, xp.ones_like(f)), xp.full_like(f, xp.inf))
 
 
-def _end(place: Array, change: Array, cell: Array, last: int, size: int) -> Array:
+def _exit_distance(place: Array, change: Array, cell: Array, last: int, size: int) -> Array:
     """Return the exit distance (r,) of a cell along an axis, m; infinite for outer cells."""
     xp = namespace(place)
     ahead = change > 0
@@ -125,7 +128,7 @@ def _end(place: Array, change: Array, cell: Array, last: int, size: int) -> Arra
     return xp.where(outer, xp.full_like(place, xp.inf), (side - place) / change)
 
 
-def _over_block(terrain: HeightMap, ray: _Rays, march: _March) -> tuple[Array, _March]:
+def _skip_block(terrain: HeightMap, ray: _Rays, march: _March) -> tuple[Array, _March]:
     """Return a mask of rays (r,) above all of their block, and their exits from it."""
     xp = namespace(march.t)
     rows, columns = terrain.heights.shape
@@ -133,8 +136,8 @@ def _over_block(terrain: HeightMap, ray: _Rays, march: _March) -> tuple[Array, _
     i, j = xp.floor(march.i / _BLOCK), xp.floor(march.j / _BLOCK)
     index = xp.astype((j + 1.0) * tops.shape[1] + (i + 1.0), xp.int32)
     top = xp.take(constant(xp, tops.reshape(-1)), index)
-    end_u = _end(ray.u, ray.du, i, columns - 1, _BLOCK)
-    end_v = _end(ray.v, ray.dv, j, rows - 1, _BLOCK)
+    end_u = _exit_distance(ray.u, ray.du, i, columns - 1, _BLOCK)
+    end_v = _exit_distance(ray.v, ray.dv, j, rows - 1, _BLOCK)
     leave = xp.maximum(xp.minimum(xp.minimum(end_u, end_v), ray.end), march.t)
     clear = ray.z + ray.dz * xp.where(ray.dz < 0, leave, march.t) > top
 
@@ -155,7 +158,7 @@ def _over_block(terrain: HeightMap, ray: _Rays, march: _March) -> tuple[Array, _
     )
 
 
-def _through_cell(terrain: HeightMap, ray: _Rays, march: _March) -> _March:
+def _cross_cell(terrain: HeightMap, ray: _Rays, march: _March) -> _March:
     """Return the distances at which rays (r,) hit the terrain in their cells, or leave these."""
     xp = namespace(march.t)
     rows, columns = terrain.heights.shape
@@ -163,8 +166,8 @@ def _through_cell(terrain: HeightMap, ray: _Rays, march: _March) -> _March:
     f = ray.z + ray.dz * march.t - h
     slope = ray.dz - ray.du * along_u - ray.dv * along_v
     bend = -twist * ray.du * ray.dv
-    end_u = _end(ray.u, ray.du, march.i, columns - 1, 1)
-    end_v = _end(ray.v, ray.dv, march.j, rows - 1, 1)
+    end_u = _exit_distance(ray.u, ray.du, march.i, columns - 1, 1)
+    end_v = _exit_distance(ray.v, ray.dv, march.j, rows - 1, 1)
     leave = xp.maximum(xp.minimum(xp.minimum(end_u, end_v), ray.end), march.t)
     way = leave - march.t
     root = _first_root(f, slope, bend)
@@ -190,20 +193,20 @@ def _march(terrain: HeightMap, ray: _Rays, march: _March) -> _March:
     """Return the distances at which rays hit the terrain, or their lengths."""
     xp = namespace(march.t)
     if xp is NUMPY:
-        return _march_some(terrain, ray, march)
+        return _march_unfinished(terrain, ray, march)
 
     def body(now: _March) -> _March:
         todo = _is_unfinished(ray, now)
-        clear, beyond = _over_block(terrain, ray, now)
-        through = _through_cell(terrain, ray, now)
+        clear, beyond = _skip_block(terrain, ray, now)
+        through = _cross_cell(terrain, ray, now)
         parts = zip(now, beyond, through, strict=True)
         return _March(*(xp.where(todo, xp.where(clear, b, c), a) for a, b, c in parts))
 
     return while_loop(xp, lambda now: xp.any(_is_unfinished(ray, now)), body, march)
 
 
-def _march_some(terrain: HeightMap, ray: _Rays, march: _March) -> _March:
-    """Do the same in NumPy, of each ray only what it needs."""
+def _march_unfinished(terrain: HeightMap, ray: _Rays, march: _March) -> _March:
+    """NumPy version of :func:`_march`: advances unfinished rays only."""
     result = _March(*(np.array(x) for x in march))
 
     def put(where: np.ndarray, part: _March) -> None:
@@ -213,11 +216,11 @@ def _march_some(terrain: HeightMap, ray: _Rays, march: _March) -> _March:
     left = np.flatnonzero(_is_unfinished(ray, march))
     while left.size:
         rays, now = _select_rays(ray, left), _select_rays(result, left)
-        clear, beyond = _over_block(terrain, rays, now)
+        clear, beyond = _skip_block(terrain, rays, now)
         put(left[clear], _select_rays(beyond, clear))
         put(
             left[~clear],
-            _through_cell(terrain, _select_rays(rays, ~clear), _select_rays(now, ~clear)),
+            _cross_cell(terrain, _select_rays(rays, ~clear), _select_rays(now, ~clear)),
         )
         left = left[_is_unfinished(rays, _select_rays(result, left))]
     return result
@@ -288,13 +291,12 @@ class Hits(NamedTuple):
     surface: Array
 
 
-@np.errstate(over='ignore', invalid='ignore')  # what is beyond all numbers is not met
+@np.errstate(over='ignore', invalid='ignore')  # overflow counts as a miss
 def cast_rays(scene: Scene, origins: Array, directions: Array, maximum: float) -> Hits:
     """Return the first hits of rays on a scene.
 
-    A ray that begins within something solid meets it at a distance of 0. Planes, boxes, spheres
-    and cylinders are closed forms; the bilinear patches of a terrain are too, one after another
-    (:mod:`marine_sim_ros.scene.rays`).
+    A ray that starts inside a solid has distance 0. Planes, boxes, spheres
+    and cylinders are closed forms; on a terrain :func:`terrain_hits` marches from patch to patch.
 
     Args:
         origins: (..., 3) in map, m.

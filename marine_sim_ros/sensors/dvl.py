@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Doppler velocity log: velocity over ground and altitude of four beams.
+"""Doppler velocity log: beam ranges and velocities, their least squares, dead reckoning.
 
 It looks along the z axis of its frame, x is ahead and y to the right, as in the
 instruments and in marine_acoustic_msgs/Dvl. Beams 1 to 4 point 135°, −135°, −45° and 45° from x to
@@ -41,13 +41,13 @@ from marine_sim_ros.sensors.sensor_model import (
     vector_fields,
 )
 
-__all__ = ['DVL', 'Dvl', 'beam_directions']
+__all__ = ['DVL_MODEL', 'DvlSpec', 'beam_directions']
 
 AZIMUTHS = (135.0, -135.0, -45.0, 45.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Dvl:
+class DvlSpec:
     """Parameters of a DVL."""
 
     beam_angle: float = number(22.5, 1.0, 60.0, 'deg', 'angle between the beams and the axis')
@@ -105,15 +105,15 @@ def _estimators(angle: float) -> tuple[np.ndarray, np.ndarray]:
     return estimator, covariance
 
 
-def _set_of(valid: np.ndarray) -> np.ndarray:
+def _beam_set_index(valid: np.ndarray) -> np.ndarray:
     """Return the numbers (...) of sets of valid beams (..., 4)."""
     return np.sum(valid * np.array([1, 2, 4, 8]), axis=-1)
 
 
-def _solve(spec: Dvl, ranges: np.ndarray, velocities: np.ndarray) -> Readings:
+def _least_squares_velocity(spec: DvlSpec, ranges: np.ndarray, velocities: np.ndarray) -> Readings:
     """Return a DVL's solution from ranges and velocities (..., 4) of its beams; NaN: lost ones."""
     valid = np.isfinite(ranges)
-    chosen = _set_of(valid)
+    chosen = _beam_set_index(valid)
     estimator, covariance = (table[chosen] for table in _estimators(spec.beam_angle))
     known = np.where(valid, velocities, 0.0)
     velocity = np.sum(estimator * known[..., None, :], axis=-1)
@@ -135,7 +135,7 @@ def _solve(spec: Dvl, ranges: np.ndarray, velocities: np.ndarray) -> Readings:
     }
 
 
-def _deviation(spec: Dvl, ranges: np.ndarray) -> np.ndarray:
+def _deviation(spec: DvlSpec, ranges: np.ndarray) -> np.ndarray:
     """Return the standard deviation (...) of the velocities of beams of ranges (...) m, m/s."""
     return np.asarray(spec.velocity_noise + spec.velocity_noise_rate * ranges)
 
@@ -160,10 +160,11 @@ def _measure(
     ranges = np.where(valid, hits.distance, np.nan)
     velocities = _velocity(sensor, state) @ directions.T
     if environment.fields is not None:
-        # A Doppler shift is that of the speed of sound at the transducer; it is set to another.
+        # A Doppler shift is that of the speed of sound at the transducer; the instrument
+        # converts with its configured one, SOUND_SPEED.
         speed = environment.sound_speed(state.position)[..., None]
         velocities = velocities * (SOUND_SPEED / speed)
-    readings = _solve(spec, ranges, velocities)
+    readings = _least_squares_velocity(spec, ranges, velocities)
     attitude = quaternion_product(state.orientation, sensor.place.quaternion)
     return {**readings, 'attitude': attitude}
 
@@ -207,7 +208,9 @@ def _disturb(
             readings['velocity'] @ (mounted - np.eye(3)) @ directions.T
         )
     velocities = velocities * scale + noise
-    noisy = _solve(spec, ranges * (1 + spec.range_noise * draws('range')), velocities)
+    noisy = _least_squares_velocity(
+        spec, ranges * (1 + spec.range_noise * draws('range')), velocities
+    )
     return {**noisy, 'attitude': _add_heading_drift(sensor, readings['attitude'], stamps, seed)}
 
 
@@ -230,7 +233,7 @@ def _add_heading_drift(
     return np.stack(turned, axis=-1)
 
 
-def _follow(
+def _dead_reckon(
     sensor: Sensor, memory: DeadReckoning | None, stamp: int, readings: Readings
 ) -> tuple[Readings, DeadReckoning]:
     return dead_reckoning(memory, stamp, readings, 0.01 * sensor.spec.scale_error)
@@ -406,12 +409,12 @@ _CHARTS = (
     ),
 )
 
-DVL = SensorModel(
+DVL_MODEL = SensorModel(
     'dvl',
     _measure,
     disturb=_disturb,
-    spec=Dvl,
-    follow=_follow,
+    spec=DvlSpec,
+    follow=_dead_reckon,
     rate=5.0,
     sees=True,
     label='DVL',

@@ -36,11 +36,11 @@ _SLACK = 1e-9
 
 
 class Progress(NamedTuple):
-    """How far a task is.
+    """Progress of a task.
 
     Attributes:
         share: completed fraction, 0 to 1.
-        done: tick at which it was completed; None: it was not.
+        done: tick since the task began at which it was completed; None: it was not.
     """
 
     share: float
@@ -73,9 +73,7 @@ def _ring(centre: Sequence[float], radius: float) -> np.ndarray:
     return np.array(centre) + radius * np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
 
 
-def _rectangle(
-    centre: np.ndarray, across: np.ndarray, along: np.ndarray
-) -> np.ndarray:  # fmt: skip
+def _rectangle(centre: np.ndarray, across: np.ndarray, along: np.ndarray) -> np.ndarray:
     """Return a rectangle as a closed line, from half its edges."""
     corners = [(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)]
     return np.array([centre + a * across + b * along for a, b in corners])
@@ -86,17 +84,17 @@ def _cross(centre: np.ndarray, size: float) -> list[np.ndarray]:
     return [np.array([centre - arm, centre + arm]) for arm in size * np.eye(3)]
 
 
-def _first(rows: np.ndarray) -> int | None:
+def _first_true(rows: np.ndarray) -> int | None:
     """Return the first row that is true."""
     return int(np.argmax(rows)) if rows.any() else None
 
 
-def _stay(inside: np.ndarray, time: np.ndarray, wanted: float) -> Progress:
+def _continuous_stay(inside: np.ndarray, time: np.ndarray, wanted: float) -> Progress:
     """Return the progress of an unbroken stay of so many seconds."""
     ticks = np.arange(len(time))
     begun = np.maximum.accumulate(np.where(inside, -1, ticks)) + 1
     stay = np.where(inside, time - time[np.minimum(begun, len(time) - 1)], -1.0)
-    done = _first(stay >= wanted - _SLACK)
+    done = _first_true(stay >= wanted - _SLACK)
     share = 1.0 if done is not None else float(max(stay.max(), 0.0)) / wanted
     return Progress(share, done)
 
@@ -148,7 +146,7 @@ def _judge_gate(gate: _Gate, run: MissionStates) -> Progress:
     step = np.where(crossed, after - before, 1.0)
     where = offset[:-1] - (before / step)[:, None] * np.diff(offset, axis=0)
     through = (np.abs(where @ side) <= gate.width / 2) & (np.abs(where[:, 2]) <= gate.height / 2)
-    tick = _first(crossed & through)
+    tick = _first_true(crossed & through)
     return Progress(float(tick is not None), None if tick is None else tick + 1)
 
 
@@ -167,7 +165,7 @@ def _judge_hold(hold: _Hold, run: MissionStates) -> Progress:
     inside = np.linalg.norm(run.position - np.array(hold.position), axis=1) <= hold.radius
     if hold.heading is not None:
         inside &= _heading_error(run, hold.heading) <= hold.tolerance
-    return _stay(inside, run.time, hold.duration)
+    return _continuous_stay(inside, run.time, hold.duration)
 
 
 def _read_line(item: YamlReader) -> np.ndarray:
@@ -282,7 +280,7 @@ def _judge_inspect(inspect: _Inspect, run: MissionStates) -> Progress:
             normal = np.array(point.normal) / np.linalg.norm(point.normal)
             visible &= -sight @ normal >= math.cos(inspect.incidence) * apart
         total = np.append(0.0, np.cumsum(np.where(visible, step, 0.0))[:-1])
-        tick = _first(visible & (total >= inspect.time - _SLACK))
+        tick = _first_true(visible & (total >= inspect.time - _SLACK))
         seen += [] if tick is None else [tick]
     return _count_progress(np.array(seen, int), len(inspect.points), inspect.coverage)
 
@@ -323,12 +321,12 @@ def _judge_dock(dock: _Dock, run: MissionStates) -> Progress:
     inside &= _heading_error(run, dock.heading) <= dock.tolerance
     inside &= run.rotation[:, 2, 2] >= math.cos(dock.lean)
     inside &= np.linalg.norm(run.velocity[:, :3], axis=1) <= dock.speed
-    return _stay(inside, run.time, dock.duration)
+    return _continuous_stay(inside, run.time, dock.duration)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Return:
-    """Point to come back to; `within` limits the time."""
+    """Point to reach (time limit: the task's `within`)."""
 
     position: tuple[float, float, float] = _position('point to reach, map')
     radius: float = number(1.0, 1e-3, 1e4, 'm', 'distance that counts as there')
@@ -336,7 +334,7 @@ class _Return:
 
 def _judge_return(goal: _Return, run: MissionStates) -> Progress:
     apart = np.linalg.norm(run.position - np.array(goal.position), axis=1)
-    done = _first(apart <= goal.radius)
+    done = _first_true(apart <= goal.radius)
     if done is not None:
         return Progress(1.0, done)
     way = max(float(apart[0]) - goal.radius, _SLACK)

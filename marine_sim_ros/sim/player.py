@@ -13,7 +13,7 @@ import numpy as np
 from marine_sim_ros.control.closed_loop import ClosedLoop
 from marine_sim_ros.control.controllability import PilotMixer
 from marine_sim_ros.control.controller_model import ControllerSettings, load_controller
-from marine_sim_ros.control.setpoints import free_setpoints
+from marine_sim_ros.control.setpoints import empty_setpoints
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.fault_types import Dead, Fault
 from marine_sim_ros.model.vehicle import Vehicle
@@ -105,7 +105,7 @@ class ScriptedPilot:
     def setpoints(self, time: float) -> np.ndarray:
         """Return the set-points (12,) of a time (s), NaN where free."""
         wanted = self._scenario.segment_at(time).control
-        return free_setpoints() if wanted is None else wanted
+        return empty_setpoints() if wanted is None else wanted
 
     def command(self, time: float, state: State) -> np.ndarray:
         """Return the pulse widths (n,) in µs for a time (s) and a state.

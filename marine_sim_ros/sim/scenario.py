@@ -13,7 +13,12 @@ from functools import cached_property
 import numpy as np
 
 from marine_sim_ros.control.controllability import BODY_AXES, PilotMixer
-from marine_sim_ros.control.setpoints import ATTITUDE, QUANTITIES, depth_effort, make_setpoints
+from marine_sim_ros.control.setpoints import (
+    ATTITUDE,
+    SETPOINT_QUANTITIES,
+    depth_effort,
+    make_setpoints,
+)
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.registry import ACTUATORS
 from marine_sim_ros.core.schema import REQUIRED, fields_of, nested, number, special
@@ -229,11 +234,11 @@ def _read_axes(item: YamlReader) -> tuple[float, ...]:
 
 
 def _read_control(item: YamlReader) -> np.ndarray:
-    item.mapping(set(QUANTITIES))
+    item.mapping(set(SETPOINT_QUANTITIES))
     return make_setpoints(
         {
             name: item.child(name).angle()
-            if name in QUANTITIES[ATTITUDE]
+            if name in SETPOINT_QUANTITIES[ATTITUDE]
             else item.child(name).number(-1e4, 1e4)
             for name in item.value
         }

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.control.controller_model import ControllerSettings
-from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.core.errors import ParameterError, RunError, expected_one_of
 from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.random import stamp_words
@@ -328,7 +328,7 @@ def collect_trajectory(
         actuators.get('joints'),
         *(columns.get(name) for name in ('payloads', 'cable', 'rotors')),
     )
-    targets = np.empty((len(stamps), len(QUANTITIES)))
+    targets = np.empty((len(stamps), len(SETPOINT_QUANTITIES)))
     for i, time in enumerate((stamps / NANOSECONDS).tolist()):
         targets[i] = pilot.setpoints(time)
     digest.add_ticks(stamps, states)

@@ -116,8 +116,8 @@ class Trajectory:
         actuators: (n, ...) states by the name of the actuator, as
             :attr:`~marine_sim_ros.sim.step.StepOutput.actuators`.
         power: (n, k) electrical power of the thrusters, W; None: it was not kept.
-        targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free; None: the
-            run has none.
+        targets: (n, 12) as ``SETPOINT_QUANTITIES``, NaN where free; None: the run
+            has none.
         bodies: states (n, ...) of the free bodies, by namespace.
         body_joints: names and positions (n, k) of the joints of each, by namespace.
     """

@@ -19,7 +19,7 @@ from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import environment_of, step_warnings
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.step import Stepping
-from marine_sim_ros.tools.options import add_option, run_options
+from marine_sim_ros.tools.options import add_option, read_run_options
 from marine_sim_ros.tools.progress import show_waiting
 from marine_sim_ros.tools.reporting import print_warnings
 
@@ -93,7 +93,7 @@ def _scenario(
 
 def execute(options: argparse.Namespace) -> int:
     """Compile; tell each program and the seconds that it took."""
-    settings = run_options(options)
+    settings = read_run_options(options)
     require_jax()
     scenario = load_scenario(settings.scenario) if settings.scenario else None
     vehicle = vehicle_of(settings.named_vehicle())

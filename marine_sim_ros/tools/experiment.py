@@ -47,7 +47,7 @@ from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate
-from marine_sim_ros.tools.options import add_option, free_folder, parse_set_options
+from marine_sim_ros.tools.options import add_option, parse_set_options, prepare_recording_folder
 from marine_sim_ros.tools.progress import progress_bar, show_waiting
 from marine_sim_ros.tools.reporting import print_error, print_warnings, write_file
 
@@ -89,7 +89,7 @@ def execute(options: argparse.Namespace) -> int:
         require_ros('experiment --graph')
     plan = _plan(options)
     if options.record:
-        free_folder(options.record, overwrite=options.overwrite, also=FILES)
+        prepare_recording_folder(options.record, overwrite=options.overwrite, own_files=FILES)
     try:
         if options.record:
             return _run(plan, Path(options.record), graph=options.graph, keep=True)

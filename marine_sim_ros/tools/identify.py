@@ -23,7 +23,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.text import aligned_columns, json_text
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.identification.fit import (
-    LENGTH,
+    DEFAULT_STRETCH,
     Estimate,
     Identification,
     fitted_tags,
@@ -112,9 +112,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--stretch',
         type=float,
-        default=LENGTH,
+        default=DEFAULT_STRETCH,
         metavar='S',
-        help=f'length of a stretch that is simulated in one piece (default {LENGTH:g})',
+        help=f'length of a stretch that is simulated in one piece (default {DEFAULT_STRETCH:g})',
     )
     parser.add_argument('--json', action='store_true', help='print JSON instead of a table')
     parser.add_argument(
@@ -160,7 +160,9 @@ def execute(options: argparse.Namespace) -> int:
         print(json_text({'vehicle': vehicle.name, **found.to_dict()}, indent=2))
     else:
         _print(vehicle, found)
-    return 0 if any(e.observable for kind in PARAMETER_KINDS for e in found.value(kind)) else 1
+    return (
+        0 if any(e.observable for kind in PARAMETER_KINDS for e in found.estimates_of(kind)) else 1
+    )
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -13,7 +13,7 @@ from importlib import import_module
 
 from marine_sim_ros import __version__
 from marine_sim_ros.core.errors import MarineSimError, exit_code
-from marine_sim_ros.core.startup import no_collections
+from marine_sim_ros.core.startup import paused_garbage_collection
 from marine_sim_ros.tools.catalogue import is_requested, print_completions
 from marine_sim_ros.tools.parsing import Parser
 from marine_sim_ros.tools.reporting import discard_output, print_error
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not given:
             parser(given).print_help(sys.stderr)
             sys.exit(2)
-        with no_collections():
+        with paused_garbage_collection():
             known = parser(given)
             gc.freeze()  # what is imported stays: a collection need not look it through
         options, unknown = known.parse_known_args(given)

@@ -37,7 +37,7 @@ from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import environment_of
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
-from marine_sim_ros.tools.options import add_option, free_folder
+from marine_sim_ros.tools.options import add_option, prepare_recording_folder
 from marine_sim_ros.tools.progress import progress_bar, show_waiting
 from marine_sim_ros.tools.reporting import print_warnings, write_file
 
@@ -87,7 +87,7 @@ def execute(options: argparse.Namespace) -> int:
             real_time_factor=0.0,
         )
         if options.record:
-            free_folder(options.record, overwrite=options.overwrite, also=FILES)
+            prepare_recording_folder(options.record, overwrite=options.overwrite, own_files=FILES)
         fly = _through_nodes if options.graph else _in_process
         run = fly(settings, options)
     score = score_mission(mission, run)

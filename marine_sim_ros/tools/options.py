@@ -26,9 +26,9 @@ __all__ = [
     'add_recorded_arguments',
     'add_run_arguments',
     'add_trust_option',
-    'free_folder',
+    'prepare_recording_folder',
     'parse_set_options',
-    'run_options',
+    'read_run_options',
 ]
 
 _BAG_FILE = re.compile(r'metadata\.yaml|.+\.(mcap|db3)(\.active|\.zstd|-wal|-shm|-journal)?')
@@ -92,7 +92,7 @@ def _add_base_link(parser: Arguments) -> None:
 
 
 class _Deprecated(argparse.Action):
-    """Does what another action does, and says which name replaces this one."""
+    """Deprecated alias: warns and sets the option."""
 
     def __init__(self, *arguments: Any, instead: str, **settings: Any) -> None:
         settings |= {'nargs': 0, 'help': argparse.SUPPRESS}
@@ -114,6 +114,9 @@ def add_option(
     parser: argparse.ArgumentParser, name: str, *, positional: bool = False, empty: str = ''
 ) -> argparse.Action:
     """Add an option of ``marine_sim_ros.sim.options``.
+
+    With ``vehicle_arguments`` come the other options about reading a description:
+    ``--package-path``, ``--base-link`` and ``--trust``.
 
     Args:
         parser: the parser of a verb.
@@ -193,7 +196,7 @@ def add_bag_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_map_argument(parser: argparse.ArgumentParser) -> None:
-    """Add what ``parse_maps`` reads."""
+    """Add ``--map OURS:=THEIRS``."""
     parser.add_argument(
         '--map',
         dest='maps',
@@ -248,7 +251,7 @@ def parse_set_options(texts: Sequence[str]) -> dict[str, Any]:
     """Return the xacro arguments of ``--set NAME:=VALUE``.
 
     Raises:
-        ParameterError: one without :=, or a name that stands for something else.
+        ParameterError: one without :=, or a name that the package reserves.
     """
     for text in texts:
         if ':=' not in text:
@@ -256,7 +259,7 @@ def parse_set_options(texts: Sequence[str]) -> dict[str, Any]:
     return library.parse_xacro_arguments(texts)
 
 
-def run_options(options: argparse.Namespace) -> RunOptions:
+def read_run_options(options: argparse.Namespace) -> RunOptions:
     """Return the run's options; checks what argparse cannot.
 
     Raises:
@@ -275,13 +278,15 @@ def run_options(options: argparse.Namespace) -> RunOptions:
     return RunOptions(**values)
 
 
-def free_folder(path: str, *, overwrite: bool, also: Collection[str] = ()) -> None:
-    """Make room for a recording; only what a recording consists of is ever removed.
+def prepare_recording_folder(
+    path: str, *, overwrite: bool, own_files: Collection[str] = ()
+) -> None:
+    """Make an empty folder for a recording; only files of an old recording are ever removed.
 
     Args:
         path: path of the folder.
         overwrite: whether an old recording may be removed.
-        also: names of files that belong to it, besides the bag and its manifest.
+        own_files: names of files that belong to it, besides the bag and its manifest.
 
     Raises:
         ParameterError: something is there and may not be replaced.
@@ -297,7 +302,7 @@ def free_folder(path: str, *, overwrite: bool, also: Collection[str] = ()) -> No
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ParameterError(f'--record {path}: cannot be made: {error.strerror}') from None
-    own = {'bag', 'manifest.json', *also}
+    own = {'bag', 'manifest.json', *own_files}
     bag = folder / 'bag'
     if not any(folder.iterdir()):
         return

@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING, Any
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.progress import ReportProgress
 from marine_sim_ros.core.ros_needed import require_ros
-from marine_sim_ros.core.startup import no_collections
+from marine_sim_ros.core.startup import paused_garbage_collection
 from marine_sim_ros.ros.launching.fork import read_vehicles
 from marine_sim_ros.sim.options import OPTIONS, RunOptions
-from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
+from marine_sim_ros.tools.options import (
+    add_run_arguments,
+    prepare_recording_folder,
+    read_run_options,
+)
 from marine_sim_ros.tools.progress import progress_bar
 from marine_sim_ros.tools.reporting import print_warnings
 
@@ -47,7 +51,7 @@ def execute(options: argparse.Namespace) -> int:
     require_ros('run')
     warnings: list[str] = []
     try:
-        with no_collections(), progress_bar('building') as told:
+        with paused_garbage_collection(), progress_bar('building') as told:
             runs, supervisor = _runs(options, told)
             # Imported while a fork reads the vehicle, and so not at the top.
             from marine_sim_ros.ros.node_graph import describe_fleet
@@ -62,9 +66,9 @@ def execute(options: argparse.Namespace) -> int:
     if not options.only:  # another machine may run the vehicle that is meant
         _check_effect(settings, specs)
     for folder in folders:
-        free_folder(folder, overwrite=options.overwrite)
+        prepare_recording_folder(folder, overwrite=options.overwrite)
     if not options.fleet:
-        _print_console_defaults(run_options(options), settings)
+        _print_console_defaults(read_run_options(options), settings)
     return run_graph(
         settings,
         specs,
@@ -84,7 +88,7 @@ def _runs(
     """
     if bool(options.vehicle) == bool(options.fleet):
         raise ParameterError('run: expected either VEHICLE or --fleet FILE')
-    settings = run_options(options)
+    settings = read_run_options(options)
     if settings.console:
         from marine_sim_ros.console.page.links import require_pages
 

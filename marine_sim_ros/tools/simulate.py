@@ -36,8 +36,8 @@ from marine_sim_ros.sim.trajectory import Outcome, Trajectory
 from marine_sim_ros.tools.options import (
     add_map_argument,
     add_run_arguments,
-    free_folder,
-    run_options,
+    prepare_recording_folder,
+    read_run_options,
 )
 from marine_sim_ros.tools.progress import progress_bar, show_waiting
 from marine_sim_ros.tools.reporting import print_warnings
@@ -219,7 +219,7 @@ def _check(ticks: int, needed: float, free: float, where: str, otherwise: str) -
 
 def execute(options: argparse.Namespace) -> int:
     """Run it; 1 when an expectation of the scenario does not hold."""
-    settings = run_options(options)
+    settings = read_run_options(options)
     if bool(options.vehicle) == bool(options.fleet):
         raise ParameterError('simulate: expected either VEHICLE or --fleet FILE')
     if options.fleet:
@@ -232,7 +232,7 @@ def execute(options: argparse.Namespace) -> int:
         )
     scenario = load_scenario(settings.scenario) if settings.scenario else None
     if settings.record:
-        free_folder(settings.record, overwrite=options.overwrite)
+        prepare_recording_folder(settings.record, overwrite=options.overwrite)
     with progress_bar('building') as told:
         vehicle = vehicle_of(settings.named_vehicle(), told)
     alignment = ''

@@ -22,7 +22,7 @@ from marine_sim_ros.sweep.results import (
 )
 from marine_sim_ros.sweep.runs import seed_of
 from marine_sim_ros.sweep.schedule import run_missing
-from marine_sim_ros.tools.options import add_trust_option, free_folder
+from marine_sim_ros.tools.options import add_trust_option, prepare_recording_folder
 from marine_sim_ros.tools.progress import progress_bar
 
 __all__ = ['add_arguments', 'execute']
@@ -102,7 +102,7 @@ def execute(options: argparse.Namespace) -> int:
 def _run_one(options: argparse.Namespace, plan: SweepPlan) -> int:
     """Run one run of the sweep, and record it if requested; 1 when it broke off."""
     if options.record:
-        free_folder(options.record, overwrite=options.overwrite)
+        prepare_recording_folder(options.record, overwrite=options.overwrite)
     case, trajectory = run_alone(plan, options.run)
     if options.record:
         write_run_bag(Path(options.record), plan, options.run, case, trajectory)

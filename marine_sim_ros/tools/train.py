@@ -30,7 +30,7 @@ from marine_sim_ros.sim.mission import (
 )
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.tools.mission import check_live_score, write_debriefing
-from marine_sim_ros.tools.options import add_option, free_folder
+from marine_sim_ros.tools.options import add_option, prepare_recording_folder
 from marine_sim_ros.tools.pilot_results import (
     Attempt,
     ResultsFile,
@@ -164,7 +164,7 @@ def _fly(options: argparse.Namespace, name: str, pilot: str, results: ResultsFil
         settings = replace(settings, duration=0.0)
     settings = lesson_options(settings)
     specs = describe(settings)
-    free_folder(str(folder), overwrite=False)
+    prepare_recording_folder(str(folder), overwrite=False)
     print(f'\n{mission.title}\n\n{mission.briefing.strip()}\n')
     if options.console:
         print('Open the first link; take control, arm, and press Start in the tab Lesson.')

@@ -38,7 +38,7 @@ _STYLES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the verb takes."""
+    """Declare the arguments of the subcommand."""
     add_option(parser, 'vehicle', positional=True)
     add_option(parser, 'vehicle_arguments')
     parser.add_argument('--json', action='store_true', help='print JSON instead of a table')
@@ -46,12 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run the verb; 1 where the first card misses a published value that is not in doubt."""
+    """Run the subcommand; exit code 1 if the recommended set misses a reliable published value."""
     arguments = parse_set_options(options.vehicle_arguments)
     if options.html:
         check_writable(Path(options.html), '--html')
-    with progress_bar('manoeuvres') as told:
-        validation = validate(options.vehicle, arguments, progress=told)
+    with progress_bar('manoeuvres') as report_progress:
+        validation = validate(options.vehicle, arguments, progress=report_progress)
     if options.html:
         write_file(Path(options.html), web_page(validation), '--html')
     if options.json:

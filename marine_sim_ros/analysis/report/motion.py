@@ -26,7 +26,7 @@ from marine_sim_ros.analysis.report.plotly_charts import (
 )
 from marine_sim_ros.bags.series import Series, interpolate_rows, rising_rows
 from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES
-from marine_sim_ros.control.setpoints import QUANTITIES, wrap_angle
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES, wrap_angle
 
 __all__ = [
     'drag_charts',
@@ -257,7 +257,7 @@ def _goal(run: ChartRun, index: int, scale: float, *, several: bool) -> list[Cha
     if goals is None or odom is None or not _has_set_points(run, index):
         return []
     values = goals.rows[:, index]
-    if QUANTITIES[index] in ('roll', 'pitch', 'yaw'):
+    if SETPOINT_QUANTITIES[index] in ('roll', 'pitch', 'yaw'):
         # A set-point is drawn in the turn that the vehicle is in.
         at = interpolate_rows(odom, goals.time)[:, index]
         turns = np.round((at + wrap_angle(values - at) - values) / (2 * math.pi))

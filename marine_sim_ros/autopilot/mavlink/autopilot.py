@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""ArduSub's modes over our controller, and the targets of a ground station.
+"""ArduSub flight modes on top of the simulated controller, and a ground station's targets.
 
 Sources: MAVLink common.xml; ArduSub 4.5, ArduSub/mode.h (numbers), ArduSub/mode_althold.cpp,
 ArduSub/mode_surface.cpp, ArduSub/GCS_Mavlink.cpp.
@@ -28,7 +28,7 @@ from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.origin import Origin
 
-__all__ = ['ARDUSUB_MODES', 'Autopilot', 'Efforts', 'MODE_NAMES', 'SetPoints', 'Targets']
+__all__ = ['ARDUSUB_MODES', 'Autopilot', 'Efforts', 'MODE_NAMES', 'SetPoints', 'TargetMessages']
 
 
 # Modes of ArduSub: sticks, targets and missions become commands of the controller.
@@ -138,8 +138,8 @@ class Autopilot:
             self.mission.resume()
         return ''
 
-    def arm(self, on: bool) -> None:
-        """Be told that the controller is armed, or no longer."""
+    def set_armed(self, on: bool) -> None:
+        """Record whether the controller is armed."""
         if on == self.armed:
             return
         self.armed = on
@@ -204,23 +204,23 @@ class Autopilot:
         zone = self.parameters['THR_DZ'] / 500
         return math.copysign(max(abs(throttle) - zone, 0.0) / (1.0 - zone), throttle)
 
-    def width(self, channel: int) -> int:
+    def input_pulse_width(self, channel: int) -> int:
         """Return the pulse width of an input channel, from 0, in µs; 0: none."""
         return self.overrides.width(channel, self.time, self.parameters['RC_OVERRIDE_TIME'])
 
     def _move_devices(self, dt: float) -> None:
         """Turn inputs 8, 9 and 11 into the values of tilt, lights and gripper."""
-        tilt = self.width(TILT)
+        tilt = self.input_pulse_width(TILT)
         for device in self._devices:
             if device.name == 'camera_tilt':
                 rate = ((tilt or NEUTRAL) - NEUTRAL) / 400 * TILT_RATE
                 self._tilt = min(max(self._tilt + rate * dt, device.low), device.high)
                 if tilt or device.name in self.values:
                     self.values[device.name] = self._tilt
-            elif width := self.width(device.channel - 1):
+            elif width := self.input_pulse_width(device.channel - 1):
                 self.values[device.name] = device.value(width)
 
-    def servos(self, pulse_widths: list[int], channels: tuple[int, ...]) -> list[int]:
+    def servo_outputs(self, pulse_widths: list[int], channels: tuple[int, ...]) -> list[int]:
         """Return the output (16,) in µs: the thrusters' by their channels, and the devices'."""
         result = [0] * 16
         for channel, width in zip(channels, pulse_widths, strict=False):
@@ -248,7 +248,7 @@ FARTHEST, FASTEST, FASTEST_TURN = 1e5, 100.0, 100.0
 NAN = math.nan
 
 
-class Targets:
+class TargetMessages:
     """Takes the messages SET_POSITION_TARGET_… and SET_ATTITUDE_TARGET."""
 
     def __init__(self, autopilot: Autopilot, refuse: Callable[[str], None]) -> None:

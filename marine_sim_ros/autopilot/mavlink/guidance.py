@@ -16,7 +16,7 @@ import numpy as np
 
 from marine_sim_ros.autopilot.conventions import enu, geographic_state, ned
 from marine_sim_ros.control.commander import HOLDS, Commander
-from marine_sim_ros.control.setpoints import ATTITUDE, free_setpoints
+from marine_sim_ros.control.setpoints import ATTITUDE, empty_setpoints
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.origin import Origin
@@ -371,7 +371,7 @@ class Guide:
         late = time - self._since > ATTITUDE_TIMEOUT
         climb = 0.0 if late else posture.climb
         self._commander.drive(np.array([0.0, 0.0, climb, 0.0, 0.0, 0.0]), time)
-        driven, wanted = self._commander.active_setpoints(time, state), free_setpoints()
+        driven, wanted = self._commander.active_setpoints(time, state), empty_setpoints()
         self._forget_holds('station_keeping', 'auto_heading')
         wanted[[2, 8]] = driven[[2, 8]]
         angles = np.array(posture.angles)

@@ -199,12 +199,12 @@ class Telemetry:
             self._link.send.named_value_float_send(self._ms, name, value)
 
     def _servo_output_raw(self) -> None:
-        widths = self._pilot.servos(self.readings.pulse_widths, self.readings.channels)
+        widths = self._pilot.servo_outputs(self.readings.pulse_widths, self.readings.channels)
         self._link.send.servo_output_raw_send(self._us & 0xFFFFFFFF, 0, *widths)
 
     def _rc_channels(self) -> None:
         # As ArduSub shows the eight channels of a receiver that is not there.
-        widths = [self._pilot.width(k) or (NEUTRAL if k < 8 else 0) for k in range(18)]
+        widths = [self._pilot.input_pulse_width(k) or (NEUTRAL if k < 8 else 0) for k in range(18)]
         self._link.send.rc_channels_send(self._ms, 16, *widths, 255)
 
     def _system_time(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.autopilot.channels import Device
-from marine_sim_ros.autopilot.mavlink.autopilot import Autopilot, Targets
+from marine_sim_ros.autopilot.mavlink.autopilot import Autopilot, TargetMessages
 from marine_sim_ros.autopilot.mavlink.commands import Arm, CommandHandler
 from marine_sim_ros.autopilot.mavlink.coverage import MAVLINK_MESSAGES, REFUSED
 from marine_sim_ros.autopilot.mavlink.link import MavlinkLink, number_error
@@ -99,7 +99,7 @@ class MavlinkVehicle:
             'AUTOPILOT_VERSION_REQUEST': lambda message: telemetry.send('AUTOPILOT_VERSION'),
             'SET_GPS_GLOBAL_ORIGIN': self._on_origin,
         }
-        targets = Targets(self.autopilot, self.refuse)
+        targets = TargetMessages(self.autopilot, self.refuse)
         self._handlers |= own
         for served in (self._commands, self._missions, parameters, targets):
             self._handlers |= served.handlers
@@ -245,7 +245,7 @@ class MavlinkVehicle:
     def set_armed(self, on: bool) -> None:
         """Be told that the controller is armed, or no longer."""
         if on != self.autopilot.armed:
-            self.autopilot.arm(on)
+            self.autopilot.set_armed(on)
             self.say('armed' if on else 'disarmed')
 
     def refuse(self, text: str) -> None:

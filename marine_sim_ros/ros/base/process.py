@@ -26,7 +26,7 @@ from rclpy.signals import SignalHandlerOptions
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, exit_code
 from marine_sim_ros.core.processes import end_with_parent
 from marine_sim_ros.core.progress import own_line_text
-from marine_sim_ros.core.startup import no_collections
+from marine_sim_ros.core.startup import paused_garbage_collection
 from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.internals import import_type_support, log_words
 from marine_sim_ros.ros.base.node import SuiteNode
@@ -136,7 +136,7 @@ def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
     code = 1
     nodes: list[SuiteNode] = []  # also those before one that cannot be made
     try:
-        with no_collections(), _ros_errors():
+        with paused_garbage_collection(), _ros_errors():
             if not _joined:
                 words = [*ros_words(), *log_words()]
                 rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from marine_sim_ros.core.processes import child_environment, module_command
 from marine_sim_ros.core.progress import ProgressFile, log_format
-from marine_sim_ros.core.startup import no_collections
+from marine_sim_ros.core.startup import paused_garbage_collection
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.ros.launching.fork import EarlyFork, Fork, can_fork, import_shared
 from marine_sim_ros.ros.launching.installation import dds_profile, make_room, remove_stale
@@ -94,7 +94,7 @@ class Supervisor:
             name = f'{spec.namespace}/{spec.name}' if again else spec.name
             self._start(name, spec.executable, spec.ros_arguments())
 
-    @no_collections()
+    @paused_garbage_collection()
     def start_run(
         self,
         options: RunOptions,

@@ -46,7 +46,7 @@ from marine_sim_ros.control.pilot import (
     perform_function,
     stop_vehicle,
 )
-from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.model.vehicle import Vehicle
@@ -427,7 +427,7 @@ class ConsoleBackend:
 
     def _target(self, target: Sequence[float]) -> None:
         angles = target[3:]
-        free = [n for n, q in zip(QUANTITIES[3:6], angles, strict=True) if math.isnan(q)]
+        free = [n for n, q in zip(SETPOINT_QUANTITIES[3:6], angles, strict=True) if math.isnan(q)]
         self._command(free if len(free) < 3 else [])
         self._out[topics.COMMAND_POSE.name].publish(self._pose(target))
 

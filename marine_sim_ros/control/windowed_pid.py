@@ -29,10 +29,10 @@ from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['THESIS', 'WindowMemory', 'windowed_pid']
+__all__ = ['WINDOWED_PID', 'WindowMemory', 'windowed_pid']
 
 
-# Settings of the thesis's controller.
+# Settings.
 
 
 def _gains(about: str) -> Any:
@@ -50,8 +50,8 @@ class PidGains:
 
 
 @dataclass(frozen=True)
-class ThesisSettings:
-    """Settings of the thesis's controller."""
+class WindowedPidSettings:
+    """Settings of the controller ``thesis``."""
 
     pose: PidGains = nested(PidGains, 'gains on errors of pose', default=REQUIRED)
     velocity: PidGains = nested(PidGains, 'gains on errors of velocity', default=REQUIRED)
@@ -65,7 +65,7 @@ class ThesisSettings:
 
 
 class WindowMemory(NamedTuple):
-    """What a windowed PID carries from tick to tick.
+    """State of a windowed PID.
 
     Attributes:
         errors: (k, n) within the window, the newest last; zeros where there were none yet.
@@ -76,7 +76,7 @@ class WindowMemory(NamedTuple):
     last: Array
 
 
-class ThesisMemory(NamedTuple):
+class PoseVelocityMemory(NamedTuple):
     """Errors of pose and of velocity."""
 
     pose: WindowMemory
@@ -109,14 +109,14 @@ def windowed_pid(
 
 
 @dataclass(frozen=True, eq=False)
-class ThesisLaw:
-    """The law: (set-points, state, memory) -> (wrench about the centre of mass, memory).
+class WindowedPid:
+    """Windowed PID law: (set-points, state, memory) -> (wrench about the centre of mass, memory).
 
     Attributes:
         pose: (3, 6) K_p, K_i, K_d, force and moment per error of pose.
         velocity: (3, 6) likewise of velocity.
         window: over which the error is summed, s.
-        error_diffusion: whether what rounding swallows of a thrust is made up for.
+        error_diffusion: whether the allocator carries rounded-off thrust over to the next tick.
     """
 
     pose: Array
@@ -124,17 +124,23 @@ class ThesisLaw:
     window: float
     error_diffusion: bool
 
-    def begin(self, state: State, *, dt: float | None = None) -> ThesisMemory:
+    def begin(self, state: State, *, dt: float | None = None) -> PoseVelocityMemory:
         """Return the memory of a start; with a step of dt (s), one that keeps its length."""
         xp = namespace(state.velocity)
         count = 0 if dt is None else max(round(self.window / dt), 1)
         none = constant(xp, np.zeros((count, 6)))
         nothing = WindowMemory(none, xp.zeros_like(state.velocity) + np.nan)
-        return ThesisMemory(nothing, nothing)
+        return PoseVelocityMemory(nothing, nothing)
 
     def wrench(
-        self, wanted: Array, state: State, memory: ThesisMemory, *, unachieved: Array, dt: Any
-    ) -> tuple[Array, ThesisMemory]:
+        self,
+        wanted: Array,
+        state: State,
+        memory: PoseVelocityMemory,
+        *,
+        unachieved: Array,
+        dt: Any,
+    ) -> tuple[Array, PoseVelocityMemory]:
         """Return the wrench (6,) in the body frame, and what to remember.
 
         Args:
@@ -149,27 +155,28 @@ class ThesisLaw:
         held, none = ~xp.isnan(wanted), xp.zeros_like(state.position)
         rpy = rpy_from_quaternion(state.orientation)
         rotation = rotation_matrix(state.orientation)
-        away = xp.where(held[POSITION], wanted[POSITION] - state.position, none)
+        position_error = xp.where(held[POSITION], wanted[POSITION] - state.position, none)
         turned = attitude_error(state.orientation, xp.where(held[ATTITUDE], wanted[ATTITUDE], rpy))
-        pose = xp.concat([away @ rotation, xp.where(held[ATTITUDE], turned, none)])
+        pose_error = xp.concat([position_error @ rotation, xp.where(held[ATTITUDE], turned, none)])
         level = level_frame(rpy[2])
-        drift = wanted[SPEEDS] - rotation @ state.velocity[:3] @ level
-        slow = xp.concat(
+        level_velocity_error = wanted[SPEEDS] - rotation @ state.velocity[:3] @ level
+        velocity_error = xp.concat(
             [
-                level @ xp.where(held[SPEEDS], drift, none) @ rotation,
+                level @ xp.where(held[SPEEDS], level_velocity_error, none) @ rotation,
                 xp.where(held[RATES], wanted[RATES] - state.velocity[3:], none),
             ]
         )
-        u, of_pose = windowed_pid(pose, memory.pose, self.pose, window=self.window, dt=dt)
-        more, of_velocity = windowed_pid(
-            slow, memory.velocity, self.velocity, window=self.window, dt=dt
+        u, of_pose = windowed_pid(pose_error, memory.pose, self.pose, window=self.window, dt=dt)
+        velocity_effort, of_velocity = windowed_pid(
+            velocity_error, memory.velocity, self.velocity, window=self.window, dt=dt
         )
-        return u + more, ThesisMemory(of_pose, of_velocity)
+        return u + velocity_effort, PoseVelocityMemory(of_pose, of_velocity)
 
 
-def thesis_law(settings: ThesisSettings, vehicle: Vehicle) -> ThesisLaw:
-    """Return the law of some settings."""
-    return ThesisLaw(
+def windowed_pid_law(settings: WindowedPidSettings, vehicle: Vehicle) -> WindowedPid:
+    """Windowed PID with the gains of its settings."""
+    del vehicle  # the gains do not depend on it
+    return WindowedPid(
         np.array(astuple(settings.pose)),
         np.array(astuple(settings.velocity)),
         settings.window,
@@ -177,4 +184,4 @@ def thesis_law(settings: ThesisSettings, vehicle: Vehicle) -> ThesisLaw:
     )
 
 
-THESIS = ControllerModel('thesis', ThesisSettings, law=thesis_law, label='Thesis')
+WINDOWED_PID = ControllerModel('thesis', WindowedPidSettings, law=windowed_pid_law, label='Thesis')

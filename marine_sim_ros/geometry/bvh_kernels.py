@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiled searches in a tree of boxes over triangles: nearest point, first hit, edges.
+"""Bounding-volume hierarchy (BVH) over triangles: signed distance, first hit, nearest edges.
 
 Numba compiles them for IEEE doubles, without fused or reordered operations, so results are equal
 to the last bit on all processors. Arguments are not checked here but in
@@ -24,11 +24,11 @@ _BINS = 16
 _DEPTH = 64
 """Bound of the depth; from half of it on, nodes are split at the median."""
 _STACK = 2 * _DEPTH + 2
-"""Room for nodes that wait. Each level of a descent leaves one behind and puts two on; splits at
+"""Stack size. Each level of a descent leaves one behind and puts two on; splits at
 the median halve what is left, so that no tree of 2³² triangles is deeper than _DEPTH. Compiled
 code does not check bounds: memory is safe by this number."""
 _NO_DIRECTION = 1e-9
-"""m from an edge or a corner below which the way to a point there is rounding."""
+"""Distance to an edge or corner, m, below which the direction is dominated by rounding."""
 _EXIT_MARGIN = 1.0 + 1e-14
 """Rounding margin of the exit distance of a box (Ize 2013, Robust BVH ray traversal)."""
 
@@ -67,7 +67,8 @@ def _clear(low, high):
 def _best_split(box, order, begin, end, axis, least, width, low, high, right):
     """Return the last bin on the first side of the split of least cost; −1 if there is no split.
 
-    The cost is the sum of areas times numbers of triangles. The last three arguments are room.
+    The cost is the sum of areas times numbers of triangles. ``low``, ``high`` and ``right`` are
+    scratch arrays.
     """
     counts = np.zeros(_BINS, np.int64)
     a, b = np.empty(3), np.empty(3)
@@ -126,7 +127,7 @@ def build_tree(box):
     the next one.
 
     Args:
-        box: (t, 6) least and greatest corners of triangles.
+        box: (t, 6) least and greatest corners of triangles, t ≥ 1.
 
     Returns:
         (n, 6) boxes of nodes; (n, 2) of an inner node its second child and 0, of a leaf its first
@@ -167,7 +168,7 @@ def build_tree(box):
             last = _best_split(box, order, begin, end, axis, start, width, *room)
             if last >= 0:
                 middle = _part(box, order, begin, end, axis, last, start, width)
-        # The second is taken later, when its number is known to the parent.
+        # The second child is popped later and then writes its number into the parent.
         stack[height, 0], stack[height, 1] = middle, end
         stack[height, 2], stack[height, 3] = node, level + 1
         stack[height + 1, 0], stack[height + 1, 1] = begin, middle
