@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from marine_sim_ros.control.commander import HOLDS, TIMEOUT, Commander
+from marine_sim_ros.control.commander import CLOSED_LOOPS, TIMEOUT, Commander
 from marine_sim_ros.control.setpoints import RATES, SETPOINT_QUANTITIES, SPEEDS
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
@@ -74,7 +74,7 @@ def test_a_velocity_lasts_half_a_second():
 
 def test_holds_take_over_where_the_stick_is_centred():
     commander = Commander(armed=True)
-    for name in HOLDS:
+    for name in CLOSED_LOOPS:
         commander.hold(name, True)
     moving = at(velocity=(0.4, 0, 0, 0, 0, 0.2))
     commander.drive(np.array([0.4, 0, 0, 0, 0, 0.2]), 0.0)
@@ -165,7 +165,7 @@ class Anything(RuleBasedStateMachine):
     def arm(self, on):
         self.commander.arm(on)
 
-    @rule(name=st.sampled_from(sorted(HOLDS)), on=st.booleans())
+    @rule(name=st.sampled_from(sorted(CLOSED_LOOPS)), on=st.booleans())
     def hold(self, name, on):
         self.commander.hold(name, on)
 

@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT
 
 from marine_sim_ros.analysis.experiments import experiment_names, load_experiment
-from marine_sim_ros.control.commander import HOLDS
+from marine_sim_ros.control.commander import CLOSED_LOOPS
 from marine_sim_ros.control.controller_model import load_controller
 from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.sim.scenario import parse_scenario
@@ -43,7 +43,7 @@ def test_the_example_is_a_scenario():
 
 
 def test_names_and_numbers():
-    for name in HOLDS:
+    for name in CLOSED_LOOPS:
         assert f'`{name}`' in PAGE
     assert 'Twelve quantities' in PAGE
     assert len(SETPOINT_QUANTITIES) == 12

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from marine_sim_ros.analysis.film import frame_stamps
-from marine_sim_ros.bags.vehicle_record import WIDEST, Channel
+from marine_sim_ros.bags.vehicle_record import MAX_ROW_LENGTH, Channel
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.text import json_text
 from marine_sim_ros.identification.samples import make_samples
@@ -60,7 +60,7 @@ def test_any_odometry_becomes_finite_numbers_or_unknown_ones(messages, receipt):
 
 def test_an_array_that_is_no_quantity_is_left_out():
     channel = Channel('thrusters/pwm', '/x/pwm', 'std_msgs/msg/UInt16MultiArray', 'pwm')
-    for count in (5_000_000, 0, 6, 8, WIDEST + 1, 6):
+    for count in (5_000_000, 0, 6, 8, MAX_ROW_LENGTH + 1, 6):
         channel.take(Message(data=np.zeros(count, np.uint16)), 0, None)
     channel.flush(0, None)
     assert (channel.count, channel.odd, channel.series.count) == (6, 4, 2)

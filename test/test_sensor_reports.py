@@ -303,7 +303,7 @@ def test_no_peak_is_lost_among_many_readings(tmp_path, monkeypatch):
 
 
 def test_of_many_messages_every_nth_is_compared(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(bag_sensors, 'MOST', 100)
+    monkeypatch.setattr(bag_sensors, 'MAX_READINGS', 100)
     assert analyze(run[0], '-o', tmp_path, '--table', 'none') == 0
     found = sensors_in(tmp_path)
     pressure = found['barometer']['pressure']

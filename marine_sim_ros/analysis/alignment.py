@@ -33,7 +33,7 @@ _SIGNALS = tuple(
     for n in ('z', 'surge', 'sway', 'heave', 'roll_rate', 'pitch_rate', 'yaw_rate')
 )
 _GRID = 2**14
-_FINEST = 0.01
+MIN_STEP = 0.01
 _STILL = 1e-4
 
 
@@ -103,7 +103,7 @@ def _correlate(first: VehicleRecord, other: VehicleRecord) -> Alignment | None:
         return None
     (a, b), (c, d) = _span(first), _span(other)
     shorter = min(b - a, d - c)
-    step = max(_FINEST, (b - a + d - c) / _GRID)
+    step = max(MIN_STEP, (b - a + d - c) / _GRID)
     if shorter < 4 * step:
         return None
     x, y = _motion(one, a, b, step), _motion(two, c, d, step)

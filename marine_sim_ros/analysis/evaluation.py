@@ -119,7 +119,7 @@ def run_of_bag(folder: Path, namespace: str) -> ExperimentRun:
     Raises:
         RecordingError: not a bag, or a bag without the topics of a run.
     """
-    wanted = {f'{namespace}/{t}': t for t in _NUMBERS}
+    wanted = {f'{namespace}/{t}': t for t in _ROW_READERS}
     rows: dict[str, list[tuple[int, tuple[float, ...]]]] = {t: [] for t in wanted.values()}
     with open_bag(folder, str(folder)) as reader:
         connections = [c for c in reader.connections if c.topic in wanted]
@@ -127,7 +127,7 @@ def run_of_bag(folder: Path, namespace: str) -> ExperimentRun:
         for connection, stamp, data in reader.messages(connections) if connections else ():
             message = reader.deserialize(data, connection.msgtype)
             topic = wanted[connection.topic]
-            rows[topic].append((stamp, _NUMBERS[topic](message)))
+            rows[topic].append((stamp, _ROW_READERS[topic](message)))
     for topic in ('odom', 'thrusters/pwm'):
         if not rows[topic]:
             raise RecordingError(f'{folder}: has no {namespace}/{topic}; expected a recorded run')
@@ -156,7 +156,7 @@ def run_of_bag(folder: Path, namespace: str) -> ExperimentRun:
     )
 
 
-_NUMBERS: dict[str, Callable[[Any], tuple[float, ...]]] = {
+_ROW_READERS: dict[str, Callable[[Any], tuple[float, ...]]] = {
     'odom': row_converter('odom', 'nav_msgs/msg/Odometry'),
     'thrusters/pwm': lambda m: tuple(map(float, m.data)),
     'thrusters/state': lambda m: tuple(map(float, m.effort)),

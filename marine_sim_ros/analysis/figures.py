@@ -52,8 +52,8 @@ THREE = (BLUE, VERMILION, GREEN)
 
 WIDTH = 12.0
 DPI = 100
-MOST_POINTS = 4000
-_LOOK: dict[Any, Any] = {
+MAX_POINTS = 4000
+_STYLE: dict[Any, Any] = {
     'font.size': 12,
     'axes.titlesize': 13,
     'axes.titlelocation': 'left',
@@ -87,7 +87,7 @@ def figure_sheet(path: Path, title: str, height: float) -> Iterator[Any]:
     """
     matplotlib = require('matplotlib', 'figures')
     Figure = require('matplotlib.figure', 'figures').Figure
-    with matplotlib.rc_context(_LOOK):
+    with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout='constrained')
         figure.suptitle(title, x=0.01, ha='left', fontsize=15, weight='bold')
         yield figure
@@ -99,7 +99,7 @@ def figure_sheet(path: Path, title: str, height: float) -> Iterator[Any]:
 
 def thinning_slice(count: int) -> slice:
     """Return the slice that leaves no more rows of a long run than a picture can show."""
-    return slice(None, None, max(1, math.ceil(count / MOST_POINTS)))
+    return slice(None, None, max(1, math.ceil(count / MAX_POINTS)))
 
 
 def padded_limits(low: float, high: float, least: float) -> tuple[float, float]:

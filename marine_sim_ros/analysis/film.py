@@ -121,7 +121,7 @@ _EDGE = 0.02
 """Of the text from the corner, of the height of the picture."""
 _HEIGHT = 0.045
 """Of the text, of the height of the picture."""
-_LEAST = 10.0
+_MIN_LETTER_SIZE = 10.0
 """Pixels; smaller letters cannot be read."""
 
 
@@ -150,7 +150,7 @@ def draw_text(image: np.ndarray, text: str) -> np.ndarray:
     font = require('PIL.ImageFont', 'the overlay of a film')
     height = image.shape[0]
     picture = pillow.fromarray(image)
-    letters = font.load_default(max(_HEIGHT * height, _LEAST))
+    letters = font.load_default(max(_HEIGHT * height, _MIN_LETTER_SIZE))
     pen, corner = draw.Draw(picture), (_EDGE * height, _EDGE * height)
     pen.text(corner, text, (255, 255, 255), font=letters, stroke_width=1, stroke_fill=(0, 0, 0))
     return np.asarray(picture)

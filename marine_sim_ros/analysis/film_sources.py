@@ -297,7 +297,7 @@ def recorded_tether(bag: Bag, namespace: str, vehicle: Vehicle) -> RecordedTethe
 # Recorded camera pictures, for a film that is not rendered again.
 
 _TYPES = ('sensor_msgs/msg/CompressedImage', 'sensor_msgs/msg/Image')
-_ENDS = ('/image/compressed', '/image', '/image_raw/compressed', '/image_raw')
+_IMAGE_SUFFIXES = ('/image/compressed', '/image', '/image_raw/compressed', '/image_raw')
 _ORDERS = {'rgb8': [0, 1, 2], 'bgr8': [2, 1, 0], 'mono8': [0, 0, 0]}
 """Indices of red, green and blue in a pixel."""
 _DATA = {'16UC1': 'u2', 'mono16': 'u2', '32FC1': 'f4'}
@@ -357,7 +357,7 @@ def recorded_pictures(bag: Bag, namespace: str, camera: str) -> RecordedPictures
         RecordingError: the bag has no pictures of it.
     """
     there = [n for n, kind, count in bag.topics if kind in _TYPES and count]
-    of_cameras = [n for end in _ENDS for n in there if n.endswith(end)]
+    of_cameras = [n for end in _IMAGE_SUFFIXES for n in there if n.endswith(end)]
     of_vehicle = [n for n in of_cameras if n.startswith(f'/{namespace}/')] or of_cameras
     named = [n for n in of_vehicle if camera in n.split('/')] if camera else of_vehicle
     full = [n for n in (camera, f'/{namespace}/{camera}') if n in there]

@@ -90,9 +90,9 @@ def estimator_model(sensor: Sensor) -> SensorModel:
 
 # Recorded sensor readings compared with noise-free ones.
 
-MOST = 131_072
+MAX_READINGS = 131_072
 """Readings of a topic that are compared, 11 minutes at 200 Hz: of more, every n-th."""
-FEW = 16_384
+MAX_COSTLY_READINGS = 16_384
 """The same where each needs the water, or other vehicles, of its own time."""
 BOUND = 2.0
 """Normalised errors within it are counted: 95.4 % where the noise is normal."""
@@ -194,7 +194,9 @@ def compare_sensors(
         return ()
     with open_bag(path, text) as reader:
         at_once = environment.steady and not neighbours
-        topics = _read_topics(reader, namespace, vehicle, MOST if at_once else FEW)
+        topics = _read_topics(
+            reader, namespace, vehicle, MAX_READINGS if at_once else MAX_COSTLY_READINGS
+        )
         if not topics:
             return ()
         _share_stamps(topics.values())
@@ -337,8 +339,10 @@ class _Around:
 
 def _read_motion(reader: BagReader, namespace: str, stamps: np.ndarray) -> _Motion:
     """Return the motion at stamps, ns; of other messages only the stamp is read."""
-    found = {n: np.full((len(stamps), width), np.nan) for n, (_, width, _) in _NUMBERS.items()}
-    kinds = {(name, kind) for name, (kind, _, _) in _NUMBERS.items()}
+    found = {
+        n: np.full((len(stamps), width), np.nan) for n, (_, width, _) in _TRUTH_TOPICS.items()
+    }
+    kinds = {(name, kind) for name, (kind, _, _) in _TRUTH_TOPICS.items()}
     wanted = [
         c for c in reader.connections if (_relative_topic(namespace, c.topic), c.msgtype) in kinds
     ]
@@ -347,7 +351,7 @@ def _read_motion(reader: BagReader, namespace: str, stamps: np.ndarray) -> _Moti
         row = int(np.searchsorted(stamps, stamp))
         if row < len(stamps) and stamps[row] == stamp:
             name = _relative_topic(namespace, connection.topic)
-            _, width, numbers = _NUMBERS[name]
+            _, width, numbers = _TRUTH_TOPICS[name]
             values = tuple(numbers(reader.deserialize(data, connection.msgtype)))
             if len(values) == width:
                 found[name][row] = values
@@ -359,7 +363,7 @@ def _acceleration(message: Any) -> tuple[float, ...]:
     return (a.x, a.y, a.z, w.x, w.y, w.z)
 
 
-_NUMBERS: Mapping[str, tuple[str, int, Callable[[Any], tuple[float, ...]]]] = {
+_TRUTH_TOPICS: Mapping[str, tuple[str, int, Callable[[Any], tuple[float, ...]]]] = {
     'odom': ('nav_msgs/msg/Odometry', 13, row_converter('odom', 'nav_msgs/msg/Odometry')),
     'acceleration': ('geometry_msgs/msg/AccelStamped', 6, _acceleration),
     'thrusters/supply': ('sensor_msgs/msg/JointState', 3, lambda message: tuple(message.position)),

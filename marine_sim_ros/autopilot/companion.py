@@ -219,7 +219,7 @@ class DeltaOdometry:
 
 COMPONENT = 197
 """MAV_COMP_ID_VISUAL_INERTIAL_ODOMETRY."""
-FEATURE = '--autopilot ardusub'
+OPTION = '--autopilot ardusub'
 EARTH = 6378100.0
 """m, the radius by which the autopilot makes metres of degrees (AP_Common/Location.cpp)."""
 VOLTAGE, LEAK_PINS, LEAK_PIN = 'SIM_BATT_VOLTAGE', 'SIM_PIN_MASK', 1 << 5
@@ -265,9 +265,9 @@ class Companion:
         Raises:
             MissingPackageError: pymavlink is not installed.
         """
-        require('pymavlink', FEATURE)
-        self._utility: Any = require('pymavlink.mavutil', FEATURE)
-        self._dialect: Any = require('pymavlink.dialects.v20.ardupilotmega', FEATURE)
+        require('pymavlink', OPTION)
+        self._utility: Any = require('pymavlink.mavutil', OPTION)
+        self._dialect: Any = require('pymavlink.dialects.v20.ardupilotmega', OPTION)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.bind(('127.0.0.1', 0))
             port = probe.getsockname()[1]

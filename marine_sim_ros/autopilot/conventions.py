@@ -30,7 +30,7 @@ from marine_sim_ros.environment.origin import Origin
 
 __all__ = [
     'ARDUSUB',
-    'LARGEST',
+    'MAX_PACKET_SIZE',
     'PacketError',
     'ReportedMotion',
     'ServoPacket',
@@ -52,7 +52,7 @@ __all__ = [
 HEADER = struct.Struct('<HHI')
 CHANNELS = {18458: 16, 29569: 32}
 """Number of channels by the magic number that a packet starts with."""
-LARGEST = HEADER.size + 2 * max(CHANNELS.values())
+MAX_PACKET_SIZE = HEADER.size + 2 * max(CHANNELS.values())
 """Bytes of the largest packet."""
 CLOCK_MARGIN = 1e-8
 """Share by which timestamps run fast: the autopilot cuts every step to whole µs, and rounding

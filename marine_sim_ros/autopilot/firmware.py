@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 NONE = 'none'
-GRACE = 1.0
+TERMINATION_GRACE = 1.0
 """s until it is killed: it does not see a signal while it waits for the physics."""
 START = 1767225600
 """Unix time at which it starts, 2026-01-01: its GPS then tells the same time in every run."""
@@ -238,5 +238,5 @@ class Firmware:
         if self.failure:
             return
         self._stopped = True
-        end_child(self._process, GRACE)
+        end_child(self._process, TERMINATION_GRACE)
         shutil.rmtree(self.folder, ignore_errors=True)

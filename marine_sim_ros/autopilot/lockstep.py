@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from marine_sim_ros.autopilot.conventions import (
-    LARGEST,
+    MAX_PACKET_SIZE,
     PacketError,
     ServoPacket,
     geographic_state,
@@ -45,7 +45,7 @@ __all__ = [
     'BASE_PORT',
     'Frames',
     'LINK_TIMEOUT',
-    'PATIENCE',
+    'FRAME_TIMEOUT',
     'frames_per_tick',
     'interpolate_state',
 ]
@@ -133,7 +133,7 @@ class AutopilotLink:
         strangers: list[tuple[bytes, tuple[str, int]]] = []
         for _ in range(BURST):
             try:
-                data, sender = self._socket.recvfrom(LARGEST + 1)
+                data, sender = self._socket.recvfrom(MAX_PACKET_SIZE + 1)
             except BlockingIOError:
                 break
             except OSError:  # of an earlier reply: nobody listens there any more
@@ -174,13 +174,13 @@ class AutopilotLink:
 
 # Frames of an autopilot between two ticks, without hold or extrapolation.
 
-LONGEST = 0.09
+MAX_STEP = 0.09
 """s; the autopilot's clock stands still over a step of 0.1 s or more."""
 
 
 def frames_per_tick(rate: float, dt: float) -> int:
     """Return the number of frames of a rate (Hz) in a tick of dt (s), at least one."""
-    return max(1, round(rate * dt), -int(-dt // LONGEST))
+    return max(1, round(rate * dt), -int(-dt // MAX_STEP))
 
 
 def interpolate_state(before: State, after: State, share: float) -> State:
@@ -229,7 +229,7 @@ class Frames:
 
 # Lockstep with an autopilot: frames of a tick are sent one by one, each is answered.
 
-PATIENCE = 0.7
+FRAME_TIMEOUT = 0.7
 """s of wall time that the autopilot may take for a frame; less than thrusters wait for it."""
 
 
@@ -255,7 +255,7 @@ class AutopilotExchange:
         environment: Environment,
         *,
         ranges: tuple[float, ...] | None = None,
-        patience: float = PATIENCE,
+        patience: float = FRAME_TIMEOUT,
     ) -> tuple[int, ...] | None:
         """Return the pulse widths (16 or 32) that answer a tick, in µs; None: it is silent.
 

@@ -59,7 +59,7 @@ _PULSES = (800.0, 2200.0)
 """µs; anything else is an output that is off."""
 _BOOT = 10**15
 """ns; so far apart lie the clocks of an autopilot that started again."""
-_NEAR = 0.5 * NANOSECONDS
+_MAX_INTERPOLATION = 0.5 * NANOSECONDS
 """A value is interpolated from others that are not farther than this, ns."""
 _LEAST_UP = 0.5
 """Cosine of the tilt below which a vertical speed says nothing of heave."""
@@ -248,7 +248,7 @@ def _interpolate(at: np.ndarray, time: np.ndarray, values: np.ndarray) -> np.nda
     after = np.minimum(np.searchsorted(time, at), len(time) - 1)
     far = np.minimum(np.abs(time[after] - at), np.abs(at - time[np.maximum(after - 1, 0)]))
     result = np.stack([np.interp(at, time, column) for column in values.T], axis=1)
-    result[far > _NEAR] = math.nan
+    result[far > _MAX_INTERPOLATION] = math.nan
     return result
 
 
@@ -424,7 +424,7 @@ def _radians(*degrees: float) -> LogRow:
 
 
 _PRESSURES = ('SCALED_PRESSURE', 'SCALED_PRESSURE2', 'SCALED_PRESSURE3')
-_OTHERS = (
+_MAVLINK_MESSAGES = (
     'ATTITUDE',
     'LOCAL_POSITION_NED',
     'GLOBAL_POSITION_INT',
@@ -517,7 +517,7 @@ def _telemetry(path: Path) -> AutopilotRows:
     log = mavutil.mavlogfile(str(path))
     found = _Telemetry(mode_names(path))
     system: int | None = None
-    while (m := log.recv_match(type=[*_OTHERS, *_PRESSURES])) is not None:
+    while (m := log.recv_match(type=[*_MAVLINK_MESSAGES, *_PRESSURES])) is not None:
         if m.get_type() == 'HEARTBEAT' and m.autopilot == _NO_AUTOPILOT:
             continue
         system = m.get_srcSystem() if system is None else system

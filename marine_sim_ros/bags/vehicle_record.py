@@ -44,9 +44,9 @@ __all__ = [
 # Channels of one vehicle in a bag, one for each topic.
 
 BLOCK = 1024
-WIDEST = 1000
+MAX_ROW_LENGTH = 1000
 """Numbers of a row; a longer array is no quantity of a vehicle."""
-LARGEST = 1e100
+NUMBER_BOUND = 1e100
 """Size of a number beyond which it is no measurement, in any unit; its square is finite."""
 ODOM_QUANTITIES = (
     *('x', 'y', 'z', 'roll', 'pitch', 'yaw'),
@@ -128,7 +128,7 @@ class Channel:
         """Take a message; without a stamp of its own it gets the clock's, else its receipt."""
         self.count += 1
         row = self._numbers(message)
-        if not self.labels and len(row) <= WIDEST:
+        if not self.labels and len(row) <= MAX_ROW_LENGTH:
             self.labels = row_labels(self.role, message, row)
         if len(row) != len(self.labels) or not row:
             self.odd += 1
@@ -182,7 +182,7 @@ class Channel:
         early = stamps < 0
         # Without any odometry the receipt is all there is.
         stamps = np.where(early, receipts if start is None else start, stamps)
-        values = np.where(np.abs(values) <= LARGEST, values, np.nan)  # NaN where NaN
+        values = np.where(np.abs(values) <= NUMBER_BOUND, values, np.nan)  # NaN where NaN
         if rows is not None:
             rows(self, stamps, receipts, values)
         self.timing.add(stamps, receipts)

@@ -28,7 +28,7 @@ VEHICLE, RATE = 'bluerov2', 400.0
 START = rest((0.0, 0.0, -5.0))
 BOOT = 3.0
 """s of simulated time before the measurement, in which it starts its estimators."""
-PATIENCE = 20.0
+FRAME_TIMEOUT = 20.0
 """s of wall time for a frame."""
 NOBODY = '127.0.0.1:9'
 ORIGIN = Environment().origin
@@ -63,7 +63,7 @@ def times_real_time(program: str, vehicle: Vehicle, tick: Tick, seconds: float) 
             if k == round(BOOT / DEFAULT_STEP):
                 since = time.perf_counter()
             instruments.sense(k * step, state, environment)
-            pwm = exchange.tick(k * step, state, environment, patience=PATIENCE)
+            pwm = exchange.tick(k * step, state, environment, patience=FRAME_TIMEOUT)
             if pwm is None:
                 raise MarineSimError(f'{program} is silent: {firmware.failure or firmware.log}')
             state = tick(np.asarray(channels.pulse_widths(pwm), float))

@@ -34,7 +34,7 @@ STEPS = 400
 """Of a fall, which ends before 20 m are over."""
 LONG = 2000
 """Steps at rest: the start of a program's run, about 1 ms, is nothing among them."""
-MANY = 100
+BATCH_SIZE = 100
 """Vehicles of the batch."""
 
 
@@ -82,12 +82,14 @@ def solid_step_costs(name: str, scene: str, *, height: float, settled: bool) -> 
     slow = _cpu_seconds(lambda: [simulation.tick(pwm) for _ in range(STEPS)]) / STEPS
     setting = make_setting(vehicle, scenario, environment)
     alone = ScenarioProgram([setting], ticks=steps + 1, every=steps // 20, keep=states)
-    batch = ScenarioProgram([setting], ticks=steps + 1, every=steps // 20, keep=states, size=MANY)
-    starts = State(*(np.repeat(values[:, None], MANY, axis=1) for values in start))
+    batch = ScenarioProgram(
+        [setting], ticks=steps + 1, every=steps // 20, keep=states, size=BATCH_SIZE
+    )
+    starts = State(*(np.repeat(values[:, None], BATCH_SIZE, axis=1) for values in start))
     return StepCosts(
         1e6 * slow,
         1e6 * least_cpu_seconds(lambda: alone.run(start)) / steps,
-        1e6 * least_cpu_seconds(lambda: batch.run(starts)) / steps / MANY,
+        1e6 * least_cpu_seconds(lambda: batch.run(starts)) / steps / BATCH_SIZE,
         alone.compile_time,
     )
 
@@ -107,7 +109,7 @@ def solid_engine_rows() -> Iterator[tuple[str, str, float]]:
         costs = solid_step_costs('bluerov2', 'deep_rock', height=height, settled=settled)
         yield f'NumPy, bluerov2 {where}: CPU µs/step', '.0f', costs.numpy
         yield f'JAX, bluerov2 {where}: CPU µs/step', '.1f', costs.compiled
-        yield f'JAX, each of {MANY} bluerov2 {where}: CPU µs/step', '.1f', costs.in_batch
+        yield f'JAX, each of {BATCH_SIZE} bluerov2 {where}: CPU µs/step', '.1f', costs.in_batch
         yield f'JAX, bluerov2 {where}: compiling, s', '.1f', costs.compiling
 
 

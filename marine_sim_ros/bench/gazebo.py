@@ -43,7 +43,12 @@ from marine_sim_ros.gazebo.run_files import (
     bridge_parameters,
     write_run,
 )
-from marine_sim_ros.gazebo.server import GRACE, ServerConnection, start_server, stop_server
+from marine_sim_ros.gazebo.server import (
+    TERMINATION_GRACE,
+    ServerConnection,
+    start_server,
+    stop_server,
+)
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.library import load_vehicle
@@ -318,7 +323,7 @@ def _nodes(
         yield [bridge.pid, *(p.pid for p in supervisor.processes.values())]
     finally:
         supervisor.terminate_all()
-        end_child(bridge, GRACE)
+        end_child(bridge, TERMINATION_GRACE)
 
 
 def _world(case: GazeboCase, options: RunOptions, folder: Path) -> GazeboWorld:

@@ -178,7 +178,7 @@ def start_rows(add: Callable[[str, str, float], None]) -> None:
 
 # Cost of a vehicle in a composed fleet, by number of vehicles.
 
-NUMBERS = (1, 5, 20)
+FLEET_SIZES = (1, 5, 20)
 SPACING = 3.0
 """m."""
 FLEET_SCENARIO = 'survey'
@@ -213,7 +213,7 @@ def _cost(seconds: float, count: int, engine: str) -> tuple[float, float]:
 
 
 def fleet_rows(
-    add: Callable[[str, str, float], None], seconds: float, numbers: Sequence[int] = NUMBERS
+    add: Callable[[str, str, float], None], seconds: float, numbers: Sequence[int] = FLEET_SIZES
 ) -> None:
     """Measure composed fleets of BlueROV2s in closed loop, with their sensors, at full speed.
 

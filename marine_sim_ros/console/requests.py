@@ -38,9 +38,9 @@ FARTHEST = 1e5
 """m; nothing that is wanted is farther away."""
 FASTEST_WATER = 100.0
 """m/s; no current is faster."""
-LONGEST = 1000
+MAX_LENGTH = 1000
 """Waypoints of a path, steps at once, letters of a text."""
-LONGEST_NAME = 40
+MAX_NAME_LENGTH = 40
 """Letters of an operator's name."""
 NAMED = 256
 """Joints, or lights, of one request."""
@@ -106,14 +106,14 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST or not value.isprintable():
+    if not isinstance(value, str) or len(value) > MAX_LENGTH or not value.isprintable():
         raise ParameterError(f'is {_shorten(value)}; expected a short text')
     return value
 
 
 def _name(value: Any) -> str:
-    if len(_text(value)) > LONGEST_NAME:
-        raise ParameterError(f'is {_shorten(value)}; expected up to {LONGEST_NAME} letters')
+    if len(_text(value)) > MAX_NAME_LENGTH:
+        raise ParameterError(f'is {_shorten(value)}; expected up to {MAX_NAME_LENGTH} letters')
     return str(value)
 
 
@@ -179,7 +179,7 @@ def _point(value: Any) -> tuple[float, ...]:
 
 
 def _path(value: Any) -> tuple[tuple[float, ...], ...]:
-    return tuple(_point(p) for p in _list(value, LONGEST))
+    return tuple(_point(p) for p in _list(value, MAX_LENGTH))
 
 
 def _numbers(value: Any, low: float, high: float) -> dict[str, float]:
@@ -230,7 +230,7 @@ REQUESTS: dict[str, Callable[[Any], Any]] = {
     'fault': _fault,
     'mend': _mend,
     'pause': _flag,
-    'step': lambda value: int(_number(value, 1, LONGEST)),
+    'step': lambda value: int(_number(value, 1, MAX_LENGTH)),
     'reset': _no_value,
     'end': _no_value,
     'record': _flag,

@@ -25,7 +25,7 @@ __all__ = ['DRAWINGS', 'Drawing', 'NAMED', 'READINGS', 'plain_reading', 'quantit
 
 # Readings of sensors as text with units, by type of message.
 
-MOST = 4
+MAX_NUMBERS = 4
 """Numbers of a message of a type that has no words here."""
 
 
@@ -172,7 +172,7 @@ def _numbers(message: Any, name: str) -> list[str]:
     found: list[str] = []
     for field in (f for f in fields if f != 'header'):
         found += _numbers(getattr(message, field), field)
-    return found[:MOST]
+    return found[:MAX_NUMBERS]
 
 
 # Drawings of sensors: beams of a DVL, sonar pictures.
@@ -181,7 +181,7 @@ SIDE = 320
 """Pixels of the side of the picture of a sweep."""
 COARSE = 240
 """Most rows of the picture of a fan; a larger one is thinned out."""
-SHARE = 200
+MAX_RANGE_BINS = 200
 """Range bins of a sweep, at most."""
 RETURN = 160
 """Pixel from which on an echo is one of a thing, 0 to 255."""
@@ -337,7 +337,7 @@ class _Sweep(Drawing):
         spec = sensor.spec
         self._step = math.radians(spec.step)
         self._count = max(round(2 * math.pi / self._step), 1)
-        bins = min(int(spec.samples), SHARE)
+        bins = min(int(spec.samples), MAX_RANGE_BINS)
         self._echoes = np.zeros((self._count, bins), np.uint8)
         self._angles: dict[int, float] = {}
         self._waiting: dict[int, np.ndarray] = {}

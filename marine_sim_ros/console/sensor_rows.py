@@ -33,7 +33,7 @@ SLOW = 0.7
 """Share of its nominal rate below which a sensor is late."""
 KEPT = 512
 """Stamps from which the rate is computed."""
-LEAST = 0.5
+MIN_SPAN = 0.5
 """s that they must span."""
 
 
@@ -58,7 +58,7 @@ class _Feed:
             return None
         last = self.stamps[-1]
         recent = [s for s in self.stamps if s >= last - window]
-        if len(recent) < 3 or recent[-1] - recent[0] < LEAST:
+        if len(recent) < 3 or recent[-1] - recent[0] < MIN_SPAN:
             return None
         return (len(recent) - 1) / (recent[-1] - recent[0])
 

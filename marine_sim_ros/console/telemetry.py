@@ -33,7 +33,7 @@ __all__ = [
 
 # Colours of forces, the same in RViz and in the browser.
 
-_OTHERS = {
+_FORCE_COLOURS = {
     'weight': '#666666',
     'total': '#1a1a1a',
     'external': '#cc4dcc',
@@ -50,21 +50,21 @@ _UNKNOWN = '#999933'
 
 def force_colour(name: str) -> tuple[float, float, float]:
     """Return red, green and blue (0 to 1) of a wrench."""
-    text = FORCES[name].colour if name in FORCES else _OTHERS.get(name, _UNKNOWN)
+    text = FORCES[name].colour if name in FORCES else _FORCE_COLOURS.get(name, _UNKNOWN)
     r, g, b = (int(text[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return r, g, b
 
 
 def force_colours() -> dict[str, tuple[float, float, float]]:
     """Return the colours of all wrenches that are known by name."""
-    return {name: force_colour(name) for name in (*FORCES, *_OTHERS)}
+    return {name: force_colour(name) for name in (*FORCES, *_FORCE_COLOURS)}
 
 
 # Telemetry frame of a run from rows of its topics, the same live and from a bag.
 
 Row = Sequence[float]
 RPM = 30 / math.pi
-MOST = 64
+MAX_TETHER_POINTS = 64
 """Places of a tether that a page draws."""
 
 
@@ -127,11 +127,13 @@ def _forces(rows: Mapping[str, Row], weight: float) -> dict[str, Any]:
 
 
 def _tether(rows: Mapping[str, Row]) -> dict[str, Any]:
-    """Return places (at most MOST, 3) along a tether in map, m; the tension at its ends, N."""
+    """Return at most MAX_TETHER_POINTS places along a tether in map, m; tension at its ends, N."""
     places = np.reshape(np.array(rows.get('tether/shape', ()), float), (-1, 3))
     if not np.isfinite(places).all():
         places = places[:0]
-    chosen = np.linspace(0, len(places) - 1, min(len(places), MOST)).round().astype(int)
+    chosen = (
+        np.linspace(0, len(places) - 1, min(len(places), MAX_TETHER_POINTS)).round().astype(int)
+    )
     return {
         'shape': places[chosen].round(3).tolist(),
         'tension': _clean(rows.get('tether/tension', ())),

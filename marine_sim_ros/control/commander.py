@@ -25,7 +25,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import State
 
-__all__ = ['HOLDS', 'TIMEOUT', 'Commander']
+__all__ = ['CLOSED_LOOPS', 'TIMEOUT', 'Commander']
 
 TIMEOUT = 0.5
 """s of simulation time that a velocity, a wrench or set-points last."""
@@ -33,7 +33,7 @@ ARRIVED = 0.3
 """m from a waypoint at which the next one is taken."""
 STOPPING = 1.5
 """s; a hold is set where the vehicle comes to rest, so much ahead at its speed."""
-HOLDS = {
+CLOSED_LOOPS = {
     'auto_depth': (('z',), ('heave',)),
     'auto_heading': (('yaw',), ('yaw_rate',)),
     'station_keeping': (('x', 'y'), ('surge', 'sway')),
@@ -60,7 +60,7 @@ class Commander:
         Args:
             armed: whether the thrusters may turn.
             level: angles held at zero in joystick mode.
-            holds: members of ``HOLDS`` to switch on; empty names are ignored.
+            holds: members of ``CLOSED_LOOPS`` to switch on; empty names are ignored.
 
         Raises:
             ParameterError: a hold that does not exist.
@@ -68,8 +68,10 @@ class Commander:
         self.armed = armed
         self.mode = 'velocity'
         self.holds = {name for name in holds if name}
-        if wrong := self.holds - set(HOLDS):
-            raise ParameterError(f'holds: {sorted(wrong)}; expected some of: {", ".join(HOLDS)}')
+        if wrong := self.holds - set(CLOSED_LOOPS):
+            raise ParameterError(
+                f'holds: {sorted(wrong)}; expected some of: {", ".join(CLOSED_LOOPS)}'
+            )
         self.free: tuple[str, ...] = ()
         self._wrench = np.zeros(6)
         self._level = _quantity_indices(level)
@@ -175,7 +177,7 @@ class Commander:
         for place in self._level:
             if speeds[place] == 0:
                 result[place], result[place + 6] = 0.0, np.nan
-        for name, (held, driven) in HOLDS.items():
+        for name, (held, driven) in CLOSED_LOOPS.items():
             free = name in self.holds and not np.any(result[_quantity_indices(driven)])
             if not free:
                 self._held.pop(name, None)

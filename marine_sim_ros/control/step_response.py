@@ -35,7 +35,7 @@ __all__ = ['AxisResponse', 'StepResponse', 'compute_step_response']
 
 _DEGREE = math.pi / 180
 _GROUPS = ((0, 'm', 1.0), (3, 'deg', _DEGREE), (6, 'm_s', 1.0), (9, 'deg_s', _DEGREE))
-_SMALLEST = np.repeat([0.05, _DEGREE, 0.02, _DEGREE], 3)
+_MIN_STEPS = np.repeat([0.05, _DEGREE, 0.02, _DEGREE], 3)
 SETTLING_BAND = 0.02
 """Half the width of the band, as a share of the step."""
 
@@ -95,7 +95,7 @@ class StepResponse:
         for i, name in enumerate(SETPOINT_QUANTITIES[:6]):
             axis = self.axes[name]
             if axis is not None and axis.step is not None:
-                sizes[name] = abs(axis.step) / (_SMALLEST[i] / _GROUPS[i // 3][2])
+                sizes[name] = abs(axis.step) / (_MIN_STEPS[i] / _GROUPS[i // 3][2])
         return max(sizes, key=lambda name: sizes[name]) if sizes else None
 
     @property
@@ -217,8 +217,8 @@ def _axis(
     error = _unwrap_angles(value[first:] - goal) if angular else value[first:] - goal
     shortest = wrap_angle(error) if angular else error
     step = -float(error[0])
-    steps = abs(step) > _SMALLEST[index]
-    band = SETTLING_BAND * abs(step) if steps else float(_SMALLEST[index])
+    steps = abs(step) > _MIN_STEPS[index]
+    band = SETTLING_BAND * abs(step) if steps else float(_MIN_STEPS[index])
     beyond = max(0.0, float(np.max(math.copysign(1.0, step) * error))) if steps else None
     mean = largest = bias = None
     if t[-1] >= window * (1 - 1e-9):

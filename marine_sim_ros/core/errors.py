@@ -74,7 +74,7 @@ def expected_one_of(word: object, names: Iterable[str]) -> str:
 
 # Messages about a path that is no file: a folder's files, or the nearest name.
 
-_MOST = 10_000
+_MAX_COMPARED_NAMES = 10_000
 """Names of a folder that are compared."""
 _FIRST = ('model.sdf', 'model.urdf', 'robot.urdf', 'robot.urdf.xacro')
 
@@ -150,7 +150,7 @@ def _nearest_file(word: str, names: Iterable[str], suffixes: tuple[str, ...]) ->
 
 def _names(folder: Path) -> list[str]:
     try:
-        return sorted(islice((entry.name for entry in os.scandir(folder)), _MOST))
+        return sorted(islice((entry.name for entry in os.scandir(folder)), _MAX_COMPARED_NAMES))
     except OSError:
         return []
 

@@ -81,7 +81,7 @@ def open_flags(*names: str) -> int:
 MAX_TEXT_BYTES = 2_000_000
 """Largest configuration file: the 100,000 values that a YAML file may have take less."""
 
-_KINDS = {
+_FILE_KINDS = {
     stat.S_IFDIR: 'a folder',
     stat.S_IFCHR: 'a device',
     stat.S_IFBLK: 'a device',
@@ -115,7 +115,7 @@ def check_file(path: Path, limit: int, error: type[MarineSimError]) -> None:
     except ValueError:
         raise error(f'{_name(path)}: is no name of a file') from None
     if not stat.S_ISREG(status.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(status.st_mode), 'no regular file')
+        kind = _FILE_KINDS.get(stat.S_IFMT(status.st_mode), 'no regular file')
         raise error(f'{_name(path)}: is {kind}; expected a regular file')
     if status.st_size > limit:
         raise _too_large(path, status.st_size, limit, error)

@@ -93,7 +93,7 @@ class _Block(NamedTuple):
 
 _AHEAD = 64
 """Numbers that are drawn at once."""
-_MOST = 8192
+_MAX_CACHED_BLOCKS = 8192
 """Blocks that are kept."""
 
 
@@ -118,7 +118,7 @@ def draw_ahead(draw: Draw) -> Draw:
             if not rest and 0 <= place < _AHEAD:
                 return values[place, ...]
             series = not rest and place == _AHEAD
-        if len(blocks) >= _MOST:
+        if len(blocks) >= _MAX_CACHED_BLOCKS:
             blocks.clear()
         if not series:
             blocks[seed, name] = _Block(stamps, 0, None)

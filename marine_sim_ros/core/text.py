@@ -66,7 +66,7 @@ def _finite(content: Any) -> Any:
 _PLAIN = re.compile(r'[A-Za-z0-9_]+(/[A-Za-z0-9_]+)*')
 _DEVICES = re.compile(r'(?i:con|prn|aux|nul|com\d|lpt\d)')
 """Names that are no files on other systems, which may unpack what is written here."""
-_LONGEST, _READABLE = 100, 40
+_MAX_LENGTH, _READABLE = 100, 40
 """Characters of a name that is taken as it is, and of another one before its digest."""
 
 
@@ -80,7 +80,7 @@ def file_name(name: str, taken: Container[str] = ()) -> str:
         taken: file names that others have.
     """
     plain = name.replace('/', '_')
-    usable = _PLAIN.fullmatch(name) and len(name) <= _LONGEST and not _DEVICES.fullmatch(plain)
+    usable = _PLAIN.fullmatch(name) and len(name) <= _MAX_LENGTH and not _DEVICES.fullmatch(plain)
     if usable and plain not in taken:
         return plain
     digest = sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:16]

@@ -36,7 +36,7 @@ _WORD = re.compile('[A-Za-z0-9_.-]{1,64}')
 
 
 _ANGLE = re.compile(r'\s*([-+]?(?:\d+\.?\d*|\.\d+))\s*(deg|°|rad)\s*')
-_MOST = 100_000
+_MAX_VALUES = 100_000
 """Values that a file may have."""
 
 
@@ -305,8 +305,8 @@ def _size(node: yaml.Node, known: dict[int, int], name: str, error: type[MarineS
         _no_key_twice(node, name, error)
         below = [part for pair in node.value for part in pair]
     count = 1 + sum(_size(part, known, name, error) for part in below)
-    if count > _MOST:
-        raise error(f'{line}: {count} values, aliases written out; expected up to {_MOST}')
+    if count > _MAX_VALUES:
+        raise error(f'{line}: {count} values, aliases written out; expected up to {_MAX_VALUES}')
     known[id(node)] = count
     return count
 

@@ -30,7 +30,7 @@ __all__ = ['CHECKS_OF_TEXT', 'CHECKS_OF_VEHICLE', 'Check', 'examine']
 # Links and joints: one tree, valid tf names, fixed hulls.
 
 _WORLD = {'map', 'odom', 'earth', 'world'}
-_FAR = 10.0
+_MAX_SENSOR_DISTANCE = 10.0
 """Sizes of the vehicle; no sensor is farther away from it."""
 
 
@@ -124,7 +124,7 @@ def sensor_links(context: DescriptionContext) -> Iterator[Diagnostic]:
     size = context.size
     if size is None:
         return
-    reach = _FAR * float(max(size))
+    reach = _MAX_SENSOR_DISTANCE * float(max(size))
     own = {e.link for e in context.extents}
     links = {link.get('name'): link for link in context.root.findall('link')}
     places = [
@@ -148,7 +148,7 @@ _DOWN = math.cos(math.radians(60))
 _UP = math.cos(math.radians(30))
 _TURNED_DOWN = {'x': '0 1.570796 0', 'z': '3.141593 0 0'}
 """rpy that turns an axis down, with the frame's x or z axis ahead."""
-_WORDS = (('ahead', 'astern'), ('to port', 'to starboard'), ('up', 'down'))
+_DIRECTIONS = (('ahead', 'astern'), ('to port', 'to starboard'), ('up', 'down'))
 
 
 def sensor_view(context: DescriptionContext) -> Iterator[Diagnostic]:
@@ -171,7 +171,7 @@ def sensor_view(context: DescriptionContext) -> Iterator[Diagnostic]:
 
 def _side(direction: np.ndarray) -> str:
     axis = int(np.argmax(np.abs(direction)))
-    return _WORDS[axis][0 if direction[axis] > 0 else 1]
+    return _DIRECTIONS[axis][0 if direction[axis] > 0 else 1]
 
 
 # Anchor of a tether.

@@ -37,9 +37,9 @@ __all__ = [
 # Moments of inertia: possible, and plausible for the size.
 
 _ENTRIES = (('ixx', 'ixy', 'ixz'), ('ixy', 'iyy', 'iyz'), ('ixz', 'iyz', 'izz'))
-SMALLEST = 0.05
+MIN_MOMENT_RATIO = 0.05
 """Of the moments of a solid box as large as the vehicle."""
-LARGEST = 3.0
+MAX_MOMENT_RATIO = 3.0
 """Of the same: all mass in the corners has m (b² + c²)/4, three times the solid box's."""
 PRODUCTS = 0.3
 """|I_xy|/√(I_xx I_yy) that no vehicle nearly symmetric about its axes has."""
@@ -87,7 +87,7 @@ def plausible_inertia(context: DescriptionContext) -> Iterator[Diagnostic]:
     square = size**2
     box = inertia.mass * (np.sum(square) - square) / 12
     for name, own, solid in zip('xyz', np.diag(inertia.tensor), box, strict=True):
-        if not SMALLEST * solid <= own <= LARGEST * solid:
+        if not MIN_MOMENT_RATIO * solid <= own <= MAX_MOMENT_RATIO * solid:
             yield context.warning(
                 context.root.find('link[inertial]'),
                 f'I_{name}{name} of the vehicle is {own:.3g} kg·m², a solid box of its size '

@@ -260,7 +260,7 @@ def thruster_links(context: DescriptionContext) -> Iterator[Diagnostic]:
 
 # Number, order, position and sense of thrusters against the motors of ArduSub's frames.
 
-PLACES: dict[str, np.ndarray] = {
+FRAME_POSITIONS: dict[str, np.ndarray] = {
     'vectored': np.array([(1, -1), (1, 1), (-1, -1), (-1, 1), (0, -1), (0, 1)]),
     'vectored_6dof': np.array(
         [(1, -1), (1, 1), (-1, -1), (-1, 1), (1, -1), (1, 1), (-1, -1), (-1, 1)]
@@ -325,7 +325,7 @@ def motor_order(context: DescriptionContext) -> Iterator[Diagnostic]:
         for motor in range(1, len(MOTORS[name]) + 1)
     ]
     matching = _matching(
-        thruster_signs(vehicle), places, MOTORS[name], PLACES.get(name), on_channel
+        thruster_signs(vehicle), places, MOTORS[name], FRAME_POSITIONS.get(name), on_channel
     )
     elements = context.thruster_elements()
     plugin = context.root.find('thrusters') is None

@@ -59,11 +59,11 @@ _SPEED_UNITS: Mapping[str, float] = MappingProxyType(
 """Advice, and the factor that it says."""
 _DENSITY = 25000.0
 """kg/m³; denser than any metal that vehicles are made of."""
-_TURN = 2 * math.pi + 0.01
+_MAX_ANGLE = 2 * math.pi + 0.01
 _INERTIA_UNITS: Mapping[str, float] = MappingProxyType(
     {'g·mm²': 1e9, 'g·cm²': 1e7, 'kg·mm²': 1e6, 'kg·cm²': 1e4, 'lb·in²': 3417.0, 'g·m²': 1e3}
 )
-_LARGEST = 1e6
+_MAX_LINK_SIZE = 1e6
 """m; a link of this size is not judged."""
 _GYRATION = (1e-3, 20.0)
 """m; radii of gyration √(I/m) of links without geometry."""
@@ -259,7 +259,7 @@ def inertia_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
         largest = max((float(v[0]) for v in own if v is not None), default=0.0)
         boxes = [e for e in context.extents if e.element.getparent() is link]
         size = max((math.hypot(*(e.high - e.low)) for e in boxes), default=0.0)
-        if size > _LARGEST:
+        if size > _MAX_LINK_SIZE:
             continue
         low, high = (0.02 * size, 5 * size) if size else _GYRATION
         radius = math.sqrt(max(largest, 0.0) / mass)
@@ -284,7 +284,7 @@ def angle_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
         for name in ('rpy', 'lower', 'upper'):
             words = (element.get(name) or '').split()
             values = finite_numbers(element.get(name), len(words))
-            if values is not None and len(values) and np.abs(values).max() > _TURN:
+            if values is not None and len(values) and np.abs(values).max() > _MAX_ANGLE:
                 turns = ' '.join(f'{math.radians(v):.6g}' for v in values)
                 yield context.warning(
                     element,
@@ -383,7 +383,7 @@ def negative_damping(context: DescriptionContext) -> Iterator[Diagnostic]:
 
 # Meshes: present, in metres, with outward normals.
 
-FAR = 30.0
+MESH_SIZE_RATIO = 30.0
 """Times all else; a mesh that much larger is in another unit."""
 AIRY = 10.0
 """Times the edge of a cube of the vehicle's mass and of 100 kg/m³; a WAM-V has 4."""
@@ -454,7 +454,7 @@ def _oversized_meshes(context: DescriptionContext) -> Iterator[tuple[Element, fl
         scale = finite_numbers(element.get('scale'), 3)
         extents = mesh.extents * (np.ones(3) if scale is None else np.abs(scale))
         longest = float(np.max(extents))
-        if longest >= max(LONG, FAR * other):
+        if longest >= max(LONG, MESH_SIZE_RATIO * other):
             yield element, longest, True
         elif longest > AIRY * _cube_edge(context) or _is_hollow(context, element, mesh, scale):
             yield element, longest, False

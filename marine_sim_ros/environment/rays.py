@@ -21,7 +21,7 @@ WATER_SURFACE = 'water_surface'
 _NOTHING = Scene()
 _CLOSE = 1e-10
 """m; a ray that is so near to the surface has met it."""
-_MOST = 500
+_MAX_STEPS = 500
 """Steps towards waves; what is left is nearer than a mm but for rays along a crest."""
 
 
@@ -109,7 +109,7 @@ def _wave_hits(waves: Waves, time: Array, o: Array, d: Array, reach: Array) -> t
 
     def is_unfinished(search: tuple[Array, Array, int]) -> Array:
         t, left, count = search
-        return xp.any(comes & (left > _CLOSE) & (t <= reach)) & (count < _MOST)
+        return xp.any(comes & (left > _CLOSE) & (t <= reach)) & (count < _MAX_STEPS)
 
     t, left, _ = while_loop(xp, is_unfinished, body, (begin, depth(begin), 0))
     met = (left <= 1e-3) & (t <= reach)

@@ -22,7 +22,7 @@ from marine_sim_ros.gazebo.run_files import SYSTEM_FOLDER
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 
 __all__ = [
-    'GRACE',
+    'TERMINATION_GRACE',
     'ServerConnection',
     'WORKING_FOLDER',
     'server_command',
@@ -35,7 +35,7 @@ WORKING_FOLDER = '/'
 """Working folder of a server: its Python looks for modules there first."""
 _LOADS_LATE = 10
 """Release of gz-sim (Jetty) from which a world steps without its models while they load."""
-GRACE = 10.0
+TERMINATION_GRACE = 10.0
 """s that a server gets to end by itself before it is killed."""
 
 
@@ -86,7 +86,7 @@ def start_server(
 
 def stop_server(server: subprocess.Popen[bytes]) -> int:
     """End a server as a launch file does; return its exit code."""
-    return end_child(server, GRACE, ask=signal.SIGINT)
+    return end_child(server, TERMINATION_GRACE, ask=signal.SIGINT)
 
 
 class ServerConnection:

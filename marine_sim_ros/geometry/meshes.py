@@ -183,7 +183,7 @@ def _centroid(cell: Any, volume: float, reference: np.ndarray) -> np.ndarray:
 
 # Closed surfaces of fewer triangles, with the volume that they had.
 
-_LEAST, _MOST = 1e-5, 0.05
+_MIN_TOLERANCE, _MAX_TOLERANCE = 1e-5, 0.05
 """Of the longest edge of the bounding box: the tolerances that are tried."""
 _HALVINGS = 6
 _NOTABLE = 2e-3
@@ -231,7 +231,7 @@ def simplify_shape(shape: Shape, most: int, label: str) -> Shape:
 
 def _smallest_tolerance(solid: Any, length: float, most: int) -> tuple[Any, float] | None:
     """Return a solid of few triangles and its tolerance in m, or None."""
-    low, high = np.log(_LEAST * length), np.log(_MOST * length)
+    low, high = np.log(_MIN_TOLERANCE * length), np.log(_MAX_TOLERANCE * length)
     found = None
     for _ in range(_HALVINGS + 1):
         # The greatest first: it says whether there is a way at all.

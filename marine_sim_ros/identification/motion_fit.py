@@ -53,7 +53,7 @@ _LITTLE = 0.5
 _ALIKE = 0.95
 _FREE = 8
 """Of an initial state: two angles and six velocities."""
-_FEWEST = 4
+_MIN_WINDOWS = 4
 _SHARES = (1.0, 0.3, 0.1, 0.0)
 """Of the step of an initial state that a stretch may take."""
 
@@ -419,10 +419,10 @@ def fit_motion(
     Raises:
         ParameterError: too few stretches.
     """
-    if len(stretches.source) < _FEWEST:
+    if len(stretches.source) < _MIN_WINDOWS:
         raise ParameterError(
             f'the recordings have {len(stretches.source)} stretches without a gap; expected '
-            f'{_FEWEST} or more: longer recordings, or a shorter --stretch'
+            f'{_MIN_WINDOWS} or more: longer recordings, or a shorter --stretch'
         )
     parts = integration_steps(stretches)
     problem = Problem(vehicle, parameters, parts, stretches.held, environment)

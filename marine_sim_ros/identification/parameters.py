@@ -198,11 +198,11 @@ def _with_diagonal(matrix: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
 
 NORMAL_95 = 1.96
 """Standard deviations to either side that hold 95 % of a normal distribution."""
-WIDEST = 0.25
+MAX_INTERVAL_RATIO = 0.25
 """Half an interval over what the parameter is compared with, beyond which it is not observable."""
 DOUBTFUL = 0.7
 """Of the variance of a motion; what is explained less casts doubt on what was found."""
-_STILL = 3.0
+_MIN_SIGNAL_TO_NOISE = 3.0
 """Minimum ratio of an axis's motion to the noise; below it the axis counts as unmoved."""
 _BLOCK = 20
 """Samples over which noise is averaged out to see that."""
@@ -310,7 +310,9 @@ def unobservable_reasons(
     """
     speed = _rms(measured)
     deviation = np.sqrt(np.diag(found))
-    wide = NORMAL_95 * deviation > WIDEST * interval_scales(parameters, theta, speed, kept)
+    wide = NORMAL_95 * deviation > MAX_INTERVAL_RATIO * interval_scales(
+        parameters, theta, speed, kept
+    )
     alike = np.abs(found) / np.outer(deviation, deviation) - 2 * np.eye(len(theta))
     still = _still_axes(measured, noise)
     result = []
@@ -336,7 +338,7 @@ def _still_axes(measured: np.ndarray, noise: np.ndarray) -> np.ndarray:
     size = min(_BLOCK, measured.shape[1])
     whole = measured.shape[1] // size * size
     blocks = measured[:, :whole].reshape(len(measured), -1, size, 6).mean(axis=2)
-    return np.asarray(_rms(blocks) < _STILL * noise / np.sqrt(size))
+    return np.asarray(_rms(blocks) < _MIN_SIGNAL_TO_NOISE * noise / np.sqrt(size))
 
 
 def _rms(values: np.ndarray) -> np.ndarray:

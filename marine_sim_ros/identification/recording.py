@@ -96,7 +96,7 @@ class MotionCollector:
         return (stamps - first) / NANOSECONDS, rows[:, 0]
 
 
-_LARGEST = np.array([FARTHEST] * 3 + [2.0] * 4 + [FASTEST] * 3 + [FASTEST_TURN] * 3)
+_ODOM_BOUNDS = np.array([FARTHEST] * 3 + [2.0] * 4 + [FASTEST] * 3 + [FASTEST_TURN] * 3)
 """Sizes of the numbers of an odometry: m, of a quaternion, m/s, rad/s."""
 
 
@@ -139,7 +139,7 @@ def odometry_of(collector: MotionCollector) -> tuple[int, np.ndarray, np.ndarray
     first = int(stamps.min())
     time = (stamps - first) / NANOSECONDS
     check_stamps(time)
-    rows = np.where(np.abs(rows) <= _LARGEST, rows, np.nan)
+    rows = np.where(np.abs(rows) <= _ODOM_BOUNDS, rows, np.nan)
     check_frames(time, rows, collector.pressure(first))
     return first, time, rows
 
@@ -226,7 +226,7 @@ _TICK = 0.05
 """s; a recording with more samples is thinned to this."""
 _OFF = 0.8
 """1/s; an attitude that changes otherwise than the angular velocity says is an outlier beyond."""
-_LEAST = 20
+_MIN_ROWS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,10 +284,10 @@ def usable_recording(recording: MotionRecording) -> MotionRecording:
         [np.isfinite(p).reshape(len(recording), -1).all(axis=1) for p in parts], axis=0
     )
     rows = np.flatnonzero(finite & (np.diff(recording.time, prepend=-np.inf) > 0))
-    if len(rows) < _LEAST:
+    if len(rows) < _MIN_ROWS:
         raise ParameterError(
             f'{recording.name}: {len(rows)} of {len(recording)} samples have rising time, '
-            f'attitude, velocity and pulse widths; expected {_LEAST} or more'
+            f'attitude, velocity and pulse widths; expected {_MIN_ROWS} or more'
         )
     tick = float(np.median(np.diff(recording.time[rows])))
     rows = rows[:: max(1, round(_TICK / tick))]

@@ -42,7 +42,7 @@ _UNITS = {
 """By the factor from the time as read to the true one."""
 _USUAL = 0.05
 """s between odometries, of which the likely unit is nearest."""
-_FEWEST = 100
+_MIN_SAMPLES = 100
 _SPAN = 1.0
 """s over which displacements are compared."""
 _MOVED = 0.5
@@ -73,7 +73,7 @@ def check_stamps(time: np.ndarray) -> None:
         ParameterError: not so; with the unit in which they would.
     """
     steps = np.diff(np.unique(time))
-    if len(steps) < _FEWEST:
+    if len(steps) < _MIN_SAMPLES:
         return
     tick = float(np.median(steps))
     if _TICKS[0] <= tick <= _TICKS[1]:
@@ -100,12 +100,12 @@ def check_frames(
         ParameterError: other axes explain it, and these do not.
     """
     deep = np.isfinite(odometry[:, 2])
-    if deep.sum() >= _FEWEST:
+    if deep.sum() >= _MIN_SAMPLES:
         _check_height(time[deep], odometry[deep, 2], pressure)
     usable = np.isfinite(odometry).all(axis=1)
     usable &= np.abs(np.linalg.norm(odometry[:, 3:7], axis=1) - 1) < 0.1
     time, first = np.unique(time[usable], return_index=True)
-    if len(time) >= _FEWEST:
+    if len(time) >= _MIN_SAMPLES:
         _check_twist(time, odometry[usable][first])
 
 
@@ -114,7 +114,7 @@ def _check_height(
 ) -> None:
     """Raise where z is depth, or not from the surface."""
     time, first = np.unique(time, return_index=True)
-    if len(time) < _FEWEST:
+    if len(time) < _MIN_SAMPLES:
         return
     if pressure is not None:
         _check_pressure(time, height[first], *pressure)
@@ -131,7 +131,7 @@ def _check_pressure(
 ) -> None:
     """Raise where the pressure rises with z, as fast as it does with depth."""
     good = np.isfinite(at) & np.isfinite(pressure)
-    if good.sum() < _FEWEST or np.ptp(height) < 0.2:
+    if good.sum() < _MIN_SAMPLES or np.ptp(height) < 0.2:
         return
     at, order = np.unique(at[good], return_index=True)
     told = np.interp(time, at, pressure[good][order])
@@ -202,7 +202,7 @@ def _check_thrust(
         acceleration: (n, 6) its derivative.
         restoring: (n, 6) wrench of weight and buoyancy.
     """
-    if len(velocity) < _FEWEST:
+    if len(velocity) < _MIN_SAMPLES:
         return
     found = {}
     # What an axis gets is thrust, and no coupling or rounding, at a share of the largest.
@@ -232,11 +232,11 @@ def _check_thrust(
 
 STEP = 0.02
 """Of the grid, s, where the odometry is not slower."""
-_WIDEST = 2.5
+_MAX_TICKS = 2.5
 """Intervals between odometries of more ticks than this are gaps."""
 _USUAL_PART = 99.0
 """Per cent of the intervals that are no gaps where odometries come irregularly."""
-_LONGEST = 0.3
+_MAX_INTERVAL = 0.3
 """Longest interval of irregular odometries that is no gap, s."""
 _SPARSEST = 1000
 """Points of the grid for each odometry beyond which a stamp has jumped."""
@@ -381,7 +381,7 @@ def _without_dropouts(time: np.ndarray, odometry: np.ndarray) -> tuple[np.ndarra
     after = np.clip(np.searchsorted(there, np.arange(len(time))), 1, len(there) - 1)
     apart = time[there[after]] - time[there[after - 1]]
     inside = (time > time[there[0]]) & (time < time[there[-1]])
-    kept = horizontal | ~inside | (apart > _WIDEST * float(np.median(np.diff(time))))
+    kept = horizontal | ~inside | (apart > _MAX_TICKS * float(np.median(np.diff(time))))
     return time[kept], odometry[kept]
 
 
@@ -422,7 +422,7 @@ def _widest_interval(time: np.ndarray, tick: float) -> float:
     Where odometries come irregularly, as by a radio link, most intervals are no gaps.
     """
     usual = 1.2 * float(np.percentile(np.diff(time), _USUAL_PART))
-    return max(_WIDEST * tick, min(usual, _LONGEST))
+    return max(_MAX_TICKS * tick, min(usual, _MAX_INTERVAL))
 
 
 def _mean(time: np.ndarray, values: np.ndarray, grid: np.ndarray, step: float) -> np.ndarray:

@@ -156,7 +156,7 @@ def _columns(parameters: ParameterSet, samples: Samples, windows: _Windows) -> n
 
 # Simulated and measured velocity over many short stretches: multiple shooting.
 
-_MOST = 400
+_MAX_WINDOWS = 400
 """Stretches; of a longer run evenly spread ones count."""
 _STIFF = 1.5
 """Largest product of decay rate and step; Runge-Kutta's limit is 2.78."""
@@ -177,8 +177,8 @@ def stretch_starts(samples: Samples, length: float) -> np.ndarray:
         for first, last in samples.parts().tolist()
         for start in range(first, last + 1 - count, count)
     ]
-    if len(result) > _MOST:
-        result = [result[i] for i in np.linspace(0, len(result) - 1, _MOST).astype(int)]
+    if len(result) > _MAX_WINDOWS:
+        result = [result[i] for i in np.linspace(0, len(result) - 1, _MAX_WINDOWS).astype(int)]
     return np.array(result, int)
 
 

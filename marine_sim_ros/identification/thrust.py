@@ -41,14 +41,14 @@ __all__ = [
 
 # Thrust of recorded commands, through the first-order lag of the rotors.
 
-_FINEST = 0.005
+_MAX_GRID_STEP = 0.005
 """s; thrust follows its command on a grid at least as fine."""
-_LONGEST = 1.0
+_COMMAND_TIMEOUT = 1.0
 """s; a command that is older holds no longer, as the thrusters' own time-out has it."""
 _SETTLED = 0.5
 """s; rotors have forgotten by then how fast they turned before."""
 _UNUSED = 65535.0
-_FEW = 0.2
+_UNIT_SHARE = 0.2
 """Share of pulse widths below which, or of negative numbers above which, the unit is wrong."""
 _PULSES = (800.0, 2200.0)
 """µs; anything else (0, 65535) is a channel that is switched off."""
@@ -90,7 +90,7 @@ class ThrustCommands:
         def is_known(at: np.ndarray) -> np.ndarray:
             newest = np.searchsorted(self.time, at - step / 2, side='right') - 1
             age = at + step / 2 - self.time[np.maximum(newest, 0)]
-            return np.asarray((newest >= 0) & (age <= _LONGEST + step))
+            return np.asarray((newest >= 0) & (age <= _COMMAND_TIMEOUT + step))
 
         # How fast rotors turned before the first command nobody knows.
         return is_known(grid) & is_known(grid - _SETTLED) if self.lagging else is_known(grid)
@@ -109,7 +109,7 @@ class ThrustCommands:
             count: number of times of the grid.
             time_constant: time constant of the rotors, s; None: the thrust is the command.
         """
-        parts = math.ceil(0.5 * step / _FINEST)
+        parts = math.ceil(0.5 * step / _MAX_GRID_STEP)
         fine = start + 0.5 * step / parts * np.arange(2 * (count - 1) * parts + 1)
         newest = np.maximum(np.searchsorted(self.time, fine + 1e-9, side='right') - 1, 0)
         thrust = self.thrust[newest]
@@ -140,7 +140,7 @@ def check_pulses(values: np.ndarray, name: str) -> None:
     given = values[np.isfinite(values) & (values != 0) & (values != _UNUSED)]
     on = (given >= _PULSES[0]) & (given <= _PULSES[1])
     # Speeds of rotors may be among pulse widths by their size, but half of them are negative.
-    if not given.size or (on.mean() > _FEW and np.mean(given < 0) < _FEW):
+    if not given.size or (on.mean() > _UNIT_SHARE and np.mean(given < 0) < _UNIT_SHARE):
         return
     low, high = float(given.min()), float(given.max())
     largest = max(abs(low), abs(high))
@@ -224,7 +224,7 @@ _BLOCK = 64
 """Samples that are computed at a time: panels take memory."""
 _DIFFERENCE = 1e-3
 """Of a derivative by velocity, as a fraction of the greatest one."""
-_OWN = ('thrusters', 'buoyancy', 'drag')
+_FORCES_BY_NAME = ('thrusters', 'buoyancy', 'drag')
 """Forces that are treated by name."""
 _Wrench = Callable[[State, Mapping[str, np.ndarray], np.ndarray], Any]
 """Wrench of motions, states of actuators by name, and thrusts."""
@@ -257,7 +257,7 @@ def _is_memoryless(force: ForceModel) -> bool:
 
 
 def _other_forces(vehicle: Vehicle) -> list[ForceModel]:
-    own = {*_OWN, *(a.source for a in _exerting_actuators(vehicle))}
+    own = {*_FORCES_BY_NAME, *(a.source for a in _exerting_actuators(vehicle))}
     return [f for f in acting_forces(vehicle, Environment()) if f.name not in own]
 
 

@@ -209,7 +209,7 @@ def _split_to_target(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 PANEL_METHOD = 'source panels 1'
 """Names the numbers that come out; another name where they change."""
-_NEAR = 2.5
+_NEAR_RATIO = 2.5
 """Times the longest edges: nearer pairs of panels are integrated, farther ones are points."""
 _POINTS = np.array([[4.0, 1.0, 1.0], [1.0, 4.0, 1.0], [1.0, 1.0, 4.0]]) / 6.0
 """Barycentric points of the triangle rule of degree 2, with equal weights."""
@@ -291,7 +291,7 @@ def _influence(
         rows = slice(start, start + _ROWS)
         away = centres[rows, None] - centres
         distance = np.linalg.norm(away, axis=2)
-        near = distance < _NEAR * np.maximum(edges[rows, None], edges)
+        near = distance < _NEAR_RATIO * np.maximum(edges[rows, None], edges)
         i, j = np.nonzero(near)
         distance[near] = 1.0
         potential[rows] = -1 / distance

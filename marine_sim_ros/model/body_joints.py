@@ -22,7 +22,7 @@ _MOVES = frozenset({'axis', 'limits', 'friction', 'damping', 'stiffness', 'rest'
 _KEYS = frozenset(
     {'name', 'type', 'child', 'parent', 'position', 'break_force', 'break_torque', 'mate'}
 )
-_MOST = 1e9
+_NUMBER_BOUND = 1e9
 """N, N·m and their rates: more is no number of a joint."""
 
 
@@ -168,9 +168,9 @@ def _read_joint(reader: YamlReader, index: int, bodies: dict[str, FreeBody]) -> 
         at,
         axis,
         _limits(reader.child('limits'), read),
-        friction=reader.child('friction', 0.0).number(0.0, _MOST),
-        damping=reader.child('damping', 0.0).number(0.0, _MOST),
-        stiffness=reader.child('stiffness', 0.0).number(0.0, _MOST),
+        friction=reader.child('friction', 0.0).number(0.0, _NUMBER_BOUND),
+        damping=reader.child('damping', 0.0).number(0.0, _NUMBER_BOUND),
+        stiffness=reader.child('stiffness', 0.0).number(0.0, _NUMBER_BOUND),
         rest=read(reader.child('rest', 0.0)),
         break_force=_load(reader.child('break_force')),
         break_torque=_load(reader.child('break_torque')),
@@ -199,7 +199,7 @@ def _mate(reader: YamlReader, axis: np.ndarray) -> Mate | None:
         axis if other.value is None else _direction(other),
         reader.child('distance').number(1e-6, 1e3, 'm'),
         reader.child('angle', math.pi).angle(),
-        reader.child('force', 0.0).number(0.0, _MOST, 'N'),
+        reader.child('force', 0.0).number(0.0, _NUMBER_BOUND, 'N'),
     )
 
 
@@ -216,7 +216,7 @@ def _detents(reader: YamlReader, read: Callable[[YamlReader], float]) -> Detents
         raise reader.child('width').error(f' is {width:g}; expected more than 0')
     if len(positions) > 1 and np.diff(np.sort(positions)).min() < 2 * width * (1 - 1e-9):
         raise reader.error(': two detents overlap; expected at least twice the width between them')
-    return Detents(positions, reader.child('effort').number(0.0, _MOST), width)
+    return Detents(positions, reader.child('effort').number(0.0, _NUMBER_BOUND), width)
 
 
 def _way(reader: YamlReader) -> float:
@@ -241,4 +241,4 @@ def _limits(reader: YamlReader, read: Callable[[YamlReader], float]) -> tuple[fl
 
 def _load(reader: YamlReader) -> float:
     """Return a load at which something breaks; none: it does not."""
-    return math.inf if reader.value is None else reader.number(1e-6, _MOST)
+    return math.inf if reader.value is None else reader.number(1e-6, _NUMBER_BOUND)

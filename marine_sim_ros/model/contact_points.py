@@ -101,7 +101,7 @@ def _points(collision: Collision) -> tuple[np.ndarray, float]:
     return _mesh(collision.shape), 0.0
 
 
-_BEYOND = 1e6
+_NO_FACE_OFFSET = 1e6
 """m; the offset of a face that is none."""
 
 
@@ -126,7 +126,9 @@ def _solids(hulls: Sequence[tuple[int, np.ndarray]]) -> Solids:
     rows = max(len(offset) for _, (_, offset) in found)
     return Solids(
         np.stack([np.pad(a, ((0, rows - len(a)), (0, 0))) for _, (a, _) in found]),
-        np.stack([np.pad(b, (0, rows - len(b)), constant_values=_BEYOND) for _, (_, b) in found]),
+        np.stack(
+            [np.pad(b, (0, rows - len(b)), constant_values=_NO_FACE_OFFSET) for _, (_, b) in found]
+        ),
         np.array([index for index, _ in found]),
     )
 

@@ -39,7 +39,7 @@ CREEP = 0.1
 """m/s and rad/s; below it the drag is linear, so that nothing drifts for ever."""
 _DENSEST = 20.0
 """Relative density above which a body has a lumped volume instead of a material."""
-_OWN = frozenset({'mass', 'density', 'volume', 'drag_coefficient', 'velocity'})
+_BODY_FIELDS = frozenset({'mass', 'density', 'volume', 'drag_coefficient', 'velocity'})
 _FROM_FILE = frozenset({'name', 'file', 'position', 'rpy', 'on_seabed', 'velocity'})
 
 
@@ -208,7 +208,7 @@ def _read_vehicle_body(reader: YamlReader, index: int, ground: Scene, folder: Pa
 
 
 def _read_shape_body(reader: YamlReader, index: int, ground: Scene, density: float) -> FreeBody:
-    shape = read_obstacle(reader, index, ground, _OWN)
+    shape = read_obstacle(reader, index, ground, _BODY_FIELDS)
     if ('mass' in reader.value) == ('density' in reader.value):
         raise reader.error(': expected either mass (kg) or density (kg/m³)')
     solid = solid_volume(shape)

@@ -328,7 +328,7 @@ def _parse_numbers(content: Any, shape: tuple[int, ...]) -> np.ndarray:
 # Reads <mass_from_parts>: the body's mass and buoyancy follow from a list of parts.
 
 TAG = 'mass_from_parts'
-_FINEST, _COARSEST = 1e-4, 10.0
+_MIN_VOXEL_SIZE, _MAX_VOXEL_SIZE = 1e-4, 10.0
 """m."""
 
 
@@ -338,7 +338,7 @@ class MassElement:
 
     file: str = text('list of parts', REQUIRED, place='attribute')
     voxel_size: float = number(
-        REQUIRED, _FINEST, _COARSEST, 'm', 'edge of the cells', place='attribute'
+        REQUIRED, _MIN_VOXEL_SIZE, _MAX_VOXEL_SIZE, 'm', 'edge of the cells', place='attribute'
     )
 
 

@@ -43,7 +43,7 @@ MAX_DENSITY = 25_000.0
 MAX_PARTS = 1000
 _LARGEST_LIST = 1_000_000
 """Bytes."""
-_SMALLEST = 1e-6
+_MIN_SIZE = 1e-6
 """m."""
 _SHAPES = {
     'box': {'size'},
@@ -153,11 +153,11 @@ def _part(reader: YamlReader, base: Path | None) -> SolidPart:
 
 def _dimensions(reader: YamlReader, shape: str) -> tuple[float, ...]:
     if shape == 'box':
-        return tuple(reader.child('size').vector(_SMALLEST, MAX_PART_DISTANCE).tolist())
+        return tuple(reader.child('size').vector(_MIN_SIZE, MAX_PART_DISTANCE).tolist())
     if shape == 'mesh':
         return tuple(reader.child('scale', [1.0, 1.0, 1.0]).vector(-1e6, 1e6).tolist())
     keys = ('radius', 'length') if shape == 'cylinder' else ('radius',)
-    return tuple(reader.child(key).number(_SMALLEST, MAX_PART_DISTANCE) for key in keys)
+    return tuple(reader.child(key).number(_MIN_SIZE, MAX_PART_DISTANCE) for key in keys)
 
 
 def _file(reader: YamlReader, base: Path | None) -> Path:

@@ -104,7 +104,7 @@ def parse(text: str, source: str) -> Element:
     return root
 
 
-LARGEST = 1e12
+NUMBER_BOUND = 1e12
 """Of any coefficient or coordinate; products of two of them are far from overflowing."""
 
 
@@ -270,8 +270,8 @@ class Reader:
     def vector(self) -> np.ndarray:
         """Return the element's three numbers."""
         values = self.numbers({3})
-        if np.max(np.abs(values)) > LARGEST:
-            raise self.error(f'has a number beyond {LARGEST:g}')
+        if np.max(np.abs(values)) > NUMBER_BOUND:
+            raise self.error(f'has a number beyond {NUMBER_BOUND:g}')
         return values
 
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
@@ -290,8 +290,8 @@ class Reader:
     def matrix6(self) -> np.ndarray:
         """Return a (6, 6) matrix, no diagonal number below 0, given as 6 or 36 numbers by row."""
         values = self.numbers({6, 36})
-        if np.max(np.abs(values)) > LARGEST:
-            raise self.error(f'has a number beyond {LARGEST:g}')
+        if np.max(np.abs(values)) > NUMBER_BOUND:
+            raise self.error(f'has a number beyond {NUMBER_BOUND:g}')
         matrix = np.diag(values) if len(values) == 6 else values.reshape(6, 6)
         if np.any(np.diag(matrix) < 0):
             raise self.error(

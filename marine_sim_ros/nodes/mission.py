@@ -36,7 +36,7 @@ from marine_sim_ros.sim.mission_states import LOADS, MissionLog
 
 __all__ = ['main']
 
-QUIET = 0.3
+IDLE_TIME = 0.3
 """s of wall time without a message after which nothing is under way any more."""
 PARAMETERS = (
     option_parameter('lesson', empty=''),
@@ -105,7 +105,7 @@ class MissionNode(SuiteNode):
 
     def drain(self, engine: Any) -> None:
         """Take what is still in the queues."""
-        while time.monotonic() - self._heard < QUIET:
+        while time.monotonic() - self._heard < IDLE_TIME:
             engine.spin_once(timeout_sec=0.05)
 
     def close(self) -> None:

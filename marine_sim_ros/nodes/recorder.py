@@ -45,8 +45,8 @@ from marine_sim_ros.ros.ticks import TickProgress
 
 __all__ = ['main']
 
-QUIET = 0.3
-FARTHEST_AHEAD = 3600 * NANOSECONDS
+IDLE_TIME = 0.3
+MAX_STAMP_AHEAD = 3600 * NANOSECONDS
 """ns that a stamp may be ahead of the newest odom; beyond that it is of another clock."""
 _SETTLING = 20
 """Ticks after a reset in which messages of before it may still come."""
@@ -103,7 +103,7 @@ class RecorderNode(SuiteNode):
 
     def _write(self, topic: topics.Topic, full: str, data: bytes) -> None:
         own = header_stamp(data) if topic.has_stamp and topic.per_tick else None
-        if own is not None and not 0 <= own <= self._stamp + FARTHEST_AHEAD:
+        if own is not None and not 0 <= own <= self._stamp + MAX_STAMP_AHEAD:
             self.warn_throttled(f'{topic.name}: a stamp of {own / NANOSECONDS:g} s; not recorded')
             return
         if own is not None and self._stamp < self._settled < own:
@@ -180,7 +180,7 @@ class RecorderNode(SuiteNode):
             return
         first = self._stamp
         last = first + 2 * topics.ACK_WINDOW * self._step
-        while first <= self._stamp < last and wall.monotonic() - self._last_message < QUIET:
+        while first <= self._stamp < last and wall.monotonic() - self._last_message < IDLE_TIME:
             engine.spin_once(timeout_sec=0.05)
 
     def close(self) -> None:

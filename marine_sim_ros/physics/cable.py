@@ -52,7 +52,7 @@ SEABED_STIFFNESS = 3e6
 """Pa/m of the projected area: MoorDyn's default for soft ground."""
 CREEP_SPEED = 0.01
 """m/s; below it the seabed's friction is viscous, μ N v/CREEP."""
-_NEAR = 1.0
+_CONTACT_RANGE = 1.0
 """m; no node comes nearer by more in a step."""
 FULL_DAMPING_STRAIN = 1e-4
 """Strain from which on a segment has all its damping: no jump where it becomes taut."""
@@ -250,7 +250,7 @@ def surface_gaps(environment: Environment, position: Array, radius: float) -> tu
     if scene is None or not len(scene):
         none = position[..., None, :, :][..., :0, :, :]
         return none[..., 0], none
-    distance, normal = scene.surfaces(position, radius + _NEAR)
+    distance, normal = scene.surfaces(position, radius + _CONTACT_RANGE)
     return distance - radius, normal
 
 

@@ -35,7 +35,7 @@ __all__ = ['ArmTick', 'GripperServer', 'JointCommands']
 
 # Joint commands of an arm, from joint_commands or a scenario.
 
-HOLD = 0.5
+COMMAND_TIMEOUT = 0.5
 """s that a commanded joint velocity or effort lasts."""
 
 
@@ -112,7 +112,7 @@ class JointCommands:
             self._target[places] = np.where(fresh, self._stops[places], self._target[places])
             self._rate = np.zeros(len(self._arm))
             self._rate[places] = message.velocity
-            self._rate_until = (self.stamp or 0) + round(HOLD * NANOSECONDS)
+            self._rate_until = (self.stamp or 0) + round(COMMAND_TIMEOUT * NANOSECONDS)
             self._effort[places] = np.nan
         elif message.effort and not self._by_effort:
             self._node.warn_throttled(
@@ -121,7 +121,7 @@ class JointCommands:
             )
         elif message.effort:
             self._effort[places] = message.effort
-            self._effort_until = (self.stamp or 0) + round(HOLD * NANOSECONDS)
+            self._effort_until = (self.stamp or 0) + round(COMMAND_TIMEOUT * NANOSECONDS)
 
     @property
     def _stops(self) -> np.ndarray:

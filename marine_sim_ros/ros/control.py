@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 
 from marine_sim_ros.control.closed_loop import ClosedLoop
-from marine_sim_ros.control.commander import HOLDS, Commander
+from marine_sim_ros.control.commander import CLOSED_LOOPS, Commander
 from marine_sim_ros.control.controller_model import ControllerSettings
 from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES, empty_setpoints
 from marine_sim_ros.core.spatial import rpy_from_quaternion
@@ -101,7 +101,11 @@ def loop_factory(
 START_PARAMETERS = (
     NodeParameter('armed', False, 'arm the thrusters at the start'),
     NodeParameter(
-        'holds', [''], 'functions to switch on at the start', choices=tuple(HOLDS), empty='none'
+        'holds',
+        [''],
+        'functions to switch on at the start',
+        choices=tuple(CLOSED_LOOPS),
+        empty='none',
     ),
     NodeParameter(
         'free_axes',
@@ -182,7 +186,7 @@ class Operator:
         node.listen(topics.COMMAND_WRENCH, partial(self._take, 'cmd_wrench', self._on_wrench))
         node.listen(topics.COMMAND_SETPOINTS, partial(self._take, 'cmd_setpoints', self._on_aim))
         node.create_service(SetBool, 'arm', self._on_arm)
-        for name in HOLDS:
+        for name in CLOSED_LOOPS:
             node.create_service(SetBool, name, partial(self._on_hold, name))
 
     def _take(self, topic: str, use: Callable[[object], None], message: object) -> None:

@@ -168,7 +168,7 @@ class TetherAnchor:
 # Outboxes of modems: a vehicle's node of sensors alone takes what users send, and publishes it in
 # every tick, so that all compute the same network.
 
-_MOST = 64
+_MAX_WAITING_PACKETS = 64
 """Packets that wait for the next tick at which the modem works."""
 
 
@@ -199,7 +199,7 @@ class Outbox:
     def __init__(self, node: SuiteNode, modem: Sensor) -> None:
         """Listen to ``<modem>/send``."""
         self._node, self._modem = node, modem
-        self._waiting: deque[tuple[str, bytes]] = deque(maxlen=_MOST)
+        self._waiting: deque[tuple[str, bytes]] = deque(maxlen=_MAX_WAITING_PACKETS)
         self._before = -1
         self._publisher = node.publisher(topics.OUTBOX)
         node.listen(topics.modem_send(modem), self._on_send)

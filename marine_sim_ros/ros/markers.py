@@ -50,7 +50,7 @@ __all__ = [
 
 _WET = np.array([0.05, 0.35, 0.85])
 _DRY = np.array([0.95, 0.75, 0.3])
-_SMALLEST = 1e-3
+_MIN_ARROW_LENGTH = 1e-3
 """m; shorter arrows are not drawn."""
 
 
@@ -98,7 +98,7 @@ def wrench_arrows(
         force, torque = np.asarray(wrench[:3]), np.asarray(wrench[3:])
         size = float(force @ force)
         marker = new_marker(frame, stamp, Marker.ARROW, name)
-        if size**0.5 * scale < _SMALLEST:
+        if size**0.5 * scale < _MIN_ARROW_LENGTH:
             marker.action = Marker.DELETE
         else:
             start = np.cross(force, torque) / size

@@ -28,7 +28,7 @@ __all__ = ['Hits', 'cast_rays', 'nearest_hits']
 
 # First hit of a ray on a terrain: cell by cell, exact in each.
 
-_ALMOST_ZERO = 1e-200
+_NONZERO = 1e-200
 """Stands for 0 in a direction, so that one can divide by it; needs 64-bit floats."""
 _BLOCK = 8
 """Cells along each side of a block."""
@@ -251,9 +251,9 @@ def terrain_hits(
 
     def part(axis: int) -> tuple[Array, Array]:
         change = directions[:, axis] / size
-        tiny = xp.full_like(change, _ALMOST_ZERO)
+        tiny = xp.full_like(change, _NONZERO)
         place = (origins[:, axis] - float(terrain.origin[axis])) / size
-        return place, xp.where(xp.abs(change) < _ALMOST_ZERO, tiny, change)
+        return place, xp.where(xp.abs(change) < _NONZERO, tiny, change)
 
     (u, du), (v, dv) = part(0), part(1)
     z, dz = origins[:, 2], directions[:, 2]
@@ -392,7 +392,7 @@ def _half_space(height: Array, rise: Array) -> tuple[Array, Array]:
 def _slab(o: Array, d: Array, half: float) -> tuple[Array, Array]:
     """Return entry and exit of rays (r,) in −half ≤ x ≤ half."""
     xp = namespace(d)
-    change = xp.where(xp.abs(d) < _ALMOST_ZERO, xp.full_like(d, _ALMOST_ZERO), d)
+    change = xp.where(xp.abs(d) < _NONZERO, xp.full_like(d, _NONZERO), d)
     one, other = (-half - o) / change, (half - o) / change
     return xp.minimum(one, other), xp.maximum(one, other)
 

@@ -54,7 +54,7 @@ BROADCAST = ''
 """Destination of what all may read."""
 _FASTEST = 2000.0
 """m/s; sound is nowhere faster."""
-_LONGEST = 200.0
+_MAX_FLIGHT_TIME = 200.0
 """s; what has not arrived then is forgotten."""
 
 
@@ -365,7 +365,7 @@ class AcousticNetwork:
         """Return whether a packet is no longer on its way to a receiver: it is there, or lost."""
         one = self._now.get(name)
         late = self._time - packet.start
-        if one is None or late > _LONGEST:
+        if one is None or late > _MAX_FLIGHT_TIME:
             return True
         start = packet.sender.position
         away = math.dist(start, one.position)
@@ -435,4 +435,4 @@ class AcousticNetwork:
         for name, known in self._receptions.items():
             self._receptions[name] = [r for r in known if r.end > first]
         for name, sent in self._sent.items():
-            self._sent[name] = [p for p in sent if p.end > self._time - 2 * _LONGEST]
+            self._sent[name] = [p for p in sent if p.end > self._time - 2 * _MAX_FLIGHT_TIME]

@@ -25,7 +25,7 @@ __all__ = [
 
 HOST = '127.0.0.1'
 """Only programs of this machine connect, unless told otherwise."""
-_FORM = 'expected SENSOR=PROTOCOL or SENSOR=PROTOCOL@HOST:PORT, as in dvl=water_linked'
+_EXPECTED = 'expected SENSOR=PROTOCOL or SENSOR=PROTOCOL@HOST:PORT, as in dvl=water_linked'
 
 
 class ProtocolAddress(NamedTuple):
@@ -56,7 +56,7 @@ def read_protocol(text: str) -> ProtocolAddress:
     sensor, _, rest = text.partition('=')
     name, at, where = rest.partition('@')
     if not sensor or not name:
-        raise ParameterError(f'protocol is {text!r}; {_FORM}')
+        raise ParameterError(f'protocol is {text!r}; {_EXPECTED}')
     if name not in PROTOCOLS:
         raise ParameterError(
             f'protocol is {text!r}: {name!r} is unknown; {expected_one_of(name, list(PROTOCOLS))}'
@@ -65,7 +65,7 @@ def read_protocol(text: str) -> ProtocolAddress:
         return ProtocolAddress(sensor, name, HOST, PROTOCOLS[name].port)
     host, _, port = where.rpartition(':')
     if not host or not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
-        raise ParameterError(f'protocol is {text!r}; {_FORM}, with a port from 1 to 65535')
+        raise ParameterError(f'protocol is {text!r}; {_EXPECTED}, with a port from 1 to 65535')
     return ProtocolAddress(sensor, name, host, int(port))
 
 

@@ -183,7 +183,7 @@ def _number(quantity: str) -> Callable[[Sensor, Readings], Mapping[str, Any]]:
 
 
 _FLOAT = 'std_msgs/msg/Float64'
-_NUMBERS = {
+_UNITS = {
     'conductivity': 'S/m', 'salinity': '', 'density': 'kg/m³', 'sound_speed': 'm/s',
 }  # fmt: skip
 
@@ -198,7 +198,7 @@ CTD = SensorModel(
     topics=(
         SensorTopic('temperature', 'sensor_msgs/msg/Temperature', _temperature),
         SensorTopic('pressure', 'sensor_msgs/msg/FluidPressure', _pressure),
-        *(SensorTopic(name, _FLOAT, _number(name), unit=unit) for name, unit in _NUMBERS.items()),
+        *(SensorTopic(name, _FLOAT, _number(name), unit=unit) for name, unit in _UNITS.items()),
     ),
     charts=(
         SensorChart(
@@ -213,7 +213,7 @@ CTD = SensorModel(
                 name, name.replace('_', ' '), unit, message_numbers(_FLOAT, 'data'),
                 against_ideal(name),
             )
-            for name, unit in _NUMBERS.items()
+            for name, unit in _UNITS.items()
         ),
     ),
 )  # fmt: skip

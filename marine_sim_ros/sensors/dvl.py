@@ -363,7 +363,7 @@ def _compare_beams(quantity: str) -> Callable[..., ReadingComparison]:
     return compare
 
 
-_AXES, _NUMBERS = ('x', 'y', 'z'), ('1', '2', '3', '4')
+_AXES, _BEAM_NAMES = ('x', 'y', 'z'), ('1', '2', '3', '4')
 _CHARTS = (
     SensorChart(
         'twist',
@@ -397,7 +397,7 @@ _CHARTS = (
         'm',
         message_numbers(_BEAMS, 'range', 'range_variance'),
         _compare_beams('range'),
-        parts=_NUMBERS,
+        parts=_BEAM_NAMES,
     ),
     SensorChart(
         'beams',
@@ -405,7 +405,7 @@ _CHARTS = (
         'm/s',
         message_numbers(_BEAMS, 'beam_velocity', 'beam_velocity_variance'),
         _compare_beams('beam_velocity'),
-        parts=_NUMBERS,
+        parts=_BEAM_NAMES,
     ),
 )
 

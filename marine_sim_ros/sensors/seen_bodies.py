@@ -52,12 +52,12 @@ __all__ = [
 NO_LABEL, SURFACE, TERRAIN, PLANE, OBSTACLE, OWN_VEHICLE, OTHER_VEHICLE = range(7)
 PAYLOAD, TETHER_LABEL = 7, 8
 """Classes; the shader has them too. Nothing within 200 m is water, or sky."""
-_MOST = 255
+_MAX_BODIES = 255
 
 
 def label(kind: int, number: int) -> int:
     """Return the label of the number-th of a class: class + 256 min(number, 255)."""
-    return kind + 256 * min(number, _MOST)
+    return kind + 256 * min(number, _MAX_BODIES)
 
 
 # Moving parts in camera pictures: arms, propellers, payloads, tethers.

@@ -27,7 +27,7 @@ __all__ = [
     'TaskKind',
 ]
 
-_FAR = 1e6
+_POSITION_BOUND = 1e6
 """Bound of positions, m."""
 _TIME = 1e6
 """Bound of times, s."""
@@ -107,7 +107,7 @@ def _heading_error(run: MissionStates, heading: float) -> np.ndarray:
 
 
 def _position(about: str) -> Any:
-    return number(REQUIRED, -_FAR, _FAR, 'm', about, size=3)
+    return number(REQUIRED, -_POSITION_BOUND, _POSITION_BOUND, 'm', about, size=3)
 
 
 def _angle(default: Any, about: str) -> Any:
@@ -169,7 +169,7 @@ def _judge_hold(hold: _Hold, run: MissionStates) -> Progress:
 
 
 def _read_line(item: YamlReader) -> np.ndarray:
-    points = [part.vector(-_FAR, _FAR) for part in item.items()]
+    points = [part.vector(-_POSITION_BOUND, _POSITION_BOUND) for part in item.items()]
     if len(points) < 2 or any(len(p) != 3 for p in points):
         raise item.error(': expected a list of two or more points [x, y, z]')
     line = np.array(points)

@@ -29,7 +29,7 @@ T = TypeVar('T')
 VEHICLE, WATER, TIME = 'vehicle', 'water', 'time and engine'
 TOPICS, AUTOPILOT, FLEET = 'topics, frames and recording', 'autopilot', 'several vehicles'
 
-_NUMBERS = {int: 'a whole number', float: 'a number'}
+_NUMBER_NAMES = {int: 'a whole number', float: 'a number'}
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Option(Setting):
             return self.kind(number)
         except ValueError:
             unit = f' in {self.unit}' if self.unit else ''
-            raise ValueError(f'expected {_NUMBERS[self.kind]}{unit}') from None
+            raise ValueError(f'expected {_NUMBER_NAMES[self.kind]}{unit}') from None
 
 
 def option(default: T, text: str, **settings: Any) -> T:

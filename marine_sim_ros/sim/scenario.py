@@ -57,7 +57,7 @@ class Segment:
     actuators: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
-_MOST = 1e9
+_NUMBER_BOUND = 1e9
 """Bound of times and depths, s and m."""
 
 
@@ -65,10 +65,10 @@ _MOST = 1e9
 class Expectation:
     """A depth band that must hold from one time to another."""
 
-    start: float = number(REQUIRED, -_MOST, _MOST, 's', 'start', name='from')
-    end: float = number(REQUIRED, -_MOST, _MOST, 's', 'end', name='to')
+    start: float = number(REQUIRED, -_NUMBER_BOUND, _NUMBER_BOUND, 's', 'start', name='from')
+    end: float = number(REQUIRED, -_NUMBER_BOUND, _NUMBER_BOUND, 's', 'end', name='to')
     depth: tuple[float, float] = number(
-        REQUIRED, -_MOST, _MOST, 'm', 'least and greatest depth', size=2
+        REQUIRED, -_NUMBER_BOUND, _NUMBER_BOUND, 'm', 'least and greatest depth', size=2
     )
 
 
@@ -249,11 +249,13 @@ def _read_control(item: YamlReader) -> np.ndarray:
 class _SegmentElement:
     """Commands of a segment, except those of actuators."""
 
-    start: float = number(REQUIRED, 0.0, _MOST, 's', 'start', name='at')
+    start: float = number(REQUIRED, 0.0, _NUMBER_BOUND, 's', 'start', name='at')
     efforts: tuple[float, ...] = special(
         _read_axes, (0.0,) * len(BODY_AXES), 'efforts, −1 to 1', name='axes'
     )
-    depth: float | None = number(None, -_MOST, _MOST, 'm', 'depth that the heave axis holds')
+    depth: float | None = number(
+        None, -_NUMBER_BOUND, _NUMBER_BOUND, 'm', 'depth that the heave axis holds'
+    )
     pwm: tuple[float, ...] | None = special(_read_pwm, None, 'pulse widths', unit='µs')
     control: np.ndarray | None = special(_read_control, None, 'set-points')
 
@@ -286,7 +288,7 @@ class _ScenarioElement:
     """Scenario file."""
 
     description: str = special(lambda r: str(r.value), '', 'one line')
-    duration: float = number(REQUIRED, 1e-3, _MOST, 's', 'duration')
+    duration: float = number(REQUIRED, 1e-3, _NUMBER_BOUND, 's', 'duration')
     segments: tuple[Segment, ...] = nested(
         Segment, 'commands in the order of their start', default=REQUIRED, many=True,
         read=_read_segment,

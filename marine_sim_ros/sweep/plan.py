@@ -78,10 +78,10 @@ def state_metrics(time: np.ndarray, states: State, scenario: Scenario) -> dict[s
 # Contents of a sweep file.
 
 SWEEP_METHODS = ('grid', 'latin_hypercube', 'monte_carlo')
-_KINDS = ('vehicle.', 'environment.', 'initial.', 'fault.', 'urdf.', 'controller.')
+_TARGETS = ('vehicle.', 'environment.', 'initial.', 'fault.', 'urdf.', 'controller.')
 
 
-_FORMS = ({'values'}, {'low', 'high'}, {'mean', 'deviation'})
+_DISTRIBUTIONS = ({'values'}, {'low', 'high'}, {'mean', 'deviation'})
 _NUMBER_BOUND = 1e9
 """Bound of numbers of any unit."""
 
@@ -121,11 +121,11 @@ class SweepParameter:
 
 
 def _parameter(name: str, reader: YamlReader) -> SweepParameter:
-    if not name.startswith(_KINDS):
-        kinds = ', '.join(f'{kind}…' for kind in _KINDS)
+    if not name.startswith(_TARGETS):
+        kinds = ', '.join(f'{kind}…' for kind in _TARGETS)
         raise reader.error(f': unknown parameter {name!r}; expected one of: {kinds}')
     given = set(reader.mapping(fields_of(SweepParameter).keys())) - {'relative'}
-    if given not in _FORMS:
+    if given not in _DISTRIBUTIONS:
         raise reader.error(': expected values, or low and high, or mean and deviation')
     own = SweepParameter(name, **reader.values(SweepParameter))
     if own.high < own.low:

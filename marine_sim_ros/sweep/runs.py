@@ -104,7 +104,7 @@ def with_fault(
 
 # Substitution of a sweep's numbers into a vehicle, an environment or a scenario.
 
-_PLACES = ('position', 'rpy')
+_POSE_FIELDS = ('position', 'rpy')
 
 
 class RunCase(NamedTuple):
@@ -168,7 +168,7 @@ def change_case(case: RunCase, parameter: SweepParameter, value: float) -> RunCa
         )
         return case._replace(scenario=replace(case.scenario, faults=faults))
     if kind == 'initial':
-        if rest.split('[')[0] not in _PLACES:
+        if rest.split('[')[0] not in _POSE_FIELDS:
             raise ParameterError(
                 f'sweep: {parameter.name} is unknown; expected initial.position[…] or '
                 'initial.rpy[…]'

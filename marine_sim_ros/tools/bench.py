@@ -41,7 +41,7 @@ __all__ = ['add_arguments', 'execute']
 
 STEPS = 4000
 SECONDS = 4.0
-LONGEST = 3600.0
+MAX_GRAPH_DURATION = 3600.0
 """s of a graph measurement at most."""
 TRIANGLES = (192, 768, 3072, 12288)
 
@@ -242,9 +242,9 @@ def _check(options: argparse.Namespace) -> None:
     elif options.start or options.steps_only:
         only = '--start' if options.start else '--steps-only'
         raise ParameterError(f'--seconds: {only} measures nothing of a set length; leave it out')
-    if not 0 < options.seconds <= LONGEST:
+    if not 0 < options.seconds <= MAX_GRAPH_DURATION:
         raise ParameterError(
-            f'--seconds {options.seconds:g}: expected more than 0, to {LONGEST:g}'
+            f'--seconds {options.seconds:g}: expected more than 0, to {MAX_GRAPH_DURATION:g}'
         )
 
 

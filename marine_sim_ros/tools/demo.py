@@ -87,7 +87,7 @@ READING = 5.0
 """s of wall time that a paragraph stands before the next one."""
 WIDTH, ROWS = 80, 12
 """Characters across the screen, and down the plot."""
-DEEPEST = 6.0
+MAX_DEPTH = 6.0
 """m at the lower edge of the plot; the dive goes to 5 m."""
 LOG = '{name}: {message}'
 """Format of the nodes' log."""
@@ -242,7 +242,7 @@ class _Dive:
             [t.stamp / NANOSECONDS for t in ticks],
             [-float(t.state.position[2]) for t in ticks],
             duration=self.scenario.duration,
-            deepest=DEEPEST,
+            deepest=MAX_DEPTH,
             width=self.stage.width - 12,
         )
 

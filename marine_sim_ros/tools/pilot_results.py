@@ -24,7 +24,7 @@ _PILOT = re.compile(r"[^\W_][\w .'-]{0,39}")
 _MAGIC = b'SQLite format 3\0'
 _APPLICATION, _VERSION = 0x4D53494D, 1
 """In the header of a file of ours: bytes 68 to 71, and 60 to 63 (sqlite.org/fileformat)."""
-_LARGEST = 10**9
+_MAX_FILE_SIZE = 10**9
 """Bytes of a file of results."""
 _TABLE = """CREATE TABLE attempts (
 pilot TEXT NOT NULL, lesson TEXT NOT NULL, flown TEXT NOT NULL, score REAL NOT NULL,
@@ -140,7 +140,7 @@ class ResultsFile:
             return False
         except (OSError, ValueError) as error:
             raise self._error(f'cannot be read: {error}') from None
-        check_file(self.path, _LARGEST, ParameterError)
+        check_file(self.path, _MAX_FILE_SIZE, ParameterError)
         try:
             with open(self.path, 'rb') as file:
                 head = file.read(100)

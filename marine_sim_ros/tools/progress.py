@@ -15,7 +15,7 @@ from typing import Any
 
 __all__ = ['progress_bar', 'show_waiting']
 
-QUIET = 0.5
+MIN_DURATION = 0.5
 """s of wall time in which work is quick, and has no bar."""
 
 
@@ -32,7 +32,11 @@ def _terminal() -> Any:
 
 @contextmanager
 def progress_bar(
-    description: str, total: float | None = 1.0, *, transient: bool = True, quiet: float = QUIET
+    description: str,
+    total: float | None = 1.0,
+    *,
+    transient: bool = True,
+    quiet: float = MIN_DURATION,
 ) -> Iterator[Callable[..., None]]:
     """Yield a function that takes the completed share, and perhaps another text, for a bar.
 

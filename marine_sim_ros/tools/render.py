@@ -55,7 +55,7 @@ from marine_sim_ros.tools.reporting import check_writable, print_warnings
 
 __all__ = ['add_arguments', 'execute']
 
-_SIZE = (1280, 720)
+_FRAME_SIZE = (1280, 720)
 """Of the pictures of the chase camera."""
 _RATE = 30.0
 """Hz, of the chase camera."""
@@ -207,7 +207,7 @@ def _film(
     sensor = camera_of(vehicle, options.camera)
     looks = Appearance(vehicle)
     print_warnings(looks.warnings)
-    camera, rate = chase_camera(looks.parts(), *(size or _SIZE)), _RATE
+    camera, rate = chase_camera(looks.parts(), *(size or _FRAME_SIZE)), _RATE
     if sensor is not None:
         spec = sensor.spec
         if size:

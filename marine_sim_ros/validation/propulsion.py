@@ -51,7 +51,7 @@ __all__ = [
 
 # Bollard pull: thrust and electrical power at full stick, with the vehicle held in place.
 
-_PLACE = rest((0.0, 0.0, -DEPTH))
+_START = rest((0.0, 0.0, -DEPTH))
 
 
 def bollard_thrust(vehicle: Vehicle, axis: str, sense: float) -> Measurement:
@@ -67,7 +67,7 @@ def bollard_thrust(vehicle: Vehicle, axis: str, sense: float) -> Measurement:
     title, unit = _title('bollard thrust', axis, sense), 'N' if axis in BODY_AXES[:3] else 'N·m'
     if not axis_reachable(vehicle, axis):
         return Measurement(title, unit, None, 'out of reach of the thrusters')
-    output = steady_thrust(vehicle, _PLACE, stick_pulses(vehicle, axis, sense))
+    output = steady_thrust(vehicle, _START, stick_pulses(vehicle, axis, sense))
     alone = (
         axis not in controllability(vehicle.thrusters, vehicle.inertia.center_of_mass).unreachable
     )
@@ -80,7 +80,7 @@ def bollard_power(vehicle: Vehicle, axis: str, sense: float) -> Measurement:
     title = _title('power', axis, sense)
     if not axis_reachable(vehicle, axis):
         return Measurement(title, 'W', None, 'out of reach of the thrusters')
-    output = steady_thrust(vehicle, _PLACE, stick_pulses(vehicle, axis, sense))
+    output = steady_thrust(vehicle, _START, stick_pulses(vehicle, axis, sense))
     total = float(np.sum(output.power))
     if total == 0.0:
         return Measurement(title, 'W', None, 'its thrusters have no curve of power')
@@ -104,7 +104,7 @@ def _title(what: str, axis: str, sense: float) -> str:
 
 _FIRST_STEP, _GROWTH, _MOST_STEPS = 0.05, 1.3, 200
 _SETTLED = 1e-9
-_LONGEST, _WINDOW, _CHANGE = 120.0, 2.0, 1e-3
+_MAX_DURATION, _WINDOW, _CHANGE = 120.0, 2.0, 1e-3
 
 
 def held_speed(vehicle: Vehicle, axis: str, effort: float) -> float | None:
@@ -180,7 +180,7 @@ def vertical_terminal_speed(vehicle: Vehicle) -> Measurement:
     simulation = Simulation(vehicle, initial=start.state(), dt=dt)
     pwm = np.full(len(vehicle.thrusters), PWM_NEUTRAL)
     count, before, total = math.ceil(_WINDOW / dt), math.inf, 0.0
-    for i in range(1, math.ceil(_LONGEST / dt) + 1):
+    for i in range(1, math.ceil(_MAX_DURATION / dt) + 1):
         simulation.tick(pwm)
         total += _climb(simulation.state)
         if i % count == 0:
@@ -189,7 +189,7 @@ def vertical_terminal_speed(vehicle: Vehicle) -> Measurement:
                 note = 'rises' if mean > 0 else 'sinks'
                 return Measurement(title, 'm/s', _climb(simulation.state), note)
             before = mean
-    return Measurement(title, 'm/s', None, f'does not settle in {_LONGEST:g} s')
+    return Measurement(title, 'm/s', None, f'does not settle in {_MAX_DURATION:g} s')
 
 
 def _climb(state: State) -> float:

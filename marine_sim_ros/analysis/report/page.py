@@ -217,9 +217,9 @@ _PAGE = """<!DOCTYPE html>
 
 
 _NONE = '–'
-_LEAST = 1e-4
+_MIN_TILE_VALUE = 1e-4
 """Of a tile's number, in its unit."""
-_MOST_EVENTS = 500
+_MAX_EVENTS = 500
 """Of an autopilot that a page lists."""
 _UNITS = ('m',) * 3 + ('°',) * 3 + ('m/s',) * 3 + ('°/s',) * 3
 
@@ -262,7 +262,7 @@ def bags_table(bags: Sequence[Mapping[str, Any]]) -> str:
 
 def _tile_number(value: Any) -> str:
     """Return a number of a tile; what nobody measures, as 0.3 µm of depth, is 0."""
-    return short_number(0 if abs(value) < _LEAST else value)
+    return short_number(0 if abs(value) < _MIN_TILE_VALUE else value)
 
 
 def tiles(metrics: Mapping[str, Any]) -> str:
@@ -300,7 +300,7 @@ def event_table(run: ChartRun) -> str:
         return ''
     rows = [
         (event.kind, f'{run.time(event.stamp / NANOSECONDS):.1f}', event.text)
-        for event in events[:_MOST_EVENTS]
+        for event in events[:_MAX_EVENTS]
     ]
     more = len(events) - len(rows)
     note = f'<p>{more} more are in metrics.json.</p>' if more else ''

@@ -38,9 +38,9 @@ __all__ = [
 
 # Lines thinned without visible change.
 
-_FINEST = 1 / 5000
+_LINE_TOLERANCE = 1 / 5000
 """Deviation that no screen shows, as a fraction of the largest extent of a line."""
-_SEEN = 1 / 8000
+_HEIGHT_TOLERANCE = 1 / 8000
 """The same of the height of a chart: 1/50 of a pixel, so that it may be enlarged tenfold."""
 
 
@@ -56,7 +56,7 @@ def simplify_polyline(places: np.ndarray, most: int) -> np.ndarray:
     """
     if len(places) <= most:
         return places
-    tolerance = _FINEST * max(float(np.ptp(places, axis=0).max()), np.finfo(float).tiny)
+    tolerance = _LINE_TOLERANCE * max(float(np.ptp(places, axis=0).max()), np.finfo(float).tiny)
     kept = _needed_points(places, tolerance)
     while kept.sum() > most:
         tolerance *= 2.0
@@ -82,8 +82,8 @@ def simplify_curve(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         step = along[i] - along[at]
         if step > 0:
             rise = height[i] - height[at]
-            low = max(low, (rise - _SEEN) / step)
-            high = min(high, (rise + _SEEN) / step)
+            low = max(low, (rise - _HEIGHT_TOLERANCE) / step)
+            high = min(high, (rise + _HEIGHT_TOLERANCE) / step)
         further = along[i + 1] - along[at]
         slope = (height[i + 1] - height[at]) / further if further > 0 else np.inf
         if step > 0 and low <= slope <= high:
@@ -151,7 +151,7 @@ THEMES = {
 }
 COLOURS = ('@blue', '@vermilion', '@green', '@purple', '@orange', '@sky')
 DASHES = ('solid', 'dash', 'dot', 'dashdot')
-SMALLEST = {
+MIN_RANGES = {
     'm': 0.01,
     'm/s': 0.01,
     '°': 0.5,
@@ -205,7 +205,7 @@ class ChartPanel:
             return -1.0, 1.0
         low, high = float(known.min()), float(known.max())
         unit = self.label.rpartition('[')[2].rstrip(']')
-        least = SMALLEST.get(unit, 0.0) * (1e-3 if self.fine else 1.0)
+        least = MIN_RANGES.get(unit, 0.0) * (1e-3 if self.fine else 1.0)
         room = max(0.0, least - (high - low)) / 2
         return low - room, high + room
 

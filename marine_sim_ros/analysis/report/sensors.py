@@ -42,7 +42,7 @@ __all__ = [
 
 # Charts of sensors: each reading over its true value, and the error in standard deviations.
 
-_FEW = 300
+_MAX_MARKERS = 300
 """Readings of which each is marked."""
 _GAP = 2.5
 """A time between messages of more than so many usual ones is a gap."""
@@ -174,7 +174,7 @@ def _line(
         return
     shown = decimate_min_max(values, _SHOWN)
     time, values = run.time(compared.time[shown]), values[shown]
-    few = len(values) <= _FEW and colour != '@ink'
+    few = len(values) <= _MAX_MARKERS and colour != '@ink'
     step = np.diff(time)
     usual = np.median(np.diff(compared.time)) if len(step) else 0.0
     wide = step > _GAP * usual * np.diff(shown)

@@ -44,7 +44,7 @@ ARDUSUB_MODES = {
 }
 """ArduSub's number of each mode that there is."""
 MODE_NAMES = {number: name for name, number in ARDUSUB_MODES.items()}
-HOLDS = {
+CLOSED_LOOPS = {
     'stabilize': ('auto_heading',),
     'alt_hold': ('auto_depth', 'auto_heading'),
     'surface': ('auto_depth', 'auto_heading'),
@@ -129,7 +129,7 @@ class Autopilot:
             return ''
         self.mode = name
         self._commander.forget()
-        self._commander.holds = set(HOLDS.get(name, ()))
+        self._commander.holds = set(CLOSED_LOOPS.get(name, ()))
         self._depth, self._attitude = math.nan, None
         # As ArduSub's wp_and_spline_init, which each start of AUTO and GUIDED calls.
         self.mission.level_speed = math.nan

@@ -28,7 +28,7 @@ ACCEPTED, DENIED, UNSUPPORTED, FAILED, IN_PROGRESS = 0, 2, 3, 4, 5
 """MAV_RESULT."""
 SET_MODE = 11
 """Number under which ArduSub answers SET_MODE: that of the message."""
-PATIENCE = 1.0
+ANSWER_TIMEOUT = 1.0
 """s of wall time after which a ground station is told that an answer takes longer."""
 SUPERSEDED = 'superseded'
 """Reason of a controller's switch that was asked again before it had answered."""
@@ -119,7 +119,7 @@ class CommandHandler:
         """Tell who waits for an answer for long, at a wall time (s)."""
         self._now = now
         for key, since in list(self._waiting.items()):
-            if now - since > PATIENCE:
+            if now - since > ANSWER_TIMEOUT:
                 self._waiting[key] = math.inf
                 self._acknowledge(*key, IN_PROGRESS)
 

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from marine_sim_ros.autopilot.conventions import enu, geographic_state, ned
-from marine_sim_ros.control.commander import HOLDS, Commander
+from marine_sim_ros.control.commander import CLOSED_LOOPS, Commander
 from marine_sim_ros.control.setpoints import ATTITUDE, empty_setpoints
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State
@@ -285,7 +285,7 @@ class Guide:
 
     def __init__(self) -> None:
         """Hold where the first step is."""
-        self._commander = Commander(armed=True, holds=HOLDS)
+        self._commander = Commander(armed=True, holds=CLOSED_LOOPS)
         self._target: Course | Posture = Course()
         self._since, self._time = 0.0, 0.0
         self._tracker: Tracker | None = None

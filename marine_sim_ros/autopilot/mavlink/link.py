@@ -21,10 +21,10 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import expand_home
 
-__all__ = ['FEATURE', 'MavlinkLink', 'read_key', 'number_error']
+__all__ = ['OPTION', 'MavlinkLink', 'read_key', 'number_error']
 
-FEATURE = '--autopilot mavlink'
-LARGEST = 1e9
+OPTION = '--autopilot mavlink'
+NUMBER_BOUND = 1e9
 """Bound of every number of a message: the largest that means something is an interval of 60 s in
 µs, or the magic number of a command."""
 DATAGRAM = 65536
@@ -86,7 +86,7 @@ def number_error(message: Any) -> str:
                 continue
             if math.isnan(number) and name in unset:
                 continue
-            if not abs(number) <= LARGEST:  # true for NaN
+            if not abs(number) <= NUMBER_BOUND:  # true for NaN
                 return f'{name} is {number:g}'
     return ''
 
@@ -153,8 +153,8 @@ class MavlinkLink:
         """
         self._peer = _address(ground_station)
         secret = read_key(key) if key else None
-        require('pymavlink', FEATURE)
-        self.dialect: Any = require('pymavlink.dialects.v20.ardupilotmega', FEATURE)
+        require('pymavlink', OPTION)
+        self.dialect: Any = require('pymavlink.dialects.v20.ardupilotmega', OPTION)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
         try:

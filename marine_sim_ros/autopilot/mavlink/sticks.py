@@ -27,7 +27,7 @@ UNCHANGED = 65535
 RELEASED_BEYOND_8 = 65534
 NEUTRAL, LOW, HIGH = 1500, 1100, 1900
 """µs."""
-SHORTEST, LONGEST = 800, 2200
+MIN_PULSE_WIDTH, MAX_PULSE_WIDTH = 800, 2200
 """µs; nothing else is a pulse width (libraries/RC_Channel, RC_MIN_LIMIT_PWM)."""
 AXIS_UNSET = 32767
 """Of MANUAL_CONTROL: the joystick has no such axis."""
@@ -53,11 +53,11 @@ class Overrides:
                 continue
             if k >= 8 and width == RELEASED_BEYOND_8:
                 width = 0
-            if width == 0 or SHORTEST <= width <= LONGEST:
+            if width == 0 or MIN_PULSE_WIDTH <= width <= MAX_PULSE_WIDTH:
                 self.set(k, width, time)
             else:
                 refused.append(f'channel {k + 1} is {width} us')
-        return f'{refused[0]}; expected {SHORTEST} to {LONGEST}' if refused else ''
+        return f'{refused[0]}; expected {MIN_PULSE_WIDTH} to {MAX_PULSE_WIDTH}' if refused else ''
 
     def set(self, channel: int, width: int, time: float) -> None:
         """Override a channel, from 0, with a pulse width in µs; 0 releases it."""

@@ -24,7 +24,7 @@ __all__ = ['MavlinkVehicle']
 
 TEXT = 50
 """Characters of a status text."""
-QUIET = 5.0
+STATUS_TEXT_INTERVAL = 5.0
 """s of wall time in which a status text is not repeated."""
 SILENCE = {1: '', 2: 'disarm', 3: 'mode_alt_hold', 4: 'mode_surface'}
 """What FS_GCS_ENABLE does where the ground station falls silent (ArduSub/failsafe.cpp)."""
@@ -251,7 +251,7 @@ class MavlinkVehicle:
     def refuse(self, text: str) -> None:
         """Say why something is refused, each text at most every few seconds."""
         kind = ''.join(c for c in text if not c.isdigit())
-        if self._now - self._said.get(kind, -QUIET) < QUIET:
+        if self._now - self._said.get(kind, -STATUS_TEXT_INTERVAL) < STATUS_TEXT_INTERVAL:
             return
         if len(self._said) > 500:
             self._said.clear()

@@ -29,7 +29,7 @@ __all__ = ['Gate', 'PagePolicy', 'cookie_of', 'may_steer', 'opening_file']
 
 FREE = 5
 """Wrong tokens without a wait."""
-LONGEST = 30.0
+MAX_WAIT = 30.0
 """s of the longest wait."""
 FORGOTTEN = 600.0
 """s after the last wrong token until an address starts anew."""
@@ -50,7 +50,7 @@ class Attempts:
         count, last = self._wrong.get(address, (0, 0.0))
         if count < FREE:
             return 0.0
-        pause = min(LONGEST, 2.0 ** (count - FREE))
+        pause = min(MAX_WAIT, 2.0 ** (count - FREE))
         return max(0.0, last + pause - self._clock())
 
     def fail(self, address: str) -> None:

@@ -21,7 +21,7 @@ from marine_sim_ros.core.extras import missing_package
 from marine_sim_ros.core.files import effective_user, open_flags
 
 __all__ = [
-    'SHORTEST',
+    'MIN_TOKEN_LENGTH',
     'STEER',
     'VIEW',
     'listen',
@@ -81,10 +81,10 @@ def listen(host: str, port: int) -> socket.socket:
 
 STEER, VIEW = 'steer', 'view'
 """The two rights of a page."""
-SHORTEST = 32
+MIN_TOKEN_LENGTH = 32
 """Characters of a token at least."""
-_TOKEN = re.compile(rf'[A-Za-z0-9_-]{{{SHORTEST},256}}')
-_WANTED = f'expected {SHORTEST} to 256 letters, digits, - and _'
+_TOKEN = re.compile(rf'[A-Za-z0-9_-]{{{MIN_TOKEN_LENGTH},256}}')
+_WANTED = f'expected {MIN_TOKEN_LENGTH} to 256 letters, digits, - and _'
 
 
 def make_token() -> str:

@@ -33,13 +33,13 @@ __all__ = ['Server', 'add_video_streams', 'add_web_socket', 'application', 'pict
 
 # Server of the pages in a thread of its own; the node never waits for a page.
 
-LARGEST = 2**16
+MAX_MESSAGE_SIZE = 2**16
 """Bytes of a message from a page."""
-PACE, BURST = 100.0, 200.0
+MESSAGE_RATE, BURST = 100.0, 200.0
 """Messages of a page that are read: a second, and at once. A page sends some twenty a second."""
 WATCHERS = 64
 """Pages that only watch, at once."""
-PATIENCE = 60.0
+RECONNECT_TIMEOUT = 60.0
 """s until a page that was cut off is made anew. The operator loses control long before; but a page
 of a busy machine, where signs of life are late, shall not start from nothing."""
 
@@ -70,8 +70,8 @@ class Server:
             Gate(app, token, host=host, port=port),
             log_level='warning',
             access_log=False,
-            ws_max_size=LARGEST,
-            ws_ping_timeout=PATIENCE,
+            ws_max_size=MAX_MESSAGE_SIZE,
+            ws_ping_timeout=RECONNECT_TIMEOUT,
             timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)
@@ -130,7 +130,7 @@ def mount_pages(app: FastAPI) -> FastAPI:
         app,
         show_welcome_message=False,
         tailwind=False,
-        reconnect_timeout=PATIENCE,
+        reconnect_timeout=RECONNECT_TIMEOUT,
         gzip_middleware_factory=None,
     )
     return app
@@ -198,10 +198,10 @@ async def _receive(socket: WebSocket, session: Session, page: str, *, steers: bo
     while True:
         text = await socket.receive_text()
         now = time.monotonic()
-        allowance = min(BURST, allowance + PACE * (now - then)) - 1.0
+        allowance = min(BURST, allowance + MESSAGE_RATE * (now - then)) - 1.0
         then = now
         if allowance < 0.0:
-            await asyncio.sleep(-allowance / PACE)
+            await asyncio.sleep(-allowance / MESSAGE_RATE)
         if reason := _take(session, page, text, steers=steers):
             await socket.send_text(json.dumps({'error': reason}))
 

@@ -54,7 +54,7 @@ __all__ = ['read_stonefish']
 # Stonefish scenario with includes, arguments and sums written out.
 
 _DEEPEST = 10
-_LONGEST = 100_000
+_MAX_ATTRIBUTE_LENGTH = 100_000
 """Characters of an attribute with its arguments written out."""
 _ARG = re.compile(r'\$\(arg\s+([^)\s]+)\s*\)')
 _SUM = re.compile(r'\$\{([^}]{1,200})\}')
@@ -155,8 +155,8 @@ class ScenarioFiles:
                 return match[0]
 
         longest = max(map(len, arguments.values()), default=0)
-        if len(text) + text.count('$') * longest > _LONGEST:
-            raise reader.error(f'an attribute is longer than {_LONGEST} characters')
+        if len(text) + text.count('$') * longest > _MAX_ATTRIBUTE_LENGTH:
+            raise reader.error(f'an attribute is longer than {_MAX_ATTRIBUTE_LENGTH} characters')
         filled = _FIND.sub(folder, _ARG.sub(argument, text))
         return _SUM.sub(lambda m: _evaluate(m[1], reader), filled)
 

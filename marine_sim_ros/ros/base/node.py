@@ -33,7 +33,7 @@ from marine_sim_ros.ros.codecs import read_numbers, vector_from
 __all__ = ['COMMON', 'SuiteNode']
 
 WARN_PERIOD = 5.0
-KINDS = 256
+MAX_WARNING_KINDS = 256
 """Kinds of complaints that are remembered, since some have a name that anybody chose."""
 FASTEST_WATER = 100.0
 """m/s; no current is faster."""
@@ -329,7 +329,7 @@ class SuiteNode(Node):
         now = self.wall_clock.now().nanoseconds
         if now - self._warned.get(kind, -(10**18)) < WARN_PERIOD * 1e9:
             return
-        if len(self._warned) >= KINDS:
+        if len(self._warned) >= MAX_WARNING_KINDS:
             self._warned.clear()
         self._warned[kind] = now
         # One line for each severity: rclpy takes no other at a place that has logged once.

@@ -18,7 +18,7 @@ from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['claim_namespaces']
 
-GRACE = 5.0
+TERMINATION_GRACE = 5.0
 """s that processes of an earlier run get to end."""
 
 
@@ -49,7 +49,7 @@ def _claim(namespace: str) -> socket.socket:
     key = sha256('\n'.join((domain, *partition, namespace)).encode()).hexdigest()
     address = f'\0marine_sim_ros/{key}'
     held = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    end = time.monotonic() + GRACE
+    end = time.monotonic() + TERMINATION_GRACE
     while not (bound := _bind(held, address)) and time.monotonic() < end:
         time.sleep(0.1)
     if not bound:

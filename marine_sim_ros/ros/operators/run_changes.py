@@ -127,7 +127,7 @@ def _thruster(fault: Fault) -> str:
 
 # Recorder that an operator starts and ends during a run.
 
-GRACE = 3.0
+CLOSING_TIMEOUT = 3.0
 """s that a recorder gets to close its bag."""
 
 
@@ -193,7 +193,7 @@ class RecorderProcess:
         if self._process is not None:
             self._interrupt()
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(GRACE)
+                self._process.wait(CLOSING_TIMEOUT)
                 self.look()
 
     def _start(self) -> None:

@@ -40,7 +40,7 @@ IDLE_SAMPLES, IDLE_PERIOD = 25, 0.02
 """Of what its threads do, s apart; one that waits for a core counts as one that has it."""
 IDLE_SHARE = 0.2
 """``ros2 bag record`` that is busy less often than this has nothing left to write."""
-GRACE = 20.0
+CLOSING_TIMEOUT = 20.0
 """s that it gets to write what waits, and as long to close its bag."""
 
 
@@ -192,11 +192,11 @@ class Ros2Bag:
         self._settle()
         self._process.send_signal(signal.SIGINT)
         try:
-            self._process.wait(GRACE)
+            self._process.wait(CLOSING_TIMEOUT)
         except subprocess.TimeoutExpired:
             self._process.kill()
             raise RecordingError(
-                f'{self._bag}: `ros2 bag record` did not close it in {GRACE:g} s; '
+                f'{self._bag}: `ros2 bag record` did not close it in {CLOSING_TIMEOUT:g} s; '
                 'expected `ros2 bag reindex` to mend it'
             ) from None
         finally:
@@ -209,7 +209,7 @@ class Ros2Bag:
 
     def _settle(self) -> None:
         """Wait until it does nothing, at most so long."""
-        deadline = time.monotonic() + GRACE
+        deadline = time.monotonic() + CLOSING_TIMEOUT
         while time.monotonic() < deadline and self._process.poll() is None:
             busy = 0
             for _ in range(IDLE_SAMPLES):

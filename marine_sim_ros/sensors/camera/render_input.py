@@ -99,7 +99,7 @@ def _may_be_in_cone(axis: np.ndarray, place: np.ndarray, radius: float, widest: 
 
 # Tiles of a picture with view cones, which select the parts that a pixel tests.
 
-_BALLS, _MANY = 6, 24
+_BOX_SPHERES, _LONG_BOX_SPHERES = 6, 24
 """Number of covering spheres of a box, and of a long one."""
 _LONG = 8.0
 """Times its thickness."""
@@ -162,7 +162,7 @@ class Tiles:
         spread = self.spread[:, None, None] + _SLACK + slack
         inside = np.zeros((len(rays), len(places)), bool)
         long = half > _LONG * thick
-        for some, count in ((~long, _BALLS), (long, _MANY)):
+        for some, count in ((~long, _BOX_SPHERES), (long, _LONG_BOX_SPHERES)):
             if np.any(some):
                 covered = places[some], along[some], thick[some], count
                 inside[:, some] = _meets_balls(rays, spread, *covered)

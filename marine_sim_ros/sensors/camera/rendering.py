@@ -49,7 +49,7 @@ _FAINT = 0.5 / 255 / 12.92
 """Linear light that no pixel shows: half of the least step of sRGB."""
 _PORT = 0.05
 """m, as in the shader."""
-_KINDS = {'box': 0, 'cylinder': 1, 'sphere': 2, 'mesh': 4}
+_SHAPE_NUMBERS = {'box': 0, 'cylinder': 1, 'sphere': 2, 'mesh': 4}
 _MESH_COLUMNS = 4096
 """Of the texture of meshes, as in the shader."""
 _LEVELS = 6
@@ -181,7 +181,7 @@ def _obstacle_rows(scene: Scene, eye: np.ndarray, begins: Mapping[int, int]) -> 
     """Return (k, 6, 4) what the shader must know of obstacles; where trees of meshes begin."""
     rows, marked = np.zeros((len(scene.obstacles), 6, 4)), 0
     for i, (row, obstacle) in enumerate(zip(rows, scene.obstacles, strict=True)):
-        row[0, :3], row[0, 3] = obstacle.position - eye, _KINDS[obstacle.kind]
+        row[0, :3], row[0, 3] = obstacle.position - eye, _SHAPE_NUMBERS[obstacle.kind]
         row[1:4, :3], row[1:4, 3] = rotation_matrix(obstacle.orientation).T, obstacle.size / 2
         row[4], row[5, 1] = _matter(obstacle.material), label(OBSTACLE, i)
         if obstacle.mesh is not None:
@@ -202,7 +202,7 @@ def _part_rows(parts: Sequence[SeenPart], begins: Mapping[int, int]) -> np.ndarr
     """Return (k, 6, 4) what the shader must know of parts; where the tree of each mesh begins."""
     rows = np.zeros((len(parts), 6, 4))
     for row, (part, place, turn, known) in zip(rows, parts, strict=True):
-        row[0, :3], row[0, 3] = place, _KINDS[part.kind]
+        row[0, :3], row[0, 3] = place, _SHAPE_NUMBERS[part.kind]
         row[1:4, :3], row[1:4, 3] = turn.T, part.size / 2
         row[4, :3] = _linear(part.colour)
         row[5, 1] = known
