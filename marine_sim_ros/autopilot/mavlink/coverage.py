@@ -119,7 +119,7 @@ COMMANDS: dict[int, Row] = {
              (1, 2, 3, 4)),
     176: Row('DO_SET_MODE', DONE, 'STABILIZE, ALT_HOLD, AUTO, GUIDED, SURFACE, POSHOLD, MANUAL; '
              'ACRO, CIRCLE, MOTOR_DETECT and SURFTRAK fail', (1, 2)),
-    178: Row('DO_CHANGE_SPEED', DONE, 'm/s between waypoints', (2,)),
+    178: Row('DO_CHANGE_SPEED', DONE, 'm/s between waypoints, until the mode changes', (2,)),
     185: Row('DO_FLIGHTTERMINATION', DONE, 'disarms', (1,)),
     192: Row('DO_REPOSITION', DONE, 'in GUIDED, or with flag 1 of parameter 2 '
              '(ArduSub: unsupported)', (2, 5, 6, 7)),
