@@ -5,6 +5,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.fault_types import Weak
-from marine_sim_ros.model.library import load_vehicle, vehicle_path
+from marine_sim_ros.model.library import load_vehicle
 
 MOVES = st.lists(
     st.tuples(
@@ -272,7 +273,7 @@ def test_energy_is_summed_over_samples_and_not_over_gaps():
 @pytest.mark.parametrize('name', [*VEHICLES, *OTHERS])
 def test_every_vehicle_can_be_drawn(name):
     vehicle = load_vehicle(name)
-    look = vehicle_visuals(vehicle, vehicle_path(name).parent)
+    look = vehicle_visuals(vehicle)
     json.dumps(look, allow_nan=False)
     assert look['told'] == []
     known = {'base_link'}
@@ -293,7 +294,7 @@ def test_a_lost_mesh_costs_that_mesh_alone(tmp_path):
         '<visual><geometry><mesh filename="gone.stl"/></geometry></visual>'
         '<visual><geometry><sphere radius="0.2"/></geometry></visual></link></robot>'
     )
-    look = vehicle_visuals(load_vehicle(text), tmp_path)
+    look = vehicle_visuals(replace(load_vehicle(text), folder=tmp_path))
     assert [v['kind'] for v in look['links'][0]['visuals']] == ['sphere']
     assert len(look['told']) == 1
     assert 'gone.stl' in look['told'][0]

@@ -5,6 +5,7 @@
 
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -14,13 +15,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 from conftest import ROOT
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from marine_sim_ros import load_vehicle
+from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.bags import description
 from marine_sim_ros.bags.storage import QoS, storage
+from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core import packages
 from marine_sim_ros.core.errors import MarineSimError, ModelError, RecordingError, escape_controls
 from marine_sim_ros.environment.reader import load_environment
@@ -29,6 +32,7 @@ from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import without_xacro
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.xacro_expansion import read_description
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.tools.main import main
 
 COMMAND = Path(sys.executable).with_name('marine_sim')
@@ -114,11 +118,35 @@ def test_meshes_outside_a_recording_are_not_read(tmp_path, monkeypatch, uri):
     uri = uri.format(tmp_path)
     text = with_mesh('collision', uri)
     path = recording(tmp_path / 'rec', text)
-    (tmp_path / 'rec' / 'link.stl').symlink_to(tmp_path / 's.stl')
-    inside = uri == 's.stl'  # of the recording's folder, not of the working folder
+    (tmp_path / 'rec' / 'bag' / 'link.stl').symlink_to(tmp_path / 's.stl')
+    inside = uri == 's.stl'  # of the bag's folder, not of the working folder
     with pytest.raises(ModelError, match='cannot be read' if inside else 'outside the recording'):
         description.described_vehicle(path, 'rov', {})
     assert 's.stl' not in description._confine_files(with_mesh('visual', uri), path) or inside
+
+
+@pytest.mark.parametrize('uri', ['hull.STL', 'file://{}/hull.STL', 'package://my_rov/hull.STL'])
+def test_a_recording_has_the_meshes_of_its_vehicle(tmp_path, monkeypatch, uri):
+    """It is read where neither the description nor its meshes are any more."""
+    own = tmp_path / 'packages' / 'my_rov'
+    own.mkdir(parents=True)
+    monkeypatch.setenv('ROS_PACKAGE_PATH', str(own.parent))
+    (own / 'package.xml').write_text('<package><name>my_rov</name></package>')
+    trimesh.creation.box((0.4, 0.3, 0.2)).export(own / 'hull.STL', file_type='stl')
+    text = with_mesh('collision', uri.format(own)).replace(
+        '</geometry></collision>', '</geometry><buoyancy_material name="rov_body"/></collision>'
+    )
+    (own / 'rov.urdf').write_text(text)
+    vehicle = load_vehicle(str(own / 'rov.urdf'))
+    run = simulate(vehicle, load_scenario('dive'), duration=0.05)
+    write_recording(tmp_path / 'rec', vehicle, RunOptions(vehicle=str(own / 'rov.urdf')), run)
+    wanted = vehicle.contact.position  # read when first asked for
+    shutil.rmtree(own)
+    (tmp_path / 'rec').rename(tmp_path / 'moved')
+    for path in (tmp_path / 'moved', tmp_path / 'moved' / 'bag'):
+        found = description.described_vehicle(str(path), '', {})
+        assert found.files == (next((tmp_path / 'moved' / 'bag' / 'meshes').iterdir()),)
+        np.testing.assert_array_equal(found.contact.position, wanted)
 
 
 def test_environments_of_a_recording_are_shipped_ones():

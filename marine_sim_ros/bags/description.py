@@ -4,8 +4,9 @@
 """Description and manifest beside a bag.
 
 The vehicle is the expanded URDF of ``robot_description``, or a shipped one that the manifest
-names; the environment is a shipped one. No path in a recording is opened: it belongs to another
-machine, or may have been written to make this program read a file.
+names; the environment is a shipped one. Meshes of a vehicle that is not shipped are copied into
+the bag's folder. No other path in a recording is opened: it belongs to another machine, or may
+have been written to make this program read a file.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ from marine_sim_ros.bags.reading import Bag, bag_path, open_bag
 from marine_sim_ros.bags.storage import write_error
 from marine_sim_ros.bags.vehicle_record import is_body
 from marine_sim_ros.core.errors import MarineSimError, ModelError, RecordingError
-from marine_sim_ros.core.files import read_text_file
+from marine_sim_ros.core.files import read_file, read_text_file
 from marine_sim_ros.core.state import State
+from marine_sim_ros.core.text import file_name
 from marine_sim_ros.core.yaml_file import short_text
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import ENVIRONMENT_FILES, run_environment
-from marine_sim_ros.geometry.mesh_files import mesh_path
+from marine_sim_ros.geometry.mesh_files import MAX_BYTES, mesh_path
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.model.library import load_vehicle, parse_xacro_arguments, vehicle_names
@@ -44,6 +46,7 @@ __all__ = [
     'bodies_of',
     'described_environment',
     'described_vehicle',
+    'description_with_meshes',
     'recorded_environment',
     'recorded_neighbours',
     'recorded_parameters',
@@ -308,14 +311,48 @@ def recorded_environment(bag: Bag, namespace: str) -> Environment:
     return described_environment({'environment': settings.get('environment', '')})
 
 
+_OWN_PACKAGE = 'package://marine_sim_ros/'
+
+
+def description_with_meshes(vehicle: Vehicle, bag: Path) -> str:
+    """Return the URDF of a vehicle for a bag, with its meshes copied into the bag's folder.
+
+    Meshes of this package stay where they are, and names of files that are not there as they are.
+
+    Raises:
+        RecordingError: a copy cannot be written.
+    """
+    root = xml.parse(vehicle.urdf, vehicle.name)
+    changed = False
+    for element in root.iter('mesh'):
+        uri = element.get('filename', '')
+        if uri.startswith(_OWN_PACKAGE):
+            continue
+        try:
+            file = mesh_path(uri, vehicle.folder)
+            content = read_file(file, MAX_BYTES, ModelError)
+        except ModelError:
+            continue
+        digest = hashlib.sha256(content).hexdigest()[:12]
+        name = f'meshes/{file_name(file.stem)}-{digest}{file.suffix.lower()}'
+        try:
+            (bag / 'meshes').mkdir(exist_ok=True)
+            (bag / name).write_bytes(content)
+        except OSError as error:
+            raise write_error(bag / name, error) from None
+        element.set('filename', name)
+        changed = True
+    return etree.tostring(root, encoding='unicode') if changed else vehicle.urdf
+
+
 def _confine_files(text: str, path: str) -> str:
-    """Return a URDF without files but those of packages and of the recording's folder.
+    """Return a URDF without files but those of packages and of the bag's folder.
 
     Raises:
         ModelError: its body needs another one.
     """
     root = xml.parse(text, 'robot_description')
-    own = Path(path).resolve()
+    own = bag_path(path).resolve()
     folder = own if own.is_dir() else own.parent
     changed = False
     for element in list(root.iter('mesh', 'mass_from_parts')):

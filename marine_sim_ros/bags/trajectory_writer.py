@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marine_sim_ros.bags.description import Manifest
+from marine_sim_ros.bags.description import Manifest, description_with_meshes
 from marine_sim_ros.bags.storage import BagStorage, BagWriter, QoS, storage
 from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.core.errors import RecordingError, RunError
@@ -218,7 +218,9 @@ def write_parts(
     manifest = Manifest({**asdict(settings), **more}, vehicle)
     folder.mkdir(parents=True, exist_ok=True)
     with closing(store.writer(folder / 'bag')) as writer:
-        recording = _Recording(vehicle, store, writer, '/' + (settings.namespace or vehicle.name))
+        recording = _Recording(
+            vehicle, store, folder / 'bag', writer, '/' + (settings.namespace or vehicle.name)
+        )
         try:
             for part in parts:
                 manifest.add_ticks(part.stamp, part.states)
@@ -261,8 +263,9 @@ class _Recording:
     """Writes the messages of a run."""
 
     def __init__(
-        self, vehicle: Vehicle, store: BagStorage, writer: BagWriter, namespace: str
+        self, vehicle: Vehicle, store: BagStorage, bag: Path, writer: BagWriter, namespace: str
     ) -> None:
+        self._bag = bag
         self._vehicle, self._store, self._writer = vehicle, store, writer
         self._namespace = namespace
         self._make = _Messages(store, vehicle.base_link)
@@ -273,7 +276,7 @@ class _Recording:
     def add(self, part: Trajectory) -> None:
         """Write a part of the run."""
         if not self._known:
-            text = self._make.text(self._vehicle.urdf)
+            text = self._make.text(description_with_meshes(self._vehicle, self._bag))
             self._write('robot_description', 'std_msgs/msg/String', int(part.stamp[0]), text)
         self._readings.add(part)
         joints = _joint_topics(self._vehicle, part)

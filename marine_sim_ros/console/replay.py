@@ -37,7 +37,7 @@ from marine_sim_ros.core.errors import MarineSimError, RecordingError
 from marine_sim_ros.core.state import NANOSECONDS, header_stamp
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
 from marine_sim_ros.model.free_bodies import BODIES
-from marine_sim_ros.model.library import load_vehicle, vehicle_names, vehicle_path
+from marine_sim_ros.model.library import load_vehicle, vehicle_names
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, SensorTopic
 
@@ -216,7 +216,7 @@ class Replay:
         record = vehicles[self.name]
         alone = sum(not is_body(name) for name in vehicles) == 1
         settings = recorded_parameters(path, self.name, alone=alone)
-        self.vehicle, base = _vehicle(vehicle, text, self.name, settings)
+        self.vehicle = _vehicle(vehicle, text, self.name, settings)
         around = described_environment(settings, environment)
         self._weight = self.vehicle.inertia.mass * (around.gravity or STANDARD_GRAVITY)
         self._topics = (
@@ -228,7 +228,7 @@ class Replay:
         self._zero = self._first_stamp()
         heard = {c.topic for c in self._connections if c.msgcount}
         self.scenery: dict[str, Any] = {
-            'look': vehicle_visuals(self.vehicle, base),
+            'look': vehicle_visuals(self.vehicle),
             'around': scene_visuals(around),
             'colours': force_colours(),
             'start': 0.0,
@@ -398,21 +398,19 @@ class Replay:
         self._stack.close()
 
 
-def _vehicle(
-    wanted: str, text: str, namespace: str, settings: dict[str, Any]
-) -> tuple[Vehicle, Path | None]:
-    """Return the vehicle and the folder of its meshes: the wanted one, else the recorded one."""
+def _vehicle(wanted: str, text: str, namespace: str, settings: dict[str, Any]) -> Vehicle:
+    """Return the wanted vehicle, else the recorded one."""
     last = namespace.rsplit('/', 1)[-1]
     found = None if wanted else described_vehicle(text, namespace, settings)
     if found is not None:
-        return found, None
+        return found
     source = wanted or (last if last in vehicle_names() else '')
     if not source:
         raise RecordingError(
             f'the bag does not say which vehicle {namespace!r} is; expected --vehicle, one of: '
             + ', '.join(vehicle_names())
         )
-    return load_vehicle(source), vehicle_path(source).parent
+    return load_vehicle(source)
 
 
 def _header(message: Any) -> float | None:

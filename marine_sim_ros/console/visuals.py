@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -82,17 +81,16 @@ def _quantities(sensor: Sensor) -> list[str]:
     return [name for name in readings if name != 'delay']
 
 
-def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any]:
+def vehicle_visuals(vehicle: Vehicle) -> dict[str, Any]:
     """Return the data for drawing a vehicle; JSON.
 
     Args:
         vehicle: the vehicle, with its URDF.
-        base: folder that relative mesh names start from.
 
     Raises:
         ModelError: its URDF cannot be read.
     """
-    looks = Appearance(vehicle, base)
+    looks = Appearance(vehicle)
     links = [_link(link) for link in looks.links]
     arm, thrusters, hull = vehicle.manipulator, vehicle.thrusters, vehicle.hull
     voxels = None if hull is None else hull.voxels

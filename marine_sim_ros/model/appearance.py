@@ -77,14 +77,9 @@ class VisibleLink:
 class Appearance:
     """Appearance of a vehicle; its meshes are read on demand."""
 
-    def __init__(self, vehicle: Vehicle, base: Path | None = None) -> None:
-        """Keep a vehicle.
-
-        Args:
-            vehicle: the vehicle, with its URDF.
-            base: folder that relative mesh names start from.
-        """
-        self._vehicle, self._base = vehicle, base
+    def __init__(self, vehicle: Vehicle) -> None:
+        """Read the vehicle's URDF, and its meshes, when they are asked for."""
+        self._vehicle, self._base = vehicle, vehicle.folder
         self._placed: tuple[dict[str, float], list[_Placed]] | None = None
 
     @property

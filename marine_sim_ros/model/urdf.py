@@ -164,6 +164,7 @@ def vehicle_from_urdf(
         notes=hull.notes,
         urdf=text,
         base_link=body,
+        folder=base,
         files=(*built.files, *_collision_meshes(root, base)),
         find_contact=DescribedContact(text, source, base, body),
     )

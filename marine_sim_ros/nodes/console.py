@@ -33,7 +33,6 @@ from marine_sim_ros.console.telemetry import Energy, force_colours, telemetry_fr
 from marine_sim_ros.console.visuals import scene_visuals, vehicle_visuals
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
-from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.process import run
@@ -66,9 +65,7 @@ class ConsoleNode(SuiteNode):
         from marine_sim_ros.console.page.server import Server
 
         token = read_token(path) if (path := self.values['token_file']) else ''
-        given = self.values['robot_description']
-        base = None if given else vehicle_path(self.values['vehicle']).parent
-        look = vehicle_visuals(self.vehicle, base)
+        look = vehicle_visuals(self.vehicle)
         for text in look['told']:
             self.warn_throttled(text)
         self._sensors, self._video = SensorPanel(self), VideoMonitor(self)

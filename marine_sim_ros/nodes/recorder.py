@@ -29,7 +29,7 @@ from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 
-from marine_sim_ros.bags.description import Manifest
+from marine_sim_ros.bags.description import Manifest, description_with_meshes
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import NANOSECONDS, header_stamp
 from marine_sim_ros.ros import topics
@@ -147,8 +147,8 @@ class RecorderNode(SuiteNode):
         """Write the URDF: who reads a recording opens no file that it names."""
         full = self.resolve_topic_name(topics.ROBOT_DESCRIPTION.name)
         if full in self._bag.heard and full not in self._kept and self.vehicle.urdf:
-            text = serialize_message(String(data=self.vehicle.urdf))
-            self._bag.write(full, self._stamp, bytes(text))
+            text = description_with_meshes(self.vehicle, self._files.folder / 'bag')
+            self._bag.write(full, self._stamp, bytes(serialize_message(String(data=text))))
 
     def _fail(self, text: str) -> None:
         self.warn_throttled(text, error=True)
