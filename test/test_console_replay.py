@@ -291,3 +291,23 @@ def test_seeks_side_by_side_are_all_answered(replay):
         found = list(pool.map(replay.telemetry_frame, times))
     for time, frame in zip(times, found, strict=True):
         assert frame == replay.telemetry_frame(time)
+
+
+def test_time_begins_with_the_first_odometry(tmp_path):
+    """Of a recording that begins under way: its latched messages are older by 40 s."""
+    second = 10**9
+
+    def messages(types):
+        yield '/r/note', 'std_msgs/msg/String', 3 * second, types['std_msgs/msg/String']('latched')
+        for stamp in range(43 * second, 53 * second, second // 10):
+            pose = (stamp / second, 0, -1, 0, 0, 0, 1)
+            message = odometry(types, stamp, pose, np.zeros(6))
+            yield '/r/odom', 'nav_msgs/msg/Odometry', stamp, message
+
+    replay = Replay(str(plain(tmp_path / 'bag', messages)), vehicle='bluerov2')
+    assert replay.scenery['end'] == replay.duration == pytest.approx(9.9)
+    for time in (0.0, 4.0, 9.9):
+        found = replay.telemetry_frame(time)
+        assert found['time'] == pytest.approx(time)
+        assert found['position'][0] == pytest.approx(43 + time)
+    replay.close()

@@ -174,7 +174,7 @@ class Replay:
 
     Attributes:
         scenery: constant data: vehicle visuals, scene visuals.
-        duration: duration of the bag by receipt times, s.
+        duration: time from the receipt of the first odometry to that of the last message, s.
         progress: share of the bag that has been read once, for curves and sums.
         bag: what was read of it, or None so far.
     """
@@ -210,8 +210,7 @@ class Replay:
 
     def _open(self, text: str, path: Path, vehicle: str, environment: str, namespace: str) -> None:
         """Read what does not change."""
-        self._start, self._end = int(self._reader.start_time), int(self._reader.end_time)
-        self.duration = (self._end - self._start) / NANOSECONDS
+        self._first, self._end = int(self._reader.start_time), int(self._reader.end_time)
         self.name, vehicles = self._vehicles(namespace)
         record = vehicles[self.name]
         alone = sum(not is_body(name) for name in vehicles) == 1
@@ -225,7 +224,8 @@ class Replay:
             | self._body_topics(around)
         )
         self._connections = [c for c in self._reader.connections if c.topic in self._topics]
-        self._zero = self._first_stamp()
+        self._start, self._zero = self._first_odom()
+        self.duration = (self._end - self._start) / NANOSECONDS
         heard = {c.topic for c in self._connections if c.msgcount}
         self.scenery: dict[str, Any] = {
             'look': vehicle_visuals(self.vehicle),
@@ -274,12 +274,15 @@ class Replay:
             if c.topic in known and c.msgtype in accepted_types('odom')
         }
 
-    def _first_stamp(self) -> float:
-        """Return the first stamp of odom, s: times are shown since then."""
-        for _, name, data in self._messages(self._start, self._end):
+    def _first_odom(self) -> tuple[int, float]:
+        """Return receipt (ns) and stamp (s) of the first odometry: times are shown since then.
+
+        A recording that begins under way has older messages, such as a description.
+        """
+        for receipt, name, data in self._messages(self._first, self._end):
             if name == 'odom':
-                return _header(data()) or 0.0
-        return 0.0
+                return receipt, _header(data()) or 0.0
+        return self._first, 0.0
 
     def _messages(self, start: int, stop: int) -> Iterator[tuple[int, str, Any]]:
         """Yield receipt, our name and a reader of each message from start up to stop (ns)."""
@@ -345,13 +348,13 @@ class Replay:
         with self._lock:
             late = stop
             for reach in REACH:
-                early = max(self._start, stop - round(reach * NANOSECONDS))
+                early = max(self._first, stop - round(reach * NANOSECONDS))
                 older: dict[str, Callable[[], Any]] = {}
                 for _, name, data in self._messages(early, late):
                     older[name] = data
                 newest = {**older, **newest}
                 late = early - 1
-                if len(newest) == len(self._topics) or early == self._start:
+                if len(newest) == len(self._topics) or early == self._first:
                     break
             messages = {name: data() for name, data in newest.items()}
         rows = {
