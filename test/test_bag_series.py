@@ -164,6 +164,22 @@ def test_correlation_finds_how_late_the_other_started(shift):
     assert differences(first, other, found)['heave']['rms'] < 0.02 * noise.std()
 
 
+@pytest.mark.parametrize('late', [22.3, -7.2])
+def test_clocks_that_overlap_by_chance_are_told_apart_by_the_motions(late):
+    """Of a log, whose clock began with the autopilot, and its replay, whose began with 0."""
+    rng = np.random.default_rng(2)
+    time = np.arange(0, 160, 0.05)
+    noise = np.convolve(rng.normal(size=len(time)), np.hanning(60), 'same')
+    first, other = recorded(time, noise, offset=30.0), recorded(time, noise, offset=30.0 + late)
+    found = align(first, other)
+    assert found.method == 'correlation'
+    assert found.offset == pytest.approx(-late, abs=0.03)
+    assert differences(first, other, found)['heave']['rms'] < 0.05 * noise.std()
+    another = np.convolve(rng.normal(size=len(time)), np.hanning(60), 'same')
+    apart = recorded(time, another, offset=30.0 + late)
+    assert align(first, apart) == Alignment('stamps', 0.0)
+
+
 def test_stamps_align_what_has_one_clock_and_start_what_does_not_move():
     time = np.arange(0, 10, 0.01)
     first = recorded(time, np.sin(time))

@@ -52,7 +52,8 @@ def test_a_recording_replayed_is_the_run_again(tmp_path):
     assert first[0] == again[0] == 0, again[1]
     assert hash_of(again[1]) == hash_of(first[1])
     side_by_side = again[1].partition('side by side: marine_sim ')[2].split()
-    code, output = marine_sim(*side_by_side)
+    code, output = marine_sim(*side_by_side)  # the manifest says that it is a replay
+    assert 'Aligned by their first stamps' in output
     assert code == 0, output
     told = json.loads((tmp_path / 'again_report' / 'metrics.json').read_text())
     (comparison,) = told['comparisons']

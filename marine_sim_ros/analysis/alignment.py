@@ -8,7 +8,9 @@ the shorter one. Otherwise by ``correlation``: with the motions a(t), b(t) on a 
 shift s that makes the mean over the overlap of Σ_q (a_q(t) − b_q(t − s))² / σ_q² smallest,
 computed from cross-correlations by fast Fourier transforms; q are depth (without its mean), surge,
 sway, heave and turn rates, σ_q² their variance, and the overlap is at least half of the shorter
-run. By ``start`` (first stamps together) where nothing moves.
+run. By ``start`` (first stamps together) where nothing moves; ``analyze`` takes it of a replay.
+Different clocks may overlap, as those of two logs: where the runs start at other times, and their
+motions agree at a shift (0.9) and do not without one (0.5), the correlation counts.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import numpy as np
 from marine_sim_ros.bags.series import Series, interpolate_rows, rising_rows
 from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES, VehicleRecord
 from marine_sim_ros.control.setpoints import wrap_angle
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.errors import MissingPackageError, ParameterError
 from marine_sim_ros.core.extras import require
 
 __all__ = ['ALIGNMENT_METHODS', 'Alignment', 'align', 'differences']
@@ -35,6 +37,10 @@ _SIGNALS = tuple(
 _GRID = 2**14
 MIN_STEP = 0.01
 _STILL = 1e-4
+_MIN_START_DIFFERENCE = 1.0
+"""s between the first stamps, below which overlapping clocks are the same."""
+_SAME_MOTION, _OTHER_MOTION = 0.9, 0.5
+"""Agreement of one motion with itself, at least, and of two different ones, at most."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +52,13 @@ class Alignment:
         offset: time to add to the other bag's stamps, s.
         agreement: 1 − half the mean normalised square difference of the motions there: 1 for the
             same, about 0 for unrelated ones; None unless by correlation.
+        unshifted_agreement: the same without a shift; None where the clocks do not overlap.
     """
 
     method: str
     offset: float
     agreement: float | None = None
+    unshifted_agreement: float | None = None
 
     def text(self) -> str:
         """Return a sentence for people."""
@@ -73,8 +81,10 @@ def align(first: VehicleRecord, other: VehicleRecord, method: str = 'auto') -> A
     if method not in ALIGNMENT_METHODS:
         raise ParameterError(f'--align {method}: expected one of {", ".join(ALIGNMENT_METHODS)}')
     start = other.start - first.start
-    if method == 'stamps' or (method == 'auto' and _same_clock(first, other)):
+    if method == 'stamps':
         return Alignment('stamps', 0.0)
+    if method == 'auto' and _overlap(first, other):
+        return _other_clock(first, other) or Alignment('stamps', 0.0)
     if method != 'start':
         found = _correlate(first, other)
         if found is not None:
@@ -92,9 +102,23 @@ def _span(record: VehicleRecord) -> tuple[float, float]:
     return float(time.min()), float(time.max())
 
 
-def _same_clock(first: VehicleRecord, other: VehicleRecord) -> bool:
+def _overlap(first: VehicleRecord, other: VehicleRecord) -> bool:
     (a, b), (c, d) = _span(first), _span(other)
     return min(b, d) - max(a, c) >= 0.5 * min(b - a, d - c)
+
+
+def _other_clock(first: VehicleRecord, other: VehicleRecord) -> Alignment | None:
+    """Return the alignment by correlation where only it makes the motions agree; else None."""
+    if abs(other.start - first.start) < _MIN_START_DIFFERENCE:
+        return None
+    try:
+        found = _correlate(first, other)
+    except MissingPackageError:  # the stamps need no SciPy
+        return None
+    if found is None or found.agreement is None or found.unshifted_agreement is None:
+        return None
+    clear = found.agreement >= _SAME_MOTION and found.unshifted_agreement < _OTHER_MOTION
+    return found if clear else None
 
 
 def _correlate(first: VehicleRecord, other: VehicleRecord) -> Alignment | None:
@@ -120,7 +144,14 @@ def _correlate(first: VehicleRecord, other: VehicleRecord) -> Alignment | None:
     if not np.isfinite(cost[best]):
         return None
     lag = best - (len(y) - 1) + _parabola_minimum(cost, best)
-    return Alignment('correlation', a + lag * step - c, 1 - 0.5 * float(cost[best]))
+    here = len(y) - 1 + round((c - a) / step)
+    unshifted = float(cost[here]) if 0 <= here < len(cost) else math.inf
+    return Alignment(
+        'correlation',
+        a + lag * step - c,
+        1 - 0.5 * float(cost[best]),
+        1 - 0.5 * unshifted if math.isfinite(unshifted) else None,
+    )
 
 
 def _motion(series: Series, start: float, end: float, step: float) -> np.ndarray:

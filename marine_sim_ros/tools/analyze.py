@@ -21,6 +21,7 @@ from marine_sim_ros.bags.ardupilot_events import LogEvent
 from marine_sim_ros.bags.description import (
     recorded_environment,
     recorded_neighbours,
+    recorded_parameters,
     recorded_vehicle,
 )
 from marine_sim_ros.bags.metrics import bag_metrics, stamp_notes, vehicle_metrics
@@ -301,7 +302,7 @@ def _section(
             record,
             i,
             first.start,
-            align(first, record, method) if i else None,
+            align(first, record, _alignment_method(method, bag, found[0][0])) if i else None,
             sensor,
             *_sensors(bag, record, vehicle, environment),
             _events(bag, record),
@@ -315,6 +316,14 @@ def _section(
     ]
     metrics = [{**vehicle_metrics(r.record, vehicle), 'sensors': _errors(r)} for r in runs]
     return VehicleSection(name, runs, metrics, compared)
+
+
+def _alignment_method(method: str, *bags: Bag) -> str:
+    """Return a method: that of the first stamps for a replay, which begins with its source."""
+    if method != 'auto':
+        return method
+    manifests = (recorded_parameters(bag_path(bag.path), '', alone=True) for bag in bags)
+    return 'start' if any(settings.get('replay_of') for settings in manifests) else method
 
 
 def _events(bag: Bag, record: VehicleRecord) -> tuple[LogEvent, ...]:

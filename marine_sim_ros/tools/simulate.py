@@ -99,7 +99,7 @@ def _run_numpy(
             yield part
             begun = time.perf_counter()
 
-    write_parts(Path(settings.record), vehicle, settings, parts())
+    write_parts(Path(settings.record), vehicle, settings, parts(), replay_of=options.replay)
     return outcome, wall
 
 
@@ -123,7 +123,8 @@ def _compiled(
         from marine_sim_ros.bags.trajectory_writer import write_recording
 
         folder = Path(settings.record)
-        write_recording(folder, vehicle, settings, run, precision=options.precision)
+        more = {'precision': options.precision, 'replay_of': options.replay}
+        write_recording(folder, vehicle, settings, run, **more)
     outcome = Outcome(scenario)
     outcome.add(run.stamp, run.states)
     return outcome, wall, compiling
@@ -152,10 +153,8 @@ def _fleet(options: argparse.Namespace, settings: RunOptions) -> int:
 
 def _replay_scenario(
     options: argparse.Namespace, settings: RunOptions, vehicle: Vehicle
-) -> tuple[Scenario, str]:
-    """Return the scenario of the pulse widths of a bag and the alignment of its run for analyze.
-
-    Prints what is not replayed.
+) -> Scenario:
+    """Return the scenario of the pulse widths of a bag; print what is not replayed.
 
     Raises:
         MarineSimError: the bag cannot be read, or has none.
@@ -178,8 +177,7 @@ def _replay_scenario(
         notes.append(f'/{name} is replayed, of {others}; --namespace chooses, --map joins topics')
     for note in (*bag.notes, *notes):
         print(f'{bag.label}: {note}')
-    begins = collectors[name].get('odom') is not None  # and the run with it, at time 0
-    return scenario, ' --align start' if begins else ''
+    return scenario
 
 
 def _check_room(settings: RunOptions, duration: float) -> None:
@@ -235,9 +233,8 @@ def execute(options: argparse.Namespace) -> int:
         prepare_recording_folder(settings.record, overwrite=options.overwrite)
     with progress_bar('building') as told:
         vehicle = vehicle_of(settings.named_vehicle(), told)
-    alignment = ''
     if scenario is None:
-        scenario, alignment = _replay_scenario(options, settings, vehicle)
+        scenario = _replay_scenario(options, settings, vehicle)
     scenario = started_scenario(scenario, settings)
     environment = environment_of(settings)
     odd = start_warnings(environment, scenario.position)
@@ -267,5 +264,5 @@ def execute(options: argparse.Namespace) -> int:
     print(f'trajectory_sha256 {outcome.sha256}')
     if options.replay and settings.record:
         both = f'{options.replay} {settings.record}'
-        print(f'side by side: marine_sim analyze {both} -o {settings.record}_report{alignment}')
+        print(f'side by side: marine_sim analyze {both} -o {settings.record}_report')
     return 0 if all(ok for ok, _ in outcome.verdicts) else 1
