@@ -879,6 +879,8 @@ def test_a_replay_shows_what_analyze_says(chromium, processes, tmp_path):
         assert shown(f'share-{name}') == pytest.approx(share, abs=0.051)
     assert shown('messages') == metrics['messages']
 
+    # The bag has been read: its curves are there before anybody moves the slider.
+    page.tab.wait_for_function("() => document.querySelector('.curves').dataset.points > 50")
     (table,) = report.rglob('odom.csv')
     odom = np.genfromtxt(table, delimiter=',', names=True)
     slider = page.tab.get_by_label('Time, s')
@@ -900,7 +902,7 @@ def test_a_replay_shows_what_analyze_says(chromium, processes, tmp_path):
     page.picture('replay')
     page.press('Play')
     page.shows('time', f'x > {40 * 0.3 + 1}')
-    page.press('Play')
+    page.press('Pause')
     # What a recording lacks is called so, beside what it has: here depth, and no attitude.
     absent, texts = page.tab.evaluate("""async () => {
         const { wire } = await import('marine-sim-console'), nothing = [null, null, null];

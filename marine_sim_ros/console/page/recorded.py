@@ -108,17 +108,26 @@ def _page(replay: Replay, label: str) -> None:
 
 
 def _timeline(replay: Replay, wire: BrowserPart) -> None:
+    def show_playing(on: bool) -> None:
+        timer.active = on
+        button.text = 'Pause' if on else 'Play'
+        light_lamp(button, on)
+
     def play() -> None:
-        timer.active = not timer.active
-        light_lamp(button, timer.active)
+        show_playing(not timer.active)
         if timer.active and slider.value >= replay.duration:
             slider.value = 0.0
 
     def advance() -> None:
         slider.value = min(replay.duration, slider.value + PERIOD * float(speed.value))
         if slider.value >= replay.duration:
-            timer.active = False
-            light_lamp(button, False)
+            show_playing(False)
+
+    def show_curves() -> None:
+        """Ask for the moment again when the bag has been read, which the curves need."""
+        if replay.bag is not None or replay.failed:
+            reading.deactivate()
+            wire.run_method('seek', float(slider.value))
 
     with ui.element('footer').classes('timeline'):
         button = lamp('Play', play).mark('play')
@@ -130,9 +139,12 @@ def _timeline(replay: Replay, wire: BrowserPart) -> None:
         slider.on_value_change(lambda e: wire.run_method('seek', float(e.value)))
         told = ui.label().style('white-space: nowrap')
         told.bind_text_from(
-            slider, 'value', lambda value: f'{value:.2f} s of {replay.duration:.1f} s'
+            slider,
+            'value',
+            lambda value: f'{min(value, replay.duration):.1f} s of {replay.duration:.1f} s',
         )
     timer = ui.timer(PERIOD, advance, active=False)
+    reading = ui.timer(0.5, show_curves)
 
 
 def _overview(replay: Replay) -> None:
