@@ -57,6 +57,35 @@ def thrust(vehicle, pulse):
     return np.asarray(vehicle.thrusters.thrust_of_pwm(np.full(len(vehicle.thrusters), pulse)))
 
 
+@pytest.mark.parametrize(
+    ('inside', 'note'),
+    [
+        ('<gravity>false</gravity>', '<gravity>: the link has its weight here'),
+        ('<gravity>0</gravity>', '<gravity>: the link has its weight here'),
+        ('<gravity>true</gravity>', ''),
+        ('<enable_wind>true</enable_wind>', '<enable_wind>'),
+        ('<kinematic>1</kinematic>', '<kinematic>: the link moves by forces here'),
+    ],
+)
+def test_settings_of_a_link_that_are_not_followed_are_named(read, inside, note):
+    description, _ = read(model().replace('</link>', f'{inside}</link>'), '.sdf')
+    named = [text for text in description.dropped if text.endswith(' here')]
+    assert [note in text for text in named] == ([True] if note else [])
+
+
+def test_gravity_that_points_up_is_named(read):
+    for vector, named in (('0 0 9.8', True), ('0 0 -9.8', False), ('0 0 0', True)):
+        text = (
+            model()
+            .replace(
+                'version="1.9">', f'version="1.9"><world name="w"><gravity>{vector}</gravity>'
+            )
+            .replace('</sdf>', '</world></sdf>')
+        )
+        dropped = read(text, '.sdf')[0].dropped
+        assert any('gravity points down here' in text for text in dropped) == named
+
+
 # Freefloating
 
 

@@ -181,6 +181,7 @@ BAD_COMMANDS = [
     (['simulat', 'bluerov2'], 'did you mean simulate?'),
     (['compare', 'a', 'b'], 'did you mean analyze?'),
     (['simulate', 'bluerov2', '--scenaro', 'dive'], 'did you mean --scenario?'),
+    (['--trust', 'import', 'x.sdf'], 'unknown argument --trust; expected it after import;'),
     (['simulate', 'bluerov2', '-o', 'x'], 'expected --record FOLDER'),
     (['simulate', 'bluerov2', 'scenario:=dive'], 'expected --scenario dive'),
     (['run', 'bluerov2', 'composed:=true'], 'expected --composed;'),

@@ -8,6 +8,7 @@ Source: SDFormat 1.11 specification, "Pose Frame Semantics".
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -102,6 +103,15 @@ def read_frames(reader: Reader, folder: Path, depth: int = 0) -> SdfModel:
     return model
 
 
+_YES, _NO = ('true', '1'), ('false', '0')
+_LINK_SWITCHES = {
+    'gravity': (_NO, 'the link has its weight here'),
+    'enable_wind': (_YES, "the wind's force is that of the hull above the water here"),
+    'kinematic': (_YES, 'the link moves by forces here'),
+}
+"""Values of a link's settings that are not followed, and what happens instead."""
+
+
 class _SdfReader:
     """Reads one vehicle of an SDF file."""
 
@@ -128,6 +138,7 @@ class _SdfReader:
         if not self.draft.links:
             raise reader.error(f'{name!r} has no links; expected a vehicle{self._not_found()}')
         if self.world is not None:
+            self._name_gravity(Reader(self.world, source))
             for plugin in self.world.findall('plugin'):
                 self.plugins.append(Plugin(Reader(plugin, source)))
         self._attach()
@@ -138,6 +149,12 @@ class _SdfReader:
         self.draft.base = choose_base(self.draft, canonical)
         grow_tree(self.draft)
         return self.draft, self.plugins
+
+    def _name_gravity(self, world: Reader) -> None:
+        """Note a gravity of the world that does not point down."""
+        gravity = world.first('gravity')
+        if gravity is not None and not gravity.numbers({3})[2] < 0:
+            self.draft.drop(f'{origin_of(gravity)}: gravity points down here')
 
     def _attach(self) -> None:
         """Fix the links that a DetachableJoint holds, which belong to the vehicle until then."""
@@ -207,6 +224,7 @@ class _SdfReader:
         name = prefix + reader.attribute('name').replace('::', '/')
         if name in self.draft.links:
             raise reader.error('a second link of this name; expected unique names')
+        self._name_switches(reader, _LINK_SWITCHES)
         self.draft.notes.setdefault('poses', {})[name] = at.then(
             model.pose(reader.attribute('name'))
         )
@@ -229,6 +247,15 @@ class _SdfReader:
             self.draft.notes.setdefault('sensors', []).append((name, inner, pose))
             for plugin in sensor.findall('plugin'):
                 self.plugins.append(Plugin(Reader(plugin, reader.source), name))
+
+    def _name_switches(
+        self, reader: Reader, switches: Mapping[str, tuple[tuple[str, ...], str]]
+    ) -> None:
+        """Note the children whose value another simulator follows, and this one does not."""
+        for tag, (values, meaning) in switches.items():
+            found = reader.first(tag)
+            if found is not None and read_text(reader, tag).lower() in values:
+                self.draft.drop(f'{origin_of(found)}: {meaning}')
 
     def _shapes(self, link: Reader, tag: str, folder: Path) -> tuple[ImportedShape, ...]:
         result = []

@@ -118,6 +118,8 @@ class Parser(argparse.ArgumentParser):
         flag = '--' + name.replace('_', '-')
         if assigned and flag in known:  # written as for ros2 launch
             said = f'; expected {flag}' + (f' {value}' if known[flag].nargs != 0 else '')
+        elif name.partition('=')[0] in known:  # it stands before the verb, which would take it
+            said = f'; expected it after {self.prog.rpartition(" ")[2]}'
         elif '--record' in known and re.match('-o|--output', name):  # as for render and analyze
             said = '; expected --record FOLDER'
         else:
