@@ -164,7 +164,7 @@ def vehicle_from_urdf(
         notes=hull.notes,
         urdf=text,
         base_link=body,
-        folder=base,
+        folder=base or Path(),
         files=(*built.files, *_collision_meshes(root, base)),
         find_contact=DescribedContact(text, source, base, body),
     )

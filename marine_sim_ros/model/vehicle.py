@@ -371,7 +371,7 @@ class Vehicle:
         warnings: warnings about the description.
         notes: what was computed while it was read.
         urdf: the URDF as it was read, xacro expanded.
-        folder: folder that relative file names in ``urdf`` start from; None: the working folder.
+        folder: folder that relative file names in ``urdf`` start from.
         files: beside it that its masses and shapes are read from: parts, meshes.
         extensions: what the elements of forces and controllers say, by element.
         base_link: name of the body's link, the frame of its state and forces.
@@ -392,7 +392,7 @@ class Vehicle:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     urdf: str = field(default='', repr=False)
-    folder: Path | None = None
+    folder: Path = Path()
     files: tuple[Path, ...] = ()
     extensions: Mapping[str, Any] = field(default_factory=dict)
     base_link: str = 'base_link'
