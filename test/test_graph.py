@@ -199,7 +199,7 @@ def test_bad_commands_and_wrenches_are_survived(processes, watcher):
         assert text in messages
     for frame, force, fault in (
         ('', float('nan'), 'not finite'),
-        ('base_link', 1e300, '1e+300 N or N m, expected'),
+        ('base_link', 1e300, '1e+300 (|F| + |M|, N and N m), expected'),
         ('map', 30.0, "frame_id is 'map', expected '"),
     ):
         bad = WrenchStamped()

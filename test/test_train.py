@@ -162,5 +162,5 @@ def test_a_lesson_is_flown_scored_and_kept(processes, tmp_path):
     (attempt,) = ResultsFile(results).read()
     assert (attempt.pilot, attempt.lesson, attempt.medal) == ('Ada', 'first_flight', '')
     assert attempt.recording == str(folder)
-    assert f'score {attempt.score!r} of 100' in told
+    assert f'score {attempt.score:.1f} of 100' in told
     assert (folder / 'debriefing.png').is_file()

@@ -583,3 +583,15 @@ def test_the_page_of_the_documentation_is_up_to_date(validations, monkeypatch):
     written, found = ([float(x) for x in number.findall(text)] for text in (page, filled))
     hint = 'run docs/scripts/make_validation.py'
     np.testing.assert_allclose(found, written, rtol=0.01, err_msg=hint)
+
+
+def test_a_vehicle_that_displaces_no_water_is_an_error(tmp_path, capsys):
+    path = tmp_path / 'brick.urdf'
+    path.write_text(
+        '<robot name="brick"><link name="base_link"><inertial><mass value="9"/><inertia ixx="1" '
+        'ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></robot>'
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(['validate', str(path)])
+    assert ended.value.code == 2
+    assert 'brick displaces no water' in capsys.readouterr().err

@@ -115,7 +115,7 @@ def score_lines(mission: Mission, score: MissionScore) -> str:
         rows.append(('penalty', p.name, f'{p.amount:.2f} {p.unit}', '', points, *times))
     medal = score.medal or f'no medal; bronze from {mission.thresholds.bronze:g}'
     table = '\n'.join(aligned_columns(rows))
-    return f'{table}\nscore {score.score!r} of 100: {medal}'
+    return f'{table}\nscore {score.score:.1f} of 100: {medal}'
 
 
 _COLOURS = {'done': BLUE, 'failed': VERMILION, 'running': ORANGE, 'waiting': GREY}

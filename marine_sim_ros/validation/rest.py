@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.control.controllability import BODY_AXES, PilotMixer
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import (
     quaternion_from_rpy,
@@ -164,8 +165,17 @@ def _net(vehicle: Vehicle) -> tuple[float, float]:
 
 
 def neutral_water(vehicle: Vehicle) -> Environment:
-    """Return still water in which a submerged vehicle neither rises nor sinks."""
+    """Return still water in which a submerged vehicle neither rises nor sinks.
+
+    Raises:
+        ParameterError: it displaces no water.
+    """
     down, up = _net(vehicle)
+    if not up > 0:
+        raise ParameterError(
+            f'{vehicle.name} displaces no water, so it has no speeds to compare; expected '
+            '<buoyancy>, or collisions with <buoyancy_material>: see marine_sim doctor'
+        )
     return Environment(water_density=vehicle.buoyancy.fluid_density * down / up)
 
 
