@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -147,6 +148,18 @@ def test_a_recording_has_the_meshes_of_its_vehicle(tmp_path, monkeypatch, uri):
         found = description.described_vehicle(str(path), '', {})
         assert found.files == (next((tmp_path / 'moved' / 'bag' / 'meshes').iterdir()),)
         np.testing.assert_array_equal(found.contact.position, wanted)
+
+
+def test_a_recording_copies_no_file_but_meshes(tmp_path):
+    """A description of a stranger names a secret, and links to it by the name of a mesh."""
+    (tmp_path / 'secret').write_text('secret')
+    (tmp_path / 'hull.stl').symlink_to(tmp_path / 'secret')
+    (tmp_path / 'bag').mkdir()
+    for uri in ('secret', 'hull.stl', f'file://{tmp_path}/secret', '../secret'):
+        vehicle = replace(load_vehicle('simple_rov'), folder=tmp_path)
+        vehicle = replace(vehicle, urdf=with_mesh('visual', uri))
+        assert description.description_with_meshes(vehicle, tmp_path / 'bag') == vehicle.urdf
+    assert not [*(tmp_path / 'bag').iterdir()]
 
 
 def test_environments_of_a_recording_are_shipped_ones():

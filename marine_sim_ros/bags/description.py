@@ -33,7 +33,7 @@ from marine_sim_ros.core.text import file_name
 from marine_sim_ros.core.yaml_file import short_text
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import ENVIRONMENT_FILES, run_environment
-from marine_sim_ros.geometry.mesh_files import MAX_BYTES, mesh_path
+from marine_sim_ros.geometry.mesh_files import MAX_BYTES, MESH_SUFFIXES, mesh_path
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.model.library import load_vehicle, parse_xacro_arguments, vehicle_names
@@ -318,6 +318,7 @@ def description_with_meshes(vehicle: Vehicle, bag: Path) -> str:
     """Return the URDF of a vehicle for a bag, with its meshes copied into the bag's folder.
 
     Meshes of this package stay where they are, and names of files that are not there as they are.
+    Only files of mesh formats are copied: a description of a stranger may name, or link to, any.
 
     Raises:
         RecordingError: a copy cannot be written.
@@ -329,7 +330,9 @@ def description_with_meshes(vehicle: Vehicle, bag: Path) -> str:
         if uri.startswith(_OWN_PACKAGE):
             continue
         try:
-            file = mesh_path(uri, vehicle.folder)
+            file = mesh_path(uri, vehicle.folder).resolve()
+            if file.suffix.lower() not in MESH_SUFFIXES:
+                continue
             content = read_file(file, MAX_BYTES, ModelError)
         except ModelError:
             continue
