@@ -29,6 +29,7 @@ from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.console.page.access import opening_file
 from marine_sim_ros.console.page.links import read_token
 from marine_sim_ros.physics import wrench_sources
+from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools import demo
 from marine_sim_ros.tools.main import VERBS
@@ -277,13 +278,12 @@ def test_the_console_of_the_tour_reads_its_token_from_a_file_of_this_user(monkey
     assert read_token(spec.parameters['token_file'])
 
 
-def test_signals_are_as_before_after_the_graph(monkeypatch):
-    def graph(*_, **__):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        return 0
-
-    before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(demo, 'run_graph', graph)
-    settings = demo.RunOptions(scenario='dive')
-    assert demo._run(settings, demo._Stage(fast=True), None) == 0
-    assert signal.getsignal(signal.SIGINT) is before
+def test_signals_are_as_before_after_a_run():
+    numbers = signal.SIGINT, signal.SIGTERM
+    before = [signal.getsignal(number) for number in numbers]
+    for number in numbers:
+        supervisor = Supervisor()
+        with supervisor.catch_signals():
+            signal.raise_signal(number)
+        assert supervisor.shutdown_requested
+        assert [signal.getsignal(n) for n in numbers] == before

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.sim.mission import load_mission, mission_names
+from marine_sim_ros.tools import train
 from marine_sim_ros.tools.pilot_results import (
     Attempt,
     ResultsFile,
@@ -164,3 +165,12 @@ def test_a_lesson_is_flown_scored_and_kept(processes, tmp_path):
     assert attempt.recording == str(folder)
     assert f'score {attempt.score:.1f} of 100' in told
     assert (folder / 'debriefing.png').is_file()
+
+
+def test_ctrl_c_at_the_menu_is_no_lesson(monkeypatch, capsys):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr('builtins.input', interrupt)
+    assert train._choose() == ''
+    assert capsys.readouterr().out == '\n'

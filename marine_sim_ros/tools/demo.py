@@ -9,7 +9,6 @@ import argparse
 import json
 import math
 import os
-import signal
 import socket
 import tempfile
 import threading
@@ -415,7 +414,6 @@ def _run(settings: RunOptions, stage: _Stage, private: Path | None) -> int:
     specs = describe(settings)
     if private is not None:
         _offer_console(settings.console_port, specs, private, over)
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         code = run_graph(settings, specs, composed=True, summary=False, supervisor=supervisor)
         return (
@@ -423,8 +421,6 @@ def _run(settings: RunOptions, stage: _Stage, private: Path | None) -> int:
         )  # a busy machine may end what is still starting
     finally:
         over.set()
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _recorded_hash(folder: Path, steps: int) -> str:

@@ -73,8 +73,8 @@ def run_graph(
     if settings.scenario and not duration:
         duration = load_scenario(settings.scenario).duration
     supervisor = supervisor or Supervisor()
-    with claim_namespaces(s.namespace for s in specs if s.namespace.strip('/')):
-        supervisor.catch_signals()
+    claimed = claim_namespaces(s.namespace for s in specs if s.namespace.strip('/'))
+    with claimed, supervisor.catch_signals():
         supervisor.start_run(
             settings, specs, composed=composed, followers=followers, processes=processes
         )

@@ -131,7 +131,8 @@ def _choose() -> str:
     while True:
         try:
             answer = input('lesson, by number or name (empty: end): ').strip()
-        except EOFError:
+        except (EOFError, KeyboardInterrupt):
+            print()
             return ''
         if answer.isdecimal() and 0 < int(answer) <= len(lessons):
             return lessons[int(answer) - 1]

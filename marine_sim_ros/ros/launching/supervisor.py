@@ -10,8 +10,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 from marine_sim_ros.core.processes import child_environment, module_command
 from marine_sim_ros.core.progress import ProgressFile, log_format
@@ -71,10 +73,21 @@ class Supervisor:
     def _environment(self) -> dict[str, str]:
         return {**process_environment(), **self.progress.variables}
 
-    def catch_signals(self) -> None:
-        """End the run, not this process, on SIGINT and SIGTERM."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: setattr(self, 'shutdown_requested', True))
+    def _request_shutdown(self, *_: Any) -> None:
+        self.shutdown_requested = True
+
+    @contextmanager
+    def catch_signals(self) -> Iterator[None]:
+        """End the run, not this process, on SIGINT and SIGTERM meanwhile."""
+        before = {
+            number: signal.signal(number, self._request_shutdown)
+            for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def start(self, specs: Sequence[NodeSpec]) -> None:
         """Start one process per node; they share modules that are imported before the fork.
