@@ -324,28 +324,36 @@ def description_with_meshes(vehicle: Vehicle, bag: Path) -> str:
         RecordingError: a copy cannot be written.
     """
     root = xml.parse(vehicle.urdf, vehicle.name)
-    changed = False
-    for element in root.iter('mesh'):
-        uri = element.get('filename', '')
-        if uri.startswith(_OWN_PACKAGE):
-            continue
-        try:
-            file = mesh_path(uri, vehicle.folder).resolve()
-            if file.suffix.lower() not in MESH_SUFFIXES:
-                continue
-            content = read_file(file, MAX_BYTES, ModelError)
-        except ModelError:
-            continue
-        digest = hashlib.sha256(content).hexdigest()[:12]
-        name = f'meshes/{file_name(file.stem)}-{digest}{file.suffix.lower()}'
-        try:
-            (bag / 'meshes').mkdir(exist_ok=True)
-            (bag / name).write_bytes(content)
-        except OSError as error:
-            raise write_error(bag / name, error) from None
-        element.set('filename', name)
-        changed = True
-    return etree.tostring(root, encoding='unicode') if changed else vehicle.urdf
+    elements = [(e, e.get('filename', '')) for e in root.iter('mesh')]
+    foreign = {uri for _, uri in elements if not uri.startswith(_OWN_PACKAGE)}
+    copies = {uri: _copy_mesh(uri, vehicle.folder, bag) for uri in foreign}
+    for element, uri in elements:
+        if name := copies.get(uri):
+            element.set('filename', name)
+    return etree.tostring(root, encoding='unicode') if any(copies.values()) else vehicle.urdf
+
+
+def _copy_mesh(uri: str, folder: Path, bag: Path) -> str:
+    """Copy a mesh into a bag's folder; return its name there, empty where it cannot be read.
+
+    Raises:
+        RecordingError: the copy cannot be written.
+    """
+    try:
+        file = mesh_path(uri, folder).resolve()
+        if file.suffix.lower() not in MESH_SUFFIXES:
+            return ''
+        content = read_file(file, MAX_BYTES, ModelError)
+    except ModelError:
+        return ''
+    digest = hashlib.sha256(content).hexdigest()[:12]
+    name = f'meshes/{file_name(file.stem)}-{digest}{file.suffix.lower()}'
+    try:
+        (bag / 'meshes').mkdir(exist_ok=True)
+        (bag / name).write_bytes(content)
+    except OSError as error:
+        raise write_error(bag / name, error) from None
+    return name
 
 
 def _confine_files(text: str, path: str) -> str:
