@@ -211,6 +211,25 @@ def test_no_echo_is_confidence_zero(ping1d):
     assert client.get_distance_simple() == {'distance': 500, 'confidence': 0}
 
 
+def test_a_request_is_answered_by_readings_before_it_while_others_are_served(ping1d):
+    ping1d.read()
+    client = client_of(ping1d, brping.Ping1D)
+    instrument = ping1d.server.instrument
+    receive, request = instrument.receive, encode(6, struct.pack('<H', 1211), 0)
+
+    def receive_late(sender):
+        instrument.receive = receive
+        ping1d.read(position=(1.0, 2.0, -9.8))  # reported while the first request is served
+        client.write(request)
+        return receive(sender)
+
+    instrument.receive = receive_late
+    client.write(request)
+    got = [client.wait_message([1211], WAIT).confidence for _ in range(2)]
+    assert got[0] > 0
+    assert got[1] == 0
+
+
 def test_distances_are_streamed_until_stopped(ping1d):
     client = client_of(ping1d, brping.Ping1D)
     assert client.initialize()

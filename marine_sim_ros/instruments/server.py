@@ -188,10 +188,13 @@ class InstrumentServer:
         if flooded:
             self.warn(f'more than {MAX_MESSAGES / WINDOW:.0f} messages a second; the rest waits')
         ready = poll.poll(wait)
-        while self._readings:  # before commands, which came later
-            self.instrument.report(self._readings.popleft())
+        self._report_readings()
         for number, event in ready:
             self._handle(number, event)
+
+    def _report_readings(self) -> None:
+        while self._readings:
+            self.instrument.report(self._readings.popleft())
 
     def _handle(self, number: int, event: int) -> None:
         if number == self._wake_receiver.fileno():
@@ -254,6 +257,7 @@ class InstrumentServer:
             self._process_input(peer, data)
 
     def _process_input(self, peer: _TcpClient | _UdpClient, data: bytes) -> None:
+        self._report_readings()  # they came before what this message asks
         peer.received += data
         more = True
         while more:
