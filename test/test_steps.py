@@ -143,6 +143,23 @@ def test_an_integrator_of_the_first_order_for_a_hull_is_warned_of():
         assert step_warnings(vehicle_of(name), Environment(), 0.002, integrator) == []
 
 
+@pytest.mark.parametrize('integrator', INTEGRATOR_CHOICES)
+@pytest.mark.parametrize('name', ['simple_rov', 'glider'])
+def test_the_doctor_says_of_an_integrator_what_a_run_does(name, integrator, capfd):
+    told = step_warnings(vehicle_of(name), Environment(), DEFAULT_STEP, integrator)
+    with pytest.raises(SystemExit):
+        main(['doctor', name, '--integrator', integrator])
+    steps, *findings = capfd.readouterr().out.split('steps: ')[1].splitlines()
+    unsafe = [line for line in findings if line.startswith('warning:') and 'safe-step' in line]
+    assert len(unsafe) == len(told)
+    if told:
+        assert steps == f'none is safe with the integrator {integrator}'
+        assert told[0].removesuffix('; expected --integrator auto') in unsafe[0]
+    else:
+        limit = longest_safe_step(vehicle_of(name), integrator=integrator).seconds
+        assert steps.startswith(f'safe up to {limit * 1e3:.3g} ms in calm water with ')
+
+
 FLEET = """
 pattern: {shape: line, spacing: 3.0}
 vehicles:

@@ -25,6 +25,7 @@ from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.model.xacro_expansion import expand_description
 from marine_sim_ros.model.xml import DescriptionSource, Element, Reader
+from marine_sim_ros.physics.rigid_body import AUTO_INTEGRATOR
 
 __all__ = [
     'DescriptionContext',
@@ -216,6 +217,7 @@ class DescriptionContext:
         loaded: the vehicle, or None where the description is refused.
         refusal: reason of the refusal.
         base_link: name of the body's link.
+        integrator: of the runs whose steps are judged.
     """
 
     path: Path
@@ -225,6 +227,7 @@ class DescriptionContext:
     loaded: Vehicle | None
     refusal: str = ''
     base_link: str = BASE_LINK
+    integrator: str = AUTO_INTEGRATOR
 
     @property
     def vehicle(self) -> Vehicle:
@@ -301,7 +304,9 @@ class DescriptionContext:
         return Diagnostic(Severity.HINT, message, self.place(element), advice)
 
 
-def load_context(name_or_path: str, arguments: Mapping[str, str]) -> DescriptionContext:
+def load_context(
+    name_or_path: str, arguments: Mapping[str, str], integrator: str = AUTO_INTEGRATOR
+) -> DescriptionContext:
     """Return a vehicle for examination, whether it loads or not.
 
     Args:
@@ -323,4 +328,4 @@ def load_context(name_or_path: str, arguments: Mapping[str, str]) -> Description
         vehicle = vehicle_from_urdf(text, source=source, base=path.parent, base_link=body)
     except ModelError as error:
         refusal = str(error)
-    return DescriptionContext(path, root, source, expanded, vehicle, refusal, body)
+    return DescriptionContext(path, root, source, expanded, vehicle, refusal, body, integrator)

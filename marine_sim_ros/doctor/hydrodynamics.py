@@ -17,7 +17,13 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.drag import damping_matrix, drag
-from marine_sim_ros.sim.run_setup import drag_rates, drag_step_limit, longest_safe_step
+from marine_sim_ros.physics.rigid_body import AUTO_INTEGRATOR, resolve_integrator
+from marine_sim_ros.sim.run_setup import (
+    drag_rates,
+    drag_step_limit,
+    integrator_fault,
+    longest_safe_step,
+)
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 
 __all__ = [
@@ -241,8 +247,11 @@ def drag_step(context: DescriptionContext) -> Iterator[Diagnostic]:
 
 
 def default_step(context: DescriptionContext) -> Iterator[Diagnostic]:
-    """The default step is safe in calm water."""
-    limit, reason = longest_safe_step(context.vehicle)
+    """The default step is safe in calm water, with the integrator of the run."""
+    if fault := integrator_fault(context.vehicle, DEFAULT_STEP, context.integrator):
+        text = f'no step is safe; at the default of {DEFAULT_STEP * 1e3:g} ms {fault}'
+        yield context.warning(context.root, text, 'take --integrator auto')
+    limit, reason = longest_safe_step(context.vehicle, integrator=context.integrator)
     if limit < DEFAULT_STEP:
         yield context.warning(
             context.root,
@@ -253,12 +262,15 @@ def default_step(context: DescriptionContext) -> Iterator[Diagnostic]:
         )
 
 
-def step_line(vehicle: Vehicle, environment: Environment) -> str:
+def step_line(vehicle: Vehicle, environment: Environment, integrator: str) -> str:
     """Return a line on safe time steps, in calm water and in an environment with waves."""
-    calm, reason = longest_safe_step(vehicle)
-    text = f'steps: safe up to {calm * 1e3:.3g} ms in calm water: {reason}'
+    name = resolve_integrator(vehicle) if integrator == AUTO_INTEGRATOR else integrator
+    if integrator_fault(vehicle, DEFAULT_STEP, integrator):
+        return f'steps: none is safe with the integrator {name}'
+    calm, reason = longest_safe_step(vehicle, integrator=integrator)
+    text = f'steps: safe up to {calm * 1e3:.3g} ms in calm water with {name}: {reason}'
     if environment.waves is None:
         return text
-    rough, reason = longest_safe_step(vehicle, environment)
+    rough, reason = longest_safe_step(vehicle, environment, integrator)
     where = environment.name or 'these waves'
     return f'{text}; up to {rough * 1e3:.3g} ms in {where}: {reason}'

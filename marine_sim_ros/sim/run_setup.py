@@ -45,6 +45,7 @@ __all__ = [
     'drag_step_limit',
     'environment_of',
     'initial_pose_parameters',
+    'integrator_fault',
     'longest_safe_step',
     'namespace_of',
     'start_warnings',
@@ -290,21 +291,29 @@ def longest_safe_step(
     return min(limits, default=SafeStep(math.inf, 'nothing in it is fast'))
 
 
+_INTEGRATOR_FAULTS = {
+    'semi_implicit': 'adds ½ ω² dt to the motion in every second that {name} turns with ω, '
+    '{share:.2g} % at 1 rad/s, which the drag of hull panels takes away only at speed',
+    'rk4': 'holds the drag of hull panels over a step: where {name} turns with ω, it points '
+    '½ ω dt aside, {share:.2g} % at 1 rad/s',
+}
+
+
+def integrator_fault(vehicle: Vehicle, dt: float, integrator: str) -> str:
+    """Return what an integrator does wrong at any step, with its size at a step (s), or ''."""
+    if integrator not in _INTEGRATOR_FAULTS or resolve_integrator(vehicle) != 'conserving':
+        return ''
+    fault = _INTEGRATOR_FAULTS[integrator].format(name=vehicle.name, share=50 * dt)
+    return f'the integrator {integrator} {fault}'
+
+
 def step_warnings(
     vehicle: Vehicle, environment: Environment, dt: float, integrator: str
 ) -> list[str]:
     """Return a line where a step (s) is longer than is safe in this water, or of a wrong kind."""
     limit, reason = longest_safe_step(vehicle, environment, integrator)
-    result = []
-    faults = {
-        'semi_implicit': 'adds ½ ω² dt to the motion in every second that {name} turns with ω, '
-        '{share:.2g} % at 1 rad/s, which the drag of hull panels takes away only at speed',
-        'rk4': 'holds the drag of hull panels over a step: where {name} turns with ω, it points '
-        '½ ω dt aside, {share:.2g} % at 1 rad/s',
-    }
-    if integrator in faults and resolve_integrator(vehicle) == 'conserving':
-        fault = faults[integrator].format(name=vehicle.name, share=50 * dt)
-        result.append(f'the integrator {integrator} {fault}; expected --integrator auto')
+    fault = integrator_fault(vehicle, dt, integrator)
+    result = [f'{fault}; expected --integrator auto'] if fault else []
     if dt <= limit:
         return result
     return [

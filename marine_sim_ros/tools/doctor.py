@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('vehicle', metavar='URDF', help='shipped name, or a URDF or xacro file')
     add_option(parser, 'vehicle_arguments')
     add_option(parser, 'environment', empty='calm water')
+    add_option(parser, 'integrator')
     parser.add_argument('--json', action='store_true', help='print the findings as JSON')
     parser.add_argument(
         '--fix',
@@ -84,7 +85,8 @@ def execute(options: argparse.Namespace) -> int:
     if options.fix:
         check_writable(Path(options.fix), '--fix')
     water = run_environment(options.environment)
-    context = load_context(options.vehicle, parse_set_options(options.vehicle_arguments))
+    arguments = parse_set_options(options.vehicle_arguments)
+    context = load_context(options.vehicle, arguments, options.integrator)
     findings = examine(context)
     told: list[str] = []
     if options.fix:
@@ -95,7 +97,7 @@ def execute(options: argparse.Namespace) -> int:
     else:
         if context.loaded is not None and not is_oversized(context):
             print(*judge_motion(context.loaded).lines, sep='\n')  # doubts are findings
-            print(step_line(context.loaded, water))
+            print(step_line(context.loaded, water, options.integrator))
         _print(findings)
         for text in told:
             print(f'fixed in {options.fix}: {text}')
