@@ -56,6 +56,13 @@ def test_long_work_shows_its_share_on_a_terminal_only():
     assert _run('told(0.5)') == ('False', '')
 
 
+def test_work_of_days_is_told_of_once_where_there_is_no_bar():
+    late = 'import time; at = time.monotonic() + 10; time.monotonic = lambda: at; '
+    told = 'WARNING: building takes about 11.6 days more\n'
+    assert _run(late + 'told(1e-5); told(1e-7)') == ('False', told)
+    assert _run(late + 'told(2e-4); told(1e-7)') == ('False', '')  # 14 hours
+
+
 def test_a_bar_tells_how_much_of_a_simulation_is_done():
     vehicle, scenario = vehicle_of('simple_rov'), load_scenario('dive')
     told = []

@@ -247,7 +247,11 @@ def test_a_towed_vehicle_feels_the_pull_of_who_tows_it(tmp_path):
         'initial: {position: [0, 0, -5]}}',
     ]
     runs = fleet_runs(FLEETS.load(str(fleet_file(tmp_path, rows))), RunOptions())
-    found = simulate_fleet(runs)
+    told: list[float] = []
+    found = simulate_fleet(runs, told.append)
+    assert told[0] == 0.0
+    assert told == sorted(told)
+    assert told[-1] < 1.0
     a, b = found['/a'], found['/b']
     speed = b.velocity[-1, 0]
     assert speed > 0.3

@@ -12,7 +12,8 @@ from functools import partial
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.core.progress import ReportProgress, no_progress
+from marine_sim_ros.core.state import State, Wrench, ticks_of
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.tether import Tether
@@ -31,7 +32,12 @@ from marine_sim_ros.sim.run_setup import (
     towing_namespaces,
 )
 from marine_sim_ros.sim.scenario import load_scenario
-from marine_sim_ros.sim.simulation import Simulation, collect_trajectory, scripted_ticks
+from marine_sim_ros.sim.simulation import (
+    PROGRESS_INTERVAL,
+    Simulation,
+    collect_trajectory,
+    scripted_ticks,
+)
 from marine_sim_ros.sim.step import StepOutput, TickRecord
 from marine_sim_ros.sim.trajectory import Trajectory
 
@@ -102,7 +108,9 @@ def _with_partners(found: Mapping[str, Trajectory]) -> dict[str, Trajectory]:
     return result
 
 
-def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
+def simulate_fleet(
+    runs: Sequence[RunOptions], progress: ReportProgress = no_progress
+) -> dict[str, Trajectory]:
     """Return the trajectory of each vehicle of a fleet, by its namespace.
 
     In each tick all see the states of that tick, a vehicle feels the pull of tethers that end at
@@ -110,6 +118,7 @@ def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
 
     Args:
         runs: options of the vehicles, from :func:`~marine_sim_ros.sim.fleet.fleet_runs`.
+        progress: is called with the share of the ticks that were taken, now and then.
 
     Raises:
         MarineSimError: a vehicle, scenario or tether that cannot be used.
@@ -151,8 +160,13 @@ def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
             given=partial(given, member),
         )
         going.append((member, ticks))
+    span = min(runs[0].duration or m.scenario.duration for m in members.values())
+    total, taken = ticks_of(span, runs[0].dt), 0
     with np.errstate(over='ignore', invalid='ignore'):  # of what is not finite then
         while True:
+            if taken % PROGRESS_INTERVAL == 0:
+                progress(taken / total)
+            taken += 1
             states.update({name: m.simulation.state for name, m in members.items()})
             for member, ticks in going:
                 done = next(ticks, None)

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Progress bars, on a terminal only."""
+"""Progress bars on a terminal; elsewhere a line where work takes more than a day."""
 
 from __future__ import annotations
 
@@ -13,10 +13,16 @@ from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from typing import Any
 
+from marine_sim_ros.tools.reporting import print_warnings
+
 __all__ = ['progress_bar', 'show_waiting']
 
 MIN_DURATION = 0.5
 """s of wall time in which work is quick, and has no bar."""
+ESTIMATE_DELAY = 5.0
+"""s of wall time after which the rate is known."""
+DAY = 86400.0
+"""s; longer work is warned of where no bar shows it."""
 
 
 def _terminal() -> Any:
@@ -41,7 +47,8 @@ def progress_bar(
     """Yield a function that takes the completed share, and perhaps another text, for a bar.
 
     The bar shows the time that has passed and what is left, by the share. What is quick makes
-    none, and imports no rich.
+    none, and imports no rich. Without a terminal, a warning says once what is left if that is
+    more than a day.
 
     Args:
         description: text in front of the bar.
@@ -77,11 +84,20 @@ def progress_bar(
             shown.enter_context(progress)
             return partial(progress.update, task)
 
+        estimated = False
+
         def tell(done: float, text: str = '') -> None:
-            if time.monotonic() - began < quiet:
+            nonlocal estimated
+            passed = time.monotonic() - began
+            if passed < quiet:
                 return
             if (move := start_bar()) is not None:
                 move(completed=done, description=text or description)
+            elif total and done > 0 and passed >= ESTIMATE_DELAY and not estimated:
+                estimated = True
+                left = passed * (total / done - 1)
+                if left > DAY:
+                    print_warnings([f'{description} takes about {left / DAY:.3g} days more'])
 
         yield tell
 

@@ -143,7 +143,8 @@ def _fleet(options: argparse.Namespace, settings: RunOptions) -> int:
     told = [step_warnings(v, environment, settings.dt, settings.integrator) for v in vehicles]
     print_warnings(tuple(dict.fromkeys(chain.from_iterable(told))))
     begun = time.perf_counter()
-    found = simulate_fleet(runs)
+    with progress_bar('simulating') as report:
+        found = simulate_fleet(runs, report)
     wall = time.perf_counter() - begun
     for name, trajectory in found.items():
         print(f'{name} {len(trajectory.stamp)} ticks, trajectory_sha256 {trajectory.sha256}')
