@@ -257,6 +257,29 @@ def test_includes_of_packages_that_are_not_installed_can_be_left_out(read):
     assert 'urdf.xacro:5 <xacro:spinning_lidar>: its macro is in a package' in told
 
 
+def test_an_include_that_moved_in_its_package_is_found_and_said(read, tmp_path):
+    (tmp_path / 'package.xml').write_text('<package><name>p</name></package>')
+    (tmp_path / 'urdf').mkdir()
+    (tmp_path / 'urdf' / 'mass.xacro').write_text(
+        '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="m" value="6"/>'
+        '</robot>'
+    )
+    text = (
+        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
+        '<xacro:include filename="$(find p)/models/mass.xacro"/>\n'
+        '<xacro:include filename="$(find p)/models/lost.xacro"/>\n'
+        + link(mass='${m}')
+        + '</robot>'
+    )
+    with pytest.raises(ModelError, match=r'No such file.*mass\.xacro.*--skip-missing'):
+        read(text, '.urdf.xacro')
+    description, vehicle = read(text, '.urdf.xacro', skip_missing=True)
+    assert vehicle.inertia.mass == pytest.approx(6)
+    told = '\n'.join(description.dropped)
+    assert 'xacro:2 <xacro:include>: is not there; mass.xacro of its package is taken' in told
+    assert "xacro:3 <xacro:include>: 'lost.xacro' is not in its package" in told
+
+
 def test_a_macro_that_nothing_defines_is_an_error_with_all_packages_there(read):
     text = (
         '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'

@@ -211,6 +211,7 @@ PROP = link('prop', 0.01) + (
         ('1000 1480 1500 1520 2000', '-21 0 0 0 40', {2000: 40, 1000: -21, 1760: 20, 1240: -10.5}),
         ('1100 1464 1900', '-8 0 12', {1464: 0, 1900: 12, 1682: 6}),
         ('1900 1500 1100', '-9 0 9', {1100: -9, 1900: 9}),  # falling: the axis is turned
+        ('0 1099 1100 1500 1900 1902', '0 0 -8 0 12 0', {1100: -8, 1300: -4, 1900: 12}),
     ],
 )
 def test_a_table_over_pulse_widths_is_taken_as_it_is(read, pulses, forces, expected):
@@ -225,6 +226,22 @@ def test_a_table_over_rotor_speeds_stays_one(read):
     description, vehicle = read(text, '.urdf')
     assert thrust(vehicle, 1700.0) == pytest.approx([15.0])
     assert not any('pulse widths' in text for text in description.assumptions)
+
+
+def test_plugins_of_uuv_simulator_before_2017(read):
+    """T = k ω², at most clamp_max; drag and volume of the object."""
+    water = """<gazebo><plugin name="u" filename="libunderwater_object_ros_plugin.so">
+<fluid_density>1000</fluid_density><link name="base_link"><volume>0.01</volume><hydrodynamic_model>
+<type>fossen</type><quadratic_damping>-9 -9 -9 -1 -1 -1</quadratic_damping></hydrodynamic_model>
+</link></plugin></gazebo>"""
+    rotor = """<gazebo><plugin name="t" filename="libthruster_ros_plugin.so">
+<linkName>prop</linkName><jointName>spin</jointName><thrusterID>0</thrusterID><clamp_min>-10</clamp_min>
+<clamp_max>10</clamp_max><conversion><type>Basic</type><rotorConstant>0.3</rotorConstant>
+</conversion></plugin></gazebo>"""
+    _, vehicle = read(robot(link(), PROP, water, rotor), '.urdf')
+    assert thrust(vehicle, 1900.0) == pytest.approx([30.0])
+    assert vehicle.buoyancy.volume == pytest.approx(0.01)
+    np.testing.assert_allclose(np.diag(vehicle.damping.quadratic)[:3], 9)
 
 
 def test_thrusters_without_thrust_are_an_error(tmp_path, capsys):
@@ -290,6 +307,24 @@ def test_thrusters_of_freefloating_push_where_their_map_says(read):
     wrenches = vehicle.thrusters.effectiveness * thrust(vehicle, 1900.0)
     wanted = [[16, 12, 0, 0, 0, 10], [0, 0, 30, 3, 6, 0]]
     np.testing.assert_allclose(wrenches.T, wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('effort', 'force', 'told'),
+    [
+        ('<effortUnderWater>11</effortUnderWater><effortOverWater>0</effortOverWater>', 11, ''),
+        ('<effortUnderWater>0</effortUnderWater><effortOverWater>4</effortOverWater>', 4, 'too'),
+        ('<most>9</most>', 100, 'no <effort>: 100 N, the default'),
+    ],
+    ids=['propeller', 'airscrew', 'none'],
+)
+def test_the_effort_of_a_thruster_of_freefloating(read, effort, force, told):
+    control = f"""<gazebo><plugin name="c" filename="libfreefloating_gazebo_control.so">
+<link>base_link</link><thruster><map>1 0 0 0 0 0</map>{effort}</thruster></plugin></gazebo>"""
+    description, vehicle = read(robot(link(mass=20), control), '.urdf')
+    assert thrust(vehicle, 1900.0) == pytest.approx([force])
+    assert told in '\n'.join(description.assumptions)
+    assert any('<most>' in text for text in description.dropped) == ('most' in effort)
 
 
 def test_damping_of_a_physics_engine_is_named(read):

@@ -254,6 +254,22 @@ def test_a_description_finds_its_own_package_and_those_beside_it(tmp_path):
     assert load_vehicle(path).inertia.mass == 4
 
 
+@pytest.mark.usefixtures('no_packages')
+@pytest.mark.parametrize('home', [False, True])
+def test_a_description_finds_the_packages_of_its_repository(tmp_path, monkeypatch, home):
+    (tmp_path / '.git').mkdir()
+    inner = package(tmp_path / 'other' / 'deep' / 'far_description', 'far_description')
+    write(inner / 'urdf' / 'mass.xacro', '<xacro:property name="m" value="6"/>')
+    mine = package(tmp_path / 'sim' / 'mine', 'mine')
+    find = '<xacro:include filename="$(find far_description)/urdf/mass.xacro"/>'
+    path = write(mine / 'r.xacro', find, BODY.format('${m}'))
+    if home:  # a repository of settings is none of a description
+        monkeypatch.setenv('HOME', str(tmp_path))
+        assert "'far_description' is not installed" in refusal(path)
+    else:
+        assert load_vehicle(path).inertia.mass == 6
+
+
 def test_the_option_is_handed_on_to_processes(workspace):
     text = (
         'import os, sys\nfrom marine_sim_ros.core.packages import add_package_paths\n'

@@ -366,8 +366,8 @@ def _alone(floats: str) -> str:
     """Return what a vehicle does when nothing pushes it."""
     if 'at the surface' in floats:
         return 'afloat'
-    moves = re.search(r'it (rises|sinks) at ([^;]+)$', floats)
-    return f'{moves[1]} at {moves[2]}' if moves else 'neutral'
+    moves = re.search(r'it ((?:rises|sinks) [^;]+)$', floats)
+    return moves[1] if moves else 'neutral'
 
 
 def verdicts(rows: list[dict[str, Any]], sources: dict[str, str]) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     'add_package_paths',
     'is_trusted',
     'model_folder',
+    'package_around',
     'package_folder',
     'trust_descriptions',
 ]
@@ -126,6 +127,13 @@ def model_folder(name: str) -> Path | None:
     return next(filter(None, found), None)
 
 
+def _repository_around(folder: Path) -> Path | None:
+    """Return the git repository that a folder is in; the home directory is none."""
+    around = (folder.resolve(), *folder.resolve().parents)
+    found = next((path for path in around if (path / '.git').exists()), None)
+    return None if found == Path.home().resolve() else found
+
+
 def _installed_folder(package: str) -> Path | None:
     try:
         from ament_index_python.packages import get_package_share_directory
@@ -150,6 +158,9 @@ def _package_candidates(description: Path, package: str) -> Iterator[Path]:
     if found is not None:
         yield found[1]
         yield found[1].parent / package
+    repository = _repository_around(description)
+    if repository is not None:
+        yield from filter(None, [_packages_of_folder(str(repository)).get(package)])
 
 
 class RosPackageError(ModelError):
@@ -160,8 +171,8 @@ def package_folder(package: str, beside: Path | None = None) -> Path:
     """Return the folder of a package.
 
     It is looked for in the folders of PACKAGE_PATH, where a model of Gazebo will do too, among
-    what is installed, and last around the description itself: the package that it is in, and
-    packages in the same folder as that one.
+    what is installed, and last around the description itself: the package that it is in,
+    packages in the same folder as that one, and those of its git repository.
 
     Args:
         beside: folder of the description that names it.

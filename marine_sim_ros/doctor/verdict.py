@@ -278,7 +278,8 @@ def _float(vehicle: Vehicle, flaws: list[Flaw]) -> str:
         return f'{text}: neutral'
     verb = 'rises' if net > 0 else 'sinks'
     speed = _speed(vehicle, 2, net, 'of buoyancy' if net > 0 else 'of net weight', flaws, [])
-    return f'{text}: {net:+.3g} N, it {verb} at {speed}'
+    pace = f'at {speed}' if speed.endswith('m/s') else speed
+    return f'{text}: {net:+.3g} N, it {verb} {pace}'
 
 
 def unbounded_speed(context: DescriptionContext) -> Iterator[Diagnostic]:

@@ -302,7 +302,9 @@ def _read_shape(path: Path, scale: np.ndarray, most: int | None) -> Shape:
         )
     if np.prod(scale) < 0:
         mesh.invert()
-    with np.errstate(invalid='ignore'):  # trimesh divides by the volume of flat bodies
+    with np.errstate(
+        divide='ignore', invalid='ignore'
+    ):  # trimesh divides by the volume of flat bodies
         shape = _close_mesh(mesh, path)
     return shape if most is None else simplify_shape(shape, most, str(path))
 

@@ -323,6 +323,8 @@ def read_hippo_thruster(plugin: Plugin, draft: Draft) -> None:
 
 _EFFORT = 100.0
 """N, default of <effort>."""
+_THRUSTER = 'map|effort((Under|Over)Water)?|name'
+"""Pattern of the elements of a <thruster>."""
 _LIMIT = 0.1
 """m, where <limit radius=""> is not given."""
 _DAMPING = ('damping', 'drag')
@@ -425,7 +427,7 @@ def read_control(plugin: Plugin, draft: Draft) -> None:
         draft.unread_force(plugin, 'has no <thruster>')
     for index, element in enumerate(elements):
         thruster = Reader(element, reader.source)
-        effort = read_number(thruster, 'effort', _EFFORT, 0.0, 1e9)
+        effort = _effort(thruster, draft)
         columns = read_sourced_numbers(thruster, 'map', (6,))
         link = read_text(thruster, 'name')
         if columns is not None:
@@ -439,6 +441,24 @@ def read_control(plugin: Plugin, draft: Draft) -> None:
             where = f'{origin_of(thruster)}: thruster {link!r}'
             draft.drop(f'{where} is on no link of this name; expected <map> or the name of a link')
             draft.unread_forces.append(where)
+
+
+def _effort(thruster: Reader, draft: Draft) -> Sourced[float]:
+    """Return the largest thrust (N); usv_sim gives one under and one above the water."""
+    draft.name_unread(thruster, _THRUSTER)
+    effort = read_number(thruster, 'effort', None, 0.0, 1e9)
+    if effort is not None:
+        return effort
+    wet, dry = (
+        read_number(thruster, f'effort{place}Water', None, 0.0, 1e9) for place in ('Under', 'Over')
+    )
+    if wet is None and dry is None:
+        draft.assume(f'{origin_of(thruster)}: no <effort>: {_EFFORT:g} N, the default')
+        return read_number(thruster, 'effort', _EFFORT)
+    if dry is not None and dry.value > 0:
+        where = 'in the water too' if wet is None or not wet.value else 'as in the water'
+        draft.assume(f'{dry.origin}: above the water; here it pushes {where}')
+    return next(e for e in (wet, dry) if e is not None and (e.value or e is dry or dry is None))
 
 
 def _add_fixed_thruster(

@@ -52,7 +52,7 @@ _KNOWN = {
     f'hydrodynamic_model|{"|".join(_SURFACE)}|water_level_plane_area',
     'model': 'type|added_mass|(linear|quadratic)_damping|linear_damping_forward_speed|cd|axis|'
     f'radius|length|width|height|{"|".join(_SURFACE)}|water_level_plane_area',
-    'thruster': 'linkName|jointName|thrusterI[Dd]|robotNamespace|gain|(clamp|thrust)M(in|ax)|'
+    'thruster': 'linkName|jointName|thrusterI[Dd]|robotNamespace|gain|thrustM(in|ax)|'
     '(thrust|propeller)_efficiency|dynamics|conversion',
     'conversion': 'type|(in|out)putValues|rotorConstant[LR]?|delta[LR]',
 }
@@ -348,6 +348,11 @@ def _conversion(reader: Reader) -> tuple[Callable[[float], float], Sourced[np.nd
             raise reader.error('expected as many <inputValues> as <outputValues>')
         order = np.argsort(tables[0].value, kind='stable')
         at, thrust = tables[0].value[order], tables[1].value[order]
+        pushing = np.flatnonzero(thrust)
+        if len(pushing) and not are_pulse_widths(at):
+            inner = at[pushing[0] : pushing[-1] + 1]
+            at = inner if are_pulse_widths(inner) else at  # zeros beyond the ends of a servo
+            thrust = np.interp(at, tables[0].value[order], thrust)
         return (lambda w: float(np.interp(w, at, thrust))), Sourced(at, tables[0].origin)
     raise reader.error(f'conversion {kind!r}; expected Basic, Bessa or LinearInterp')
 
@@ -375,7 +380,10 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
     conversion = reader.first('conversion')
     if conversion is None:
         raise reader.error('has no <conversion>')
-    draft.name_unread(reader, _KNOWN['thruster'])
+    clamp = ('clampMin', 'clampMax')
+    if 'uuv_' not in plugin.file:  # libthruster_ros_plugin, before 2017
+        clamp = ('clamp_min', 'clamp_max')
+    draft.name_unread(reader, f'{_KNOWN["thruster"]}|{"|".join(clamp)}')
     draft.name_unread(conversion, _KNOWN['conversion'])
     thrust_of, table = _conversion(conversion)
     efficiency = read_number(reader, 'thrust_efficiency', 1.0, 0.0, 1.0)
@@ -399,7 +407,7 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
         curve, mirrored = pulse_curve(thrust, table.value)
         origin = (table.origin, False)
     else:
-        low, high, origin = _states(reader, draft, label, thrust, table, most)
+        low, high, origin = _states(reader, draft, label, thrust, table, most, clamp)
         factor = gain.value
         curve, mirrored = sampled_curve(thrust, *sorted((factor * low, factor * high)))
     if not np.any(curve[:, 1]):
@@ -426,9 +434,10 @@ def _states(
     thrust: Callable[[float], float],
     table: Sourced[np.ndarray] | None,
     most: Sourced[float] | None,
+    clamp: tuple[str, str],
 ) -> tuple[float, float, tuple[str, bool]]:
     """Return the lowest and highest command of a thruster, and where they are from."""
-    low, high = read_number(reader, 'clampMin'), read_number(reader, 'clampMax')
+    low, high = (read_number(reader, tag) for tag in clamp)
     if low is not None and high is not None and low.value < high.value:
         ends = min(low.value, 0.0), max(high.value, 0.0)
         if table is not None:  # beyond its ends the thrust stays

@@ -164,7 +164,8 @@ class _Expansion:
                 f'expected {name}:=VALUE (--set {name}:=VALUE){given}{included}'
             )
         offer = '; or --skip-missing, to leave out what it holds'
-        offer = offer if self.skip_missing is False and isinstance(cause, RosPackageError) else ''
+        missing = isinstance(cause, (RosPackageError, FileNotFoundError))
+        offer = offer if self.skip_missing is False and missing else ''
         return ModelError(f'{place}: {_reason(error, cause, failed)}{offer}{included}')
 
     def _place(self, what: str) -> str:

@@ -24,6 +24,7 @@ from marine_sim_ros.core.packages import (
     ReadableFolders,
     RosPackageError,
     is_trusted,
+    package_around,
     package_folder,
 )
 from marine_sim_ros.core.yaml_file import parse_yaml
@@ -291,7 +292,7 @@ class XacroRules:
                 self.skipped.append((spec, str(cause).partition(';')[0]))
                 return
             if not glob.has_magic(name):
-                yield name
+                yield from self._existing(spec, name) if self._skips else (name,)
                 return
             folder = Path(name).parent
             if glob.has_magic(str(folder)):
@@ -303,6 +304,20 @@ class XacroRules:
             yield from found
 
         return find_includes
+
+    def _existing(self, spec: str, name: str) -> Iterator[str]:
+        """Yield an included file, or the only one of its name in its package; note it if lost."""
+        path = Path(name)
+        if path.exists():
+            yield name
+            return
+        package = package_around(path.parent)
+        moved = [] if package is None else sorted(package[1].rglob(glob.escape(path.name)))
+        if len(moved) == 1:
+            self.skipped.append((spec, f'is not there; {moved[0].name} of its package is taken'))
+            yield str(moved[0])
+            return
+        self.skipped.append((spec, f'{path.name!r} is not in its package'))
 
     def _yaml(self, xacro: Any) -> Callable[[str], Any]:
         class Loader(yaml.SafeLoader):
