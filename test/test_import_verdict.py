@@ -666,3 +666,65 @@ def test_two_plugins_of_one_name_are_told_apart(read):
     assert vehicle.damping.quadratic[0, 0] == pytest.approx(6)
     description, _ = read(model(block.format('<wave_model>w</wave_model>')))
     assert any('drag by their panels' in text for text in description.assumptions)
+
+
+# Hydrodynamics of links other than the base
+
+ARM = """<link name="pod"><pose>0.4 0 0.2 0 {pitch} 0</pose><inertial><mass>1</mass></inertial>
+</link><joint name="holds" type="{kind}"><parent>base_link</parent><child>pod</child>{axis}
+</joint>"""
+TERMS = """<plugin name="gz::sim::systems::Hydrodynamics" filename="h">
+<link_name>{link}</link_name><xDotU>-{added}</xDotU><xU>-{linear}</xU><xUabsU>-{quadratic}</xUabsU></plugin>"""
+
+
+@pytest.mark.parametrize('pitch', [0.0, np.pi / 2, 0.5])
+def test_hydrodynamics_of_a_link_that_is_fixed_are_added(read, pitch):
+    """D e_x = Hᵀ D_p (|H e_x| ∘ H e_x) of the pod, H its lever and its turn; added mass Hᵀ M H."""
+    parts = [
+        ARM.format(pitch=pitch, kind='fixed', axis=''),
+        TERMS.format(link='base_link', added=2, linear=3, quadratic=4),
+        TERMS.format(link='pod', added=5, linear=6, quadratic=7),
+    ]
+    description, vehicle = read(model(*parts))
+    along, across = np.cos(pitch), np.sin(pitch)
+    axis = np.array([along, 0, -across])
+    moment = np.cross([0.4, 0, 0.2], axis)
+    column = np.concatenate([axis, moment])
+    np.testing.assert_allclose(
+        vehicle.added_mass, np.diag([2.0, 0, 0, 0, 0, 0]) + 5 * np.outer(column, column), atol=1e-9
+    )
+    np.testing.assert_allclose(
+        vehicle.damping.linear, np.diag([3.0, 0, 0, 0, 0, 0]) + 6 * np.outer(column, column),
+        atol=1e-9,
+    )  # fmt: skip
+    wanted = 7 * np.outer(column, np.abs(column) * column)
+    wanted[0, 0] += 4
+    if pitch == 0.5:  # couplings off the diagonal could drive it: they are left out and named
+        wanted = np.diag(np.diag(wanted))
+        assert any('gain energy' in text for text in description.dropped)
+    np.testing.assert_allclose(vehicle.damping.quadratic, wanted, atol=1e-9)
+    assert any('one axis at a time' in text for text in description.assumptions)
+
+
+@pytest.mark.parametrize('first', [True, False], ids=['alone', 'beside the base'])
+def test_hydrodynamics_of_a_link_that_moves_are_named(read, first):
+    axis = '<axis><xyz>1 0 0</xyz></axis>'
+    terms = [TERMS.format(link='pod', added=5, linear=6, quadratic=7)]
+    if not first:
+        terms.insert(0, TERMS.format(link='base_link', added=2, linear=3, quadratic=4))
+    description, vehicle = read(model(ARM.format(pitch=0, kind='continuous', axis=axis), *terms))
+    assert any("of link 'pod', which moves" in text for text in description.dropped)
+    assert bool(description.estimated) == first
+    assert first or vehicle.damping.linear[0, 0] == 3
+
+
+def test_a_buoyancy_system_that_does_not_act_on_the_model_is_named(read):
+    world = """<sdf version="1.9"><world name="w"><plugin name="gz::sim::systems::Buoyancy"
+filename="b"><uniform_fluid_density>1020</uniform_fluid_density><enable>{}</enable></plugin>{}
+</world></sdf>"""
+    inside = model().removeprefix('<sdf version="1.9">').removesuffix('</sdf>')
+    description, _ = read(world.format('box', inside))
+    assert any("does not act on 'm'" in text for text in description.dropped)
+    description, vehicle = read(world.format('m::base_link', inside))
+    assert not any('does not act' in text for text in description.dropped)
+    assert vehicle.buoyancy.volume == pytest.approx(0.02)

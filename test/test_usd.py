@@ -134,7 +134,7 @@ def test_y_up_is_turned_and_centimetres_are_the_default(read):
     assert any('no metersPerUnit: 0.01' in text for text in draft.assumptions)
 
 
-def test_a_body_that_lies_on_its_side_gets_the_axes_of_the_stage(read):
+def test_a_body_that_lies_on_its_side_gets_the_axes_of_the_world(read):
     inside = body(
         'hull',
         'float physics:mass = 4\npoint3f physics:centerOfMass = (0, 0.1, 0)\n'
@@ -143,7 +143,7 @@ def test_a_body_that_lies_on_its_side_gets_the_axes_of_the_stage(read):
     )
     draft, vehicle = read(stage(inside))
     np.testing.assert_allclose(vehicle.inertia.center_of_mass, [0, 0, 0.1], atol=1e-7)
-    assert any('axes of the stage' in text for text in draft.assumptions)
+    assert any('axes of the world' in text for text in draft.assumptions)
 
 
 JOINT = """def Physics{kind}Joint "hinge"

@@ -14,7 +14,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.packages import package_folder
-from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.spatial import matrix_quaternion, quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.importers.description import (
     ImportedJoint,
     ImportedLink,
@@ -26,7 +26,20 @@ from marine_sim_ros.importers.draft import Draft, origin_of, read_number, read_t
 from marine_sim_ros.model.kinematics import IDENTITY, MAX_PART_DISTANCE, Pose
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['add_moving', 'choose_base', 'grow_tree', 'read_inertial', 'read_pose', 'read_shape']
+__all__ = [
+    'add_moving',
+    'choose_base',
+    'grow_tree',
+    'level_turn',
+    'read_inertial',
+    'read_pose',
+    'read_shape',
+]
+
+_TILT = 0.98
+"""Cosine of the angle (11°) between a body's z axis and up, beyond which its axes are turned."""
+_HALF_TURN = np.array([1.0, 0.0, 0.0, 0.0])
+"""Quaternion x, y, z, w of half a turn about x."""
 
 
 # Poses, masses and shapes of SDF's links.
@@ -153,6 +166,24 @@ def _mesh_uri(uri: str, folder: Path) -> str:
         if place.is_file():
             return place.resolve().as_uri()
     return uri if '://' not in uri else uri.replace('model://', 'package://')
+
+
+def level_turn(rotation: np.ndarray) -> tuple[np.ndarray, str] | None:
+    """Return the turn of a body into axes whose z is up, and what they are; None where it is up.
+
+    Axes that are upside down (FRD) turn about x, others into those of the world.
+
+    Args:
+        rotation: (3, 3) from the axes of the body to those of a world with z up.
+
+    Returns:
+        Quaternion x, y, z, w from the axes of the body to the new ones.
+    """
+    if rotation[2, 2] > _TILT:
+        return None
+    if rotation[2, 2] < -_TILT:
+        return _HALF_TURN, 'its z axis is down; turned by half a turn about x'
+    return matrix_quaternion(rotation), 'its z axis is not up; the axes of the world'
 
 
 # One tree of links and joints from any order, with the body at its root.

@@ -193,14 +193,7 @@ def _collision_volumes(draft: Draft) -> dict[str, float]:
 def _take_collision_volumes(draft: Draft) -> None:
     """Take the volumes of the collisions, as gz::sim::systems::Buoyancy does."""
     volumes = {n: _gazebo_link_volume(draft, draft.links[n]) for n in _collision_volumes(draft)}
-    enabled = draft.notes.get('enabled')
-    if enabled is not None:
-        whole = {draft.name, ''} & set(enabled)
-        volumes = (
-            volumes
-            if whole
-            else {n: v for n, v in volumes.items() if any(e.endswith(n) for e in enabled)}
-        )
+    volumes = _enabled_volumes(draft, volumes)
     assert draft.water_density is not None
     # A bladder that starts heavy, as one of a negative volume, may sink what the hull would float.
     bladders = sum(mass for _, mass, _, _ in draft.notes.get('bladders', []))
@@ -225,6 +218,20 @@ def _take_collision_volumes(draft: Draft) -> None:
     draft.assume('buoyancy: of the collisions, as the Buoyancy system of Gazebo counts them')
     for name in volumes:
         _lump_volume(draft, draft.links[name])
+
+
+def _enabled_volumes(draft: Draft, volumes: dict[str, float]) -> dict[str, float]:
+    """Return the volumes on which the Buoyancy system acts, by its <enable>."""
+    where, enabled = draft.notes.get('enabled', ('', ['']))
+    if {draft.name, ''} & set(enabled):
+        return volumes
+    chosen = {n: v for n, v in volumes.items() if any(e.endswith(n) for e in enabled)}
+    if volumes and not chosen:
+        draft.drop(
+            f'{where}: its <enable> names {", ".join(enabled[:4])}: it does not act on '
+            f'{draft.name!r}, which has no buoyancy in Gazebo'
+        )
+    return chosen
 
 
 def _gazebo_link_volume(draft: Draft, link: ImportedLink) -> float:

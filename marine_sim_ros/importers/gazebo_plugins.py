@@ -63,6 +63,7 @@ _THRUSTER = (
     'velocity_control|use_angvel_cmd|[pid]_gain|(max|min)_thrust_cmd'
 )
 """Patterns of the elements of the systems Hydrodynamics and Thruster."""
+_ONE_AXIS = 'along or about one axis at a time'
 _UNLIMITED = 1000.0
 """N; the system's default limit, which stands for none."""
 
@@ -90,16 +91,24 @@ def set_hydrodynamics(
         origins: where added mass, linear and quadratic terms are from.
     """
     at = origin_of(reader)
-    own = draft.pose_of(link)
+    if not draft.is_rigid(link):
+        draft.drop(f'{at}: hydrodynamics of link {link!r}, which moves against the body')
+        return
+    place = draft.pose_of(link).translation
+    center = Sourced(place, f'origin of link {link!r}') if np.any(place) else None
+    lever = transport(place)
     turn = draft.rotation_of(link)
     if not np.allclose(turn, np.eye(3), atol=1e-9):
         rotate = np.kron(np.eye(2), turn)
         added, linear = rotate @ added @ rotate.T, rotate @ linear @ rotate.T
         swap = np.round(np.abs(rotate))
-        if not np.allclose(np.abs(rotate), swap, atol=1e-6):
-            draft.drop(f'{at}: link {link!r} is turned; its quadratic terms are about our axes')
-        quadratic, modulus = swap @ quadratic @ swap.T, swap @ modulus @ swap.T
-    lever = transport(own.translation)
+        if np.allclose(np.abs(rotate), swap, atol=1e-6):
+            turned = np.round(rotate)  # |ν| ν turns with ν, |ν| does not
+            quadratic, modulus = turned @ quadratic @ turned.T, swap @ modulus @ swap.T
+        else:
+            quadratic = _quadratic_along_axes(quadratic, modulus, rotate.T @ lever)
+            linear, modulus, center = lever.T @ linear @ lever, 0 * modulus, None
+            draft.assume(f'{at}: link {link!r} is turned; its quadratic terms hold {_ONE_AXIS}')
     names = origins or (at, at, at)
     found = Hydrodynamics(
         draft.water_density or Sourced(1000.0, 'no density in the source', True),
@@ -107,31 +116,29 @@ def set_hydrodynamics(
         Sourced(linear, names[1]),
         Sourced(quadratic, names[2]),
         Sourced(modulus, names[2]) if np.any(modulus) else None,
-        Sourced(own.translation, f'origin of link {link!r}') if np.any(own.translation) else None,
+        center,
     )
     if draft.hydrodynamics is None:
         draft.hydrodynamics = found
-    elif draft.is_rigid(link):
-        draft.hydrodynamics = _sum_of_links(draft.hydrodynamics, found)
-        draft.assume(f'{at}: damping and added mass of link {link!r} are added to the others')
     else:
-        draft.drop(f'{at}: hydrodynamics of link {link!r}, which moves against the body')
+        draft.hydrodynamics = _sum_of_links(draft.hydrodynamics, found)
+        draft.assume(
+            f'{at}: damping and added mass of link {link!r} are added to the others; their '
+            f'quadratic terms hold {_ONE_AXIS}'
+        )
 
 
 def _sum_of_links(first: Hydrodynamics, second: Hydrodynamics) -> Hydrodynamics:
     """Return the terms of two links of a rigid body, about the origin of the base.
 
-    The sum is exact for linear terms and added mass, and for others where the body moves along or
-    about one axis: column j is Hᵀ D_q (|H e_j| ∘ H e_j), H the lever to the link.
+    The sum is exact for linear terms and added mass.
     """
     linear, quadratic = np.zeros((6, 6)), np.zeros((6, 6))
     for terms in (first, second):
         lever = transport(np.zeros(3) if terms.center is None else terms.center.value)
-        of_all = np.zeros((6, 6)) if terms.modulus is None else terms.modulus.value
+        modulus = np.zeros((6, 6)) if terms.modulus is None else terms.modulus.value
         linear += lever.T @ terms.linear.value @ lever
-        quadratic += lever.T @ (
-            terms.quadratic.value @ (np.abs(lever) * lever) + (of_all @ np.abs(lever)) * lever
-        )
+        quadratic += _quadratic_along_axes(terms.quadratic.value, modulus, lever)
     return replace(
         first,
         added_mass=_replace_value(
@@ -142,6 +149,18 @@ def _sum_of_links(first: Hydrodynamics, second: Hydrodynamics) -> Hydrodynamics:
         modulus=None,
         center=None,
     )
+
+
+def _quadratic_along_axes(
+    quadratic: np.ndarray, modulus: np.ndarray, lever: np.ndarray
+) -> np.ndarray:
+    """Return quadratic terms (6, 6) about a point or in axes to which a lever H (6, 6) leads.
+
+    Column j is Hᵀ (D_q (|H e_j| ∘ H e_j) + (K |H e_j|) ∘ H e_j): exact for motion along or about
+    one axis.
+    """
+    squares = quadratic @ (np.abs(lever) * lever) + (modulus @ np.abs(lever)) * lever
+    return np.asarray(lever.T @ squares)
 
 
 def _replace_value(first: Sourced[np.ndarray], value: np.ndarray) -> Sourced[np.ndarray]:
@@ -227,12 +246,6 @@ def read_gazebo_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
         linear = -linear if np.trace(linear) > 0 else linear
         if np.trace(same) > 0:
             same, modulus = -same, -modulus
-    if draft.hydrodynamics is not None or not draft.is_rigid(link):
-        draft.drop(
-            f'{origin_of(reader)}: hydrodynamics of link {link!r}: only those of the body are '
-            'taken'
-        )
-        return
     fluid = _fluid(draft, link)
     set_hydrodynamics(
         draft,
@@ -292,7 +305,7 @@ def read_gazebo_buoyancy(plugin: Plugin, draft: Draft) -> None:
     draft.water_density = density
     enabled = [(e.text or '').strip() for e in reader.element.findall('enable')]
     if enabled:
-        draft.notes['enabled'] = enabled
+        draft.notes['enabled'] = origin_of(reader), enabled
 
 
 def read_ardupilot(plugin: Plugin, draft: Draft) -> None:

@@ -19,6 +19,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.packages import ReadableFolders
 from marine_sim_ros.core.spatial import rotation_matrix, skew
+from marine_sim_ros.importers.bodies import level_turn
 from marine_sim_ros.importers.curves import linear_thrust_curve, pose_along
 from marine_sim_ros.importers.description import (
     Hydrodynamics,
@@ -32,7 +33,7 @@ from marine_sim_ros.importers.description import (
 )
 from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.xml_files import IncludedFiles, parse_file
-from marine_sim_ros.model.kinematics import Pose
+from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Element
 
 __all__ = ['read_mjcf']
@@ -41,8 +42,6 @@ _MOST_FILES = 200
 """Files that a model and its includes may name."""
 _GAS = 100.0
 """kg/m³; a medium below it is a gas, and the vehicle is one of the air."""
-_TILT = 0.98
-"""Cosine of the angle (11°) between the body's z axis and up, beyond which the body is turned."""
 _UNBOUNDED = 1e4
 """N; a motor without <forcerange> and <ctrlrange> has no limit."""
 
@@ -177,7 +176,8 @@ class _MjcfReader:
         self.data = mujoco.MjData(model)
 
     def read(self) -> Draft:
-        root = self._root()
+        root = self.root = self._root()
+        self.base_pose = IDENTITY
         self.draft = Draft(
             self.options.model or self._name('BODY', root) or self.path.stem,
             str(self.path),
@@ -238,49 +238,27 @@ class _MjcfReader:
         return body == root
 
     def _level(self, root: int) -> None:
-        """Turn the body's axes where its z axis is not up, against gravity, at the start.
-
-        Axes that are upside down (FRD in a world with z down) turn about x, others into the
-        axes of the world.
-        """
-        m, gravity = self.model, np.array(self.model.opt.gravity)
+        """Turn the body's axes where its z axis is not up, against gravity, at the start."""
+        gravity = np.array(self.model.opt.gravity)
         strength = float(np.linalg.norm(gravity))
         up = -gravity / strength if strength > 1e-6 else np.array([0.0, 0.0, 1.0])
-        start = np.asarray(rotation_matrix(_pose(np.zeros(3), m.body_quat[root]).quaternion))
-        height = float((start.T @ up)[2])
-        if height > _TILT:
-            return
-        turn, axes = np.zeros(4), 'its z axis is down; turned by half a turn about x'
-        if height < -_TILT:
-            turn[1] = 1.0
-        else:
-            axes = 'its z axis is not up; the axes of the world'
-            level, z = np.array([0.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
-            if up[2] > -1 + 1e-9:
-                level = np.array([1 + up[2], *np.cross(up, z)]) / np.sqrt(2 + 2 * up[2])
-            self.mujoco.mju_mulQuat(turn, level, m.body_quat[root])
-        self.draft.assume(f'{self._origin("BODY", root)}: {axes}')
-        rows: dict[str, list[int]] = {
-            'body_i': [root],
-            'body_': [b for b in self.bodies if m.body_parentid[b] == root and b != root],
-            'geom_': np.flatnonzero(m.geom_bodyid == root).tolist(),
-            'site_': np.flatnonzero(m.site_bodyid == root).tolist(),
-        }
-        for kind, indices in rows.items():
-            positions, turns = getattr(m, f'{kind}pos'), getattr(m, f'{kind}quat')
-            for i in indices:
-                self.mujoco.mju_rotVecQuat(positions[i], positions[i].copy(), turn)
-                self.mujoco.mju_mulQuat(turns[i], turn, turns[i].copy())
-        m.body_sameframe[root] = 0  # else MuJoCo takes the frames of these parts for the body's
-        m.geom_sameframe[rows['geom_']] = 0
-        m.site_sameframe[rows['site_']] = 0
+        start = rotation_matrix(_pose(np.zeros(3), self.model.body_quat[root]).quaternion)
+        found = level_turn(np.asarray(rotation_matrix(_turn_up(up)) @ start))
+        if found is not None:
+            self.base_pose = Pose(np.zeros(3), found[0])
+            self.draft.assume(f'{self._origin("BODY", root)}: {found[1]}')
+
+    def _place(self, body: int, position: Any, quaternion: Any = (1.0, 0.0, 0.0, 0.0)) -> Pose:
+        """Return a pose in the link of a body, of its pose in MuJoCo's body."""
+        pose = _pose(position, quaternion)
+        return self.base_pose.then(pose) if body == self.root else pose
 
     def _link(self, body: int) -> None:
         m, name = self.model, self._label(body)
         origin = self._origin('BODY', body)
         inertial = Inertial(
             Sourced(float(m.body_mass[body]), origin),
-            _pose(m.body_ipos[body], m.body_iquat[body]),
+            self._place(body, m.body_ipos[body], m.body_iquat[body]),
             Sourced(np.diag(m.body_inertia[body]), origin),
         )
         first = int(m.body_geomadr[body])
@@ -298,7 +276,7 @@ class _MjcfReader:
         m, types = self.model, self.mujoco.mjtGeom
         kind = m.geom_type[geom]
         size = [float(s) for s in m.geom_size[geom]]
-        pose = _pose(m.geom_pos[geom], m.geom_quat[geom])
+        pose = self._place(int(m.geom_bodyid[geom]), m.geom_pos[geom], m.geom_quat[geom])
         origin = self._origin('GEOM', geom)
         colour = tuple(float(np.clip(c, 0, 1)) for c in m.geom_rgba[geom])
         solid = bool(m.geom_contype[geom] or m.geom_conaffinity[geom])
@@ -352,7 +330,7 @@ class _MjcfReader:
             kind,
             self._label(int(m.body_parentid[body])),
             self._label(body),
-            _pose(m.body_pos[body], m.body_quat[body]),
+            self._place(int(m.body_parentid[body]), m.body_pos[body], m.body_quat[body]),
             axis,
             lower,
             upper,
@@ -379,11 +357,12 @@ class _MjcfReader:
             if carried > 0:
                 origin = f'{self._origin("BODY", body)}: gravcomp'
                 edge = (carried / density) ** (1 / 3)
+                center = self._place(body, self.model.body_ipos[body]).translation
                 self.draft.volumes.append(
                     Volume(
                         self._label(body),
                         Sourced(carried / density, origin),
-                        Sourced(np.array(self.model.body_ipos[body]), f'{origin}, at its centre'),
+                        Sourced(center, f'{origin}, at its centre'),
                         Sourced(edge, 'edge of a cube of the volume', True),
                     )
                 )
@@ -419,10 +398,13 @@ class _MjcfReader:
         """Return the passive force (6,) on a vehicle that is level and moves along one axis."""
         self.mujoco.mj_resetData(self.model, self.data)
         place = int(self.model.jnt_qposadr[self.model.body_jntadr[root]])
-        self.data.qpos[place : place + 7] = [0, 0, 0, 1, 0, 0, 0]
-        self.data.qvel[start + axis] = speed
+        turn = self.base_pose.quaternion
+        self.data.qpos[place : place + 7] = [0, 0, 0, turn[3], *turn[:3]]
+        rotate = np.eye(6)  # forces are in the axes of the world, moments in those of the body
+        rotate[3:, 3:] = rotation_matrix(turn)
+        self.data.qvel[start : start + 6] = speed * rotate.T[:, axis]
         self.mujoco.mj_forward(self.model, self.data)
-        return np.array(self.data.qfrc_passive[start : start + 6])
+        return np.asarray(rotate @ self.data.qfrc_passive[start : start + 6])
 
     def _virtual_mass(self, root: int) -> np.ndarray:
         """Return the added mass (6, 6) of the geoms with the ellipsoid fluid model, joints at 0.
@@ -465,7 +447,7 @@ class _MjcfReader:
         size = float(np.linalg.norm(force))
         low, high = self._range(index)
         pose = self.draft.pose_of(self._label(body))
-        site = pose.then(_pose(m.site_pos[target], m.site_quat[target]))
+        site = pose.then(self._place(body, m.site_pos[target], m.site_quat[target]))
         axis = np.asarray(rotation_matrix(site.quaternion)) @ force
         curve = Sourced(linear_thrust_curve(low * size, high * size), where)
         name = (self._name('ACTUATOR', index) or f'thruster_{index}').replace('/', '_')
@@ -487,6 +469,13 @@ class _MjcfReader:
             name = self._name('ACTUATOR', index) or str(index)
             self.draft.assume(f'actuator {name!r}: no limit in the source: {_UNBOUNDED:g} N')
         return min(low, 0.0), max(high, 0.0)
+
+
+def _turn_up(up: np.ndarray) -> np.ndarray:
+    """Return the quaternion (4,) x, y, z, w of the least turn of a direction into z."""
+    if up[2] < -1 + 1e-9:
+        return np.array([1.0, 0.0, 0.0, 0.0])
+    return np.array([up[1], -up[0], 0.0, 1 + up[2]]) / np.sqrt(2 + 2 * up[2])
 
 
 def _pose(position: Any, quaternion: Any) -> Pose:

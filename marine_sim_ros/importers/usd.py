@@ -18,7 +18,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import matrix_quaternion, rotation_matrix
-from marine_sim_ros.importers.bodies import add_moving, choose_base, grow_tree
+from marine_sim_ros.importers.bodies import add_moving, choose_base, grow_tree, level_turn
 from marine_sim_ros.importers.description import (
     ImportedJoint,
     ImportedLink,
@@ -41,8 +41,6 @@ from marine_sim_ros.model.kinematics import IDENTITY, Pose
 __all__ = ['read_stage']
 
 _MOST_PRIMS = 50_000
-_TILT = 0.98
-"""Cosine of the angle (11°) between the body's z axis and up, beyond which the body is turned."""
 _Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 _PASSIVE = frozenset(
     ('Xform', 'Scope', 'Material', 'Shader', 'NodeGraph', 'GeomSubset', 'Backdrop')
@@ -443,15 +441,13 @@ class _StageReader:
         return ('revolute' if turns else 'prismatic'), lower, upper
 
     def _level_base(self) -> None:
-        """Turn the body's axes into those of the stage where its z axis does not point up."""
+        """Turn the axes of the body where its z axis does not point up."""
         body = next(b for b in self.bodies.values() if b.name == self.draft.base)
-        turn = np.asarray(rotation_matrix(body.frame.quaternion))
-        if turn[2, 2] > _TILT:
+        found = level_turn(np.asarray(rotation_matrix(body.frame.quaternion)))
+        if found is None:
             return
-        self.draft.assume(
-            f'{self._origin(body.prim)}: its z axis is not up; the axes of the stage'
-        )
-        own = Pose(np.zeros(3), body.frame.quaternion)
+        self.draft.assume(f'{self._origin(body.prim)}: {found[1]}')
+        own = Pose(np.zeros(3), found[0])
         link = self.draft.links[self.draft.base]
         visuals, collisions = (
             tuple(replace(s, pose=own.then(s.pose)) for s in shapes)

@@ -221,9 +221,6 @@ def _model(model: Reader, link: Reader, name: str, draft: Draft) -> None:
             f'{origin_of(model)}: the terms of <quadratic_damping> off the diagonal, which the '
             'simulator does not use either'
         )
-    if not draft.is_rigid(name):
-        draft.drop(f'{origin_of(model)}: hydrodynamics of link {name!r}, which moves with a joint')
-        return
     set_hydrodynamics(
         draft,
         model,
