@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import trimesh
+import yaml
 from lxml import etree
 
 PULSES = (1100.0, 1300.0, 1500.0, 1700.0, 1900.0)
@@ -31,10 +32,14 @@ class Numbers(NamedTuple):
 
 
 def read_numbers(path, packages=()):
-    """Return the numbers of a file: SDF, URDF or xacro with plugins, or Stonefish."""
+    """Return the numbers of a file: SDF, URDF or xacro with plugins, Stonefish, MJCF or USD."""
     path = Path(path)
-    root = etree.fromstring(_text(path, packages).encode(), etree.XMLParser(remove_comments=True))
+    if path.suffix in ('.usd', '.usda'):
+        return _usd(path)
+    parser = etree.XMLParser(remove_comments=True, recover=True)  # prefixes without a namespace
+    root = etree.fromstring(_text(path, packages).encode(), parser)
     if root.tag == 'sdf':
+        _include(root, path.parent)
         return _gazebo(root, path.parent)
     if root.tag == 'scenario':
         return _stonefish(root)
@@ -81,6 +86,15 @@ def _vector(text):
 
 
 # Gazebo
+
+
+def _include(root, folder):
+    """Put the models of SDF includes beside the folder of a model into it."""
+    for include in list(root.iter('include')):
+        name = include.findtext('uri').removeprefix('model://')
+        file = next(p / name / 'model.sdf' for p in (folder, folder.parent) if (p / name).is_dir())
+        parser = etree.XMLParser(remove_comments=True, recover=True)
+        include.getparent().append(etree.parse(str(file), parser).getroot().find('model'))
 
 
 def _gazebo(root, folder):
@@ -206,6 +220,10 @@ def _rotor(plugin):
     conversion, constant = plugin.find('conversion'), None
     if conversion.findtext('type').strip() == 'Basic':
         constant = _value(conversion, 'rotorConstant')
+    if conversion.findtext('type').strip() == 'LinearInterp':
+        states, forces = (_vector(conversion.findtext(f'{n}putValues')) for n in ('in', 'out'))
+        if {1100.0, 1900.0} <= set(states):  # pulse widths
+            return np.interp(PULSES, states, forces)
     most, least = _value(plugin, 'clampMax'), _value(plugin, 'clampMin')
     if constant is None or most is None or least is None or least >= most:
         return None
@@ -233,7 +251,8 @@ def _freefloating(root):
     thrust = []
     for element in plugin.findall('thruster'):
         columns = _vector(element.findtext('map', '0 0 1 0 0 0'))[:3]
-        effort = _value(element, 'effort', 100.0)
+        water = [_value(element, f'effort{place}Water', 0.0) for place in ('Under', 'Over')]
+        effort = _value(element, 'effort', max(water) or 100.0)
         thrust.append(effort * float(np.linalg.norm(columns)) * _SHARES)
     return Numbers(total, displaced, drag, thrust)
 
@@ -255,7 +274,24 @@ def _stonefish(root):
         mass += volume * materials[material] if given is None else float(given.get('value'))
         displaced += density * volume if part.get('buoyant', 'true') == 'true' else 0.0
     thrust = [_propeller(a, density) for a in root.iter('actuator') if a.get('type') == 'thruster']
-    return Numbers(mass, displaced, np.full(3, np.nan), thrust)
+    return Numbers(mass, displaced, _box_drag(root, density), thrust)
+
+
+def _box_drag(root, density):
+    """Return ½ ρ C_q A of the end that meets the water and ρ C_v A of the four sides of a box.
+
+    Stonefish, SolidEntity::ComputeHydrodynamicForces and CorrectHydrodynamicForces.
+    """
+    parts = list(root.iter('base_link', 'link', 'external_part'))
+    parts = [p for p in parts if p.find('physics') is None and p.get('type') != 'compound']
+    factors = root.find('.//base_link/hydrodynamics')
+    if len(parts) != 1 or parts[0].get('type') != 'box' or factors is None:
+        return np.full(3, np.nan)
+    x, y, z = _vector(parts[0].find('dimensions').get('xyz'))
+    ends = np.array([y * z, x * z, x * y])
+    sides = 2 * (ends.sum() - ends)
+    quadratic, viscous = (_vector(factors.get(f'{k}_drag')) for k in ('quadratic', 'viscous'))
+    return density * (quadratic * ends / 2 + viscous * sides)
 
 
 def _solid(part):
@@ -286,6 +322,50 @@ def _propeller(actuator, density):
     coefficient = np.where(_SHARES < 0, astern, ahead)
     thrust = coefficient * density * turns * np.abs(turns) * float(propeller.get('diameter')) ** 4
     return thrust if re.match('t', propeller.get('right', 'true')) else -thrust[::-1]
+
+
+# USD
+
+
+def _usd(path):
+    """Return the masses of the rigid bodies, and what MarineGym has beside them in YAML.
+
+    Its thrust is k/4.4e-7 · 9.81 (a n² + b n + c) of a speed n = d u + e, at most 3900 rpm; it
+    has 997 kg/m³ (marinegym/actuators/t200.py, robots/drone/underwaterVehicle.py).
+    """
+    from pxr import Usd, UsdGeom, UsdPhysics
+
+    stage = Usd.Stage.Open(str(path))
+    mass = 0.0
+    for prim in stage.Traverse():
+        if not prim.HasAPI(UsdPhysics.RigidBodyAPI):
+            continue
+        own = prim.GetAttribute('physics:mass').Get()
+        density = prim.GetAttribute('physics:density').Get()
+        for shape in () if own else Usd.PrimRange(prim):
+            if shape.HasAPI(UsdPhysics.CollisionAPI):  # a cube, of a stage in metres
+                scale = UsdGeom.Xformable(shape).ComputeLocalToWorldTransform(0).GetDeterminant()
+                own = (own or 0.0) + density * abs(scale) * UsdGeom.Cube(
+                    shape
+                ).GetSizeAttr().Get() ** 3
+        mass += own
+    beside = path.with_suffix('.yaml')
+    if not beside.is_file():
+        return Numbers(mass, np.nan, np.full(3, np.nan), [])
+    numbers = yaml.safe_load(beside.read_text())
+    water = numbers['hydro_coef']
+    drag = np.add(water['linear_damping'], water['quadratic_damping'])[:3]
+    ahead, astern = _SHARES > 0.075, _SHARES < -0.075
+    turns = np.where(ahead, 3659.9 * _SHARES + 345.21, 3494.4 * _SHARES - 433.5)
+    turns = np.clip(turns, -3900, 3900) * (ahead | astern)
+    pull = np.where(
+        ahead,
+        4.7368e-7 * turns**2 - 1.9275e-4 * turns + 8.4452e-2,
+        -3.8442e-7 * turns**2 - 1.6186e-4 * turns - 3.9139e-2,
+    ) * (ahead | astern)  # the source has -0.38 N at rest
+    rotors = numbers['rotor_configuration']['force_constants']
+    return Numbers(mass, 997.0 * numbers['volume'], drag,
+                   [float(k) / 4.4e-7 * 9.81 * pull for k in rotors])  # fmt: skip
 
 
 # MuJoCo

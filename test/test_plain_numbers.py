@@ -49,6 +49,47 @@ BOX = """<mujoco model="rov"><option density="1025" viscosity="0.5"/><worldbody>
 <geom type="box" size="0.4 0.2 0.1" density="900"/><site name="stern" pos="-0.4 0 0"/></body>
 </worldbody><actuator><motor name="t" site="stern" gear="30 40 0 0 0 0" ctrllimited="true"
 ctrlrange="-0.4 0.8"/></actuator></mujoco>"""
+USD = """#usda 1.0
+(metersPerUnit = 1
+upAxis = "Z")
+def Xform "rov" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"])
+{
+    float physics:density = 600
+    def Cube "box" (prepend apiSchemas = ["PhysicsCollisionAPI"])
+    {
+        double size = 0.4
+        float3 xformOp:scale = (2, 1, 0.5)
+        uniform token[] xformOpOrder = ["xformOp:scale"]
+    }
+    def Xform "rotor_0" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"])
+    {
+        float physics:mass = 0.2
+    }
+    def PhysicsFixedJoint "holds"
+    {
+        rel physics:body0 = </rov>
+        rel physics:body1 = </rov/rotor_0>
+    }
+}
+"""
+MARINEGYM = """volume: 0.04
+coBM: 0.01
+hydro_coef: {added_mass: [1, 2, 3, 0.1, 0.1, 0.1], linear_damping: [4, 5, 6, 0.1, 0.1, 0.1],
+  quadratic_damping: [18, 21, 36, 1, 1, 1]}
+rotor_configuration: {force_constants: [8.8e-07]}
+"""
+LRAUV = """<sdf version="1.9"><model name="auv"><include merge="true"><uri>hull</uri>
+<experimental:params xmlns:experimental="http://sdformat.org/schemas/experimental">
+<plugin name="gz::sim::systems::Thruster" filename="t" action="add"><joint_name>spin</joint_name>
+<fluid_density>1025</fluid_density><max_thrust_cmd>30</max_thrust_cmd></plugin>
+<plugin name="gz::sim::systems::Hydrodynamics" filename="h" action="add">
+<link_name>base_link</link_name><xUU>-6.2</xUU><yVV>-601</yVV><zWW>-602</zWW><xU>-1</xU></plugin>
+</experimental:params></include></model></sdf>"""
+HULL = """<sdf version="1.9"><model name="hull"><link name="base_link"><inertial><mass>20</mass>
+</inertial><collision name="c"><geometry><box><size>1 0.1 0.2</size></box></geometry></collision>
+</link><link name="prop"><inertial><mass>0.5</mass></inertial></link>
+<joint name="spin" type="revolute"><parent>base_link</parent><child>prop</child><axis>
+<xyz>1 0 0</xyz></axis></joint></model></sdf>"""
 SOURCES = Path(os.environ.get('MARINE_PUBLISHED', '/nowhere'))
 DAVE = 'IOES-Lab+dave/models/dave_robot_models/description'
 UUV_FOLDER = ('uuvsimulator+uuv_simulator',)
@@ -72,6 +113,8 @@ PUBLISHED = {
     'vectored': 'freefloating-gazebo+freefloating_gazebo_demo/urdf/vectored.xacro',
     'cola2_blueboat': 'markusbuchholz+stonefish_ros2_marine_robotics/sf_ws/src/'
     'cola2_stonefish_ros2/scenarios/blueboat.scn',
+    'marinegym': 'Marine-RL+MarineGym/marinegym/robots/assets/usd/BlueROV/BlueROV.usd',
+    'lrauv': 'osrf+lrauv/lrauv_description/models/tethys_equipped/model.sdf',
     'sphere': 'uuvsimulator+uuv_simulator/uuv_gazebo_plugins/uuv_gazebo_ros_plugins/test/models/'
     'sphere_vehicle/model.xacro',
 }
@@ -105,16 +148,20 @@ def compare(numbers, vehicle):
     [
         (SDF, SUFFIX[SDF], 1), (UUV, SUFFIX[UUV], 1), (FREEFLOATING, '.urdf', 2),
         (COEFFICIENTS, '.scn', 1), (SPEED, '.scn', 1), (HIPPO, '.sdf', 1), (PRESENT, '.sdf', 1),
-        (BOX, '.xml', 1),
+        (BOX, '.xml', 1), (USD, '.usda', 1), (LRAUV, '.sdf', 1),
     ],
     ids=[
         'gazebo', 'uuv', 'freefloating', 'stonefish', 'stonefish of 2026', 'hippo_sim',
-        'hippo_sim of 2026', 'mujoco',
+        'hippo_sim of 2026', 'mujoco', 'usd', 'lrauv',
     ],
 )  # fmt: skip
 def test_numbers_are_those_of_a_second_reader(tmp_path, text, suffix, known):
-    if suffix == '.xml':
-        pytest.importorskip('mujoco')
+    if suffix in ('.xml', '.usda'):
+        pytest.importorskip('mujoco' if suffix == '.xml' else 'pxr')
+    (tmp_path / 'hull').mkdir()
+    (tmp_path / 'hull' / 'model.sdf').write_text(HULL)
+    if text is USD:
+        (tmp_path / 'vehicle.yaml').write_text(MARINEGYM)
     _, vehicle = imported(tmp_path, text, suffix)
     assert compare(plain_reader.read_numbers(tmp_path / f'vehicle{suffix}'), vehicle) == known
 
