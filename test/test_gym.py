@@ -89,7 +89,7 @@ def test_what_has_ended_begins_anew_in_the_next_step(many):
         if ended[0]:
             break
     assert ended[0]
-    assert np.linalg.norm(seen[0, :3]) > StationKeeping.farthest
+    assert np.linalg.norm(seen[0, :3]) > StationKeeping.max_distance
     seen, reward, ended, cut, _ = many.step(up)
     assert np.linalg.norm(seen[0, :3]) < 2.0
     assert reward[0] == 0
@@ -219,7 +219,7 @@ def simulated(episodes, vehicle, around, i):
 @pytest.mark.long
 @pytest.mark.parametrize(('task', 'name', 'around'), AROUND)
 def test_a_step_is_what_simulate_computes(monkeypatch, task, name, around):
-    monkeypatch.setattr('marine_sim_ros.gym.episodes.LATEST', 1)  # the sea begins at 0
+    monkeypatch.setattr('marine_sim_ros.gym.episodes.MAX_START_TIME', 1)  # the sea begins at 0
     vehicle, count = load_vehicle(name), 2
     water = load_environment(around) if around else Environment()
     episodes = Episodes(task, vehicle, count, environment=water)
@@ -360,7 +360,7 @@ SEEING = {'dvl': 'true', 'altimeter': 'true'}
 @pytest.mark.long
 def test_sensors_that_see_the_seabed_read_what_they_read_in_simulate(monkeypatch):
     """A DVL and an altimeter drift over sand with a pipeline, by the current alone."""
-    monkeypatch.setattr('marine_sim_ros.gym.episodes.LATEST', 1)  # stamps from 0 on
+    monkeypatch.setattr('marine_sim_ros.gym.episodes.MAX_START_TIME', 1)  # stamps from 0 on
     begin = Sensing.begin  # with the noise of seed 0, which is that of simulate
     monkeypatch.setattr(Sensing, 'begin', lambda self, *a: begin(self, *a[:3], [0] * len(a[3])))
     vehicle, count, steps = load_vehicle('bluerov2_heavy', **SEEING), 3, 60

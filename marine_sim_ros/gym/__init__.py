@@ -24,7 +24,7 @@ GYM_ENVIRONMENTS = {f'marine_sim_ros/{name}-v0': name for name in TASKS}
 
 
 def register() -> None:
-    """Tell Gymnasium the environments; those that it knows already are left alone."""
+    """Register the environments with Gymnasium, but for those that are registered already."""
     for identifier, task in GYM_ENVIRONMENTS.items():
         if identifier not in gymnasium.registry:
             gymnasium.register(

@@ -27,8 +27,8 @@ __all__ = ['ManyVehicles', 'OneVehicle']
 # Gymnasium vector environment of many vehicles in one compiled call.
 
 
-def spaces_of(episodes: Episodes) -> tuple[spaces.Box, spaces.Box]:
-    """Return the spaces of one vehicle's observations and actions."""
+def observation_and_action_space(episodes: Episodes) -> tuple[spaces.Box, spaces.Box]:
+    """Observation space and action space of one vehicle."""
     limits = episodes.limits.astype(np.float32)
     return (
         spaces.Box(-limits, limits, dtype=np.float32),
@@ -40,8 +40,8 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """N vehicles, each with an episode of its own.
 
     Vehicle i of a vector that was reset with a seed s does what a single environment does that was
-    reset with s + i. An episode that has ended begins anew in the step after it, whatever the
-    action (``AutoresetMode.NEXT_STEP``), or in the same step (``SAME_STEP``), which then returns
+    reset with s + i. An ended episode restarts in the step after it, whatever the action
+    (``AutoresetMode.NEXT_STEP``), or in the same step (``SAME_STEP``), which then returns
     the first observation of the new episode and has the last one of the old in
     ``info['final_obs']``.
     """
@@ -62,8 +62,8 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     ) -> None:
         """Compile; nothing is rendered.
 
-        The arguments are those of :class:`~marine_sim_ros.gym.episodes.Episodes`, and how an
-        episode begins after one that has ended.
+        The arguments are those of :class:`~marine_sim_ros.gym.episodes.Episodes`, and when an
+        ended episode restarts.
 
         Raises:
             MarineSimError: no such task, vehicle or environment, or a task that is not possible
@@ -74,7 +74,9 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.metadata = {**self.metadata, 'autoreset_mode': _autoreset_mode(autoreset_mode)}
         self.num_envs, self.render_mode = num_envs, render_mode
         self._episodes = Episodes(task, vehicle, num_envs, observe, environment, contact)
-        self.single_observation_space, self.single_action_space = spaces_of(self._episodes)
+        self.single_observation_space, self.single_action_space = observation_and_action_space(
+            self._episodes
+        )
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._rngs = [np_random(None)[0] for _ in range(num_envs)]
@@ -91,7 +93,7 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin all episodes; a seed s is s + i for vehicle i, or one is given for each."""
+        """Start all episodes; seed s gives vehicle i the seed s + i, a sequence one for each."""
         if isinstance(seed, int | np.integer):
             seed = [int(seed) + i for i in range(self.num_envs)]
         if seed is not None:
@@ -106,18 +108,18 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def step(
         self, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Do actions (N, n) for a tenth of a second."""
+        """Apply actions (N, n) for 0.1 s."""
         if self.metadata['autoreset_mode'] is AutoresetMode.SAME_STEP:
             return self._step_and_begin(actions)
-        fresh = self._ended
-        seen, reward, terminated, truncated = self._episodes.step(actions)
-        if fresh.any():
-            self._episodes.begin_some(fresh, self._rngs)
-            seen[fresh] = self._episodes.observe(fresh)
-            reward[fresh] = 0.0
-            terminated[fresh] = truncated[fresh] = False
+        restarting = self._ended
+        observation, reward, terminated, truncated = self._episodes.step(actions)
+        if restarting.any():
+            self._episodes.begin_some(restarting, self._rngs)
+            observation[restarting] = self._episodes.observe(restarting)
+            reward[restarting] = 0.0
+            terminated[restarting] = truncated[restarting] = False
         self._ended = terminated | truncated
-        return seen, reward, terminated, truncated, {}
+        return observation, reward, terminated, truncated, {}
 
     def _step_and_begin(
         self, actions: np.ndarray
@@ -127,21 +129,21 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if not ended.any():
             return last, reward, terminated, truncated, {}
         self._episodes.begin_some(ended, self._rngs)
-        seen = last.copy()
-        seen[ended] = self._episodes.observe(ended)
+        observation = last.copy()
+        observation[ended] = self._episodes.observe(ended)
         info = {'final_obs': last, '_final_obs': ended}
-        return seen, reward, terminated, truncated, info
+        return observation, reward, terminated, truncated, info
 
 
-def _autoreset_mode(given: str | AutoresetMode) -> AutoresetMode:
+def _autoreset_mode(name: str | AutoresetMode) -> AutoresetMode:
     modes = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
     try:
-        mode = AutoresetMode(given)
+        mode = AutoresetMode(name)
     except ValueError:
         mode = None
     if mode not in modes:
         expected = ' or '.join(m.value for m in modes)
-        raise ParameterError(f'autoreset_mode is {given!r}; expected {expected}')
+        raise ParameterError(f'autoreset_mode is {name!r}; expected {expected}')
     return mode
 
 
@@ -173,7 +175,7 @@ class OneVehicle(gymnasium.Env[np.ndarray, np.ndarray]):
         """
         self.render_mode = render_mode
         self._episodes = Episodes(task, vehicle, 1, observe, environment, contact)
-        self.observation_space, self.action_space = spaces_of(self._episodes)
+        self.observation_space, self.action_space = observation_and_action_space(self._episodes)
 
     @property
     def readings(self) -> Mapping[str, Readings]:
@@ -183,12 +185,20 @@ class OneVehicle(gymnasium.Env[np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin an episode; with a seed it is always the same."""
+        """Start an episode; equal seeds give equal episodes."""
         super().reset(seed=seed)
         self._episodes.begin([self.np_random])
         return self._episodes.observe()[0], {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Do an action (n,) for a tenth of a second."""
-        seen, reward, ended, cut = (x[0] for x in self._episodes.step(np.asarray(action)[None]))
-        return np.ascontiguousarray(seen), float(reward), bool(ended), bool(cut), {}
+        """Apply an action (n,) for 0.1 s."""
+        observation, reward, terminated, truncated = (
+            x[0] for x in self._episodes.step(np.asarray(action)[None])
+        )
+        return (
+            np.ascontiguousarray(observation),
+            float(reward),
+            bool(terminated),
+            bool(truncated),
+            {},
+        )

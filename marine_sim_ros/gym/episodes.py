@@ -31,32 +31,38 @@ from marine_sim_ros.sensors.series import ideal_readings
 __all__ = ['Episodes', 'Sensing']
 
 
-# Sensor readings for a policy: each sensor's newest reading, held until the next.
+# Sensor readings for a policy: each sensor's newest reading, history until the next.
 
 
 class _SensorHistory:
-    """A sensor of N vehicles: its reading now, and those on their way."""
+    """Delay delay_line of a sensor of N vehicles: readings taken, and not yet received.
+
+    Attributes:
+        sensor: sensor.
+        shapes: shape of each quantity of a vehicle's reading.
+        delay_line: readings (N, k), the received one first, the newest last.
+    """
 
     def __init__(self, sensor: Sensor, period: int, readings: Readings) -> None:
         self.sensor = sensor
         self.shapes = {name: np.shape(value)[1:] for name, value in readings.items()}
-        late = math.ceil(sensor.latency / period)
-        rows = np.zeros_like(_flatten_readings(readings))
-        self.line = deque([rows] * (late + 1), maxlen=late + 1)
+        delay = math.ceil(sensor.latency / period)
+        zeros = np.zeros_like(_flatten_readings(readings))
+        self.delay_line = deque([zeros] * (delay + 1), maxlen=delay + 1)
 
-    def newest_values(self) -> Readings:
-        """Return the quantities (N, ...) of the reading that has come by now."""
+    def received(self) -> Readings:
+        """Quantities (N, ...) of the reading that is received by now."""
         ends = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
-        parts = np.split(self.line[0], ends[:-1], axis=1)
+        parts = np.split(self.delay_line[0], ends[:-1], axis=1)
         named = zip(self.shapes.items(), parts, strict=True)
         return {name: part.reshape(len(part), *shape) for (name, shape), part in named}
 
 
 class Sensing:
-    """The sensors of N vehicles with a stamp each.
+    """Sensors of N vehicles, each at a time of its own.
 
     Attributes:
-        size: numbers that the sensors of a vehicle tell, in the order of its sensors.
+        size: numbers in the readings of a vehicle, in the order of its sensors.
     """
 
     def __init__(
@@ -67,7 +73,7 @@ class Sensing:
         Args:
             count: N.
             period: s between observations.
-            environment: what the sensors see; not the current of an episode.
+            environment: surroundings that the sensors measure, without the current of an episode.
 
         Raises:
             ParameterError: the vehicle has no sensors.
@@ -77,79 +83,82 @@ class Sensing:
         check_partners(vehicle.sensors, '', {})
         self._environment = environment
         self._period = round(period * NANOSECONDS)
-        self._seeds, self._began = np.zeros((2, count), np.int64)
-        self._none = LastForces(np.zeros((count, 6)), np.zeros((count, len(vehicle.thrusters))))
-        turned = np.tile([0.0, 0.0, 0.0, 1.0], (count, 1))
-        still = State(np.zeros((count, 3)), turned, np.zeros((count, 6)))
+        self._seeds, self._start_stamps = np.zeros((2, count), np.int64)
+        self._no_forces = LastForces(
+            np.zeros((count, 6)), np.zeros((count, len(vehicle.thrusters)))
+        )
+        upright = np.tile([0.0, 0.0, 0.0, 1.0], (count, 1))
+        origin = State(np.zeros((count, 3)), upright, np.zeros((count, 6)))
         stamps = np.zeros(count, np.int64)
-        self._sensors = [
-            _SensorHistory(s, self._period, self._read(s, still, self._none, stamps))
+        self._histories = [
+            _SensorHistory(s, self._period, self._read(s, origin, self._no_forces, stamps))
             for s in vehicle.sensors
         ]
-        self.size = sum(held.line[0].shape[1] for held in self._sensors)
+        self.size = sum(history.delay_line[0].shape[1] for history in self._histories)
 
     def begin(
         self, rows: np.ndarray, state: State, stamps: np.ndarray, seeds: Sequence[int]
     ) -> None:
-        """Begin the episodes of some vehicles (indices) at rest, at stamps (N,) in ns.
+        """Start the episodes of the vehicles with the indices ``rows``, at stamps (N,) in ns.
 
-        The noise of each, its constant bias and drift included, is that of its episode's seed.
+        A vehicle's noise, its constant bias and drift included, is drawn by its episode's seed.
         """
         self._seeds[rows] = seeds
-        self._began[rows] = stamps[rows]
-        for held in self._sensors:
-            values = _flatten_readings(self._read(held.sensor, state, self._none, stamps))
+        self._start_stamps[rows] = stamps[rows]
+        for history in self._histories:
+            values = _flatten_readings(self._read(history.sensor, state, self._no_forces, stamps))
             values = np.where(np.isnan(values), 0.0, values)
-            held.line = deque(
-                (_with_rows(old, rows, values) for old in held.line), maxlen=held.line.maxlen
+            history.delay_line = deque(
+                (_replace_rows(old, rows, values) for old in history.delay_line),
+                maxlen=history.delay_line.maxlen,
             )
 
     def step(self, state: State, forces: LastForces, stamps: np.ndarray) -> None:
-        """Let a period pass, at whose end the vehicles are there, at stamps (N,) in ns."""
-        before = stamps - self._period
-        for held in self._sensors:
-            sensor, last = held.sensor, held.line[-1]
+        """Advance by a period, at whose end the vehicles have a state, at stamps (N,) in ns."""
+        previous = stamps - self._period
+        for history in self._histories:
+            sensor, last = history.sensor, history.delay_line[-1]
             readings = self._read(sensor, state, forces, stamps)
             first = np.reshape(next(iter(readings.values())), (len(last), -1))
-            new = ~np.isnan(first).any(axis=1)  # only the first quantity tells
+            new = ~np.isnan(first).any(axis=1)  # NaN in the first quantity: no reading
             if sensor.period:
-                new &= stamps // sensor.period != before // sensor.period
+                new &= stamps // sensor.period != previous // sensor.period
             values = _flatten_readings(readings)
-            held.line.append(np.where(new[:, None] & ~np.isnan(values), values, last))
+            history.delay_line.append(np.where(new[:, None] & ~np.isnan(values), values, last))
 
     def observe(self) -> np.ndarray:
-        """Return the newest sensor readings (N, size); a range without an echo is 0."""
-        told = np.concatenate([held.line[0] for held in self._sensors], axis=1)
-        return np.where(np.isfinite(told), told, 0.0)
+        """Newest received readings (N, size); a range without an echo is 0."""
+        values = np.concatenate([history.delay_line[0] for history in self._histories], axis=1)
+        return np.where(np.isfinite(values), values, 0.0)
 
     def readings(self) -> dict[str, Readings]:
-        """Return the quantities (N, ...) by sensor that have come by now; ±∞ without an echo."""
-        return {held.sensor.name: held.newest_values() for held in self._sensors}
+        """Quantities (N, ...) by sensor that are received by now; ±∞ without an echo."""
+        return {history.sensor.name: history.received() for history in self._histories}
 
     def _read(
         self, sensor: Sensor, state: State, forces: LastForces, stamps: np.ndarray
     ) -> Readings:
-        """Return a sensor's readings (N, ...)."""
+        """Take a reading (N, ...) of a sensor."""
         unknown = np.full(len(stamps), np.nan)
         supply = np.stack([forces.power.sum(axis=1), unknown, unknown], axis=1)
         inputs = SensorInputs(stamps / NANOSECONDS, forces.acceleration, supply)
         ideal = ideal_readings(sensor, self._environment, stamps, state, inputs, at_once=True)
         disturb = SENSORS[sensor.kind].disturb
-        since = (stamps - self._began).tolist()  # a random walk begins with its episode
-        each = [
-            disturb(sensor, {name: value[i] for name, value in ideal.items()}, at, seed, ())
-            for i, (at, seed) in enumerate(zip(since, self._seeds.tolist(), strict=True))
+        ages = (stamps - self._start_stamps).tolist()  # a random walk begins with its episode
+        disturbed = [
+            disturb(sensor, {name: value[i] for name, value in ideal.items()}, age, seed, ())
+            for i, (age, seed) in enumerate(zip(ages, self._seeds.tolist(), strict=True))
         ]
-        return {name: np.stack([one[name] for one in each]) for name in each[0]}
+        return {name: np.stack([one[name] for one in disturbed]) for name in ideal}
 
 
 def _flatten_readings(readings: Readings) -> np.ndarray:
-    """Return readings (N, k), all quantities one after the other."""
+    """Readings as (N, k), all quantities one after the other."""
     parts = [np.reshape(value, (len(value), -1)) for value in readings.values()]
     return np.concatenate(parts, axis=1)
 
 
-def _with_rows(values: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.ndarray:
+def _replace_rows(values: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.ndarray:
     result = values.copy()
     result[rows] = new[rows]
     return result
@@ -158,14 +167,14 @@ def _with_rows(values: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.ndar
 # Vehicles with a task, shared by single and vector environments.
 
 PULSE_WIDTH_SPAN = 400.0
-"""µs from neutral to full."""
+"""µs from neutral to full thrust."""
 PERIOD, TICK, HULL_TICK = 0.1, 0.01, 0.005
-"""s of a step, and of a tick; hulls need a shorter one."""
+"""Period of actions, integration step, and that of vehicles with a hull, s."""
 OBSERVATIONS = ('state', 'sensors')
-LATEST = 10**6
-"""s; episodes begin at a time before it, so that each has noise, and a sea, of its own."""
+MAX_START_TIME = 10**6
+"""s; an episode starts at a random time below it, which selects its waves and noise."""
 MAX_STARTS = 16
-"""Vehicles whose episodes begin at a time."""
+"""Vehicles that one call of the compiled start positions."""
 
 
 class StepResult(NamedTuple):
@@ -183,8 +192,8 @@ class Episodes:
     Attributes:
         task: the task.
         thrusters: number of the vehicle's thrusters.
-        stamps: (N,) time of the water and of the sensors, ns; 0 where both are the same always.
-        steps: (N,) since the episodes began.
+        stamps: (N,) simulated time, ns; 0 always where neither water nor sensors depend on it.
+        steps: (N,) steps since the start of each episode.
     """
 
     def __init__(
@@ -196,17 +205,17 @@ class Episodes:
         environment: str | Environment = '',
         contact: bool = True,
     ) -> None:
-        """Compile for a task of ``TASKS`` and a vehicle, a shipped name or a path.
+        """Compile the step of a task of ``TASKS`` for a vehicle.
 
         Args:
             vehicle: vehicle, its shipped name or a path; its actuators besides thrusters rest.
             size: N.
-            observe: ``state``: what the task observes; ``sensors``: what the vehicle's sensors
-                tell, and the next goal (3,) in map.
+            observe: ``state``: the task's observation; ``sensors``: readings of the vehicle's
+                sensors, and the next goal (3,) in map.
             environment: environment, its shipped name or a path; empty: still water. Each
-                episode's current takes the place of its steady one.
-            contact: whether vehicles touch what is solid, as in ``simulate``. Without, which is
-                faster, they go through it; their episode ends once ``base_link`` is inside.
+                episode's current takes the position of its steady one.
+            contact: whether vehicles collide with the scene, as in ``simulate``. Without, which is
+                faster, they pass through it; an episode ends once ``base_link`` is inside.
 
         Raises:
             MarineSimError: no such task, vehicle or environment, or a task that is not possible
@@ -218,113 +227,119 @@ class Episodes:
             )
         if task not in TASKS:
             raise ParameterError(f'task is {task!r}; expected one of: {", ".join(TASKS)}')
-        body = load_vehicle(vehicle) if isinstance(vehicle, str) else vehicle
-        around = run_environment(environment) if isinstance(environment, str) else environment
-        self.task: Task = TASKS[task](around)
-        self.thrusters = len(body.thrusters)
+        model = load_vehicle(vehicle) if isinstance(vehicle, str) else vehicle
+        surroundings = (
+            run_environment(environment) if isinstance(environment, str) else environment
+        )
+        self.task: Task = TASKS[task](surroundings)
+        self.thrusters = len(model.thrusters)
         if not self.thrusters:
             raise ParameterError(
-                f'{body.name} has no thrusters; expected at least one to act with'
+                f'{model.name} has no thrusters; expected at least one to act with'
             )
-        self._around, self._size = around, size
+        self._environment, self._size = surroundings, size
         self._sensing = None
         if observe == 'sensors':
-            self._sensing = Sensing(body, size, PERIOD, around)
-        tick = TICK if body.hull is None else HULL_TICK
-        water = around if contact else replace(around, scene=None)
-        self._motion = VehicleMotion(body, water, ticks=round(PERIOD / tick), dt=tick)
+            self._sensing = Sensing(model, size, PERIOD, surroundings)
+        tick = TICK if model.hull is None else HULL_TICK
+        water = surroundings if contact else replace(surroundings, scene=None)
+        self._motion = VehicleMotion(model, water, ticks=round(PERIOD / tick), dt=tick)
         goals = self.task.begin(np.random.default_rng(0))[2].goals
-        self._goals = goals.shape
-        self._of_episode = 3 + goals.size + 1
-        widths = [self._motion.size, self._of_episode, 1, self.thrusters]
+        self._goal_shape = goals.shape
+        self._episode_size = 3 + goals.size + 1
+        widths = [self._motion.size, self._episode_size, 1, self.thrusters]
         self._step = self._motion.columns(self._trace_step, widths, size)
         self._begin = self._motion.columns(
             lambda one, *start: (self._motion.initial_row(*start),),
             [3, 4, 3, 1],
             min(size, MAX_STARTS),
         )
-        self._rest: np.ndarray | None = None
+        self._rest_memory: np.ndarray | None = None
         self.memory = np.zeros((self._motion.size, size))
-        self._numbers = np.zeros((self._of_episode, size))
+        self._numbers = np.zeros((self._episode_size, size))
         self.stamps = np.zeros(size, np.int64)
         self.steps = np.zeros(size, int)
 
     @property
     def state(self) -> State:
-        """(N, 3), (N, 4), (N, 6) of the vehicles."""
+        """States (N, 3), (N, 4), (N, 6) of the vehicles."""
         return states_in_memory(self.memory)
 
     @property
     def episode(self) -> Episode:
-        """Of each vehicle, (N, ...)."""
+        """Episode of each vehicle, (N, ...)."""
         return self._episode(self._numbers.T)
 
     def _episode(self, numbers: Any) -> Episode:
-        goals = numbers[..., 3:-1].reshape(*numbers.shape[:-1], *self._goals)
+        goals = numbers[..., 3:-1].reshape(*numbers.shape[:-1], *self._goal_shape)
         return Episode(numbers[..., :3], goals, numbers[..., -1])
 
     def begin(self, rngs: Sequence[np.random.Generator]) -> None:
-        """Begin all episodes."""
+        """Start all episodes."""
         self.begin_some(np.ones(self._size, bool), rngs)
 
     def begin_some(self, rows: np.ndarray, rngs: Sequence[np.random.Generator]) -> None:
-        """Begin the episodes of a mask (N,) anew."""
-        some = np.flatnonzero(rows)
-        if not some.size:
+        """Restart the episodes that a mask (N,) selects."""
+        indices = np.flatnonzero(rows)
+        if not indices.size:
             return
-        timeless = self._around.steady and self._sensing is None
-        starts = [self._draw_starts(rngs[int(i)], timeless=timeless) for i in some]
-        places, yaws, numbers, times = (np.array(x) for x in zip(*starts, strict=True))
-        turned = np.asarray(quaternion_of_angles(np.outer([0.0, 0.0, 1.0], yaws))).T
+        steady = self._environment.steady and self._sensing is None
+        starts = [self._draw_starts(rngs[int(i)], steady=steady) for i in indices]
+        positions, yaws, numbers, times = (np.array(x) for x in zip(*starts, strict=True))
+        orientations = np.asarray(quaternion_of_angles(np.outer([0.0, 0.0, 1.0], yaws))).T
         stamps = times * NANOSECONDS
-        self.memory[:, some] = self._at_rest(places, turned, numbers[:, :3], stamps)
-        self._numbers[:, some] = numbers.T
-        self.stamps[some] = stamps
-        self.steps[some] = 0
+        self.memory[:, indices] = self._at_rest(positions, orientations, numbers[:, :3], stamps)
+        self._numbers[:, indices] = numbers.T
+        self.stamps[indices] = stamps
+        self.steps[indices] = 0
         if self._sensing is not None:
-            seeds = [int(rngs[int(i)].integers(2**63)) for i in some]
-            self._sensing.begin(some, self.state, self.stamps, seeds)
+            seeds = [int(rngs[int(i)].integers(2**63)) for i in indices]
+            self._sensing.begin(indices, self.state, self.stamps, seeds)
 
     def _draw_starts(
-        self, rng: np.random.Generator, *, timeless: bool
+        self, rng: np.random.Generator, *, steady: bool
     ) -> tuple[np.ndarray, float, np.ndarray, int]:
-        """Return position, yaw, numbers of an episode and its first s."""
-        place, yaw, episode = self.task.begin(rng)
-        time = 0 if timeless else int(rng.integers(LATEST))
+        """Draw position, yaw, the numbers of an episode and its start time, s."""
+        position, yaw, episode = self.task.begin(rng)
+        time = 0 if steady else int(rng.integers(MAX_START_TIME))
         if self.task.afloat:
-            height = self._around.at(float(time)).elevation(place)
-            place = place + np.array([0.0, 0.0, height])
+            height = self._environment.at(float(time)).elevation(position)
+            position = position + np.array([0.0, 0.0, height])
         numbers = np.concatenate([episode.current, episode.goals.reshape(-1), [episode.next]])
-        return place, yaw, numbers, time
+        return position, yaw, numbers, time
 
     def _at_rest(
-        self, places: np.ndarray, turned: np.ndarray, current: np.ndarray, stamps: np.ndarray
+        self,
+        positions: np.ndarray,
+        orientations: np.ndarray,
+        current: np.ndarray,
+        stamps: np.ndarray,
     ) -> np.ndarray:
-        """Return memories (k, n)."""
-        start = (places.T, turned.T, current.T, stamps[None] / NANOSECONDS)
+        """Memory (k, n) of n vehicles at rest."""
+        start = (positions.T, orientations.T, current.T, stamps[None] / NANOSECONDS)
         if not self._motion.rests_alike:
             return self._begin(*start)[0]
-        if self._rest is None:
-            self._rest = self._begin(*(x[:, :1] for x in start))[0]
-        memory = np.repeat(self._rest, len(places), axis=1)
+        if self._rest_memory is None:
+            self._rest_memory = self._begin(*(x[:, :1] for x in start))[0]
+        memory = np.repeat(self._rest_memory, len(positions), axis=1)
         memory[:3], memory[3:7] = start[:2]
         return memory
 
     @property
     def limits(self) -> np.ndarray:
-        """(m,) of what is observed, either way."""
+        """(m,) largest magnitude of each observed number."""
         if self._sensing is None:
             return self.task.limits
         return np.full(self._sensing.size + 3, np.inf)
 
     def observe(self, rows: Any = slice(None)) -> np.ndarray:
-        """Return observations (N, m), or those of some vehicles."""
+        """Observations (N, m), or those of some vehicles."""
         episode = self._episode(self._numbers[:, rows].T)
         if self._sensing is not None:
-            told = self._sensing.observe()[rows]
-            return np.concatenate([told, next_goals(episode)], axis=1).astype(np.float32)
-        seen = self.task.observe(states_in_memory(self.memory[:, rows]), episode)
-        return np.clip(seen, -self.task.limits, self.task.limits).astype(np.float32)
+            readings = self._sensing.observe()[rows]
+            return np.concatenate([readings, next_goals(episode)], axis=1).astype(np.float32)
+        observed = self.task.observe(states_in_memory(self.memory[:, rows]), episode)
+        return np.clip(observed, -self.task.limits, self.task.limits).astype(np.float32)
 
     @property
     def readings(self) -> Mapping[str, Readings]:
@@ -334,53 +349,57 @@ class Episodes:
     def _trace_step(
         self, one: Any, memory: Any, numbers: Any, time: Any, actions: Any
     ) -> tuple[Any, ...]:
-        """Return a step's outcome: all that a step needs of a vehicle is one program.
+        """Trace a step: vehicle, observation and reward in one compiled program.
 
-        Columns: memory; reward, end, and next goal; observation; what sensors need.
+        Returns columns: memory; reward, end, and next goal; observation; forces for sensors.
         """
         motion, batch, xp = self._motion, memory.shape[1:], namespace(memory)
-        goals = numbers[3:-1].reshape(*self._goals, *batch)
+        goals = numbers[3:-1].reshape(*self._goal_shape, *batch)
         episode = Episode(
             motion.to_program(numbers[:3]),
             motion.to_program(goals, 2),
             motion.to_program(numbers[-1], 0),
         )
         before = State(*(motion.to_program(memory[a:b]) for a, b in ((0, 3), (3, 7), (7, 13))))
-        given = motion.to_program(xp.clip(actions, -1.0, 1.0))
+        action = motion.to_program(xp.clip(actions, -1.0, 1.0))
         after, forces, state = motion.step(
-            memory, PWM_NEUTRAL + PULSE_WIDTH_SPAN * given, numbers[:3], time, one
+            memory, PWM_NEUTRAL + PULSE_WIDTH_SPAN * action, numbers[:3], time, one
         )
-        judged = self.task.judge(before, state, given, episode)
-        seen = motion.to_arrays(judged.observation, batch)
-        lost = ~xp.all(xp.isfinite(seen), axis=0)
+        judged = self.task.judge(before, state, action, episode)
+        observed = motion.to_arrays(judged.observation, batch)
+        diverged = ~xp.all(xp.isfinite(observed), axis=0)
         limits = self.task.limits.reshape(-1, *(1,) * len(batch))
-        seen = xp.clip(xp.where(xp.isnan(seen), 0.0, seen), -limits, limits).astype(np.float32)
-        reward = xp.where(lost, 0.0, motion.to_arrays(judged.reward, batch))
-        ended = lost | (motion.to_arrays(judged.terminated, batch) > 0.5)
-        then = motion.to_arrays(judged.episode.next, batch)
-        told = [xp.stack([reward, ended.astype(float), then]), seen]
+        observed = xp.where(xp.isnan(observed), 0.0, observed)
+        observed = xp.clip(observed, -limits, limits).astype(np.float32)
+        reward = xp.where(diverged, 0.0, motion.to_arrays(judged.reward, batch))
+        ended = diverged | (motion.to_arrays(judged.terminated, batch) > 0.5)
+        next_goal = motion.to_arrays(judged.episode.next, batch)
+        outputs = [xp.stack([reward, ended.astype(float), next_goal]), observed]
         if self._sensing is not None:
-            told += [motion.to_arrays(x, batch) for x in forces]
-        return (after, *told)
+            outputs += [motion.to_arrays(x, batch) for x in forces]
+        return (after, *outputs)
 
     def step(self, actions: np.ndarray) -> StepResult:
-        """Move all on by a step with actions (N, n).
+        """Advance all by a step with actions (N, n).
 
         A vehicle whose motion is no longer finite ends its episode with a reward of 0.
         """
         time = self.stamps[None] / NANOSECONDS
-        given = np.asarray(actions, float).T
-        self.memory, told, seen, *forces = self._step(self.memory, self._numbers, time, given)
-        terminated = told[1] > 0.5
-        self._numbers[-1] = told[2]
+        columns = np.asarray(actions, float).T
+        self.memory, outcome, observed, *forces = self._step(
+            self.memory, self._numbers, time, columns
+        )
+        reward, ended, next_goal = outcome
+        terminated = ended > 0.5
+        self._numbers[-1] = next_goal
         self.steps += 1
-        if self._sensing is not None or not self._around.steady:
+        if self._sensing is not None or not self._environment.steady:
             self.stamps = self.stamps + round(PERIOD * NANOSECONDS)
-        if self._around.scene is not None:
-            away, _ = self._around.scene.surfaces(np.nan_to_num(self.state.position), 1.0)
-            terminated = terminated | np.any(away < 0, axis=0)
-        observation = seen.T
+        if self._environment.scene is not None:
+            distance, _ = self._environment.scene.surfaces(np.nan_to_num(self.state.position), 1.0)
+            terminated = terminated | np.any(distance < 0, axis=0)
+        observation = observed.T
         if self._sensing is not None:
             self._sensing.step(self.state, LastForces(*(x.T for x in forces)), self.stamps)
             observation = self.observe()
-        return StepResult(observation, told[0], terminated, self.steps >= self.task.steps)
+        return StepResult(observation, reward, terminated, self.steps >= self.task.steps)

@@ -32,11 +32,11 @@ __all__ = [
 ]
 
 MAX_CURRENT = 0.3
-"""m/s, of the current."""
+"""Largest speed of an episode's current, m/s."""
 MAX_OBSERVED_SPEED, MAX_OBSERVED_RATE = 10.0, 20.0
-"""m/s and rad/s that are observed at most."""
+"""Observed speeds are clipped to these, m/s and rad/s."""
 EFFORT_COST = 0.05
-"""Reward that all thrusters at their limits cost per step."""
+"""Cost per step of all thrusters at full effort."""
 
 
 class Episode(NamedTuple):
@@ -44,8 +44,8 @@ class Episode(NamedTuple):
 
     Attributes:
         current: (..., 3) m/s, map.
-        goals: (..., k, 3) places to be, one after the other, m, map.
-        next: (...) which of them comes next.
+        goals: (..., k, 3) positions to pass in this order, m, map.
+        next: (...) index of the next goal.
     """
 
     current: Array
@@ -63,39 +63,39 @@ class StepJudgement(NamedTuple):
 
 
 class Task(Protocol):
-    """A task."""
+    """Start, observation, reward and end of an episode."""
 
     limits: np.ndarray
-    """(m,) of what is observed, either way; what is beyond is cut."""
+    """(m,) largest magnitude of each observed number; observations are clipped to it."""
     steps: int
-    """After so many steps an episode is cut off."""
+    """Steps after which an episode is truncated."""
     afloat: bool
-    """Whether a start is on the surface of the water: heights are above it."""
+    """Whether an episode starts at the water's surface, with heights relative to it."""
 
     def begin(self, rng: np.random.Generator) -> tuple[np.ndarray, float, Episode]:
-        """Return position (3,), yaw and episode of a start."""
+        """Draw position (3,), yaw and episode of a start."""
 
     def observe(self, state: State, episode: Episode) -> Array:
-        """Return observations (..., m)."""
+        """Observations (..., m)."""
 
     def judge(
         self, before: State, after: State, actions: Array, episode: Episode
     ) -> StepJudgement:
-        """Return observation, reward, end and episode after a step with actions (..., n)."""
+        """Judge a step with actions (..., n)."""
 
 
 def _current(rng: np.random.Generator) -> np.ndarray:
-    speed, way = rng.uniform(0.0, MAX_CURRENT), rng.uniform(-np.pi, np.pi)
-    return np.array([speed * np.cos(way), speed * np.sin(way), 0.0])
+    speed, direction = rng.uniform(0.0, MAX_CURRENT), rng.uniform(-np.pi, np.pi)
+    return np.array([speed * np.cos(direction), speed * np.sin(direction), 0.0])
 
 
 def next_goals(episode: Episode, later: int = 0) -> Array:
-    """Return the goal (..., 3) that comes next, or so many later; the last one again after it."""
+    """Goal (..., 3) that is next, or the one ``later`` goals after it; the last where none is."""
     xp = namespace(episode.goals)
-    found, place = episode.goals[..., 0, :], (episode.next + later)[..., None]
+    goal, index = episode.goals[..., 0, :], (episode.next + later)[..., None]
     for i in range(1, episode.goals.shape[-2]):
-        found = xp.where(place >= i, episode.goals[..., i, :], found)
-    return found
+        goal = xp.where(index >= i, episode.goals[..., i, :], goal)
+    return goal
 
 
 def _effort(actions: Array) -> Array:
@@ -109,6 +109,7 @@ def _length(vector: Array) -> Array:
 
 
 def _ground(environment: Environment | None) -> float:
+    """Height of the ground at the origin, m; −∞ without one."""
     scene = None if environment is None else environment.scene
     return -np.inf if scene is None else scene.ground(0.0, 0.0)
 
@@ -128,8 +129,8 @@ class StationKeeping:
 
     limits = np.repeat([6.0, 1.0, 1.0, MAX_OBSERVED_SPEED, MAX_OBSERVED_RATE], 3)
     steps = 300
-    depth, room = 5.0, 3.0
-    farthest = 5.0
+    depth, clearance = 5.0, 3.0
+    max_distance = 5.0
     afloat = False
 
     def __init__(self, environment: Environment | None = None) -> None:
@@ -143,33 +144,33 @@ class StationKeeping:
             raise ParameterError(
                 f'StationKeeping: the ground is {-ground:.3g} m deep; expected 3 m of water'
             )
-        depth = self.depth if -ground >= self.depth + self.room else -ground / 2
+        depth = self.depth if -ground >= self.depth + self.clearance else -ground / 2
         self.station = np.array([0.0, 0.0, -depth])
 
     def begin(self, rng: np.random.Generator) -> tuple[np.ndarray, float, Episode]:
-        """Return position (3,), yaw and episode of a start."""
+        """Draw position (3,), yaw and episode of a start."""
         position = self.station + rng.uniform(-1.0, 1.0, 3)
         yaw = rng.uniform(-np.pi, np.pi)
         return position, yaw, Episode(_current(rng), self.station[None], np.zeros(()))
 
     def observe(self, state: State, episode: Episode) -> Array:
-        """Return observations (..., 15)."""
+        """Observations (..., 15)."""
         xp, rotation = namespace(state.position), rotation_matrix(state.orientation)
-        away = to_body(state.orientation, next_goals(episode) - state.position)
+        offset = to_body(state.orientation, next_goals(episode) - state.position)
         east, up = rotation[..., 0, :], rotation[..., 2, :]
-        return xp.concat([away, east, up, state.velocity], axis=-1)
+        return xp.concat([offset, east, up, state.velocity], axis=-1)
 
     def judge(
         self, before: State, after: State, actions: Array, episode: Episode
     ) -> StepJudgement:
-        """Return observation, reward, end and episode after a step with actions (..., n)."""
+        """Judge a step with actions (..., n)."""
         del before
-        seen = self.observe(after, episode)
-        xp = namespace(seen)
-        distance, level = _length(seen[..., :3]), _length(seen[..., 3:5])
-        ahead = seen[..., 3] / xp.maximum(level, 1e-9 + xp.zeros_like(level))
+        observation = self.observe(after, episode)
+        xp = namespace(observation)
+        distance, level = _length(observation[..., :3]), _length(observation[..., 3:5])
+        ahead = observation[..., 3] / xp.maximum(level, 1e-9 + xp.zeros_like(level))
         reward = xp.exp(-distance * distance) * (2 + ahead) / 3 - _effort(actions)
-        return StepJudgement(seen, reward, distance > self.farthest, episode)
+        return StepJudgement(observation, reward, distance > self.max_distance, episode)
 
 
 class SurfaceStationKeeping:
@@ -187,7 +188,7 @@ class SurfaceStationKeeping:
 
     limits = np.repeat([20.0, 1.0, 1.0, MAX_OBSERVED_SPEED, MAX_OBSERVED_RATE], 3)
     steps = 600
-    near, farthest = 2.0, 15.0
+    length_scale, max_distance = 2.0, 15.0
     afloat = True
 
     def __init__(self, environment: Environment | None = None) -> None:
@@ -202,39 +203,41 @@ class SurfaceStationKeeping:
             )
 
     def begin(self, rng: np.random.Generator) -> tuple[np.ndarray, float, Episode]:
-        """Return position (3,), yaw and episode of a start."""
+        """Draw position (3,), yaw and episode of a start."""
         position = np.append(rng.uniform(-3.0, 3.0, 2), 0.0)
         yaw = rng.uniform(-np.pi, np.pi)
         return position, yaw, Episode(_current(rng), np.zeros((1, 3)), np.zeros(()))
 
     def observe(self, state: State, episode: Episode) -> Array:
-        """Return observations (..., 15)."""
+        """Observations (..., 15)."""
         xp, rotation = namespace(state.position), rotation_matrix(state.orientation)
-        away = (next_goals(episode) - state.position) * constant(xp, np.array([1.0, 1.0, 0.0]))
-        parts = [to_body(state.orientation, away), rotation[..., 0, :], rotation[..., 2, :]]
+        offset = (next_goals(episode) - state.position) * constant(xp, np.array([1.0, 1.0, 0.0]))
+        parts = [to_body(state.orientation, offset), rotation[..., 0, :], rotation[..., 2, :]]
         return xp.concat([*parts, state.velocity], axis=-1)
 
     def judge(
         self, before: State, after: State, actions: Array, episode: Episode
     ) -> StepJudgement:
-        """Return observation, reward, end and episode after a step with actions (..., n)."""
+        """Judge a step with actions (..., n)."""
         del before
-        seen = self.observe(after, episode)
-        distance = _length(seen[..., :3])
-        reward = namespace(seen).exp(-((distance / self.near) ** 2)) - _effort(actions)
-        ended = (distance > self.farthest) | (seen[..., 8] < 0.0)
-        return StepJudgement(seen, reward, ended, episode)
+        observation = self.observe(after, episode)
+        distance = _length(observation[..., :3])
+        reward = namespace(observation).exp(-((distance / self.length_scale) ** 2)) - _effort(
+            actions
+        )
+        ended = (distance > self.max_distance) | (observation[..., 8] < 0.0)
+        return StepJudgement(observation, reward, ended, episode)
 
 
 class WaypointFollowing:
     """Pass five waypoints one after the other, each within 0.5 m.
 
     An episode starts at rest at (0, 0, −10) m, with any heading. Each waypoint is 2 to 5 m
-    from the one before and within ±45° of the way so far, up to 1 m up or down.
+    from the one before, within ±45° of the course so far, and up to 1 m up or down.
 
     Observation (15): vector to the next waypoint and to the one after it (at the last, the last
     again), m; up; velocity, m/s and rad/s.
-    Reward: metres by which the step came nearer to the waypoint, and 1 for passing it, less the
+    Reward: distance by which the step approached the waypoint, m, and 1 for passing it, less the
     effort 0.05 mean(a²).
     End: the last waypoint is passed, or the next one is farther than 10 m. Cut off after 600
     steps.
@@ -243,8 +246,8 @@ class WaypointFollowing:
     limits = np.repeat([12.0, 20.0, 1.0, MAX_OBSERVED_SPEED, MAX_OBSERVED_RATE], 3)
     steps = 600
     count = 5
-    near = 0.5
-    farthest = 10.0
+    waypoint_radius = 0.5
+    max_distance = 10.0
     start = np.array([0.0, 0.0, -10.0])
     afloat = False
 
@@ -260,44 +263,49 @@ class WaypointFollowing:
             )
 
     def begin(self, rng: np.random.Generator) -> tuple[np.ndarray, float, Episode]:
-        """Return position (3,), yaw and episode of a start."""
+        """Draw position (3,), yaw and episode of a start."""
         yaw = rng.uniform(-np.pi, np.pi)
-        way = rng.uniform(-np.pi, np.pi) + np.cumsum(
+        course = rng.uniform(-np.pi, np.pi) + np.cumsum(
             rng.uniform(-np.pi / 4, np.pi / 4, self.count)
         )
         legs = rng.uniform(2.0, 5.0, self.count)
         steps = np.stack(
-            [legs * np.cos(way), legs * np.sin(way), rng.uniform(-1.0, 1.0, self.count)], axis=1
+            [legs * np.cos(course), legs * np.sin(course), rng.uniform(-1.0, 1.0, self.count)],
+            axis=1,
         )
         goals = self.start + np.cumsum(steps, axis=0)
         return self.start, yaw, Episode(_current(rng), goals, np.zeros(()))
 
     def observe(self, state: State, episode: Episode) -> Array:
-        """Return observations (..., 15)."""
+        """Observations (..., 15)."""
         xp = namespace(state.position)
-        ways = [next_goals(episode, later) - state.position for later in (0, 1)]
-        away = [to_body(state.orientation, way) for way in ways]
+        offsets = [
+            to_body(state.orientation, next_goals(episode, later) - state.position)
+            for later in (0, 1)
+        ]
         up = rotation_matrix(state.orientation)[..., 2, :]
-        return xp.concat([*away, up, state.velocity], axis=-1)
+        return xp.concat([*offsets, up, state.velocity], axis=-1)
 
     def judge(
         self, before: State, after: State, actions: Array, episode: Episode
     ) -> StepJudgement:
-        """Return observation, reward, end and episode after a step with actions (..., n)."""
+        """Judge a step with actions (..., n)."""
         goal = next_goals(episode)
         xp = namespace(goal)
         distance = _length(goal - after.position)
-        passed = xp.where(distance < self.near, xp.ones_like(distance), xp.zeros_like(distance))
-        nearer = _length(goal - before.position) - distance
-        following = episode.next + passed
-        done = following >= self.count
-        following = xp.minimum(following, (self.count - 1) * xp.ones_like(following))
-        then = episode._replace(next=following)
+        passed = xp.where(
+            distance < self.waypoint_radius, xp.ones_like(distance), xp.zeros_like(distance)
+        )
+        progress = _length(goal - before.position) - distance
+        index = episode.next + passed
+        done = index >= self.count
+        index = xp.minimum(index, (self.count - 1) * xp.ones_like(index))
+        following = episode._replace(next=index)
         return StepJudgement(
-            self.observe(after, then),
-            nearer + passed - _effort(actions),
-            done | (distance > self.farthest),
-            then,
+            self.observe(after, following),
+            progress + passed - _effort(actions),
+            done | (distance > self.max_distance),
+            following,
         )
 
 
@@ -306,4 +314,4 @@ TASKS: dict[str, Any] = {
     'SurfaceStationKeeping': SurfaceStationKeeping,
     'WaypointFollowing': WaypointFollowing,
 }
-"""Name of a task -> what makes it for an environment, a :class:`Task`."""
+"""Name of a task -> class of a :class:`Task`, called with the environment."""
