@@ -554,6 +554,29 @@ def test_a_shell_weighs_its_area_times_its_wall(read, tmp_path):
     np.testing.assert_allclose(vehicle.inertia.center_of_mass, [0.2, -0.2, -0.2], atol=1e-9)
 
 
+def test_an_open_mesh_displaces_what_stonefish_counts_about_its_origin(read, tmp_path):
+    """Σ v₁·(v₂ x v₃)/6: the open side of the cube lies in the origin and adds nothing."""
+    lines = cube_obj(0.4).splitlines()
+    corners = [np.array(line.split()[1:], float) for line in lines if line.startswith('v ')]
+
+    def is_open(line):
+        return line.startswith('f ') and not any(
+            corners[int(word.partition('/')[0]) - 1][0] for word in line.split()[1:]
+        )
+
+    kept = [line for line in lines if not is_open(line)]
+    assert len(kept) < len(lines)
+    (tmp_path / 'cube.obj').write_text('\n'.join(kept))
+    _, vehicle = read(
+        scenario(
+            '<external_part name="s" type="model" physics="submerged"><physical>'
+            '<mesh filename="cube.obj"/></physical><mass value="60"/></external_part>'
+        ),
+        '.scn',
+    )
+    assert vehicle.buoyancy.volume == pytest.approx(0.4**3)
+
+
 def test_a_part_without_buoyancy_does_not_displace_when_the_rest_floats(read):
     box = (
         '<{tag} name="{name}" type="box" physics="submerged" buoyant="{floats}">'

@@ -163,14 +163,22 @@ class Shape:
         return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
 
 
-def shape_of(vertices: np.ndarray, faces: np.ndarray, warnings: tuple[str, ...] = ()) -> Shape:
+def shape_of(
+    vertices: np.ndarray,
+    faces: np.ndarray,
+    warnings: tuple[str, ...] = (),
+    about: np.ndarray | None = None,
+) -> Shape:
     """Return a shape with the volume integrals of its polyhedron.
 
     Sums over the tetrahedra between the triangles and a point amid them: with a, b, c from that
     point, V = a·(b x c)/6, ∫ r dV = V (a+b+c)/4, ∫ r rᵀ dV = V/20 (aaᵀ + bbᵀ + ccᵀ + ssᵀ) with
     s = a+b+c.
+
+    Args:
+        about: (3,) the point, on which the volume of an open mesh depends; default: the middle.
     """
-    amid = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
+    amid = (vertices.min(axis=0) + vertices.max(axis=0)) / 2 if about is None else about
     corners = (vertices - amid)[faces]
     a, b, c = np.moveaxis(corners, 1, 0)
     parts = np.einsum('ni,ni->n', a, np.cross(b, c)) / 6

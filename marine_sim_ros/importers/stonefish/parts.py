@@ -291,9 +291,10 @@ def _solid(shape: ImportedShape, folder: Path, thickness: float) -> shapes.Shape
     vertices = np.array(mesh.vertices, float) * np.array(shape.size)
     if not np.all(np.abs(vertices) < MAX_PART_DISTANCE):
         raise ModelError(f'{shape.uri}: the mesh has vertices beyond {MAX_PART_DISTANCE:g} m')
-    made = shapes.shape_of(vertices, np.array(mesh.faces))
+    faces = np.array(mesh.faces)
+    made = shapes.shape_of(vertices, faces, about=np.zeros(3))  # as Stonefish, of open ones too
     if made.volume < 0:
-        made = shapes.shape_of(vertices, np.array(mesh.faces)[:, ::-1])
+        made = shapes.shape_of(vertices, faces[:, ::-1], about=np.zeros(3))
     if thickness:
         made = _wall(made, thickness)
     if not made.volume > 0:
