@@ -604,6 +604,57 @@ def test_a_newcomer_is_told_what_to_do_what_was_done_and_how_it_ended(
     assert code == 0
 
 
+LESSON = """
+title: Short
+description: End by its time
+briefing: Stay where you are.
+vehicle: bluerov2
+environment: shallow_sand
+scenario: lesson_first_flight
+limit: 4.0
+tasks:
+  - {name: stay, kind: hold, position: [0.0, -4.0, -1.0], radius: 3.0, duration: 1.0}
+  - {name: gate, kind: gate, position: [9.0, -4.0, -5.0], heading: 0 deg}
+"""
+
+
+@pytest.mark.ros
+def test_a_lesson_that_ends_by_its_time_says_so_to_a_slow_page(processes, chromium, tmp_path):
+    lesson, folder = tmp_path / 'short.yaml', tmp_path / 'run'
+    lesson.write_text(LESSON)
+    process = processes.marine_sim(
+        'train', lesson, '--console-port', 0, '--record', folder, '--results', tmp_path / 'r.db'
+    )
+    page = Page(chromium, address_of(process))
+    page.press('Take control')
+    page.reads('You steer')
+    page.go_to('Drive')
+    page.tab.get_by_role('button', name='Armed').and_(page.tab.locator(':enabled')).click()
+    armed = page.tab.locator('button[aria-pressed=true]:has-text("Armed")')
+    armed.wait_for()
+    page.tab.wait_for_timeout(4000)  # diagnostics tell of it meanwhile, before the first tick
+    assert armed.is_visible()
+    page.go_to('Lesson')
+    page.press('Start')
+    page.tab.evaluate(  # its script has little time for messages
+        'setInterval(() => { const t = performance.now(); while (performance.now() - t < 700); })'
+    )
+    page.tab.wait_for_selector('body[data-wire=ended]', timeout=60_000)
+    told = page.tab.locator('.ended').text_content()
+    output, _ = process.communicate()
+    assert 'odom: silent' not in output  # a lesson that waits for its start is healthy
+    assert output.count('is slow') <= 1
+    score = float(re.search('score ([0-9.]+) of 100', output)[1])
+    first, debriefing, replay, following = told.splitlines()
+    assert first.startswith('The lesson has ended after 4.0 s. Short: ')
+    assert f': {score:.1f} of 100 points, ' in first
+    assert first.endswith('Done: stay. Not done: gate.')
+    assert debriefing == f'Debriefing, in a moment: {folder}/debriefing.png'
+    assert (folder / 'debriefing.png').is_file()
+    assert replay == f'Replay: marine_sim console {folder}'
+    assert following == 'Next: fly it again, or another: marine_sim train'
+
+
 @pytest.mark.clock
 @pytest.mark.ros
 def test_a_closed_browser_stops_the_thrusters_and_a_second_tab_only_watches(

@@ -283,7 +283,8 @@ class Session:
         pictures: newest pictures of sonars, by the sensor's name, for who looks at sensors.
         videos: number and JPEG of the newest pictures of cameras that are watched, by name.
         watched: names of the cameras that pages show, one for each page.
-        ended: what pages tell of a run that ends; empty: it goes on.
+        ended: what pages tell of a run that has ended; empty: it goes on.
+        listeners: pages that have not been told yet how the run ended.
     """
 
     scenery: dict[str, Any]
@@ -294,6 +295,7 @@ class Session:
     videos: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     watched: tuple[str, ...] = ()
     ended: str = ''
+    listeners: set[str] = field(default_factory=set)
     _inbox: list[tuple[str, Request]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

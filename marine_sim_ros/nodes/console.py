@@ -23,6 +23,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +43,15 @@ from marine_sim_ros.ros.operators.console_backend import ConsoleBackend
 from marine_sim_ros.ros.operators.graph_monitor import GraphMonitor
 from marine_sim_ros.ros.operators.run_changes import RecorderProcess
 from marine_sim_ros.ros.operators.sensor_monitor import SENSOR_TIMEOUT, SensorPanel, VideoMonitor
-from marine_sim_ros.sim.mission import load_mission, mission_scenery
+from marine_sim_ros.sim.mission import LIVE_SCORE, load_mission, mission_scenery
 
 __all__ = ['PARAMETERS', 'main']
 
 NOTICE = 5.0
 """s that a notice is shown."""
-END_MESSAGE_TIME = 0.2
-"""s in which pages hear how the run ended, before nobody serves them."""
+END_TIMEOUT, MIN_END_TIME = 3.0, 0.5
+"""s from the end of the run until pages that have not taken in how it ended are left to
+themselves, and for that at least, however long a recording took to close."""
 KEPT = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints')
 """Quantities of past telemetry frames."""
 
@@ -111,10 +114,12 @@ class ConsoleNode(SuiteNode):
         super().warn_throttled(text, error=error)
         self._notice = (text, self._wall_time(), 'warning')
 
-    def _say(self, text: str) -> None:
-        """Log what happened, and show it to the pages."""
-        self.get_logger().info(text)
-        self._notice = (text, self._wall_time(), 'info')
+    def _say(self, text: str, level: str = 'info', *, log: bool = True) -> None:
+        """Show what happened to the pages, and log it."""
+        if log:
+            logger = self.get_logger()
+            _ = logger.warning(text) if level == 'warning' else logger.info(text)
+        self._notice = (text, self._wall_time(), level)
 
     def _wall_time(self) -> float:
         return self.wall_clock.now().nanoseconds / NANOSECONDS
@@ -176,23 +181,53 @@ class ConsoleNode(SuiteNode):
         A reset begins a recording of its own; the newest is the one to look at.
         """
         folder = self.values['recorded'] or self._recording.directory
-        text = f'The run has ended after {self.session.frame.get("time", 0.0):.1f} s.'
+        lesson = self.session.scenery['mission']
+        word = 'run' if lesson is None else 'lesson'
+        text = f'The {word} has ended after {self.session.frame.get("time", 0.0):.1f} s.'
+        if lesson is not None:
+            text += f' {self._lesson_result(lesson)}'
         if not folder:
             return f'{text} It was not recorded.'
         saved = [str(folder), *map(str, recording_parts(Path(folder)))]
-        return (
-            f'{text} Saved to {", ".join(saved)}\nReplay: marine_sim console {saved[-1]}\n'
-            f'Report: marine_sim analyze {saved[-1]} -o {saved[-1]}_report'
-        )
+        replay = f'Replay: marine_sim console {saved[-1]}'
+        if lesson is not None:
+            debriefing = f'Debriefing, in a moment: {saved[-1]}/debriefing.png'
+            return (
+                f'{text}\n{debriefing}\n{replay}\nNext: fly it again, or another: marine_sim train'
+            )
+        report = f'Report: marine_sim analyze {saved[-1]} -o {saved[-1]}_report'
+        return f'{text} Saved to {", ".join(saved)}\n{replay}\n{report}'
+
+    def _lesson_result(self, lesson: Mapping[str, Any]) -> str:
+        """Return score, medal and tasks of a lesson in words."""
+        with suppress(OSError, ValueError):  # with ticks that came after the newest message
+            self._score = json.loads((Path(self.values['recorded']) / LIVE_SCORE).read_bytes())
+        if self._score is None:
+            return f'{lesson["title"]}: nothing was scored.'
+        medal = self._score['medal'] or f'no medal; bronze from {lesson["medals"]["bronze"]:g}'
+        text = f'{lesson["title"]}: {self._score["score"]:.1f} of 100 points, {medal}.'
+        tasks: dict[bool, list[str]] = {True: [], False: []}
+        for task in self._score['tasks']:
+            tasks[task['state'] == 'done'].append(task['name'])
+        for word, names in (('Done', tasks[True]), ('Not done', tasks[False])):
+            text += f' {word}: {", ".join(names)}.' if names else ''
+        return text
 
     def close(self) -> None:
-        """Leave no command behind."""
+        """Leave no command behind, and tell the pages how the run ended."""
+        deadline = time.monotonic() + END_TIMEOUT
         if self.session.lease.page:
             self._backend.halt()
-        self.session.ended = 'The run ends …'
+        if (count := self._backend.slow_count) > 1:
+            self.get_logger().info(f"the operator's page was slow {count} times")
+        ending = {'notice': 'the run ends …', 'notice_level': 'info'}
+        self.session.frame = {**self.session.frame, **ending}
         self._recording.close()
         self.session.ended = self._end_message()
-        time.sleep(END_MESSAGE_TIME)
+        # A page that draws slowly reads its messages late: each closes its socket when it did.
+        deadline = max(deadline, time.monotonic() + MIN_END_TIME)
+        while self.session.listeners and time.monotonic() < deadline:
+            time.sleep(0.02)
         self._server.close()
         self._monitor.close()
         self._sensors.close()

@@ -127,7 +127,7 @@ class ControllerNode(SuiteNode):
         wanted = commander.active_setpoints(time, state)
         names = self.vehicle.thrusters.names
         failed = failed_thrusters(self.faults, self.vehicle, time, self.values['failed_thrusters'])
-        self.health['mode'] = commander.mode if commander.armed else 'disarmed'
+        self._note_mode()
         if not commander.armed:
             self._memory = None
             self._outputs.rest_actuators()
@@ -143,7 +143,12 @@ class ControllerNode(SuiteNode):
         self.health['short of'] = ', '.join(output.allocation.shortfall) or 'nothing'
         return output.pwm, wanted, output.wrench
 
+    def _note_mode(self) -> None:
+        self.health['mode'] = self.commander.mode if self.commander.armed else 'disarmed'
+
     def _watch(self) -> None:
+        if self._script is None:
+            self._note_mode()  # a paused run has no ticks, and may be armed
         now = wall.monotonic()
         silent = now - self._heard_at
         started = now - self._started_at > STARTUP_TIMEOUT
@@ -151,7 +156,8 @@ class ControllerNode(SuiteNode):
             self._silent = False
             return
         text = f'odom: silent for {silent:.0f} s; nothing is commanded'
-        if self._silent:  # a pause may be long: one line for each is enough
+        # A pause may be long: one line for each is enough. Before its start a run only loads.
+        if self._silent or not self.newest:
             self._complaints[text] = False
         else:
             self._silent = True

@@ -18,6 +18,7 @@ from marine_sim_ros.analysis.debriefing import (
 )
 from marine_sim_ros.bags.description import recorded_parameters
 from marine_sim_ros.bags.reading import bag_path, read_bag
+from marine_sim_ros.bags.storage import recording_parts
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.errors import ParameterError, RunError
 from marine_sim_ros.core.ros_needed import require_ros
@@ -41,7 +42,7 @@ from marine_sim_ros.tools.options import add_option, prepare_recording_folder
 from marine_sim_ros.tools.progress import progress_bar, show_waiting
 from marine_sim_ros.tools.reporting import print_warnings, write_file
 
-__all__ = ['add_arguments', 'check_live_score', 'execute', 'write_debriefing']
+__all__ = ['add_arguments', 'execute', 'last_part', 'score_recording', 'write_debriefing']
 
 FILES = ('score.json', 'debriefing.png', LIVE_SCORE)
 """Files in DIR besides the bag and its manifest."""
@@ -152,12 +153,37 @@ def _through_nodes(settings: RunOptions, options: argparse.Namespace) -> Mission
         if manifest['ticks'] != ticks:
             raise RunError(f'the run has {manifest["ticks"]} ticks; expected {ticks}')
         print(f'trajectory_sha256 {manifest["trajectory_sha256"]}')
-        run = mission_run_of_bag(folder / 'bag', manifest['parameters']['namespace'])
-        check_live_score(folder / LIVE_SCORE, load_mission(settings.lesson), run)
+        run, _ = score_recording(load_mission(settings.lesson), folder, folder)
         return run
 
 
-def check_live_score(path: Path, mission: Mission, run: MissionStates) -> None:
+def last_part(folder: Path) -> Path | None:
+    """Return the folder of the last part of a recording: a reset begins another one."""
+    parts = (folder, *recording_parts(folder))
+    return next((p for p in reversed(parts) if (p / 'manifest.json').is_file()), None)
+
+
+def score_recording(
+    mission: Mission, folder: Path, part: Path
+) -> tuple[MissionStates, MissionScore | None]:
+    """Return the states of a flown mission, and its score; None: it was not begun.
+
+    Args:
+        folder: of the run, with the score that was shown during it.
+        part: of the recording that is scored, from :func:`last_part`.
+
+    Raises:
+        RunError: the score that was shown is not that of the bag.
+    """
+    manifest = json.loads((part / 'manifest.json').read_text(encoding='utf-8'))
+    run = mission_run_of_bag(part / 'bag', manifest['parameters']['namespace'])
+    if len(run.time) < 2:
+        return run, None
+    _check_live_score(folder / LIVE_SCORE, mission, run)
+    return run, score_mission(mission, run)
+
+
+def _check_live_score(path: Path, mission: Mission, run: MissionStates) -> None:
     """Compare the score that was shown during a recorded run with that of its bag.
 
     Raises:

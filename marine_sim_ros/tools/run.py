@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
@@ -15,6 +16,7 @@ from marine_sim_ros.core.progress import ReportProgress
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.startup import paused_garbage_collection
 from marine_sim_ros.ros.launching.fork import read_vehicles
+from marine_sim_ros.sim.mission import load_mission
 from marine_sim_ros.sim.options import OPTIONS, RunOptions
 from marine_sim_ros.tools.options import (
     add_run_arguments,
@@ -69,7 +71,7 @@ def execute(options: argparse.Namespace) -> int:
         prepare_recording_folder(folder, overwrite=options.overwrite)
     if not options.fleet:
         _print_console_defaults(read_run_options(options), settings)
-    return run_graph(
+    code = run_graph(
         settings,
         specs,
         composed=options.composed,
@@ -77,6 +79,22 @@ def execute(options: argparse.Namespace) -> int:
         processes=options.processes,
         supervisor=supervisor,
     )
+    if settings.lesson and settings.record and code == 0 and options.vehicle:
+        _debrief(settings)
+    return code
+
+
+def _debrief(run: RunOptions) -> None:
+    """Print the score of a recorded lesson, and write its debriefing."""
+    from marine_sim_ros.analysis.debriefing import score_lines
+    from marine_sim_ros.tools.mission import last_part, score_recording, write_debriefing
+
+    mission, folder = load_mission(run.lesson), Path(run.record)
+    if (part := last_part(folder)) is not None:
+        states, score = score_recording(mission, folder, part)
+        if score is not None:
+            print(score_lines(mission, score))
+            write_debriefing(part, mission, score, states)
 
 
 def _runs(

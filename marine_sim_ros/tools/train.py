@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import getpass
-import json
 import re
 import sys
 from collections.abc import Sequence
@@ -15,21 +14,13 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from marine_sim_ros.analysis.debriefing import mission_run_of_bag, score_lines
-from marine_sim_ros.bags.storage import recording_parts
+from marine_sim_ros.analysis.debriefing import score_lines
 from marine_sim_ros.core.errors import RunError, expected_one_of
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.text import aligned_columns, file_name
-from marine_sim_ros.sim.mission import (
-    LIVE_SCORE,
-    Mission,
-    lesson_options,
-    load_mission,
-    mission_names,
-    score_mission,
-)
+from marine_sim_ros.sim.mission import Mission, lesson_options, load_mission, mission_names
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.tools.mission import check_live_score, write_debriefing
+from marine_sim_ros.tools.mission import last_part, score_recording, write_debriefing
 from marine_sim_ros.tools.options import add_option, prepare_recording_folder
 from marine_sim_ros.tools.pilot_results import (
     Attempt,
@@ -170,29 +161,20 @@ def _fly(options: argparse.Namespace, name: str, pilot: str, results: ResultsFil
     if options.console:
         print('Open the first link; take control, arm, and press Start in the tab Lesson.')
     code = run_graph(settings, specs, composed=True, summary=False)
-    part = _last_part(folder)
+    part = last_part(folder)
     if part is None:
         raise RunError(f'{name}: nothing was recorded; the exit code of the run is {code}')
     return _debrief(mission, pilot, folder, part, results)
-
-
-def _last_part(folder: Path) -> Path | None:
-    """Return the folder of the last part of a recording: a reset begins another one."""
-    parts = (folder, *recording_parts(folder))
-    return next((p for p in reversed(parts) if (p / 'manifest.json').is_file()), None)
 
 
 def _debrief(
     mission: Mission, pilot: str, folder: Path, part: Path, results: ResultsFile
 ) -> int:  # fmt: skip
     """Score a recording, add it to the results and print what came of it."""
-    manifest = json.loads((part / 'manifest.json').read_text(encoding='utf-8'))
-    run = mission_run_of_bag(part / 'bag', manifest['parameters']['namespace'])
-    if len(run.time) < 2:
+    run, score = score_recording(mission, folder, part)
+    if score is None:
         print('The lesson was not begun; nothing is kept of it.')
         return 1
-    check_live_score(folder / LIVE_SCORE, mission, run)
-    score = score_mission(mission, run)
     best = best_attempt(results.read(), pilot, mission.name)
     flown = datetime.now(timezone.utc).isoformat(timespec='seconds')
     duration = score.ended - float(run.time[0])

@@ -12,7 +12,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Annotated, Any
 
 import uvicorn
@@ -161,13 +161,14 @@ def add_web_socket(app: FastAPI, session: Session, rate: float) -> None:
 
     @app.websocket('/alive')
     async def heartbeats(socket: WebSocket, page: Annotated[str, Query(max_length=64)]) -> None:
-        """Take the signs of life that a page's worker sends."""
+        """Take the signs of life that a page's worker sends, and tell it how the run ended."""
         if not may_steer(socket.scope):
             await socket.close(1008, 'a page that only watches needs none')
             return
         await socket.accept()
-        with contextlib.suppress(WebSocketDisconnect, RuntimeError, KeyError):
-            await _receive(socket, session, page, steers=True)
+        await _serve(socket, session, page, _send_end(socket, session, 1 / rate), steers=True)
+        if session.ended:
+            session.listeners.discard(page)
 
     watchers: set[WebSocket] = set()
 
@@ -181,15 +182,32 @@ def add_web_socket(app: FastAPI, session: Session, rate: float) -> None:
                 await socket.close(1013, f'{WATCHERS} pages watch already')
                 return
             watchers.add(socket)
-        sender = asyncio.create_task(_send(socket, session, page, 1 / rate))
+        session.listeners.add(page)
         try:
-            await _receive(socket, session, page, steers=steers)
-        except (WebSocketDisconnect, RuntimeError, KeyError):  # KeyError: a message of bytes
-            pass
+            sender = _send(socket, session, page, 1 / rate)
+            await _serve(socket, session, page, sender, steers=steers)
         finally:
             watchers.discard(socket)
-            sender.cancel()
+            session.listeners.discard(page)
             session.drop_page(page)
+
+
+async def _serve(
+    socket: WebSocket,
+    session: Session,
+    page: str,
+    sender: Coroutine[Any, Any, None],
+    *,
+    steers: bool,
+) -> None:
+    """Send to a page and take its requests until it goes away."""
+    sending = asyncio.create_task(sender)
+    try:
+        await _receive(socket, session, page, steers=steers)
+    except (WebSocketDisconnect, RuntimeError, KeyError):  # KeyError: a message of bytes
+        pass
+    finally:
+        sending.cancel()
 
 
 async def _receive(socket: WebSocket, session: Session, page: str, *, steers: bool) -> None:
@@ -219,6 +237,14 @@ def _take(session: Session, page: str, text: str, *, steers: bool) -> str:
 def _no_number(name: str) -> None:
     """Refuse NaN and infinities, which JSON does not have."""
     raise ValueError(name)
+
+
+async def _send_end(socket: WebSocket, session: Session, period: float) -> None:
+    """Send how the run ended, once it has."""
+    while not session.ended:
+        await asyncio.sleep(period)
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+        await socket.send_text(json.dumps({'ended': session.ended}))
 
 
 async def _send(socket: WebSocket, session: Session, page: str, period: float) -> None:

@@ -128,6 +128,10 @@ SWITCH_SETTLING_TIME = 2.5
 TRIGGERS = ('reset', 'step', 'end')
 DONE = {'reset': 'the run is back at time 0', 'end': 'the run ends …'}
 """Confirmations of called services."""
+SLOW_PAGE = (
+    "the operator's page is slow: its sticks count as released; close other programs, or switch "
+    'the 3D view off in its menu Layers'
+)
 PAGE_TIMEOUT = 10.0
 """s after a page's last look at the sensors, one each second, until it no longer looks."""
 
@@ -139,7 +143,11 @@ def _light_level(vehicle: Vehicle) -> float:
 
 
 class ConsoleBackend:
-    """Does what pages ask for; call :meth:`serve` at a steady rate."""
+    """Does what pages ask for; call :meth:`serve` at a steady rate.
+
+    Attributes:
+        slow_count: number of times that the operator's page was too slow to steer.
+    """
 
     def __init__(
         self,
@@ -148,7 +156,7 @@ class ConsoleBackend:
         period: float,
         *,
         record: Callable[[bool], None],
-        say: Callable[[str], object],
+        say: Callable[..., object],
     ) -> None:
         """Make publishers and clients.
 
@@ -156,7 +164,7 @@ class ConsoleBackend:
             node: the console, with its parameters.
             period: period of calls of ``serve``, s.
             record: starts and ends a recording.
-            say: function that is called with what was done.
+            say: function that is called with what was done, its level, and whether to log it.
         """
         self._node, self._session, self._period, self._say = node, session, period, say
         self._top = full_stick_velocity(node)
@@ -168,6 +176,7 @@ class ConsoleBackend:
         self.stamp = 0
         self.paused = False
         self._switched = 0.0
+        self.slow_count = 0
         self._looked: dict[str, float] = {}
         self._rearm = False
         self._watchdog = OperatorWatchdog(
@@ -284,9 +293,8 @@ class ConsoleBackend:
                 self.switches.ask('arm', True)
             self._rearm = False
         elif event is OperatorEvent.SLOW and any(self.pilot.sticks):
-            self._node.warn_throttled(
-                "the operator's page is slow: its sticks count as let go until it says more"
-            )
+            self.slow_count += 1
+            self._say(SLOW_PAGE, 'warning', log=self.slow_count == 1)
             self._let_go()
 
     def _switch(self, name: str, on: bool | None) -> None:

@@ -67,7 +67,12 @@ class Wire extends EventTarget {
 
   take(message) {
     if (message.error) { this.tell("error", message.error); return; }
-    if (message.ended) { this.tell("ended", this.ended = message.ended); this.tell("state"); return; }
+    if (message.ended) {
+      this.tell("ended", this.ended = message.ended);
+      this.tell("state");
+      this.socket?.close(); // the console waits for this, or the worker's: the page has been told
+      return;
+    }
     this.mine = message.mine;
     this.frame = message.frame;
     this.tell("frame", message.frame);

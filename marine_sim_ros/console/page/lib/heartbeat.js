@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A worker: says that a page lives, and for how long its script has not got its turn. A page whose
-// script is late is slow; a page of which nothing is heard is lost.
+// script is late is slow; a page of which nothing is heard is lost. It hears at once how the run
+// ended, while a slow page still has a queue of frames to read, and closes its socket then.
 
 const PERIOD = 100; // ms
 
 let socket = null;
+let ended = false;
 let heard = null; // when the page's script last had its turn; null: it wants no signs of life
 
 onmessage = ({ data }) => {
@@ -16,7 +18,8 @@ onmessage = ({ data }) => {
 
 function connect(address) {
   socket = new WebSocket(address);
-  socket.onclose = () => setTimeout(() => connect(address), 1000);
+  socket.onmessage = ({ data }) => { ended = true; postMessage(JSON.parse(data)); socket.close(); };
+  socket.onclose = () => { if (!ended) setTimeout(() => connect(address), 1000); };
 }
 
 setInterval(() => {

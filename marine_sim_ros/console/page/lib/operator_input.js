@@ -51,6 +51,7 @@ export class Hands {
       (cap) => cap.textContent.trim().toLowerCase() === name,
     )]);
     this.worker = new Worker(new URL("./heartbeat.js", import.meta.url));
+    this.worker.onmessage = ({ data }) => wire.take(data);
     element.addEventListener("pointerdown", (event) => {
       const held = event.target.closest("[data-hold]");
       this.tilt(held);
