@@ -17,7 +17,7 @@ from missing import ROS, command_without, core_alone
 
 from marine_sim_ros.core.arrays import _LACKING, NUMPY
 from marine_sim_ros.core.errors import MissingPackageError
-from marine_sim_ros.core.extras import PACKAGE_SOURCES, require
+from marine_sim_ros.core.extras import PACKAGE_SOURCES, require, require_all
 from marine_sim_ros.sweep.plan import latin_hypercube
 
 pytestmark = pytest.mark.versions
@@ -133,6 +133,17 @@ def test_the_line_names_feature_package_and_every_way_to_get_it():
     assert str(told.value) == (
         'tea: the Python package rosbags_of_another_world is not installed; '
         'expected: pip install rosbags_of_another_world'
+    )
+
+
+def test_all_missing_packages_of_a_verb_are_one_line(monkeypatch):
+    for name in ('pyarrow', 'distributed'):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingPackageError) as told:
+        require_all(('distributed', 'pyarrow', 'numpy'), 'sweep', 'sweep')
+    assert str(told.value) == (
+        'sweep: the Python packages distributed, pyarrow are not installed; expected: '
+        'pip install distributed pyarrow; the extra [sweep] brings all of them'
     )
 
 

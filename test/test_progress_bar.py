@@ -16,6 +16,7 @@ from graph import ONE_PROCESS
 from marine_sim_ros.core.progress import ProgressFile, report_time
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import scenario_ticks
+from marine_sim_ros.tools.progress import progress_bar
 
 QUICK = """
 import sys
@@ -41,7 +42,7 @@ def _run(work: str, quiet: float = 0.0, **variables: str) -> tuple[str, str]:
 @pytest.mark.parametrize('variables', [{}, {'FORCE_COLOR': '1'}])
 def test_quick_work_needs_no_rich(variables):
     """Its import would come before the nodes of a run, and into each of them."""
-    assert _run('pass', **variables) == ('False', '')
+    assert _run('pass', quiet=5.0, **variables) == ('False', '')
 
 
 def test_long_work_shows_its_share_on_a_terminal_only():
@@ -106,3 +107,20 @@ def test_a_run_that_is_refused_leaves_no_file(processes, tmp_path):
     output, _ = process.communicate()
     assert process.returncode == 2, output
     assert not list(tmp_path.glob('marine_sim_progress_*'))
+
+
+def test_long_work_has_a_bar_before_its_first_report():
+    work = 'import time; time.sleep(0.5)'
+    imported, shown = _run(work, quiet=0.1, FORCE_COLOR='1')
+    assert imported == 'True'
+    assert 'building' in shown
+    assert '0%' in shown
+    assert _run(work, quiet=0.1) == ('False', '')
+
+
+def test_work_without_a_known_end_has_no_bar_that_could_look_full(monkeypatch, capsys):
+    monkeypatch.setenv('FORCE_COLOR', '1')
+    for total, expected in ((None, False), (1.0, True)):
+        with progress_bar('running', total, quiet=0.0) as told:
+            told(0.3)
+        assert ('━' in capsys.readouterr().err) is expected

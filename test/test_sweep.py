@@ -412,8 +412,11 @@ def expected(tmp_path_factory):
     pytest.importorskip('pyarrow', reason='pyarrow: not installed (extra sweep)')
     plan = parse_plan(MANY, 'plan.yaml')
     whole = SweepDataset(tmp_path_factory.mktemp('whole'), plan)
+    told = []
     for i in range(runs.block_count(plan)):
-        whole.add(i, runs.run_block(plan, i))
+        whole.add(i, runs.run_block(plan, i, lambda *done: told.append(done)))
+    # A bar goes by the runs that are done, not by whole blocks.
+    assert told[:8] == [(0.0, 'setting up runs'), *((k / 8, 'simulating') for k in range(7))]
     found = {p.name: p.read_bytes() for p in parts(whole.folder)}
     assert len(found) == 8
     return found

@@ -12,12 +12,20 @@ import importlib
 import os
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from marine_sim_ros.core.errors import MissingPackageError, ParameterError
 
-__all__ = ['PACKAGE_SOURCES', 'check_middleware', 'missing_package', 'require', 'ros_packages']
+__all__ = [
+    'PACKAGE_SOURCES',
+    'check_middleware',
+    'missing_package',
+    'require',
+    'require_all',
+    'ros_packages',
+]
 
 
 # Import of optional packages, with a message on how to install a missing one.
@@ -105,6 +113,34 @@ def require(module: str, feature: str) -> Any:
                 f'expected: pip install {shlex.quote(source.pip)}'
             )
     return found
+
+
+def require_all(modules: Sequence[str], feature: str, extra: str) -> None:
+    """Import all modules that a feature needs, so that one error names all that are missing.
+
+    Args:
+        modules: such as ``pyarrow``.
+        feature: feature that needs them, for the message.
+        extra: extra that brings them.
+
+    Raises:
+        MissingPackageError: some are not installed, or in a version that does not work.
+    """
+    missing = []
+    for module in modules:
+        try:
+            require(module, feature)
+        except MissingPackageError as error:
+            missing.append((module, error))
+    if len(missing) == 1:
+        raise missing[0][1]
+    if missing:
+        names = ', '.join(name for name, _ in missing)
+        wheels = shlex.join(PACKAGE_SOURCES[name].pip for name, _ in missing)
+        raise MissingPackageError(
+            f'{feature}: the Python packages {names} are not installed; expected: pip install '
+            f'{wheels}; the extra [{extra}] brings all of them'
+        )
 
 
 def missing_package(name: str, feature: str) -> MissingPackageError:

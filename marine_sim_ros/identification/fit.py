@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from lxml import etree
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.identification.parameters import (
     DOUBTFUL,
     NORMAL_95,
@@ -256,16 +256,12 @@ def explain_too_few_stretches(samples: Samples, length: float) -> str:
     )
 
 
-def _ignore_progress(share: float) -> None:
-    del share
-
-
 def identify_vehicle(
     vehicle: Vehicle,
     samples: Samples,
     *,
     length: float = DEFAULT_STRETCH,
-    progress: Callable[[float], None] = _ignore_progress,
+    progress: ReportProgress = no_progress,
 ) -> Identification:
     """Fit added mass, drag, rotor lag and volume to a run.
 
@@ -300,9 +296,11 @@ def identify_vehicle(
     theta = first_guess(parameters, samples, ~free)
     prior = _Prior(parameters)
     for fit in range(_ROUNDS):
-        theta, converged = _solve(shooting, prior, theta, free, _fit_progress(progress, fit))
+        shooting.progress = _fit_progress(progress, fit, shooting.runs_done)
+        theta, converged = _solve(shooting, prior, theta, free)
         if fit < _ROUNDS - 1:
             shooting.weigh(shooting.residuals(theta))
+    shooting.progress = no_progress
     jacobian = shooting.jacobian(theta)[:, free]
     residuals = shooting.residuals(theta)
     found = np.diag(parameters.size**2)
@@ -343,11 +341,14 @@ def _measured_parameters(parameters: ParameterSet, measured: np.ndarray) -> np.n
     return np.array([not p.axis or enough[BODY_AXES.index(p.axis)] for p in parameters.parameters])
 
 
-def _fit_progress(progress: Callable[[float], None], fit: int) -> Callable[[int], None]:
-    """Return a function that estimates the progress of a fit from its number of evaluations."""
+def _fit_progress(progress: ReportProgress, fit: int, before: float) -> ReportProgress:
+    """Return a function that estimates the progress of a fit from the number of simulations.
 
-    def tell(evaluations: int) -> None:
-        progress((fit + 1 - math.exp(-evaluations / 8)) / _ROUNDS)
+    Each evaluation is one, and each derivative; those before the fit do not count.
+    """
+
+    def tell(runs: float) -> None:
+        progress((fit + 1 - math.exp((before - runs) / 16)) / _ROUNDS)
 
     return tell
 
@@ -364,15 +365,10 @@ class _Prior:
 
 
 def _solve(
-    shooting: Shooting,
-    prior: _Prior,
-    start: np.ndarray,
-    free: np.ndarray,
-    tell: Callable[[int], None],
+    shooting: Shooting, prior: _Prior, start: np.ndarray, free: np.ndarray
 ) -> tuple[np.ndarray, bool]:
     """Return θ (k,) by least squares over the free ones (a mask (k,)), and if it converged."""
     low, high = shooting.parameters.low, shooting.parameters.high
-    evaluations = 0
 
     def whole(some: np.ndarray) -> np.ndarray:
         result = start.copy()
@@ -380,9 +376,6 @@ def _solve(
         return result
 
     def residuals(some: np.ndarray) -> np.ndarray:
-        nonlocal evaluations
-        evaluations += 1
-        tell(evaluations)
         theta = whole(some)
         return np.concatenate([shooting.residuals(theta), prior.residuals(theta)[free]])
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import matvec
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.spatial import momentum_rate
 from marine_sim_ros.identification.parameters import COEFFICIENTS, ParameterSet
 from marine_sim_ros.identification.samples import Samples
@@ -183,7 +184,11 @@ def stretch_starts(samples: Samples, length: float) -> np.ndarray:
 
 
 class Shooting:
-    """Residuals of all stretches and their derivatives, for a least-squares solver."""
+    """Residuals of all stretches and their derivatives, for a least-squares solver.
+
+    Attributes:
+        progress: function that is called with the number of simulations done, at each step.
+    """
 
     def __init__(
         self, parameters: ParameterSet, samples: Samples, starts: np.ndarray, length: float
@@ -195,6 +200,8 @@ class Shooting:
             length: s, as there.
         """
         self.parameters, self.samples = parameters, samples
+        self.progress: ReportProgress = no_progress
+        self.runs_done = 0.0
         self.steps = max(2, round(length / samples.step))
         self.rows = starts[:, None] + np.arange(self.steps + 1)
         motion = samples.velocity[self.rows]
@@ -336,6 +343,8 @@ class Shooting:
             known = [(push(j), pull(j)) for j in (2 * i, 2 * i + 1, 2 * i + 2)]
             nu = integrator.step(nu, *known)
             result[:, :, i + 1] = nu
+            self.runs_done += 1 / self.steps
+            self.progress(self.runs_done)
         return result
 
 

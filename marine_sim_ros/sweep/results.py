@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import shutil
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +22,7 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.text import markdown_row, markdown_text
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory
-from marine_sim_ros.sweep.plan import METRICS, SweepPlan
+from marine_sim_ros.sweep.plan import METRICS, SweepParameter, SweepPlan
 from marine_sim_ros.sweep.runs import RunCase, case_of, seed_of, simulate_case
 
 __all__ = [
@@ -179,26 +182,56 @@ def _draw(path: Path, plan: SweepPlan, columns: Mapping[str, np.ndarray]) -> Non
     Figure = require('matplotlib.figure', 'report of a sweep').Figure
 
     shown = [m for m in METRICS if m not in _TRUTHS]
-    numbers = [p.name for p in plan.parameters]
     width = 4
-    rows = -(-len(shown) // width) + -(-len(numbers) // width)
-    figure = Figure(figsize=(12.0, 2.6 * rows), layout='constrained')
+    above = -(-len(shown) // width)
+    rows = above + -(-len(plan.parameters) // width)
+    figure = Figure(figsize=(13.0, 2.7 * rows), layout='constrained')
     axes = figure.subplots(rows, width, squeeze=False)
     for axis in axes.flat:
         axis.set_visible(False)
-    for axis, name in zip(axes.flat, shown, strict=False):
-        axis.set_visible(True)
-        values = columns[name][np.isfinite(columns[name])]
-        axis.hist(values, bins=40, color='tab:blue')
-        axis.set_xlabel(f'{name}, {_UNITS.get(name, "m")}')
-        axis.set_ylabel('runs')
-    below = axes[-(-len(shown) // width) :]
-    for axis, name in zip(below.flat, numbers, strict=False):
-        axis.set_visible(True)
-        axis.plot(columns[name], columns[plan.worst], '.', markersize=2, color='tab:orange')
-        axis.set_xlabel(name, fontsize=8)
-        axis.set_ylabel(plan.worst)
+    for axis, name in zip(axes[:above].flat, shown, strict=False):
+        _draw_histogram(axis, name, columns[name])
+    for axis, parameter in zip(axes[above:].flat, plan.parameters, strict=False):
+        _draw_scatter(axis, parameter, plan.worst, columns)
+    figure.suptitle(f'{len(columns["run"]):,} runs of {plan.vehicle} in {plan.scenario}')
     figure.savefig(path, dpi=90)
+
+
+def _metric_text(name: str) -> str:
+    return f'{name}, {_UNITS.get(name, "m")}' if name not in _TRUTHS else name
+
+
+def _draw_histogram(axis: Any, name: str, column: np.ndarray) -> None:
+    """Draw the distribution of a metric; one value of all runs is a text."""
+    values = column[np.isfinite(column)]
+    axis.set_visible(True)
+    axis.set_xlabel(_metric_text(name))
+    spread = np.ptp(values) if len(values) else 0.0
+    if spread <= 1e-6 * max(1.0, float(np.max(np.abs(values), initial=0.0))):
+        text = f'{values[0]:.4g} in all runs' if len(values) else 'no finite run'
+        axis.text(0.5, 0.5, text, ha='center', va='center', transform=axis.transAxes)
+        axis.set(xticks=[], yticks=[])
+        return
+    axis.hist(values, bins=min(50, math.ceil(2 * np.cbrt(len(values)))), color='tab:blue')
+    axis.set_ylabel('runs')
+    axis.locator_params(axis='x', nbins=3)
+    axis.locator_params(axis='y', nbins=5, integer=True)
+
+
+def _draw_scatter(
+    axis: Any, parameter: SweepParameter, metric: str, columns: Mapping[str, np.ndarray]
+) -> None:
+    """Draw a metric over a parameter."""
+    axis.set_visible(True)
+    few = len(columns['run']) <= 300
+    axis.plot(
+        columns[parameter.name], columns[metric], '.', color='tab:orange', markeredgewidth=0,
+        markersize=5 if few else 3, alpha=0.8 if few else 0.3,
+    )  # fmt: skip
+    lines = textwrap.wrap(parameter.name, 36) + ['× described'] * parameter.relative
+    axis.set_xlabel('\n'.join(lines), fontsize=9)
+    axis.set_ylabel(_metric_text(metric))
+    axis.locator_params(nbins=5)
 
 
 # Bags of a sweep's runs, each as ``marine_sim sweep --run N --record`` writes it.

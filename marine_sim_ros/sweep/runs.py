@@ -197,6 +197,13 @@ def _change_controller(
 
 # Runs of a sweep, block by block; a block depends on the plan and its number alone.
 
+ReportBlock = Callable[[float, str], object]
+"""Function of the completed share of a block, 0 to 1, and what is being done."""
+
+
+def _no_report(share: float, stage: str) -> None:
+    """Ignore it."""
+
 
 @lru_cache(maxsize=2)
 def _base(plan: SweepPlan) -> RunCase:
@@ -287,13 +294,14 @@ def _compile_program(plan: SweepPlan, cases: list[RunCase], seeds: Sequence[int]
 
 
 def _with_jax(
-    plan: SweepPlan, cases: list[RunCase], runs: Sequence[int]
+    plan: SweepPlan, cases: list[RunCase], runs: Sequence[int], report: ReportBlock
 ) -> tuple[np.ndarray, State]:
     from marine_sim_ros.engine.batch import first_states, make_settings, run_in_blocks
 
     vehicles, environments, scenarios, controllers = zip(*cases, strict=True)
     seeds = [seed_of(plan, run) for run in runs]
     settings = make_settings(vehicles, scenarios, environments, seeds, controllers)
+    report(0.0, 'compiling')  # once in each worker
     try:
         program = _program(plan)
         arguments = program.arguments_of(settings)
@@ -302,6 +310,7 @@ def _with_jax(
         others = _extremes(plan)
         program = _compile_program(plan, [*cases, *others], [*seeds, *range(len(others))])
         arguments = [a[..., : len(cases)] for a in program.arguments]
+    report(0.0, 'simulating')
     start = first_states(None, scenarios)
     kept = run_in_blocks(program, start, len(cases), size=plan.block, arguments=arguments)
     return program.kept / 1e9, State(*(np.moveaxis(kept[n], -1, 1) for n in State._fields))
@@ -321,9 +330,12 @@ def simulate_case(plan: SweepPlan, run: int, case: RunCase) -> Trajectory:
 
 
 def _with_numpy(
-    plan: SweepPlan, cases: list[RunCase], runs: Sequence[int]
+    plan: SweepPlan, cases: list[RunCase], runs: Sequence[int], report: ReportBlock
 ) -> tuple[np.ndarray, State]:
-    found = [simulate_case(plan, run, case) for run, case in zip(runs, cases, strict=True)]
+    found: list[Trajectory] = []
+    for run, case in zip(runs, cases, strict=True):
+        report(len(found) / len(cases), 'simulating')
+        found.append(simulate_case(plan, run, case))
     ticks = ticks_of(cases[0].scenario.duration, plan.dt)
 
     def pad(rows: np.ndarray) -> np.ndarray:
@@ -335,8 +347,14 @@ def _with_numpy(
     return time, State(*states)
 
 
-def run_block(plan: SweepPlan, number: int) -> dict[str, np.ndarray]:
+def run_block(
+    plan: SweepPlan, number: int, report: ReportBlock = _no_report
+) -> dict[str, np.ndarray]:
     """Return the columns of a block: run, seed, the run's numbers, its metrics.
+
+    Args:
+        number: of the block.
+        report: function that is called with the completed share and what is being done.
 
     Raises:
         MarineSimError: a run that cannot be set up.
@@ -345,11 +363,10 @@ def run_block(plan: SweepPlan, number: int) -> dict[str, np.ndarray]:
     runs = np.arange(number * plan.block, min((number + 1) * plan.block, len(rows)))
     if not len(runs):
         raise ParameterError(f'sweep: block {number} has no runs; there are {block_count(plan)}')
+    report(0.0, 'setting up runs')
     cases = [_case(plan, rows[i]) for i in runs]
-    if plan.engine == 'jax':
-        time, states = _with_jax(plan, cases, runs.tolist())
-    else:
-        time, states = _with_numpy(plan, cases, runs.tolist())
+    simulate_cases = _with_jax if plan.engine == 'jax' else _with_numpy
+    time, states = simulate_cases(plan, cases, runs.tolist(), report)
     numbers = {p.name: rows[runs, i] for i, p in enumerate(plan.parameters)}
     seeds = np.array([seed_of(plan, i) for i in runs.tolist()])
     return {

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RunError
-from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.extras import require_all
 from marine_sim_ros.core.processes import child_environment, module_command
 from marine_sim_ros.sweep.plan import SweepPlan
 from marine_sim_ros.sweep.results import SweepDataset
@@ -62,7 +62,10 @@ class _Worker:
 
 
 def run_blocks(
-    plan: SweepPlan, numbers: Sequence[int], workers: int
+    plan: SweepPlan,
+    numbers: Sequence[int],
+    workers: int,
+    report: Callable[[int, float, str], object] = lambda number, share, stage: None,
 ) -> Generator[tuple[int, Any], None, None]:
     """Yield the number and the columns of each block as it is done.
 
@@ -71,6 +74,7 @@ def run_blocks(
     Args:
         numbers: blocks to compute.
         workers: number of processes.
+        report: function that is called with a block, its completed share, and what is done.
 
     Raises:
         MarineSimError: a run that cannot be set up.
@@ -89,19 +93,22 @@ def run_blocks(
                 worker, number = busy[pipe]  # type: ignore[index]
                 try:
                     answer = worker.pipe.recv()
+                    if isinstance(answer, tuple):
+                        report(number, *answer)
+                        continue
                 except (EOFError, ConnectionError):
                     losses[number] += 1
                     if losses[number] == ATTEMPTS:
                         raise RunError(_lost_block_text(number)) from None
                     waiting.appendleft(number)
                     worker.end()
+                    del busy[pipe]  # type: ignore[arg-type]
                 else:
                     if isinstance(answer, Exception):
                         raise answer
                     idle.append(worker)
-                    yield number, answer
-                finally:
                     del busy[pipe]  # type: ignore[arg-type]
+                    yield number, answer
     finally:
         for worker in (*idle, *(worker for worker, _ in busy.values())):
             worker.end()
@@ -121,10 +128,9 @@ _TALKERS = ('distributed', 'distributed.client', 'tornado.application')
 
 
 def _require(plan: SweepPlan, scheduler: str) -> None:
-    """Raise MissingPackageError where a package of the extra is missing."""
+    """Raise MissingPackageError where packages of the extra are missing: one line for all."""
     dask, jax = ['distributed'] if scheduler else [], ['jax'] if plan.engine == 'jax' else []
-    for name in (*dask, 'pyarrow', *jax):
-        require(name, 'sweep')
+    require_all((*dask, 'pyarrow', *jax), 'sweep', 'sweep')
 
 
 def _run_by_dask(
@@ -160,7 +166,7 @@ def run_missing(
     *,
     scheduler: str,
     workers: int | None,
-    progress: Callable[[float], None],
+    progress: Callable[[float, str], object],
 ) -> int:
     """Run the blocks that a dataset lacks, and return how many they were.
 
@@ -169,7 +175,7 @@ def run_missing(
     Args:
         scheduler: address of a running Dask scheduler; empty: workers of this machine.
         workers: worker processes on this machine; None: one per core.
-        progress: function that is called with the fraction of finished blocks.
+        progress: function that is called with the completed share of the runs, and what is done.
 
     Raises:
         MarineSimError: the plan cannot be run.
@@ -180,18 +186,23 @@ def run_missing(
     missing = dataset.missing_blocks(count)
     if not missing:
         return 0
+    shares = {number: 0.0 for number in missing}
+
+    def report(number: int, share: float, stage: str) -> None:
+        shares[number] = share
+        done = count - len(missing) + sum(shares.values())
+        progress(done / count, f'sweep, {stage}')
+
     case_of(plan, 0)  # says before the work begins what is wrong with the plan
     if scheduler:
         results = _run_by_dask(plan, missing, scheduler)
     else:
         # One program per worker and core: the blocks are what runs side by side.
-        results = run_blocks(plan, missing, workers or os.cpu_count() or 1)
-    done = count - len(missing)
+        results = run_blocks(plan, missing, workers or os.cpu_count() or 1, report)
     with closing(results):
         for number, columns in results:
             dataset.add(number, columns)
-            done += 1
-            progress(done / count)
+            report(number, 1.0, 'simulating')
     return len(missing)
 
 

@@ -1,7 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Worker process of a sweep: receives numbers of blocks over a pipe, and returns their columns."""
+"""Worker process of a sweep: receives numbers of blocks over a pipe, and returns their columns.
+
+Between the two it sends how far it is: the completed share of a block, and what it does.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,12 @@ from marine_sim_ros.sweep.runs import run_block
 __all__ = ['main']
 
 
-def _answer(plan: SweepPlan, number: int) -> object:
-    """Return the columns of a block, or the error that ends the sweep."""
+def _answer(plan: SweepPlan, number: int, pipe: Connection) -> object:
+    """Return the columns of a block, or the error that ends the sweep; report over the pipe."""
     try:
-        return run_block(plan, number)
+        return run_block(plan, number, lambda *done: pipe.send(done))
+    except ConnectionError:
+        raise
     except MarineSimError as error:
         return error
     except Exception as error:
@@ -34,7 +39,7 @@ def main() -> None:
         try:
             plan = pipe.recv()
             while True:
-                pipe.send(_answer(plan, pipe.recv()))
+                pipe.send(_answer(plan, pipe.recv(), pipe))
         except (EOFError, ConnectionError):
             return
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import cache, partial
+from contextlib import contextmanager
 from typing import Any
 
 from marine_sim_ros.tools.reporting import print_warnings
@@ -25,11 +25,16 @@ DAY = 86400.0
 """s; longer work is warned of where no bar shows it."""
 
 
+def _is_terminal() -> bool:
+    """Return whether standard error is a terminal, without an import of rich."""
+    forced = any(os.environ.get(name) for name in ('FORCE_COLOR', 'TTY_COMPATIBLE'))
+    return forced or sys.stderr.isatty()
+
+
 def _terminal() -> Any:
     """Return rich's console of standard error, or None where it is no terminal."""
-    forced = any(os.environ.get(name) for name in ('FORCE_COLOR', 'TTY_COMPATIBLE'))
-    if not (forced or sys.stderr.isatty()):
-        return None  # rich is not even imported
+    if not _is_terminal():
+        return None
     from marine_sim_ros.core.terminal import Terminal
 
     console = Terminal(stderr=True)
@@ -43,63 +48,107 @@ def progress_bar(
     *,
     transient: bool = True,
     quiet: float = MIN_DURATION,
+    forks: bool = False,
 ) -> Iterator[Callable[..., None]]:
     """Yield a function that takes the completed share, and perhaps another text, for a bar.
 
-    The bar shows the time that has passed and what is left, by the share. What is quick makes
-    none, and imports no rich. Without a terminal, a warning says once what is left if that is
-    more than a day.
+    The bar shows the share, the time that has passed and what is left. It appears by itself, so
+    that long work has one before its first report. What is quick makes none, and imports no rich.
+    Without a terminal, a warning says once what is left if that is more than a day.
 
     Args:
         description: text in front of the bar.
-        total: the value at the end; None where it is unknown.
+        total: the value at the end; None where it is unknown: a spinner, and no bar.
         transient: whether the bar goes when the work is done.
-        quiet: wall time until the bar appears with the next call, s.
+        quiet: wall time until the bar appears, s.
+        forks: whether this process forks meanwhile, so that no thread may be in an import: the
+            bar appears with a report.
     """
-    began = time.monotonic()
-    with ExitStack() as shown:
+    bar = _Bar(description, total, transient=transient)
+    timer = threading.Timer(quiet, bar.show)
+    timer.daemon = True
+    if not forks and bar.wanted:
+        timer.start()
 
-        @cache
-        def start_bar() -> Callable[..., None] | None:
-            """Show the bar, and return what moves it; None where there is no terminal."""
-            if (console := _terminal()) is None:
-                return None  # rich before 13.8 prints a blank line for a disabled bar
-            from rich.progress import (
-                BarColumn,
-                Progress,
-                TextColumn,
-                TimeElapsedColumn,
-                TimeRemainingColumn,
-            )
+    estimated = bar.wanted
 
-            columns = (
-                TextColumn('{task.description}', markup=False),
-                BarColumn(),
-                TimeElapsedColumn(),
-                *([] if total is None else [TextColumn('left'), TimeRemainingColumn()]),
-            )
-            progress = Progress(*columns, console=console, transient=transient)
-            task = progress.add_task(description, total=total)
-            progress.tasks[0].start_time = began
-            shown.enter_context(progress)
-            return partial(progress.update, task)
+    def tell(done: float, text: str = '') -> None:
+        nonlocal estimated
+        passed = time.monotonic() - bar.began
+        if passed >= quiet:
+            bar.show()
+        bar.move(done, text or description)
+        if total and done > 0 and passed >= ESTIMATE_DELAY and not estimated:
+            estimated = True
+            left = passed * (total / done - 1)
+            if left > DAY:
+                print_warnings([f'{description} takes about {left / DAY:.3g} days more'])
 
-        estimated = False
-
-        def tell(done: float, text: str = '') -> None:
-            nonlocal estimated
-            passed = time.monotonic() - began
-            if passed < quiet:
-                return
-            if (move := start_bar()) is not None:
-                move(completed=done, description=text or description)
-            elif total and done > 0 and passed >= ESTIMATE_DELAY and not estimated:
-                estimated = True
-                left = passed * (total / done - 1)
-                if left > DAY:
-                    print_warnings([f'{description} takes about {left / DAY:.3g} days more'])
-
+    try:
         yield tell
+    finally:
+        timer.cancel()
+        bar.close()
+
+
+class _Bar:
+    """A bar that is shown once, by whichever thread comes first."""
+
+    def __init__(self, description: str, total: float | None, *, transient: bool) -> None:
+        self.began = time.monotonic()
+        self.wanted = _is_terminal()
+        self._lock = threading.Lock()
+        self._total, self._transient = total, transient
+        self._now: dict[str, Any] = {'completed': 0.0, 'description': description}
+        self._progress: Any = None
+
+    def show(self) -> None:
+        """Show it where there is a terminal."""
+        with self._lock:
+            if not self.wanted:
+                return
+            self.wanted = False
+            if (console := _terminal()) is None:
+                return  # rich before 13.8 prints a blank line for a disabled bar
+            self._progress = _columns(console, self._total, transient=self._transient)
+            self._progress.add_task('', total=self._total)
+            self._progress.tasks[0].start_time = self.began
+            self._progress.update(0, **self._now)
+            self._progress.start()
+
+    def move(self, completed: float, description: str) -> None:
+        """Show how much is done."""
+        with self._lock:
+            self._now = {'completed': completed, 'description': description}
+            if self._progress is not None:
+                self._progress.update(0, **self._now)
+
+    def close(self) -> None:
+        """Show no more."""
+        with self._lock:
+            self.wanted = False
+            if self._progress is not None:
+                self._progress.stop()
+
+
+def _columns(console: Any, total: float | None, *, transient: bool) -> Any:
+    """Return rich's progress with our columns; without a total they draw no bar."""
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    text, passed = TextColumn('{task.description}', markup=False), TimeElapsedColumn()
+    if total is None:
+        return Progress(text, SpinnerColumn(), passed, console=console, transient=transient)
+    left = (TextColumn('left'), TimeRemainingColumn())
+    columns = (text, BarColumn(), TaskProgressColumn(), passed, *left)
+    return Progress(*columns, console=console, transient=transient)
 
 
 @contextmanager

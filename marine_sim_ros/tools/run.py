@@ -53,7 +53,7 @@ def execute(options: argparse.Namespace) -> int:
     require_ros('run')
     warnings: list[str] = []
     try:
-        with paused_garbage_collection(), progress_bar('building') as told:
+        with paused_garbage_collection(), progress_bar('building', forks=True) as told:
             runs, supervisor = _runs(options, told)
             # Imported while a fork reads the vehicle, and so not at the top.
             from marine_sim_ros.ros.node_graph import describe_fleet

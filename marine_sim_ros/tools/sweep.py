@@ -76,7 +76,6 @@ def execute(options: argparse.Namespace) -> int:
     dataset = SweepDataset(folder, plan)
     start = time.perf_counter()
     with progress_bar('sweep', quiet=0.0) as told:
-        told(0.0)  # its first block may take minutes
         ran = run_missing(
             plan,
             dataset,
@@ -87,9 +86,12 @@ def execute(options: argparse.Namespace) -> int:
     columns = dataset.columns()
     write_sweep_report(folder, options.sweep, plan, columns)
     lost = int((~columns['finite']).sum())
-    print(f'{len(columns["run"])} runs, {ran} blocks in {time.perf_counter() - start:.1f} s')
-    print(f'{lost} not finite, {int((~columns["as_expected"]).sum())} not as expected')
-    print(f'{folder / "report.md"}, {folder / "runs"}')
+    count, missed = len(columns['run']), int((~columns['as_expected']).sum())
+    blocks = f'{ran} {"block" if ran == 1 else "blocks"}'
+    print(f'{count} runs in {time.perf_counter() - start:.1f} s ({blocks} computed now)')
+    print(f'{lost} of {count} runs broke off: their state grew without bound')
+    print(f'{missed} of {count} runs missed what the scenario expects')
+    print(f'report  {folder / "report.md"}\nruns    {folder / "runs"}')
     if most != 0:
         with progress_bar('bags') as told:
             wrote = write_run_bags(

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from marine_sim_ros.control.controllability import BODY_AXES
+from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.model.library import load_vehicle, vehicle_path
@@ -175,7 +176,6 @@ def load_published(vehicle: str) -> PublishedVehicle:
 # Cards: every manoeuvre of a vehicle with its published values and the best variant.
 
 VERDICTS = ('pass', 'fail', 'no published value')
-Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -244,16 +244,20 @@ def verdict(measurement: Measurement, reference: PublishedValue | None) -> str:
 
 
 def make_validation_report(
-    vehicle: Vehicle, name: str, arguments: Mapping[str, str], measured: Collection[str] = ()
+    vehicle: Vehicle,
+    name: str,
+    arguments: Mapping[str, str],
+    measured: Collection[str] = (),
+    progress: ReportProgress = no_progress,
 ) -> ValidationReport:
     """Return a vehicle's card: all manoeuvres are run, and those that somebody has measured."""
     more = {k: run for k, run in WHERE_MEASURED.items() if k in measured}
     runs = {**MANOEUVRES, **more}
-    return ValidationReport(name, arguments, {k: run(vehicle) for k, run in runs.items()})
-
-
-def _ignore_progress(share: float) -> None:
-    del share
+    found = {}
+    for i, (key, run) in enumerate(runs.items(), 1):
+        found[key] = run(vehicle)
+        progress(i / len(runs))
+    return ValidationReport(name, arguments, found)
 
 
 def _variants(
@@ -271,11 +275,16 @@ def _variants(
     yield None, base
 
 
+def _report_card(progress: ReportProgress, number: int, count: int, share: float) -> None:
+    """Report the share of all cards, from that of one."""
+    progress((number + share) / count)
+
+
 def validate(
     name_or_path: str,
     arguments: Mapping[str, str] | None = None,
     *,
-    progress: Progress = _ignore_progress,
+    progress: ReportProgress = no_progress,
 ) -> Validation:
     """Run the card of manoeuvres for a vehicle, or for each of its variants.
 
@@ -298,8 +307,15 @@ def validate(
     for i, (variant, settings) in enumerate(variants):
         options: dict[str, Any] = dict(settings)
         vehicle = load_vehicle(name_or_path, **options)
-        cards.append(make_validation_report(vehicle, variant or name, settings, measured))
-        progress((i + 1) / len(variants))
+        cards.append(
+            make_validation_report(
+                vehicle,
+                variant or name,
+                settings,
+                measured,
+                partial(_report_card, progress, i, len(variants)),
+            )
+        )
     return Validation(name, tuple(cards), published.references)
 
 
