@@ -3,7 +3,7 @@
 
 """Small vehicles in the formats of other simulators, and what imports them."""
 
-from marine_sim_ros.importers.draft import Options
+from marine_sim_ros.importers.builder import Options
 from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import urdf_text
 from marine_sim_ros.model.urdf import vehicle_from_urdf

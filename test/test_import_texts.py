@@ -9,7 +9,7 @@ from foreign import SDF, STONEFISH, UUV
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.geometry.mesh_files import read_mesh
 from marine_sim_ros.importers import load
-from marine_sim_ros.importers.draft import Options
+from marine_sim_ros.importers.builder import Options
 from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.model.library import load_vehicle
 
@@ -166,5 +166,5 @@ def test_a_scenario_without_a_robot_or_materials_names_what_has_them(tmp_path):
     (tmp_path / 'pool.scn').write_text('<scenario/>')
     with pytest.raises(ModelError, match=r'0 robots.*files beside it that have one: rov\.scn$'):
         import_vehicle(tmp_path / 'pool.scn', Options())
-    draft = import_vehicle(tmp_path / 'rov.scn', Options())
-    assert any(text.endswith('import what includes it: tank.scn') for text in draft.assumptions)
+    builder = import_vehicle(tmp_path / 'rov.scn', Options())
+    assert any(text.endswith('import what includes it: tank.scn') for text in builder.assumptions)

@@ -19,7 +19,7 @@ from foreign_kinds import HIPPO
 from marine_sim_ros.core.packages import PACKAGE_PATH
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.importers.draft import Options
+from marine_sim_ros.importers.builder import Options
 from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import urdf_text
 from marine_sim_ros.model.urdf import vehicle_from_urdf
@@ -175,7 +175,7 @@ def test_published_vehicles_have_the_numbers_of_a_second_reader(name, tmp_path, 
         pytest.skip(f'{PUBLISHED[name]} is not in MARINE_PUBLISHED')
     folders = [SOURCES / f for f in (*UUV_FOLDER, PUBLISHED[name].partition('/')[0])]
     monkeypatch.setenv(PACKAGE_PATH, ':'.join(map(str, folders)))
-    draft = import_vehicle(path, Options())
-    text = urdf_text(draft, tmp_path)
-    vehicle = vehicle_from_urdf(text, base=tmp_path, base_link=draft.base)
+    builder = import_vehicle(path, Options())
+    text = urdf_text(builder, tmp_path)
+    vehicle = vehicle_from_urdf(text, base=tmp_path, base_link=builder.base)
     compare(plain_reader.read_numbers(path, folders), vehicle)

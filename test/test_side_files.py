@@ -8,7 +8,7 @@ import pytest
 from foreign import SDF, UUV, imported
 
 from marine_sim_ros.importers import load
-from marine_sim_ros.importers.draft import Draft, Options
+from marine_sim_ros.importers.builder import Options, VehicleBuilder
 from marine_sim_ros.importers.load import import_vehicle
 
 MANAGER = 'thruster_manager:\n  tf_prefix: auv\n  max_thrust: {}\n  timeout: -1\n'
@@ -129,24 +129,24 @@ def test_water_and_rotors_of_marinegym(tmp_path, monkeypatch):
     from marine_sim_ros.model.urdf import vehicle_from_urdf
 
     def stage(path, options):  # what the reader of USD gives
-        draft = Draft('rov', str(path), 'USD', path.parent, options)
+        builder = VehicleBuilder('rov', str(path), 'USD', path.parent, options)
         for name, mass in (('base_link', 11.2), ('rotor_0', 0.01), ('rotor_1', 0.01)):
             tensor = Sourced(mass * np.eye(3) / 50, '')
-            draft.links[name] = ImportedLink(name, Inertial(Sourced(mass, ''), IDENTITY, tensor))
+            builder.links[name] = ImportedLink(name, Inertial(Sourced(mass, ''), IDENTITY, tensor))
         quarter = np.array([0, 0, np.sqrt(0.5), np.sqrt(0.5)])
         for i, turn in enumerate((IDENTITY.quaternion, quarter)):
             at = Pose(np.array([0.1, 0.2 * i, 0.0]), turn)
-            draft.joints[f'j{i}'] = ImportedJoint(
+            builder.joints[f'j{i}'] = ImportedJoint(
                 f'j{i}', 'continuous', 'base_link', f'rotor_{i}', at
             )
-        draft.base = 'base_link'
-        return draft
+        builder.base = 'base_link'
+        return builder
 
     monkeypatch.setattr(load, 'read_usd', stage)
     (tmp_path / 'rov.usd').write_text('')
     (tmp_path / 'rov.yaml').write_text(ROTORS)
-    draft = import_vehicle(tmp_path / 'rov.usd', Options())
-    vehicle = vehicle_from_urdf(urdf_text(draft, tmp_path), base_link='base_link')
+    builder = import_vehicle(tmp_path / 'rov.usd', Options())
+    vehicle = vehicle_from_urdf(urdf_text(builder, tmp_path), base_link='base_link')
     assert vehicle.buoyancy.volume * vehicle.buoyancy.fluid_density == pytest.approx(997 * 0.0115)
     assert vehicle.buoyancy.center_of_volume[2] == pytest.approx(0.02)
     np.testing.assert_allclose(np.diag(vehicle.damping.linear)[:3], [4.03, 6.22, 5.18])

@@ -11,7 +11,7 @@ import pytest
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers import load
-from marine_sim_ros.importers.draft import Options
+from marine_sim_ros.importers.builder import Options
 from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.usd import read_stage
 from marine_sim_ros.importers.writer import urdf_text
@@ -55,13 +55,13 @@ def quick(monkeypatch, request):
 
 @pytest.fixture
 def read(tmp_path):
-    """Return a reader of a text: the draft, and the vehicle of its URDF."""
+    """Return a reader of a text: the builder, and the vehicle of its URDF."""
 
     def both(text, **options):
         path = tmp_path / 'vehicle.usda'
         path.write_text(text)
-        draft = import_vehicle(path, Options(**options))
-        return draft, vehicle_from_urdf(urdf_text(draft, tmp_path), base_link=draft.base)
+        builder = import_vehicle(path, Options(**options))
+        return builder, vehicle_from_urdf(urdf_text(builder, tmp_path), base_link=builder.base)
 
     return both
 
@@ -84,13 +84,13 @@ def test_masses_of_density_and_mass_add_up(read):
 
 def test_binary_files_and_packages_are_the_same(read, tmp_path):
     sdf = pytest.importorskip('pxr.Sdf')
-    draft, _ = read(stage(body('hull', '', TWO_CUBES)))
+    builder, _ = read(stage(body('hull', '', TWO_CUBES)))
     binary = tmp_path / 'binary.usdc'
     sdf.Layer.FindOrOpen(str(tmp_path / 'vehicle.usda')).Export(str(binary))
     package = tmp_path / 'package.usdz'
     assert pxr.CreateNewUsdzPackage(str(binary), str(package))
     for path in (binary, package):
-        assert import_vehicle(path).mass == pytest.approx(draft.mass)
+        assert import_vehicle(path).mass == pytest.approx(builder.mass)
 
 
 def test_units_are_those_of_the_stage(read):
@@ -105,13 +105,13 @@ def test_units_are_those_of_the_stage(read):
         ),
         head=head,
     )
-    draft, vehicle = read(text)
+    builder, vehicle = read(text)
     assert vehicle.inertia.mass == pytest.approx(9.0)
     np.testing.assert_allclose(vehicle.inertia.center_of_mass, [0.1, 0, -0.02], atol=1e-7)
     np.testing.assert_allclose(
         vehicle.inertia.tensor, np.diag([0.2, 0.1, 0.3]), atol=1e-7
     )  # 1e6 g·cm² = 0.1 kg·m²; a quarter turn about z swaps x and y
-    assert draft.links['hull'].collisions[0].size == pytest.approx((0.2, 0.2, 0.2))
+    assert builder.links['hull'].collisions[0].size == pytest.approx((0.2, 0.2, 0.2))
 
 
 def test_y_up_is_turned_and_centimetres_are_the_default(read):
@@ -126,12 +126,12 @@ def test_y_up_is_turned_and_centimetres_are_the_default(read):
             'uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:scale"]',
         ),
     )
-    draft, _ = read(stage(inside, head='upAxis = "Y"'))
-    shape = draft.links['hull'].collisions[0]
+    builder, _ = read(stage(inside, head='upAxis = "Y"'))
+    shape = builder.links['hull'].collisions[0]
     np.testing.assert_allclose(shape.pose.translation, [0, -0.3, 0.07], atol=1e-9)
     turn = np.abs(rotation_matrix(shape.pose.quaternion))
     np.testing.assert_allclose(turn @ np.array(shape.size), [0.2, 0.3, 0.1], atol=1e-9)
-    assert any('no metersPerUnit: 0.01' in text for text in draft.assumptions)
+    assert any('no metersPerUnit: 0.01' in text for text in builder.assumptions)
 
 
 def test_a_body_that_lies_on_its_side_gets_the_axes_of_the_world(read):
@@ -141,9 +141,9 @@ def test_a_body_that_lies_on_its_side_gets_the_axes_of_the_world(read):
         'float xformOp:rotateX = 90\nuniform token[] xformOpOrder = ["xformOp:rotateX"]',
         cube('box', 'double size = 0.1'),
     )
-    draft, vehicle = read(stage(inside))
+    builder, vehicle = read(stage(inside))
     np.testing.assert_allclose(vehicle.inertia.center_of_mass, [0, 0, 0.1], atol=1e-7)
-    assert any('axes of the world' in text for text in draft.assumptions)
+    assert any('axes of the world' in text for text in builder.assumptions)
 
 
 JOINT = """def Physics{kind}Joint "hinge"
@@ -166,14 +166,14 @@ ARM = body('arm', 'float physics:mass = 1', cube('box', 'double size = 0.1'))
 )
 def test_joints_have_their_frames_and_limits(read, kind, limits):
     hull = body('hull', 'float physics:mass = 5', cube('box', 'double size = 0.2'))
-    draft, _ = read(stage(hull + ARM + JOINT.format(kind=kind)))
-    joint = draft.joints['hinge']
+    builder, _ = read(stage(hull + ARM + JOINT.format(kind=kind)))
+    joint = builder.joints['hinge']
     assert (joint.kind, joint.parent, joint.child) == (kind.lower(), 'hull', 'hinge_frame')
     assert (joint.lower, joint.upper) == pytest.approx(limits)
     np.testing.assert_allclose(joint.axis, [0, 1, 0], atol=1e-7)
     # x of the joint's frame is y of the arm: the arm's origin, 0.3 m ahead in its own x axis, lies
     # to the right of the hinge.
-    pose = draft.pose_of('arm')
+    pose = builder.pose_of('arm')
     np.testing.assert_allclose(pose.translation, [0.5, -0.3, 0.1], atol=1e-6)
     turned = rotation_matrix(pose.quaternion) @ np.array([0, 1, 0])
     np.testing.assert_allclose(turned, [1, 0, 0], atol=1e-6)
@@ -205,9 +205,9 @@ uniform token[] xformOpOrder = ["xformOp:scale"]
 )
 def test_meshes_weigh_and_float_by_what_physx_makes_of_them(read, approximation, volume, height):
     density = f'float physics:density = {900}'
-    draft, vehicle = read(stage(body('hull', density, MESH.format(approximation, height))))
+    builder, vehicle = read(stage(body('hull', density, MESH.format(approximation, height))))
     assert vehicle.inertia.mass == pytest.approx(900 * volume, rel=1e-5)
-    box = draft.links['hull'].collisions[0]
+    box = builder.links['hull'].collisions[0]
     assert np.prod(box.size) == pytest.approx(volume)
     if approximation == 'convexHull':
         center = np.array([0.15, 0.15, height / 4])
@@ -228,13 +228,13 @@ ROUND = {
 def test_round_shapes_have_their_volume_and_axis(read, kind, axis):
     attributes, volume = ROUND[kind]
     text = f'def {kind} "shell" ({SOLID})\n{{\n{attributes}\nuniform token axis = "{axis}"\n}}\n'
-    draft, vehicle = read(stage(body('hull', 'float physics:density = 700', text)))
+    builder, vehicle = read(stage(body('hull', 'float physics:density = 700', text)))
     assert vehicle.inertia.mass == pytest.approx(700 * volume, rel=1e-5)
     along = 'XYZ'.index(axis)
     if kind == 'Cone':
         assert vehicle.inertia.center_of_mass[along] == pytest.approx(-0.125, abs=1e-6)
     if kind != 'Sphere':
-        shape = draft.links['hull'].collisions[0]
+        shape = builder.links['hull'].collisions[0]
         up = np.asarray(rotation_matrix(shape.pose.quaternion))[:, 2]
         np.testing.assert_allclose(np.abs(up), np.eye(3)[along], atol=1e-9)
 
@@ -242,9 +242,9 @@ def test_round_shapes_have_their_volume_and_axis(read, kind, axis):
 def test_a_shape_about_an_unknown_axis_is_named(read):
     round_shape = f'def Cylinder "drum" ({SOLID})\n{{\nuniform token axis = "west"\n}}\n'
     box = cube('box', 'double size = 0.2')
-    draft, _ = read(stage(body('hull', 'float physics:mass = 5', box + round_shape)))
-    assert any("drum: axis is 'west'; expected one of" in text for text in draft.dropped)
-    assert len(draft.links['hull'].collisions) == 1
+    builder, _ = read(stage(body('hull', 'float physics:mass = 5', box + round_shape)))
+    assert any("drum: axis is 'west'; expected one of" in text for text in builder.dropped)
+    assert len(builder.links['hull'].collisions) == 1
 
 
 def test_a_vehicle_of_several_is_chosen_by_name_and_the_rest_is_named(read):
@@ -253,15 +253,15 @@ def test_a_vehicle_of_several_is_chosen_by_name_and_the_rest_is_named(read):
         read(stage(pair))
     drag = 'float physxRigidBody:linearDamping = 2'
     eye = 'def Camera "eye" {}\ndef Cube "rock" {}\n'
-    draft, vehicle = read(stage(pair.replace('= 5', f'= 5\n{drag}') + eye), model='hull')
+    builder, vehicle = read(stage(pair.replace('= 5', f'= 5\n{drag}') + eye), model='hull')
     assert vehicle.inertia.mass == pytest.approx(5.0)
     for text in (
         'Camera: is not read',
         'shape on no body',
         'linearDamping: damping of the physics',
     ):
-        assert any(text in line for line in draft.dropped)
-    assert draft.estimated
+        assert any(text in line for line in builder.dropped)
+    assert builder.estimated
 
 
 def test_layers_elsewhere_are_not_read(read, tmp_path, monkeypatch):
@@ -298,8 +298,8 @@ def test_layers_elsewhere_are_not_read(read, tmp_path, monkeypatch):
 
 def test_a_shape_far_lighter_than_any_hull_is_not_taken_as_neutral(read):
     hull = body('hull', 'float physics:mass = 0.1', cube('box', 'double size = 0.2'))
-    draft, _ = read(stage(hull))
-    assert draft.materials  # 8 kg of water: an error of the verdict
+    builder, _ = read(stage(hull))
+    assert builder.materials  # 8 kg of water: an error of the verdict
 
 
 def test_a_body_whose_layer_is_not_there_is_refused(read):
@@ -310,17 +310,17 @@ def test_a_body_whose_layer_is_not_there_is_refused(read):
 
 def test_scripts_and_graphs_are_named_as_forces(read):
     script = 'asset[] omni:scripting:scripts = [@deep/hydro.py@]\nfloat physics:mass = 3'
-    draft, _ = read(stage(body('hull', script) + 'def OmniGraph "push"\n{\n}\n'))
-    assert any('hydro.py' in text for text in draft.unread_forces)
-    assert any('OmniGraph' in text for text in draft.unread_forces)
+    builder, _ = read(stage(body('hull', script) + 'def OmniGraph "push"\n{\n}\n'))
+    assert any('hydro.py' in text for text in builder.unread_forces)
+    assert any('OmniGraph' in text for text in builder.unread_forces)
 
 
 def test_layers_that_are_not_there_are_named(read):
     hull = body('hull', 'float physics:mass = 3', cube('box', 'double size = 0.1'))
     for place in ('./parts/gone.usd', 'parts/gone.usd', 'gone.usdz'):
         missing = f'def Xform "gone" (prepend payload = @{place}@) {{}}\n'
-        draft, _ = read(stage(hull + missing))
-        assert any(Path(place).name in text for text in draft.dropped)
+        builder, _ = read(stage(hull + missing))
+        assert any(Path(place).name in text for text in builder.dropped)
 
 
 def test_a_layer_that_the_stage_would_find_is_checked(read, tmp_path):

@@ -15,6 +15,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.packages import package_folder
 from marine_sim_ros.core.spatial import matrix_quaternion, quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.importers.builder import VehicleBuilder, origin_of, read_number, read_text
 from marine_sim_ros.importers.description import (
     ImportedJoint,
     ImportedLink,
@@ -22,7 +23,6 @@ from marine_sim_ros.importers.description import (
     Inertial,
     Sourced,
 )
-from marine_sim_ros.importers.draft import Draft, origin_of, read_number, read_text
 from marine_sim_ros.model.kinematics import IDENTITY, MAX_PART_DISTANCE, Pose
 from marine_sim_ros.model.xml import Reader
 
@@ -69,13 +69,13 @@ def read_pose(reader: Reader) -> tuple[Pose, str]:
     return Pose(values[:3], turn), relative
 
 
-def read_inertial(reader: Reader, draft: Draft) -> Inertial:
+def read_inertial(reader: Reader, builder: VehicleBuilder) -> Inertial:
     """Return the <inertial> of a link; a link without one weighs 1 kg in SDF."""
     inertial = reader.first('inertial')
     label = f'link {reader.attribute("name")!r}'
     if inertial is None:
         rule = f'{label} has no <inertial>: 1 kg and 1 kg·m², the default of SDF'
-        draft.assume(rule)
+        builder.assume(rule)
         return Inertial(Sourced(1.0, rule), IDENTITY, Sourced(np.eye(3), rule))
     mass = read_number(inertial, 'mass', 1.0, 0.0, 1e9)
     moments = inertial.first('inertia')
@@ -96,7 +96,7 @@ def read_inertial(reader: Reader, draft: Draft) -> Inertial:
     return Inertial(mass, read_pose(inertial)[0], Sourced(tensor, origin))
 
 
-def read_shape(reader: Reader, folder: Path, draft: Draft) -> ImportedShape | None:
+def read_shape(reader: Reader, folder: Path, builder: VehicleBuilder) -> ImportedShape | None:
     """Return a visual or collision, or None with a note."""
     geometry = reader.element.find('geometry')
     inner = None if geometry is None else next((g for g in geometry), None)
@@ -109,18 +109,18 @@ def read_shape(reader: Reader, folder: Path, draft: Draft) -> ImportedShape | No
         size = shape.value_of('size', lambda r: r.numbers({3}), np.ones(3))
         return ImportedShape('box', tuple(map(float, size)), pose, origin, colour=colour)
     if inner.tag in ('cylinder', 'capsule', 'sphere', 'ellipsoid'):
-        return _round(shape, pose, origin, colour, draft)
+        return _round(shape, pose, origin, colour, builder)
     if inner.tag == 'mesh':
         scale = shape.value_of('scale', lambda r: r.numbers({1, 3}), np.ones(3))
         scale = np.ones(3) * scale
         uri = _mesh_uri(read_text(shape, 'uri'), folder)
         return ImportedShape('mesh', tuple(map(float, scale)), pose, origin, uri, colour)
-    draft.drop(f'{origin}: a <{inner.tag}> is no shape of a vehicle here')
+    builder.drop(f'{origin}: a <{inner.tag}> is no shape of a vehicle here')
     return None
 
 
 def _round(
-    shape: Reader, pose: Pose, origin: str, colour: Any, draft: Draft
+    shape: Reader, pose: Pose, origin: str, colour: Any, builder: VehicleBuilder
 ) -> ImportedShape | None:
     radius = read_number(shape, 'radius', 0.5, 1e-6, MAX_PART_DISTANCE)
     if shape.element.tag == 'sphere':
@@ -131,11 +131,11 @@ def _round(
     if shape.element.tag == 'capsule':
         length = read_number(shape, 'length', 1.0, 1e-6, MAX_PART_DISTANCE)
         same = length.value + 4 / 3 * radius.value
-        draft.assume(f'{origin}: a capsule is a cylinder of the same radius and volume here')
+        builder.assume(f'{origin}: a capsule is a cylinder of the same radius and volume here')
         return ImportedShape('cylinder', (radius.value, same), pose, origin, colour=colour)
     radii = shape.value_of('radii', lambda r: r.numbers({3}), np.ones(3))
     edges = tuple(float(x) for x in 2 * radii * (np.pi / 6) ** (1 / 3))
-    draft.assume(f'{origin}: an ellipsoid is a box of the same proportions and volume here')
+    builder.assume(f'{origin}: an ellipsoid is a box of the same proportions and volume here')
     return ImportedShape('box', edges, pose, origin, colour=colour)
 
 
@@ -190,7 +190,7 @@ def level_turn(rotation: np.ndarray) -> tuple[np.ndarray, str] | None:
 
 
 def add_moving(
-    draft: Draft, joint: ImportedJoint, place: Pose, axis: np.ndarray, offset: Pose
+    builder: VehicleBuilder, joint: ImportedJoint, place: Pose, axis: np.ndarray, offset: Pose
 ) -> None:
     """Add a joint that moves; one away from the child's origin gets a link of its own there.
 
@@ -202,14 +202,14 @@ def add_moving(
     """
     if joint.kind == 'continuous' or np.allclose(offset.translation, 0, atol=1e-9):
         along = rotation_matrix(offset.quaternion) @ axis
-        draft.joints[joint.name] = replace(joint, axis=_vector3(along))
+        builder.joints[joint.name] = replace(joint, axis=_vector3(along))
         return
     hinge = f'{joint.name}_frame'
-    draft.links[hinge] = ImportedLink(hinge)
-    draft.joints[joint.name] = replace(joint, child=hinge, pose=place, axis=_vector3(axis))
+    builder.links[hinge] = ImportedLink(hinge)
+    builder.joints[joint.name] = replace(joint, child=hinge, pose=place, axis=_vector3(axis))
     name = f'{joint.name}_offset'
     back = offset.relative(IDENTITY)
-    draft.joints[name] = ImportedJoint(
+    builder.joints[name] = ImportedJoint(
         name, 'fixed', hinge, joint.child, back, origin=joint.origin
     )
 
@@ -219,34 +219,34 @@ def _vector3(values: np.ndarray) -> tuple[float, float, float]:
     return x, y, z
 
 
-def choose_base(draft: Draft, preferred: str = '') -> str:
+def choose_base(builder: VehicleBuilder, preferred: str = '') -> str:
     """Return the body's link: the wanted one, the format's own, a base_link, or the root.
 
     Raises:
         ModelError: the wanted link does not exist, or there are no links.
     """
-    names = list(draft.links)
-    wanted = draft.options.base_link
+    names = list(builder.links)
+    wanted = builder.options.base_link
     if wanted and wanted not in names:
         raise ModelError(
-            f'{draft.file}: has no link {wanted!r} (--base-link); found: {", ".join(names[:8])}'
+            f'{builder.file}: has no link {wanted!r} (--base-link); found: {", ".join(names[:8])}'
         )
     if not names:
-        raise ModelError(f'{draft.file}: {draft.name!r} has no links; expected a vehicle')
-    children = {joint.child for joint in draft.joints.values()}
+        raise ModelError(f'{builder.file}: {builder.name!r} has no links; expected a vehicle')
+    children = {joint.child for joint in builder.joints.values()}
     roots = [name for name in names if name not in children]
     ends = [name for name in names if name.endswith('base_link')]
     for name in (wanted, preferred, *ends[:1], *roots[:1], names[0]):
         if name in names:
-            return _first_massive_link(draft, name) if name not in (wanted, preferred) else name
+            return _first_massive_link(builder, name) if name not in (wanted, preferred) else name
     return names[0]
 
 
-def _first_massive_link(draft: Draft, name: str) -> str:
+def _first_massive_link(builder: VehicleBuilder, name: str) -> str:
     """Return the first link from a root on that is more than a frame."""
-    for _ in draft.links:
-        below = [j for j in draft.joints.values() if j.parent == name]
-        link = draft.links[name]
+    for _ in builder.links:
+        below = [j for j in builder.joints.values() if j.parent == name]
+        link = builder.links[name]
         if link.inertial or link.collisions or link.visuals or len(below) != 1:
             return name
         if below[0].kind != 'fixed':
@@ -255,34 +255,36 @@ def _first_massive_link(draft: Draft, name: str) -> str:
     return name
 
 
-def grow_tree(draft: Draft) -> None:
+def grow_tree(builder: VehicleBuilder) -> None:
     """Let every joint lead away from the base; links that no joint reaches are dropped.
 
     A joint that leads towards the base is turned around where it does not move.
     """
-    rest = dict(draft.joints)
-    draft.joints = {}
-    reached, queue = {draft.base}, [draft.base]
+    rest = dict(builder.joints)
+    builder.joints = {}
+    reached, queue = {builder.base}, [builder.base]
     while queue:
         at = queue.pop(0)
         for name, joint in list(rest.items()):
             if at not in (joint.parent, joint.child):
                 continue
             del rest[name]
-            turned = joint if joint.parent == at else _reverse_joint(joint, draft)
+            turned = joint if joint.parent == at else _reverse_joint(joint, builder)
             if turned.child in reached:
-                draft.drop(f'{joint.origin}: joint {name!r} closes a loop; our vehicles are trees')
+                builder.drop(
+                    f'{joint.origin}: joint {name!r} closes a loop; our vehicles are trees'
+                )
                 continue
             reached.add(turned.child)
             queue.append(turned.child)
-            draft.joints[name] = turned
-    for name in [n for n in draft.links if n not in reached]:
-        draft.drop(f'link {name!r} hangs on no joint of {draft.base!r}; it is left out')
-        del draft.links[name]
+            builder.joints[name] = turned
+    for name in [n for n in builder.links if n not in reached]:
+        builder.drop(f'link {name!r} hangs on no joint of {builder.base!r}; it is left out')
+        del builder.links[name]
 
 
-def _reverse_joint(joint: ImportedJoint, draft: Draft) -> ImportedJoint:
+def _reverse_joint(joint: ImportedJoint, builder: VehicleBuilder) -> ImportedJoint:
     back: Pose = joint.pose.relative(IDENTITY)
     if joint.kind not in ('fixed', 'continuous'):
-        draft.drop(f'{joint.origin}: joint {joint.name!r} leads to the base; it is fixed at 0')
+        builder.drop(f'{joint.origin}: joint {joint.name!r} leads to the base; it is fixed at 0')
     return replace(joint, kind='fixed', parent=joint.child, child=joint.parent, pose=back)

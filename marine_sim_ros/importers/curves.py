@@ -12,8 +12,8 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_vector_quaternion
+from marine_sim_ros.importers.builder import VehicleBuilder
 from marine_sim_ros.importers.description import GRAVITY, Sourced, Thruster
-from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.model.kinematics import Pose
 
 __all__ = [
@@ -34,25 +34,25 @@ _STEPS = 20
 RPM = 60 / (2 * np.pi)
 
 
-def thrust_limit(draft: Draft, name: str) -> Sourced[float]:
+def thrust_limit(builder: VehicleBuilder, name: str) -> Sourced[float]:
     """Return the largest thrust of a thruster whose source has none.
 
     It is --max-thrust, else that of a file beside the description, else a tenth of the vehicle's
     weight.
     """
-    given = draft.options.max_thrust
+    given = builder.options.max_thrust
     if given > 0:
         return Sourced(given, f'--max-thrust {given:g}', True)
-    beside: Sourced[list[float]] | None = draft.notes.get('max_thrust')
+    beside: Sourced[list[float]] | None = builder.notes.get('max_thrust')
     if beside is not None:
         digits = re.search(r'\d{1,6}$', name)
-        at = int(digits[0]) if digits else len(draft.thrusters)
+        at = int(digits[0]) if digits else len(builder.thrusters)
         value = beside.value[min(at, len(beside.value) - 1)]
-        draft.assume(f'thruster {name!r}: at most {value:g} N, of {beside.origin}')
+        builder.assume(f'thruster {name!r}: at most {value:g} N, of {beside.origin}')
         return Sourced(value, beside.origin)
-    most = float(f'{_SHARE * draft.mass * GRAVITY:.3g}')
+    most = float(f'{_SHARE * builder.mass * GRAVITY:.3g}')
     rule = f'no largest thrust in the source: {_SHARE:g} of the weight, {most:g} N (--max-thrust)'
-    draft.assume(f'thruster {name!r}: {rule}')
+    builder.assume(f'thruster {name!r}: {rule}')
     return Sourced(most, rule, True)
 
 
@@ -146,7 +146,7 @@ def pose_along(position: np.ndarray, axis: np.ndarray) -> Pose:
 
 
 def add_column(
-    draft: Draft,
+    builder: VehicleBuilder,
     name: str,
     columns: Sourced[np.ndarray],
     effort: Sourced[float],
@@ -165,13 +165,13 @@ def add_column(
     force, moment = columns.value[:3], columns.value[3:]
     size = float(np.linalg.norm(force))
     if size < 1e-9:
-        draft.drop(f'{columns.origin}: a moment without a force')
-        draft.unread_forces.append(columns.origin)
+        builder.drop(f'{columns.origin}: a moment without a force')
+        builder.unread_forces.append(columns.origin)
         return
     if abs(float(force @ moment)) > 1e-6 * size * max(float(np.linalg.norm(moment)), 1e-9):
-        draft.drop(f'{columns.origin}: the part of its moment along the force')
+        builder.drop(f'{columns.origin}: the part of its moment along the force')
     turn = np.eye(3) if turn is None else turn
     place = (np.zeros(3) if center is None else center) + turn @ np.cross(force, moment) / size**2
     most = effort.value * size
     curve = Sourced(linear_thrust_curve(-most, most), effort.origin, effort.assumed)
-    draft.add_thruster(Thruster(name, pose_along(place, turn @ force), curve))
+    builder.add_thruster(Thruster(name, pose_along(place, turn @ force), curve))

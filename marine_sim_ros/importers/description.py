@@ -62,7 +62,7 @@ class ImportedShape:
         origin: where it is from.
         uri: file of a mesh.
         colour: red, green, blue, alpha from 0 to 1, or None.
-        material: name of a material of :attr:`.Draft.materials`, or empty.
+        material: name of a material of :attr:`.VehicleBuilder.materials`, or empty.
         displaces: whether a collision displaces water.
     """
 

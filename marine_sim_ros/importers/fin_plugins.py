@@ -17,16 +17,16 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import matrix_quaternion, quaternion_from_rpy
-from marine_sim_ros.importers.description import Fin, ImportedJoint, Sourced
-from marine_sim_ros.importers.draft import (
-    Draft,
+from marine_sim_ros.importers.builder import (
     Plugin,
+    VehicleBuilder,
     origin_of,
     read_flag,
     read_number,
     read_sourced_numbers,
     read_text,
 )
+from marine_sim_ros.importers.description import Fin, ImportedJoint, Sourced
 from marine_sim_ros.importers.uuv_plugins import time_constant
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Reader
@@ -36,8 +36,8 @@ __all__ = [
     'add_fin',
     'area_in_water',
     'hinge_of',
-    'read_lift_drag',
-    'read_uuv_fin',
+    'add_lift_drag',
+    'add_uuv_fin',
     'refuse_fin',
     'surface_frame',
     'yaw_pose',
@@ -73,10 +73,10 @@ def _half_turn_about_x() -> Pose:
     return Pose(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
 
 
-def hinge_of(draft: Draft, link: str) -> tuple[ImportedJoint | None, str]:
+def hinge_of(builder: VehicleBuilder, link: str) -> tuple[ImportedJoint | None, str]:
     """Return the joint that turns a link, or None where it is fixed; and why it is no fin."""
-    above, at, found = draft.parent_joints(), link, None
-    while at != draft.base and at in above:
+    above, at, found = builder.parent_joints(), link, None
+    while at != builder.base and at in above:
         joint = above[at]
         if joint.kind in ('continuous', 'prismatic'):
             return None, f'it moves with the {joint.kind} joint {joint.name!r}'
@@ -88,18 +88,18 @@ def hinge_of(draft: Draft, link: str) -> tuple[ImportedJoint | None, str]:
     return found, ''
 
 
-def _density(draft: Draft) -> float:
-    return _DENSITY if draft.water_density is None else draft.water_density.value
+def _density(builder: VehicleBuilder) -> float:
+    return _DENSITY if builder.water_density is None else builder.water_density.value
 
 
 def area_in_water(
-    reader: Reader, draft: Draft, area: Sourced[float], density: Sourced[float]
+    reader: Reader, builder: VehicleBuilder, area: Sourced[float], density: Sourced[float]
 ) -> Values:
     """Return the area that gives the same force in the water of the vehicle."""
-    water = _density(draft)
+    water = _density(builder)
     if density.value == water:
         return {'area': area}
-    draft.assume(
+    builder.assume(
         f'{origin_of(reader)}: reckons with {density.value:g} kg/m³, the water has {water:g}: '
         'the area is scaled'
     )
@@ -107,7 +107,9 @@ def area_in_water(
     return {'area': Sourced(scaled, f'{area.origin} × {density.value:g}/{water:g}')}
 
 
-def _two_lines(reader: Reader, draft: Draft, defaults: dict[str, float], tag: str) -> Values:
+def _two_lines(
+    reader: Reader, builder: VehicleBuilder, defaults: dict[str, float], tag: str
+) -> Values:
     """Return our coefficients of two straight lines; the tag has the density.
 
     Raises:
@@ -120,7 +122,7 @@ def _two_lines(reader: Reader, draft: Draft, defaults: dict[str, float], tag: st
         child = reader.first(name)
         if child is not None and not (child.element.text or '').strip() and low <= 0:
             rule = f'{origin_of(child)}: empty, which the source takes as 0'
-            draft.assume(rule)
+            builder.assume(rule)
             return Sourced(0.0, rule, True)
         found = read_number(reader, name, defaults.get(name, default), low, high)
         if found is None:
@@ -132,10 +134,10 @@ def _two_lines(reader: Reader, draft: Draft, defaults: dict[str, float], tag: st
     density = read_value(tag, 1e-3, 2e4, fresh)
     area = read_value('area', 1e-8, 1e4, defaults.get('area'))
     lines = {ours: read_value(name, low, high) for name, (ours, low, high) in _TWO_LINES.items()}
-    return {**area_in_water(reader, draft, area, density), **lines, 'zero_lift_drag': none}
+    return {**area_in_water(reader, builder, area, density), **lines, 'zero_lift_drag': none}
 
 
-def _quadratic(reader: Reader, draft: Draft) -> Values:
+def _quadratic(reader: Reader, builder: VehicleBuilder) -> Values:
     """Return our coefficients of L = c_L α u² and D = c_D α² u².
 
     Raises:
@@ -144,7 +146,7 @@ def _quadratic(reader: Reader, draft: Draft) -> Values:
     lift, drag = (read_number(reader, f'{n}_constant', None, 0.0, 1e6) for n in ('lift', 'drag'))
     if lift is None or drag is None or lift.value <= 0:
         raise reader.error('expected a <lift_constant> above 0 and a <drag_constant>')
-    water = _density(draft)
+    water = _density(builder)
     slope = 2 * lift.value / water
     return {
         'area': Sourced(1.0, 'of reference: the constants have it in them'),
@@ -165,7 +167,7 @@ class Flap(NamedTuple):
 
 
 def add_fin(
-    draft: Draft,
+    builder: VehicleBuilder,
     label: str,
     where: str,
     pose: Pose,
@@ -184,25 +186,27 @@ def add_fin(
     lower = upper = 0.0
     turning = joint if flap is None else flap.joint
     if turning is not None:
-        axis = draft.rotation_of(turning.child) @ np.array(turning.axis)
+        axis = builder.rotation_of(turning.child) @ np.array(turning.axis)
         axis = axis / np.linalg.norm(axis)
         span = _span(pose)
         if flap is None and np.linalg.norm(np.cross(axis, span)) > _PARALLEL:
-            draft.drop(f'{where}: fin {label!r}: its joint does not turn about its span')
-            draft.notes.setdefault('fixed', {})[turning.name] = 'its fin is not simulated'
+            builder.drop(f'{where}: fin {label!r}: its joint does not turn about its span')
+            builder.notes.setdefault('fixed', {})[turning.name] = 'its fin is not simulated'
             return
         if flap is None and axis @ span < 0:
             pose = pose.then(_half_turn_about_x())
         if not turning.lower <= 0 <= turning.upper:
-            draft.drop(f'{where}: fin {label!r}: its joint does not reach 0, where it starts')
+            builder.drop(f'{where}: fin {label!r}: its joint does not reach 0, where it starts')
             return
-        draft.assume(f'joint {turning.name!r} is fixed: its fin turns by itself, on fins/command')
+        builder.assume(
+            f'joint {turning.name!r} is fixed: its fin turns by itself, on fins/command'
+        )
         ratio, most = (1.0, math.pi) if flap is None else (flap.ratio, math.pi / 2)
         ends = sorted((ratio * turning.lower, ratio * turning.upper))
         lower, upper = max(ends[0], -most) + 0.0, min(ends[1], most) + 0.0
     origin = 'fixed' if turning is None else turning.origin
     limits = Sourced((lower, upper), origin)
-    draft.add_fin(Fin(label, pose, rest, limits, '' if turning is None else turning.name))
+    builder.add_fin(Fin(label, pose, rest, limits, '' if turning is None else turning.name))
 
 
 def _span(pose: Pose) -> np.ndarray:
@@ -211,77 +215,77 @@ def _span(pose: Pose) -> np.ndarray:
     )
 
 
-def read_uuv_fin(plugin: Plugin, draft: Draft) -> None:
+def add_uuv_fin(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take libuuv_fin: lift and drag in the x-y plane of its link, at its origin."""
     reader = plugin.reader
     name = read_text(reader, 'joint_name')
     try:
-        joint = draft.joints.get(name)
+        joint = builder.joints.get(name)
         link = read_text(reader, 'link_name', '' if joint is None else joint.child)
         model = reader.first('liftdrag')
-        if joint is None or link not in draft.links or model is None:
+        if joint is None or link not in builder.links or model is None:
             raise reader.error('expected a <joint_name>, a <link_name> and a <liftdrag>')
         kind = read_text(model, 'type')
         turn = 0.0
         if kind == 'Quadratic':
-            values = _quadratic(model, draft)
+            values = _quadratic(model, builder)
         elif kind == 'TwoLines':
-            values = _two_lines(model, draft, {}, 'fluid_density')
+            values = _two_lines(model, builder, {}, 'fluid_density')
             zero = read_number(model, 'a0', 0.0, -math.pi, math.pi)
             turn = 0.0 if zero is None else -zero.value
-            draft.assume(
+            builder.assume(
                 f'{origin_of(model)}: drag against the motion, and the same lines, at negative '
                 'angles too; the source has other signs there'
             )
         else:
             raise model.error(f'model {kind!r}; expected Quadratic or TwoLines')
     except ModelError as error:
-        refuse_fin(draft, reader, name, error)
+        refuse_fin(builder, reader, name, error)
         return
-    lag = time_constant(reader, draft)
+    lag = time_constant(reader, builder)
     if lag is not None:
         values['time_constant'] = lag
-    pose = draft.pose_of(link).then(yaw_pose(turn))
+    pose = builder.pose_of(link).then(yaw_pose(turn))
     hinge = joint if joint.lower < joint.upper else None
-    draft.notes.setdefault('fixed', {})[name] = 'its fin turns by itself'
-    add_fin(draft, name, origin_of(reader), pose, hinge, values)
+    builder.notes.setdefault('fixed', {})[name] = 'its fin turns by itself'
+    add_fin(builder, name, origin_of(reader), pose, hinge, values)
 
 
-def refuse_fin(draft: Draft, reader: Reader, name: str, error: ModelError) -> None:
+def refuse_fin(builder: VehicleBuilder, reader: Reader, name: str, error: ModelError) -> None:
     """Name a fin that cannot be taken; its joint stays at 0."""
-    draft.notes.setdefault('fixed', {})[name] = 'its fin stays at 0'
+    builder.notes.setdefault('fixed', {})[name] = 'its fin stays at 0'
     reason = re.sub(r'^.*?:\d+: ', '', str(error))
-    draft.drop(f'{origin_of(reader)}: fin {name!r}: lift and drag are not simulated: {reason}')
+    builder.drop(f'{origin_of(reader)}: fin {name!r}: lift and drag are not simulated: {reason}')
 
 
-def read_lift_drag(plugin: Plugin, draft: Draft) -> None:
+def add_lift_drag(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take gz::sim::systems::LiftDrag: a surface at its centre of pressure, on a joint or not."""
     reader = plugin.reader
     link = read_text(reader, 'link_name', plugin.reference).replace('::', '/')
     try:
-        link = draft.known_link(reader, link)
-        joint, why = hinge_of(draft, link)
+        link = builder.known_link(reader, link)
+        joint, why = hinge_of(builder, link)
         if why:
             raise reader.error(why)
         # that of asv_sim names the water
         density = 'air_density' if reader.first('fluid_density') is None else 'fluid_density'
-        values = _two_lines(reader, draft, {**_GAZEBO, 'area': 1.0, density: 1.2041}, density)
-        pose = draft.pose_of(link).then(surface_frame(reader))
+        values = _two_lines(reader, builder, {**_GAZEBO, 'area': 1.0, density: 1.2041}, density)
+        pose = builder.pose_of(link).then(surface_frame(reader))
     except ModelError as error:
-        refuse_fin(draft, reader, link, error)
+        refuse_fin(builder, reader, link, error)
         return
     where = origin_of(reader)
-    flap = _flap(reader, draft, joint, pose, values['lift_slope'].value)
-    _name_the_rest(reader, draft)
+    flap = _flap(reader, builder, joint, pose, values['lift_slope'].value)
+    _name_the_rest(reader, builder)
     label = link if joint is None else joint.name
-    add_fin(draft, label if flap is None else flap.joint.name, where, pose, joint, values, flap)
+    add_fin(builder, label if flap is None else flap.joint.name, where, pose, joint, values, flap)
     if read_flag(reader, 'radial_symmetry'):
-        draft.assume(f'{where}: <radial_symmetry>: two surfaces at right angles')
-        add_fin(draft, f'{label}_across', where, pose.then(QUARTER), None, values)
+        builder.assume(f'{where}: <radial_symmetry>: two surfaces at right angles')
+        add_fin(builder, f'{label}_across', where, pose.then(QUARTER), None, values)
 
 
 def _flap(
-    reader: Reader, draft: Draft, hinge: ImportedJoint | None, pose: Pose, slope: float
+    reader: Reader, builder: VehicleBuilder, hinge: ImportedJoint | None, pose: Pose, slope: float
 ) -> Flap | None:
     """Return the flap of <control_joint_name>, C_L = a α + k δ, or None.
 
@@ -292,34 +296,34 @@ def _flap(
     gain = read_number(reader, 'control_joint_rad_to_cl', 4.0, -1e6, 1e6).value
     if not given or not gain:
         return None
-    joint = draft.joints.get(draft.scoped_name(reader, given, draft.joints))
+    joint = builder.joints.get(builder.scoped_name(reader, given, builder.joints))
     where = f'{origin_of(reader)}: <control_joint_rad_to_cl>: a flap that adds lift'
     if joint is None:
-        draft.drop(f'{where}: its joint {given!r} does not exist')
+        builder.drop(f'{where}: its joint {given!r} does not exist')
         return None
     if slope <= 0 or (hinge is not None and hinge is not joint):
-        draft.drop(f'{where} to a surface without a slope, or with a hinge of its own')
+        builder.drop(f'{where} to a surface without a slope, or with a hinge of its own')
         return None
     own = 0.0
     if hinge is not None:
-        axis = draft.rotation_of(hinge.child) @ np.array(hinge.axis)
+        axis = builder.rotation_of(hinge.child) @ np.array(hinge.axis)
         own = 1.0 if axis @ _span(pose) > 0 else -1.0
     ratio = own + gain / slope
-    draft.assume(
+    builder.assume(
         f'{where}: its fin turns by {ratio:.3g} of the angle of {joint.name!r}, which stalls and '
         'drags with it here'
     )
-    draft.notes.setdefault('fixed', {})[joint.name] = 'its fin turns by itself'
+    builder.notes.setdefault('fixed', {})[joint.name] = 'its fin turns by itself'
     return Flap(joint, ratio)
 
 
-def _name_the_rest(reader: Reader, draft: Draft) -> None:
+def _name_the_rest(reader: Reader, builder: VehicleBuilder) -> None:
     """Name what LiftDrag has and our fins do not: moments, and no force on the way astern."""
     moments = [t for t in ('cma', 'cma_stall', 'cm_delta') if read_number(reader, t, 0.0).value]
     if moments:
-        draft.drop(f'{origin_of(reader)}: <{">, <".join(moments)}>: a moment about the span')
+        builder.drop(f'{origin_of(reader)}: <{">, <".join(moments)}>: a moment about the span')
     if not read_flag(reader, 'reversible'):
-        draft.assume(
+        builder.assume(
             f'{origin_of(reader)}: not <reversible>: no force astern in the source; here there is'
         )
 

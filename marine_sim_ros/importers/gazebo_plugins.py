@@ -15,6 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.spatial import transport
+from marine_sim_ros.importers.builder import (
+    Plugin,
+    VehicleBuilder,
+    origin_of,
+    read_flag,
+    read_number,
+    read_text,
+)
 from marine_sim_ros.importers.curves import (
     linear_thrust_curve,
     pose_along,
@@ -22,22 +30,14 @@ from marine_sim_ros.importers.curves import (
     thrust_limit,
 )
 from marine_sim_ros.importers.description import Hydrodynamics, Sourced, Thruster
-from marine_sim_ros.importers.draft import (
-    Draft,
-    Plugin,
-    origin_of,
-    read_flag,
-    read_number,
-    read_text,
-)
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
-    'read_ardupilot',
-    'read_fluid_added_mass',
-    'read_gazebo_buoyancy',
-    'read_gazebo_hydrodynamics',
-    'read_gazebo_thruster',
+    'note_ardupilot_channels',
+    'add_fluid_added_mass',
+    'set_gazebo_water',
+    'add_gazebo_hydrodynamics',
+    'add_gazebo_thruster',
     'set_hydrodynamics',
 ]
 
@@ -69,7 +69,7 @@ _UNLIMITED = 1000.0
 
 
 def set_hydrodynamics(
-    draft: Draft,
+    builder: VehicleBuilder,
     reader: Reader,
     link: str,
     added: np.ndarray,
@@ -91,13 +91,13 @@ def set_hydrodynamics(
         origins: where added mass, linear and quadratic terms are from.
     """
     at = origin_of(reader)
-    if not draft.is_rigid(link):
-        draft.drop(f'{at}: hydrodynamics of link {link!r}, which moves against the body')
+    if not builder.is_rigid(link):
+        builder.drop(f'{at}: hydrodynamics of link {link!r}, which moves against the body')
         return
-    place = draft.pose_of(link).translation
+    place = builder.pose_of(link).translation
     center = Sourced(place, f'origin of link {link!r}') if np.any(place) else None
     lever = transport(place)
-    turn = draft.rotation_of(link)
+    turn = builder.rotation_of(link)
     if not np.allclose(turn, np.eye(3), atol=1e-9):
         rotate = np.kron(np.eye(2), turn)
         added, linear = rotate @ added @ rotate.T, rotate @ linear @ rotate.T
@@ -108,21 +108,21 @@ def set_hydrodynamics(
         else:
             quadratic = _quadratic_along_axes(quadratic, modulus, rotate.T @ lever)
             linear, modulus, center = lever.T @ linear @ lever, 0 * modulus, None
-            draft.assume(f'{at}: link {link!r} is turned; its quadratic terms hold {_ONE_AXIS}')
+            builder.assume(f'{at}: link {link!r} is turned; its quadratic terms hold {_ONE_AXIS}')
     names = origins or (at, at, at)
     found = Hydrodynamics(
-        draft.water_density or Sourced(1000.0, 'no density in the source', True),
-        Sourced(_positive_added_mass(draft, lever.T @ added @ lever, names[0]), names[0]),
+        builder.water_density or Sourced(1000.0, 'no density in the source', True),
+        Sourced(_positive_added_mass(builder, lever.T @ added @ lever, names[0]), names[0]),
         Sourced(linear, names[1]),
         Sourced(quadratic, names[2]),
         Sourced(modulus, names[2]) if np.any(modulus) else None,
         center,
     )
-    if draft.hydrodynamics is None:
-        draft.hydrodynamics = found
+    if builder.hydrodynamics is None:
+        builder.hydrodynamics = found
     else:
-        draft.hydrodynamics = _sum_of_links(draft.hydrodynamics, found)
-        draft.assume(
+        builder.hydrodynamics = _sum_of_links(builder.hydrodynamics, found)
+        builder.assume(
             f'{at}: damping and added mass of link {link!r} are added to the others; their '
             f'quadratic terms hold {_ONE_AXIS}'
         )
@@ -168,16 +168,16 @@ def _replace_value(first: Sourced[np.ndarray], value: np.ndarray) -> Sourced[np.
     return Sourced(value, f'{first.origin}, and others')
 
 
-def _positive_added_mass(draft: Draft, added: np.ndarray, where: str) -> np.ndarray:
+def _positive_added_mass(builder: VehicleBuilder, added: np.ndarray, where: str) -> np.ndarray:
     """Return an added mass as we take it: symmetric, and positive on the diagonal."""
     uneven = float(np.max(np.abs(added - added.T)))
     if uneven > 1e-9 * max(1.0, float(np.max(np.abs(added)))):
-        draft.assume(f'{where}: the added mass is not symmetric (by {uneven:.3g}); (M + Mᵀ)/2')
+        builder.assume(f'{where}: the added mass is not symmetric (by {uneven:.3g}); (M + Mᵀ)/2')
     added = (added + added.T) / 2
     if added.any() and np.linalg.eigvalsh(added)[0] < -1e-9 * np.max(np.abs(added)):
         values, vectors = np.linalg.eigh(added)
         added = vectors @ np.diag(np.maximum(values, 0.0)) @ vectors.T
-        draft.assume(f'{where}: the added mass is not positive; its negative parts are set to 0')
+        builder.assume(f'{where}: the added mass is not positive; its negative parts are set to 0')
     return added
 
 
@@ -190,7 +190,7 @@ def _terms(reader: Reader, middle: str) -> np.ndarray:
     return result
 
 
-def _quadratic(reader: Reader, draft: Draft) -> tuple[np.ndarray, np.ndarray]:
+def _quadratic(reader: Reader, builder: VehicleBuilder) -> tuple[np.ndarray, np.ndarray]:
     """Return the terms F_i = c |ν_k| ν_j with j = k, and those with j = i (6, 6)."""
     same, modulus = np.zeros((6, 6)), np.zeros((6, 6))
     for i, j, k in product(range(6), repeat=3):
@@ -202,7 +202,7 @@ def _quadratic(reader: Reader, draft: Draft) -> tuple[np.ndarray, np.ndarray]:
                 continue
             value += found.value
             if not middle:
-                draft.assume(f'{found.origin}: taken as <{name[:2]}abs{name[2:]}>, with |ν|')
+                builder.assume(f'{found.origin}: taken as <{name[:2]}abs{name[2:]}>, with |ν|')
         if not value:
             continue
         if j == k:
@@ -210,24 +210,26 @@ def _quadratic(reader: Reader, draft: Draft) -> tuple[np.ndarray, np.ndarray]:
         elif j == i:
             modulus[i, k] += value
         else:
-            draft.drop(
+            builder.drop(
                 f'{origin_of(reader)}: {_ROWS[i]}{_COLUMNS[j]}abs{_COLUMNS[k]} = {value:g}: a '
                 'term of three different axes has no place here'
             )
     return same, modulus
 
 
-def read_gazebo_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
+def add_gazebo_hydrodynamics(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take gz::sim::systems::Hydrodynamics; its coefficients are negative where they damp."""
     reader = plugin.reader
-    draft.name_unread(reader, _HYDRODYNAMICS)
-    link = draft.known_link(reader, read_text(reader, 'link_name', draft.base).replace('::', '/'))
+    builder.name_unread(reader, _HYDRODYNAMICS)
+    link = builder.known_link(
+        reader, read_text(reader, 'link_name', builder.base).replace('::', '/')
+    )
     density = read_number(reader, 'water_density', None, 1.0, 2e4)
-    if density is not None and draft.water_density is None:
-        draft.water_density = density
+    if density is not None and builder.water_density is None:
+        builder.water_density = density
     added = _terms(reader, 'Dot')
     if np.any(np.diag(added) > 0):
-        draft.assume(
+        builder.assume(
             f'{origin_of(reader)}: its added mass is positive; Gazebo would take it as negative '
             'mass, here it is taken as mass'
         )
@@ -235,20 +237,20 @@ def read_gazebo_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
     if read_flag(reader, 'disable_added_mass'):
         added = np.zeros((6, 6))
     if read_text(reader, 'default_current'):
-        draft.drop(f'{origin_of(reader)}: <default_current>: give --current')
+        builder.drop(f'{origin_of(reader)}: <default_current>: give --current')
     linear = _terms(reader, '')
-    same, modulus = _quadratic(reader, draft)
+    same, modulus = _quadratic(reader, builder)
     if np.trace(linear) > 0 or np.trace(same) > 0:
-        draft.assume(
+        builder.assume(
             f'{origin_of(reader)}: its damping is positive, which would drive the vehicle in '
             'Gazebo; it is taken as damping'
         )
         linear = -linear if np.trace(linear) > 0 else linear
         if np.trace(same) > 0:
             same, modulus = -same, -modulus
-    fluid = _fluid(draft, link)
+    fluid = _fluid(builder, link)
     set_hydrodynamics(
-        draft,
+        builder,
         reader,
         link,
         -added + (0 if fluid is None else fluid[0]),
@@ -267,9 +269,9 @@ def _damping(matrix: np.ndarray) -> np.ndarray:
     return np.asarray(matrix + 0.0)
 
 
-def _fluid(draft: Draft, link: str) -> tuple[np.ndarray, str] | None:
+def _fluid(builder: VehicleBuilder, link: str) -> tuple[np.ndarray, str] | None:
     """Return the <fluid_added_mass> (6, 6) of a link, and its origin."""
-    reader = draft.notes.get('fluid_added_mass', {}).pop(link, None)
+    reader = builder.notes.get('fluid_added_mass', {}).pop(link, None)
     if reader is None:
         return None
     result = np.zeros((6, 6))
@@ -280,21 +282,21 @@ def _fluid(draft: Draft, link: str) -> tuple[np.ndarray, str] | None:
     return result, origin_of(reader)
 
 
-def read_fluid_added_mass(draft: Draft) -> None:
+def add_fluid_added_mass(builder: VehicleBuilder) -> None:
     """Take what <fluid_added_mass> is left where no Hydrodynamics plugin took it."""
-    for link in list(draft.notes.get('fluid_added_mass', {})):
-        reader = draft.notes['fluid_added_mass'][link]
-        if link not in draft.links:
-            draft.drop(f'{origin_of(reader)}: of link {link!r}, which is left out')
+    for link in list(builder.notes.get('fluid_added_mass', {})):
+        reader = builder.notes['fluid_added_mass'][link]
+        if link not in builder.links:
+            builder.drop(f'{origin_of(reader)}: of link {link!r}, which is left out')
             continue
-        found = _fluid(draft, link)
+        found = _fluid(builder, link)
         if found is None or not found[0].any():
             continue
         none = np.zeros((6, 6))
-        set_hydrodynamics(draft, reader, link, found[0], none, none, none)
+        set_hydrodynamics(builder, reader, link, found[0], none, none, none)
 
 
-def read_gazebo_buoyancy(plugin: Plugin, draft: Draft) -> None:
+def set_gazebo_water(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take the density of gz::sim::systems::Buoyancy; its volumes are those of the collisions."""
     reader = plugin.reader
     density = read_number(reader, 'uniform_fluid_density', None, 1.0, 2e4)
@@ -302,13 +304,13 @@ def read_gazebo_buoyancy(plugin: Plugin, draft: Draft) -> None:
         density = read_number(reader, 'graded_buoyancy/default_density', None, 1.0, 2e4)
     if density is None:
         density = Sourced(1000.0, 'default of the Buoyancy system')
-    draft.water_density = density
+    builder.water_density = density
     enabled = [(e.text or '').strip() for e in reader.element.findall('enable')]
     if enabled:
-        draft.notes['enabled'] = origin_of(reader), enabled
+        builder.notes['enabled'] = origin_of(reader), enabled
 
 
-def read_ardupilot(plugin: Plugin, draft: Draft) -> None:
+def note_ardupilot_channels(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Note the channels of ArduPilotPlugin: command = multiplier · (x + offset), x from 0 to 1.
 
     A channel of type EFFORT with a <linkName>, as a fork for BlueROV2 has it, is a thruster.
@@ -335,54 +337,54 @@ def read_ardupilot(plugin: Plugin, draft: Draft) -> None:
             channel, lowest, lowest + multiplier.value, first, last, origin_of(control)
         )
         if not joint and read_text(control, 'linkName'):
-            _push_link(control, draft, channels.pop(joint))
-    draft.notes['channels'] = channels
+            _push_link(control, builder, channels.pop(joint))
+    builder.notes['channels'] = channels
 
 
-def _push_link(control: Reader, draft: Draft, channel: _Channel) -> None:
+def _push_link(control: Reader, builder: VehicleBuilder, channel: _Channel) -> None:
     """Add the thruster of a channel whose command is a force along z of a link."""
     kind = read_text(control, 'type', 'VELOCITY')
     if kind != 'EFFORT':
         where = f'{channel.origin}: a command of type {kind!r} on a link'
-        draft.drop(f'{where}; expected EFFORT')
-        draft.unread_forces.append(where)
+        builder.drop(f'{where}; expected EFFORT')
+        builder.unread_forces.append(where)
         return
-    link = draft.known_link(control, read_text(control, 'linkName').replace('::', '/'))
-    draft.assume(f'{channel.origin}: its force is along z of link {link!r}')
+    link = builder.known_link(control, read_text(control, 'linkName').replace('::', '/'))
+    builder.assume(f'{channel.origin}: its force is along z of link {link!r}')
     if control.first('cmd_max') is not None or control.first('cmd_min') is not None:
-        draft.drop(f'{channel.origin}: <cmd_min> and <cmd_max> limit a PID, no force')
+        builder.drop(f'{channel.origin}: <cmd_min> and <cmd_max> limit a PID, no force')
     name = f'motor_{channel.number}'
     curve, mirrored = _rows_through_zero(channel.low, channel.high, channel)
-    axis = draft.rotation_of(link)[:, 2]
-    place = pose_along(draft.pose_of(link).translation, -axis if mirrored else axis)
+    axis = builder.rotation_of(link)[:, 2]
+    place = pose_along(builder.pose_of(link).translation, -axis if mirrored else axis)
     thruster = Thruster(name, place, Sourced(curve, channel.origin), link=link)
-    draft.add_thruster(thruster, channel.number)
+    builder.add_thruster(thruster, channel.number)
 
 
-def read_gazebo_thruster(plugin: Plugin, draft: Draft) -> None:
+def add_gazebo_thruster(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take gz::sim::systems::Thruster: a force along the axis of its joint, at the child link."""
     reader = plugin.reader
-    draft.name_unread(reader, _THRUSTER)
+    builder.name_unread(reader, _THRUSTER)
     name = read_text(reader, 'joint_name').replace('::', '/')
-    name = draft.scoped_name(reader, name, draft.joints)
-    joint = draft.joints.get(name)
+    name = builder.scoped_name(reader, name, builder.joints)
+    joint = builder.joints.get(name)
     if joint is None:
-        draft.drop(f'{origin_of(reader)}: joint {name!r} of a thruster does not exist')
-        draft.unread_forces.append(f'{origin_of(reader)} {plugin.label}')
+        builder.drop(f'{origin_of(reader)}: joint {name!r} of a thruster does not exist')
+        builder.unread_forces.append(f'{origin_of(reader)} {plugin.label}')
         return
-    pose = draft.pose_of(joint.child)
-    axis = draft.rotation_of(joint.child) @ np.array(joint.axis)
+    pose = builder.pose_of(joint.child)
+    axis = builder.rotation_of(joint.child) @ np.array(joint.axis)
     label = joint.name
-    channel = draft.notes.get('channels', {}).get(name)
+    channel = builder.notes.get('channels', {}).get(name)
     coefficient = read_number(reader, 'thrust_coefficient')
     diameter = read_number(reader, 'propeller_diameter', None, 1e-4, 10.0)
     density = read_number(reader, 'fluid_density', 1000.0, 1.0, 2e4)
-    if read_text(reader, 'fluid_density') and draft.mentioned_density is None:
-        draft.mentioned_density = density
+    if read_text(reader, 'fluid_density') and builder.mentioned_density is None:
+        builder.mentioned_density = density
     constant = abs(coefficient.value) if coefficient is not None else 1.0
     factor = constant * density.value * (diameter.value if diameter else 0.02) ** 4
     by_speed = read_flag(reader, 'use_angvel_cmd') and factor > 0
-    curve, mirrored, origin = _curve(reader, draft, channel, label, factor if by_speed else 0.0)
+    curve, mirrored, origin = _curve(reader, builder, channel, label, factor if by_speed else 0.0)
     if factor > 0 and not by_speed:
         with np.errstate(over='ignore'):
             curve[:, 3] = np.sqrt(np.abs(curve[:, 1]) / factor) * 60 / (2 * np.pi)
@@ -392,8 +394,8 @@ def read_gazebo_thruster(plugin: Plugin, draft: Draft) -> None:
                 'expected 0, or a coefficient of a propeller'
             )
     if read_text(reader, 'deadband'):
-        draft.drop(f'{origin_of(reader)}: <deadband> of thruster {label!r}')
-    draft.add_thruster(
+        builder.drop(f'{origin_of(reader)}: <deadband> of thruster {label!r}')
+    builder.add_thruster(
         Thruster(
             label,
             pose_along(pose.translation, -axis if mirrored else axis),
@@ -408,13 +410,13 @@ def read_gazebo_thruster(plugin: Plugin, draft: Draft) -> None:
 
 
 def _curve(
-    reader: Reader, draft: Draft, channel: _Channel | None, label: str, factor: float
+    reader: Reader, builder: VehicleBuilder, channel: _Channel | None, label: str, factor: float
 ) -> tuple[np.ndarray, bool, tuple[str, bool]]:
     """Return the rows of a thruster's curve, whether its axis is turned, and its origin.
 
     With a factor k the command is a speed and the thrust k ω |ω|; else it is the thrust.
     """
-    least, most, origin = _limits(reader, draft, label, known=channel is not None)
+    least, most, origin = _limits(reader, builder, label, known=channel is not None)
     if factor:
         ends = [float(np.sign(f) * np.sqrt(abs(f) / factor)) for f in (least, most)]
         if channel is not None:
@@ -453,7 +455,7 @@ def _rows_through_zero(low: float, high: float, channel: _Channel) -> tuple[np.n
 
 
 def _limits(
-    reader: Reader, draft: Draft, label: str, *, known: bool
+    reader: Reader, builder: VehicleBuilder, label: str, *, known: bool
 ) -> tuple[float, float, tuple[str, bool]]:
     """Return the least and the largest command (N) of a thruster, and where they are from.
 
@@ -463,13 +465,13 @@ def _limits(
     """
     most, least = read_number(reader, 'max_thrust_cmd'), read_number(reader, 'min_thrust_cmd')
     if most is None and not known:
-        limit = thrust_limit(draft, label)
+        limit = thrust_limit(builder, label)
         return -limit.value, limit.value, (limit.origin, True)
     high = _UNLIMITED if most is None else most.value
     low = -_UNLIMITED if least is None else least.value
     origin = 'default of the simulator' if most is None else most.origin
     if least is None and most is not None:
-        draft.assume(f'thruster {label!r}: as much thrust astern as ahead, {high:g} N')
+        builder.assume(f'thruster {label!r}: as much thrust astern as ahead, {high:g} N')
         low = -high
     if not low < high:
         raise reader.error(f'max_thrust_cmd {high:g} is not above min_thrust_cmd {low:g}')

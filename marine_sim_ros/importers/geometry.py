@@ -14,13 +14,13 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix, transport
 from marine_sim_ros.geometry import shapes
 from marine_sim_ros.geometry.meshes import load_mesh
+from marine_sim_ros.importers.builder import VehicleBuilder
 from marine_sim_ros.importers.description import (
     Hydrodynamics,
     ImportedLink,
     ImportedShape,
     Sourced,
 )
-from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.model.added_mass import ellipsoid_added_mass
 from marine_sim_ros.model.free_bodies import CREEP, box_drag
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
@@ -63,15 +63,15 @@ def _own_frame(shape: ImportedShape, folder: Path, told: list[str]) -> shapes.Sh
 
 
 def usable_collisions(
-    draft: Draft, link: ImportedLink, told: list[str]
+    builder: VehicleBuilder, link: ImportedLink, told: list[str]
 ) -> list[tuple[ImportedShape, shapes.Shape]]:
     """Return the collisions of a link with their solids; one without a solid is noted."""
     usable = []
     for shape in link.collisions:
         try:
-            usable.append((shape, solid(shape, draft.folder, told)))
+            usable.append((shape, solid(shape, builder.folder, told)))
         except ModelError as error:
-            draft.drop(f'{shape.origin}: the collision is left out: {error}')
+            builder.drop(f'{shape.origin}: the collision is left out: {error}')
     return usable
 
 
@@ -95,37 +95,39 @@ def box_around(solids: list[shapes.Shape]) -> tuple[np.ndarray, np.ndarray]:
 # Estimated drag and added mass, from the box around the shapes.
 
 
-def estimate_missing(draft: Draft) -> None:
+def estimate_missing(builder: VehicleBuilder) -> None:
     """Fill in damping and added mass where the source has no damping at all, and say so."""
-    assert draft.water_density is not None
-    terms = draft.hydrodynamics
+    assert builder.water_density is not None
+    terms = builder.hydrodynamics
     damped = terms is not None and any(
         matrix is not None and np.any(matrix.value)
         for matrix in (terms.linear, terms.quadratic, terms.modulus)
     )
     if damped:
         return
-    low, high, which = _box(draft)
+    low, high, which = _box(builder)
     edges, center = high - low, (low + high) / 2
-    density = draft.water_density.value
+    density = builder.water_density.value
     rule = f'no damping in the source: drag of the box of {which}, C_d 1'
     quadratic = Sourced(np.diag(box_drag(edges, density)), rule, True)
     linear = Sourced(CREEP * quadratic.value, rule, True)
     added = None if terms is None or not np.any(terms.added_mass.value) else terms.added_mass
     if added is None:
-        own = _ellipsoid(draft, edges, density)
+        own = _ellipsoid(builder, edges, density)
         arm = transport(center)
         added = Sourced(
             arm.T @ np.diag(own) @ arm, f'none in the source: ellipsoid as long as {which}', True
         )
         rule += '; added mass of the ellipsoid in it'
-    draft.estimated = f'{rule}: {" x ".join(f"{e:.3g}" for e in edges)} m'
-    draft.assume(draft.estimated)
+    builder.estimated = f'{rule}: {" x ".join(f"{e:.3g}" for e in edges)} m'
+    builder.assume(builder.estimated)
     at = Sourced(center, f'centre of the box of {which}', True) if np.any(center) else None
-    draft.hydrodynamics = Hydrodynamics(draft.water_density, added, linear, quadratic, None, at)
+    builder.hydrodynamics = Hydrodynamics(
+        builder.water_density, added, linear, quadratic, None, at
+    )
 
 
-def _ellipsoid(draft: Draft, edges: np.ndarray, density: float) -> np.ndarray:
+def _ellipsoid(builder: VehicleBuilder, edges: np.ndarray, density: float) -> np.ndarray:
     """Return the added mass (6,) of the ellipsoid of the vehicle's displacement in a box.
 
     The box may hold arms and antennas: the ellipsoid keeps its proportions, and displaces what
@@ -133,19 +135,21 @@ def _ellipsoid(draft: Draft, edges: np.ndarray, density: float) -> np.ndarray:
     """
     axes = edges / 2
     volume = 4 / 3 * np.pi * float(np.prod(axes))
-    ratio = min(1.0, draft.mass / (density * volume))
+    ratio = min(1.0, builder.mass / (density * volume))
     return ellipsoid_added_mass(axes * ratio ** (1 / 3), density)
 
 
-def _box(draft: Draft) -> tuple[np.ndarray, np.ndarray, str]:
+def _box(builder: VehicleBuilder) -> tuple[np.ndarray, np.ndarray, str]:
     """Return the corners (3,) of the box of collisions, else visuals, else of the volume.
 
     A box that holds less than the vehicle displaces is of its small parts alone.
     """
-    assert draft.water_density is not None
-    volume = sum(v.volume.value for v in draft.volumes) or draft.mass / draft.water_density.value
+    assert builder.water_density is not None
+    volume = (
+        sum(v.volume.value for v in builder.volumes) or builder.mass / builder.water_density.value
+    )
     for kind in ('collisions', 'visuals'):
-        found = [s for link in draft.links.values() for s in _solids(draft, link, kind)]
+        found = [s for link in builder.links.values() for s in _solids(builder, link, kind)]
         if found:
             low, high = box_around(found)
             edge = 0.05 * float(np.max(high - low))  # a sheet has a thickness
@@ -153,20 +157,20 @@ def _box(draft: Draft) -> tuple[np.ndarray, np.ndarray, str]:
             if float(np.prod(high - low + 2 * pad)) >= _HELD * volume:
                 return low - pad, high + pad, f'its {kind}'
     edge = volume ** (1 / 3)
-    center = draft.center_of_mass()
+    center = builder.center_of_mass()
     return center - edge / 2, center + edge / 2, 'a cube of its volume'
 
 
-def _solids(draft: Draft, link: ImportedLink, kind: str) -> list[shapes.Shape]:
+def _solids(builder: VehicleBuilder, link: ImportedLink, kind: str) -> list[shapes.Shape]:
     """Return the solids of a link's collisions or visuals, in the base."""
     try:
-        pose = draft.pose_of(link.name)
+        pose = builder.pose_of(link.name)
     except ModelError:
         return []
     found = []
     for shape in getattr(link, kind):
         try:
-            made = solid(replace(shape, material=''), draft.folder, [])
+            made = solid(replace(shape, material=''), builder.folder, [])
         except ModelError:
             continue
         found.append(shapes.move_shape(made, rotation_matrix(pose.quaternion), pose.translation))

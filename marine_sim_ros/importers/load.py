@@ -17,18 +17,18 @@ from marine_sim_ros.core.extras import missing_package
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.geometry.mesh_files import mesh_path
 from marine_sim_ros.importers import buoyancy
+from marine_sim_ros.importers.builder import Options, VehicleBuilder
 from marine_sim_ros.importers.description import ImportedShape, Inertial, Sourced
-from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.foil_plugins import add_wing_terms
 from marine_sim_ros.importers.geometry import usable_collisions
 from marine_sim_ros.importers.mjcf import read_mjcf
-from marine_sim_ros.importers.plugins import read_plugins
+from marine_sim_ros.importers.plugins import apply_plugins
 from marine_sim_ros.importers.sdf_reader import read_sdf
 from marine_sim_ros.importers.side_files import (
+    add_marinegym,
     add_missing_thrusters,
     find_side_files,
     note_limits,
-    read_marinegym,
 )
 from marine_sim_ros.importers.stonefish.reader import read_stonefish
 from marine_sim_ros.importers.urdf_reader import read_urdf
@@ -46,7 +46,7 @@ _ACROSS = 1e-3
 
 
 @np.errstate(over='ignore', invalid='ignore')  # what is not finite is refused
-def import_vehicle(path: Path, options: Options | None = None) -> Draft:
+def import_vehicle(path: Path, options: Options | None = None) -> VehicleBuilder:
     """Return the vehicle of a file: SDF, URDF or xacro, MJCF, USD, Stonefish.
 
     Args:
@@ -56,32 +56,32 @@ def import_vehicle(path: Path, options: Options | None = None) -> Draft:
         ModelError: one line with file, line, element, and what was expected.
     """
     options = options or Options()
-    draft = _read(path, options)
+    builder = _read(path, options)
     try:
-        buoyancy.add_missing_water(draft)
+        buoyancy.add_missing_water(builder)
     except ModelError as error:
-        lost = f'; not taken: {"; ".join(draft.dropped[:3])}' if draft.dropped else ''
+        lost = f'; not taken: {"; ".join(builder.dropped[:3])}' if builder.dropped else ''
         raise ModelError(f'{error}{lost}') from None
-    add_wing_terms(draft)
-    _check_shapes(draft)
-    _check_inertias(draft)
-    _turn_thrusters(draft)
-    _name_idle_shafts(draft)
-    _check_joints(draft)
-    _name_controllers(draft)
-    _check_sensors(draft)
-    draft.finish()
-    return draft
+    add_wing_terms(builder)
+    _check_shapes(builder)
+    _check_inertias(builder)
+    _turn_thrusters(builder)
+    _name_idle_shafts(builder)
+    _check_joints(builder)
+    _name_controllers(builder)
+    _check_sensors(builder)
+    builder.finish()
+    return builder
 
 
-def _read(path: Path, options: Options) -> Draft:
+def _read(path: Path, options: Options) -> VehicleBuilder:
     if not path.is_file():
         raise ModelError(f'{path}: {no_file(path, _DESCRIPTIONS)}; expected {FORMATS}')
     check_description(path)
     if path.suffix in USD_SUFFIXES:
-        draft = read_usd(path, options)
-        read_marinegym(draft, find_side_files(draft, path))
-        return draft
+        builder = read_usd(path, options)
+        add_marinegym(builder, find_side_files(builder, path))
+        return builder
     skipped: tuple[str, ...] = ()
     if path.suffix in ('.urdf', '.xacro'):
         if path.suffix == '.urdf':
@@ -93,14 +93,14 @@ def _read(path: Path, options: Options) -> Draft:
         root, skipped = xml.parse(description.text, source), description.skipped
     else:
         source, root = str(path), parse_file(path)
-    draft = _draft_of(root, source, path, options)
+    builder = _build(root, source, path, options)
     for text in skipped:
-        draft.drop(text)
-    draft.unread_forces += skipped
-    return draft
+        builder.drop(text)
+    builder.unread_forces += skipped
+    return builder
 
 
-def _draft_of(root: xml.Element, source: str, path: Path, options: Options) -> Draft:
+def _build(root: xml.Element, source: str, path: Path, options: Options) -> VehicleBuilder:
     """Return the vehicle of a parsed file."""
     if path.suffix == '.scn' and root.tag == 'robot':
         whole = etree.Element('scenario')
@@ -116,27 +116,27 @@ def _draft_of(root: xml.Element, source: str, path: Path, options: Options) -> D
             '<mujoco>'
         )
     read = read_sdf if root.tag == 'sdf' else read_urdf
-    draft, plugins = read(root, source, path, options)
-    beside = find_side_files(draft, path)
-    note_limits(draft, beside, path)
-    read_plugins(draft, plugins)
-    add_missing_thrusters(draft, beside)
-    return draft
+    builder, plugins = read(root, source, path, options)
+    beside = find_side_files(builder, path)
+    note_limits(builder, beside, path)
+    apply_plugins(builder, plugins)
+    add_missing_thrusters(builder, beside)
+    return builder
 
 
-def _check_shapes(draft: Draft) -> None:
+def _check_shapes(builder: VehicleBuilder) -> None:
     """Leave out collisions and name visuals whose meshes are not there."""
-    for name, link in list(draft.links.items()):
+    for name, link in list(builder.links.items()):
         collisions = [
-            _resolve_mesh(s, draft.folder) for s, _ in usable_collisions(draft, link, [])
+            _resolve_mesh(s, builder.folder) for s, _ in usable_collisions(builder, link, [])
         ]
         visuals = []
-        for shape in (_resolve_mesh(s, draft.folder) for s in link.visuals):
-            if shape.kind != 'mesh' or _is_there(shape, draft.folder):
+        for shape in (_resolve_mesh(s, builder.folder) for s in link.visuals):
+            if shape.kind != 'mesh' or _is_there(shape, builder.folder):
                 visuals.append(shape)
             else:
-                draft.drop(f'{shape.origin}: the mesh {shape.uri} is not there')
-        draft.links[name] = replace(link, collisions=tuple(collisions), visuals=tuple(visuals))
+                builder.drop(f'{shape.origin}: the mesh {shape.uri} is not there')
+        builder.links[name] = replace(link, collisions=tuple(collisions), visuals=tuple(visuals))
 
 
 def _is_there(shape: ImportedShape, folder: Path) -> bool:
@@ -157,9 +157,9 @@ def _resolve_mesh(shape: ImportedShape, folder: Path) -> ImportedShape:
     return replace(shape, uri=path.as_uri()) if path.is_file() else shape
 
 
-def _check_inertias(draft: Draft) -> None:
+def _check_inertias(builder: VehicleBuilder) -> None:
     """Replace inertias that no body can have by that of a ball of water."""
-    for name, link in list(draft.links.items()):
+    for name, link in list(builder.links.items()):
         inertial = link.inertial
         if inertial is None:
             continue
@@ -170,57 +170,59 @@ def _check_inertias(draft: Draft) -> None:
         radius = (3 * max(mass, 1e-6) / (4 * np.pi * 1000)) ** (1 / 3)
         made = 0.4 * mass * radius**2 * np.eye(3)
         rule = f'{inertial.tensor.origin}: no inertia of a body; that of a ball of water'
-        draft.assume(f'link {name!r}: {rule}')
-        draft.links[name] = replace(
+        builder.assume(f'link {name!r}: {rule}')
+        builder.links[name] = replace(
             link, inertial=Inertial(inertial.mass, inertial.pose, Sourced(made, rule, True))
         )
 
 
-def _turn_thrusters(draft: Draft) -> None:
+def _turn_thrusters(builder: VehicleBuilder) -> None:
     """Make the joint that turns a thruster its azimuth; its own shaft is no joint of an arm."""
-    shafts = {t.shaft for t in draft.thrusters}
-    for name in shafts & set(draft.joints):
-        if draft.joints[name].kind == 'revolute':
-            draft.joints[name] = replace(draft.joints[name], kind='continuous')
-    above = draft.parent_joints()
-    for index, thruster in enumerate(draft.thrusters):
+    shafts = {t.shaft for t in builder.thrusters}
+    for name in shafts & set(builder.joints):
+        if builder.joints[name].kind == 'revolute':
+            builder.joints[name] = replace(builder.joints[name], kind='continuous')
+    above = builder.parent_joints()
+    for index, thruster in enumerate(builder.thrusters):
         chain, at = [], thruster.link
         while at in above:
             if above[at].kind != 'fixed' and above[at].name not in shafts:
                 chain.append(above[at])
             at = above[at].parent
         if len(chain) > 1:
-            draft.drop(f'{chain[0].origin}: thruster {thruster.name!r} is moved by several joints')
+            builder.drop(
+                f'{chain[0].origin}: thruster {thruster.name!r} is moved by several joints'
+            )
         if len(chain) != 1 or chain[0].kind == 'prismatic':
             continue
         hinge = chain[0]
-        axis = draft.rotation_of(hinge.child) @ np.array(hinge.axis)
+        axis = builder.rotation_of(hinge.child) @ np.array(hinge.axis)
         thrust = np.asarray(rotation_matrix(thruster.pose.quaternion))[:, 2]
         if abs(float(axis @ thrust)) > _ACROSS * float(np.linalg.norm(axis)):
-            draft.notes.setdefault('fixed', {})[hinge.name] = (
+            builder.notes.setdefault('fixed', {})[hinge.name] = (
                 f'it turns thruster {thruster.name!r} about an axis that is not across its thrust'
             )
             continue
-        draft.thrusters[index] = replace(thruster, azimuth=hinge.name)
+        builder.thrusters[index] = replace(thruster, azimuth=hinge.name)
 
 
-def _name_idle_shafts(draft: Draft) -> None:
+def _name_idle_shafts(builder: VehicleBuilder) -> None:
     """Name the joints that turn without end, as those of thrusters, and have no thruster."""
-    shafts = {thruster.shaft for thruster in draft.thrusters}
-    for name, joint in draft.joints.items():
-        if joint.kind == 'continuous' and shafts & set(draft.joints) and name not in shafts:
+    shafts = {thruster.shaft for thruster in builder.thrusters}
+    for name, joint in builder.joints.items():
+        if joint.kind == 'continuous' and shafts & set(builder.joints) and name not in shafts:
             why = 'turns without end, and no thruster is on it'
-            draft.drop(f'{joint.origin}: joint {name!r} {why}')
+            builder.drop(f'{joint.origin}: joint {name!r} {why}')
 
 
-def _check_joints(draft: Draft) -> None:
+def _check_joints(builder: VehicleBuilder) -> None:
     """Fix joints that cannot be an arm's: those of a fin, without mass, or not free at 0."""
-    fixed = dict(draft.notes.get('fixed', {}))
-    for name, joint in list(draft.joints.items()):
-        if joint.kind not in ('revolute', 'prismatic') or name in draft.actuated_joints:
+    fixed = dict(builder.notes.get('fixed', {}))
+    for name, joint in list(builder.joints.items()):
+        if joint.kind not in ('revolute', 'prismatic') or name in builder.actuated_joints:
             continue
-        if name in draft.fin_joints:
-            draft.joints[name] = replace(joint, kind='fixed')
+        if name in builder.fin_joints:
+            builder.joints[name] = replace(joint, kind='fixed')
             continue
         if name in fixed:
             why = fixed[name]
@@ -230,48 +232,48 @@ def _check_joints(draft: Draft) -> None:
             and joint.lower < joint.upper
         ):
             why = f'its limits {joint.lower:g} to {joint.upper:g} do not hold 0, where it starts'
-        elif _mass_below(draft, joint.child) <= 0:
+        elif _mass_below(builder, joint.child) <= 0:
             why = 'what it moves weighs nothing'
         else:
             continue
-        draft.drop(f'{joint.origin}: joint {name!r} is fixed: {why}')
-        draft.joints[name] = replace(joint, kind='fixed')
+        builder.drop(f'{joint.origin}: joint {name!r} is fixed: {why}')
+        builder.joints[name] = replace(joint, kind='fixed')
 
 
-def _name_controllers(draft: Draft) -> None:
+def _name_controllers(builder: VehicleBuilder) -> None:
     """Name the controllers of joints, with the topic by which each joint is commanded here."""
-    for where, joints in draft.notes.get('controllers', []):
-        draft.drop(f'{where}: its gains are not read')
+    for where, joints in builder.notes.get('controllers', []):
+        builder.drop(f'{where}: its gains are not read')
         for name in joints:
-            joint = draft.joints.get(name)
+            joint = builder.joints.get(name)
             topic = 'joint_commands'
-            if name in draft.actuated_joints:
+            if name in builder.actuated_joints:
                 topic = 'azimuths/command'
-            elif name in draft.fin_joints:
+            elif name in builder.fin_joints:
                 topic = 'fins/command'
             elif joint is None or joint.kind not in ('revolute', 'prismatic'):
-                draft.drop(f'{where}: joint {name!r} is not commanded here')
+                builder.drop(f'{where}: joint {name!r} is not commanded here')
                 continue
-            draft.assume(f'{where}: joint {name!r} follows {topic}')
+            builder.assume(f'{where}: joint {name!r} follows {topic}')
 
 
-def _mass_below(draft: Draft, link: str) -> float:
+def _mass_below(builder: VehicleBuilder, link: str) -> float:
     total, queue = 0.0, [link]
     while queue:
         at = queue.pop()
-        total += draft.links[at].mass
-        queue += [j.child for j in draft.joints.values() if j.parent == at]
+        total += builder.links[at].mass
+        queue += [j.child for j in builder.joints.values() if j.parent == at]
     return total
 
 
-def _check_sensors(draft: Draft) -> None:
+def _check_sensors(builder: VehicleBuilder) -> None:
     """Leave out sensors on links that move; say what a GPS needs and is not installed."""
-    if any(s.kind == 'gps' for s in draft.sensors) and find_spec('pymap3d') is None:
-        draft.assume(str(missing_package('pymap3d', 'a run with the GPS of the source')))
-    for sensor in list(draft.sensors):
-        if not draft.is_rigid(sensor.link):
-            draft.sensors.remove(sensor)
-            draft.drop(
+    if any(s.kind == 'gps' for s in builder.sensors) and find_spec('pymap3d') is None:
+        builder.assume(str(missing_package('pymap3d', 'a run with the GPS of the source')))
+    for sensor in list(builder.sensors):
+        if not builder.is_rigid(sensor.link):
+            builder.sensors.remove(sensor)
+            builder.drop(
                 f'{sensor.origin}: sensor {sensor.name!r}: its link {sensor.link!r} moves against '
                 'the body, or is left out'
             )

@@ -20,6 +20,7 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.packages import ReadableFolders
 from marine_sim_ros.core.spatial import rotation_matrix, skew
 from marine_sim_ros.importers.bodies import level_turn
+from marine_sim_ros.importers.builder import Options, VehicleBuilder
 from marine_sim_ros.importers.curves import linear_thrust_curve, pose_along
 from marine_sim_ros.importers.description import (
     Hydrodynamics,
@@ -31,7 +32,6 @@ from marine_sim_ros.importers.description import (
     Thruster,
     Volume,
 )
-from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.xml_files import IncludedFiles, parse_file
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Element
@@ -46,7 +46,7 @@ _UNBOUNDED = 1e4
 """N; a motor without <forcerange> and <ctrlrange> has no limit."""
 
 
-def read_mjcf(path: Path, options: Options) -> Draft:
+def read_mjcf(path: Path, options: Options) -> VehicleBuilder:
     """Return the vehicle of an MJCF file: a body with a free joint, and what hangs on it.
 
     Args:
@@ -63,16 +63,16 @@ def read_mjcf(path: Path, options: Options) -> Draft:
     try:
         changes: list[str] = []
         model = _compile(mujoco, path, changes)
-        draft = _MjcfReader(mujoco, model, path, options).read()
+        builder = _MjcfReader(mujoco, model, path, options).read()
     except (ValueError, RuntimeError) as error:
         raise ModelError(f'{path}: MuJoCo: {" ".join(str(error).split())[:500]}') from None
     finally:
         mujoco.set_mju_user_warning(None)
     for text in dict.fromkeys(' '.join(w.split()) for w in warnings[:20]):
-        draft.assume(f'MuJoCo warns: {text[:300]}')
+        builder.assume(f'MuJoCo warns: {text[:300]}')
     for text in changes:
-        draft.assume(text)
-    return draft
+        builder.assume(text)
+    return builder
 
 
 def _compile(mujoco: Any, path: Path, changes: list[str]) -> Any:
@@ -175,10 +175,10 @@ class _MjcfReader:
         self.mujoco, self.model, self.path, self.options = mujoco, model, path, options
         self.data = mujoco.MjData(model)
 
-    def read(self) -> Draft:
+    def read(self) -> VehicleBuilder:
         root = self.root = self._root()
         self.base_pose = IDENTITY
-        self.draft = Draft(
+        self.builder = VehicleBuilder(
             self.options.model or self._name('BODY', root) or self.path.stem,
             str(self.path),
             'MJCF',
@@ -191,15 +191,15 @@ class _MjcfReader:
             self._link(body)
             if body != root:
                 self._joint(body)
-        self.draft.base = self._label(root)
+        self.builder.base = self._label(root)
         self._water(root)
         for actuator in range(self.model.nu):
             self._actuator(actuator)
         for sensor in range(self.model.nsensor):
             kind = self.mujoco.mjtSensor(self.model.sensor_type[sensor]).name
             name = self._name('SENSOR', sensor) or str(sensor)
-            self.draft.drop(f'sensor {name!r} of type {kind.removeprefix("mjSENS_").lower()!r}')
-        return self.draft
+            self.builder.drop(f'sensor {name!r} of type {kind.removeprefix("mjSENS_").lower()!r}')
+        return self.builder
 
     # ---- bodies --------------------------------------------------------------------------------
 
@@ -246,7 +246,7 @@ class _MjcfReader:
         found = level_turn(np.asarray(rotation_matrix(_turn_up(up)) @ start))
         if found is not None:
             self.base_pose = Pose(np.zeros(3), found[0])
-            self.draft.assume(f'{self._origin("BODY", root)}: {found[1]}')
+            self.builder.assume(f'{self._origin("BODY", root)}: {found[1]}')
 
     def _place(self, body: int, position: Any, quaternion: Any = (1.0, 0.0, 0.0, 0.0)) -> Pose:
         """Return a pose in the link of a body, of its pose in MuJoCo's body."""
@@ -264,7 +264,7 @@ class _MjcfReader:
         first = int(m.body_geomadr[body])
         made = [self._shape(g) for g in range(first, first + int(m.body_geomnum[body]))]
         shapes = [(shape, solid) for shape, solid in made if shape is not None]
-        self.draft.links[name] = ImportedLink(
+        self.builder.links[name] = ImportedLink(
             name,
             inertial,
             tuple(shape for shape, _ in shapes),
@@ -291,15 +291,15 @@ class _MjcfReader:
         if kind == types.mjGEOM_CYLINDER:
             return shape('cylinder', size[0], 2 * size[1]), solid
         if kind == types.mjGEOM_CAPSULE:
-            self.draft.assume(f'{origin}: a capsule is a cylinder of its radius and volume here')
+            self.builder.assume(f'{origin}: a capsule is a cylinder of its radius and volume here')
             return shape('cylinder', size[0], 2 * size[1] + 4 / 3 * size[0]), solid
         if kind == types.mjGEOM_ELLIPSOID:
-            self.draft.assume(
+            self.builder.assume(
                 f'{origin}: an ellipsoid is a box of its proportions and volume here'
             )
             return shape('box', *(2 * s * (np.pi / 6) ** (1 / 3) for s in size)), solid
         label = types(kind).name.removeprefix('mjGEOM_').lower()
-        self.draft.drop(f'{origin}: a {label} is no shape of a vehicle here')
+        self.builder.drop(f'{origin}: a {label} is no shape of a vehicle here')
         return None, False
 
     def _joint(self, body: int) -> None:
@@ -313,7 +313,7 @@ class _MjcfReader:
                 kinds(int(m.jnt_type[first])), 'fixed'
             )
             if count > 1 or kind == 'fixed' or np.any(m.jnt_pos[first]):
-                self.draft.drop(
+                self.builder.drop(
                     f'{self._origin("JOINT", first)}: joints of body {self._label(body)!r} are '
                     'fixed: expected one hinge or slide in its origin'
                 )
@@ -324,8 +324,8 @@ class _MjcfReader:
             if kind == 'revolute' and not m.jnt_limited[first]:
                 kind = 'continuous'
             if m.jnt_stiffness[first] or m.dof_damping[m.jnt_dofadr[first]]:
-                self.draft.drop(f'{self._origin("JOINT", first)}: its stiffness and damping')
-        self.draft.joints[name] = ImportedJoint(
+                self.builder.drop(f'{self._origin("JOINT", first)}: its stiffness and damping')
+        self.builder.joints[name] = ImportedJoint(
             name,
             kind,
             self._label(int(m.body_parentid[body])),
@@ -345,11 +345,13 @@ class _MjcfReader:
         options = self.model.opt
         water = Sourced(float(options.density), f'{self.path.name} <option density>')
         if water.value < _GAS:
-            self.draft.assume('no water in the source: <option density> is that of a gas, or none')
+            self.builder.assume(
+                'no water in the source: <option density> is that of a gas, or none'
+            )
             options.density = options.viscosity = 0.0  # the damping of joints stays
             water = Sourced(1000.0, 'no density in the source', True)
         else:
-            self.draft.water_density = water
+            self.builder.water_density = water
         density = water.value
         options.wind[:] = 0.0
         for body in self.bodies:
@@ -358,7 +360,7 @@ class _MjcfReader:
                 origin = f'{self._origin("BODY", body)}: gravcomp'
                 edge = (carried / density) ** (1 / 3)
                 center = self._place(body, self.model.body_ipos[body]).translation
-                self.draft.volumes.append(
+                self.builder.volumes.append(
                     Volume(
                         self._label(body),
                         Sourced(carried / density, origin),
@@ -372,7 +374,7 @@ class _MjcfReader:
         if not (np.any(linear) or np.any(quadratic)):
             return
         origin = 'passive forces of MuJoCo at 1 and 2 m/s or rad/s, one axis at a time'
-        self.draft.hydrodynamics = Hydrodynamics(
+        self.builder.hydrodynamics = Hydrodynamics(
             water,
             Sourced(self._virtual_mass(root), 'virtual mass of the ellipsoids'),
             Sourced(linear, origin),
@@ -433,25 +435,25 @@ class _MjcfReader:
             m.actuator_biastype[index] == self.mujoco.mjtBias.mjBIAS_NONE
         )
         if kind == kinds.mjTRN_JOINT and m.jnt_type[target] != self.mujoco.mjtJoint.mjJNT_FREE:
-            self.draft.note_controller(where, [self._name('JOINT', target)])
+            self.builder.note_controller(where, [self._name('JOINT', target)])
             return
         refers = kind == kinds.mjTRN_SITE and m.actuator_trnid[index, 1] < 0
         body = int(m.site_bodyid[target]) if kind == kinds.mjTRN_SITE else -1
         force = np.array(m.actuator_gear[index, :3])
         if not (plain and refers and body in self.bodies and np.any(force)):
-            self.draft.drop(f'{where}: expected a motor that pushes along axes of a site')
-            self.draft.unread_forces.append(where)
+            self.builder.drop(f'{where}: expected a motor that pushes along axes of a site')
+            self.builder.unread_forces.append(where)
             return
         if np.any(m.actuator_gear[index, 3:]):
-            self.draft.drop(f'{where}: the torque of its gear')
+            self.builder.drop(f'{where}: the torque of its gear')
         size = float(np.linalg.norm(force))
         low, high = self._range(index)
-        pose = self.draft.pose_of(self._label(body))
+        pose = self.builder.pose_of(self._label(body))
         site = pose.then(self._place(body, m.site_pos[target], m.site_quat[target]))
         axis = np.asarray(rotation_matrix(site.quaternion)) @ force
         curve = Sourced(linear_thrust_curve(low * size, high * size), where)
         name = (self._name('ACTUATOR', index) or f'thruster_{index}').replace('/', '_')
-        self.draft.add_thruster(
+        self.builder.add_thruster(
             Thruster(name, pose_along(site.translation, axis), curve, link=self._label(body))
         )
 
@@ -467,7 +469,7 @@ class _MjcfReader:
             low, high = max(low, float(limits[0])), min(high, float(limits[1]))
         if high >= _UNBOUNDED:
             name = self._name('ACTUATOR', index) or str(index)
-            self.draft.assume(f'actuator {name!r}: no limit in the source: {_UNBOUNDED:g} N')
+            self.builder.assume(f'actuator {name!r}: no limit in the source: {_UNBOUNDED:g} N')
         return min(low, 0.0), max(high, 0.0)
 
 

@@ -21,6 +21,16 @@ from collections.abc import Callable
 import numpy as np
 
 from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.importers.builder import (
+    Plugin,
+    VehicleBuilder,
+    origin_of,
+    read_flag,
+    read_magnitudes,
+    read_number,
+    read_sourced_numbers,
+    read_text,
+)
 from marine_sim_ros.importers.buoyancy import add_weight_share
 from marine_sim_ros.importers.curves import (
     add_column,
@@ -29,30 +39,20 @@ from marine_sim_ros.importers.curves import (
     sampled_curve,
 )
 from marine_sim_ros.importers.description import Sourced, Thruster
-from marine_sim_ros.importers.draft import (
-    Draft,
-    Plugin,
-    origin_of,
-    read_flag,
-    read_magnitudes,
-    read_number,
-    read_sourced_numbers,
-    read_text,
-)
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
-    'read_channels',
-    'read_control',
-    'read_fluid_plugin',
-    'read_generic_motor',
-    'read_hippo_buoyancy',
-    'read_hippo_hydrodynamics',
-    'read_hippo_thruster',
-    'read_link_water',
-    'read_motor_model',
-    'read_uuv_plugin',
+    'note_mavlink_channels',
+    'add_freefloating_thrusters',
+    'add_freefloating_water',
+    'add_generic_motor',
+    'add_hippo_buoyancy',
+    'add_hippo_hydrodynamics',
+    'add_hippo_thruster',
+    'add_link_water',
+    'add_motor_model',
+    'add_uuv_plugin',
 ]
 
 
@@ -66,12 +66,12 @@ _SCALE_HEIGHT = 0.1
 """m, default of <height_scale_limit>."""
 
 
-def read_channels(plugin: Plugin, draft: Draft) -> None:
+def note_mavlink_channels(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Note the channels of libgazebo_mavlink_interface: ω = (u + offset) · scaling + zero.
 
     The output u of the autopilot is from −1 to 1, or from 0 where the motor is not reversible.
     """
-    speeds = draft.notes.setdefault('motor_speeds', {})
+    speeds = builder.notes.setdefault('motor_speeds', {})
     for element in plugin.reader.element.iterfind('control_channels/channel'):
         channel = Reader(element, plugin.reader.source)
         index = read_text(channel, 'input_index')
@@ -81,49 +81,49 @@ def read_channels(plugin: Plugin, draft: Draft) -> None:
         offset = read_number(channel, 'input_offset', 0.0, -1e6, 1e6).value
         zero = read_number(channel, 'zero_position_armed', 0.0, -1e6, 1e6).value
         speeds[index] = tuple((u + offset) * scaling.value + zero for u in (-1.0, 0.0, 1.0))
-    draft.drop(f'{origin_of(plugin.reader)} {plugin.label}: only its channels are read')
+    builder.drop(f'{origin_of(plugin.reader)} {plugin.label}: only its channels are read')
 
 
-def read_motor_model(plugin: Plugin, draft: Draft) -> None:
+def add_motor_model(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take libgazebo_motor_model or MulticopterMotorModel: T = k ω |ω|, or k ω² one way only."""
     reader = plugin.reader
     kind = read_text(reader, 'motorType', 'velocity')
     if kind != 'velocity':
-        draft.drop(f'{origin_of(reader)}: a motor of type {kind!r}; expected velocity')
-        draft.unread_forces.append(f'{origin_of(reader)} {plugin.label}')
+        builder.drop(f'{origin_of(reader)}: a motor of type {kind!r}; expected velocity')
+        builder.unread_forces.append(f'{origin_of(reader)} {plugin.label}')
         return
     constant = read_number(reader, 'motorConstant', _MOTOR_CONSTANT, -1e6, 1e6)
     fastest = read_number(reader, 'maxRotVelocity', _MAX_SPEED, 0.0, 1e6)
     lowest = -fastest.value if read_flag(reader, 'reversible') else 0.0
     if not lowest:
-        draft.assume(f'{origin_of(reader)}: not <reversible>: it pushes one way only')
-    lowest, highest = _commanded_speeds(reader, draft, lowest, fastest.value)
-    _add(plugin, draft, lambda w: constant.value * w * abs(w), lowest, highest)
+        builder.assume(f'{origin_of(reader)}: not <reversible>: it pushes one way only')
+    lowest, highest = _commanded_speeds(reader, builder, lowest, fastest.value)
+    _add(plugin, builder, lambda w: constant.value * w * abs(w), lowest, highest)
 
 
 def _commanded_speeds(
-    reader: Reader, draft: Draft, lowest: float, fastest: float
+    reader: Reader, builder: VehicleBuilder, lowest: float, fastest: float
 ) -> tuple[float, float]:
     """Return the speeds (rad/s) that the channel of a motor can command, at most its own."""
-    speeds = draft.notes.get('motor_speeds', {}).get(read_text(reader, 'motorNumber'))
+    speeds = builder.notes.get('motor_speeds', {}).get(read_text(reader, 'motorNumber'))
     if speeds is None:
         return lowest, fastest
     ends = sorted((speeds[0 if lowest else 1], speeds[2]))
     if not ends[0] <= 0 < ends[1]:
-        draft.drop(
+        builder.drop(
             f'{origin_of(reader)}: its channel commands {ends[0]:g} to {ends[1]:g} rad/s; '
             f'expected a range over 0; it turns at up to {fastest:g} rad/s here'
         )
         return lowest, fastest
     if ends[1] < fastest:
-        draft.assume(
+        builder.assume(
             f'{origin_of(reader)}: its channel commands up to {ends[1]:g} rad/s, less than its '
             f'{fastest:g} rad/s'
         )
     return max(lowest, ends[0]), min(fastest, ends[1])
 
 
-def read_generic_motor(plugin: Plugin, draft: Draft) -> None:
+def add_generic_motor(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take GenericMotorModel: a polynomial of the command, or k ω |ω|.
 
     T(u) = Σ a_i uⁱ with coefficients for either sign of u; u is the duty cycle between its ends,
@@ -131,7 +131,7 @@ def read_generic_motor(plugin: Plugin, draft: Draft) -> None:
     """
     reader = plugin.reader
     if read_text(reader, 'motorType', 'velocity') != 'force_polynomial':
-        read_motor_model(plugin, draft)
+        add_motor_model(plugin, builder)
         return
     ahead = _polynomial(reader, 'positiveThrustPolynomial')
     if ahead is None:
@@ -157,7 +157,7 @@ def read_generic_motor(plugin: Plugin, draft: Draft) -> None:
             read_number(reader, tag, default, 0.0, 1e6).value
             for tag, default in (('minDutyCycle', 1100.0), ('maxDutyCycle', 1900.0))
         )
-    _add(plugin, draft, thrust, lowest, highest, speed=not duty, pulses=pulses)
+    _add(plugin, builder, thrust, lowest, highest, speed=not duty, pulses=pulses)
 
 
 def _polynomial(reader: Reader, tag: str) -> np.ndarray | None:
@@ -171,7 +171,7 @@ def _polynomial(reader: Reader, tag: str) -> np.ndarray | None:
 
 def _add(
     plugin: Plugin,
-    draft: Draft,
+    builder: VehicleBuilder,
     thrust: Callable[[float], float],
     lowest: float,
     highest: float,
@@ -181,19 +181,19 @@ def _add(
 ) -> None:
     """Add a thruster along z of the link of a motor."""
     reader = plugin.reader
-    link = draft.known_link(reader, read_text(reader, 'linkName').replace('::', '/'))
+    link = builder.known_link(reader, read_text(reader, 'linkName').replace('::', '/'))
     curve, mirrored = sampled_curve(thrust, lowest, highest, speed=speed)
     if pulses is not None and lowest < 0:
         first, last = pulses
         if not first < last:
             raise reader.error(f'minDutyCycle {first:g} is not below maxDutyCycle {last:g}')
         curve[:, 0] = np.interp(curve[:, 0], [1100.0, 1900.0], [first, last])
-    pose = draft.pose_of(link)
-    axis = draft.rotation_of(link)[:, 2]
+    pose = builder.pose_of(link)
+    axis = builder.rotation_of(link)[:, 2]
     index = read_text(reader, 'actuator_number') or read_text(reader, 'motorNumber')
-    label = f'motor_{index or len(draft.thrusters)}'
+    label = f'motor_{index or len(builder.thrusters)}'
     lag = read_number(reader, 'timeConstantUp', None, 0.0, 60.0)
-    draft.add_thruster(
+    builder.add_thruster(
         Thruster(
             label,
             pose_along(pose.translation, -axis if mirrored else axis),
@@ -201,27 +201,29 @@ def _add(
             'cw' if read_text(reader, 'turningDirection') == 'cw' else 'ccw',
             time_constant=lag if speed else None,
             link=link,
-            shaft=draft.scoped_name(
-                reader, read_text(reader, 'jointName').replace('::', '/'), draft.joints
+            shaft=builder.scoped_name(
+                reader, read_text(reader, 'jointName').replace('::', '/'), builder.joints
             ),
         ),
         index,
     )
 
 
-def read_uuv_plugin(plugin: Plugin, draft: Draft) -> None:
+def add_uuv_plugin(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take libgazebo_uuv_plugin: added mass, linear damping, buoyancy as a share of the weight."""
     reader = plugin.reader
-    link = draft.known_link(
-        reader, read_text(reader, 'baseLinkName', draft.base).replace('::', '/')
+    link = builder.known_link(
+        reader, read_text(reader, 'baseLinkName', builder.base).replace('::', '/')
     )
     for element in reader.element.findall('buoyancy'):
-        _buoyancy(Reader(element, reader.source), draft)
-    _set_diagonal_hydrodynamics(draft, reader, link, ('addedMass', 'damping'), 'Linear', 'Angular')
+        _buoyancy(Reader(element, reader.source), builder)
+    _set_diagonal_hydrodynamics(
+        builder, reader, link, ('addedMass', 'damping'), 'Linear', 'Angular'
+    )
 
 
 def _set_diagonal_hydrodynamics(
-    draft: Draft, reader: Reader, link: str, names: tuple[str, str], *suffixes: str
+    builder: VehicleBuilder, reader: Reader, link: str, names: tuple[str, str], *suffixes: str
 ) -> None:
     """Take added mass and linear damping on diagonals, of elements called name and suffix."""
     added, linear = (
@@ -229,18 +231,18 @@ def _set_diagonal_hydrodynamics(
         for name in names
     )
     none = np.zeros((6, 6))
-    set_hydrodynamics(draft, reader, link, added, linear, none, none)
+    set_hydrodynamics(builder, reader, link, added, linear, none, none)
 
 
-def _buoyancy(reader: Reader, draft: Draft) -> None:
+def _buoyancy(reader: Reader, builder: VehicleBuilder) -> None:
     """Add a volume: ρ V = compensation · m of its link, lost over twice <height_scale_limit>."""
-    link = draft.known_link(reader, read_text(reader, 'link_name').replace('::', '/'))
+    link = builder.known_link(reader, read_text(reader, 'link_name').replace('::', '/'))
     factor = read_number(reader, 'compensation', 1.0, 0.0, 1e6)
     center = read_sourced_numbers(reader, 'origin', (3,)) or Sourced(
         np.zeros(3), 'default: origin of the link'
     )
     limit = read_number(reader, 'height_scale_limit', _SCALE_HEIGHT, 1e-4, 1e4)
-    add_weight_share(draft, link, factor, center, Sourced(2 * limit.value, limit.origin))
+    add_weight_share(builder, link, factor, center, Sourced(2 * limit.value, limit.origin))
 
 
 # Plugins of HippoCampus: hydrodynamics, buoyancy and thrusters of hippo_gz_plugins.
@@ -250,21 +252,25 @@ _EXTRA_FORCE = 'additional_buyoancy_force'  # codespell:ignore buyoancy
 """Name of an extra force in N, as the source spells it."""
 
 
-def read_hippo_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
+def add_hippo_hydrodynamics(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take linear damping and added mass of each <hydrodynamics> of the plugin."""
     for element in plugin.reader.element.findall('hydrodynamics'):
         reader = Reader(element, plugin.reader.source)
-        link = draft.known_link(reader, read_text(reader, 'link', draft.base).replace('::', '/'))
+        link = builder.known_link(
+            reader, read_text(reader, 'link', builder.base).replace('::', '/')
+        )
         names = 'added_mass', 'damping'
-        _set_diagonal_hydrodynamics(draft, reader, link, names, '_linear', '_angular')
+        _set_diagonal_hydrodynamics(builder, reader, link, names, '_linear', '_angular')
 
 
-def read_hippo_buoyancy(plugin: Plugin, draft: Draft) -> None:
+def add_hippo_buoyancy(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take ρ V g = c m g + F of a link, lost over twice <height_scale_limit> at the surface."""
     elements = plugin.reader.element.findall('buoyancy') or [plugin.reader.element]
     for element in elements:
         reader = Reader(element, plugin.reader.source)
-        link = draft.known_link(reader, read_text(reader, 'link', 'base_link').replace('::', '/'))
+        link = builder.known_link(
+            reader, read_text(reader, 'link', 'base_link').replace('::', '/')
+        )
         old = reader.first('compensation') is None  # names of earlier versions of the plugin
         share, added = ('relative_compensation', _EXTRA_FORCE) if old else _COMPENSATION
         factor = read_number(reader, share, 1.0, 0.0, 1e6)
@@ -274,13 +280,13 @@ def read_hippo_buoyancy(plugin: Plugin, draft: Draft) -> None:
             np.zeros(3), 'origin of the link'
         )
         height = Sourced(2 * limit.value, limit.origin)
-        add_weight_share(draft, link, factor, center, height, force.value)
+        add_weight_share(builder, link, factor, center, height, force.value)
 
 
-def read_hippo_thruster(plugin: Plugin, draft: Draft) -> None:
+def add_hippo_thruster(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take T = a n² + b n + c, not below 0, along x of its link; n in revolutions per second."""
     reader = plugin.reader
-    link = draft.known_link(reader, read_text(reader, 'link').replace('::', '/'))
+    link = builder.known_link(reader, read_text(reader, 'link').replace('::', '/'))
     fastest = read_number(reader, 'maximum_rpm', None, 0.0, 1e6)
     if fastest is None:
         raise reader.error('has no <maximum_rpm>; expected the rate at full throttle')
@@ -299,11 +305,11 @@ def read_hippo_thruster(plugin: Plugin, draft: Draft) -> None:
 
     highest = fastest.value * np.pi / 30
     curve, mirrored = sampled_curve(thrust, -highest, highest)
-    pose = draft.pose_of(link)
-    axis = draft.rotation_of(link)[:, 0]
+    pose = builder.pose_of(link)
+    axis = builder.rotation_of(link)[:, 0]
     index = read_text(reader, 'thruster_number')
-    label = f'thruster_{index or len(draft.thrusters)}'
-    draft.add_thruster(
+    label = f'thruster_{index or len(builder.thrusters)}'
+    builder.add_thruster(
         Thruster(
             label,
             pose_along(pose.translation, -axis if mirrored else axis),
@@ -311,8 +317,8 @@ def read_hippo_thruster(plugin: Plugin, draft: Draft) -> None:
             'cw' if read_text(reader, 'turning_direction') == 'cw' else 'ccw',
             time_constant=read_number(reader, 'timeconstant_up', None, 0.0, 60.0),
             link=link,
-            shaft=draft.scoped_name(
-                reader, read_text(reader, 'joint').replace('::', '/'), draft.joints
+            shaft=builder.scoped_name(
+                reader, read_text(reader, 'joint').replace('::', '/'), builder.joints
             ),
         ),
         index,
@@ -334,28 +340,28 @@ _WEATHER = {'current', 'wind'}
 """Elements beside them that are not."""
 
 
-def read_link_water(link: Reader, draft: Draft) -> None:
+def add_link_water(link: Reader, builder: VehicleBuilder) -> None:
     """Take the water of a <link>: <buoyancy>, ρ V = compensation · m, and <hydrodynamics>.
 
     They stand in the link, as older files have it, or in its <fluid>.
     """
     name = link.attribute('name')
-    if name not in draft.links:
+    if name not in builder.links:
         return
-    _read_blocks(link, name, draft)
+    _read_blocks(link, name, builder)
     for element in link.element.findall('fluid'):
-        _read_blocks(Reader(element, link.source), name, draft)
+        _read_blocks(Reader(element, link.source), name, builder)
 
 
-def read_fluid_plugin(plugin: Plugin, draft: Draft) -> None:
+def add_freefloating_water(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take the blocks that freebuoyancy_gazebo has in a <link name=""> of its own."""
     for element in plugin.reader.element.findall('link'):
         reader = Reader(element, plugin.reader.source)
-        link = draft.known_link(reader, reader.attribute('name').replace('::', '/'))
-        _read_blocks(reader, link, draft)
+        link = builder.known_link(reader, reader.attribute('name').replace('::', '/'))
+        _read_blocks(reader, link, builder)
 
 
-def _read_blocks(reader: Reader, link: str, draft: Draft) -> None:
+def _read_blocks(reader: Reader, link: str, builder: VehicleBuilder) -> None:
     """Take all <buoyancy> and <hydrodynamics> of an element; a <fluid> has what they share."""
     volumes = [Reader(e, reader.source) for e in reader.element.findall('buoyancy')]
     terms = [Reader(e, reader.source) for e in reader.element.findall('hydrodynamics')]
@@ -363,22 +369,22 @@ def _read_blocks(reader: Reader, link: str, draft: Draft) -> None:
         return
     fluid = reader if reader.element.tag == 'fluid' else None
     for block in volumes:
-        _add_volume(block, fluid or block, link, draft)
+        _add_volume(block, fluid or block, link, builder)
     for block in volumes + terms:
-        _name_unread(block, draft)
+        _name_unread(block, builder)
         if any(block.first(tag) is not None for tag in (*_DAMPING, 'added_mass')):
-            _add_terms(block, fluid or block, link, draft)
+            _add_terms(block, fluid or block, link, builder)
 
 
-def _name_unread(block: Reader, draft: Draft) -> None:
-    draft.name_unread(block, '|'.join(_READ | _WEATHER))
+def _name_unread(block: Reader, builder: VehicleBuilder) -> None:
+    builder.name_unread(block, '|'.join(_READ | _WEATHER))
     weather = sorted(_WEATHER & {str(e.tag) for e in block.element})
     if weather:
         names = ', '.join(f'<{tag}>' for tag in weather)
-        draft.drop(f'{origin_of(block)}: {names}: wind and currents are of our environment')
+        builder.drop(f'{origin_of(block)}: {names}: wind and currents are of our environment')
 
 
-def _add_volume(reader: Reader, fluid: Reader, link: str, draft: Draft) -> None:
+def _add_volume(reader: Reader, fluid: Reader, link: str, builder: VehicleBuilder) -> None:
     """Add the volume of a link; at the surface it is lost over twice its <limit radius="">."""
     factor = read_number(reader, 'compensation', 1.0, 0.0, 1e6)
     relative = read_number(fluid, 'density', 1.0, 0.0, 1e6)
@@ -389,10 +395,10 @@ def _add_volume(reader: Reader, fluid: Reader, link: str, draft: Draft) -> None:
     radius = _LIMIT if limit is None else limit.attribute_number('radius', _LIMIT, 1e-4, 1e4)
     at = Sourced(center, origin_of(origin or reader))
     share = Sourced(relative.value * factor.value, factor.origin)
-    add_weight_share(draft, link, share, at, Sourced(2 * radius, origin_of(limit or reader)))
+    add_weight_share(builder, link, share, at, Sourced(2 * radius, origin_of(limit or reader)))
 
 
-def _add_terms(block: Reader, fluid: Reader, link: str, draft: Draft) -> None:
+def _add_terms(block: Reader, fluid: Reader, link: str, builder: VehicleBuilder) -> None:
     """Add damping and added mass; a later element replaces an earlier one of its kind."""
     linear, quadratic, added = np.zeros(6), np.zeros(6), np.zeros((6, 6))
     for element in (e for tag in _DAMPING for e in block.element.findall(tag)):
@@ -409,43 +415,45 @@ def _add_terms(block: Reader, fluid: Reader, link: str, draft: Draft) -> None:
     relative = read_number(fluid, 'density', 1.0, 0.0, 1e6).value
     none = np.zeros((6, 6))
     set_hydrodynamics(
-        draft, block, link, relative * added, np.diag(relative * linear),
+        builder, block, link, relative * added, np.diag(relative * linear),
         np.diag(relative * quadratic), none,
     )  # fmt: skip
 
 
-def read_control(plugin: Plugin, draft: Draft) -> None:
+def add_freefloating_thrusters(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take the thrusters of freefloating_gazebo_control.
 
     One with <map> is fixed: its six numbers are force and moment of one newton about the centre of
     mass. One with <name> pushes along −z of that link.
     """
     reader = plugin.reader
-    body = draft.known_link(reader, read_text(reader, 'link', draft.base))
+    body = builder.known_link(reader, read_text(reader, 'link', builder.base))
     elements = reader.element.findall('thruster')
     if not elements:
-        draft.unread_force(plugin, 'has no <thruster>')
+        builder.unread_force(plugin, 'has no <thruster>')
     for index, element in enumerate(elements):
         thruster = Reader(element, reader.source)
-        effort = _effort(thruster, draft)
+        effort = _effort(thruster, builder)
         columns = read_sourced_numbers(thruster, 'map', (6,))
         link = read_text(thruster, 'name')
         if columns is not None:
-            _add_fixed_thruster(draft, body, f'thruster_{index}', columns, effort)
-        elif link in draft.links:
-            pose = draft.pose_of(link)
-            axis = -draft.rotation_of(link)[:, 2]
+            _add_fixed_thruster(builder, body, f'thruster_{index}', columns, effort)
+        elif link in builder.links:
+            pose = builder.pose_of(link)
+            axis = -builder.rotation_of(link)[:, 2]
             curve = Sourced(linear_thrust_curve(-effort.value, effort.value), effort.origin)
-            draft.add_thruster(Thruster(link, pose_along(pose.translation, axis), curve))
+            builder.add_thruster(Thruster(link, pose_along(pose.translation, axis), curve))
         else:
             where = f'{origin_of(thruster)}: thruster {link!r}'
-            draft.drop(f'{where} is on no link of this name; expected <map> or the name of a link')
-            draft.unread_forces.append(where)
+            builder.drop(
+                f'{where} is on no link of this name; expected <map> or the name of a link'
+            )
+            builder.unread_forces.append(where)
 
 
-def _effort(thruster: Reader, draft: Draft) -> Sourced[float]:
+def _effort(thruster: Reader, builder: VehicleBuilder) -> Sourced[float]:
     """Return the largest thrust (N); usv_sim gives one under and one above the water."""
-    draft.name_unread(thruster, _THRUSTER)
+    builder.name_unread(thruster, _THRUSTER)
     effort = read_number(thruster, 'effort', None, 0.0, 1e9)
     if effort is not None:
         return effort
@@ -453,21 +461,25 @@ def _effort(thruster: Reader, draft: Draft) -> Sourced[float]:
         read_number(thruster, f'effort{place}Water', None, 0.0, 1e9) for place in ('Under', 'Over')
     )
     if wet is None and dry is None:
-        draft.assume(f'{origin_of(thruster)}: no <effort>: {_EFFORT:g} N, the default')
+        builder.assume(f'{origin_of(thruster)}: no <effort>: {_EFFORT:g} N, the default')
         return read_number(thruster, 'effort', _EFFORT)
     if dry is not None and dry.value > 0:
         where = 'in the water too' if wet is None or not wet.value else 'as in the water'
-        draft.assume(f'{dry.origin}: above the water; here it pushes {where}')
+        builder.assume(f'{dry.origin}: above the water; here it pushes {where}')
     return next(e for e in (wet, dry) if e is not None and (e.value or e is dry or dry is None))
 
 
 def _add_fixed_thruster(
-    draft: Draft, body: str, name: str, columns: Sourced[np.ndarray], effort: Sourced[float]
+    builder: VehicleBuilder,
+    body: str,
+    name: str,
+    columns: Sourced[np.ndarray],
+    effort: Sourced[float],
 ) -> None:
     """Add a thruster by its force and moment about the centre of mass of a link."""
-    turn = np.asarray(rotation_matrix(draft.pose_of(body).quaternion))
-    inertial = draft.links[body].inertial
-    center = draft.pose_of(body).translation
+    turn = np.asarray(rotation_matrix(builder.pose_of(body).quaternion))
+    inertial = builder.links[body].inertial
+    center = builder.pose_of(body).translation
     if inertial is not None:
-        center = draft.pose_of(body).then(inertial.pose).translation
-    add_column(draft, name, columns, effort, center=center, turn=turn)
+        center = builder.pose_of(body).then(inertial.pose).translation
+    add_column(builder, name, columns, effort, center=center, turn=turn)

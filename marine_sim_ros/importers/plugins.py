@@ -19,11 +19,11 @@ from marine_sim_ros.importers import (
     surface_plugins,
     uuv_plugins,
 )
-from marine_sim_ros.importers.draft import Draft, Plugin, origin_of
+from marine_sim_ros.importers.builder import Plugin, VehicleBuilder, origin_of
 
-__all__ = ['read_plugins']
+__all__ = ['apply_plugins']
 
-_Read = Callable[[Plugin, Draft], None]
+_Read = Callable[[Plugin, VehicleBuilder], None]
 
 _NOTED = {
     r'usv_(gazebo_)?wind|USVWind': 'pushes in the wind, by coefficients that are not read',
@@ -34,55 +34,52 @@ _NOTED = {
 """Pattern of a plugin that is not read, and what it does."""
 
 
-def _note_known(why: str, plugin: Plugin, draft: Draft) -> None:
-    draft.drop_plugin(plugin, why)
+def _note_known(why: str, plugin: Plugin, builder: VehicleBuilder) -> None:
+    builder.drop_plugin(plugin, why)
 
 
-def _note_controller(plugin: Plugin, draft: Draft) -> None:
+def _note_controller(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Note a controller of joints, which is named when it is known what became of them."""
     reader = plugin.reader
     names = [
-        draft.scoped_name(reader, name, draft.joints)
+        builder.scoped_name(reader, name, builder.joints)
         for element in reader.element.iter('joint_name', 'jointName')
         for name in [(element.text or '').strip().replace('::', '/')]
     ]
-    draft.note_controller(f'{origin_of(reader)} {plugin.label}', names)
+    builder.note_controller(f'{origin_of(reader)} {plugin.label}', names)
 
 
 READERS: tuple[tuple[str, _Read], ...] = (
-    (r'BuoyancyEngine|buoyancy-engine', buoyancy.read_buoyancy_engine),
-    (
-        r'systems::Buoyancy\b|(gz|ignition)-\w+-buoyancy-system',
-        gazebo_plugins.read_gazebo_buoyancy,
-    ),
-    (r'ArduPilotPlugin', gazebo_plugins.read_ardupilot),
-    (r'(uuv_|lib)underwater_object', uuv_plugins.read_underwater_object),
-    (r'vrx::Surface|libSurface', surface_plugins.read_surface),
-    (r'SimpleHydrodynamics', surface_plugins.read_simple_hydrodynamics),
-    (r'gz-waves|wave_sim', surface_plugins.read_waves),
-    (r'hippo_gz_plugins::hydrodynamics', other_plugins.read_hippo_hydrodynamics),
-    (r'hippo_gz_plugins::buoyancy', other_plugins.read_hippo_buoyancy),
-    (r'hippo_gz_plugins::thruster', other_plugins.read_hippo_thruster),
-    (r'usv_(gazebo_)?dynamics', surface_plugins.read_usv_dynamics),
-    (r'usv_(gazebo_)?thrust', surface_plugins.read_usv_thrust),
+    (r'BuoyancyEngine|buoyancy-engine', buoyancy.add_buoyancy_engine),
+    (r'systems::Buoyancy\b|(gz|ignition)-\w+-buoyancy-system', gazebo_plugins.set_gazebo_water),
+    (r'ArduPilotPlugin', gazebo_plugins.note_ardupilot_channels),
+    (r'(uuv_|lib)underwater_object', uuv_plugins.add_underwater_object),
+    (r'vrx::Surface|libSurface', surface_plugins.add_vrx_surface),
+    (r'SimpleHydrodynamics', surface_plugins.add_simple_hydrodynamics),
+    (r'gz-waves|wave_sim', surface_plugins.add_wave_hydrodynamics),
+    (r'hippo_gz_plugins::hydrodynamics', other_plugins.add_hippo_hydrodynamics),
+    (r'hippo_gz_plugins::buoyancy', other_plugins.add_hippo_buoyancy),
+    (r'hippo_gz_plugins::thruster', other_plugins.add_hippo_thruster),
+    (r'usv_(gazebo_)?dynamics', surface_plugins.add_usv_dynamics),
+    (r'usv_(gazebo_)?thrust', surface_plugins.add_usv_thrust),
     (
         r'libHydrodynamicsPlugin|HydrodynamicsPlugin\b',
         lambda p, d: _read_hydrodynamics_plugin(p, d),
     ),
-    (r'systems::Hydrodynamics|-hydrodynamics-system', gazebo_plugins.read_gazebo_hydrodynamics),
-    (r'uuv_thruster|libthruster_ros_plugin', uuv_plugins.read_uuv_thruster),
-    (r'systems::Thruster|-thruster-system', gazebo_plugins.read_gazebo_thruster),
-    (r'freefloating_gazebo_control', other_plugins.read_control),
-    (r'freebuoyancy_gazebo', other_plugins.read_fluid_plugin),
-    (r'gazebo_uuv_plugin', other_plugins.read_uuv_plugin),
-    (r'gazebo_mavlink_interface', other_plugins.read_channels),
-    (r'GenericMotorModel', other_plugins.read_generic_motor),
-    (r'gazebo_motor_model|MulticopterMotorModel', other_plugins.read_motor_model),
-    (r'uuv_fin|libfin_ros_plugin', fin_plugins.read_uuv_fin),
+    (r'systems::Hydrodynamics|-hydrodynamics-system', gazebo_plugins.add_gazebo_hydrodynamics),
+    (r'uuv_thruster|libthruster_ros_plugin', uuv_plugins.add_uuv_thruster),
+    (r'systems::Thruster|-thruster-system', gazebo_plugins.add_gazebo_thruster),
+    (r'freefloating_gazebo_control', other_plugins.add_freefloating_thrusters),
+    (r'freebuoyancy_gazebo', other_plugins.add_freefloating_water),
+    (r'gazebo_uuv_plugin', other_plugins.add_uuv_plugin),
+    (r'gazebo_mavlink_interface', other_plugins.note_mavlink_channels),
+    (r'GenericMotorModel', other_plugins.add_generic_motor),
+    (r'gazebo_motor_model|MulticopterMotorModel', other_plugins.add_motor_model),
+    (r'uuv_fin|libfin_ros_plugin', fin_plugins.add_uuv_fin),
     (r'SailLiftDrag|sail-lift-drag', foil_plugins.name_sail),
-    (r'AdvancedLiftDrag|advanced-lift-drag', foil_plugins.read_advanced_lift_drag),
-    (r'foil_dynamics', foil_plugins.read_foil),
-    (r'systems::LiftDrag|-lift-drag-system|LiftDragPlugin', fin_plugins.read_lift_drag),
+    (r'AdvancedLiftDrag|advanced-lift-drag', foil_plugins.add_advanced_lift_drag),
+    (r'foil_dynamics', foil_plugins.add_foil),
+    (r'systems::LiftDrag|-lift-drag-system|LiftDragPlugin', fin_plugins.add_lift_drag),
     *sensors.UUV_READERS,
     *((pattern, partial(_note_known, why)) for pattern, why in _NOTED.items()),
     (r'Joint\w*Controller|joint-\w+-controller|ros2?_control', _note_controller),
@@ -121,15 +118,15 @@ def _role(plugin: Plugin) -> tuple[str, bool]:
     return 'is not understood; if it exerts forces, they are missing', True
 
 
-def _read_hydrodynamics_plugin(plugin: Plugin, draft: Draft) -> None:
+def _read_hydrodynamics_plugin(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Tell the two plugins of one name apart: asv_wave_sim's of meshes, and that of LRAUV."""
     if plugin.reader.element.find('wave_model') is not None:
-        surface_plugins.read_waves(plugin, draft)
+        surface_plugins.add_wave_hydrodynamics(plugin, builder)
     else:
-        gazebo_plugins.read_gazebo_hydrodynamics(plugin, draft)
+        gazebo_plugins.add_gazebo_hydrodynamics(plugin, builder)
 
 
-def read_plugins(draft: Draft, plugins: list[Plugin]) -> None:
+def apply_plugins(builder: VehicleBuilder, plugins: list[Plugin]) -> None:
     """Let every plugin add what it says; those that are not understood are named."""
     rest = list(plugins)
     for pattern, read in READERS:
@@ -137,10 +134,10 @@ def read_plugins(draft: Draft, plugins: list[Plugin]) -> None:
             element = plugin.reader.element
             if re.search(pattern, f'{element.get("name", "")} {element.get("filename", "")}'):
                 rest.remove(plugin)
-                read(plugin, draft)
+                read(plugin, builder)
     for plugin in rest:
         role, loses_forces = _role(plugin)
-        (draft.unread_force if loses_forces else draft.drop_plugin)(plugin, role)
-    gazebo_plugins.read_fluid_added_mass(draft)
-    sensors.read_gazebo_sensors(draft)
-    draft.sort_thrusters()
+        (builder.unread_force if loses_forces else builder.drop_plugin)(plugin, role)
+    gazebo_plugins.add_fluid_added_mass(builder)
+    sensors.add_gazebo_sensors(builder)
+    builder.sort_thrusters()

@@ -24,17 +24,17 @@ from marine_sim_ros.importers.bodies import (
     read_pose,
     read_shape,
 )
-from marine_sim_ros.importers.description import ImportedJoint, ImportedLink, ImportedShape
-from marine_sim_ros.importers.draft import (
+from marine_sim_ros.importers.builder import (
     SCOPE,
-    Draft,
     Options,
     Plugin,
+    VehicleBuilder,
     list_names,
     origin_of,
     read_flag,
     read_text,
 )
+from marine_sim_ros.importers.description import ImportedJoint, ImportedLink, ImportedShape
 from marine_sim_ros.importers.model_files import ModelFolders
 from marine_sim_ros.importers.xml_files import expand_includes, folder_of, reader_of
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
@@ -121,7 +121,7 @@ class _SdfReader:
         self.world: Element | None = None
         self.missing: tuple[str, ...] = ()
 
-    def read(self, root: Element, source: str) -> tuple[Draft, list[Plugin]]:
+    def read(self, root: Element, source: str) -> tuple[VehicleBuilder, list[Plugin]]:
         lost: list[str] = []
         self.missing = expand_includes(
             root, source, self.path.parent, lost.append, ModelFolders(self.path)
@@ -130,12 +130,14 @@ class _SdfReader:
         reader = reader_of(found, Reader(root, source))
         folder = folder_of(found, self.path.parent)
         name = reader.attribute('name', self.path.stem)
-        self.draft = Draft(self.options.model or name, str(self.path), 'SDF', folder, self.options)
+        self.builder = VehicleBuilder(
+            self.options.model or name, str(self.path), 'SDF', folder, self.options
+        )
         for text in lost:
-            self.draft.drop(text)
+            self.builder.drop(text)
         model = read_frames(reader, folder)
         self._walk(model, '', IDENTITY)
-        if not self.draft.links:
+        if not self.builder.links:
             raise reader.error(f'{name!r} has no links; expected a vehicle{self._not_found()}')
         if self.world is not None:
             self._name_gravity(Reader(self.world, source))
@@ -143,18 +145,18 @@ class _SdfReader:
                 self.plugins.append(Plugin(Reader(plugin, source)))
         self._attach()
         canonical = str(found.get('canonical_link', '')).replace('::', '/')
-        names = list(self.draft.links)
+        names = list(self.builder.links)
         if not canonical and 'base_link' not in names and names:
             canonical = names[0]  # as the specification has it
-        self.draft.base = choose_base(self.draft, canonical)
-        grow_tree(self.draft)
-        return self.draft, self.plugins
+        self.builder.base = choose_base(self.builder, canonical)
+        grow_tree(self.builder)
+        return self.builder, self.plugins
 
     def _name_gravity(self, world: Reader) -> None:
         """Note a gravity of the world that does not point down."""
         gravity = world.first('gravity')
         if gravity is not None and not gravity.numbers({3})[2] < 0:
-            self.draft.drop(f'{origin_of(gravity)}: gravity points down here')
+            self.builder.drop(f'{origin_of(gravity)}: gravity points down here')
 
     def _attach(self) -> None:
         """Fix the links that a DetachableJoint holds, which belong to the vehicle until then."""
@@ -168,7 +170,7 @@ class _SdfReader:
                 read_text(reader, f'{end}_link').replace('::', '/') for end in ('parent', 'child')
             ]
             parent, child = ends[0], f'{model}/{ends[1]}' if model else ends[1]
-            poses = self.draft.notes.get('poses', {})
+            poses = self.builder.notes.get('poses', {})
             if parent not in poses or child not in poses:
                 continue
             joint = ImportedJoint(
@@ -179,8 +181,10 @@ class _SdfReader:
                 poses[parent].relative(poses[child]),
                 origin=origin_of(reader),
             )
-            self.draft.joints[joint.name] = joint
-            self.draft.assume(f'{joint.origin}: link {child!r} is held; it is never released here')
+            self.builder.joints[joint.name] = joint
+            self.builder.assume(
+                f'{joint.origin}: link {child!r} is held; it is never released here'
+            )
 
     def _choose(self, root: Element, source: str) -> Element:
         """Return the <model> that is wanted."""
@@ -222,21 +226,21 @@ class _SdfReader:
 
     def _link(self, reader: Reader, model: SdfModel, prefix: str, at: Pose) -> None:
         name = prefix + reader.attribute('name').replace('::', '/')
-        if name in self.draft.links:
+        if name in self.builder.links:
             raise reader.error('a second link of this name; expected unique names')
         self._name_switches(reader, _LINK_SWITCHES)
-        self.draft.notes.setdefault('poses', {})[name] = at.then(
+        self.builder.notes.setdefault('poses', {})[name] = at.then(
             model.pose(reader.attribute('name'))
         )
-        self.draft.links[name] = ImportedLink(
+        self.builder.links[name] = ImportedLink(
             name,
-            read_inertial(reader, self.draft),
+            read_inertial(reader, self.builder),
             self._shapes(reader, 'visual', folder_of(reader.element, model.folder)),
             self._shapes(reader, 'collision', folder_of(reader.element, model.folder)),
         )
         mass = reader.first('inertial/fluid_added_mass')
         if mass is not None:
-            self.draft.notes.setdefault('fluid_added_mass', {})[name] = mass
+            self.builder.notes.setdefault('fluid_added_mass', {})[name] = mass
         for sensor in reader.element.findall('sensor'):
             inner = reader_of(sensor, reader)
             pose, relative = read_pose(inner)
@@ -244,7 +248,7 @@ class _SdfReader:
                 pose = (
                     model.pose(reader.attribute('name')).relative(model.pose(relative)).then(pose)
                 )
-            self.draft.notes.setdefault('sensors', []).append((name, inner, pose))
+            self.builder.notes.setdefault('sensors', []).append((name, inner, pose))
             for plugin in sensor.findall('plugin'):
                 self.plugins.append(Plugin(Reader(plugin, reader.source), name))
 
@@ -255,12 +259,12 @@ class _SdfReader:
         for tag, (values, meaning) in switches.items():
             found = reader.first(tag)
             if found is not None and read_text(reader, tag).lower() in values:
-                self.draft.drop(f'{origin_of(found)}: {meaning}')
+                self.builder.drop(f'{origin_of(found)}: {meaning}')
 
     def _shapes(self, link: Reader, tag: str, folder: Path) -> tuple[ImportedShape, ...]:
         result = []
         for element in link.element.findall(tag):
-            shape = read_shape(Reader(element, link.source), folder, self.draft)
+            shape = read_shape(Reader(element, link.source), folder, self.builder)
             if shape is not None:
                 result.append(shape)
         return tuple(result)
@@ -273,10 +277,10 @@ class _SdfReader:
             lost = ends[0] if parent is None else ends[1]
             if ends[0] != 'world':
                 raise reader.error(f'names no link: {lost!r}')
-            self.draft.drop(f'{origin_of(reader)} name="{name}">: a joint to the world')
+            self.builder.drop(f'{origin_of(reader)} name="{name}">: a joint to the world')
             return
-        poses = self.draft.notes['poses']
-        kind, limits = _kind(reader, self.draft)
+        poses = self.builder.notes['poses']
+        kind, limits = _kind(reader, self.builder)
         joint = ImportedJoint(
             prefix + name,
             kind,
@@ -289,17 +293,17 @@ class _SdfReader:
             velocity=limits.get('velocity', 1.0),
         )
         if kind == 'fixed':
-            self.draft.joints[joint.name] = joint
+            self.builder.joints[joint.name] = joint
             return
         frame = at.then(model.pose(name))  # the frame of the joint, in the vehicle
         axis = self._axis(reader, model, frame, at)
         place, offset = poses[parent].relative(frame), poses[child].relative(frame)
-        add_moving(self.draft, joint, place, axis, offset)
+        add_moving(self.builder, joint, place, axis, offset)
 
     def _owner(self, model: SdfModel, name: str, prefix: str) -> str | None:
         """Return the link that a name stands for: itself, or what a frame is attached to."""
         for _ in range(20):
-            if prefix + name in self.draft.links:
+            if prefix + name in self.builder.links:
                 return prefix + name
             if name not in model.frames or model.frames[name][1].tag != 'frame':
                 return None
@@ -319,11 +323,11 @@ class _SdfReader:
         return rotation_matrix(frame.relative(inside).quaternion) @ axis
 
 
-def _kind(reader: Reader, draft: Draft) -> tuple[str, dict[str, float]]:
+def _kind(reader: Reader, builder: VehicleBuilder) -> tuple[str, dict[str, float]]:
     """Return the kind of a joint in URDF, and its limits."""
     kind = reader.attribute('type')
     if kind not in ('fixed', 'revolute', 'continuous', 'prismatic'):
-        draft.drop(f'{origin_of(reader)}: {kind} joints are fixed here')
+        builder.drop(f'{origin_of(reader)}: {kind} joints are fixed here')
         return 'fixed', {}
     if kind in ('fixed', 'continuous'):
         return kind, {}
@@ -341,13 +345,15 @@ def _kind(reader: Reader, draft: Draft) -> tuple[str, dict[str, float]]:
         return 'fixed', {}
     if not np.isfinite(values['velocity']) or values['velocity'] <= 0:
         values['velocity'] = 1.0
-        draft.assume(f'joint {reader.attribute("name")!r}: velocity 1 rad/s or m/s, none is given')
+        builder.assume(
+            f'joint {reader.attribute("name")!r}: velocity 1 rad/s or m/s, none is given'
+        )
     return kind, values
 
 
 def read_sdf(
     root: Element, source: str, path: Path, options: Options
-) -> tuple[Draft, list[Plugin]]:
+) -> tuple[VehicleBuilder, list[Plugin]]:
     """Return the vehicle of an SDF file with the plugins that act on it.
 
     Args:

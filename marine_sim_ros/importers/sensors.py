@@ -22,8 +22,14 @@ import numpy as np
 from marine_sim_ros.core.registry import SENSORS
 from marine_sim_ros.core.schema import numbers_of
 from marine_sim_ros.core.spatial import matrix_quaternion, rotation_matrix
+from marine_sim_ros.importers.builder import (
+    Plugin,
+    VehicleBuilder,
+    origin_of,
+    read_number,
+    read_text,
+)
 from marine_sim_ros.importers.description import ImportedSensor, Sourced
-from marine_sim_ros.importers.draft import Draft, Plugin, origin_of, read_number, read_text
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Reader
 
@@ -32,7 +38,7 @@ __all__ = [
     'UUV_READERS',
     'add_sensor',
     'axes_frame',
-    'read_gazebo_sensors',
+    'add_gazebo_sensors',
     'scale_value',
 ]
 
@@ -68,7 +74,7 @@ def axes_frame(pose: Pose, x: str, z: str) -> Pose:
 
 
 def add_sensor(
-    draft: Draft,
+    builder: VehicleBuilder,
     kind: str,
     reader: Reader,
     link: str,
@@ -90,8 +96,8 @@ def add_sensor(
         ideal: parameters that are 0 where ``values`` does not give them.
     """
     where = f'{origin_of(reader)}: sensor {name or kind!r}'
-    if kind in _PICTURES and not draft.options.cameras:
-        draft.drop(f'{where} of type {kind!r} draws pictures; give --cameras to take it')
+    if kind in _PICTURES and not builder.options.cameras:
+        builder.drop(f'{where} of type {kind!r} draws pictures; give --cameras to take it')
         return
     known = numbers_of(SENSORS[kind].spec)
     taken: dict[str, Sourced[Any]] = {}
@@ -104,7 +110,7 @@ def add_sensor(
             (known[key].low <= np.asarray(value.value)) & (value.value <= known[key].high)
         ):
             numbers = ' '.join(f'{number:g}' for number in np.ravel(value.value))
-            draft.drop(
+            builder.drop(
                 f'{where}: {key} {numbers} of {value.origin}; expected '
                 f'{known[key].low:g} to {known[key].high:g} {known[key].unit}'.rstrip()
             )
@@ -112,20 +118,20 @@ def add_sensor(
         taken[key] = value
     slowest = SENSORS[kind].slowest
     if rate is not None and not slowest <= rate.value <= _FASTEST:
-        draft.assume(
+        builder.assume(
             f'{where}: rate {rate.value:g} of {rate.origin}; {SENSORS[kind].rate:g} Hz here'
         )
         rate = None
-    label = _unique(draft, name or kind)
-    draft.sensors.append(ImportedSensor(kind, label, link, pose, rate, taken, origin_of(reader)))
+    label = _unique(builder, name or kind)
+    builder.sensors.append(ImportedSensor(kind, label, link, pose, rate, taken, origin_of(reader)))
 
 
-def _unique(draft: Draft, name: str) -> str:
+def _unique(builder: VehicleBuilder, name: str) -> str:
     """Return a name that a topic takes, and no other sensor or link frame has."""
     plain = re.sub(r'\W+', '_', name, flags=re.ASCII).strip('_') or 'sensor'
     plain = plain if plain.isidentifier() else f'sensor_{plain}'
-    names = {sensor.name for sensor in draft.sensors}
-    frames = {frame for n in draft.links for frame in (n.removesuffix('_frame'),) if n != frame}
+    names = {sensor.name for sensor in builder.sensors}
+    frames = {frame for n in builder.links for frame in (n.removesuffix('_frame'),) if n != frame}
     label, count = plain, 1
     while label in names or label in frames:
         count += 1
@@ -173,7 +179,7 @@ def _term(reader: Reader, path: str, name: str) -> Sourced[float] | None:
     return read_number(noise, name, None, -1e9, 1e9)
 
 
-def _axes(reader: Reader, path: str, name: str, draft: Draft) -> Sourced[float] | None:
+def _axes(reader: Reader, path: str, name: str, builder: VehicleBuilder) -> Sourced[float] | None:
     """Return the number of three axes' <noise>, the largest where they differ, or None."""
     given = [_term(reader, f'{path}/{axis}', name) for axis in 'xyz']
     found = [value for value in given if value is not None]
@@ -181,11 +187,11 @@ def _axes(reader: Reader, path: str, name: str, draft: Draft) -> Sourced[float] 
         return None
     largest = max(found, key=lambda value: abs(value.value))
     if len(found) < 3 or min(abs(v.value) for v in found) < abs(largest.value):
-        draft.assume(f'{largest.origin}: the largest {name} of its axes, for all of them')
+        builder.assume(f'{largest.origin}: the largest {name} of its axes, for all of them')
     return replace(largest, value=abs(largest.value))
 
 
-def _imu(reader: Reader, draft: Draft) -> Values:
+def _imu(reader: Reader, builder: VehicleBuilder) -> Values:
     rate = _rate(reader)
     hertz = rate.value if rate is not None and rate.value > 0 else _DEFAULT_RATE
     values: Values = {}
@@ -193,25 +199,25 @@ def _imu(reader: Reader, draft: Draft) -> Values:
         ('gyro', 'imu/angular_velocity'),
         ('accelerometer', 'imu/linear_acceleration'),
     ):
-        sigma = _axes(reader, path, 'stddev', draft)
+        sigma = _axes(reader, path, 'stddev', builder)
         values[f'{ours}_noise'] = scale_value(sigma, hertz**-0.5, f': σ/√({hertz:g} Hz)')
-        values[f'{ours}_bias'] = _axes(reader, path, 'bias_stddev', draft)
-        values[f'{ours}_random_walk'] = _axes(reader, path, 'dynamic_bias_stddev', draft)
+        values[f'{ours}_bias'] = _axes(reader, path, 'bias_stddev', builder)
+        values[f'{ours}_random_walk'] = _axes(reader, path, 'dynamic_bias_stddev', builder)
         for name in ('bias_mean', 'dynamic_bias_correlation_time'):
-            lost = _axes(reader, path, name, draft)
+            lost = _axes(reader, path, name, builder)
             if lost is not None and lost.value:
-                draft.drop(f'{lost.origin}: <{name}> of an IMU')
+                builder.drop(f'{lost.origin}: <{name}> of an IMU')
     if read_text(reader, 'imu/enable_orientation', 'true').lower() not in ('false', '0'):
         values['orientation'] = Sourced(1.0, 'an IMU of Gazebo has its attitude too')
     return values
 
 
-def _magnetometer(reader: Reader, draft: Draft) -> Values:
-    return {'noise': _axes(reader, 'magnetometer', 'stddev', draft)}
+def _magnetometer(reader: Reader, builder: VehicleBuilder) -> Values:
+    return {'noise': _axes(reader, 'magnetometer', 'stddev', builder)}
 
 
-def _gps(reader: Reader, draft: Draft) -> Values:
-    del draft
+def _gps(reader: Reader, builder: VehicleBuilder) -> Values:
+    del builder
     tag = 'navsat' if find_element(reader, 'navsat') else 'gps'
     return {
         f'{way}_noise': _term(reader, f'{tag}/position_sensing/{way}', 'stddev')
@@ -219,14 +225,14 @@ def _gps(reader: Reader, draft: Draft) -> Values:
     }
 
 
-def _barometer(reader: Reader, draft: Draft) -> Values:
-    draft.assume(f'{origin_of(reader)}: a pressure sensor of air measures the water too here')
+def _barometer(reader: Reader, builder: VehicleBuilder) -> Values:
+    builder.assume(f'{origin_of(reader)}: a pressure sensor of air measures the water too here')
     sigma = _term(reader, 'air_pressure/pressure', 'stddev')
     return {'variance': scale_value(sigma, 0.0 if sigma is None else sigma.value, ', squared')}
 
 
-def _camera(reader: Reader, draft: Draft) -> Values:
-    del draft
+def _camera(reader: Reader, builder: VehicleBuilder) -> Values:
+    del builder
     camera = find_element(reader, 'camera') or reader
     image = find_element(camera, 'image') or camera
     values: Values = {
@@ -248,7 +254,7 @@ def _camera(reader: Reader, draft: Draft) -> Values:
     return values
 
 
-def _dvl(reader: Reader, draft: Draft) -> Values:
+def _dvl(reader: Reader, builder: VehicleBuilder) -> Values:
     dvl = find_element(reader, 'dvl') or reader
     arrangement = find_element(dvl, 'arrangement')
     unit = 1.0
@@ -259,7 +265,7 @@ def _dvl(reader: Reader, draft: Draft) -> Values:
     angle = scale_value(tilt, unit)
     if angle is not None:
         angle = replace(angle, value=abs(angle.value))
-    draft.assume(f'{origin_of(reader)}: four beams 45° from ahead, tilted as the first is')
+    builder.assume(f'{origin_of(reader)}: four beams 45° from ahead, tilted as the first is')
     down = np.cos(np.radians(angle.value)) if angle is not None else 1.0
     return {
         'beam_angle': angle,
@@ -269,7 +275,7 @@ def _dvl(reader: Reader, draft: Draft) -> Values:
     }
 
 
-def _range(reader: Reader, draft: Draft) -> Values | None:
+def _range(reader: Reader, builder: VehicleBuilder) -> Values | None:
     """Return the values of an altimeter, or None for a scan that is wider than one beam."""
     ray = find_element(reader, 'ray') or find_element(reader, 'lidar') or reader
     widths = []
@@ -283,7 +289,7 @@ def _range(reader: Reader, draft: Draft) -> Values | None:
     if max(widths) > _NARROW:
         return None
     if (sigma := _term(ray, '', 'stddev')) is not None and sigma.value:
-        draft.drop(f'{sigma.origin}: σ {sigma.value:g} m of a range; ours is a share of it')
+        builder.drop(f'{sigma.origin}: σ {sigma.value:g} m of a range; ours is a share of it')
     span = find_element(ray, 'range') or ray
     width = max(np.degrees(max(widths)), 0.1)
     return {
@@ -293,7 +299,7 @@ def _range(reader: Reader, draft: Draft) -> Values | None:
     }
 
 
-_SDF_READERS: dict[str, tuple[str, Callable[[Reader, Draft], Values | None]]] = {
+_SDF_READERS: dict[str, tuple[str, Callable[[Reader, VehicleBuilder], Values | None]]] = {
     'imu': ('imu', _imu),
     'magnetometer': ('magnetometer', _magnetometer),
     'navsat': ('gps', _gps),
@@ -317,24 +323,24 @@ _WHY = {
 }
 
 
-def read_gazebo_sensors(draft: Draft) -> None:
+def add_gazebo_sensors(builder: VehicleBuilder) -> None:
     """Take the <sensor> elements; those that no sensor of ours stands for are named."""
-    for link, reader, pose in draft.notes.get('sensors', []):
+    for link, reader, pose in builder.notes.get('sensors', []):
         name, kind = reader.attribute('name', ''), reader.attribute('type', '')
-        if link in draft.notes.get('beams', ()):
+        if link in builder.notes.get('beams', ()):
             continue  # a DVL's, which has it
         if kind == 'custom':
             kind = next((str(v) for k, v in reader.element.items() if k.endswith('}type')), kind)
         where = f'{origin_of(reader)}: sensor {name!r} of type {kind!r} on {link!r}'
         ours, read = _SDF_READERS.get(kind, ('', None))
-        values = None if read is None else read(reader, draft)
+        values = None if read is None else read(reader, builder)
         if values is None:
             why = _WHY.get(kind) or ('a wide scan' if read else 'no sensor of ours')
-            draft.drop(f'{where} is noted only: {why}')
+            builder.drop(f'{where} is noted only: {why}')
             continue
         frame = axes_frame(pose, 'x', '-z') if ours == 'dvl' else pose
         add_sensor(
-            draft,
+            builder,
             ours,
             reader,
             link,
@@ -363,7 +369,7 @@ def _sigma(reader: Reader, name: str, default: float = 0.0) -> Sourced[float]:
 
 def _add(
     plugin: Plugin,
-    draft: Draft,
+    builder: VehicleBuilder,
     kind: str,
     values: Values,
     pose: Pose = IDENTITY,
@@ -371,28 +377,28 @@ def _add(
 ) -> None:
     reader = plugin.reader
     link = read_text(reader, 'link_name', plugin.reference)
-    if link not in draft.links:
-        draft.drop(f'{origin_of(reader)}: a sensor on link {link!r}, which is not there')
+    if link not in builder.links:
+        builder.drop(f'{origin_of(reader)}: a sensor on link {link!r}, which is not there')
         return
     if reader.element.find('noise_sigma') is not None or kind == 'imu':
         amplitude = read_number(reader, 'noise_amplitude', 0.0)
         if amplitude is not None and not amplitude.value:
-            draft.assume(
+            builder.assume(
                 f'{origin_of(reader)}: a {kind} without noise: its <noise_amplitude> is 0 or not '
                 'given'
             )
     name = read_text(reader, 'sensor_topic', kind)
     rate = read_number(reader, 'update_rate', 30.0, 0.0, 1e9)
-    add_sensor(draft, kind, reader, link, pose, name=name, rate=rate, values=values, ideal=ideal)
+    add_sensor(builder, kind, reader, link, pose, name=name, rate=rate, values=values, ideal=ideal)
 
 
-def _read_pressure(plugin: Plugin, draft: Draft) -> None:
+def _read_pressure(plugin: Plugin, builder: VehicleBuilder) -> None:
     reader = plugin.reader
     sigma = _sigma(reader, 'noise_sigma')
     surface = read_number(reader, 'standard_pressure', 101.325, 0.0, 1e6)
     _add(
         plugin,
-        draft,
+        builder,
         'barometer',
         {
             'variance': Sourced((1000 * sigma.value) ** 2, f'{sigma.origin}, kPa'),
@@ -401,7 +407,7 @@ def _read_pressure(plugin: Plugin, draft: Draft) -> None:
     )
 
 
-def _read_imu(plugin: Plugin, draft: Draft) -> None:
+def _read_imu(plugin: Plugin, builder: VehicleBuilder) -> None:
     reader = plugin.reader
     values: Values = {}
     for ours, theirs, density, walk, bias in (
@@ -419,18 +425,18 @@ def _read_imu(plugin: Plugin, draft: Draft) -> None:
         'orientation': Sourced(1.0, 'its IMU has its attitude too'),
         'orientation_noise': angle,
     }
-    _add(plugin, draft, 'imu', values)
+    _add(plugin, builder, 'imu', values)
 
 
-def _beam(draft: Draft, link: str, beam: str) -> np.ndarray:
+def _beam(builder: VehicleBuilder, link: str, beam: str) -> np.ndarray:
     """Return the direction (3,) of a beam, x of its link, in the axes of another link."""
-    inner = draft.pose_of(link).relative(draft.pose_of(beam))
+    inner = builder.pose_of(link).relative(builder.pose_of(beam))
     return np.asarray(rotation_matrix(inner.quaternion))[:, 0]
 
 
-def _dvl_frame(draft: Draft, link: str, axis: np.ndarray) -> Pose:
+def _dvl_frame(builder: VehicleBuilder, link: str, axis: np.ndarray) -> Pose:
     """Return our frame of a DVL in its link: z along an axis (3,), x as far ahead as it can be."""
-    turn = draft.rotation_of(link)
+    turn = builder.rotation_of(link)
     for candidate in (np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])):
         ahead = turn.T @ candidate
         ahead = ahead - (ahead @ axis) * axis
@@ -442,20 +448,20 @@ def _dvl_frame(draft: Draft, link: str, axis: np.ndarray) -> Pose:
     return Pose(np.zeros(3), np.asarray(matrix_quaternion(columns)))
 
 
-def _read_dvl(plugin: Plugin, draft: Draft) -> None:
+def _read_dvl(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take a DVL, which looks along the mean x axis of its beams, else along x of its link."""
     reader = plugin.reader
     link = read_text(reader, 'link_name', plugin.reference)
     beams = [read_text(reader, f'beam_link_name_{i}') for i in range(4)]
     values: Values = {'velocity_noise': _sigma(reader, 'noise_sigma')}
     axis, frame = np.array([1.0, 0.0, 0.0]), axes_frame(IDENTITY, 'z', 'x')
-    known = [beam for beam in beams if beam in draft.links]
-    if link in draft.links and known:
-        directions = np.array([_beam(draft, link, beam) for beam in known])
+    known = [beam for beam in beams if beam in builder.links]
+    if link in builder.links and known:
+        directions = np.array([_beam(builder, link, beam) for beam in known])
         axis = directions.mean(axis=0) if len(known) > 1 else axis
         length = float(np.linalg.norm(axis))
         if length < _SCATTERED:
-            draft.drop(f'{origin_of(reader)}: the beams of the DVL look in no common direction')
+            builder.drop(f'{origin_of(reader)}: the beams of the DVL look in no common direction')
             return
         axis = axis / length
         ahead = float(np.clip(np.mean(directions @ axis), -1.0, 1.0))
@@ -463,28 +469,30 @@ def _read_dvl(plugin: Plugin, draft: Draft) -> None:
             float(np.degrees(np.arccos(ahead))),
             f'{origin_of(reader)}: angle of its beams to their mean direction',
         )
-        frame = _dvl_frame(draft, link, axis)
-        draft.assume(f'{origin_of(reader)}: four beams 45° from ahead, about their mean direction')
-        for name, sensor, _ in draft.notes.get('sensors', []):
+        frame = _dvl_frame(builder, link, axis)
+        builder.assume(
+            f'{origin_of(reader)}: four beams 45° from ahead, about their mean direction'
+        )
+        for name, sensor, _ in builder.notes.get('sensors', []):
             span = find_element(sensor, 'ray/range') if name == beams[0] else None
             if span is not None:
                 for ours, tag in (('min_altitude', 'min'), ('max_altitude', 'max')):
                     values[ours] = scale_value(read_number(span, tag), ahead, ', down')
-    draft.notes.setdefault('beams', set()).update(beams)
-    _add(plugin, draft, 'dvl', values, frame, IDEAL_DVL)
+    builder.notes.setdefault('beams', set()).update(beams)
+    _add(plugin, builder, 'dvl', values, frame, IDEAL_DVL)
 
 
-def _read_magnetometer(plugin: Plugin, draft: Draft) -> None:
+def _read_magnetometer(plugin: Plugin, builder: VehicleBuilder) -> None:
     reader = plugin.reader
     sigma = max(
         (_sigma(reader, 'noise_xy', 1.0), _sigma(reader, 'noise_z', 1.4)),
         key=lambda noise: noise.value,
     )
-    draft.drop(f'{origin_of(reader)}: its field; ours is that of the place')
-    _add(plugin, draft, 'magnetometer', {'noise': scale_value(sigma, _TESLA, ', µT')})
+    builder.drop(f'{origin_of(reader)}: its field; ours is that of the place')
+    _add(plugin, builder, 'magnetometer', {'noise': scale_value(sigma, _TESLA, ', µT')})
 
 
-UUV_READERS: tuple[tuple[str, Callable[[Plugin, Draft], None]], ...] = (
+UUV_READERS: tuple[tuple[str, Callable[[Plugin, VehicleBuilder], None]], ...] = (
     (r'pressure', _read_pressure),
     (r'uuv_gazebo_ros_imu', _read_imu),
     (r'uuv_gazebo_ros_dvl', _read_dvl),

@@ -29,6 +29,7 @@ from marine_sim_ros.core.files import read_text_file
 from marine_sim_ros.core.packages import ReadableFolders
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
+from marine_sim_ros.importers.builder import VehicleBuilder
 from marine_sim_ros.importers.curves import (
     add_column,
     linear_thrust_curve,
@@ -37,10 +38,9 @@ from marine_sim_ros.importers.curves import (
     thrust_limit,
 )
 from marine_sim_ros.importers.description import Hydrodynamics, Sourced, Thruster, Volume
-from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
 
-__all__ = ['add_missing_thrusters', 'find_side_files', 'note_limits', 'read_marinegym']
+__all__ = ['add_missing_thrusters', 'find_side_files', 'note_limits', 'add_marinegym']
 
 
 # Numbers from YAML files beside a description and from arguments of its xacro.
@@ -62,7 +62,7 @@ class SideFile(NamedTuple):
     content: dict[str, Any]
 
 
-def find_side_files(draft: Draft, path: Path) -> list[SideFile]:
+def find_side_files(builder: VehicleBuilder, path: Path) -> list[SideFile]:
     """Return the files beside a description whose keys are known; broken ones are named."""
     found = []
     for file in _candidates(path):
@@ -74,7 +74,7 @@ def find_side_files(draft: Draft, path: Path) -> list[SideFile]:
                 SideFile(file, m) for m in _mappings(parse_yaml(text, file.name, ModelError))
             ]
         except ModelError as error:
-            draft.drop(f'{error}; the file beside the description is not read')
+            builder.drop(f'{error}; the file beside the description is not read')
     return found
 
 
@@ -113,21 +113,23 @@ def _mappings(content: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
 
 
 def _choose_value(
-    draft: Draft, files: list[SideFile], key: str, fits: Callable[[Any], bool]
+    builder: VehicleBuilder, files: list[SideFile], key: str, fits: Callable[[Any], bool]
 ) -> tuple[str, Any] | None:
     """Return the place and the value of a key, of the only file or of that with the name."""
     having = [f for f in files if key in f.content]
     for file in having:
         if not fits(file.content[key]):
-            draft.drop(
+            builder.drop(
                 f'{file.path.name}: {key!r} is not of the form that is known; it is not read'
             )
     having = [f for f in having if fits(f.content[key])]
     if len(having) > 1:
-        own = [f for f in having if draft.name.lower() in str(f.path).lower()]
+        own = [f for f in having if builder.name.lower() in str(f.path).lower()]
         if len(own) != 1:
             names = ', '.join(f.path.name for f in having[:4])
-            draft.drop(f'{key!r} in several files beside the description, none is taken: {names}')
+            builder.drop(
+                f'{key!r} in several files beside the description, none is taken: {names}'
+            )
             return None
         having = own
     if not having:
@@ -146,22 +148,24 @@ def _is_manager(value: Any) -> bool:
     return _is_number(most) or (isinstance(most, list) and all(map(_is_number, most)))
 
 
-def note_limits(draft: Draft, files: list[SideFile], path: Path) -> None:
+def note_limits(builder: VehicleBuilder, files: list[SideFile], path: Path) -> None:
     """Note the largest thrusts of an argument of xacro or of a thruster manager."""
     if path.suffix in ('.xacro', '.urdf'):
         text = read_text_file(path, ModelError, mark=True)
         for name, default in _ARGUMENT.findall(text):
-            given = draft.options.arguments.get(name, default)
+            given = builder.options.arguments.get(name, default)
             if re.fullmatch(r'\d+(\.\d*)?([eE][+-]?\d+)?', given) and 0 < float(given) < 1e9:
-                draft.notes['max_thrust'] = Sourced([float(given)], f'{path.name}: {name}')
+                builder.notes['max_thrust'] = Sourced([float(given)], f'{path.name}: {name}')
                 return
-    found = _choose_value(draft, files, 'thruster_manager', _is_manager)
+    found = _choose_value(builder, files, 'thruster_manager', _is_manager)
     if found is None:
         return
     most = found[1]['max_thrust']
     values = most if isinstance(most, list) else [most]
     if values and all(v > 0 for v in values):
-        draft.notes['max_thrust'] = Sourced([float(v) for v in values], f'{found[0]}: max_thrust')
+        builder.notes['max_thrust'] = Sourced(
+            [float(v) for v in values], f'{found[0]}: max_thrust'
+        )
 
 
 def _is_matrix(value: Any) -> bool:
@@ -180,28 +184,28 @@ def _is_engines(value: Any) -> bool:
     )
 
 
-def add_missing_thrusters(draft: Draft, files: list[SideFile]) -> None:
+def add_missing_thrusters(builder: VehicleBuilder, files: list[SideFile]) -> None:
     """Add the thrusters of an allocation matrix or of engines, where there are none."""
-    matrix = _choose_value(draft, files, 'tam', _is_matrix)
-    if draft.thrusters:
-        if matrix is not None and len(matrix[1][0]) != len(draft.thrusters):
-            count = len(draft.thrusters)
-            draft.drop(f'{matrix[0]}: has {len(matrix[1][0])} columns for {count} thrusters')
+    matrix = _choose_value(builder, files, 'tam', _is_matrix)
+    if builder.thrusters:
+        if matrix is not None and len(matrix[1][0]) != len(builder.thrusters):
+            count = len(builder.thrusters)
+            builder.drop(f'{matrix[0]}: has {len(matrix[1][0])} columns for {count} thrusters')
         return
     if matrix is not None:
         for index, column in enumerate(np.array(matrix[1], float).T):
             name = f'thruster_{index}'
             columns = Sourced(column, f'{matrix[0]}, column {index + 1}')
-            add_column(draft, name, columns, thrust_limit(draft, name))
-        draft.assume(f'{matrix[0]}: {len(draft.thrusters)} thrusters, at r = f x m/|f|²')
+            add_column(builder, name, columns, thrust_limit(builder, name))
+        builder.assume(f'{matrix[0]}: {len(builder.thrusters)} thrusters, at r = f x m/|f|²')
         return
-    engines = _choose_value(draft, files, 'engine', _is_engines)
+    engines = _choose_value(builder, files, 'engine', _is_engines)
     for engine in [] if engines is None else engines[1]:
         assert engines is not None
-        _add_engine(draft, engine, engines[0])
+        _add_engine(builder, engine, engines[0])
 
 
-def _add_engine(draft: Draft, engine: dict[str, Any], where: str) -> None:
+def _add_engine(builder: VehicleBuilder, engine: dict[str, Any], where: str) -> None:
     """Add an engine of a WAM-V, which pushes along its x axis; it does not turn here."""
     name = str(engine['prefix'])
     numbers = []
@@ -212,15 +216,19 @@ def _add_engine(draft: Draft, engine: dict[str, Any], where: str) -> None:
         except ValueError:
             numbers.append([])
     if any(len(row) != 3 or not np.all(np.abs(row) < MAX_PART_DISTANCE) for row in numbers):
-        draft.drop(f'{where}: engine {name!r}: expected three numbers of position and orientation')
+        builder.drop(
+            f'{where}: engine {name!r}: expected three numbers of position and orientation'
+        )
         return
     turn = np.asarray(rotation_matrix(quaternion_from_rpy(*numbers[1])))
     label = re.sub(r'\W+', '_', name, flags=re.ASCII)
-    limit = thrust_limit(draft, label)
+    limit = thrust_limit(builder, label)
     curve = Sourced(linear_thrust_curve(-limit.value, limit.value), limit.origin, limit.assumed)
     place = np.array(numbers[0]) + turn @ _PROPELLER
-    draft.assume(f'{where}: engine {name!r} does not turn; its propeller is where a WAM-V has it')
-    draft.add_thruster(Thruster(label, pose_along(place, turn[:, 0]), curve))
+    builder.assume(
+        f'{where}: engine {name!r} does not turn; its propeller is where a WAM-V has it'
+    )
+    builder.add_thruster(Thruster(label, pose_along(place, turn[:, 0]), curve))
 
 
 # Vehicles of MarineGym: water and rotors in a YAML file beside the USD.
@@ -238,28 +246,28 @@ _FORCE_CONSTANT = 4.4e-7
 """Of a rotor as strong as a T200."""
 
 
-def read_marinegym(draft: Draft, files: list[SideFile]) -> None:
+def add_marinegym(builder: VehicleBuilder, files: list[SideFile]) -> None:
     """Take volume, hydrodynamics and rotors of the YAML file of the vehicle's own name."""
-    stem = draft.file.rpartition('/')[2].rpartition('.')[0]
+    stem = builder.file.rpartition('/')[2].rpartition('.')[0]
     own = [f for f in files if f.path.stem == stem and 'hydro_coef' in f.content]
     if len(own) != 1:
         return
     name = own[0].path.name
     reader = YamlReader(name, own[0].content, ModelError)
-    draft.water_density = Sourced(_DENSITY, f'{name}: MarineGym reckons with it')
+    builder.water_density = Sourced(_DENSITY, f'{name}: MarineGym reckons with it')
     volume = reader.child('volume').number(0.0, 1e6)
     height = reader.child('coBM', 0.0).number(-1e3, 1e3)
     edge = Sourced(volume ** (1 / 3), 'edge of a cube of the volume', True)
     center = Sourced(np.array([0.0, 0.0, height]), f'{name}: coBM')
-    draft.volumes = [Volume(draft.base, Sourced(volume, f'{name}: volume'), center, edge)]
+    builder.volumes = [Volume(builder.base, Sourced(volume, f'{name}: volume'), center, edge)]
     coefficients = reader.child('hydro_coef')
     terms = [
         Sourced(np.diag(_row(coefficients, key)), f'{name}: {key}')
         for key in ('added_mass', 'linear_damping', 'quadratic_damping')
     ]
-    draft.hydrodynamics = Hydrodynamics(draft.water_density, terms[0], terms[1], terms[2])
+    builder.hydrodynamics = Hydrodynamics(builder.water_density, terms[0], terms[1], terms[2])
     if 'rotor_configuration' in own[0].content:
-        _rotors(draft, reader.child('rotor_configuration'), name)
+        _rotors(builder, reader.child('rotor_configuration'), name)
 
 
 def _row(reader: YamlReader, key: str) -> np.ndarray:
@@ -280,22 +288,22 @@ def _number(reader: YamlReader, low: float, high: float) -> float:
     return YamlReader(reader.where, value, ModelError).number(low, high)
 
 
-def _rotors(draft: Draft, reader: YamlReader, name: str) -> None:
+def _rotors(builder: VehicleBuilder, reader: YamlReader, name: str) -> None:
     """Add a thruster along x of each link ``rotor_N``, as strong as its force constant."""
     constants = [_number(e, 0.0, 1.0) for e in reader.child('force_constants').items()]
     for index, constant in enumerate(constants):
         link = f'rotor_{index}'
-        if link not in draft.links:
-            draft.drop(f'{name}: force_constants: there is no link {link!r}')
+        if link not in builder.links:
+            builder.drop(f'{name}: force_constants: there is no link {link!r}')
             continue
         gain = constant / _FORCE_CONSTANT * _STANDARD_GRAVITY
         curve, mirrored = sampled_curve(partial(_scale_throttle, gain), -1.0, 1.0, speed=False)
         throttle = np.interp(curve[:, 0], [1100.0, 1900.0], [-1.0, 1.0])
         curve[:, 3] = [abs(_thrust(float(u))[1]) for u in throttle]
-        pose = draft.pose_of(link)
-        axis = draft.rotation_of(link)[:, 0]
-        shaft = draft.parent_joints()[link].name if link in draft.parent_joints() else ''
-        draft.add_thruster(
+        pose = builder.pose_of(link)
+        axis = builder.rotation_of(link)[:, 0]
+        shaft = builder.parent_joints()[link].name if link in builder.parent_joints() else ''
+        builder.add_thruster(
             Thruster(
                 link,
                 pose_along(pose.translation, -axis if mirrored else axis),

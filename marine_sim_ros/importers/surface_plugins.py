@@ -16,6 +16,13 @@ from dataclasses import replace
 import numpy as np
 
 from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.importers.builder import (
+    Plugin,
+    VehicleBuilder,
+    origin_of,
+    read_number,
+    read_text,
+)
 from marine_sim_ros.importers.curves import linear_thrust_curve, pose_along
 from marine_sim_ros.importers.description import (
     Hydrodynamics,
@@ -24,17 +31,16 @@ from marine_sim_ros.importers.description import (
     Sourced,
     Thruster,
 )
-from marine_sim_ros.importers.draft import Draft, Plugin, origin_of, read_number, read_text
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
-    'read_simple_hydrodynamics',
-    'read_surface',
-    'read_usv_dynamics',
-    'read_usv_thrust',
-    'read_waves',
+    'add_simple_hydrodynamics',
+    'add_vrx_surface',
+    'add_usv_dynamics',
+    'add_usv_thrust',
+    'add_wave_hydrodynamics',
 ]
 
 
@@ -48,13 +54,13 @@ _PAIRS = (('x', 'U'), ('y', 'V'), ('z', 'W'), ('k', 'P'), ('m', 'Q'), ('n', 'R')
 _ALONG_X = quaternion_from_rpy(0.0, np.pi / 2, 0.0)
 
 
-def read_surface(plugin: Plugin, draft: Draft) -> None:
+def add_vrx_surface(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take vrx::Surface: the lower half of a cylinder that floats, divided among its points."""
     reader = plugin.reader
-    link = draft.known_link(reader, read_text(reader, 'link_name').replace('::', '/'))
+    link = builder.known_link(reader, read_text(reader, 'link_name').replace('::', '/'))
     length = read_number(reader, 'hull_length', 4.9, 1e-3, 1e4).value
     radius = read_number(reader, 'hull_radius', 0.213, 1e-3, 1e4).value
-    draft.water_density = read_number(reader, 'fluid_density', _DENSITY, 1.0, 2e4)
+    builder.water_density = read_number(reader, 'fluid_density', _DENSITY, 1.0, 2e4)
     points = [
         Reader(p, reader.source).numbers({3}) for p in reader.element.findall('points/point')
     ]
@@ -66,11 +72,11 @@ def read_surface(plugin: Plugin, draft: Draft) -> None:
         if width is None:
             raise reader.error('has no <points><point>, and no <vehicle_width>')
         hulls = twin_hulls(reader, own.value, width.value, radius)
-    draft.assume(
+    builder.assume(
         f'{origin_of(reader)}: the whole cylinder displaces; in the source no more than its '
         'lower half does'
     )
-    add_hulls(reader, draft, link, hulls)
+    add_hulls(reader, builder, link, hulls)
 
 
 def twin_hulls(reader: Reader, length: float, width: float, radius: float) -> list[ImportedShape]:
@@ -95,31 +101,33 @@ def _cylinders(
     ]
 
 
-def add_hulls(reader: Reader, draft: Draft, link: str, hulls: list[ImportedShape]) -> None:
+def add_hulls(
+    reader: Reader, builder: VehicleBuilder, link: str, hulls: list[ImportedShape]
+) -> None:
     """Let shapes of a link float the vehicle in place of its own collisions."""
-    if 'hull' not in draft.notes:
-        for name, known in draft.links.items():
+    if 'hull' not in builder.notes:
+        for name, known in builder.links.items():
             if known.collisions:
-                draft.drop(
+                builder.drop(
                     f'collisions of link {name!r}: the hulls of {origin_of(reader)} replace them'
                 )
-                draft.links[name] = replace(known, collisions=())
-    draft.notes['hull'] = True
-    known = draft.links[link]
-    draft.links[link] = replace(known, collisions=(*known.collisions, *hulls))
+                builder.links[name] = replace(known, collisions=())
+    builder.notes['hull'] = True
+    known = builder.links[link]
+    builder.links[link] = replace(known, collisions=(*known.collisions, *hulls))
 
 
-def read_simple_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
+def add_simple_hydrodynamics(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take vrx::SimpleHydrodynamics; its coefficients are positive where they damp."""
     reader = plugin.reader
-    draft.name_unread(
+    builder.name_unread(
         reader, '[xyzkmn](Dot)?[UVWPQR]|[xyzkmn][UVWPQR]{2}|link_name|bodyName|waterDensity'
     )
-    name = read_text(reader, 'link_name') or read_text(reader, 'bodyName') or draft.base
-    link = draft.known_link(reader, name.replace('::', '/'))
+    name = read_text(reader, 'link_name') or read_text(reader, 'bodyName') or builder.base
+    link = builder.known_link(reader, name.replace('::', '/'))
     density = read_number(reader, 'waterDensity')
-    if density is not None and draft.water_density is None:
-        draft.water_density = Sourced(density.value, density.origin)
+    if density is not None and builder.water_density is None:
+        builder.water_density = Sourced(density.value, density.origin)
     added, linear, quadratic = (np.zeros((6, 6)) for _ in range(3))
     for i, (row, column) in enumerate(_PAIRS):
         for matrix, tag in (
@@ -131,7 +139,7 @@ def read_simple_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
             found = read_number(reader, tag)
             if found is not None:
                 matrix[i, i] += abs(found.value)
-    set_hydrodynamics(draft, reader, link, added, linear, quadratic, np.zeros((6, 6)))
+    set_hydrodynamics(builder, reader, link, added, linear, quadratic, np.zeros((6, 6)))
 
 
 # Boats of VRX for Gazebo classic: usv_gazebo_dynamics_plugin and usv_gazebo_thrust_plugin.
@@ -156,7 +164,7 @@ _RADIUS = 0.213
 """m, default of <hullRadius>."""
 
 
-def read_usv_dynamics(plugin: Plugin, draft: Draft) -> None:
+def add_usv_dynamics(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take drag and added mass, positive where they damp, and the hulls that carry the boat.
 
     With <hullRadius> or <length_n>, as since 2019, these are two half-submerged cylinders;
@@ -164,9 +172,9 @@ def read_usv_dynamics(plugin: Plugin, draft: Draft) -> None:
     the link's origin.
     """
     reader = plugin.reader
-    name = read_text(reader, 'bodyName') or read_text(reader, 'link_name') or draft.base
-    link = draft.known_link(reader, name.replace('::', '/'))
-    draft.water_density = read_number(reader, 'waterDensity', _DENSITY, 1.0, 2e4)
+    name = read_text(reader, 'bodyName') or read_text(reader, 'link_name') or builder.base
+    link = builder.known_link(reader, name.replace('::', '/'))
+    builder.water_density = read_number(reader, 'waterDensity', _DENSITY, 1.0, 2e4)
     given = {tag: abs(read_number(reader, tag, value).value) for tag, value in _DEFAULTS.items()}
     squared = [
         abs(read_number(reader, tag, 0.0).value)
@@ -174,7 +182,7 @@ def read_usv_dynamics(plugin: Plugin, draft: Draft) -> None:
     ]
     other = [_OTHER_ADDED_MASS] * 3
     set_hydrodynamics(
-        draft,
+        builder,
         reader,
         link,
         np.diag([given['xDotU'], given['yDotV'], *other, given['nDotR']]),
@@ -186,21 +194,21 @@ def read_usv_dynamics(plugin: Plugin, draft: Draft) -> None:
     if radius is None and reader.first('length_n') is not None:
         radius = read_number(reader, 'hullRadius', _RADIUS, 1e-3, 1e4)
     if radius is None:
-        add_hulls(reader, draft, link, _columns(reader, draft))
+        add_hulls(reader, builder, link, _columns(reader, builder))
         return
     length = read_number(reader, 'boatLength', _LENGTH, 1e-3, 1e4)
     width = read_number(reader, 'boatWidth', _WIDTH, 1e-3, 1e4)
-    add_hulls(reader, draft, link, twin_hulls(reader, length.value, width.value, radius.value))
+    add_hulls(reader, builder, link, twin_hulls(reader, length.value, width.value, radius.value))
 
 
-def _columns(reader: Reader, draft: Draft) -> list[ImportedShape]:
+def _columns(reader: Reader, builder: VehicleBuilder) -> list[ImportedShape]:
     """Return four boxes from the link's origin upwards, twice as high as the boat's draught."""
     area = read_number(reader, 'boatArea', _AREA, 1e-6, 1e6)
     length = read_number(reader, 'boatLength', _LENGTH, 1e-3, 1e4)
     width = read_number(reader, 'boatWidth', _WIDTH, 1e-3, 1e4)
-    assert draft.water_density is not None
-    draught = draft.mass / (draft.water_density.value * area.value)
-    draft.assume(
+    assert builder.water_density is not None
+    draught = builder.mass / (builder.water_density.value * area.value)
+    builder.assume(
         f'{origin_of(reader)}: four columns with a waterplane of {area.value:g} m², '
         f'{2 * draught:.3g} m high; in the source they have no top'
     )
@@ -226,24 +234,24 @@ _THRUSTER = (
 """Pattern of the elements of a thruster of usv_gazebo_thrust_plugin."""
 
 
-def read_usv_thrust(plugin: Plugin, draft: Draft) -> None:
+def add_usv_thrust(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take thrusters along x of their links, linear in the command; engines that turn follow."""
     elements = plugin.reader.element.findall('thruster')
     if not elements:
-        draft.unread_force(plugin, 'has no <thruster>')
+        builder.unread_force(plugin, 'has no <thruster>')
     for index, element in enumerate(elements):
         reader = Reader(element, plugin.reader.source)
-        link = draft.known_link(reader, read_text(reader, 'linkName').replace('::', '/'))
-        draft.name_unread(reader, _THRUSTER)
+        link = builder.known_link(reader, read_text(reader, 'linkName').replace('::', '/'))
+        builder.name_unread(reader, _THRUSTER)
         ahead = read_number(reader, 'maxForceFwd', 250.0, 0.0, 1e9)
         astern = read_number(reader, 'maxForceRev', -100.0, -1e9, 1e9)
         if read_text(reader, 'mappingType', '0') != '0':
-            draft.assume(f'{origin_of(reader)}: its thrust is linear in the command here')
-        pose = draft.pose_of(link)
-        draft.add_thruster(
+            builder.assume(f'{origin_of(reader)}: its thrust is linear in the command here')
+        pose = builder.pose_of(link)
+        builder.add_thruster(
             Thruster(
                 f'thruster_{index}',
-                pose_along(pose.translation, draft.rotation_of(link)[:, 0]),
+                pose_along(pose.translation, builder.rotation_of(link)[:, 0]),
                 Sourced(linear_thrust_curve(-abs(astern.value), ahead.value), ahead.origin),
                 link=link,
                 shaft=read_text(reader, 'propJointName').replace('::', '/'),
@@ -259,12 +267,12 @@ _DAMPING = 1e-6
 """N·s/m and others, default of <cDampL1>, <cDampL2>, <cDampR1> and <cDampR2>."""
 
 
-def read_waves(plugin: Plugin, draft: Draft) -> None:
+def add_wave_hydrodynamics(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Let the collisions float by their volume and drag by their panels, with its coefficients."""
-    draft.notes['float_by_collisions'] = True
+    builder.notes['float_by_collisions'] = True
     reader = plugin.reader.first('hydrodynamics') or plugin.reader
     forces = {'viscous': ('viscous',), 'pressure': ('pressure', 'suction')}
-    draft.panel_drag = PanelDrag(
+    builder.panel_drag = PanelDrag(
         read_number(reader, 'vRDrag', 1.0, 1e-6, 1e6).value,
         _coefficients(reader, 'P'),
         _coefficients(reader, 'S'),
@@ -274,8 +282,8 @@ def read_waves(plugin: Plugin, draft: Draft) -> None:
         origin_of(reader),
     )
     if _is_on(reader, 'damping_on'):
-        _read_damping(reader, draft)
-    draft.assume(
+        _read_damping(reader, builder)
+    builder.assume(
         f'{origin_of(plugin.reader)} {plugin.label}: its collisions float by their volume and '
         'drag by their panels, with its coefficients'
     )
@@ -293,7 +301,7 @@ def _is_on(reader: Reader, tag: str) -> bool:
     return read_text(reader, tag, '1') not in ('0', 'false')
 
 
-def _read_damping(reader: Reader, draft: Draft) -> None:
+def _read_damping(reader: Reader, builder: VehicleBuilder) -> None:
     """Take damping that is more than the simulator's default, which damps nothing."""
     terms = np.zeros((2, 6))
     for letter, axes in (('L', slice(0, 3)), ('R', slice(3, 6))):
@@ -302,9 +310,9 @@ def _read_damping(reader: Reader, draft: Draft) -> None:
     if np.all(terms <= _DAMPING):
         return
     origin = origin_of(reader)
-    draft.assume(f'{origin}: its damping acts in full, in the source by the share under water')
-    draft.hydrodynamics = Hydrodynamics(
-        draft.water_density or Sourced(1000.0, 'no density in the source', True),
+    builder.assume(f'{origin}: its damping acts in full, in the source by the share under water')
+    builder.hydrodynamics = Hydrodynamics(
+        builder.water_density or Sourced(1000.0, 'no density in the source', True),
         Sourced(np.zeros((6, 6)), origin),
         Sourced(np.diag(terms[0]), origin),
         Sourced(np.diag(terms[1]), origin),

@@ -11,6 +11,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.importers.bodies import choose_base, grow_tree, read_pose
+from marine_sim_ros.importers.builder import Options, Plugin, VehicleBuilder, origin_of
 from marine_sim_ros.importers.description import (
     ImportedJoint,
     ImportedLink,
@@ -18,8 +19,7 @@ from marine_sim_ros.importers.description import (
     Inertial,
     Sourced,
 )
-from marine_sim_ros.importers.draft import Draft, Options, Plugin, origin_of
-from marine_sim_ros.importers.other_plugins import read_link_water
+from marine_sim_ros.importers.other_plugins import add_link_water
 from marine_sim_ros.model.elements import robot_elements
 from marine_sim_ros.model.foreign import has_orca3_plugins
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, read_origin_pose
@@ -33,7 +33,7 @@ _STANDARD = {'link', 'joint', 'gazebo', 'material', 'transmission'}
 
 def read_urdf(
     root: Element, source: str, path: Path, options: Options
-) -> tuple[Draft, list[Plugin]]:
+) -> tuple[VehicleBuilder, list[Plugin]]:
     """Return the vehicle of a URDF (xacro expanded) with the plugins that act on it.
 
     Args:
@@ -49,30 +49,32 @@ def read_urdf(
         raise ModelError(
             f'{path}: has {what}, so it needs no import; expected marine_sim run {path}'
         )
-    draft = Draft(str(root.get('name') or path.stem), str(path), 'URDF', path.parent, options)
+    builder = VehicleBuilder(
+        str(root.get('name') or path.stem), str(path), 'URDF', path.parent, options
+    )
     colours = _colours(root, source)
     for element in root.findall('link'):
         link = _link(Reader(element, source), colours)
-        if link.name in draft.links:
+        if link.name in builder.links:
             raise Reader(element, source).error('a second link of this name')
-        draft.links[link.name] = link
+        builder.links[link.name] = link
     for element in root.findall('joint'):
-        joint = _joint(Reader(element, source), draft)
-        draft.joints[joint.name] = joint
+        joint = _joint(Reader(element, source), builder)
+        builder.joints[joint.name] = joint
     for element in root:
         if element.tag not in _STANDARD:
-            draft.drop_element(element, source, 'is not read')
-    draft.base = choose_base(draft)
-    grow_tree(draft)
-    if draft.mass <= 0:
-        base = next(e for e in root.findall('link') if e.get('name') == draft.base)
+            builder.drop_element(element, source, 'is not read')
+    builder.base = choose_base(builder)
+    grow_tree(builder)
+    if builder.mass <= 0:
+        base = next(e for e in root.findall('link') if e.get('name') == builder.base)
         raise Reader(base, source).error('no link has a mass; expected <inertial> with <mass>')
     for element in root.findall('link'):
-        read_link_water(Reader(element, source), draft)
-    return draft, _plugins(root, source, draft)
+        add_link_water(Reader(element, source), builder)
+    return builder, _plugins(root, source, builder)
 
 
-def _plugins(root: Element, source: str, draft: Draft) -> list[Plugin]:
+def _plugins(root: Element, source: str, builder: VehicleBuilder) -> list[Plugin]:
     result = []
     for gazebo in root.findall('gazebo'):
         reference = str(gazebo.get('reference', ''))
@@ -81,13 +83,13 @@ def _plugins(root: Element, source: str, draft: Draft) -> list[Plugin]:
         for sensor in gazebo.findall('sensor'):
             reader = Reader(sensor, source)
             pose = read_pose(reader)[0]
-            draft.notes.setdefault('sensors', []).append((reference, reader, pose))
+            builder.notes.setdefault('sensors', []).append((reference, reader, pose))
         for mass in gazebo.iter('fluid_added_mass'):
-            draft.notes.setdefault('fluid_added_mass', {})[reference] = Reader(mass, source)
+            builder.notes.setdefault('fluid_added_mass', {})[reference] = Reader(mass, source)
         for element in gazebo.iter(*_DAMPING_OF_ENGINE):
             if next(element.iterancestors('plugin'), None) is not None:
                 continue  # a term of the plugin
-            draft.drop_element(element, source, 'damping of the physics engine is not read')
+            builder.drop_element(element, source, 'damping of the physics engine is not read')
     return result
 
 
@@ -169,31 +171,31 @@ def _size(shape: Reader) -> tuple[str, tuple[float, ...], str]:
     return tag, tuple(float(x) for x in values), ''
 
 
-def _first_child(reader: Reader, tag: str, draft: Draft) -> Reader | None:
+def _first_child(reader: Reader, tag: str, builder: VehicleBuilder) -> Reader | None:
     """Return the first child of a tag, as URDF readers take it; a second one is named."""
     found = reader.element.findall(tag)
     if len(found) > 1:
-        draft.assume(
+        builder.assume(
             f'{origin_of(Reader(found[1], reader.source))}: a second <{tag}>; the first counts'
         )
     return reader.first(tag)
 
 
-def _joint(reader: Reader, draft: Draft) -> ImportedJoint:
-    parent, child = (draft.named_link(reader, tag, 'link') for tag in ('parent', 'child'))
+def _joint(reader: Reader, builder: VehicleBuilder) -> ImportedJoint:
+    parent, child = (builder.named_link(reader, tag, 'link') for tag in ('parent', 'child'))
     kind = reader.attribute('type')
-    axis = _first_child(reader, 'axis', draft)
+    axis = _first_child(reader, 'axis', builder)
     along = np.array([1.0, 0.0, 0.0])
     if axis is not None:
         along = axis.numbers({3}, axis.attribute('xyz', '1 0 0'))
-    limit = _first_child(reader, 'limit', draft)
+    limit = _first_child(reader, 'limit', builder)
     lower = upper = 0.0
     velocity = 1.0
     if limit is not None:
         lower, upper = limit.attribute_number('lower', 0.0), limit.attribute_number('upper', 0.0)
         velocity = limit.attribute_number('velocity', 0.0)
     if kind not in ('fixed', 'revolute', 'continuous', 'prismatic'):
-        draft.drop(f'{origin_of(reader)}: {kind} joints are fixed here')
+        builder.drop(f'{origin_of(reader)}: {kind} joints are fixed here')
         kind = 'fixed'
     if kind in ('revolute', 'prismatic') and (lower == upper == 0.0 or velocity <= 0):
         kind = 'fixed'

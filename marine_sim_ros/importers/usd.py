@@ -19,6 +19,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import matrix_quaternion, rotation_matrix
 from marine_sim_ros.importers.bodies import add_moving, choose_base, grow_tree, level_turn
+from marine_sim_ros.importers.builder import Options, VehicleBuilder
 from marine_sim_ros.importers.description import (
     ImportedJoint,
     ImportedLink,
@@ -26,7 +27,6 @@ from marine_sim_ros.importers.description import (
     Inertial,
     Sourced,
 )
-from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.usd_shapes import (
     PlacedShape,
     axis_name,
@@ -60,7 +60,7 @@ class _Body:
     name: str = ''
 
 
-def read_stage(path: Path, options: Options) -> Draft:
+def read_stage(path: Path, options: Options) -> VehicleBuilder:
     """Return the vehicle of a USD file: rigid bodies that joints hold together.
 
     Args:
@@ -73,7 +73,7 @@ def read_stage(path: Path, options: Options) -> Draft:
     delegate = pxr('UsdUtils').CoalescingDiagnosticDelegate()  # its warnings go nowhere else
     try:
         stage = pxr('Usd').Stage.Open(str(path.resolve()))
-        draft = _StageReader(stage, path, options, missing).read()
+        builder = _StageReader(stage, path, options, missing).read()
     except pxr('Tf').ErrorException as error:
         raise ModelError(f'{path}: is no USD: {error_line(error)}') from None
     except (TypeError, ValueError) as error:  # of values whose type is not that of the schema
@@ -83,8 +83,8 @@ def read_stage(path: Path, options: Options) -> Draft:
         ) from None
     del delegate
     if missing:
-        draft.drop(f'layers that are not there, and what they hold: {", ".join(missing[:8])}')
-    return draft
+        builder.drop(f'layers that are not there, and what they hold: {", ".join(missing[:8])}')
+    return builder
 
 
 class _StageReader:
@@ -109,27 +109,27 @@ class _StageReader:
             self.notes.append(f'{self.path.name}: no metersPerUnit: {value:g}, the default of USD')
         return float(value)
 
-    def read(self) -> Draft:
+    def read(self) -> VehicleBuilder:
         prims = list(self._prims())
         bodies = self._bodies(prims)
         joints = [p for p in prims if p.IsA(pxr('UsdPhysics').Joint)]
         parts = self._choose(bodies, joints)
         name = self._name(parts)
-        self.draft = Draft(name, str(self.path), 'USD', self.path.parent, self.options)
+        self.builder = VehicleBuilder(name, str(self.path), 'USD', self.path.parent, self.options)
         for text in self.notes:
-            self.draft.assume(text)
+            self.builder.assume(text)
         self.bodies = {str(b.prim.GetPath()): b for b in parts}
         shapes = self._shapes(prims)
         for body in parts:
             visuals, collisions = shapes[body.name]
             inertial = self._inertial(body)
-            self.draft.links[body.name] = ImportedLink(body.name, inertial, visuals, collisions)
+            self.builder.links[body.name] = ImportedLink(body.name, inertial, visuals, collisions)
         for prim in joints:
             self._joint(prim)
-        self.draft.base = choose_base(self.draft, self._articulation_root())
-        grow_tree(self.draft)
+        self.builder.base = choose_base(self.builder, self._articulation_root())
+        grow_tree(self.builder)
         self._level_base()
-        return self.draft
+        return self.builder
 
     def _prims(self) -> Iterator[Any]:
         usd = pxr('Usd')
@@ -270,7 +270,7 @@ class _StageReader:
                 if made is not None:
                     into.append(replace(made.shape, colour=self._colour(prim)))
         for label, count in sorted(others.items()):
-            self.draft.drop(f'{self.path.name}: {count} x {label}')
+            self.builder.drop(f'{self.path.name}: {count} x {label}')
         return {name: (tuple(v), tuple(c)) for name, (v, c) in found.items()}
 
     def _hull(self, prim: Any) -> str:
@@ -286,10 +286,10 @@ class _StageReader:
                 prim, inside @ self._matrix(prim), self._origin(prim), hull=hull
             )
         except ModelError as error:
-            self.draft.drop(str(error))
+            self.builder.drop(str(error))
             return None
         if made.note:
-            self.draft.assume(made.note)
+            self.builder.assume(made.note)
         return made
 
     def _colour(self, prim: Any) -> tuple[float, float, float, float] | None:
@@ -304,15 +304,15 @@ class _StageReader:
         kind = str(prim.GetTypeName())
         apis = [str(name) for name in prim.GetAppliedSchemas()]
         if any('PhysxForceAPI' in name for name in apis):
-            self.draft.drop(f'{self._origin(prim)}: PhysxForceAPI: a constant force')
-            self.draft.unread_forces.append(self._origin(prim))
+            self.builder.drop(f'{self._origin(prim)}: PhysxForceAPI: a constant force')
+            self.builder.unread_forces.append(self._origin(prim))
         scripts = self._value(prim, 'omni:scripting:scripts')
         if scripts and owner is not None:
             names = ', '.join(Path(script.path).name for script in list(scripts)[:4])
-            self.draft.drop(f'{self._origin(prim)}: script {names}: what it exerts is not known')
-            self.draft.unread_forces.append(f'{self._origin(prim)} {names}')
+            self.builder.drop(f'{self._origin(prim)}: script {names}: what it exerts is not known')
+            self.builder.unread_forces.append(f'{self._origin(prim)} {names}')
         if kind == 'OmniGraph':
-            self.draft.unread_forces.append(f'{self._origin(prim)} {kind}')
+            self.builder.unread_forces.append(f'{self._origin(prim)} {kind}')
         if any(name.startswith('PhysicsDriveAPI') for name in apis):
             others['PhysicsDriveAPI: its gains are not read'] += 1
         for name in ('linearDamping', 'angularDamping'):
@@ -356,7 +356,7 @@ class _StageReader:
             )
         if mass <= 0:
             rule = f'{origin}: no mass and no collisions: 1 kg and 1 kg·m², the default of PhysX'
-            self.draft.assume(rule)
+            self.builder.assume(rule)
             return Inertial(Sourced(1.0, rule, True), IDENTITY, Sourced(np.eye(3), rule, True))
         if not np.all(np.isfinite([mass, *moments, *center])):
             raise ModelError(f'{origin}: its mass, inertia or centre of mass is not finite')
@@ -383,10 +383,10 @@ class _StageReader:
         if parent is None and child is None:
             return
         if not self._value(prim, 'physics:jointEnabled', True):
-            self.draft.drop(f'{where}: the joint is not enabled')
+            self.builder.drop(f'{where}: the joint is not enabled')
             return
         if parent is None or child is None or parent is child:
-            self.draft.drop(f'{where}: a joint to the world, or of a body with itself')
+            self.builder.drop(f'{where}: a joint to the world, or of a body with itself')
             return
         first, second = (self._end(prim, i, ends[i]) for i in (0, 1))
         at, offset = parent.frame.relative(first), child.frame.relative(second)
@@ -394,7 +394,7 @@ class _StageReader:
         axis = np.array(_AXES[axis_name(self._value(prim, 'physics:axis', 'X'), where)])
         joint = ImportedJoint(
             str(prim.GetPath()).strip('/')
-            if prim.GetName() in self.draft.joints
+            if prim.GetName() in self.builder.joints
             else prim.GetName(),
             kind,
             parent.name,
@@ -405,11 +405,11 @@ class _StageReader:
             origin=where,
         )
         if kind == 'fixed':
-            self.draft.joints[joint.name] = joint
+            self.builder.joints[joint.name] = joint
             return
         if kind != 'continuous':
-            self.draft.assume(f'joint {joint.name!r}: velocity 1 rad/s or m/s, none is given')
-        add_moving(self.draft, joint, at, axis, offset)
+            self.builder.assume(f'joint {joint.name!r}: velocity 1 rad/s or m/s, none is given')
+        add_moving(self.builder, joint, at, axis, offset)
 
     def _end(self, joint: Any, index: int, prim: Any) -> Pose:
         """Return the frame of a joint at one of its prims, in the world."""
@@ -429,7 +429,7 @@ class _StageReader:
         moving = {physics.RevoluteJoint: np.pi / 180, physics.PrismaticJoint: self.meters}
         unit = next((u for schema, u in moving.items() if prim.IsA(schema)), None)
         if unit is None:
-            self.draft.drop(f'{where}: {prim.GetTypeName()} joints are fixed here')
+            self.builder.drop(f'{where}: {prim.GetTypeName()} joints are fixed here')
             return 'fixed', 0.0, 0.0
         lower, upper = (
             unit * float(self._value(prim, f'physics:{end}Limit', end_value))
@@ -442,13 +442,13 @@ class _StageReader:
 
     def _level_base(self) -> None:
         """Turn the axes of the body where its z axis does not point up."""
-        body = next(b for b in self.bodies.values() if b.name == self.draft.base)
+        body = next(b for b in self.bodies.values() if b.name == self.builder.base)
         found = level_turn(np.asarray(rotation_matrix(body.frame.quaternion)))
         if found is None:
             return
-        self.draft.assume(f'{self._origin(body.prim)}: {found[1]}')
+        self.builder.assume(f'{self._origin(body.prim)}: {found[1]}')
         own = Pose(np.zeros(3), found[0])
-        link = self.draft.links[self.draft.base]
+        link = self.builder.links[self.builder.base]
         visuals, collisions = (
             tuple(replace(s, pose=own.then(s.pose)) for s in shapes)
             for shapes in (link.visuals, link.collisions)
@@ -456,10 +456,10 @@ class _StageReader:
         inertial = link.inertial
         if inertial is not None:
             inertial = replace(inertial, pose=own.then(inertial.pose))
-        self.draft.links[link.name] = ImportedLink(link.name, inertial, visuals, collisions)
-        for name, joint in self.draft.joints.items():
+        self.builder.links[link.name] = ImportedLink(link.name, inertial, visuals, collisions)
+        for name, joint in self.builder.joints.items():
             if joint.parent == link.name:
-                self.draft.joints[name] = replace(joint, pose=own.then(joint.pose))
+                self.builder.joints[name] = replace(joint, pose=own.then(joint.pose))
 
 
 def _quaternion(turn: Any) -> np.ndarray:

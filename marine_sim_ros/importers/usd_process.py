@@ -9,7 +9,7 @@ from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.processes import Limits, answer_request, call_isolated
-from marine_sim_ros.importers.draft import Draft, Options
+from marine_sim_ros.importers.builder import Options, VehicleBuilder
 from marine_sim_ros.importers.usd import read_stage
 from marine_sim_ros.importers.usd_shapes import pxr
 
@@ -20,7 +20,7 @@ _LIMITS = Limits(seconds=60, address_space=8 << 30)
 """A scene of composed references may need any amount."""
 
 
-def read_usd(path: Path, options: Options) -> Draft:
+def read_usd(path: Path, options: Options) -> VehicleBuilder:
     """Return the vehicle of a USD file.
 
     Args:
@@ -32,7 +32,7 @@ def read_usd(path: Path, options: Options) -> Draft:
     """
     pxr('Tf')
     answer = call_isolated(__name__, (path, options), f'{path}: usd-core', _LIMITS, ModelError)
-    assert isinstance(answer, Draft)
+    assert isinstance(answer, VehicleBuilder)
     return answer
 
 

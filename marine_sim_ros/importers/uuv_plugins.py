@@ -15,6 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.importers.builder import (
+    Plugin,
+    VehicleBuilder,
+    origin_of,
+    read_flag,
+    read_number,
+    read_sourced_numbers,
+    read_text,
+)
 from marine_sim_ros.importers.curves import (
     are_pulse_widths,
     pose_along,
@@ -23,19 +32,10 @@ from marine_sim_ros.importers.curves import (
     thrust_limit,
 )
 from marine_sim_ros.importers.description import Sourced, Thruster, Volume
-from marine_sim_ros.importers.draft import (
-    Draft,
-    Plugin,
-    origin_of,
-    read_flag,
-    read_number,
-    read_sourced_numbers,
-    read_text,
-)
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['FLIP', 'read_uuv_thruster', 'read_underwater_object', 'time_constant']
+__all__ = ['FLIP', 'add_uuv_thruster', 'add_underwater_object', 'time_constant']
 
 FLIP = np.diag([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])
 """NED <-> FLU of a twist or a wrench."""
@@ -59,20 +59,20 @@ _KNOWN = {
 """Patterns of the elements of each block."""
 
 
-def read_underwater_object(plugin: Plugin, draft: Draft) -> None:
+def add_underwater_object(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take libuuv_underwater_object: a volume and a hydrodynamic model for each link."""
-    draft.name_unread(plugin.reader, _KNOWN['object'])
+    builder.name_unread(plugin.reader, _KNOWN['object'])
     density = read_number(plugin.reader, 'fluid_density', _DENSITY, 1.0, 2e4)
-    draft.water_density = density
+    builder.water_density = density
     links = [Reader(e, plugin.reader.source) for e in plugin.reader.element.findall('link')]
-    for reader in sorted(links, key=lambda r: r.attribute('name', '') != draft.base):
-        link = draft.known_link(reader, reader.attribute('name'))
-        draft.name_unread(reader, _KNOWN['link'])
-        _volume(reader, link, draft)
+    for reader in sorted(links, key=lambda r: r.attribute('name', '') != builder.base):
+        link = builder.known_link(reader, reader.attribute('name'))
+        builder.name_unread(reader, _KNOWN['link'])
+        _volume(reader, link, builder)
         model = reader.first('hydrodynamic_model')
         if model is not None:
-            draft.name_unread(model, _KNOWN['model'])
-            _model(model, reader, link, draft)
+            builder.name_unread(model, _KNOWN['model'])
+            _model(model, reader, link, builder)
 
 
 def _box(reader: Reader) -> np.ndarray | None:
@@ -84,14 +84,18 @@ def _box(reader: Reader) -> np.ndarray | None:
     return np.array([0.0 if f is None else f.value for f in found])
 
 
-def _lumped_mass(draft: Draft, link: str) -> float:
+def _lumped_mass(builder: VehicleBuilder, link: str) -> float:
     """Return the mass of a link with those that hang on it by fixed joints, as in Gazebo."""
-    below = [j for j in draft.joints.values() if j.parent == link and j.kind == 'fixed']
-    return draft.links[link].mass + sum(_lumped_mass(draft, joint.child) for joint in below)
+    below = [j for j in builder.joints.values() if j.parent == link and j.kind == 'fixed']
+    return builder.links[link].mass + sum(_lumped_mass(builder, joint.child) for joint in below)
 
 
 def _surface_volume(
-    reader: Reader, link: str, center: Sourced[np.ndarray], displaced: float, draft: Draft
+    reader: Reader,
+    link: str,
+    center: Sourced[np.ndarray],
+    displaced: float,
+    builder: VehicleBuilder,
 ) -> Volume:
     """Return the volume of a surface vessel, which has walls as high as its <box>.
 
@@ -114,10 +118,10 @@ def _surface_volume(
     heights = [read_number(reader, tag, 0.0, 0.0, 1e4) for tag in _SURFACE[:2]]
     lower = min(heights, key=lambda h: h.value)
     if heights[0].value != heights[1].value:
-        draft.assume(f'{lower.origin}: it rights by {lower.value:g} m about both axes')
+        builder.assume(f'{lower.origin}: it rights by {lower.value:g} m about both axes')
     raised = float(center.value[2]) + lower.value
     if raised:
-        draft.assume(
+        builder.assume(
             f'{origin_of(reader)}: it lies {raised:g} m deeper than in the source, which measures '
             'its draught at the origin of the link'
         )
@@ -133,10 +137,10 @@ def _surface_volume(
     )
 
 
-def _volume(reader: Reader, link: str, draft: Draft) -> None:
-    mass = _lumped_mass(draft, link)
-    assert draft.water_density is not None
-    density = draft.water_density.value
+def _volume(reader: Reader, link: str, builder: VehicleBuilder) -> None:
+    mass = _lumped_mass(builder, link)
+    assert builder.water_density is not None
+    density = builder.water_density.value
     volume = read_number(reader, 'volume', None, 0.0, 1e6)
     if read_flag(reader, 'neutrally_buoyant'):
         volume = Sourced(mass / density, f'{origin_of(reader)}: neutrally buoyant: m/ρ')
@@ -144,10 +148,10 @@ def _volume(reader: Reader, link: str, draft: Draft) -> None:
     if center is None:
         center = Sourced(np.zeros(3), 'default of the simulator: origin of the link')
     if all(reader.element.find(tag) is not None for tag in _SURFACE):
-        draft.volumes.append(_surface_volume(reader, link, center, mass / density, draft))
+        builder.volumes.append(_surface_volume(reader, link, center, mass / density, builder))
         return
     if volume is None:
-        draft.assume(f'{origin_of(reader)}: link {link!r} has no <volume>: it displaces nothing')
+        builder.assume(f'{origin_of(reader)}: link {link!r} has no <volume>: it displaces nothing')
         return
     box = _box(reader)
     if box is not None and box[2] > 0:
@@ -155,8 +159,8 @@ def _volume(reader: Reader, link: str, draft: Draft) -> None:
     else:
         edge = float(f'{max(volume.value, 1e-9) ** (1 / 3):.3g}')
         height = Sourced(edge, 'no <box>: the edge of a cube of the volume', True)
-        draft.assume(f'link {link!r}: no <box>: buoyancy is lost over {edge:g} m at the surface')
-    draft.volumes.append(Volume(link, volume, center, height))
+        builder.assume(f'link {link!r}: no <box>: buoyancy is lost over {edge:g} m at the surface')
+    builder.volumes.append(Volume(link, volume, center, height))
 
 
 class _Terms(NamedTuple):
@@ -167,23 +171,23 @@ class _Terms(NamedTuple):
     quadratic: np.ndarray
 
 
-def _matrix(reader: Reader, name: str, draft: Draft) -> np.ndarray:
+def _matrix(reader: Reader, name: str, builder: VehicleBuilder) -> np.ndarray:
     """Return a (6, 6) of 6 or 36 numbers; zero where it is not given."""
     found = read_sourced_numbers(reader, name, (1, 6, 36))
     if found is None:
         return np.zeros((6, 6))
     if len(found.value) == 1:
-        draft.drop(f'{found.origin}: one number; expected 6 or 36')
+        builder.drop(f'{found.origin}: one number; expected 6 or 36')
         return np.zeros((6, 6))
     return np.diag(found.value) if len(found.value) == 6 else found.value.reshape(6, 6)
 
 
-def _model(model: Reader, link: Reader, name: str, draft: Draft) -> None:
+def _model(model: Reader, link: Reader, name: str, builder: VehicleBuilder) -> None:
     kind = read_text(model, 'type')
     fossen = _Terms(
-        _matrix(model, 'added_mass', draft),
-        _matrix(model, 'linear_damping', draft),
-        _matrix(model, 'quadratic_damping', draft),
+        _matrix(model, 'added_mass', builder),
+        _matrix(model, 'linear_damping', builder),
+        _matrix(model, 'quadratic_damping', builder),
     )
     shapes: dict[str, Callable[..., _Terms]] = {
         'sphere': _sphere,
@@ -192,37 +196,37 @@ def _model(model: Reader, link: Reader, name: str, draft: Draft) -> None:
         'box': _box_model,
     }
     if kind != 'fossen' and kind not in shapes:
-        draft.drop(f'{origin_of(model)}: model {kind!r}; expected fossen, {", ".join(shapes)}')
+        builder.drop(f'{origin_of(model)}: model {kind!r}; expected fossen, {", ".join(shapes)}')
         return
-    assert draft.water_density is not None
+    assert builder.water_density is not None
     terms = fossen
     if kind != 'fossen':
-        made = shapes[kind](model, link, draft.water_density.value, draft)
+        made = shapes[kind](model, link, builder.water_density.value, builder)
         terms = _Terms(
             np.where(made.added != 0, made.added, fossen.added),
             fossen.linear,
             np.where(made.quadratic != 0, made.quadratic, fossen.quadratic),
         )
     modulus = np.zeros((6, 6))
-    forward = _matrix(model, 'linear_damping_forward_speed', draft)
+    forward = _matrix(model, 'linear_damping_forward_speed', builder)
     if np.any(forward):
         modulus[:, 0] = -np.diag(forward)
-        draft.assume(
+        builder.assume(
             f'{origin_of(model)}: <linear_damping_forward_speed> acts with |u|, in the source '
             'with u'
         )
         if np.any(forward - np.diag(np.diag(forward))):
-            draft.drop(
+            builder.drop(
                 f'{origin_of(model)}: the terms of <linear_damping_forward_speed> off the diagonal'
             )
     quadratic = np.diag(np.diag(terms.quadratic))
     if np.any(terms.quadratic - quadratic):
-        draft.drop(
+        builder.drop(
             f'{origin_of(model)}: the terms of <quadratic_damping> off the diagonal, which the '
             'simulator does not use either'
         )
     set_hydrodynamics(
-        draft,
+        builder,
         model,
         name,
         FLIP @ terms.added @ FLIP,
@@ -243,8 +247,8 @@ def _length(model: Reader, link: Reader, name: str, pick: Callable[..., float]) 
     return float(pick(box))
 
 
-def _sphere(model: Reader, link: Reader, density: float, draft: Draft) -> _Terms:
-    del draft
+def _sphere(model: Reader, link: Reader, density: float, builder: VehicleBuilder) -> _Terms:
+    del builder
     radius = _length(model, link, 'radius', min)
     added = 2 / 3 * density * np.pi * radius**3
     drag = -0.5 * density * 0.5 * np.pi * radius**2
@@ -256,7 +260,7 @@ _CIRCLE = ((1, 0.91), (2, 0.85), (4, 0.87), (7, 0.99))
 _SIDE = ((1, 0.63), (2, 0.68), (5, 0.74), (10, 0.82), (np.inf, 0.98))
 
 
-def _cylinder(model: Reader, link: Reader, density: float, draft: Draft) -> _Terms:
+def _cylinder(model: Reader, link: Reader, density: float, builder: VehicleBuilder) -> _Terms:
     radius = _length(model, link, 'radius', min)
     length = _length(model, link, 'length', max)
     box = _box(link)
@@ -269,7 +273,7 @@ def _cylinder(model: Reader, link: Reader, density: float, draft: Draft) -> _Ter
     front = next((cd for most, cd in _CIRCLE if ratio <= most), 0.99)
     side = next(cd for most, cd in _SIDE if ratio <= most)
     if ratio > _CIRCLE[-1][0]:
-        draft.assume(f'{origin_of(model)}: C_d 0.99 of its ends, as of a ratio of 7')
+        builder.assume(f'{origin_of(model)}: C_d 0.99 of its ends, as of a ratio of 7')
     at = 'ijk'.index(axis)
     across = np.pi * density * radius**2 * length
     added, drag = np.full(3, across), np.full(3, -0.5 * side * radius * length * density)
@@ -280,7 +284,7 @@ def _cylinder(model: Reader, link: Reader, density: float, draft: Draft) -> _Ter
     return _Terms(np.diag([*added, *turning]), np.zeros((6, 6)), np.diag([*drag, 0.0, 0.0, 0.0]))
 
 
-def _spheroid(model: Reader, link: Reader, density: float, draft: Draft) -> _Terms:
+def _spheroid(model: Reader, link: Reader, density: float, builder: VehicleBuilder) -> _Terms:
     """Lamb's added mass of a prolate spheroid (Fossen 2011, section 6.3)."""
     radius = _length(model, link, 'radius', min)
     length = _length(model, link, 'length', max)
@@ -295,12 +299,12 @@ def _spheroid(model: Reader, link: Reader, density: float, draft: Draft) -> _Ter
     ahead, across = alpha / (2 - alpha) * mass, beta / (2 - beta) * mass
     ratio = (b**2 - a**2) ** 2 * (alpha - beta)
     turning = -0.2 * mass * ratio / (2 * (b**2 - a**2) + (b**2 + a**2) * (beta - alpha))
-    draft.assume(f'{origin_of(model)}: a spheroid: added mass by Lamb, damping as it is given')
+    builder.assume(f'{origin_of(model)}: a spheroid: added mass by Lamb, damping as it is given')
     diagonal = [ahead, across, across, 0.0, abs(turning), abs(turning)]
     return _Terms(np.diag(diagonal), np.zeros((6, 6)), np.zeros((6, 6)))
 
 
-def _box_model(model: Reader, link: Reader, density: float, draft: Draft) -> _Terms:
+def _box_model(model: Reader, link: Reader, density: float, builder: VehicleBuilder) -> _Terms:
     """Quadratic damping of a box, ½ ρ C_d A with C_d = 1, as in the simulator."""
     factor = read_number(model, 'cd', 1.0, 0.0, 1e3)
     sizes = [
@@ -308,7 +312,7 @@ def _box_model(model: Reader, link: Reader, density: float, draft: Draft) -> _Te
         for i, tag in enumerate(('length', 'width', 'height'))
     ]
     length, width, height = sizes
-    draft.assume(f'{origin_of(model)}: a box: drag ½ ρ C_d A, added mass as it is given')
+    builder.assume(f'{origin_of(model)}: a box: drag ½ ρ C_d A, added mass as it is given')
     areas = np.array([width * height, length * height, length * width])
     drag = -0.5 * factor.value * density * areas
     return _Terms(np.zeros((6, 6)), np.zeros((6, 6)), np.diag([*drag, 0.0, 0.0, 0.0]))
@@ -365,23 +369,25 @@ def _speed_of(thrust_of: Callable[[float], float], thrust: float) -> float:
     return high
 
 
-def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
+def add_uuv_thruster(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take libuuv_thruster: a thrust along the axis of its joint, on its link."""
     reader = plugin.reader
-    link = draft.known_link(reader, read_text(reader, 'linkName'))
+    link = builder.known_link(reader, read_text(reader, 'linkName'))
     name = read_text(reader, 'jointName')
-    joint = draft.joints.get(name)
+    joint = builder.joints.get(name)
     axis = np.array([1.0, 0.0, 0.0] if joint is None else joint.axis)
     if joint is None:
-        draft.assume(f'{origin_of(reader)}: joint {name!r} does not exist; the thrust is along x')
+        builder.assume(
+            f'{origin_of(reader)}: joint {name!r} does not exist; the thrust is along x'
+        )
     conversion = reader.first('conversion')
     if conversion is None:
         raise reader.error('has no <conversion>')
     clamp = ('clampMin', 'clampMax')
     if 'uuv_' not in plugin.file:  # libthruster_ros_plugin, before 2017
         clamp = ('clamp_min', 'clamp_max')
-    draft.name_unread(reader, f'{_KNOWN["thruster"]}|{"|".join(clamp)}')
-    draft.name_unread(conversion, _KNOWN['conversion'])
+    builder.name_unread(reader, f'{_KNOWN["thruster"]}|{"|".join(clamp)}')
+    builder.name_unread(conversion, _KNOWN['conversion'])
     thrust_of, table = _conversion(conversion)
     efficiency = read_number(reader, 'thrust_efficiency', 1.0, 0.0, 1.0)
     gain, propeller = (
@@ -395,28 +401,28 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
         value = value if least is None else max(value, least.value)
         return value if most is None else min(value, most.value)
 
-    thruster_id = read_text(reader, 'thrusterID') or str(len(draft.thrusters))
+    thruster_id = read_text(reader, 'thrusterID') or str(len(builder.thrusters))
     label = f'thruster_{thruster_id}'
     if table is not None and are_pulse_widths(table.value):
-        draft.assume(
+        builder.assume(
             f'{table.origin}: from {table.value[0]:g} to {table.value[-1]:g}: pulse widths in µs'
         )
         curve, mirrored = pulse_curve(thrust, table.value)
         origin = (table.origin, False)
     else:
-        low, high, origin = _states(reader, draft, label, thrust, table, most, clamp)
+        low, high, origin = _states(reader, builder, label, thrust, table, most, clamp)
         factor = gain.value
         curve, mirrored = sampled_curve(thrust, *sorted((factor * low, factor * high)))
     if not np.any(curve[:, 1]):
-        draft.drop(f'{origin_of(conversion)}: the thrust is 0 at every command')
-    pose = draft.pose_of(link)
-    turned = draft.rotation_of(link) @ axis
-    draft.add_thruster(
+        builder.drop(f'{origin_of(conversion)}: the thrust is 0 at every command')
+    pose = builder.pose_of(link)
+    turned = builder.rotation_of(link) @ axis
+    builder.add_thruster(
         Thruster(
             label,
             pose_along(pose.translation, -turned if mirrored else turned),
             Sourced(curve, origin[0], origin[1]),
-            time_constant=time_constant(reader, draft),
+            time_constant=time_constant(reader, builder),
             link=link,
             shaft=name if joint is not None and joint.child == link else '',
         ),
@@ -426,7 +432,7 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
 
 def _states(
     reader: Reader,
-    draft: Draft,
+    builder: VehicleBuilder,
     label: str,
     thrust: Callable[[float], float],
     table: Sourced[np.ndarray] | None,
@@ -448,12 +454,12 @@ def _states(
     if most is not None:
         state = _speed_of(thrust, abs(most.value) * (1 - 1e-12))
         return -state, state, (most.origin, False)
-    limit = thrust_limit(draft, label)
+    limit = thrust_limit(builder, label)
     state = _speed_of(thrust, limit.value)
     return -state, state, (f'{origin_of(reader)}; {limit.origin}', True)
 
 
-def time_constant(reader: Reader, draft: Draft) -> Sourced[float] | None:
+def time_constant(reader: Reader, builder: VehicleBuilder) -> Sourced[float] | None:
     """Return the lag of a rotor or a servo in s, or None where it has none."""
     dynamics = reader.first('dynamics')
     if dynamics is None:
@@ -463,5 +469,5 @@ def time_constant(reader: Reader, draft: Draft) -> Sourced[float] | None:
         return None
     if kind == 'FirstOrder':
         return read_number(dynamics, 'timeConstant', None, 0.0, 60.0)
-    draft.drop(f'{origin_of(dynamics)}: {kind} dynamics of a rotor; it follows at once here')
+    builder.drop(f'{origin_of(dynamics)}: {kind} dynamics of a rotor; it follows at once here')
     return None

@@ -20,8 +20,8 @@ from marine_sim_ros.core.errors import ModelError, RunError
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.geometry.mesh_files import SCENE_SUFFIXES, mesh_path
 from marine_sim_ros.importers.bodies import read_pose, read_shape
+from marine_sim_ros.importers.builder import Options, VehicleBuilder, origin_of, read_flag
 from marine_sim_ros.importers.description import ImportedShape
-from marine_sim_ros.importers.draft import Draft, Options, origin_of, read_flag
 from marine_sim_ros.importers.model_files import ModelFolders
 from marine_sim_ros.importers.sdf_reader import SdfModel, read_frames
 from marine_sim_ros.importers.xml_files import expand_includes, folder_of, parse_file, reader_of
@@ -86,7 +86,7 @@ class _WorldReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.result = ImportedWorld()
-        self.draft = Draft(path.stem, str(path), 'SDF', path.parent, Options())
+        self.builder = VehicleBuilder(path.stem, str(path), 'SDF', path.parent, Options())
         self.readable = ModelFolders(path)
         self.names: set[str] = set()
 
@@ -104,7 +104,7 @@ class _WorldReader:
         reader = Reader(world, source)
         self._surroundings(reader)
         self._walk(read_frames(reader, self.path.parent), '', IDENTITY, static=False)
-        for text in (*self.draft.dropped, *self.draft.assumptions):
+        for text in (*self.builder.dropped, *self.builder.assumptions):
             self.result.note(text)
         if not self.result.content.keys() & {'obstacles', 'planes'}:
             lost = f': {self.result.notes[0]}' if self.result.notes else ''
@@ -222,7 +222,7 @@ class _WorldReader:
         elif inner.tag == 'capsule':
             self._capsule(shape, pose, name)
         else:
-            made = read_shape(reader, folder, self.draft)
+            made = read_shape(reader, folder, self.builder)
             assert made is not None
             fields = self._mesh(shape, made, folder) if made.kind == 'mesh' else _sizes(made)
             self._obstacle(name, made.kind, pose, fields)

@@ -15,6 +15,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from marine_sim_ros.core.spatial import written_rpy
+from marine_sim_ros.importers.builder import VehicleBuilder
 from marine_sim_ros.importers.description import (
     Fin,
     Hydrodynamics,
@@ -27,7 +28,6 @@ from marine_sim_ros.importers.description import (
     Thruster,
     Volume,
 )
-from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.sdf.geometry import format_numbers
 
@@ -151,7 +151,7 @@ def _matrix(tag: str, value: Sourced[np.ndarray]) -> Iterator[str]:
     yield f'    </{tag}>'
 
 
-def _hydrodynamics(vehicle: Draft) -> Iterator[str]:
+def _hydrodynamics(vehicle: VehicleBuilder) -> Iterator[str]:
     terms, panels = vehicle.hydrodynamics, vehicle.panel_drag
     if terms is None and panels is None:
         return
@@ -298,7 +298,7 @@ def _sensor(sensor: ImportedSensor) -> Iterator[str]:
     yield '  </sensor>'
 
 
-def _notes(vehicle: Draft) -> Iterator[str]:
+def _notes(vehicle: VehicleBuilder) -> Iterator[str]:
     yield f'  {_comment(f"{vehicle.format} of {Path(vehicle.file).name}")}'
     for text in vehicle.assumptions:
         yield f'  {_comment("assumed: " + text)}'
@@ -306,7 +306,7 @@ def _notes(vehicle: Draft) -> Iterator[str]:
         yield f'  {_comment("not taken: " + text)}'
 
 
-def _lines(vehicle: Draft, folder: Path | None) -> Iterator[str]:
+def _lines(vehicle: VehicleBuilder, folder: Path | None) -> Iterator[str]:
     yield f'<robot name={quoteattr(vehicle.name)}>'
     yield from _notes(vehicle)
     for name, density in vehicle.materials.items():
@@ -335,7 +335,7 @@ def without_xacro(text: str) -> str:
 
 
 @np.errstate(over='ignore')  # rounding multiplies
-def urdf_text(vehicle: Draft, folder: Path | None) -> str:
+def urdf_text(vehicle: VehicleBuilder, folder: Path | None) -> str:
     """Return the URDF of an imported vehicle.
 
     Args:

@@ -19,7 +19,7 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import read_text_file
-from marine_sim_ros.importers.draft import origin_of, read_text
+from marine_sim_ros.importers.builder import origin_of, read_text
 from marine_sim_ros.importers.model_files import ModelFolders
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.xml import Element, Reader

@@ -12,7 +12,7 @@ from pathlib import Path
 from marine_sim_ros.core.errors import ModelError, ParameterError, RunError, escape_controls
 from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.doctor.verdict import Verdict, judge_motion
-from marine_sim_ros.importers.draft import Draft, Options
+from marine_sim_ros.importers.builder import Options, VehicleBuilder
 from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import urdf_text, without_xacro
 from marine_sim_ros.model.urdf import vehicle_from_urdf
@@ -110,7 +110,7 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _load(text: str, imported: Draft, folder: Path | None) -> Vehicle:
+def _load(text: str, imported: VehicleBuilder, folder: Path | None) -> Vehicle:
     """Return the vehicle of the text; an error names the file that was imported."""
     source = f'{imported.file} (as imported)'
     try:
@@ -120,7 +120,7 @@ def _load(text: str, imported: Draft, folder: Path | None) -> Vehicle:
         raise ModelError(f'{error}{lost}') from None
 
 
-def _refuse(imported: Draft, verdict: Verdict, options: argparse.Namespace) -> None:
+def _refuse(imported: VehicleBuilder, verdict: Verdict, options: argparse.Namespace) -> None:
     """Raise for a vehicle that is not the source's, unless the user allows it.
 
     Raises:

@@ -25,27 +25,27 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.geometry import shapes
 from marine_sim_ros.geometry.mesh_files import mesh_path, read_mesh
+from marine_sim_ros.importers.builder import VehicleBuilder, origin_of
 from marine_sim_ros.importers.buoyancy import add_bladder
 from marine_sim_ros.importers.curves import pose_along, sampled_curve, thrust_limit
 from marine_sim_ros.importers.description import GRAVITY, Fin, Sourced, Thruster
-from marine_sim_ros.importers.draft import Draft, origin_of
 from marine_sim_ros.importers.sensors import IDEAL_DVL, Values, add_sensor, axes_frame, scale_value
 from marine_sim_ros.importers.stonefish.parts import find_mesh, mesh_pose_in_ned, ned_pose
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['ThrusterReader', 'read_ballast', 'read_rudder', 'read_sensor']
+__all__ = ['ThrusterReader', 'add_ballast', 'add_rudder', 'add_stonefish_sensor']
 
 
 # Thrusters of a Stonefish robot: thrust models as curves over pulse width.
 
 
 class ThrusterReader:
-    """Adds thrusters to a draft."""
+    """Adds thrusters to a builder."""
 
-    def __init__(self, draft: Draft, density: float) -> None:
-        """Add to a draft, in water of a density (kg/m³)."""
-        self.draft, self.density = draft, density
+    def __init__(self, builder: VehicleBuilder, density: float) -> None:
+        """Add to a builder, in water of a density (kg/m³)."""
+        self.builder, self.density = builder, density
 
     def read(self, reader: Reader) -> None:
         """Add the thruster of an element of type thruster, simple_thruster or push."""
@@ -63,7 +63,7 @@ class ThrusterReader:
                 names = ('lower_limit', 'upper_limit')
             ends = [specs.attribute_number(tag, 0.0, -1e9, 1e9) for tag in names]
         if not ends[0] < ends[1]:
-            most = thrust_limit(self.draft, reader.attribute('name')).value
+            most = thrust_limit(self.builder, reader.attribute('name')).value
             ends = [-most, most]
         inverted = specs is not None and specs.attribute('inverted', 'false') == 'true'
         low, high = min(ends[0], 0.0), max(ends[1], 0.0)
@@ -129,7 +129,7 @@ class ThrusterReader:
                 return None
             value = constant.attribute_number('value', 0.0, 0.0, 60.0)
             return Sourced(value, origin_of(constant))
-        self.draft.drop(f'{origin_of(dynamics)}: {kind} dynamics of a rotor; it follows at once')
+        self.builder.drop(f'{origin_of(dynamics)}: {kind} dynamics of a rotor; it follows at once')
         return None
 
     def _model(self, model: Reader, diameter: float) -> Callable[[float], float]:
@@ -190,20 +190,20 @@ class ThrusterReader:
         curve, mirrored = sampled_curve(thrust_of, low, high, speed=speed)
         pose = self._place(reader)
         axis = rotation_matrix(pose.quaternion)[:, 0]
-        self.draft.add_thruster(
+        self.builder.add_thruster(
             Thruster(
                 reader.attribute('name').replace('/', '_'),
                 pose_along(pose.translation, -axis if mirrored else axis),
                 Sourced(curve, origin_of(reader)),
-                link=self.draft.named_link(reader, 'link'),
+                link=self.builder.named_link(reader, 'link'),
                 **details,
             )
         )
 
     def _place(self, reader: Reader) -> Pose:
         """Return the frame of an actuator in the base; its thrust is along x."""
-        link = self.draft.named_link(reader, 'link')
-        return self.draft.pose_of(link).then(ned_pose(reader.child('origin')))
+        link = self.builder.named_link(reader, 'link')
+        return self.builder.pose_of(link).then(ned_pose(reader.child('origin')))
 
 
 # Rudders and variable ballast of a Stonefish robot.
@@ -212,7 +212,7 @@ _DROP = -1e6
 """1/rad, slope of a lift that ends at once."""
 
 
-def read_rudder(draft: Draft, reader: Reader) -> None:
+def add_rudder(builder: VehicleBuilder, reader: Reader) -> None:
     """Take a rudder as a fin that turns about the z axis of its frame."""
     specs, where = reader.child('specs'), origin_of(reader)
     if specs is None:
@@ -222,7 +222,7 @@ def read_rudder(draft: Draft, reader: Reader) -> None:
     stall = specs.attribute_number('stall_angle', math.pi / 4, 1e-3, math.pi / 2)
     most = specs.attribute_number('max_angle', 0.0, 0.0, math.pi / 2)
     if specs.attribute_number('max_angular_rate', 0.0, 0.0, 1e6):
-        draft.drop(f'{where}: max_angular_rate: the rudder follows at once here')
+        builder.drop(f'{where}: max_angular_rate: the rudder follows at once here')
     origin = origin_of(specs)
     values = {
         'area': Sourced(area, origin),
@@ -233,15 +233,15 @@ def read_rudder(draft: Draft, reader: Reader) -> None:
         'stall_lift_slope': Sourced(_DROP, 'no lift beyond the stall'),
         'stall_drag_slope': Sourced(slope * (math.pi / 2 + stall), 'to lift_coeff α² at 90°'),
     }
-    link = draft.named_link(reader, 'link')
-    pose = draft.pose_of(link).then(ned_pose(reader.child('origin')))
+    link = builder.named_link(reader, 'link')
+    pose = builder.pose_of(link).then(ned_pose(reader.child('origin')))
     if specs.attribute('inverted', 'false').lower() not in ('true', '1'):
         pose = mesh_pose_in_ned(pose)  # a positive angle turns about an axis that points down
     limits = Sourced((-most, most), f'{origin}: max_angle')
-    draft.add_fin(Fin(reader.attribute('name').replace('/', '_'), pose, values, limits))
+    builder.add_fin(Fin(reader.attribute('name').replace('/', '_'), pose, values, limits))
 
 
-def read_ballast(draft: Draft, reader: Reader, path: Path, density: float) -> None:
+def add_ballast(builder: VehicleBuilder, reader: Reader, path: Path, density: float) -> None:
     """Take a variable buoyancy system at its initial volume; it weighs as the water in it."""
     volume, where = reader.child('volume'), origin_of(reader)
     meshes = [] if volume is None else volume.element.findall('mesh')
@@ -252,7 +252,7 @@ def read_ballast(draft: Draft, reader: Reader, path: Path, density: float) -> No
             (_state(Reader(m, reader.source), path) for m in meshes), key=lambda state: state[0]
         )
     except ModelError as error:
-        draft.drop(f'{where}: the ballast is left out: {error}')
+        builder.drop(f'{where}: the ballast is left out: {error}')
         return
     sizes = np.array([size for size, _ in states])
     centers = np.array([center for _, center in states])
@@ -261,8 +261,8 @@ def read_ballast(draft: Draft, reader: Reader, path: Path, density: float) -> No
     frame = mesh_pose_in_ned(ned_pose(reader.child('origin')))
     place = frame.then(Pose(center, IDENTITY.quaternion)).translation
     ends = ' to '.join(f'{-density * GRAVITY * v:+.3g}' for v in (sizes[-1], sizes[0]))
-    link = draft.named_link(reader, 'link')
-    add_bladder(draft, link, -density * first, where, ends, place)
+    link = builder.named_link(reader, 'link')
+    add_bladder(builder, link, -density * first, where, ends, place)
 
 
 def _state(reader: Reader, path: Path) -> tuple[float, np.ndarray]:
@@ -299,13 +299,13 @@ def _rate(reader: Reader) -> Sourced[float] | None:
     return Sourced(max(reader.attribute_number('rate', 0.0), 0.0), origin_of(reader))
 
 
-def _pressure(reader: Reader, draft: Draft) -> Values:
-    del draft
+def _pressure(reader: Reader, builder: VehicleBuilder) -> Values:
+    del builder
     sigma = _number(reader, 'noise', 'pressure', 0.0)
     return {'variance': scale_value(sigma, 0.0 if sigma is None else sigma.value, ', squared')}
 
 
-def _imu(reader: Reader, draft: Draft) -> Values:
+def _imu(reader: Reader, builder: VehicleBuilder) -> Values:
     rate = _rate(reader)
     hertz = rate.value if rate is not None and rate.value > 0 else _DEFAULT_RATE
     values: Values = {'orientation': Sourced(1.0, 'an IMU of Stonefish has its attitude too')}
@@ -316,18 +316,18 @@ def _imu(reader: Reader, draft: Draft) -> Values:
     values['orientation_noise'] = _number(reader, 'noise', 'angle')
     drift = _number(reader, 'noise', 'yaw_drift')
     if drift is not None and drift.value:
-        draft.drop(f'{drift.origin}: the drift of an attitude')
+        builder.drop(f'{drift.origin}: the drift of an attitude')
     return values
 
 
-def _dvl(reader: Reader, draft: Draft) -> Values:
+def _dvl(reader: Reader, builder: VehicleBuilder) -> Values:
     share = _number(reader, 'noise', 'velocity_percent')
     if share is not None and share.value:
-        draft.drop(f'{share.origin}: a noise that grows with the velocity')
+        builder.drop(f'{share.origin}: a noise that grows with the velocity')
     error = _number(reader, 'noise', 'altitude')
     if error is not None and error.value:
-        draft.drop(f'{error.origin}: σ {error.value:g} m of the altitude; ours is a share of it')
-    draft.assume(f'{origin_of(reader)}: four beams 45° from ahead')
+        builder.drop(f'{error.origin}: σ {error.value:g} m of the altitude; ours is a share of it')
+    builder.assume(f'{origin_of(reader)}: four beams 45° from ahead')
     return {
         'beam_angle': _number(reader, 'specs', 'beam_angle', 30.0),
         'min_altitude': _number(reader, 'range', 'altitude_min'),
@@ -337,14 +337,14 @@ def _dvl(reader: Reader, draft: Draft) -> Values:
     }
 
 
-def _gps(reader: Reader, draft: Draft) -> Values:
-    del draft
+def _gps(reader: Reader, builder: VehicleBuilder) -> Values:
+    del builder
     sigma = _number(reader, 'noise', 'ned_position')
     return {'horizontal_noise': sigma, 'vertical_noise': sigma}
 
 
-def _camera(reader: Reader, draft: Draft) -> Values:
-    del draft
+def _camera(reader: Reader, builder: VehicleBuilder) -> Values:
+    del builder
     values: Values = {
         'width': _number(reader, 'specs', 'resolution_x'),
         'height': _number(reader, 'specs', 'resolution_y'),
@@ -355,35 +355,35 @@ def _camera(reader: Reader, draft: Draft) -> Values:
     return values
 
 
-def _sonar(reader: Reader, draft: Draft) -> Values:
+def _sonar(reader: Reader, builder: VehicleBuilder) -> Values:
     """Return the common values of a forward-looking and a scanning sonar."""
     for name in ('multiplicative', 'additive'):
         noise = _number(reader, 'noise', name)
         if noise is not None and noise.value:
-            draft.drop(f'{noise.origin}: a noise of pixels; ours is in dB beside a reflector')
+            builder.drop(f'{noise.origin}: a noise of pixels; ours is in dB beside a reflector')
     return {
         'min_range': _number(reader, 'settings', 'range_min'),
         'max_range': _number(reader, 'settings', 'range_max'),
     }
 
 
-def _fls(reader: Reader, draft: Draft) -> Values:
+def _fls(reader: Reader, builder: VehicleBuilder) -> Values:
     return {
         'beams': _number(reader, 'specs', 'beams'),
         'bins': _number(reader, 'specs', 'bins'),
         'aperture': _number(reader, 'specs', 'horizontal_fov'),
         'beam_height': _number(reader, 'specs', 'vertical_fov'),
-        **_sonar(reader, draft),
+        **_sonar(reader, builder),
     }
 
 
-def _msis(reader: Reader, draft: Draft) -> Values:
+def _msis(reader: Reader, builder: VehicleBuilder) -> Values:
     values = {
         'step': _number(reader, 'specs', 'step'),
         'samples': _number(reader, 'specs', 'bins'),
         'beam_width': _number(reader, 'specs', 'horizontal_beam_width'),
         'beam_height': _number(reader, 'specs', 'vertical_beam_width'),
-        **_sonar(reader, draft),
+        **_sonar(reader, builder),
     }
     settings = reader.child('settings')
     if settings is not None:
@@ -393,11 +393,13 @@ def _msis(reader: Reader, draft: Draft) -> Values:
         )
         values['sector'] = Sourced(high - low, origin_of(settings))
         if low != -high:
-            draft.drop(f'{origin_of(settings)}: a sector that is not about ahead is turned there')
+            builder.drop(
+                f'{origin_of(settings)}: a sector that is not about ahead is turned there'
+            )
     return values
 
 
-_READERS: dict[str, tuple[str, Callable[[Reader, Draft], Values], tuple[str, str]]] = {
+_READERS: dict[str, tuple[str, Callable[[Reader, VehicleBuilder], Values], tuple[str, str]]] = {
     'pressure': ('barometer', _pressure, ('x', '-z')),
     'imu': ('imu', _imu, ('x', '-z')),
     'gps': ('gps', _gps, ('x', '-z')),
@@ -410,27 +412,27 @@ _READERS: dict[str, tuple[str, Callable[[Reader, Draft], Values], tuple[str, str
 """Type -> our kind, the reader of its numbers, and our x and z axes in its NED frame."""
 
 
-def read_sensor(draft: Draft, reader: Reader) -> None:
+def add_stonefish_sensor(builder: VehicleBuilder, reader: Reader) -> None:
     """Take a <sensor> of a robot; one that no sensor of ours stands for is named."""
     kind, name = reader.attribute('type', ''), reader.attribute('name', '')
     if kind not in _READERS:
         where = f'{origin_of(reader)}: sensor {name!r} of type {kind!r}'
-        draft.drop(f'{where} is noted only: no sensor of ours')
+        builder.drop(f'{where} is noted only: no sensor of ours')
         return
-    link = draft.named_link(reader, 'link')
+    link = builder.named_link(reader, 'link')
     ours, read, (x, z) = _READERS[kind]
     frame = mesh_pose_in_ned(ned_pose(reader.child('origin')))
     specs = reader.child('specs')
     if ours == 'dvl' and specs is not None and specs.attribute('beam_positive_z', '') == 'true':
         x, z = 'x', 'z'
     add_sensor(
-        draft,
+        builder,
         ours,
         reader,
         link,
         axes_frame(frame, x, z),
         name=name,
         rate=_rate(reader),
-        values=read(reader, draft),
+        values=read(reader, builder),
         ideal=IDEAL_DVL if ours == 'dvl' else (),
     )

@@ -17,6 +17,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import quaternion_product, rotation_matrix
 from marine_sim_ros.geometry import shapes
 from marine_sim_ros.geometry.mesh_files import mesh_path, read_mesh
+from marine_sim_ros.importers.builder import VehicleBuilder, origin_of
 from marine_sim_ros.importers.description import (
     Hydrodynamics,
     ImportedShape,
@@ -24,7 +25,6 @@ from marine_sim_ros.importers.description import (
     Sourced,
     Volume,
 )
-from marine_sim_ros.importers.draft import Draft, origin_of
 from marine_sim_ros.importers.geometry import box_around, solid
 from marine_sim_ros.model.added_mass import Inertia, combined_inertia, estimate_added_mass
 from marine_sim_ros.model.kinematics import IDENTITY, MAX_PART_DISTANCE, Pose
@@ -90,17 +90,21 @@ class PartReader:
     """Reads the parts of one robot's links."""
 
     def __init__(
-        self, draft: Draft, path: Path, density: Sourced[float], materials: Mapping[str, float]
+        self,
+        builder: VehicleBuilder,
+        path: Path,
+        density: Sourced[float],
+        materials: Mapping[str, float],
     ) -> None:
-        """Read for a draft.
+        """Read for a builder.
 
         Args:
-            draft: what is told of parts that cannot be had.
+            builder: what is told of parts that cannot be had.
             path: the scenario, around which meshes are looked for.
             density: of the water, kg/m³.
             materials: densities by name, kg/m³.
         """
-        self.draft, self.path = draft, path
+        self.builder, self.path = builder, path
         self.density, self.materials = density, materials
 
     def read(self, reader: Reader, pose: Pose, *, internal: bool) -> StonefishPart | None:
@@ -111,7 +115,7 @@ class PartReader:
         try:
             made = _solid(shape, self.path.parent, _thickness(reader))
         except ModelError as error:
-            self.draft.drop(f'{shape.origin}: the part is left out: {error}')
+            self.builder.drop(f'{shape.origin}: the part is left out: {error}')
             return None
         buoyant = reader.attribute('buoyant', 'true').lower() not in ('false', '0')
         whole: Any = reader.element.getparent() if 'part' in reader.element.tag else None
@@ -158,7 +162,7 @@ class PartReader:
         if kind == 'sphere':
             radius = self._lengths(size, np.array([size.attribute_number('radius', 0.0)]))
             return ImportedShape('sphere', tuple(radius), at, origin)
-        self.draft.drop(f'{origin}: a {kind!r} is no shape of a vehicle here')
+        self.builder.drop(f'{origin}: a {kind!r} is no shape of a vehicle here')
         return None
 
     def _special(self, size: Reader, kind: str, at: Pose, origin: str) -> ImportedShape:
@@ -167,7 +171,7 @@ class PartReader:
         def length(name: str) -> float:
             return self._lengths(size, np.array([size.attribute_number(name, 0.0)]))[0]
 
-        self.draft.assume(f'{origin}: a {kind} is as large as its outline, of its volume here')
+        self.builder.assume(f'{origin}: a {kind} is as large as its outline, of its volume here')
         if kind == 'torus':  # about y
             major, minor = length('major_radius'), length('minor_radius')
             outer = major + minor
@@ -207,7 +211,7 @@ class PartReader:
         material = reader.child('material')
         name = '' if material is None else material.attribute('name', '')
         if name not in self.materials:
-            self.draft.assume(
+            self.builder.assume(
                 f'{origin_of(reader)}: material {name!r} is not in the file; neutral, '
                 f'{self.density.value:g} kg/m³'
             )
@@ -332,7 +336,7 @@ class _Skin(NamedTuple):
 
 
 def lump(
-    draft: Draft,
+    builder: VehicleBuilder,
     parts_of: Mapping[str, Sequence[StonefishPart]],
     drags: Mapping[str, Drag],
     water: Sourced[float],
@@ -344,22 +348,22 @@ def lump(
     through the centre of mass at a time. Added mass: of the ellipsoid as large and as long.
 
     Args:
-        draft: what takes them.
+        builder: what takes them.
         drags: drag coefficients of each link.
         water: density of the water, kg/m³.
     """
-    draft.water_density = water
+    builder.water_density = water
     outer = []
     for name, parts in parts_of.items():
-        if name not in draft.links:
+        if name not in builder.links:
             continue
-        _displace(draft, name, [p for p in parts if p.buoyant])
-        pose = draft.pose_of(name)
+        _displace(builder, name, [p for p in parts if p.buoyant])
+        pose = builder.pose_of(name)
         turn = rotation_matrix(pose.quaternion)
         cd, cf, origin = drags[name]
         if not origin and any(p.external for p in parts):
             words = ' '.join(f'{c:.3g}' for c in cd)
-            draft.assume(f'link {name!r}: C_d {words} of an ellipsoid, C_f a tenth of it')
+            builder.assume(f'link {name!r}: C_d {words} of an ellipsoid, C_f a tenth of it')
         outer += [
             _Skin(shapes.move_shape(p.solid, turn, pose.translation), turn, cd, cf)
             for p in parts
@@ -367,9 +371,9 @@ def lump(
         ]
     if not outer:
         return
-    origin = drags[draft.base][2]
+    origin = drags[builder.base][2]
     density = water.value
-    center = draft.center_of_mass()
+    center = builder.center_of_mass()
     linear, quadratic = _drag(outer, density, center)
     solids = [skin.solid for skin in outer]
     volume = sum(s.volume for s in solids)
@@ -378,10 +382,10 @@ def lump(
         s.second_moment + s.volume * np.outer(s.center - amid, s.center - amid) for s in solids
     )
     added = estimate_added_mass(float(volume), np.asarray(amid), np.asarray(second), density)
-    draft.assume('added mass: of the ellipsoid as large and as long as the outer parts')
+    builder.assume('added mass: of the ellipsoid as large and as long as the outer parts')
     rule = f'{origin or "C_d, C_f"}: drag of Stonefish under water, one axis at a time'
-    draft.assume(f'drag: {rule}')
-    draft.hydrodynamics = Hydrodynamics(
+    builder.assume(f'drag: {rule}')
+    builder.hydrodynamics = Hydrodynamics(
         water,
         Sourced(added, 'ellipsoid as large and as long as the outer parts', True),
         Sourced(np.diag(linear), rule, not origin),
@@ -390,14 +394,14 @@ def lump(
     )
 
 
-def _displace(draft: Draft, link: str, parts: list[StonefishPart]) -> None:
+def _displace(builder: VehicleBuilder, link: str, parts: list[StonefishPart]) -> None:
     volume = sum(p.volume for p in parts)
     if volume <= 0:
         return
     center = sum(p.volume * p.solid.center for p in parts) / volume
     low, high = box_around([p.solid for p in parts])
     origin = f'{parts[0].shape.origin}: volume of {len(parts)} buoyant part(s)'
-    draft.volumes.append(
+    builder.volumes.append(
         Volume(
             link,
             Sourced(float(volume), origin),

@@ -24,15 +24,15 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import read_text_file
 from marine_sim_ros.importers.bodies import grow_tree
+from marine_sim_ros.importers.builder import Options, VehicleBuilder, list_names, origin_of
 from marine_sim_ros.importers.description import ImportedJoint, ImportedLink, Inertial, Sourced
-from marine_sim_ros.importers.draft import Draft, Options, list_names, origin_of
 from marine_sim_ros.importers.geometry import box_around
 from marine_sim_ros.importers.model_files import ModelFolders
 from marine_sim_ros.importers.stonefish.devices import (
     ThrusterReader,
-    read_ballast,
-    read_rudder,
-    read_sensor,
+    add_ballast,
+    add_rudder,
+    add_stonefish_sensor,
 )
 from marine_sim_ros.importers.stonefish.parts import (
     SIGNS,
@@ -210,7 +210,7 @@ def _scenarios_beside(path: Path, pattern: str) -> list[str]:
     return found[:4]
 
 
-def read_stonefish(root: Element, source: str, path: Path, options: Options) -> Draft:
+def read_stonefish(root: Element, source: str, path: Path, options: Options) -> VehicleBuilder:
     """Return the robot of a Stonefish scenario.
 
     Args:
@@ -234,12 +234,12 @@ class _StonefishReader:
         self.materials: dict[str, float] = {}
         self.drags: dict[str, Drag] = {}
 
-    def read(self, root: Element) -> Draft:
+    def read(self, root: Element) -> VehicleBuilder:
         files = ScenarioFiles(self.source, self.path, self.options.arguments)
         files.fill(root)
         robot = self._choose(root, files.missing)
         reader = self._reader(robot, self.source)
-        self.draft = Draft(
+        self.builder = VehicleBuilder(
             reader.attribute('name', self.path.stem),
             str(self.path),
             'Stonefish',
@@ -247,15 +247,15 @@ class _StonefishReader:
             self.options,
         )
         for text in files.missing:
-            self.draft.drop(text)
+            self.builder.drop(text)
         self._world(root)
         self._links(reader)
         self._rest(reader)
-        grow_tree(self.draft)
+        grow_tree(self.builder)
         self._actuators(reader)
         self._weigh()
-        lump(self.draft, self.parts, self.drags, self.density)
-        return self.draft
+        lump(self.builder, self.parts, self.drags, self.density)
+        return self.builder
 
     @staticmethod
     def _reader(element: Element, around: str) -> Reader:
@@ -296,28 +296,28 @@ class _StonefishReader:
         around = f'<include[^>]*{re.escape(self.path.name)}["\']'
         if not self.materials and (whole := _scenarios_beside(self.path, around)):
             names = ', '.join(whole)
-            self.draft.assume(f'no materials in the file; import what includes it: {names}')
+            self.builder.assume(f'no materials in the file; import what includes it: {names}')
 
     def _links(self, robot: Reader) -> None:
         for element in robot.element:
             if element.tag in ('base_link', 'link'):
                 reader = self._reader(element, robot.source)
                 name = reader.attribute('name')
-                if name in self.draft.links:
+                if name in self.builder.links:
                     raise reader.error('a second link of this name; expected unique names')
                 if element.tag == 'base_link':
-                    self.draft.base = name
-                self.draft.links[name] = ImportedLink(name)
+                    self.builder.base = name
+                self.builder.links[name] = ImportedLink(name)
                 self._link(reader, name)
-        if not self.draft.base:
+        if not self.builder.base:
             raise robot.error('has no <base_link>')
         if self.options.base_link:
-            self.draft.known_link(robot, self.options.base_link)
-            self.draft.base = self.options.base_link
+            self.builder.known_link(robot, self.options.base_link)
+            self.builder.base = self.options.base_link
 
     def _link(self, reader: Reader, name: str) -> None:
         kind = reader.attribute('type')
-        read = PartReader(self.draft, self.path, self.density, self.materials)
+        read = PartReader(self.builder, self.path, self.density, self.materials)
         if kind != 'compound':
             found = [read.read(reader, IDENTITY, internal=False)]
         else:
@@ -331,8 +331,8 @@ class _StonefishReader:
         self.parts[name] = [part for part in found if part is not None]
         self._properties(reader, name)
         visuals = tuple(p.shape for p in self.parts[name] if p.external)
-        self.draft.links[name] = replace(
-            self.draft.links[name],
+        self.builder.links[name] = replace(
+            self.builder.links[name],
             visuals=tuple(read.visuals(reader)) or visuals,
             collisions=tuple(p.shape for p in self.parts[name] if p.buoyant or p.external),
         )
@@ -358,8 +358,8 @@ class _StonefishReader:
         if mass is None or inertia is None:
             return
         moments = inertia.numbers({3}, inertia.attribute('xyz'))
-        self.draft.links[name] = replace(
-            self.draft.links[name],
+        self.builder.links[name] = replace(
+            self.builder.links[name],
             inertial=Inertial(
                 Sourced(mass.attribute_number('value', 0.0, 0.0, 1e9), origin_of(mass)),
                 ned_pose(center),
@@ -374,13 +374,13 @@ class _StonefishReader:
             if element.tag == 'joint':
                 self._joint(reader)
             elif element.tag in ('sensor', 'comm'):
-                read_sensor(self.draft, reader)
+                add_stonefish_sensor(self.builder, reader)
 
     def _joint(self, reader: Reader) -> None:
-        parent, child = (self.draft.named_link(reader, tag) for tag in ('parent', 'child'))
+        parent, child = (self.builder.named_link(reader, tag) for tag in ('parent', 'child'))
         kind = reader.attribute('type')
         if kind not in ('fixed', 'revolute', 'prismatic'):
-            self.draft.drop(f'{origin_of(reader)}: {kind} joints are fixed here')
+            self.builder.drop(f'{origin_of(reader)}: {kind} joints are fixed here')
             kind = 'fixed'
         axis = reader.value_of('axis', lambda a: a.direction(a.attribute('xyz', '1 0 0')), AHEAD)
         x, y, z = (SIGNS * axis).tolist()
@@ -395,8 +395,8 @@ class _StonefishReader:
             kind = 'fixed'
         name = reader.attribute('name')
         if kind in ('revolute', 'prismatic'):
-            self.draft.assume(f'joint {name!r}: velocity 1 rad/s or m/s, none is given')
-        self.draft.joints[name] = ImportedJoint(
+            self.builder.assume(f'joint {name!r}: velocity 1 rad/s or m/s, none is given')
+        self.builder.joints[name] = ImportedJoint(
             name,
             kind,
             parent,
@@ -410,27 +410,27 @@ class _StonefishReader:
         )
 
     def _actuators(self, robot: Reader) -> None:
-        thrusters = ThrusterReader(self.draft, self.density.value)
+        thrusters = ThrusterReader(self.builder, self.density.value)
         for element in robot.element.findall('actuator'):
             reader = self._reader(element, robot.source)
             kind = reader.attribute('type')
             if kind in ('thruster', 'simple_thruster', 'push'):
                 thrusters.read(reader)
             elif kind == 'rudder':
-                read_rudder(self.draft, reader)
+                add_rudder(self.builder, reader)
             elif kind == 'vbs':
-                read_ballast(self.draft, reader, self.path, self.density.value)
+                add_ballast(self.builder, reader, self.path, self.density.value)
             elif kind == 'servo':
-                self.draft.drop(f'{origin_of(reader)}: {kind}: our joints have no gains')
+                self.builder.drop(f'{origin_of(reader)}: {kind}: our joints have no gains')
             else:  # such as a motor, which turns wheels, tracks or a propeller of its own
-                self.draft.drop(f'{origin_of(reader)}: {kind} is not simulated')
+                self.builder.drop(f'{origin_of(reader)}: {kind} is not simulated')
                 name = reader.attribute('name', '')
-                self.draft.unread_forces.append(f'{origin_of(reader)} {kind} {name!r}')
+                self.builder.unread_forces.append(f'{origin_of(reader)} {kind} {name!r}')
 
     def _weigh(self) -> None:
         """Give every link its mass, from its parts where it is not given as a whole."""
         for name, parts in self.parts.items():
-            link = self.draft.links.get(name)
+            link = self.builder.links.get(name)
             if link is None or link.inertial is not None or not parts:
                 continue
-            self.draft.links[name] = replace(link, inertial=inertial_of(parts))
+            self.builder.links[name] = replace(link, inertial=inertial_of(parts))

@@ -32,7 +32,7 @@ from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import DescriptionSource, Element, Reader
 
 __all__ = [
-    'Draft',
+    'VehicleBuilder',
     'Options',
     'Plugin',
     'SCOPE',
@@ -186,7 +186,7 @@ def _sum_of(volumes: list[Volume]) -> Volume:
     return Volume(volumes[0].link, Sourced(total, origin), Sourced(center, origin), height)
 
 
-class Draft:
+class VehicleBuilder:
     """A vehicle of another simulator in our units and frames: filled by readers, then written.
 
     Attributes:
