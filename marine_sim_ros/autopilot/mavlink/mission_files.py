@@ -118,9 +118,10 @@ def _item(command: float, frame: float, numbers: list[float], place: str) -> Mis
 def _plan(text: str, where: str) -> Iterator[Placed]:
     try:
         plan = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also of a number of more than 4300 digits
         line = getattr(error, 'lineno', 1)
-        reason = getattr(error, 'msg', 'nested too deeply')
+        odd = 'nested too deeply, or a number too long'
+        reason = getattr(error, 'msg', odd)
         raise ParameterError(f'{where}: line {line}: {reason}; expected JSON') from None
     mission = plan.get('mission')
     if plan.get('fileType') != 'Plan' or not isinstance(mission, dict):
