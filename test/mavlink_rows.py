@@ -11,6 +11,7 @@ ArduSub 4.5.0 on a BlueROV2 Heavy, steps of 0.02 s.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -769,6 +770,135 @@ def fly_auto(g):
     return result, reached
 
 
+def start_mission(g, items):
+    """Upload a mission, and fly it."""
+    assert upload(items)(g) == 0
+    assert g.command(300) == 0
+    return g.now
+
+
+def reaches(g, seq, since, seconds=60):
+    return g.run(seconds, lambda: g.since(since, 'MISSION_ITEM_REACHED', seq=seq))
+
+
+def current_item(g):
+    return g.last('MISSION_CURRENT').seq
+
+
+def disarm_in_auto(g):
+    """Disarm on the way to item 2, and arm: its item, and whether item 1 is flown again."""
+    assert reaches(g, 1, start_mission(g, mission_here((1, 0), (8, 0))))
+    g.run(2)
+    before = current_item(g)
+    g.command(400, 0)
+    g.run(2)
+    start, result = g.now, g.command(400, 1)
+    again = reaches(g, 1, start, 20)
+    g.mode(ALT_HOLD)
+    return before, result, again
+
+
+def level_speed(g):
+    return math.hypot(*ned_speed(g, (), 0)[:2])
+
+
+def auto_again(g):
+    """Leave AUTO on the way and come back: items, and whether DO_CHANGE_SPEED is forgotten."""
+
+    def items(g):
+        home, *points = mission_here((1, 0), (20, 0))(g)
+        return [home, points[0], {'command': 178, 'params': (1, 0.2, -1, 0)}, points[1]]
+
+    assert reaches(g, 1, start_mission(g, items))
+    g.run(12)
+    before, slow = current_item(g), level_speed(g)
+    g.mode(ALT_HOLD)
+    g.run(3)
+    g.mode(AUTO)
+    g.run(6)
+    after, fast = current_item(g), level_speed(g)
+    g.mode(ALT_HOLD)
+    return before, slow < 0.25, after, fast > 2 * slow
+
+
+def complete_and_again(g):
+    """Fly a mission to its end; AUTO again: the item that is current, and whether it is flown."""
+    assert reaches(g, 1, start_mission(g, mission_here((2, 0))))
+    g.run(3)
+    before, mode = current_item(g), in_mode(g)
+    g.mode(ALT_HOLD)
+    start = g.now
+    g.mode(AUTO)
+    again = reaches(g, 1, start, 30)
+    g.mode(ALT_HOLD)
+    return before, mode, again
+
+
+def while_flown(act):
+    """Do something on the way to item 1: its value, and the mode and item after it."""
+
+    def play(g):
+        start_mission(g, mission_here((8, 0), (8, 2)))
+        g.run(2)
+        value = act(g)
+        g.run(2)
+        found = value, in_mode(g), current_item(g)
+        g.mode(ALT_HOLD)
+        clear(g)
+        return found
+
+    return play
+
+
+def select_item(seq):
+    def play(g):
+        g.mav.mission_set_current_send(g.system, 1, seq)
+
+    return play
+
+
+SKIPS = {
+    2: (178, (1, 0.2, -1, 0)), 3: (178, (1, 0.2, 0, 0)), 4: (178, (0, 0.2, -1, 0)),
+    5: (112, (0.1, 0, 0, 0)), 6: (112, (0.3, 0, 0, 0)), 7: (115, (90, 20, 1, 1)),
+    8: (114, (5.1, 0, 0, 0)), 9: (114, (0.5, 0, 0, 0)), 10: (115, (33.3, 0, 1, 1)),
+}  # fmt: skip
+"""Command and parameters of items between two waypoints, of which ArduSub skips some."""
+
+
+def skipped_items(g):
+    """Numbers of the items that ArduSub skips: of its own texts, or of ours on the upload."""
+
+    def items(g):
+        home, *points = mission_here((1, 0), (30, 0))(g)
+        between = [{'command': number, 'params': params} for number, params in SKIPS.values()]
+        return [home, points[0], *between, points[1]]
+
+    start = g.now
+    since = start_mission(g, items)
+    reaches(g, 1, since)
+    g.run(20)
+    g.mode(ALT_HOLD)
+    texts = [m.text for m in g.since(start, 'STATUSTEXT')]
+    ours = re.search(r'Bad alt frame\): items ([\d, ]*)', ''.join(texts))
+    if ours:
+        return [int(number) for number in ours[1].split(',')]
+    found, at = [], 0
+    for text in texts:
+        if item := re.match(r'Mission: (\d+) ', text):
+            at = int(item[1])
+        elif re.match('Bad alt|Alt above', text):
+            found.append(at)
+    return found
+
+
+def rise(g):
+    """Surface: the mode in the end, and the depth that is held, m."""
+    g.mode(SURFACE)
+    g.run(60, lambda: in_mode(g) != SURFACE)
+    g.run(10)
+    return in_mode(g), g.place[2]
+
+
 def go_to(current):
     """MISSION_ITEM with current 2 (guided) in GUIDED: type of the ACK, and metres moved north."""
 
@@ -1403,6 +1533,19 @@ MOTION_ROWS += [
     Row('MISSION_ITEM current 3 in GUIDED: type of the ACK, m north', go_to(3),
         (0, near(0, 0.4)), (3, near(0, 0.4)), 'DO_REPOSITION and GLOBAL_INT do it'),
     Row('MISSION_START of two waypoints: result, reached', fly_auto, (ACCEPTED, [1, 2])),
+    Row('MISSION_START, then disarmed and armed: item, result, item 1 again', disarm_in_auto,
+        (2, ACCEPTED, False)),
+    Row('MISSION_START, then ALT_HOLD and AUTO: item, slow, item, faster', auto_again,
+        (3, True, 3, True)),
+    Row('MISSION_START to the end, then AUTO again: item, mode, flown', complete_and_again,
+        (1, AUTO, True)),
+    Row('MISSION_CLEAR_ALL in AUTO: type, mode, item', while_flown(clear), (1, AUTO, 1)),
+    Row('MISSION_COUNT 2 in AUTO: type, mode, item',
+        while_flown(upload(mission_here((3, 0)))), (0, AUTO, 1)),
+    Row('MISSION_SET_CURRENT 2 in AUTO: mode, item', while_flown(select_item(2)),
+        (None, AUTO, 2)),
+    Row('MISSION_START with items that are skipped', skipped_items, [3, 4, 6, 7, 9]),
+    Row('SURFACE: mode in the end, m of depth', rise, (ALT_HOLD, near(0.15, 0.06))),
     Row('silence of the ground station: disarmed, after s', silence, (True, near(3, 0.7))),
 ]  # fmt: skip
 

@@ -186,7 +186,7 @@ def test_a_condition_is_resumed_and_dropped_at_its_waypoint(rigs):  # noqa: F811
 
 def test_items_that_ardusub_skips_are_named(rigs):  # noqa: F811
     rig = rigs()
-    items = [HOME_ITEM, at(5, 0, 2), do(178, 1, 0.4), do(178, 0, 0.4), do(115, 90), do(20)]
+    items = [HOME_ITEM, at(5, 0, 2), do(178, 1, 0.4, -1), do(178, 1, 0.4), do(115, 90), do(20)]
     assert upload(rig, items)[0] == 0
     assert 'skipped by ArduSub 4.5 (Bad alt frame): items 3, 4, 5' in rig.texts()
 
@@ -378,6 +378,9 @@ def one_line(text):
         ('QGC WPL 110\n0 1 0 16 0 0 0 0 1 1 0 1\n1 0 3 205 0 0 0 0 1 1 -1 1\n', 'line 3: command'),
         ('QGC WPL 110\n0 1 0 16 0 0 0 0 1 1 0 1\n1 0 3 x 0 0 0 0 1 1 -1 1\n', 'column 4'),
         ('{', 'line 1'),
+        ('{"version": ' + '9' * 5000 + '}', 'line 1: nested too deeply, or a number too long'),
+        ('[' * 100000, 'expected a .plan'),
+        ('{"a":' * 100000, 'line 1: nested too deeply'),
         ('{"fileType": "Mission"}', "'fileType': 'Plan'"),
         (plan([HOME_ITEM]), '0 items'),
         (plan([HOME_ITEM, at(1, 1, -2)]), 'items[0]: altitude is 2 m'),

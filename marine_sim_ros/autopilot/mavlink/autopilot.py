@@ -53,6 +53,9 @@ CLOSED_LOOPS = {
 """Axes held in a manually steered mode while the sticks are centred."""
 ATTITUDE_TIMEOUT = 5.0
 """s that a SET_ATTITUDE_TARGET lasts in ALT_HOLD (ArduSub/mode_althold.cpp)."""
+SURFACE_MARGIN = 0.05
+"""m below the surface at which ALT_HOLD holds there, and it counts as left
+(ArduSub/mode_althold.cpp, ArduSub/surface_bottom_detector.cpp)."""
 TILT_RATE = math.radians(30.0)
 """rad/s of the camera at full input."""
 
@@ -114,6 +117,7 @@ class Autopilot:
         self._tilt = 0.0
         self._depth = math.nan
         self._attitude: tuple[float, np.ndarray] | None = None
+        self._surfaced = False
 
     def _pressed(self, name: str) -> None:
         if name == 'mount_center':
@@ -138,6 +142,11 @@ class Autopilot:
             self.mission.resume()
         return ''
 
+    @property
+    def is_flying_mission(self) -> bool:
+        """Whether a mission is under way."""
+        return self.mode == 'auto' and self.armed and not self.mission.complete
+
     def set_armed(self, on: bool) -> None:
         """Record whether the controller is armed."""
         if on == self.armed:
@@ -146,8 +155,8 @@ class Autopilot:
         self.overrides.clear()
         self._commander.forget()
         self.guide.hold()
-        if self.mode == 'auto':
-            self.mission.resume()
+        if not on:
+            self.mission.abandon()
 
     def hold_depth(self, z: float) -> None:
         """Take a depth in ALT_HOLD: z in map, m."""
@@ -166,8 +175,11 @@ class Autopilot:
             self._attitude = None
         self.time, self.state, self.known = time, state, True
         self._move_devices(min(max(dt, 0.0), 0.5))
+        self._detect_surface()
         if not self.armed:
             return None
+        if self.mode == 'surface' and self._surfaced:
+            self.set_mode('alt_hold')
         if self.mode in ('guided', 'auto'):
             return SetPoints(self._guided_setpoints())
         efforts = self.overrides.efforts(time, self.parameters['RC_OVERRIDE_TIME'])
@@ -187,17 +199,29 @@ class Autopilot:
             efforts = efforts.copy()
             efforts[2] = self._outside_dead_zone(efforts[2])
         if self.mode == 'surface':
-            below = self.state.position[2] < self.parameters['SURFACE_DEPTH'] / 100
-            efforts[2] = 1.0 if below else 0.0
+            efforts[2] = 1.0
         if efforts[2]:
             self._depth = math.nan
         self._commander.drive(efforts * self._top, self.time)
         wanted = self._commander.active_setpoints(self.time, self.state)
+        if self._surfaced and not efforts[2] and 'auto_depth' in self._commander.holds:
+            target = wanted[2] if math.isnan(self._depth) else self._depth
+            self._depth = min(target, self._surface - SURFACE_MARGIN)
         if not math.isnan(self._depth):
             wanted[2], wanted[8] = self._depth, np.nan
         if self._attitude is not None and self.time - self._attitude[0] < ATTITUDE_TIMEOUT:
             wanted[ATTITUDE], wanted[RATES] = self._attitude[1], np.nan
         return wanted
+
+    @property
+    def _surface(self) -> float:
+        """Height that counts as the surface, z in map, m."""
+        return self.parameters['SURFACE_DEPTH'] / 100
+
+    def _detect_surface(self) -> None:
+        """Note whether it is at the surface, which it leaves a margin lower."""
+        margin = SURFACE_MARGIN if self._surfaced else 0.0
+        self._surfaced = self.armed and self.state.position[2] > self._surface - margin
 
     def _outside_dead_zone(self, throttle: float) -> float:
         """Return the throttle, −1 to 1, of what is beyond its dead zone."""

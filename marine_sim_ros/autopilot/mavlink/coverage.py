@@ -72,7 +72,9 @@ MAVLINK_MESSAGES = (
         'an unknown name is answered with NaN and a status text (ArduSub: not at all)'),
     Row('PARAM_SET', DONE,
         'answered with the value that holds, and a status text where it is refused'),
-    Row('MISSION_COUNT', DONE, 'the items below, 1000 at most; no fences, no rally points'),
+    Row('MISSION_COUNT', DONE,
+        'the items below, 1000 at most; no fences, no rally points. In AUTO the new mission is '
+        'flown from its beginning at once (ArduSub: from the item after the one that is flown)'),
     Row('MISSION_ITEM', DONE, 'in an upload; with current 2 or 3 it is refused'),
     Row('MISSION_ITEM_INT', DONE, 'in an upload; with current 2 or 3 it is refused'),
     *_rows(DONE, '', 'MISSION_REQUEST_LIST MISSION_REQUEST MISSION_REQUEST_INT MISSION_CLEAR_ALL '
@@ -113,7 +115,7 @@ _NO_HARDWARE = 'no such hardware'
 _NO_CAMERA = 'no camera is triggered (ArduSub: accepted)'
 COMMANDS: dict[int, Row] = {
     17: Row('NAV_LOITER_UNLIM', DONE, 'mode POSHOLD'),
-    21: Row('NAV_LAND', DONE, 'mode SURFACE'),
+    21: Row('NAV_LAND', DONE, 'mode SURFACE, which becomes ALT_HOLD at the surface'),
     115: Row('CONDITION_YAW', DONE, 'angle, rate, direction, relative; fails but in GUIDED '
              'and AUTO (ArduSub: accepted)',
              (1, 2, 3, 4)),
@@ -125,7 +127,8 @@ COMMANDS: dict[int, Row] = {
              '(ArduSub: unsupported)', (2, 5, 6, 7)),
     224: Row('DO_SET_MISSION_CURRENT', DONE, 'item, and 1: counters of jumps anew', (1,)),
     300: Row('MISSION_START', DONE, 'armed and with a mission'),
-    400: Row('COMPONENT_ARM_DISARM', DONE, 'acknowledged when the controller has answered', (1,)),
+    400: Row('COMPONENT_ARM_DISARM', DONE, 'acknowledged when the controller has answered; '
+             'disarming ends the mission, as there', (1,)),
     410: Row('GET_HOME_POSITION', DONE),
     510: Row('GET_MESSAGE_INTERVAL', DONE, 'MESSAGE_INTERVAL', (1,)),
     511: Row('SET_MESSAGE_INTERVAL', DONE, 'those that are sent here; others of the dialect are '
@@ -167,6 +170,7 @@ COMMANDS: dict[int, Row] = {
 """Commands of COMMAND_LONG and COMMAND_INT by number. Refused: COMMAND_ACK with UNSUPPORTED."""
 
 _SKIPPED = '; ArduSub 4.5 skips it (Bad alt frame)'
+_OFTEN_SKIPPED = f'{_SKIPPED[:-1]}, by the bits of its numbers)'
 _NOTES = {
     16: 'parameter 1: s to stay; reached within WPNAV_RADIUS; 0 as place or altitude: as it is; '
         'ArduSub 4.5 skips places in the frames 0, 2 and 5 (Bad alt frame)',
@@ -175,13 +179,13 @@ _NOTES = {
     19: 'parameter 1: s',
     20: f'to the origin of map at the surface{_SKIPPED}',
     21: 'to the place at this depth, then to the surface',
-    93: f'parameter 1: s; a time of day is not simulated{_SKIPPED}',
-    112: f's{_SKIPPED}',
-    114: f'm from the next waypoint{_SKIPPED}',
-    115: f'angle, rate, direction, relative{_SKIPPED}',
+    93: f'parameter 1: s; a time of day is not simulated{_OFTEN_SKIPPED}',
+    112: f's{_OFTEN_SKIPPED}',
+    114: f'm from the next waypoint{_OFTEN_SKIPPED}',
+    115: f'angle, rate, direction, relative{_OFTEN_SKIPPED}',
     177: 'item, times; −1: for ever',
     **dict.fromkeys(CAMERA_ITEMS, 'passed: no camera is triggered, which a status text says'),
-    178: f'parameter 2: m/s; unless parameter 1 is 1{_SKIPPED[1:]}',
+    178: f'parameter 2: m/s{_SKIPPED} unless parameter 1 is 1 and parameter 3 is −1',
 }  # fmt: skip
 MISSION_ITEMS: dict[int, Row] = {
     **{number: Row(name, DONE, _NOTES[number]) for number, name in FLOWN.items()},

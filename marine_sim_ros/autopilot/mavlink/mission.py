@@ -11,6 +11,7 @@ done meanwhile, in their order; the rest of them is dropped at its end.
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -136,17 +137,40 @@ def _command_fault(count: int, item: MissionItem) -> tuple[int, str]:
     return ACCEPTED, ''
 
 
-def is_skipped_by_ardusub(item: MissionItem) -> bool:
-    """Whether ArduSub 4.5 skips an item with the text "Bad alt frame".
+_STORED = {
+    DELAY: 'fBBB', CONDITION_DELAY: 'f', CONDITION_DISTANCE: 'f', CONDITION_YAW: 'ff',
+    CHANGE_SPEED: 'Bff',
+}  # fmt: skip
+"""Types of the parameters of an item without a place, in the order of AP_Mission.h."""
+_ABOVE_HOME, _ABOVE_TERRAIN, _ABOVE_ORIGIN = 1, 4, 8
+"""Bits of the first byte of a Location."""
 
-    Its start_command reads the frame of an altitude from every item, also from the bits of
-    numbers that are none (ArduSub/commands_logic.cpp).
+
+def _stored_bytes(item: MissionItem) -> bytes:
+    """Return the first 8 bytes that ArduSub stores of an item without a place."""
+    stored = zip(_STORED.get(item.command, ''), item.params, strict=False)
+    with np.errstate(over='ignore'):
+        raw = b''.join(
+            np.array(value, '<f4').tobytes() if kind == 'f' else bytes([int(value) % 256])
+            for kind, value in stored
+        )
+    return raw.ljust(8, b'\0')[:8]
+
+
+def is_skipped_by_ardusub(item: MissionItem) -> bool:
+    """Whether ArduSub 4.5 skips an item, "Bad alt frame" or "Alt above home must be negative".
+
+    Its start_command reads an altitude and its frame from every item, also from the bits of
+    numbers that are none (ArduSub/commands_logic.cpp; layout of AP_Mission.h and Location.h).
     """
-    if item.command == CHANGE_SPEED:
-        return int(item.params[0]) % 2 == 0
     if item.command in (JUMP, *CAMERA_ITEMS):
         return False
-    return item.command not in PLACED or item.frame not in (3, 6)
+    if item.command in PLACED:
+        return item.frame not in (3, 6)
+    options, altitude = struct.unpack('<B3xi', _stored_bytes(item))
+    if options & _ABOVE_TERRAIN:
+        return bool(altitude < 0)
+    return bool(options & _ABOVE_ORIGIN or not options & _ABOVE_HOME or altitude > 0)
 
 
 def speeds_of(parameters: ParameterTable, level: float = math.nan) -> Speeds:
@@ -231,6 +255,11 @@ class MissionRun:
         """Go on with an item."""
         self.current = self._next = max(index, 1)
         self._started, self.complete, self._queue = False, False, []
+
+    def abandon(self) -> None:
+        """End it where it is, as ArduSub does with disarming; it starts at its beginning again."""
+        self.complete = True
+        self._queue.clear()
 
     def resume(self) -> None:
         """Fly on from the item that was flown last, from where the vehicle is."""
