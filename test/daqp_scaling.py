@@ -7,12 +7,12 @@ import daqp
 import numpy as np
 
 from marine_sim_ros.control.thrust_limits import (
+    ACHIEVED_TOLERANCE,
+    ACTIVE_WEIGHT,
+    DONE_WEIGHT,
     MAX_RATIO,
     NEGLIGIBLE,
-    PULL,
-    PULL_BACK,
     SLACK,
-    WHOLE,
     scale_together,
 )
 
@@ -33,7 +33,7 @@ def scale_groups(patterns, free, lower, upper, concession):
     for i, wanted in enumerate(high[: len(asked)].tolist()):
         last = i == len(asked) - 1
         high[i] = wanted if last else MAX_RATIO
-        pull[i] = -PULL
+        pull[i] = -ACTIVE_WEIGHT
         solved = _least(hessian, pull, basis, high, low)
         if solved is None:
             return scale_together(patterns, lower, upper)
@@ -42,10 +42,10 @@ def scale_groups(patterns, free, lower, upper, concession):
         high[i] = min(wanted, had)
         # The slack is so that rounding leaves the next steps a way.
         low[i] = max(min(wanted, (1 - concession) * had) - SLACK, 0.0)
-        pull[i] = -PULL_BACK
+        pull[i] = -DONE_WEIGHT
     had = found[: len(asked)] / peak
     scales = np.ones(patterns.shape[1])
-    scales[asked] = np.where(had < 1 - WHOLE, np.maximum(had, 0.0), 1.0)
+    scales[asked] = np.where(had < 1 - ACHIEVED_TOLERANCE, np.maximum(had, 0.0), 1.0)
     return np.minimum(np.maximum(basis @ found, lower), upper), scales
 
 

@@ -354,7 +354,7 @@ def test_lateral_thruster_gone_sway_gone():
     )
     assert (whole.rank, rest.rank) == (5, 4)
     assert set(rest.unreachable) - set(whole.unreachable) == {'sway'}
-    assert rest.shares['sway'] == pytest.approx(0)
+    assert rest.fractions['sway'] == pytest.approx(0)
 
 
 @pytest.mark.parametrize('lost', range(8))

@@ -30,10 +30,10 @@ from marine_sim_ros.autopilot.conventions import (
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.lockstep import Frames, frames_per_tick, interpolate_state
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.spatial import normalize, quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.origin import Origin
 
 WIDTH = st.integers(0, 65535)
 FINITE = st.floats(-1e6, 1e6)

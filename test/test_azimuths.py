@@ -120,7 +120,7 @@ planar = st.tuples(st.floats(-80, 200), st.floats(-60, 60), st.floats(-100, 100)
 def test_what_it_says_it_achieves_is_what_the_physics_makes(wanted, before):
     surge, sway, yaw = wanted
     wrench = np.array([surge, sway, 0, 0, 0, yaw])
-    found = ALLOCATOR.allocate(wrench, before={'azimuths': np.array(before)}, dt=0.1)
+    found = ALLOCATOR.allocate(wrench, previous={'azimuths': np.array(before)}, dt=0.1)
     angles = found.actuators['azimuths']
     assert np.all(np.abs(angles - before) <= 0.1 + 1e-12)
     assert np.all(np.abs(angles) <= np.pi / 2)

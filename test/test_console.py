@@ -34,9 +34,8 @@ from marine_sim_ros.console.requests import (
 )
 from marine_sim_ros.console.telemetry import Energy, telemetry_frame
 from marine_sim_ros.console.visuals import scene_visuals, vehicle_visuals
-from marine_sim_ros.control.setpoints import level_velocity
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.spatial import level_velocity, quaternion_from_rpy
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.fault_types import Weak
 from marine_sim_ros.model.library import load_vehicle

@@ -20,18 +20,18 @@ from marine_sim_ros.control.controller_model import (
     load_controller,
     parse_controller,
 )
-from marine_sim_ros.control.setpoints import (
-    attitude_error,
-    body_rates,
-    empty_setpoints,
-    level_frame,
-    make_setpoints,
-    wrap_angle,
-)
+from marine_sim_ros.control.setpoints import empty_setpoints, make_setpoints
 from marine_sim_ros.control.windowed_pid import WindowMemory, windowed_pid
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.numerics import approach
-from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
+from marine_sim_ros.core.spatial import (
+    attitude_error,
+    body_rates,
+    level_frame,
+    quaternion_from_rpy,
+    rpy_from_quaternion,
+    wrap_angle,
+)
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.fault_types import Dead
 from marine_sim_ros.sim.simulation import Simulation

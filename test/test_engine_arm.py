@@ -21,9 +21,9 @@ pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.batch import simulate_batch
 from marine_sim_ros.engine.compiled import simulate_compiled
+from marine_sim_ros.engine.compiled_vehicle import CompiledVehicle
 from marine_sim_ros.engine.motion import motion
 from marine_sim_ros.engine.script import make_script
-from marine_sim_ros.engine.single_ticks import CompiledVehicle
 
 ARM = {'arm': 'true', 'arm_dynamics': 'articulated'}
 

@@ -135,7 +135,7 @@ def test_where_the_motion_is_unstable_engines_part_no_more_than_rounding_does():
 def test_tables_allocate_as_the_allocator_does():
     vehicle = load_vehicle('bluerov2_heavy')
     allocator, count = Allocator(vehicle.thrusters, np.zeros(3)), len(vehicle.thrusters)
-    tables = allocation_tables(allocator, [np.zeros(count, bool)], whole=True)
+    tables = allocation_tables(allocator, [np.zeros(count, bool)], whole_microseconds=True)
     tables = replace(tables, **{name: rows[0] for name, rows in tables.tables.items()})
     rng, rearranged = np.random.default_rng(1), 0
 

@@ -12,7 +12,7 @@ from marine_sim_ros.control.controller_model import load_controller
 from marine_sim_ros.core.state import State
 
 pytest.importorskip('jax')
-from marine_sim_ros.engine.single_ticks import CompiledLoop, fastest_loop
+from marine_sim_ros.engine.compiled_controller import CompiledLoop, select_closed_loop
 
 pytestmark = pytest.mark.long
 STEP = 0.005
@@ -126,5 +126,5 @@ def test_vehicles_of_a_kind_share_a_program():
 
 def test_a_law_with_a_window_stays_with_numpy():
     rov = vehicle_of('investigator90')
-    assert type(fastest_loop(rov, load_controller('thesis'), dt=STEP)) is ClosedLoop
-    assert type(fastest_loop(rov, MODERN, dt=STEP)) is CompiledLoop
+    assert type(select_closed_loop(rov, load_controller('thesis'), dt=STEP)) is ClosedLoop
+    assert type(select_closed_loop(rov, MODERN, dt=STEP)) is CompiledLoop

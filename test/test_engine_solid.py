@@ -23,7 +23,7 @@ from marine_sim_ros.sim.simulation import simulate
 pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 
 from marine_sim_ros.engine.availability import precision
-from marine_sim_ros.engine.batch import first_states, simulate_batch
+from marine_sim_ros.engine.batch import simulate_batch, stack_initial_states
 from marine_sim_ros.engine.compiled import ScenarioProgram, make_setting, simulate_compiled
 from marine_sim_ros.engine.trees import compute_cached_properties, stack_records
 from marine_sim_ros.sweep.plan import parse_plan
@@ -76,7 +76,7 @@ def pool():
     cases = in_the_pool(vehicle)
     settings = [make_setting(vehicle, case, environment) for case in cases.values()]
     program = ScenarioProgram(settings, ticks=ticks_of(2.0, DT), size=len(cases))
-    kept = program.run(first_states(None, list(cases.values())), program.arguments)
+    kept = program.run(stack_initial_states(None, list(cases.values())), program.arguments)
     return vehicle, environment, cases, program, kept
 
 
@@ -106,7 +106,7 @@ def test_a_batch_in_a_pool_moves_as_numpy_has_it(pool, name):
 def test_it_does_not_matter_who_else_is_in_the_batch(pool):
     _, _, cases, program, kept = pool
     order = np.array([4, 0, 0, 2, 4])
-    start = first_states(None, [list(cases.values())[i] for i in order])
+    start = stack_initial_states(None, [list(cases.values())[i] for i in order])
     again = program.run(start, [a[..., order] for a in program.arguments])
     for name, values in again.items():
         np.testing.assert_allclose(

@@ -16,9 +16,9 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.film import CHASE, camera_of, chase_camera, frame_stamps, overlay_text
 from marine_sim_ros.analysis.film_sources import RecordedMotion, read_motion
 from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
-from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.sensors.camera.camera import Camera, lens_of

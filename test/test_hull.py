@@ -124,7 +124,7 @@ def test_pressure_on_cut_triangles_agrees_with_voxels(kind):
         wet = wet_hull(panels, state, SEA)
         up = up_in_body(state.orientation)
         depth = -(z + up @ wet.center)
-        pushes = -(WATER * G * depth * panels.area * wet.share)[:, None] * panels.normal
+        pushes = -(WATER * G * depth * panels.area * wet.wet_fraction)[:, None] * panels.normal
         exact = WATER * G * below(up, -z)
         whole = WATER * G * vehicle.buoyancy.volume
         # Facets of round bodies: their volume is exact, their parts are not quite.

@@ -33,9 +33,9 @@ from marine_sim_ros.autopilot.mavlink.sticks import Overrides
 from marine_sim_ros.autopilot.mavlink.streams import STREAMS
 from marine_sim_ros.autopilot.mavlink.vehicle import MavlinkVehicle
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import State, rest
-from marine_sim_ros.environment.origin import Origin
 
 M = pytest.importorskip('pymavlink.dialects.v20.ardupilotmega')
 FULL_STICK = np.array([1.0, 0.5, 0.5, 0.5, 0.5, 0.8])

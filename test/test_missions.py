@@ -19,7 +19,7 @@ from test_mavlink import Ground, Rig, fly, rigs  # noqa: F401
 from marine_sim_ros.autopilot.mavlink.mission import MissionItem, item_fault
 from marine_sim_ros.autopilot.mavlink.mission_files import parse_mission, read_mission
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.core.geodesy import Origin
 
 HOME = Origin()
 HOME_ITEM = MissionItem(16, 0, latitude=HOME.latitude, longitude=HOME.longitude)

@@ -18,8 +18,8 @@ HEAVY = (
 if np.__version__ >= '2':  # before, NumPy itself imports it
     HEAVY = (*HEAVY, 'numpy.polynomial', 'numpy.random')
 OWN = (
-    'bench', 'engine.single_ticks', 'gym', 'identification', 'importers',
-    'sensors.camera.rendering', 'sweep', 'validation',
+    'bench', 'engine.compiled_controller', 'engine.compiled_vehicle', 'gym', 'identification',
+    'importers', 'sensors.camera.rendering', 'sweep', 'validation',
 )  # fmt: skip
 """Rooms and modules that no node of a plain run has a use for."""
 TOLD = f"""

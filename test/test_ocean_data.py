@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.processes import Limits
 from marine_sim_ros.environment import ocean_data
 from marine_sim_ros.environment.ocean_data import read_fields
-from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import load_environment
 
 netcdf = pytest.importorskip('netCDF4', reason='netCDF4: not installed (extra geo)')

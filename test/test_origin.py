@@ -23,10 +23,10 @@ from marine_sim_ros.autopilot.conventions import geographic_state, reported_moti
 from marine_sim_ros.autopilot.mavlink.guidance import NedFrame
 from marine_sim_ros.console.visuals import scene_visuals
 from marine_sim_ros.control.pilot import PoseTarget, target_at_vehicle
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_product, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import parse_environment, run_environment
 from marine_sim_ros.faults.fault_types import parse_faults, with_gusts
 from marine_sim_ros.sensors import SENSORS

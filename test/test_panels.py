@@ -52,8 +52,8 @@ def test_worked_example_13():
     area = np.linalg.norm(np.cross(corners[1] - corners[0], corners[2] - corners[0])) / 2
     assert area == pytest.approx(0.866025, abs=5e-7)
     cut = cut_panels(corners[:, 2, None])
-    assert area * cut.wet_share[0] == pytest.approx(0.649519, abs=5e-7)
-    assert area * (1 - cut.wet_share[0]) == pytest.approx(0.866025 / 4, abs=5e-7)
+    assert area * cut.wet_fraction[0] == pytest.approx(0.649519, abs=5e-7)
+    assert area * (1 - cut.wet_fraction[0]) == pytest.approx(0.866025 / 4, abs=5e-7)
 
 
 @given(three)
@@ -61,7 +61,7 @@ def test_parts_are_those_of_a_clipped_polygon(heights):
     h = np.array(heights)
     whole, middle = polygon_area_and_centroid(CORNERS)
     cut = cut_panels(h[:, None])
-    wet = cut.wet_share, interpolate_cut(cut.wet, cut.wet_share, CORNERS[..., None])
+    wet = cut.wet_fraction, interpolate_cut(cut.wet, cut.wet_fraction, CORNERS[..., None])
     dry = dry_remainder(CORNERS.mean(axis=0)[:, None], *wet)
     assert wet[0] + dry[0] == pytest.approx(1)
     moment = 0
@@ -82,14 +82,14 @@ def test_parts_are_those_of_a_clipped_polygon(heights):
 def test_the_order_of_the_corners_does_not_matter(heights, order):
     h = np.array(heights)
     first, second = cut_panels(h[:, None]), cut_panels(h[order][:, None])
-    assert second.wet_share == pytest.approx(first.wet_share)
+    assert second.wet_fraction == pytest.approx(first.wet_fraction)
     for i, j in enumerate(order):
         assert second.wet[i] == pytest.approx(first.wet[j])
 
 
 def test_a_corner_on_the_surface_is_wet():
     cut = cut_panels(np.array([[0.0, -1, -1], [0.0, 0, 0], [0.0, 1, 1], [0.0, 0, 1]]).T)
-    assert cut.wet_share == pytest.approx([1, 1, 0, 0])
+    assert cut.wet_fraction == pytest.approx([1, 1, 0, 0])
 
 
 def test_arms():

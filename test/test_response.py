@@ -11,9 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES, wrap_angle
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.control.step_response import compute_step_response
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import wrap_angle
 
 T = np.arange(0, 60.0001, 0.01)
 

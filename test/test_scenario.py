@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from marine_sim_ros import Environment, load_vehicle, simulate
-from marine_sim_ros.control.controllability import BODY_AXES, PilotMixer
+from marine_sim_ros.control.controllability import BODY_AXES
+from marine_sim_ros.control.pilot import PilotMixer
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.random import gaussian
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario

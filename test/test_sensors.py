@@ -14,9 +14,9 @@ from scipy.spatial.transform import Rotation
 
 from marine_sim_ros import Environment, MarineSimError, load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError, ParameterError
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.schema import numbers_of
 from marine_sim_ros.core.state import State, rest
-from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import parse_environment
 from marine_sim_ros.faults.fault_types import SensorFreeze, parse_faults
 from marine_sim_ros.model.sensors import read_preset

@@ -197,7 +197,7 @@ def load(tmp_path):
     def run(data, name='mesh.stl', scale=ONE, most=None):
         path = tmp_path / name
         path.write_bytes(data.encode() if isinstance(data, str) else data)
-        return load_mesh(str(path), np.asarray(scale, float), most=most)
+        return load_mesh(str(path), np.asarray(scale, float), max_triangles=most)
 
     return run
 

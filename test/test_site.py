@@ -21,7 +21,7 @@ from scipy.interpolate import RegularGridInterpolator
 
 from marine_sim_ros.analysis.nautical_chart import write_nautical_chart
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
-from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.importers.site import Site, _sample_site, fill_gaps, write_terrain
 from marine_sim_ros.tools.main import main

@@ -17,10 +17,10 @@ from test_ray_sensors import DOWN, FLOOR, ideal, noisy, sensor_of
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.casts import read_cast
 from marine_sim_ros.environment.environment import density
-from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import load_environment, parse_environment, run_environment
 from marine_sim_ros.environment.water_fields import WaterFields, sea_water
 from marine_sim_ros.physics.buoyancy import buoyancy

@@ -123,7 +123,7 @@ def test_outputs_take_turns_and_let_go_of_what_was_held():
         seen.append(pilot.output)
         assert not pilot.efforts().any()
         assert (pilot.target == target_at_vehicle(state)) == (pilot.output == 'pose')
-        pilot = replace(pilot, held=(1.0, 0, 0, 0, 0, 0))
+        pilot = replace(pilot, key_efforts=(1.0, 0, 0, 0, 0, 0))
     assert seen == ['velocity', 'pose', 'pwm', 'velocity']
 
 
@@ -468,7 +468,7 @@ def test_the_screen_shows_setpoints():
     assert 'no controller listens' not in rendered(notice='joy: silent')
     assert 'no controller listens' in rendered()
     text = rendered('velocity', state=rest((1.0, 2.0, -3.0)), pilot=Pilot(
-        'velocity', gain=1.0, held=(0.5, 0, 0, 0, 0, -1.0)))  # fmt: skip
+        'velocity', gain=1.0, key_efforts=(0.5, 0, 0, 0, 0, -1.0)))  # fmt: skip
     for part in ('velocity', 'depth 3.00 m', 'heading 090°', 'set-point +0.50', 'set-point -0.80'):
         assert part in text
     assert 'heading 000°' in rendered(state=facing(math.radians(90.4)))

@@ -219,7 +219,7 @@ def test_two_vehicles_and_their_cable_keep_their_momentum_in_empty_space(ends, s
         other = two.state
         one.tick(np.full(1, 1500.0), anchor=other)
         pull = one.tether.pull
-        two.tick(np.full(1, 1500.0), given={'towing': towing_wrench(spec, other, pull[1])})
+        two.tick(np.full(1, 1500.0), precomputed={'towing': towing_wrench(spec, other, pull[1])})
         found.append(momentum())
         impulse += 0.005 * np.linalg.norm(pull, axis=-1).sum()
     assert impulse > 5  # N s, of the 3.6 with which it begins to move

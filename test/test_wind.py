@@ -21,7 +21,7 @@ from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.environment.wind import Wind, band_edges, norsok_spectrum
 from marine_sim_ros.physics import FORCES
-from marine_sim_ros.physics.isherwood import IsherwoodElement, isherwood_coefficients
+from marine_sim_ros.physics.wind import IsherwoodElement, isherwood_coefficients
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.sensor_model import SensorInputs
 from marine_sim_ros.sim.scenario import parse_scenario

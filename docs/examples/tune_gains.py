@@ -68,7 +68,7 @@ def costs() -> tuple[Callable[[jax.Array], jax.Array], Callable[[np.ndarray], fl
     """Return the cost of gains (3,) to differentiate, and with NumPy and whole pulse widths."""
     vehicle, scenario = load_vehicle('bluerov2_heavy'), load_scenario('position_hold')
     target = np.array(scenario.position)
-    plan = make_script(scenario, vehicle, whole=False)
+    plan = make_script(scenario, vehicle, whole_microseconds=False)
 
     def smooth(gains: jax.Array) -> jax.Array:
         moved = motion(

@@ -34,7 +34,7 @@ from judge_tank import (
 )
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.controllability import ardusub_manual_pwm
+from marine_sim_ros.control.pilot import ardusub_manual_pwm
 from marine_sim_ros.core.spatial import quaternion_from_rpy, up_in_body
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment

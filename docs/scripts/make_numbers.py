@@ -13,10 +13,10 @@ from pathlib import Path
 from markdown_tables import SETTING_HEAD, cell, code, declared_rows, setting_row, table
 from marks import between
 
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.schema import fields_of
 from marine_sim_ros.environment.environment import WaterOptics
-from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import (
     CurrentElement,
     EnvironmentNumbers,

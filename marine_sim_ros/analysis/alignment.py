@@ -23,9 +23,9 @@ import numpy as np
 
 from marine_sim_ros.bags.series import Series, interpolate_rows, rising_rows
 from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES, VehicleRecord
-from marine_sim_ros.control.setpoints import wrap_angle
 from marine_sim_ros.core.errors import MissingPackageError, ParameterError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.spatial import wrap_angle
 
 __all__ = ['ALIGNMENT_METHODS', 'Alignment', 'align', 'differences']
 

@@ -23,10 +23,15 @@ from marine_sim_ros.analysis.paths import SteadyTurn, fit_steady_turn, track_err
 from marine_sim_ros.bags.reading import open_bag
 from marine_sim_ros.bags.roles import row_converter
 from marine_sim_ros.control.controllability import controllability
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES, level_velocity
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.control.step_response import compute_step_response
 from marine_sim_ros.core.errors import ParameterError, RecordingError
-from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.core.spatial import (
+    level_velocity,
+    quaternion_from_rpy,
+    rotation_matrix,
+    rpy_from_quaternion,
+)
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.core.text import markdown_text
 from marine_sim_ros.model.added_mass import Buoyancy, Inertia

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.control.controllability import BODY_AXES
-from marine_sim_ros.control.setpoints import wrap_angle
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, wrap_angle
 
 __all__ = [
     'BLACK',

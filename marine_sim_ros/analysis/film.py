@@ -23,10 +23,10 @@ from marine_sim_ros.analysis.film_sources import (
 )
 from marine_sim_ros.core.errors import ParameterError, RecordingError, expected_one_of
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.spatial import projected_yaw, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.model.propulsion import propeller_turns
 from marine_sim_ros.model.vehicle import Sensor, ThrusterSet, Vehicle

@@ -14,8 +14,8 @@ import numpy as np
 
 from marine_sim_ros.analysis.figures import BLACK, GREY, THREE, figure_sheet, nice_step
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.origin import Origin
 
 __all__ = ['draw_nautical_chart', 'graticule_label', 'graticule_step', 'write_nautical_chart']
 

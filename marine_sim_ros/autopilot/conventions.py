@@ -19,6 +19,7 @@ import numpy as np
 from marine_sim_ros.autopilot.channels import ARDUSUB_ELEMENT, FrameElement, read_element
 from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.spatial import (
     quaternion_from_rpy,
     quaternion_of_angles,
@@ -26,7 +27,6 @@ from marine_sim_ros.core.spatial import (
     rotation_matrix,
 )
 from marine_sim_ros.core.state import NANOSECONDS, State
-from marine_sim_ros.environment.origin import Origin
 
 __all__ = [
     'ARDUSUB',

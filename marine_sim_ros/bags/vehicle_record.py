@@ -20,9 +20,8 @@ from marine_sim_ros.bags.roles import (
     row_labels,
 )
 from marine_sim_ros.bags.series import MAX_HOLD, MessageTiming, Series
-from marine_sim_ros.control.setpoints import level_velocity
 from marine_sim_ros.core.errors import ParameterError, RecordingError
-from marine_sim_ros.core.spatial import rpy_from_quaternion
+from marine_sim_ros.core.spatial import level_velocity, rpy_from_quaternion
 from marine_sim_ros.core.state import NANOSECONDS, stamp_ns
 from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.physics import FORCES

@@ -13,8 +13,7 @@ import numpy as np
 
 from marine_sim_ros.bags.roles import actuator_of, role_of, state_columns
 from marine_sim_ros.console.sensor_readings import quantity_text
-from marine_sim_ros.control.setpoints import level_velocity
-from marine_sim_ros.core.spatial import rpy_from_quaternion
+from marine_sim_ros.core.spatial import level_velocity, rpy_from_quaternion
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.model.propulsion import propeller_angles

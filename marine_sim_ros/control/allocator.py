@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Allocates a commanded wrench to thrusts within the thrusters' limits, and their pulse widths."""
+"""Control allocation: thrusts within limits, and their pulse widths, for a commanded wrench."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from marine_sim_ros.control.controllability import (
     AXIS_PRIORITY,
     BODY_AXES,
     WEAK_AUTHORITY,
-    ExtendedThrust,
     controllability,
+    independent_axes,
+    thrust_matrix,
+)
+from marine_sim_ros.control.extended_thrust import (
+    ExtendedThrust,
     effector_limits,
     effector_mask,
     extended_thrust,
     fixed_equivalent_thrusters,
-    independent_axes,
-    thrust_matrix,
 )
 from marine_sim_ros.control.thrust_limits import PulseWidths, scale_groups, scale_together
 from marine_sim_ros.core.arrays import Array, constant, namespace
@@ -49,9 +51,15 @@ __all__ = [
 
 ALLOCATION_METHODS = ('bounded', 'pseudo_inverse')
 CONCESSION = 0.05
-FAR_BEYOND = 1e9
+"""Fraction of what a group could get that it leaves to lower groups; see ``scale_groups``."""
+DEMAND_LIMIT = 1e9
+"""Largest component of a demand, N or N·m; larger demands are scaled down before the search."""
 MAX_PLANS = 64
-SHORT_SHARE, SHORT_LEAST = 0.01, 1e-6
+"""Plans that are cached, one for each set of failed thrusters."""
+SHORTFALL_FRACTION = 0.01
+SHORTFALL_TOLERANCE = 1e-6
+"""An axis is unachieved if it falls short by this fraction of the command plus this many N or
+N·m."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +67,9 @@ class Distribution:
     """Thrusts before they become pulse widths.
 
     Attributes:
-        thrust: (n,) N, within the limits; (n + k) where k turn, see
-            :mod:`~marine_sim_ros.control.controllability`.
-        scale: (g,) of each priority group, 1 where achieved in full; (1,) of all together with
+        thrust: (n,) N, within the limits; (n + k) with k azimuths, see
+            :mod:`~marine_sim_ros.control.extended_thrust`.
+        scale: (g,) achieved fraction of each priority group; (1,) of all axes with
             'pseudo_inverse'.
     """
 
@@ -71,16 +79,16 @@ class Distribution:
 
 @dataclass(frozen=True, eq=False)
 class Allocation:
-    """What to send to the thrusters, and what comes of it.
+    """Commands of the thrusters, and the wrench that they achieve.
 
     Attributes:
-        thrust: (n,) N that the pulse widths make, within the limits and out of the dead zone.
+        thrust: (n,) N of the pulse widths, within the limits and outside the dead zone.
         pwm: (n,) whole µs.
         achieved: (6,) wrench of those thrusts about the allocator's point, body frame.
-        residual: (n,) N that rounding and dead zone took from the thrusts.
+        residual: (n,) N, thrust before rounding and dead zone minus thrust after.
         unachieved: (6,) 1.0 for axes whose wrench falls short of the command by more than 1 %
             because of limits or unreachable axes; rounding to pulse widths does not count.
-        saturated: whether limits took something from the demand.
+        saturated: whether limits reduced the demand.
         reached: (6,) wrench before the rounding to pulse widths.
         actuators: commands (k,) of the actuators that a controller steers, by name.
     """
@@ -98,26 +106,28 @@ class Allocation:
     def shortfall(self) -> tuple[str, ...]:
         """Names of the axes whose commanded wrench is not achieved."""
         return tuple(
-            axis for axis, less in zip(BODY_AXES, self.unachieved.tolist(), strict=True) if less
+            axis
+            for axis, unachieved in zip(BODY_AXES, self.unachieved.tolist(), strict=True)
+            if unachieved
         )
 
 
 @dataclass(frozen=True, eq=False)
 class AllocationPlan:
-    """All that does not depend on the wrench, for one set of working thrusters.
+    """Matrices of the allocation for one set of working thrusters, independent of the wrench.
 
-    With k thrusters that turn n counts the fixed_equivalent_thrusters of
-    :mod:`~marine_sim_ros.control.controllability`.
+    With k azimuths, n is the number of fixed equivalents, see
+    :mod:`~marine_sim_ros.control.extended_thrust`.
 
     Attributes:
         matrix: (6, n) of the working thrusters.
         gain: (n, 6) thrust of a wrench, N per N and per N·m.
-        groups: (6, g) with 1 where an axis is in a group and can be held.
-        working: (m,) indices of thrusters that can do something.
-        unit: (m,) larger limit of each of them, N; shares are of this.
-        lower: (m,) shares.
-        upper: (m,) shares.
-        free: (m, d) orthonormal, shares that do nothing together.
+        groups: (6, g) with 1 where an axis is in a group and commandable.
+        working: (m,) indices of thrusters that work and have a thrust.
+        unit: (m,) larger limit of each of them, N, the unit of normalised thrusts.
+        lower: (m,) limits, normalised.
+        upper: (m,) limits, normalised.
+        free: (m, d) orthonormal basis of normalised thrusts without resulting wrench.
     """
 
     matrix: np.ndarray
@@ -132,37 +142,38 @@ class AllocationPlan:
 
 def _group_table(priority: tuple[tuple[str, ...], ...]) -> np.ndarray:
     """Return (6, g) with 1 where an axis is in a group."""
-    named = [axis for group in priority for axis in group]
-    for axis in named:
+    axes = [axis for group in priority for axis in group]
+    for axis in axes:
         if axis not in BODY_AXES:
             raise ParameterError(f'priority: no axis {axis!r}; expected {", ".join(BODY_AXES)}')
-        if named.count(axis) > 1:
+        if axes.count(axis) > 1:
             raise ParameterError(f'priority: {axis} is named twice; expected each axis once')
     rows = [[float(axis in group) for group in priority] for axis in BODY_AXES]
     return np.array(rows).reshape(6, len(priority))
 
 
 class Allocator:
-    """Shares a wrench out among thrusters.
+    """Distributes a wrench among thrusters.
 
-    'bounded': the thrusts f of least Σ(fᵢ/limitᵢ)² with B f = τ, where those are within their
-    limits. Where not, groups of axes are scaled back, the lowest priority first, each keeping its
-    direction: B f = Σ_g s_g τ_g with lower ≤ f ≤ upper, s₁ as large as there is but for a small
+    'bounded': the thrusts f with B f = τ and smallest Σ(fᵢ/limitᵢ)², if they are within their
+    limits. If not, groups of axes are scaled back, the lowest priority first, each keeping its
+    direction: B f = Σ_g s_g τ_g with lower ≤ f ≤ upper, s₁ as large as possible except for a small
     concession, then s₂, and so on (see
-    :func:`~marine_sim_ros.control.thrust_limits.scale_groups`). Limits are those of each
-    thruster at 1100 and 1900 µs, forward and reverse. B has the rows of the axes that can be held
-    (see :func:`~marine_sim_ros.control.controllability.independent_axes`): the command of another
-    axis is ignored, and what it gets is whatever the thrusts for the rest bring along. So an axis
-    out of reach neither takes thrust nor spoils another one, at the price of an unasked moment (an
+    :func:`~marine_sim_ros.control.thrust_limits.scale_groups`). Limits are those of each thruster
+    at 1100 and 1900 µs, forward and reverse. B has the rows of the commandable axes (see
+    :func:`~marine_sim_ros.control.controllability.independent_axes`): the command of another axis
+    is ignored, and it gets the side effect of the other axes' thrusts. So an unreachable axis
+    neither takes thrust nor disturbs another one, at the price of an uncommanded moment (an
     Investigator-90 pitches by 0.035 N·m per N of heave).
 
     'pseudo_inverse': damped least squares, f = Bᵀ(B Bᵀ + λ²E)⁻¹ τ with all six axes, N and N·m
-    alike; where a thrust is beyond its limit, all are scaled back together. For λ → 0 that is
-    the Moore-Penrose inverse, which spreads what is out of reach over the axes that it depends on.
+    weighted equally; if a thrust exceeds its limit, all are scaled back together. For λ → 0 this
+    is the Moore-Penrose inverse, which distributes the error of unreachable axes over the axes
+    that depend on them.
 
-    Thrusters that turn are two each, see :mod:`~marine_sim_ros.control.controllability`.
+    An azimuth counts as two thrusters, see :mod:`~marine_sim_ros.control.extended_thrust`.
 
-    Priorities act in 'bounded' only. An axis that no group names is left to itself.
+    Priorities apply to 'bounded' only. An axis in no group is not commanded.
     Source: Fossen (2011), section 12.3, for the unbounded forms.
     """
 
@@ -182,14 +193,14 @@ class Allocator:
             thrusters: thrusters of the vehicle.
             about: (3,) point of the wrenches, usually the centre of mass, m.
             method: 'bounded' or 'pseudo_inverse'.
-            damping: λ, N or N·m per N of thrust; for 'bounded' an axis of which the thrusters
-                make no more than that is out of reach.
+            damping: λ, N or N·m per N of thrust; with 'bounded' an axis with no more authority
+                than this is unreachable.
             priority: groups of axes, highest first.
-            concession: c, share of the most that a group can have that it leaves to lower groups
-                when not all fits, 0.01 to 1.
+            concession: c, fraction of its maximum that a saturated group leaves to lower groups,
+                0.01 to 1.
 
         Raises:
-            ParameterError: any of these is not what is expected.
+            ParameterError: an argument out of its range.
         """
         if method not in ALLOCATION_METHODS:
             raise ParameterError(
@@ -221,37 +232,37 @@ class Allocator:
         *,
         failed: np.ndarray | None = None,
         residual: np.ndarray | None = None,
-        before: Mapping[str, np.ndarray] = NO_COMMANDS,
+        previous: Mapping[str, np.ndarray] = NO_COMMANDS,
         dt: float = np.inf,
     ) -> Allocation:
         """Return the commands for a wrench (6,) in the body frame about the allocator's point.
 
         Args:
             wrench: N and N·m.
-            failed: (n,) True for thrusters to leave alone: they get 1500 µs and count as 0 N.
-            residual: (n,) thrust that rounding and the dead zone took from earlier calls. With
-                each call's ``residual`` given to the next, the mean thrust is the commanded
-                one, though no single pulse width makes it (error diffusion).
-            before: the call's ``actuators`` before; missing: 0.
-            dt: time since it, s.
+            failed: (n,) True for thrusters to leave out: they get 1500 µs and count as 0 N.
+            residual: (n,) ``residual`` of the previous call, N. Passed from call to call, it makes
+                the mean thrust the commanded one, which no single pulse width produces (error
+                diffusion).
+            previous: ``actuators`` of the previous call; missing: 0.
+            dt: time since the previous call, s.
 
         Raises:
             ParameterError: the wrench is not six finite numbers, or the mask is not (n,).
         """
-        wrench = _check_method(wrench)
+        wrench = _check_wrench(wrench)
         mask = self._mask(failed)
         plan = self._plan(mask)
-        found = self._distribution(wrench, plan)
+        distribution = self._distribution(wrench, plan)
         return complete_allocation(
             wrench,
-            found.thrust,
-            saturated=bool((found.scale < 1.0).any()),
+            distribution.thrust,
+            saturated=bool((distribution.scale < 1.0).any()),
             matrix=plan.matrix,
             pulses=self.pulses,
             left_out=None if failed is None else mask,
             residual=residual,
             extended=self.extended,
-            before=before,
+            previous=previous,
             dt=dt,
         )
 
@@ -260,7 +271,7 @@ class Allocator:
 
         Arguments and errors are those of :meth:`allocate`.
         """
-        return self._distribution(_check_method(wrench), self._plan(self._mask(failed)))
+        return self._distribution(_check_wrench(wrench), self._plan(self._mask(failed)))
 
     def _distribution(self, wrench: np.ndarray, plan: AllocationPlan) -> Distribution:
         lower, upper = self.lower, self.upper
@@ -269,18 +280,18 @@ class Allocator:
         if (lower <= thrust).all() and (thrust <= upper).all():
             return Distribution(thrust, np.ones(plan.groups.shape[1]))
         demand, cut = group_demands(wrench, plan.groups)
-        i = plan.working
-        patterns = (plan.gain @ demand)[i] / plan.unit[:, None]
+        working = plan.working
+        patterns = (plan.gain @ demand)[working] / plan.unit[:, None]
         if self._method == 'bounded':
             with np.errstate(over='ignore', invalid='ignore'):
-                shares, scale = scale_groups(
+                fractions, scale = scale_groups(
                     patterns, plan.free, plan.lower, plan.upper, self.concession
                 )
         else:
-            shares, scale = scale_together(patterns, plan.lower, plan.upper)
-        found = np.zeros(len(thrust))
-        found[i] = shares * plan.unit
-        return Distribution(np.minimum(np.maximum(found, lower), upper), scale * cut)
+            fractions, scale = scale_together(patterns, plan.lower, plan.upper)
+        thrusts = np.zeros(len(thrust))
+        thrusts[working] = fractions * plan.unit
+        return Distribution(np.minimum(np.maximum(thrusts, lower), upper), scale * cut)
 
     def _mask(self, failed: np.ndarray | None) -> np.ndarray:
         count = len(self._thrusters)
@@ -305,33 +316,37 @@ class Allocator:
 
     def _new_plan(self, mask: np.ndarray) -> AllocationPlan:
         mask = np.asarray(effector_mask(self._thrusters, mask))
-        dead = mask | (self._limit <= 0)
-        i = np.flatnonzero(~dead)
-        unit = self._limit[i]
+        unusable = mask | (self._limit <= 0)
+        working = np.flatnonzero(~unusable)
+        unit = self._limit[working]
         matrix = thrust_matrix(self._effectors, self._about, mask)
-        gain, free = np.zeros((len(mask), 6)), np.zeros((len(i), 0))
+        gain, free = np.zeros((len(mask), 6)), np.zeros((len(working), 0))
         groups = self._groups
         if self._method == 'pseudo_inverse':
-            gain[i] = _damped_inverse(matrix[:, i], self._damping)
+            gain[working] = _damped_inverse(matrix[:, working], self._damping)
         else:
-            held = independent_axes(
-                self._effectors, self._about, dead, priority=self._priority, weakest=self._damping
+            commanded = independent_axes(
+                self._effectors,
+                self._about,
+                unusable,
+                priority=self._priority,
+                weakest=self._damping,
             )
-            groups = groups * held[:, None]
-            of_shares = matrix[np.ix_(held, i)] * unit
-            if of_shares.size:
-                # Full row rank: held_axes() gave up the rest.
-                gain[np.ix_(i, held)] = unit[:, None] * np.linalg.pinv(of_shares)
-                free = np.linalg.svd(of_shares)[2][len(of_shares) :].T.copy()
-        lower, upper = self.lower[i] / unit, self.upper[i] / unit
-        return AllocationPlan(matrix, gain, groups, i, unit, lower, upper, free)
+            groups = groups * commanded[:, None]
+            normalised = matrix[np.ix_(commanded, working)] * unit
+            if normalised.size:
+                # Full row rank: independent_axes() has left out the dependent axes.
+                gain[np.ix_(working, commanded)] = unit[:, None] * np.linalg.pinv(normalised)
+                free = np.linalg.svd(normalised)[2][len(normalised) :].T.copy()
+        lower, upper = self.lower[working] / unit, self.upper[working] / unit
+        return AllocationPlan(matrix, gain, groups, working, unit, lower, upper, free)
 
 
 class NearestPulses(Protocol):
     """A table of pulse widths, searched by NumPy or by a compiled program."""
 
     def quantize(self, thrust: Array) -> tuple[Array, Array]:
-        """Return pulse widths (n,) in µs and the thrusts (n,) in N that they make."""
+        """Return pulse widths (n,) in µs and the thrusts (n,) in N that they produce."""
 
 
 def complete_allocation(
@@ -344,45 +359,48 @@ def complete_allocation(
     left_out: Array | None,
     residual: Array | None,
     extended: ExtendedThrust | None,
-    before: Mapping[str, Array],
+    previous: Mapping[str, Array],
     dt: Any,
 ) -> Allocation:
-    """Return the pulse widths for thrusts within their limits, and the wrench that they make.
+    """Return the pulse widths for thrusts within their limits, and the achieved wrench.
 
     Args:
         wrench: commanded (6,), N and N·m.
-        thrust: (n,) N of the fixed_equivalent_thrusters.
-        saturated: () whether limits took something from the demand.
-        matrix: (6, n) of the fixed_equivalent_thrusters.
+        thrust: (n,) N of the fixed equivalents.
+        saturated: () whether limits reduced the demand.
+        matrix: (6, n) of the fixed equivalents.
         pulses: pulse widths of the thrusters.
         left_out: (n,) thrusters that get 1500 µs; None: none.
-        residual: (n,) thrusts that are owed, N, or None.
-        extended: of the thrusters that turn, or None.
-        before: commands (k,) of actuators dt before, by name; missing: 0.
+        residual: (n,) residual of the previous call, N, or None.
+        extended: extended thrust of the azimuths, or None.
+        previous: commands (k,) of actuators at the previous call, by name; missing: 0.
         dt: s.
     """
-    xp, angles, shares = namespace(wrench), None, thrust
+    xp, angles, equivalent = namespace(wrench), None, thrust
     actuators: dict[str, Array] = {}
     if extended is not None:
-        turned = before.get(extended.name)
-        if turned is None:
-            turned = constant(xp, np.zeros(len(extended.least)))
-        thrust, angles = extended.resolve(shares, turned, dt)
+        previous_angles = previous.get(extended.name)
+        if previous_angles is None:
+            previous_angles = constant(xp, np.zeros(len(extended.min_thrust)))
+        thrust, angles = extended.resolve(equivalent, previous_angles, dt)
         actuators = {extended.name: angles}
-        shares = extended.spread(thrust, angles)
+        equivalent = extended.spread(thrust, angles)
     commanded = thrust if residual is None else _add_residual(thrust, residual)
-    pwm, made = pulses.quantize(commanded)
-    owed = commanded - made
+    pwm, produced = pulses.quantize(commanded)
+    new_residual = commanded - produced
     if left_out is not None:
         none = xp.zeros_like(thrust)
-        pwm, made = xp.where(left_out, none + PWM_NEUTRAL, pwm), xp.where(left_out, none, made)
-        owed = xp.where(left_out, none, owed)
-    reached = matrix @ shares
+        pwm, produced = (
+            xp.where(left_out, none + PWM_NEUTRAL, pwm),
+            xp.where(left_out, none, produced),
+        )
+        new_residual = xp.where(left_out, none, new_residual)
+    reached = matrix @ equivalent
     return Allocation(
-        thrust=made,
+        thrust=produced,
         pwm=pwm,
-        achieved=matrix @ (made if extended is None else extended.spread(made, angles)),
-        residual=owed,
+        achieved=matrix @ (produced if extended is None else extended.spread(produced, angles)),
+        residual=new_residual,
         unachieved=unachieved_axes(wrench, reached),
         saturated=saturated,
         reached=reached,
@@ -391,29 +409,30 @@ def complete_allocation(
 
 
 def group_demands(wrench: Array, groups: Array) -> tuple[Array, Array]:
-    """Return the share (6, g) of a wrench (6,) that each group asks for, and by what it was cut.
+    """Return the part (6, g) of a wrench (6,) in each group, and its reduction factors (g,).
 
-    What is far beyond any limit is cut, in its direction, to what can be computed with.
+    A part with a component beyond ``DEMAND_LIMIT`` is scaled down to it, so that the search does
+    not overflow.
     """
     xp = namespace(wrench)
     demand = wrench[:, None] * groups
-    most = xp.max(xp.abs(demand), axis=0)
-    cut = FAR_BEYOND / xp.maximum(most, FAR_BEYOND + xp.zeros_like(most))
-    return demand * cut, cut
+    peak = xp.max(xp.abs(demand), axis=0)
+    reduction = DEMAND_LIMIT / xp.maximum(peak, DEMAND_LIMIT + xp.zeros_like(peak))
+    return demand * reduction, reduction
 
 
 def _add_residual(thrust: Array, residual: Array) -> Array:
-    """Return thrusts (n,) with what is owed (n,) added to those that are wanted at all."""
+    """Return thrusts (n,) plus residuals (n,), but 0 where no thrust is commanded."""
     xp = namespace(thrust)
     return thrust + xp.where(thrust == 0, xp.zeros_like(residual), residual)
 
 
 def unachieved_axes(wrench: Array, achieved: Array) -> Array:
-    """Return 1.0 for the axes (6,) of a wrench that are clearly not achieved, else 0.0."""
+    """Return 1.0 for the axes (6,) of a wrench that fall short of it, else 0.0."""
     xp = namespace(wrench)
-    least = (1 - SHORT_SHARE) * xp.abs(wrench) - SHORT_LEAST
+    required = (1 - SHORTFALL_FRACTION) * xp.abs(wrench) - SHORTFALL_TOLERANCE
     none = xp.zeros_like(wrench)
-    return xp.where(xp.sign(wrench) * achieved < least, none + 1.0, none)
+    return xp.where(xp.sign(wrench) * achieved < required, none + 1.0, none)
 
 
 def _damped_inverse(matrix: np.ndarray, damping: float) -> np.ndarray:
@@ -425,33 +444,33 @@ def _damped_inverse(matrix: np.ndarray, damping: float) -> np.ndarray:
     return np.asarray(right.T @ (inverse[:, None] * left.T))
 
 
-def _check_method(wrench: np.ndarray) -> np.ndarray:
+def _check_wrench(wrench: np.ndarray) -> np.ndarray:
     values = np.asarray(wrench, float)
     if values.shape != (6,) or not np.isfinite(values).all():
         raise ParameterError(f'wrench is {values.tolist()}; expected six finite numbers')
     return values
 
 
-# Stages: actuators that take part of a wrench before the thrusters get the rest (daisy chaining).
+# Stages: actuators that produce part of a wrench; thrusters get the remainder (daisy chaining).
 
 
 class AllocationStage(Protocol):
-    """An actuator that takes part of a wrench."""
+    """Allocation to an actuator that precedes the thrusters."""
 
     @property
     def axes(self) -> np.ndarray:
-        """(6,) axes of the wrench that it can command, at speed at least."""
+        """(6,) axes of the wrench that it can command, possibly only at speed."""
 
-    def guide(self, wanted: Array, height: Array) -> Array:
-        """Return the set-points (12,) with which a controller reaches given ones, NaN where free.
+    def guide(self, setpoint: Array, height: Array) -> Array:
+        """Return the set-points (12,) by which a controller attains the commanded ones.
 
         Args:
-            wanted: set-points (12,), NaN where free.
+            setpoint: set-points (12,), NaN where free.
             height: z of the vehicle in map, m.
         """
 
     def share(self, wrench: Array, speed: Array) -> tuple[Array, Array]:
-        """Return commands (k,) for a wrench (6,) at a surge speed, m/s, and the wrench (6,) made.
+        """Return commands (k,) for a wrench (6,) at a surge speed, m/s, and their wrench (6,).
 
         Args:
             wrench: about the allocation's point, body frame.
@@ -472,11 +491,11 @@ def _make_stage(actuator: Actuator, vehicle: Vehicle) -> AllocationStage:
 
 def unreachable_axes(vehicle: Vehicle) -> tuple[str, ...]:
     """Return the axes that neither thrusters nor stages can command."""
-    lost = controllability(vehicle.thrusters, vehicle.inertia.center_of_mass).unreachable
-    steered = np.zeros(6, bool)
+    unreachable = controllability(vehicle.thrusters, vehicle.inertia.center_of_mass).unreachable
+    commanded = np.zeros(6, bool)
     for stage in allocation_stages(vehicle).values():
-        steered |= stage.axes
-    return tuple(axis for axis in lost if not steered[BODY_AXES.index(axis)])
+        commanded |= stage.axes
+    return tuple(axis for axis in unreachable if not commanded[BODY_AXES.index(axis)])
 
 
 def allocate_in_stages(
@@ -485,29 +504,29 @@ def allocate_in_stages(
     wrench: Array,
     speed: Array,
 ) -> Allocation:
-    """Return the allocation of a wrench (6,) among stages first, then thrusters.
+    """Return the allocation of a wrench (6,) to the stages first, then to the thrusters.
 
     Args:
-        stages: of the vehicle, by name of the actuator.
+        stages: stages of the vehicle, by name of the actuator.
         allocate: allocation of a wrench among thrusters.
         wrench: body frame, about the allocation's point.
         speed: () ahead, m/s.
     """
-    commands, made, rest = {}, [], wrench
+    commands, contributions, remaining = {}, [], wrench
     for name, stage in stages.items():
-        commands[name], part = stage.share(rest, speed)
-        made.append(part)
-        rest = rest - part
-    found = allocate(rest)
+        commands[name], contribution = stage.share(remaining, speed)
+        contributions.append(contribution)
+        remaining = remaining - contribution
+    allocation = allocate(remaining)
     if not stages:
-        return found
-    achieved, reached = found.achieved, found.reached
-    for part in made:
-        achieved, reached = achieved + part, reached + part
+        return allocation
+    achieved, reached = allocation.achieved, allocation.reached
+    for contribution in contributions:
+        achieved, reached = achieved + contribution, reached + contribution
     return replace(
-        found,
+        allocation,
         achieved=achieved,
         reached=reached,
         unachieved=unachieved_axes(wrench, reached),
-        actuators={**found.actuators, **commands},
+        actuators={**allocation.actuators, **commands},
     )

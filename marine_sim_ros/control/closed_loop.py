@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From set-points and state to pulse widths: a control law in front of the allocation."""
+"""Closed loop: control law and allocation, from set-points and state to pulse widths."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from marine_sim_ros.control.allocator import (
     allocate_in_stages,
     allocation_stages,
 )
-from marine_sim_ros.control.controllability import ExtendedThrust
 from marine_sim_ros.control.controller_model import ControllerSettings, Law, make_law
+from marine_sim_ros.control.extended_thrust import ExtendedThrust
 from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.core.state import State
@@ -28,17 +28,17 @@ from marine_sim_ros.model.vehicle import Vehicle
 __all__ = ['FIRST_STEP', 'ClosedLoop', 'LoopMemory', 'LoopOutput', 'loop_step']
 
 FIRST_STEP = 0.005
-"""s, taken for the time since the step before where there was none."""
+"""Step assumed in the first tick, s."""
 
 
 class LoopMemory(NamedTuple):
-    """What the loop carries from tick to tick.
+    """State of the loop.
 
     Attributes:
         law: the law's memory.
         unachieved: (6,) 1.0 for axes of the last wrench that were not achieved, else 0.0.
-        residual: thrust (n,) that rounding and the dead zone took and that is still due, N.
-        actuators: commands (k,) from which the next ones follow, by the name of the actuator.
+        residual: (n,) thrust lost by rounding and dead zone, to be compensated, N.
+        actuators: commands (k,) of the previous tick, by name of the actuator.
     """
 
     law: Any
@@ -48,23 +48,23 @@ class LoopMemory(NamedTuple):
 
 
 class WrenchAllocation(Protocol):
-    """How a wrench becomes pulse widths."""
+    """Allocation of a wrench to pulse widths."""
 
     def share(
-        self, wrench: Array, residual: Array, before: Mapping[str, Array], dt: Any
+        self, wrench: Array, residual: Array, previous: Mapping[str, Array], dt: Any
     ) -> Allocation:
         """Return the commands for a wrench (6,).
 
         Args:
             wrench: about the centre of mass, body frame.
-            residual: (n,) thrusts that are owed, N.
-            before: commands (k,) of actuators dt (s) before, by name.
+            residual: (n,) thrust lost by rounding in earlier ticks, N.
+            previous: commands (k,) of actuators in the previous tick, by name.
             dt: s.
         """
 
 
 class LoopOutput(NamedTuple):
-    """What the loop answers a state with.
+    """Commands of the loop for a state.
 
     Attributes:
         pwm: (n,) µs, whole numbers.
@@ -80,56 +80,58 @@ class LoopOutput(NamedTuple):
 def begin_loop(
     law: Law, count: int, state: State, *, dt: float | None = None, extended: ExtendedThrust | None
 ) -> LoopMemory:
-    """Return the memory of a start without a jump, with so many thrusters.
+    """Return the memory of a bumpless start.
 
     Args:
         law: control law, from :func:`~marine_sim_ros.control.controller_model.make_law`.
         count: number of thrusters.
         state: state of the vehicle.
-        dt: step for which the memory keeps its shapes, s; None where it may grow.
-        extended: of the thrusters that turn, which start at 0, or None.
+        dt: step for which the memory has constant shapes, s; None: it may grow.
+        extended: extended thrust of the azimuths, which start at 0, or None.
     """
-    nothing = state.velocity * 0.0
-    none = nothing[:1] + np.zeros(count)
+    zero_axes = state.velocity * 0.0
+    zero_thrust = zero_axes[:1] + np.zeros(count)
     actuators = {}
     if extended is not None:
-        actuators[extended.name] = nothing[:1] + np.zeros(extended.turns.shape[1])
-    return LoopMemory(law.begin(state, dt=dt), nothing, none, actuators)
+        actuators[extended.name] = zero_axes[:1] + np.zeros(extended.turns.shape[1])
+    return LoopMemory(law.begin(state, dt=dt), zero_axes, zero_thrust, actuators)
 
 
 def loop_step(
     law: Law,
-    sharing: WrenchAllocation,
-    wanted: Array,
+    allocation: WrenchAllocation,
+    setpoint: Array,
     state: State,
     memory: LoopMemory,
     *,
     dt: Any,
     stages: Mapping[str, AllocationStage],
 ) -> tuple[LoopOutput, LoopMemory]:
-    """Return the command for a state, and the memory: what every engine runs.
+    """Return the command for a state, and the next memory; every engine runs this function.
 
     Args:
         law: control law, from :func:`~marine_sim_ros.control.controller_model.make_law`.
-        sharing: allocation of the wrench among the thrusters.
-        wanted: set-points (12,), NaN where free.
+        allocation: allocation of the wrench among the thrusters.
+        setpoint: set-points (12,), NaN where free.
         state: state of the vehicle.
         memory: memory, from :func:`begin_loop` or the previous step.
-        dt: since the step before, s.
-        stages: what takes part of the wrench before the thrusters, by name of the actuator.
+        dt: time since the previous step, s.
+        stages: allocation to actuators such as fins, which precedes the thrusters', by name.
     """
     for stage in stages.values():
-        wanted = stage.guide(wanted, state.position[2:3])
-    wrench, following = law.wrench(wanted, state, memory.law, unachieved=memory.unachieved, dt=dt)
+        setpoint = stage.guide(setpoint, state.position[2:3])
+    wrench, law_memory = law.wrench(
+        setpoint, state, memory.law, unachieved=memory.unachieved, dt=dt
+    )
 
-    def allocate(rest: Array) -> Allocation:
-        return sharing.share(rest, memory.residual, memory.actuators, dt)
+    def allocate(remaining: Array) -> Allocation:
+        return allocation.share(remaining, memory.residual, memory.actuators, dt)
 
-    found = allocate_in_stages(stages, allocate, wrench, state.velocity[0])
-    residual = found.residual if law.error_diffusion else memory.residual
-    actuators = {name: found.actuators[name] for name in memory.actuators}
-    kept = LoopMemory(following, found.unachieved, residual, actuators)
-    return LoopOutput(found.pwm, wrench, found), kept
+    allocated = allocate_in_stages(stages, allocate, wrench, state.velocity[0])
+    residual = allocated.residual if law.error_diffusion else memory.residual
+    actuators = {name: allocated.actuators[name] for name in memory.actuators}
+    next_memory = LoopMemory(law_memory, allocated.unachieved, residual, actuators)
+    return LoopOutput(allocated.pwm, wrench, allocated), next_memory
 
 
 class _DegradedAllocator:
@@ -139,10 +141,10 @@ class _DegradedAllocator:
         self._allocator, self._failed = allocator, failed
 
     def share(
-        self, wrench: Array, residual: Array, before: Mapping[str, Array], dt: Any
+        self, wrench: Array, residual: Array, previous: Mapping[str, Array], dt: Any
     ) -> Allocation:
         return self._allocator.allocate(
-            wrench, failed=self._failed, residual=residual, before=before, dt=dt
+            wrench, failed=self._failed, residual=residual, previous=previous, dt=dt
         )
 
 
@@ -171,7 +173,7 @@ class ClosedLoop:
     def push(
         self, wrench: np.ndarray, state: State, *, failed: np.ndarray | None = None
     ) -> LoopOutput:
-        """Return the command for a wrench (6,) about base_link at a state, without any loop."""
+        """Return the open-loop command for a wrench (6,) about base_link at a state."""
         at_center = self._to_center @ wrench
         allocate = partial(self._allocator.allocate, failed=failed)
         allocation = allocate_in_stages(self._stages, allocate, at_center, state.velocity[0])
@@ -179,7 +181,7 @@ class ClosedLoop:
 
     def step(
         self,
-        wanted: np.ndarray,
+        setpoint: np.ndarray,
         time: float,
         state: State,
         memory: tuple[float, Any] | None,
@@ -189,26 +191,26 @@ class ClosedLoop:
         """Return the command for a state.
 
         Args:
-            wanted: set-points (12,), NaN where free.
+            setpoint: set-points (12,), NaN where free.
             time: time of the state, s.
             state: state of the vehicle.
-            memory: time and memory of the step before; None to start, without a jump.
+            memory: time and memory of the previous step; None: bumpless start.
             failed: (n,) thrusters to leave out.
         """
-        before, kept = (time, None) if memory is None else memory
-        if kept is None or time < before:
-            before, kept = time, self._begin(state)
-        dt = time - before if time > before else FIRST_STEP
-        output, following = self._answer(wanted, state, kept, dt, failed)
-        return output, (time, following)
+        previous_time, loop_memory = (time, None) if memory is None else memory
+        if loop_memory is None or time < previous_time:
+            previous_time, loop_memory = time, self._begin(state)
+        dt = time - previous_time if time > previous_time else FIRST_STEP
+        output, next_memory = self._answer(setpoint, state, loop_memory, dt, failed)
+        return output, (time, next_memory)
 
     def _begin(self, state: State) -> Any:
         """Return the memory of a start."""
         return begin_loop(self.law, self._count, state, extended=self._allocator.extended)
 
     def _answer(
-        self, wanted: np.ndarray, state: State, memory: Any, dt: float, failed: np.ndarray | None
+        self, setpoint: np.ndarray, state: State, memory: Any, dt: float, failed: np.ndarray | None
     ) -> tuple[LoopOutput, Any]:
-        """Return the command for a state dt (s) after the one before, and the memory."""
-        sharing = _DegradedAllocator(self._allocator, failed)
-        return loop_step(self.law, sharing, wanted, state, memory, dt=dt, stages=self._stages)
+        """Return the command for a state dt (s) after the previous one, and the next memory."""
+        allocation = _DegradedAllocator(self._allocator, failed)
+        return loop_step(self.law, allocation, setpoint, state, memory, dt=dt, stages=self._stages)

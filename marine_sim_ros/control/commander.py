@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an operator wants, as set-points: command mode, joystick mode, waypoints, holding.
+"""Arbitration of an operator's commands to set-points: pose, path, velocity, wrench, holds.
 
-Knows no ROS. Whoever speaks last has the vehicle: a pose, a path, a velocity, a wrench or
-set-points. A velocity that is not renewed for ``TIMEOUT`` counts as zero, and an armed vehicle
-that nobody speaks to holds still. Disarmed, it wants nothing.
+Independent of ROS. The last command wins: a pose, a path, a velocity, a wrench or set-points. A
+velocity that is not renewed for ``TIMEOUT`` counts as zero, so that an armed vehicle without
+commands stops. Disarmed, all set-points are free.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from marine_sim_ros.core.state import State
 __all__ = ['CLOSED_LOOPS', 'TIMEOUT', 'Commander']
 
 TIMEOUT = 0.5
-"""s of simulation time that a velocity, a wrench or set-points last."""
+"""Validity of a velocity, a wrench or set-points, s of simulation time."""
 ARRIVED = 0.3
-"""m from a waypoint at which the next one is taken."""
+"""Distance, m, to a waypoint at which the next one becomes the target."""
 STOPPING = 1.5
-"""s; a hold is set where the vehicle comes to rest, so much ahead at its speed."""
+"""Stopping time, s: a hold is set this far ahead at the present velocity."""
 CLOSED_LOOPS = {
     'auto_depth': (('z',), ('heave',)),
     'auto_heading': (('yaw',), ('yaw_rate',)),
     'station_keeping': (('x', 'y'), ('surge', 'sway')),
 }
-"""Name -> what is held, while which speeds are zero. Source: thesis, section 4-1-1 and 6-3-2."""
+"""Name -> pose quantities that are held while these speeds are zero. Source: thesis, section 4-1-1
+and 6-3-2."""
 
 
 def _quantity_indices(names: Collection[str]) -> list[int]:
@@ -46,7 +47,7 @@ def _quantity_indices(names: Collection[str]) -> list[int]:
 
 
 class Commander:
-    """Turns commands into set-points (12,)."""
+    """Converts commands to set-points (12,)."""
 
     def __init__(
         self,
@@ -68,17 +69,17 @@ class Commander:
         self.armed = armed
         self.mode = 'velocity'
         self.holds = {name for name in holds if name}
-        if wrong := self.holds - set(CLOSED_LOOPS):
+        if unknown := self.holds - set(CLOSED_LOOPS):
             raise ParameterError(
-                f'holds: {sorted(wrong)}; expected some of: {", ".join(CLOSED_LOOPS)}'
+                f'holds: {sorted(unknown)}; expected some of: {", ".join(CLOSED_LOOPS)}'
             )
         self.free: tuple[str, ...] = ()
         self._wrench = np.zeros(6)
         self._level = _quantity_indices(level)
         self._pose = empty_setpoints()
         self._speeds = np.zeros(6)
-        self._until = -np.inf
-        self._held: dict[str, np.ndarray] = {}
+        self._valid_until = -np.inf
+        self._hold_targets: dict[str, np.ndarray] = {}
         self._path: deque[np.ndarray] = deque()
 
     def arm(self, on: bool) -> None:
@@ -89,20 +90,20 @@ class Commander:
     def forget(self) -> None:
         """Forget all commands."""
         self._take_over('velocity')
-        self._held.clear()
-        self._until = -np.inf
+        self._hold_targets.clear()
+        self._valid_until = -np.inf
 
     def _take_over(self, mode: str) -> None:
-        """Let another kind of command have the vehicle; holds are set anew after it."""
+        """Switch to another kind of command; holds get new targets after it."""
         self.mode = mode
         self._path.clear()
         if mode != 'velocity':
-            self._held.clear()
+            self._hold_targets.clear()
 
     def hold(self, name: str, on: bool) -> None:
         """Switch auto depth, auto heading or station keeping."""
         (self.holds.add if on else self.holds.discard)(name)
-        self._held.pop(name, None)
+        self._hold_targets.pop(name, None)
 
     def go(self, pose: np.ndarray) -> None:
         """Command a pose (6,): x, y, z, roll, pitch, yaw; NaN leaves one free."""
@@ -120,17 +121,17 @@ class Commander:
     def drive(self, speeds: np.ndarray, time: float) -> None:
         """Command a body velocity (6,), m/s and rad/s, at a time (s)."""
         self._take_over('velocity')
-        self._speeds, self._until = np.asarray(speeds, float), time + TIMEOUT
+        self._speeds, self._valid_until = np.asarray(speeds, float), time + TIMEOUT
 
     def push(self, wrench: np.ndarray, time: float) -> None:
         """Command a wrench (6,) about base_link in the body frame at a time (s)."""
         self._take_over('wrench')
-        self._wrench, self._until = np.asarray(wrench, float), time + TIMEOUT
+        self._wrench, self._valid_until = np.asarray(wrench, float), time + TIMEOUT
 
     def aim(self, targets: np.ndarray, time: float) -> None:
         """Command set-points (12,), NaN where free, at a time (s)."""
         self._take_over('setpoints')
-        self._pose, self._until = np.array(targets, float), time + TIMEOUT
+        self._pose, self._valid_until = np.array(targets, float), time + TIMEOUT
 
     @property
     def wrench(self) -> np.ndarray:
@@ -142,8 +143,8 @@ class Commander:
         return np.where(free, 0.0, self._wrench)
 
     def stale(self, time: float) -> bool:
-        """Return whether what lasts for a while was not renewed in time (s)."""
-        return self.mode in ('velocity', 'wrench', 'setpoints') and time > self._until
+        """Return whether the last command has expired at a time (s)."""
+        return self.mode in ('velocity', 'wrench', 'setpoints') and time > self._valid_until
 
     def active_setpoints(self, time: float, state: State) -> np.ndarray:
         """Return the set-points (12,) of a time (s), NaN where free."""
@@ -167,34 +168,36 @@ class Commander:
 
     @staticmethod
     def _distance(pose: np.ndarray, state: State) -> float:
-        away = np.nan_to_num(pose[POSITION] - state.position)
-        return float(np.linalg.norm(away))
+        offset = np.nan_to_num(pose[POSITION] - state.position)
+        return float(np.linalg.norm(offset))
 
     def _speed_setpoints(self, time: float, state: State) -> np.ndarray:
         speeds = np.zeros(6) if self.stale(time) else self._speeds
         result = empty_setpoints()
         result[6:] = speeds
-        for place in self._level:
-            if speeds[place] == 0:
-                result[place], result[place + 6] = 0.0, np.nan
-        for name, (held, driven) in CLOSED_LOOPS.items():
-            free = name in self.holds and not np.any(result[_quantity_indices(driven)])
-            if not free:
-                self._held.pop(name, None)
+        for index in self._level:
+            if speeds[index] == 0:
+                result[index], result[index + 6] = 0.0, np.nan
+        for name, (pose_quantities, speed_quantities) in CLOSED_LOOPS.items():
+            can_hold = name in self.holds and not np.any(
+                result[_quantity_indices(speed_quantities)]
+            )
+            if not can_hold:
+                self._hold_targets.pop(name, None)
                 continue
-            if name not in self._held:
-                self._held[name] = self._stop_at(state)[_quantity_indices(held)]
-            result[_quantity_indices(held)] = self._held[name]
-            result[_quantity_indices(driven)] = np.nan
+            if name not in self._hold_targets:
+                self._hold_targets[name] = self._stop_at(state)[_quantity_indices(pose_quantities)]
+            result[_quantity_indices(pose_quantities)] = self._hold_targets[name]
+            result[_quantity_indices(speed_quantities)] = np.nan
         return result
 
     @staticmethod
     def _stop_at(state: State) -> np.ndarray:
-        """Return the pose (6,) at which the vehicle comes to rest by itself, about."""
+        """Return the approximate pose (6,) at which the vehicle comes to rest."""
         pose = np.zeros(6)
         drift = rotation_matrix(state.orientation) @ state.velocity[:3]
         pose[POSITION] = state.position + STOPPING * drift
-        # Nothing is held in the air that was not there already.
+        # A vehicle under water is not held above the surface.
         pose[2] = min(pose[2], max(float(state.position[2]), 0.0))
         pose[ATTITUDE] = rpy_from_quaternion(state.orientation)
         pose[5] += STOPPING / 2 * state.velocity[5]

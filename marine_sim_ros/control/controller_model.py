@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Model of a controller, and the files of controllers' settings."""
+"""Controller models: registry entry, control-law protocol, and settings files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-# What a controller is: a law with its settings, or a program that sends pulse widths itself.
+# A controller is a law with settings, or a program that sends pulse widths itself.
 
 ControllerSettings = Any
 """Settings of one kind of controller: an instance of its ``ControllerModel.settings``."""
@@ -40,18 +40,18 @@ class Law(Protocol):
 
     @property
     def error_diffusion(self) -> bool:
-        """Whether thrust that rounding took is made up for in the next ticks."""
+        """Whether the next ticks compensate thrust lost by rounding."""
 
     def begin(self, state: State, *, dt: float | None = None) -> Any:
-        """Return the memory of a start; of fixed shapes where a step dt (s) is given."""
+        """Return the initial memory; with a step dt (s), of constant shapes."""
 
     def wrench(
-        self, wanted: Array, state: State, memory: Any, *, unachieved: Array, dt: Any
+        self, setpoint: Array, state: State, memory: Any, *, unachieved: Array, dt: Any
     ) -> tuple[Array, Any]:
         """Return the wrench (6,) about the centre of mass, and the next memory.
 
         Args:
-            wanted: set-points (12,), NaN where free.
+            setpoint: set-points (12,), NaN where free.
             state: state of the vehicle.
             memory: memory, from :meth:`begin` or the previous step.
             unachieved: axes (6,) of which less was achieved than commanded: 1.0, else 0.0.
@@ -68,14 +68,14 @@ class ControllerModel:
         settings: class of its settings, a declaration (core/schema.py).
         read: function that reads the settings of a controller file; None: they are as declared.
         label: display label.
-        executable: the node that runs it; an autopilot that sends pulse widths itself brings its
-            own, and has neither settings nor a law.
-        scalar: whether the compiled engine may write its numbers out one by one.
-        element: URDF element at robot level that describes what it steers; empty: none.
-        read_element: what that element says, of its :class:`~marine_sim_ros.model.xml.Reader`;
-            ``vehicle.extensions`` has it.
-        parts: dataclass that declares attributes and children of that element, by which doctor
-            checks them; None: it does not.
+        executable: the node that runs it; an autopilot that sends pulse widths itself has its own
+            node, and neither settings nor a law.
+        scalar: whether the compiled engine may compute the law number by number.
+        element: URDF element at robot level that configures it; empty: none.
+        read_element: function that reads that element with a
+            :class:`~marine_sim_ros.model.xml.Reader`; its result is in ``vehicle.extensions``.
+        parts: dataclass that declares attributes and children of that element, for doctor's
+            checks; None: unchecked.
         options: options of a run that are parameters of its node.
     """
 
@@ -97,7 +97,7 @@ class ControllerModel:
 
 
 def find_autopilot(name: str) -> ControllerModel | None:
-    """Return the controller of a name where it is a program of its own, or None."""
+    """Return the controller of a name if it is an external program, else None."""
     model: ControllerModel | None = CONTROLLERS.get(name)
     return model if model is not None and model.law is None else None
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gamepads and joysticks, described in ``config/gamepads/*.yaml``, and what their sticks say."""
+"""Gamepad and joystick layouts (``config/gamepads/*.yaml``), and the efforts of their sticks."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class StickControl:
 
     Attributes:
         number: index in the axes or buttons of a sensor_msgs/Joy, from 0.
-        scale: effort of +1, −1 to 1; negative turns it round.
+        scale: effort of +1, −1 to 1; negative reverses it.
         button: whether it is a button.
-        slider: whether it stays where it is left. One counts only after it has been through the
-            middle, lest a vehicle dives because a slider was left down.
+        slider: whether it has no return spring. It takes effect only after it has been through the
+            middle, so that a slider left down does not make a vehicle dive.
     """
 
     number: int
@@ -49,11 +49,11 @@ class StickControl:
 
 @dataclass(frozen=True)
 class Gamepad:
-    """Where a gamepad has what.
+    """Layout of a gamepad.
 
     Attributes:
         name: name of the file.
-        driver: one of DRIVERS, that the numbers are of.
+        driver: one of JOY_DRIVERS, whose numbering applies.
         axes: control that moves each axis.
         buttons: number of the button of each function.
     """
@@ -66,12 +66,12 @@ class Gamepad:
 
 @dataclass(frozen=True)
 class StickMemory:
-    """What is remembered from one message to the next.
+    """State between two messages.
 
     Attributes:
         pressed: numbers of the buttons that are down; None before the first message.
-        values: values of the axes, without their dead bands.
-        centred: numbers of the axes that have been in the middle, or from one side to the other.
+        values: values of the axes after the dead band.
+        centred: numbers of the axes that have been in the middle or crossed it.
     """
 
     pressed: frozenset[int] | None = None
@@ -80,7 +80,7 @@ class StickMemory:
 
 
 def _apply_dead_band(value: float, dead_band: float) -> float:
-    """Return a stick's value without its dead band: 0 in it, from 0 to ±1 beyond."""
+    """Return a stick's value after the dead band: 0 within it, then linear from 0 to ±1."""
     if not math.isfinite(value) or abs(value) <= dead_band:
         return 0.0
     return math.copysign((min(abs(value), 1.0) - dead_band) / (1.0 - dead_band), value)
@@ -88,27 +88,27 @@ def _apply_dead_band(value: float, dead_band: float) -> float:
 
 def read_sticks(
     gamepad: Gamepad,
-    grip: StickMemory,
+    memory: StickMemory,
     axes: Sequence[float],
     buttons: Sequence[int],
     dead_band: float,
 ) -> tuple[np.ndarray, tuple[str, ...], StickMemory]:
-    """Return the six efforts of a sensor_msgs/Joy, the functions just pressed, and the grip.
+    """Return the six efforts of a sensor_msgs/Joy, newly pressed functions, and the state.
 
-    What the message does not have is at rest. Buttons that are down in the first message after
-    a silence are not pressed by anybody just now.
+        Axes and buttons that the message lacks count as 0. Buttons that are down in the first
+        message do not count as newly pressed.
 
     Args:
         gamepad: layout of the gamepad that sent the message.
-        grip: state after the previous message.
+        memory: state after the previous message.
         axes: axes of the message, −1 to 1.
         buttons: buttons of the message, 0 or 1.
         dead_band: dead band of a stick around its middle, below 1.
     """
-    pressed = frozenset(i for i, down in enumerate(buttons) if down)
+    pressed = frozenset(i for i, is_down in enumerate(buttons) if is_down)
     values = tuple(_apply_dead_band(float(value), dead_band) for value in axes)
-    crossed = {i for i, (a, b) in enumerate(zip(values, grip.values, strict=False)) if a * b < 0}
-    centred = grip.centred | crossed | {i for i, value in enumerate(values) if value == 0.0}
+    crossed = {i for i, (a, b) in enumerate(zip(values, memory.values, strict=False)) if a * b < 0}
+    centred = memory.centred | crossed | {i for i, value in enumerate(values) if value == 0.0}
     efforts = np.zeros(6)
     for i, axis in enumerate(BODY_AXES):
         for control in gamepad.axes.get(axis, ()):
@@ -118,31 +118,31 @@ def read_sticks(
                 not control.slider or control.number in centred
             ):
                 efforts[i] += control.scale * values[control.number]
-    new = frozenset() if grip.pressed is None else pressed - grip.pressed
-    functions = tuple(f for f, number in gamepad.buttons.items() if number in new)
+    newly_pressed = frozenset() if memory.pressed is None else pressed - memory.pressed
+    functions = tuple(f for f, number in gamepad.buttons.items() if number in newly_pressed)
     return np.clip(efforts, -1.0, 1.0), functions, StickMemory(pressed, values, centred)
 
 
 def _read_gamepad(root: YamlReader) -> Gamepad:
     root.mapping({'description', 'driver', 'axes', 'buttons'}, {'driver', 'axes'})
     driver = root.child('driver').choice(JOY_DRIVERS)
-    sticks, presses = root.child('axes', {}), root.child('buttons', {})
+    axis_reader, button_reader = root.child('axes', {}), root.child('buttons', {})
     axes = {
-        a: _read_controls(sticks.child(a))
+        a: _read_controls(axis_reader.child(a))
         for a in BODY_AXES
-        if a in sticks.mapping(set(BODY_AXES))
+        if a in axis_reader.mapping(set(BODY_AXES))
     }
     buttons = {
-        f: presses.child(f).integer(0, MAX_INDEX)
+        f: button_reader.child(f).integer(0, MAX_INDEX)
         for f in PILOT_FUNCTION_NAMES
-        if f in presses.mapping(set(PILOT_FUNCTION_NAMES))
+        if f in button_reader.mapping(set(PILOT_FUNCTION_NAMES))
     }
-    taken: dict[int, str] = {}
-    pushed = [(a, c.number) for a, cs in axes.items() for c in cs if c.button]
-    for use, number in (*buttons.items(), *pushed):
-        if number in taken:
-            raise root.error(f': button {number} is both {taken[number]} and {use}')
-        taken[number] = use
+    function_of_button: dict[int, str] = {}
+    axis_buttons = [(a, c.number) for a, cs in axes.items() for c in cs if c.button]
+    for use, number in (*buttons.items(), *axis_buttons):
+        if number in function_of_button:
+            raise root.error(f': button {number} is both {function_of_button[number]} and {use}')
+        function_of_button[number] = use
     return Gamepad(root.stem, driver, axes, buttons)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""State of a pilot: keys, sticks, output mode, and the pose that the vehicle shall hold."""
+"""Manual control: keys, sticks, output mode, target pose, and mixing of sticks to pulse widths."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marine_sim_ros.control.controllability import BODY_AXES
+from marine_sim_ros.control.controllability import BODY_AXES, UNREACHABLE_TOLERANCE
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
 from marine_sim_ros.core.state import State
+from marine_sim_ros.model.vehicle import ThrusterSet
+from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_NEUTRAL
 
 __all__ = [
     'AXIS_KEYS',
@@ -24,10 +27,15 @@ __all__ = [
     'OUTPUT_MODES',
     'PILOT_FUNCTION_NAMES',
     'Pilot',
+    'PilotMixer',
     'PoseTarget',
     'QUIT_KEY',
     'SWITCHES',
+    'ardusub_manual_pwm',
+    'depth_effort',
     'follow_sticks',
+    'mix_patterns',
+    'motor_factors',
     'moved_target',
     'perform_function',
     'press_axis_key',
@@ -38,7 +46,7 @@ __all__ = [
 ]
 
 
-# The pose an operator wants the vehicle to hold, and how it is moved.
+# The target pose, and its motion by keys and sticks.
 
 
 @dataclass(frozen=True)
@@ -81,9 +89,9 @@ def target_at_vehicle(state: State) -> PoseTarget:
 def moved_target(
     target: PoseTarget, state: State, *, surge: float, sway: float, heave: float, yaw: float
 ) -> PoseTarget:
-    """Return a target moved by metres ahead, to port and up of the vehicle's heading, and turned.
+    """Return a target moved ahead, to port and up relative to the vehicle's heading, and yawed.
 
-    The target is never moved out of the water: up to z = 0, or where it is when that is higher.
+    A target in the water is not moved above z = 0.
 
     Args:
         target: the target to move.
@@ -170,19 +178,19 @@ _MAX_SEQUENCE = 32
 
 
 def split_keys(text: str) -> tuple[list[str], str]:
-    """Return the keys of a terminal's input, and the rest that waits for more to come at once.
+    """Return the keys of a terminal's input, and an incomplete escape sequence at its end.
 
-    Arrow and function keys send several characters (ECMA-48, 5.4); they are no keys of the pilot,
-    and the letters in them must not be taken for some.
+    Arrow and function keys send several characters (ECMA-48, 5.4). They are dropped, so that their
+    letters do not count as keys.
     """
     text = _ESCAPE_SEQUENCE.sub('', text)
     unfinished = _PARTIAL_SEQUENCE.search(text)
-    rest = '' if unfinished is None else unfinished.group()
-    keys = list(text[: len(text) - len(rest)].lower())
-    return keys, rest if len(rest) < _MAX_SEQUENCE else ''
+    incomplete = '' if unfinished is None else unfinished.group()
+    keys = list(text[: len(text) - len(incomplete)].lower())
+    return keys, incomplete if len(incomplete) < _MAX_SEQUENCE else ''
 
 
-# What a pilot holds and wants, and what keys and sticks do to it. Knows no terminal, no ROS.
+# State of the pilot and its changes by keys and sticks; independent of terminal and ROS.
 
 OUTPUT_MODES = ('pwm', 'velocity', 'pose')
 """Pulse widths for the thrusters; velocities, or a pose to hold, for a controller."""
@@ -205,12 +213,12 @@ _VEHICLE_AXES_WITH_ARM = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 1.0])
 
 @dataclass(frozen=True)
 class Pilot:
-    """What the pilot holds and wants.
+    """Efforts, output mode and target of a pilot.
 
     Attributes:
-        output: one of OUTPUTS.
+        output: one of OUTPUT_MODES.
         gain: gain of all efforts, 0 to 1.
-        held: six efforts of the keyboard, −1 to 1 (FLU).
+        key_efforts: six efforts of the keyboard, −1 to 1 (FLU).
         sticks: six efforts of the gamepad.
         target: the pose to hold; None until the vehicle's own is known.
         pairs: number of pairs of joints that its arm has.
@@ -219,33 +227,36 @@ class Pilot:
 
     output: str = 'pwm'
     gain: float = 0.5
-    held: tuple[float, ...] = NO_EFFORT
+    key_efforts: tuple[float, ...] = NO_EFFORT
     sticks: tuple[float, ...] = NO_EFFORT
     target: PoseTarget | None = None
     pairs: int = 0
     pair: int = 0
 
-    def _all(self) -> np.ndarray:
-        return np.clip(np.add(self.held, self.sticks), -1.0, 1.0) * self.gain
+    def _total_efforts(self) -> np.ndarray:
+        return np.clip(np.add(self.key_efforts, self.sticks), -1.0, 1.0) * self.gain
 
     def efforts(self) -> np.ndarray:
         """Return the six efforts, −1 to 1: keyboard and gamepad added, times the gain."""
-        return self._all() * (_VEHICLE_AXES_WITH_ARM if self.pair else 1.0)
+        return self._total_efforts() * (_VEHICLE_AXES_WITH_ARM if self.pair else 1.0)
 
     def joint_efforts(self) -> np.ndarray:
-        """Return the efforts (2,) of the pair of joints that is moved, −1 to 1."""
-        return self._all()[[4, 3]] * float(self.pair > 0)
+        """Return the efforts (2,) of the selected pair of joints, −1 to 1."""
+        return self._total_efforts()[[4, 3]] * float(self.pair > 0)
 
 
 def press_axis_key(pilot: Pilot, axis: str, sense: float, state: State | None) -> Pilot:
     """Return the pilot after one press of an axis's key.
 
-    Where a pose is wanted, it moves by 0.25 m or 10 degrees; else the effort grows by 0.25.
+    In output mode pose the target moves by 0.25 m or 10 degrees; otherwise the effort changes by
+    0.25.
     """
     if pilot.output != 'pose' or (pilot.pair and axis in ('roll', 'pitch')):
         i = BODY_AXES.index(axis)
-        effort = min(1.0, max(-1.0, pilot.held[i] + EFFORT_STEP * sense))
-        return replace(pilot, held=(*pilot.held[:i], effort, *pilot.held[i + 1 :]))
+        effort = min(1.0, max(-1.0, pilot.key_efforts[i] + EFFORT_STEP * sense))
+        return replace(
+            pilot, key_efforts=(*pilot.key_efforts[:i], effort, *pilot.key_efforts[i + 1 :])
+        )
     if pilot.target is None or state is None or axis in ('roll', 'pitch'):
         return pilot
     step = dict.fromkeys(('surge', 'sway', 'heave', 'yaw'), 0.0)
@@ -254,22 +265,22 @@ def press_axis_key(pilot: Pilot, axis: str, sense: float, state: State | None) -
 
 
 def follow_sticks(
-    pilot: Pilot, top: Sequence[float] | np.ndarray, dt: float, state: State | None
+    pilot: Pilot, full_speeds: Sequence[float] | np.ndarray, dt: float, state: State | None
 ) -> Pilot:
-    """Return the pilot after a time with the sticks as they are.
+    """Return the pilot after the sticks have been held for a time.
 
-    Where a pose is wanted, it starts where the vehicle is and moves with the sticks.
+    In output mode pose the target starts at the vehicle and moves with the sticks.
 
     Args:
         pilot: previous state of the pilot.
-        top: six velocities of full stick, m/s and rad/s.
+        full_speeds: six velocities of full stick, m/s and rad/s.
         dt: s.
         state: state of the vehicle, or None while it is unknown.
     """
     if pilot.output != 'pose' or state is None:
         return pilot
     target = target_at_vehicle(state) if pilot.target is None else pilot.target
-    u, v, w, _, _, r = (float(x) * dt for x in pilot.efforts() * np.asarray(top))
+    u, v, w, _, _, r = (float(x) * dt for x in pilot.efforts() * np.asarray(full_speeds))
     if u or v or w or r:
         target = moved_target(target, state, surge=u, sway=v, heave=w, yaw=r)
     return replace(pilot, target=target)
@@ -278,7 +289,7 @@ def follow_sticks(
 def stop_vehicle(pilot: Pilot, state: State | None) -> Pilot:
     """Return the pilot with nothing held, who wants to stay where the vehicle is."""
     target = None if state is None or pilot.output != 'pose' else target_at_vehicle(state)
-    return replace(pilot, held=NO_EFFORT, sticks=NO_EFFORT, target=target)
+    return replace(pilot, key_efforts=NO_EFFORT, sticks=NO_EFFORT, target=target)
 
 
 def _next_output(pilot: Pilot, state: State | None) -> Pilot:
@@ -297,10 +308,10 @@ def _lower_gain(pilot: Pilot, state: State | None) -> Pilot:
 
 
 def _next_joints(pilot: Pilot, state: State | None) -> Pilot:
-    """Go on to the next pair of joints, and from the last one to the vehicle."""
+    """Select the next pair of joints; after the last, roll and pitch move the vehicle again."""
     del state
-    held = (*pilot.held[:3], 0.0, 0.0, pilot.held[5])
-    return replace(pilot, held=held, pair=(pilot.pair + 1) % (pilot.pairs + 1))
+    key_efforts = (*pilot.key_efforts[:3], 0.0, 0.0, pilot.key_efforts[5])
+    return replace(pilot, key_efforts=key_efforts, pair=(pilot.pair + 1) % (pilot.pairs + 1))
 
 
 _PILOT_FUNCTIONS: dict[str, Callable[[Pilot, State | None], Pilot]] = {
@@ -313,9 +324,100 @@ _PILOT_FUNCTIONS: dict[str, Callable[[Pilot, State | None], Pilot]] = {
 GRIPPER_FUNCTION = 'gripper'
 """Function that closes and opens the gripper."""
 PILOT_FUNCTION_NAMES = (*_PILOT_FUNCTIONS, *SWITCHES, GRIPPER_FUNCTION)
-"""What a key or a button can do beside moving an axis."""
+"""Functions of keys and buttons that move no axis."""
 
 
 def perform_function(pilot: Pilot, function: str, state: State | None) -> Pilot:
-    """Return the pilot after a function; those of controller and gripper change nothing here."""
+    """Return the pilot after a function; those of controller and gripper leave it unchanged."""
     return _PILOT_FUNCTIONS[function](pilot, state) if function in _PILOT_FUNCTIONS else pilot
+
+
+# Mixing of stick efforts to pulse widths.
+
+PWM_SPAN = PWM_MAX - PWM_NEUTRAL
+
+
+class PilotMixer:
+    """Mixes stick efforts (−1 to 1 per axis, FLU) into pulse widths.
+
+    Each axis has its pattern of thrusters: the column of the pseudo-inverse of the effectiveness
+    matrix, scaled so that its busiest thruster is at 1. Axes add up; when a thruster would go
+    beyond 1, all are scaled back together, which keeps the direction of the demand.
+    """
+
+    def __init__(self, thrusters: ThrusterSet) -> None:
+        """Compute the six patterns; axes the thrusters cannot reach have none."""
+        matrix = thrusters.effectiveness
+        inverse = np.linalg.pinv(matrix, rcond=1e-6) if len(thrusters) else np.zeros((0, 6))
+        # A row the thrusters hardly reach would give a huge pattern for a tiny moment.
+        achieved = np.diag(matrix @ inverse) if len(thrusters) else np.zeros(6)
+        peak = np.max(np.abs(inverse), axis=0, initial=0.0)
+        usable = (achieved > UNREACHABLE_TOLERANCE) & (peak > 0)
+        self.patterns = np.where(usable, inverse / np.where(usable, peak, 1.0), 0.0)
+        self.reachable = tuple(axis for axis, ok in zip(BODY_AXES, usable, strict=True) if ok)
+
+    def pwm(self, efforts: Array) -> Array:
+        """Return pulse widths (..., n) in µs, whole numbers, of six efforts (..., 6)."""
+        return mix_patterns(self.patterns, efforts)
+
+
+def mix_patterns(patterns: Array, efforts: Array) -> Array:
+    """Return pulse widths (..., n) in µs of the six patterns (n, 6) of thrusters by efforts."""
+    xp = namespace(efforts)
+    if not len(patterns):
+        return efforts[..., :0]
+    command = matvec(constant(xp, patterns), xp.clip(efforts, -1.0, 1.0))
+    peak = xp.max(xp.abs(command), axis=-1, keepdims=True)
+    return xp.round(PWM_NEUTRAL + PWM_SPAN * (command / xp.maximum(peak, xp.ones_like(peak))))
+
+
+def depth_effort(
+    depth: Array, climb_rate: Array, target: Array, *, kp: float = 0.6, kd: float = 0.9
+) -> Array:
+    """Return a heave effort (−1 to 1, up is positive) that reaches and holds a depth.
+
+    u = k_p (depth − target) − k_d ż.
+
+    Args:
+        depth: below the mean surface, m, down is positive.
+        climb_rate: ż in ``map``, m/s.
+        target: m, down is positive.
+        kp: effort per metre.
+        kd: effort per m/s.
+    """
+    effort = kp * (depth - target) - kd * climb_rate
+    if isinstance(effort, int | float):  # a plain number stays one: its type is the caller's
+        return min(max(effort, -1.0), 1.0)
+    return namespace(effort).clip(effort, -1.0, 1.0)
+
+
+# Pulse widths that ArduSub sends for stick inputs in manual mode.
+
+_MIN_FACTOR = 0.1
+"""Fraction of the largest contribution to an axis below which a motor's factor is 0."""
+
+
+def motor_factors(thrusters: ThrusterSet) -> np.ndarray:
+    """Return ArduSub's factors (n, 6), −1, 0 or 1, of each motor for each axis (FLU).
+
+    They apply to the vectored frames, whose motors are either horizontal or vertical. Source:
+    ArduSub, AP_Motors6DOF::setup_motors.
+    """
+    matrix = thrusters.effectiveness.T
+    largest = np.maximum(np.abs(matrix).max(axis=0), 1e-12)
+    return np.where(np.abs(matrix) > _MIN_FACTOR * largest, np.sign(matrix), 0.0)
+
+
+def ardusub_manual_pwm(thrusters: ThrusterSet, sticks: np.ndarray) -> np.ndarray:
+    """Return pulse widths (..., n) in µs of sticks (..., 6) from −1 to 1, in axes FLU.
+
+    The horizontal motors, used by yaw, surge and sway, and the vertical motors are each scaled
+    down as a group if one of them exceeds full thrust. Source: ArduSub,
+    AP_Motors6DOF::output_armed_stabilizing_vectored_6dof.
+    """
+    contributions = np.asarray(sticks) @ motor_factors(thrusters).T
+    vertical = np.abs(thrusters.axis[:, 2]) > np.sqrt(0.5)
+    for group in (vertical, ~vertical):
+        peak = np.abs(contributions[..., group]).max(axis=-1, keepdims=True, initial=1.0)
+        contributions[..., group] = contributions[..., group] / peak
+    return np.asarray(PWM_NEUTRAL + PWM_SPAN * contributions)

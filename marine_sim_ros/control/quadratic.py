@@ -1,19 +1,19 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Small quadratic programmes with bounds, solved exactly by an active-set method.
+"""Small quadratic programmes with bounds, solved exactly by a dual active-set method.
 
-The dual method of Goldfarb and Idnani (1983, doi 10.1007/BF02591962): from the least without
-bounds, the bound that is violated most joins the active ones, and those whose multipliers would
-change sign leave. A compiler needs it in fixed shapes (:func:`find_active_sides`); NumPy is asked
-step by step (:class:`ActiveSet`), which is some ten times as fast there, and may go on from the
-bounds that were active in the programme before.
+Method of Goldfarb and Idnani (1983, doi 10.1007/BF02591962): starting from the unconstrained
+minimum, the most violated bound is added to the active set, and bounds whose multipliers would
+change sign are removed. Compiled programs need fixed shapes (:func:`find_active_sides`). NumPy
+uses a search that updates the inverse (:class:`ActiveSet`), about ten times as fast there, which
+can start from the active set of the previous programme.
 
-Which bounds are active is searched (:mod:`marine_sim_ros.control.quadratic`), for as long as one
-programme of a batch needs it, and without a gradient. The answer is solved from the active
-bounds: that corrects accumulated rounding, makes it the same whatever the way of the search, and
-gives the gradient, as an implicit function has it. The minimiser is unique; the tests compare it
-with that of DAQP (Arnström, Bemporad and Axehill 2022, doi 10.1109/TAC.2022.3176430).
+The search runs until the last programme of a batch is done, and has no gradient. The minimiser is
+then solved for from the active bounds: this removes accumulated rounding, makes the result
+independent of the path of the search, and gives the gradient of the implicit function. The
+minimiser is unique; the tests compare it with that of DAQP (Arnström, Bemporad and Axehill 2022,
+doi 10.1109/TAC.2022.3176430).
 """
 
 from __future__ import annotations
@@ -29,19 +29,20 @@ from marine_sim_ros.core.numerics import matrix_inverse
 __all__ = ['QuadraticProgrammes', 'solve_programme']
 
 
-# Which bounds are active at the minimum of a quadratic programme.
+# Search for the active bounds at the minimum of a quadratic programme.
 
 MAX_STEPS = 60
 FEASIBILITY_TOLERANCE = 1e-9
-"""By which a bound may be exceeded, of its size."""
+"""Permitted violation of a bound, relative to its size."""
 DEPENDENCE_TOLERANCE = 1e-11
+"""Relative curvature below which a bound depends linearly on the active ones."""
 
 
 class _ActiveSetIterate(NamedTuple):
-    """Where v (k,) and the multipliers (c,) are, on which sides (c,) bounds act, and what joins.
+    """Iterate: v (k,), multipliers (c,), active sides (c,) ±1 or 0, and the bound being added.
 
-    v is moved along, not computed of the multipliers: those grow with the pull over the weakest
-    of the active rows, and their rounding would be seen.
+    v is updated step by step, not computed from the multipliers: these grow with the gradient over
+    the weakest active row, and their rounding would dominate v.
     """
 
     least: Array
@@ -82,57 +83,57 @@ def active_inverse(xp: ModuleType, matrix: Array, active: Array) -> Array:
 
 
 def _add_bound(
-    xp: ModuleType, problem: BoundedProblem, now: _ActiveSetIterate
+    xp: ModuleType, problem: BoundedProblem, iterate: _ActiveSetIterate
 ) -> _ActiveSetIterate:
-    """Let a violated bound join, as far as the active ones allow."""
-    places = xp.arange(problem.low.shape[0])
-    active = now.sides != 0
-    values = problem.rows @ now.least
+    """Make one step: add the most violated bound, or remove an active one that blocks it."""
+    indices = xp.arange(problem.low.shape[0])
+    active = iterate.sides != 0
+    values = problem.rows @ iterate.least
     above, below = values - problem.high, problem.low - values
     excess = xp.where(active, -xp.inf, xp.maximum(above, below) / problem.size)
     worst = xp.argmax(excess)
-    fresh = now.joining < 0
-    satisfied = fresh & (excess[worst] <= FEASIBILITY_TOLERANCE)
-    joining = xp.where(fresh, worst, now.joining)
-    chosen = places == joining
-    side = xp.where(fresh, xp.where(above[joining] >= below[joining], 1.0, -1.0), now.side)
+    picks_new = iterate.joining < 0
+    satisfied = picks_new & (excess[worst] <= FEASIBILITY_TOLERANCE)
+    joining = xp.where(picks_new, worst, iterate.joining)
+    is_joining = indices == joining
+    side = xp.where(picks_new, xp.where(above[joining] >= below[joining], 1.0, -1.0), iterate.side)
     side = xp.astype(side, values.dtype)
 
-    column = problem.matrix @ xp.astype(chosen, values.dtype)
+    column = problem.matrix @ xp.astype(is_joining, values.dtype)
     change = -side * (active_inverse(xp, problem.matrix, active) @ column)
-    give = column[joining] + side * (column @ change)
-    left = xp.where(side > 0, above[joining], below[joining])
-    free = give > DEPENDENCE_TOLERANCE * column[joining]
-    whole = xp.where(free, left / xp.where(free, give, 1.0), xp.inf)
-    closing = active & (now.sides * change < 0)
-    until = xp.where(
-        closing, xp.abs(now.multipliers) / xp.where(closing, xp.abs(change), 1.0), xp.inf
+    curvature = column[joining] + side * (column @ change)
+    violation = xp.where(side > 0, above[joining], below[joining])
+    can_step = curvature > DEPENDENCE_TOLERANCE * column[joining]
+    full_step = xp.where(can_step, violation / xp.where(can_step, curvature, 1.0), xp.inf)
+    may_leave = active & (iterate.sides * change < 0)
+    leaving_step = xp.where(
+        may_leave, xp.abs(iterate.multipliers) / xp.where(may_leave, xp.abs(change), 1.0), xp.inf
     )
-    first = xp.argmin(until)
-    length = xp.minimum(whole, until[first])
-    stuck = ~xp.isfinite(length)
-    leaves = until[first] < whole
-    change = xp.where(stuck, 0.0, length) * (change + side * chosen)
-    gone = (places == first) & leaves
-    sides = xp.where(gone, 0.0, xp.where(chosen & ~leaves, side, now.sides))
-    multipliers = xp.where(gone, 0.0, now.multipliers + change)
-    steps = now.steps + 1
+    leaving = xp.argmin(leaving_step)
+    step_length = xp.minimum(full_step, leaving_step[leaving])
+    infeasible = ~xp.isfinite(step_length)
+    one_leaves = leaving_step[leaving] < full_step
+    change = xp.where(infeasible, 0.0, step_length) * (change + side * is_joining)
+    is_leaving = (indices == leaving) & one_leaves
+    sides = xp.where(is_leaving, 0.0, xp.where(is_joining & ~one_leaves, side, iterate.sides))
+    multipliers = xp.where(is_leaving, 0.0, iterate.multipliers + change)
+    steps = iterate.steps + 1
     return _ActiveSetIterate(
-        xp.where(satisfied, now.least, now.least - problem.reach @ change),
-        xp.where(satisfied, now.multipliers, multipliers),
-        xp.where(satisfied | stuck, now.sides, sides),
-        xp.where(leaves, joining, -1),
+        xp.where(satisfied, iterate.least, iterate.least - problem.reach @ change),
+        xp.where(satisfied, iterate.multipliers, multipliers),
+        xp.where(satisfied | infeasible, iterate.sides, sides),
+        xp.where(one_leaves, joining, -1),
         side,
         steps,
-        satisfied | stuck | (steps >= MAX_STEPS),
+        satisfied | infeasible | (steps >= MAX_STEPS),
         satisfied,
     )
 
 
 def find_active_sides(
-    xp: ModuleType, problem: BoundedProblem, wanted: Array
+    xp: ModuleType, problem: BoundedProblem, needed: Array
 ) -> tuple[Array, Array]:
-    """Return on which sides (c,) bounds are active at the least, and whether there is one."""
+    """Return the active sides (c,), ±1 or 0, at the minimum, and whether there is a minimum."""
     none = xp.zeros_like(problem.low)
     start = _ActiveSetIterate(
         problem.unbounded,
@@ -141,18 +142,18 @@ def find_active_sides(
         xp.asarray(-1),
         xp.ones_like(none[0]),
         xp.asarray(0),
-        ~wanted,
-        wanted,
+        ~needed,
+        needed,
     )
-    found = while_loop(xp, lambda s: ~s.done, lambda s: _add_bound(xp, problem, s), start)
-    return found.sides, found.solved
+    final = while_loop(xp, lambda s: ~s.done, lambda s: _add_bound(xp, problem, s), start)
+    return final.sides, final.solved
 
 
 class ActiveSet:
-    """The search in NumPy, for programmes that share C and H; it keeps what was active last.
+    """Active-set search in NumPy for programmes that share C and H, with warm start.
 
-    Every bound is a row of A v ≤ b, upper ones first. K is the inverse of G = A H⁻¹ Aᵀ among the
-    active rows, 0 elsewhere; a row that joins or leaves changes it by one outer product.
+    Every bound is a row of A v ≤ b, upper ones first. K is the inverse of G = A H⁻¹ Aᵀ in the
+    active rows, 0 elsewhere; adding or removing a row is a rank-one update.
     """
 
     def __init__(self, problem: BoundedProblem) -> None:
@@ -167,11 +168,11 @@ class ActiveSet:
     def sides(
         self, problem: BoundedProblem, tolerance: float = FEASIBILITY_TOLERANCE
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return on which sides (c,) bounds are active at the least, and whether there is one.
+        """Return the active sides (c,), ±1 or 0, at the minimum, and whether there is a minimum.
 
         Args:
-            problem: of the C and H that all have.
-            tolerance: by which a bound may be exceeded, of its size.
+            problem: programme with the C and H of this search.
+            tolerance: permitted violation of a bound, relative to its size.
         """
         bounds = np.concatenate([problem.high, -problem.low])
         size = np.concatenate([problem.size] * 2)
@@ -190,12 +191,12 @@ class ActiveSet:
             if change is None:
                 break
             v = v - change @ self._reach
-        found = np.zeros(len(bounds))
-        found[self._active] = 1.0
-        return found[:half] - found[half:], np.asarray(solved)
+        active_flags = np.zeros(len(bounds))
+        active_flags[self._active] = 1.0
+        return active_flags[:half] - active_flags[half:], np.asarray(solved)
 
     def _drop_negative(self, excess: np.ndarray) -> np.ndarray:
-        """Let rows with negative multipliers leave; return the multipliers (2c,) of the rest."""
+        """Remove rows with negative multipliers; return the multipliers (2c,) of the others."""
         while True:
             multipliers = self._inverse @ excess
             worst = int(multipliers.argmin())
@@ -211,43 +212,45 @@ class ActiveSet:
         inverse[:, row] = 0.0
 
     def _join(self, row: int, excess: float, multipliers: np.ndarray) -> np.ndarray | None:
-        """Let a row join, others leave for it; return by what all multipliers (2c,) changed.
+        """Add a row and remove those that block it; return the change of all multipliers (2c,).
 
-        They are changed in place. None where there is no way.
+        The multipliers are changed in place. None: the programme is infeasible.
         """
-        before = multipliers.copy()
+        initial = multipliers.copy()
         column = self._matrix[row]
-        whole = float(column[row])
+        diagonal = float(column[row])
         for _ in range(MAX_STEPS):
-            turn = self._inverse @ column
-            give = whole - float(column @ turn)
-            length = excess / give if give > DEPENDENCE_TOLERANCE * whole else np.inf
-            first = -1
-            for i, slope in zip(self._active, turn[self._active].tolist(), strict=True):
-                if slope > 0 and (until := float(multipliers[i]) / slope) < length:
-                    first, length = i, until
-            if length == np.inf:
+            direction = self._inverse @ column
+            curvature = diagonal - float(column @ direction)
+            step_length = (
+                excess / curvature if curvature > DEPENDENCE_TOLERANCE * diagonal else np.inf
+            )
+            leaving = -1
+            for i, rate in zip(self._active, direction[self._active].tolist(), strict=True):
+                if rate > 0 and (leaving_step := float(multipliers[i]) / rate) < step_length:
+                    leaving, step_length = i, leaving_step
+            if step_length == np.inf:
                 return None
-            turn[row] = -1.0
-            multipliers -= length * turn
-            if first < 0:
-                self._inverse += turn[:, None] * (turn / give)
+            direction[row] = -1.0
+            multipliers -= step_length * direction
+            if leaving < 0:
+                self._inverse += direction[:, None] * (direction / curvature)
                 self._active.append(row)
-                return multipliers - before
-            multipliers[first] = 0.0
-            self._leave(first)
-            excess -= length * give
+                return multipliers - initial
+            multipliers[leaving] = 0.0
+            self._leave(leaving)
+            excess -= step_length * curvature
         return None
 
 
-# A small quadratic programme with bounds, solved exactly, by NumPy or while it is traced.
+# Solution from the active bounds, in NumPy or traced.
 
 DEGENERATE_TOLERANCE = 1e-6
-"""By which what the active bounds give may exceed others, of their size."""
+"""Relative feasibility tolerance where active bounds nearly depend on each other."""
 
 
 class QuadraticProgrammes:
-    """Programmes of least ½ vᵀ H v + qᵀ v with l ≤ C v ≤ u that differ in q, l and u only."""
+    """Programmes min ½ vᵀ H v + qᵀ v with l ≤ C v ≤ u that differ in q, l and u only."""
 
     def __init__(self, hessian: Array, rows: Array) -> None:
         """Prepare.
@@ -263,14 +266,16 @@ class QuadraticProgrammes:
         self._matrix = rows @ self._reach
         self._search: ActiveSet | None = None
 
-    def least(self, pull: Array, low: Array, high: Array, wanted: Array) -> tuple[Array, Array]:
-        """Return v (k,), and whether there is one.
+    def least(
+        self, gradient: Array, low: Array, high: Array, needed: Array
+    ) -> tuple[Array, Array]:
+        """Return the minimiser v (k,), and whether there is one.
 
         Args:
-            pull: q (k,).
+            gradient: q (k,).
             low: l (c,).
             high: u (c,).
-            wanted: () whether it is needed at all; where not, nothing is searched.
+            needed: () whether the result is used; if not, the search is skipped.
         """
         xp = self.xp
         size = xp.maximum(xp.abs(high), xp.abs(low))
@@ -278,60 +283,60 @@ class QuadraticProgrammes:
             self._rows,
             self._reach,
             self._matrix,
-            -self._inverse @ pull,
+            -self._inverse @ gradient,
             low,
             high,
             xp.maximum(size, xp.ones_like(size)),
         )
         if xp is not NUMPY:
             return _solve_on_active(
-                xp, problem, *find_active_sides(xp, without_gradient(xp, problem), wanted)
+                xp, problem, *find_active_sides(xp, without_gradient(xp, problem), needed)
             )
-        search = self._search or ActiveSet(problem)
-        found, fine = _solve_on_active(xp, problem, *search.sides(problem))
-        if not fine and self._search:  # what it remembers has gathered too much rounding
-            search = ActiveSet(problem)
-            found, fine = _solve_on_active(xp, problem, *search.sides(problem))
-        if not fine:  # rounding of the way there has been taken for a bound that is exceeded
-            search = ActiveSet(problem)
-            found, fine = _solve_on_active(
-                xp, problem, *search.sides(problem, DEGENERATE_TOLERANCE)
+        active_set = self._search or ActiveSet(problem)
+        solution, is_minimum = _solve_on_active(xp, problem, *active_set.sides(problem))
+        if not is_minimum and self._search:  # rounding has accumulated in the warm start
+            active_set = ActiveSet(problem)
+            solution, is_minimum = _solve_on_active(xp, problem, *active_set.sides(problem))
+        if not is_minimum:  # the search took its rounding for a violated bound
+            active_set = ActiveSet(problem)
+            solution, is_minimum = _solve_on_active(
+                xp, problem, *active_set.sides(problem, DEGENERATE_TOLERANCE)
             )
-        self._search = search if fine else None
-        return found, fine
+        self._search = active_set if is_minimum else None
+        return solution, is_minimum
 
 
 def _solve_on_active(
     xp: ModuleType, problem: BoundedProblem, sides: Array, solved: Array
 ) -> tuple[Array, Array]:
-    """Return v (k,) on the active bounds, and whether it is the least.
+    """Return v (k,) on the active bounds, and whether it is the minimum.
 
     Args:
         xp: array library.
         problem: the programme.
-        sides: (c,) on which side each bound is active, or 0.
-        solved: () whether the search arrived; it also may not where it did: it carries its point
-            along, and nearly parallel bounds magnify that point's rounding.
+        sides: (c,) active side of each bound, ±1, or 0.
+        solved: () whether the search ended regularly. Its own point is not used: nearly parallel
+            bounds magnify its rounding.
     """
     bound = xp.where(sides > 0, problem.high, problem.low)
-    of_active = active_inverse(xp, problem.matrix, sides != 0)
+    active_matrix_inverse = active_inverse(xp, problem.matrix, sides != 0)
     v, multipliers = problem.unbounded, xp.zeros_like(problem.low)
-    # Once would do, but for rounding: what is far from the bounds at first is near them then.
+    # Iterative refinement: one solve is exact except for rounding.
     for _ in range(3):
-        change = of_active @ (problem.rows @ v - bound)
+        change = active_matrix_inverse @ (problem.rows @ v - bound)
         v, multipliers = v - problem.reach @ change, multipliers + change
-    inwards = sides * multipliers
+    signed_multipliers = sides * multipliers
     values = problem.rows @ v
     excess = xp.max(xp.maximum(values - problem.high, problem.low - values) / problem.size)
-    solve_programme = (excess <= FEASIBILITY_TOLERANCE) & (
-        xp.min(inwards) >= -FEASIBILITY_TOLERANCE * xp.max(xp.abs(inwards))
+    is_minimum = (excess <= FEASIBILITY_TOLERANCE) & (
+        xp.min(signed_multipliers) >= -FEASIBILITY_TOLERANCE * xp.max(xp.abs(signed_multipliers))
     )
-    # Bounds that nearly depend on one another are no place to solve from.
-    return v, solve_programme | (solved & (excess <= DEGENERATE_TOLERANCE))
+    # With nearly dependent bounds the signs of the multipliers are unreliable.
+    return v, is_minimum | (solved & (excess <= DEGENERATE_TOLERANCE))
 
 
 def solve_programme(
-    hessian: Array, pull: Array, rows: Array, low: Array, high: Array, wanted: Array
+    hessian: Array, gradient: Array, rows: Array, low: Array, high: Array, needed: Array
 ) -> tuple[Array, Array]:
     """Return v (k,) of one of the :class:`QuadraticProgrammes`, and whether there is one."""
-    return QuadraticProgrammes(hessian, rows).least(pull, low, high, wanted)
+    return QuadraticProgrammes(hessian, rows).least(gradient, low, high, needed)

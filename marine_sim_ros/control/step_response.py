@@ -27,9 +27,10 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES, wrap_angle
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.numerics import check_rows, check_time
+from marine_sim_ros.core.spatial import wrap_angle
 
 __all__ = ['AxisResponse', 'StepResponse', 'compute_step_response']
 
@@ -37,7 +38,7 @@ _DEGREE = math.pi / 180
 _GROUPS = ((0, 'm', 1.0), (3, 'deg', _DEGREE), (6, 'm_s', 1.0), (9, 'deg_s', _DEGREE))
 _MIN_STEPS = np.repeat([0.05, _DEGREE, 0.02, _DEGREE], 3)
 SETTLING_BAND = 0.02
-"""Half the width of the band, as a share of the step."""
+"""Half the width of the band, as a fraction of the step."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,10 @@ class StepResponse:
         """
         if self.largest_step_axis is not None:
             return self.axes[self.largest_step_axis].settling_time  # type: ignore[union-attr]
-        able = [name for name in SETPOINT_QUANTITIES[:6] if name not in self.uncontrollable]
-        held = [a for a in map(self.axes.get, able) if a is not None]
-        times = [a.settling_time for a in held if a.settling_time is not None]
-        return max(times) if held and len(times) == len(held) else None
+        commandable = [name for name in SETPOINT_QUANTITIES[:6] if name not in self.uncontrollable]
+        responses = [a for a in map(self.axes.get, commandable) if a is not None]
+        times = [a.settling_time for a in responses if a.settling_time is not None]
+        return max(times) if responses and len(times) == len(responses) else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries of metrics.json; None where an axis is free or a value unknown."""
@@ -172,10 +173,10 @@ def compute_step_response(
         raise ParameterError(f'window is {window} s; expected more than 0')
     t = check_time(time, least=window)
     n = len(t)
-    goals = check_rows('targets', targets, n, 12, holes=True).copy()
+    setpoints = check_rows('targets', targets, n, 12, holes=True).copy()
     if velocity is None:
         velocity = np.zeros((n, 6))
-        goals[:, 6:] = np.nan
+        setpoints[:, 6:] = np.nan
     values = np.concatenate(
         [
             check_rows('position', position, n, 3),
@@ -185,14 +186,14 @@ def compute_step_response(
         axis=1,
     )
     axes = {
-        name: _axis(t, values[:, i], goals[:, i], i, window)
+        name: _axis(t, values[:, i], setpoints[:, i], i, window)
         for i, name in enumerate(SETPOINT_QUANTITIES)
     }
     x, y = axes['x'], axes['y']
     horizontal = None
     if x is not None and y is not None and x.steady_mean is not None and y.steady_mean is not None:
-        late = _window_mask(t, window)
-        distance = np.linalg.norm(position[late, :2] - goals[late, :2], axis=1)
+        in_window = _window_mask(t, window)
+        distance = np.linalg.norm(position[in_window, :2] - setpoints[in_window, :2], axis=1)
         horizontal = float(distance.mean()), float(distance.max())
     return StepResponse(float(t[-1] - t[0]), window, axes, horizontal, tuple(uncontrollable))
 
@@ -208,46 +209,49 @@ def _axis(
     if np.isnan(goal):
         return None
     angular, unit = 3 <= index < 6, _GROUPS[index // 3][2]
-    change = target - goal
+    difference = target - goal
     if angular:
-        change = wrap_angle(change)
-    others = np.flatnonzero(~(np.abs(change) <= 1e-9))  # NaN counts as another set-point
-    first = int(others[-1]) + 1 if len(others) else 0
-    t = time[first:] - time[first]
-    error = _unwrap_angles(value[first:] - goal) if angular else value[first:] - goal
+        difference = wrap_angle(difference)
+    different = np.flatnonzero(~(np.abs(difference) <= 1e-9))  # NaN counts as another set-point
+    start = int(different[-1]) + 1 if len(different) else 0
+    t = time[start:] - time[start]
+    error = _unwrap_angles(value[start:] - goal) if angular else value[start:] - goal
     shortest = wrap_angle(error) if angular else error
     step = -float(error[0])
-    steps = abs(step) > _MIN_STEPS[index]
-    band = SETTLING_BAND * abs(step) if steps else float(_MIN_STEPS[index])
-    beyond = max(0.0, float(np.max(math.copysign(1.0, step) * error))) if steps else None
+    has_step = abs(step) > _MIN_STEPS[index]
+    band = SETTLING_BAND * abs(step) if has_step else float(_MIN_STEPS[index])
+    overshoot = max(0.0, float(np.max(math.copysign(1.0, step) * error))) if has_step else None
     mean = largest = bias = None
     if t[-1] >= window * (1 - 1e-9):
-        late = shortest[_window_mask(t, window)]
-        mean, largest = float(np.abs(late).mean()) / unit, float(np.abs(late).max()) / unit
-        bias = float(late.mean()) / unit
+        window_error = shortest[_window_mask(t, window)]
+        mean, largest = (
+            float(np.abs(window_error).mean()) / unit,
+            float(np.abs(window_error).max()) / unit,
+        )
+        bias = float(window_error.mean()) / unit
     return AxisResponse(
         target=float(goal) / unit,
-        start=float(time[first]),
-        step=step / unit if steps else None,
+        start=float(time[start]),
+        step=step / unit if has_step else None,
         steady_mean=mean,
         steady_max=largest,
         bias=bias,
-        overshoot=None if beyond is None else beyond / unit,
-        overshoot_percent=None if beyond is None else 100 * beyond / abs(step),
+        overshoot=None if overshoot is None else overshoot / unit,
+        overshoot_percent=None if overshoot is None else 100 * overshoot / abs(step),
         settling_band=band / unit,
         settling_time=_settling_time(t, shortest, band),
     )
 
 
 def _unwrap_angles(error: np.ndarray) -> np.ndarray:
-    """Return angular errors (n,) as they went on: from the shortest way, without jumps.
+    """Return angular errors (n,) without jumps, starting with the shortest rotation.
 
-    A vehicle that took the long way round had the step the other way round.
+    If a vehicle turned the long way round, its step was in that direction.
     """
-    went = np.unwrap(error)
-    went = went + (wrap_angle(went[:1]) - went[0])
-    turns = round(float(went[-1]) / (2 * np.pi))
-    return went - 2 * np.pi * turns if turns * went[0] > 0 else went
+    unwrapped = np.unwrap(error)
+    unwrapped = unwrapped + (wrap_angle(unwrapped[:1]) - unwrapped[0])
+    revolutions = round(float(unwrapped[-1]) / (2 * np.pi))
+    return unwrapped - 2 * np.pi * revolutions if revolutions * unwrapped[0] > 0 else unwrapped
 
 
 def _settling_time(time: np.ndarray, error: np.ndarray, band: float) -> float | None:

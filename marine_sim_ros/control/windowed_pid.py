@@ -15,17 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.control.controller_model import ControllerModel
-from marine_sim_ros.control.setpoints import (
-    ATTITUDE,
-    POSITION,
-    RATES,
-    SPEEDS,
-    attitude_error,
-    level_frame,
-)
+from marine_sim_ros.control.setpoints import ATTITUDE, POSITION, RATES, SPEEDS
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.schema import REQUIRED, nested, number, truth
-from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.core.spatial import (
+    attitude_error,
+    level_frame,
+    rotation_matrix,
+    rpy_from_quaternion,
+)
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.vehicle import Vehicle
 
@@ -35,9 +33,9 @@ __all__ = ['WINDOWED_PID', 'WindowMemory', 'windowed_pid']
 # Settings.
 
 
-def _gains(about: str) -> Any:
-    about = f'{about}, surge to yaw: force and moment per error'
-    return number(REQUIRED, 0.0, 1e9, '', about, size=6)
+def _gains(text: str) -> Any:
+    text = f'{text}, surge to yaw: force and moment per error'
+    return number(REQUIRED, 0.0, 1e9, '', text, size=6)
 
 
 @dataclass(frozen=True)
@@ -68,8 +66,8 @@ class WindowMemory(NamedTuple):
     """State of a windowed PID.
 
     Attributes:
-        errors: (k, n) within the window, the newest last; zeros where there were none yet.
-        last: (n,) the newest, NaN where there was none yet.
+        errors: (k, n) errors within the window, the newest last; zeros before the first.
+        last: (n,) newest error, NaN before the first.
     """
 
     errors: Array
@@ -86,7 +84,7 @@ class PoseVelocityMemory(NamedTuple):
 def windowed_pid(
     error: Array, memory: WindowMemory, gains: Array, *, window: float, dt: Any
 ) -> tuple[Array, WindowMemory]:
-    """Return u (n,) of an error (n,), and the errors to remember.
+    """Return u (n,) of an error (n,), and the next memory.
 
     u = K_p e + K_i Σ e Δt + K_d (e − e_before)/Δt, the sum over the window. Its integral has a
     finite gain at rest: a constant disturbance F leaves e = F/(K_p + K_i · window). Source:
@@ -101,10 +99,11 @@ def windowed_pid(
     """
     xp = namespace(error)
     length = len(memory.errors)
+    # A traced step may not change the length of the window.
     count = max(round(window / dt), 1) if isinstance(dt, int | float) else length
     errors = xp.concat([memory.errors, error[None, :]])[-count:]
-    slope = xp.where(xp.isnan(memory.last), xp.zeros_like(error), (error - memory.last) / dt)
-    u = gains[0] * error + gains[1] * (xp.sum(errors, axis=0) * dt) + gains[2] * slope
+    derivative = xp.where(xp.isnan(memory.last), xp.zeros_like(error), (error - memory.last) / dt)
+    u = gains[0] * error + gains[1] * (xp.sum(errors, axis=0) * dt) + gains[2] * derivative
     return u, WindowMemory(errors, error)
 
 
@@ -125,26 +124,26 @@ class WindowedPid:
     error_diffusion: bool
 
     def begin(self, state: State, *, dt: float | None = None) -> PoseVelocityMemory:
-        """Return the memory of a start; with a step of dt (s), one that keeps its length."""
+        """Return the initial memory; with a step of dt (s), one of constant length."""
         xp = namespace(state.velocity)
         count = 0 if dt is None else max(round(self.window / dt), 1)
-        none = constant(xp, np.zeros((count, 6)))
-        nothing = WindowMemory(none, xp.zeros_like(state.velocity) + np.nan)
-        return PoseVelocityMemory(nothing, nothing)
+        zero_errors = constant(xp, np.zeros((count, 6)))
+        empty = WindowMemory(zero_errors, xp.zeros_like(state.velocity) + np.nan)
+        return PoseVelocityMemory(empty, empty)
 
     def wrench(
         self,
-        wanted: Array,
+        setpoint: Array,
         state: State,
         memory: PoseVelocityMemory,
         *,
         unachieved: Array,
         dt: Any,
     ) -> tuple[Array, PoseVelocityMemory]:
-        """Return the wrench (6,) in the body frame, and what to remember.
+        """Return the wrench (6,) in the body frame, and the next memory.
 
         Args:
-            wanted: set-points (12,), NaN where free.
+            setpoint: set-points (12,), NaN where free.
             state: state of this tick.
             memory: memory of the previous tick.
             unachieved: (6,) axes of the last wrench that were not achieved; not used here.
@@ -152,25 +151,36 @@ class WindowedPid:
         """
         del unachieved
         xp = namespace(state.velocity)
-        held, none = ~xp.isnan(wanted), xp.zeros_like(state.position)
+        is_controlled, zeros = ~xp.isnan(setpoint), xp.zeros_like(state.position)
         rpy = rpy_from_quaternion(state.orientation)
         rotation = rotation_matrix(state.orientation)
-        position_error = xp.where(held[POSITION], wanted[POSITION] - state.position, none)
-        turned = attitude_error(state.orientation, xp.where(held[ATTITUDE], wanted[ATTITUDE], rpy))
-        pose_error = xp.concat([position_error @ rotation, xp.where(held[ATTITUDE], turned, none)])
-        level = level_frame(rpy[2])
-        level_velocity_error = wanted[SPEEDS] - rotation @ state.velocity[:3] @ level
-        velocity_error = xp.concat(
+        position_error = xp.where(
+            is_controlled[POSITION], setpoint[POSITION] - state.position, zeros
+        )
+        attitude_error_vector = attitude_error(
+            state.orientation, xp.where(is_controlled[ATTITUDE], setpoint[ATTITUDE], rpy)
+        )
+        pose_error = xp.concat(
             [
-                level @ xp.where(held[SPEEDS], level_velocity_error, none) @ rotation,
-                xp.where(held[RATES], wanted[RATES] - state.velocity[3:], none),
+                position_error @ rotation,
+                xp.where(is_controlled[ATTITUDE], attitude_error_vector, zeros),
             ]
         )
-        u, of_pose = windowed_pid(pose_error, memory.pose, self.pose, window=self.window, dt=dt)
-        velocity_effort, of_velocity = windowed_pid(
+        level = level_frame(rpy[2])
+        level_velocity_error = setpoint[SPEEDS] - rotation @ state.velocity[:3] @ level
+        velocity_error = xp.concat(
+            [
+                level @ xp.where(is_controlled[SPEEDS], level_velocity_error, zeros) @ rotation,
+                xp.where(is_controlled[RATES], setpoint[RATES] - state.velocity[3:], zeros),
+            ]
+        )
+        pose_effort, pose_memory = windowed_pid(
+            pose_error, memory.pose, self.pose, window=self.window, dt=dt
+        )
+        velocity_effort, velocity_memory = windowed_pid(
             velocity_error, memory.velocity, self.velocity, window=self.window, dt=dt
         )
-        return u + velocity_effort, PoseVelocityMemory(of_pose, of_velocity)
+        return pose_effort + velocity_effort, PoseVelocityMemory(pose_memory, velocity_memory)
 
 
 def windowed_pid_law(settings: WindowedPidSettings, vehicle: Vehicle) -> WindowedPid:

@@ -39,10 +39,11 @@ __all__ = [
     'transport',
     'up_in_body',
     'written_rpy',
+    'attitude_error',
 ]
 
-_LOCKED = 1e-7
-"""Cosine of a pitch, below which roll and yaw cannot be told apart."""
+_GIMBAL_LOCK = 1e-7
+"""Cosine of the pitch below which roll and yaw are not distinguishable (gimbal lock)."""
 
 
 def _bilinear_form(rows: int, n: int, terms: Iterable[tuple[int, int, int, float]]) -> np.ndarray:
@@ -302,6 +303,50 @@ def written_rpy(quaternion: np.ndarray) -> np.ndarray:
     """
     r = np.asarray(rotation_matrix(quaternion))
     rpy = np.array(rpy_from_quaternion(quaternion))
-    if np.hypot(r[2, 1], r[2, 2]) < _LOCKED:
+    if np.hypot(r[2, 1], r[2, 2]) < _GIMBAL_LOCK:
         rpy[0], rpy[2] = 0.0, np.arctan2(-r[0, 1], r[1, 1])
     return rpy
+
+
+# Attitude of controllers: errors without singularities, rates of angles, the level frame.
+
+
+def wrap_angle(angle: Array) -> Array:
+    """Return angles within −π to π."""
+    return (angle + np.pi) % (2 * np.pi) - np.pi
+
+
+def attitude_error(orientation: Array, target_rpy: Array) -> Array:
+    """Return the rotation vector (3,) in the body frame to target angles (ZYX, rad)."""
+    return rotation_vector(orientation, quaternion_of_angles(target_rpy))
+
+
+def level_frame(yaw: Array) -> Array:
+    """Return R (3, 3) from the level frame, which has the yaw () in rad of a vehicle, to map."""
+    xp = np if isinstance(yaw, float) else namespace(yaw)
+    c, s = xp.cos(yaw), xp.sin(yaw)
+    zero, one = xp.zeros_like(c), xp.ones_like(c)
+    return xp.reshape(xp.stack([c, -s, zero, s, c, zero, zero, zero, one]), (3, 3))
+
+
+def level_velocity(orientation: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+    """Return the velocity ahead, to port and up (..., 3), level frame, m/s.
+
+    Args:
+        orientation: (..., 4) x, y, z, w.
+        velocity: (..., 6) in the body frame, m/s and rad/s.
+    """
+    yaw = rpy_from_quaternion(orientation)[..., 2]
+    over_ground = rotation_matrix(orientation) @ velocity[..., :3, None]
+    east, north, up = np.moveaxis(over_ground[..., 0], -1, 0)
+    c, s = np.cos(yaw), np.sin(yaw)
+    return np.stack([c * east + s * north, c * north - s * east, up], axis=-1)
+
+
+def body_rates(rpy: Array, rpy_rate: Array) -> Array:
+    """Return ω (3,) in the body frame of rates of roll, pitch, yaw (Fossen 2011, eq. 2.28)."""
+    xp = namespace(rpy)
+    roll, pitch = rpy[0], rpy[1]
+    sr, cr, sp, cp = xp.sin(roll), xp.cos(roll), xp.sin(pitch), xp.cos(pitch)
+    dr, dp, dy = rpy_rate[0], rpy_rate[1], rpy_rate[2]
+    return xp.stack([dr - sp * dy, cr * dp + cp * sr * dy, -sr * dp + cp * cr * dy])

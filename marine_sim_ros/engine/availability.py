@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether JAX is here, what can be compiled, the cache of programs, and their precision."""
+"""Availability of JAX, its compiler flags, its cache of programs, and the precision of numbers."""
 
 from __future__ import annotations
 
@@ -27,14 +27,18 @@ takes a tenth of the time of a call for each operation. XLA reads it once, from 
 ROUNDING_OPTIONS = (
     {'xla_cpu_max_isa': 'AVX'} if platform.machine().lower() in ('x86_64', 'amd64') else {}
 )
-"""The newest instructions of x86-64 without fused multiply-add. LLVM fuses a product and a sum
-where it meets them together: the same step would have other last bits in another program. JAX
-from 0.7 on ignores it as an option of one program, and has it in XLA_FLAGS, for all of them."""
+"""AVX has no fused multiply-add (FMA). LLVM fuses a product and a sum wherever both stand
+together, so with FMA the same step would have other last bits in another program. JAX from 0.7 on
+ignores this option for a single program; there it is set in XLA_FLAGS, for all programs."""
 
 
-@cache  # every call of a program asks
+@cache  # each call of a program calls this
 def require_jax() -> None:
-    """Raise MissingPackageError without JAX; else set its cache, this user's, and its flags."""
+    """Check that JAX is installed; set the folder of its cache and its flags.
+
+    Raises:
+        MissingPackageError: no JAX.
+    """
     jax = require('jax', "the engine 'jax'")
     flags = _with_loop_option(os.environ.get('XLA_FLAGS', ''))
     if jax.__version_info__ >= (0, 7):
@@ -48,19 +52,19 @@ def require_jax() -> None:
 
 
 def _with_loop_option(flags: str) -> str:
-    """Return XLA_FLAGS with the size of loops, unless the user has set it."""
+    """Return XLA_FLAGS with the option of :data:`_LOOP_BYTES`, unless the user has set it."""
     if _LOOP_OPTION in flags:
         return flags
-    ours = f'{_LOOP_OPTION}={_LOOP_BYTES}'
+    option = f'{_LOOP_OPTION}={_LOOP_BYTES}'
     if _EXTRA_OPTIONS in flags:
-        return flags.replace(_EXTRA_OPTIONS, f'{_EXTRA_OPTIONS}{ours},')
-    return f'{flags} {_EXTRA_OPTIONS}{ours}'.strip()
+        return flags.replace(_EXTRA_OPTIONS, f'{_EXTRA_OPTIONS}{option},')
+    return f'{flags} {_EXTRA_OPTIONS}{option}'.strip()
 
 
 def _with_options(flags: str, options: Mapping[str, str]) -> str:
     """Return XLA_FLAGS with options that the user has not set."""
-    ours = (f'--{name}={value}' for name, value in options.items() if name not in flags)
-    return ' '.join((flags, *ours))
+    additions = (f'--{name}={value}' for name, value in options.items() if name not in flags)
+    return ' '.join((flags, *additions))
 
 
 def precision(name: str) -> AbstractContextManager[Any]:
@@ -92,9 +96,9 @@ def double_precision(enabled: bool = True) -> AbstractContextManager[Any]:
 
 
 def wait_for_programs() -> None:
-    """Have JAX run a program in the thread that calls it, if it has not run any yet.
+    """Make JAX run programs in the calling thread; call it before the first program runs.
 
-    Else another thread does, and a call of 10 µs waits for two switches between them.
+    By default another thread runs them, and a call of 10 µs waits for two thread switches.
     """
     require_jax()
     import jax

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Many vehicles in one call: other parameters, environments, scenarios, and seeds each."""
+"""Batch simulation: many vehicles in one call, each with its parameters, scenario and seed."""
 
 from __future__ import annotations
 
@@ -30,23 +30,30 @@ from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 from marine_sim_ros.sim.trajectory import Trajectory
 
-__all__ = ['BLOCK', 'Batch', 'first_states', 'run_in_blocks', 'make_settings', 'simulate_batch']
+__all__ = [
+    'BLOCK',
+    'Batch',
+    'stack_initial_states',
+    'run_in_blocks',
+    'make_settings',
+    'simulate_batch',
+]
 
 Item = TypeVar('Item')
 BLOCK = 1024
-"""Vehicles that a program moves at a time: what it works on stays in a core's cache."""
+"""Vehicles that a program advances at a time, so that their numbers stay in a core's cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What many vehicles did; t ticks are kept of N vehicles.
+    """Recorded states of N vehicles at t ticks.
 
     Attributes:
         stamp: (t,) ns.
         position: (t, N, 3) m, map.
         orientation: (t, N, 4) x, y, z, w.
         velocity: (t, N, 6) body, m/s and rad/s.
-        compile_time: s.
+        compile_time: duration of compiling, s.
         trajectory: function that returns the trajectory of a vehicle by its number; needs all
             quantities.
         vehicles: the N vehicles.
@@ -102,25 +109,29 @@ def make_settings(
     seeds: Sequence[int],
     controllers: Sequence[ControllerSettings | None] | None,
 ) -> list[LoopSetting]:
-    """Return the settings of programs, with tables of one length; same parts are read once.
+    """Return the settings of a batch, with tables of equal length.
+
+    Vehicles with the same objects share one setting, unless a random fault depends on the seed.
 
     Raises:
         MarineSimError: a scenario that does not fit its vehicle.
     """
-    made: dict[tuple[int, ...], LoopSetting] = {}
+    settings_by_key: dict[tuple[int, ...], LoopSetting] = {}
     keys = []
-    laws = [None] * len(vehicles) if controllers is None else controllers
-    for parts in zip(vehicles, scenarios, environments, seeds, laws, strict=True):
+    controller_per_vehicle = [None] * len(vehicles) if controllers is None else controllers
+    for parts in zip(
+        vehicles, scenarios, environments, seeds, controller_per_vehicle, strict=True
+    ):
         random = any(isinstance(fault, LostCommands) for fault in parts[1].faults)
         keys.append((*map(id, (*parts[:3], parts[4])), parts[3] if random else 0))
-        if keys[-1] not in made:
-            made[keys[-1]] = make_setting(*parts)
-    same = dict(zip(made, _pad_settings(list(made.values())), strict=True))
-    return [same[key] for key in keys]
+        if keys[-1] not in settings_by_key:
+            settings_by_key[keys[-1]] = make_setting(*parts)
+    padded = dict(zip(settings_by_key, _pad_settings(list(settings_by_key.values())), strict=True))
+    return [padded[key] for key in keys]
 
 
 def _pad_settings(settings: list[LoopSetting]) -> list[LoopSetting]:
-    """Return settings with as many segments, faults and gusts in each."""
+    """Return settings whose tables of segments, faults and gusts have equal lengths."""
     longest = max(len(s.script.start) for s in settings)
     faults = equalise_tables([s.faults for s in settings])
     gusts = pad_gusts([s.environment.gusts for s in settings])
@@ -130,12 +141,12 @@ def _pad_settings(settings: list[LoopSetting]) -> list[LoopSetting]:
             script=s.script
             if len(s.script.start) == longest
             else extend_script(s.script, longest),
-            faults=f,
+            faults=fault_table,
             environment=s.environment
-            if g is s.environment.gusts
-            else compute_cached_properties(replace(s.environment, gusts=g)),
+            if gust is s.environment.gusts
+            else compute_cached_properties(replace(s.environment, gusts=gust)),
         )
-        for s, f, g in zip(settings, faults, gusts, strict=True)
+        for s, fault_table, gust in zip(settings, faults, gusts, strict=True)
     ]
 
 
@@ -157,13 +168,13 @@ def simulate_batch(
 ) -> Batch:
     """Run many vehicles, and return one tick in ``every`` of each.
 
-    Vehicles must have the same structure: as many thrusters, a hull or none, and so on. Lists
-    are of one length; what is no list holds for all. A vehicle's result does not depend on who
-    else is in the batch, but for rounding.
+    Vehicles must have the same structure: as many thrusters, a hull or none, and so on. All lists
+    have the same length; a single value holds for all vehicles. Except for rounding, the result
+    of a vehicle does not depend on the others in the batch.
 
     Args:
         vehicles: one or a list.
-        scenarios: one or a list; the longest duration counts for all.
+        scenarios: one or a list; all run for the longest duration.
         environments: one or a list.
         controllers: one or a list, instead of those that the scenarios name.
         initial: state (N, 3), (N, 4), (N, 6); None: the scenarios'.
@@ -179,21 +190,21 @@ def simulate_batch(
     Raises:
         MarineSimError: an argument out of range, or vehicles that cannot share a batch.
     """
-    lists = (vehicles, scenarios, environments, controllers, seeds)
-    lengths = [len(x) for x in lists if isinstance(x, list | tuple | np.ndarray)]
+    listable = (vehicles, scenarios, environments, controllers, seeds)
+    lengths = [len(x) for x in listable if isinstance(x, list | tuple | np.ndarray)]
     count = lengths[0] if lengths else 1 if initial is None else len(initial.position)
     if count < 1:
         raise ParameterError('batch: no vehicles; expected at least one')
-    scenario = _per_vehicle(scenarios, count, 'scenarios')
-    noise = _per_vehicle(seeds, count, 'seeds')
+    scenario_per_vehicle = _per_vehicle(scenarios, count, 'scenarios')
+    seed_per_vehicle = _per_vehicle(seeds, count, 'seeds')
     settings = make_settings(
         _per_vehicle(vehicles, count, 'vehicles'),
-        scenario,
+        scenario_per_vehicle,
         _per_vehicle(environments, count, 'environments'),
-        noise,
+        seed_per_vehicle,
         _per_vehicle(controllers, count, 'controllers'),
     )
-    longest = max(s.duration for s in scenario) if duration is None else duration
+    longest = max(s.duration for s in scenario_per_vehicle) if duration is None else duration
     ticks = (ticks_of(longest, dt) - 1) // every * every + 1
     program = ScenarioProgram(
         settings,
@@ -206,21 +217,21 @@ def simulate_batch(
         keep=record_everything if all_quantities else states,
         size=min(count, BLOCK),
     )
-    kept = run_in_blocks(program, first_states(initial, scenario), count)
+    recorded = run_in_blocks(program, stack_initial_states(initial, scenario_per_vehicle), count)
 
     def trajectory(i: int) -> Trajectory:
         if not all_quantities:
             raise ParameterError('batch: only states were kept; expected all_quantities=True')
-        one = {name: values[..., i] for name, values in kept.items()}
-        return make_trajectory(settings[i], one, program.kept, noise[i])
+        quantities = {name: values[..., i] for name, values in recorded.items()}
+        return make_trajectory(settings[i], quantities, program.kept, seed_per_vehicle[i])
 
-    state = State(*(np.moveaxis(kept[name], -1, 1) for name in State._fields))
+    state = State(*(np.moveaxis(recorded[name], -1, 1) for name in State._fields))
     options = [
         RunOptions(
             vehicle=setting.vehicle.name,
-            scenario=scenario[i].name,
+            scenario=scenario_per_vehicle[i].name,
             dt=dt,
-            seed=noise[i],
+            seed=seed_per_vehicle[i],
             environment=setting.environment.name,
             integrator=integrator,
         )
@@ -240,11 +251,11 @@ def simulate_batch(
     )
 
 
-def first_states(initial: State | None, scenarios: Sequence[Scenario]) -> State:
-    """Return the first states, the batch's axis last."""
+def stack_initial_states(initial: State | None, scenarios: Sequence[Scenario]) -> State:
+    """Return the initial states, the batch's axis last."""
     if initial is None:
-        begun = {id(s): s.initial_state() for s in scenarios}
-        rows = [begun[id(s)] for s in scenarios]
+        state_by_scenario = {id(s): s.initial_state() for s in scenarios}
+        rows = [state_by_scenario[id(s)] for s in scenarios]
         return State(*(np.stack(x, axis=-1) for x in zip(*rows, strict=True)))
     return State(*(np.moveaxis(np.asarray(x, float), 0, -1) for x in initial))
 
@@ -257,7 +268,9 @@ def run_in_blocks(
     size: int | None = None,
     arguments: Sequence[np.ndarray] | None = None,
 ) -> dict[str, np.ndarray]:
-    """Run blocks of vehicles side by side; the last one is filled up with vehicles it has.
+    """Run blocks of vehicles in parallel threads.
+
+    The program has a fixed size; a shorter last block is filled up with repeated vehicles.
 
     Args:
         program: program for vehicles of the same structure.
@@ -268,16 +281,16 @@ def run_in_blocks(
             setting.
     """
     size = min(count, BLOCK) if size is None else size
-    given = program.arguments if arguments is None else arguments
+    columns = program.arguments if arguments is None else arguments
     rows = [np.arange(i, min(i + size, count)) for i in range(0, count, size)]
 
-    def block(chosen: np.ndarray) -> dict[str, np.ndarray]:
-        filled = np.resize(chosen, size)
-        kept = program.run(
-            State(*(x[..., filled] for x in initial)), [a[..., filled] for a in given]
+    def block(indices: np.ndarray) -> dict[str, np.ndarray]:
+        padded = np.resize(indices, size)
+        recorded = program.run(
+            State(*(x[..., padded] for x in initial)), [a[..., padded] for a in columns]
         )
-        return {name: values[..., : len(chosen)] for name, values in kept.items()}
+        return {name: values[..., : len(indices)] for name, values in recorded.items()}
 
     with ThreadPoolExecutor(max(os.cpu_count() or 1, 1)) as pool:
-        done = list(pool.map(block, rows))
-    return {name: np.concatenate([d[name] for d in done], axis=-1) for name in done[0]}
+        results = list(pool.map(block, rows))
+    return {name: np.concatenate([d[name] for d in results], axis=-1) for name in results[0]}

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A scenario of one vehicle in a compiled program; its trajectory is that of ``simulate``."""
+"""Compiled scenario: a whole run of a vehicle in one program, with the result of ``simulate``."""
 
 from __future__ import annotations
 
@@ -86,34 +86,42 @@ def make_setting(
 def is_scalarisable(
     vehicle: Vehicle, environment: Environment, faults: FaultTables | None
 ) -> bool:
-    """Return whether the physics is small enough to be written out number by number."""
-    plain = environment.flat and environment.fluctuation is None
-    plain = plain and environment.fields is None
-    plain = plain and not has_articulated_arm(vehicle)
-    plain = plain and all(f.scalar for f in acting_forces(vehicle, environment))
+    """Return whether the step can be compiled number by number instead of by arrays.
+
+    See :mod:`~marine_sim_ros.engine.components`.
+    """
+    scalarisable = environment.flat and environment.fluctuation is None
+    scalarisable = scalarisable and environment.fields is None
+    scalarisable = scalarisable and not has_articulated_arm(vehicle)
+    scalarisable = scalarisable and all(f.scalar for f in acting_forces(vehicle, environment))
     if vehicle.hull is not None:
-        plain = plain and environment.has_even_current  # it differs from corner to corner
-    return plain and (faults is None or faults.scalarisable)
+        scalarisable = (
+            scalarisable and environment.has_even_current
+        )  # it differs from corner to corner
+    return scalarisable and (faults is None or faults.scalarisable)
 
 
 def _map_rollout(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the rollout of a batch of hulls: a hull fills a core's cache and vectors alone."""
+    """Return a rollout that runs the hulls of a batch one after the other.
 
-    def many(arguments: Any, initial: Any, times: jax.Array, stamps: jax.Array) -> Any:
-        first = jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), (arguments, initial))
-        kept = jax.lax.map(lambda own: run(*own, times, stamps), first)
-        return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), kept)
+    The panels of one hull fill a core's cache and vector units already.
+    """
 
-    return many
+    def run_sequentially(arguments: Any, initial: Any, times: jax.Array, stamps: jax.Array) -> Any:
+        batch_first = jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), (arguments, initial))
+        recorded = jax.lax.map(lambda vehicle: run(*vehicle, times, stamps), batch_first)
+        return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), recorded)
+
+    return run_sequentially
 
 
 class ScenarioProgram:
-    """One compiled closed loop, to be run with any numbers of the same structure.
+    """Compiled scenario of vehicles of one structure, run with any of their numbers.
 
     Attributes:
         arguments: numbers that differ among the vehicles, vehicle axis last.
         stamps: stamps of all ticks, ns.
-        kept: stamps of the ticks that are kept, ns.
+        kept: stamps of the recorded ticks, ns.
         compile_time: duration of tracing and compiling, s; short where JAX's cache had the
             program.
     """
@@ -157,25 +165,32 @@ class ScenarioProgram:
         settings = share_scene(settings)
         self._first = settings[0]
         self._template, self.arguments = stack_records(settings)
-        one, control = settings[0], settings[0].script.control
-        few = is_scalarisable(one.vehicle, one.environment, one.faults)
-        few = few and (control is None or control.scalarisable)
-        hull = one.vehicle.hull is not None
+        first, control = settings[0], settings[0].script.control
+        scalarisable = is_scalarisable(first.vehicle, first.environment, first.faults)
+        scalarisable = scalarisable and (control is None or control.scalarisable)
+        has_hull = first.vehicle.hull is not None
         stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS, integrator, implicit_drag)
-        run: Callable[..., Any] = partial(
-            rollout, self._template, stepping=stepping, every=every, keep=keep, written_out=few
+        rollout_function: Callable[..., Any] = partial(
+            rollout,
+            self._template,
+            stepping=stepping,
+            every=every,
+            keep=keep,
+            written_out=scalarisable,
         )
-        if size is not None and hull and few:
-            run = _map_rollout(run)
-        elif size is not None and not few:
-            run = jax.vmap(run, in_axes=(-1, -1, None, None), out_axes=-1)
+        if size is not None and has_hull and scalarisable:
+            rollout_function = _map_rollout(rollout_function)
+        elif size is not None and not scalarisable:
+            rollout_function = jax.vmap(
+                rollout_function, in_axes=(-1, -1, None, None), out_axes=-1
+            )
         batch = () if size is None else (size,)
         start = State(*(np.zeros((n, *batch)) for n in (3, 4, 6)))
         shapes = [np.zeros((*a.shape[:-1], *batch)) for a in self.arguments]
         self._program = compile_program(
-            run,
+            rollout_function,
             *self._inputs(shapes, start),
-            subject=one.vehicle.name,
+            subject=first.vehicle.name,
             dtype=dtype,
             round_each=size is None,
         )
@@ -184,10 +199,10 @@ class ScenarioProgram:
 
     def _inputs(self, arguments: Sequence[np.ndarray], initial: State) -> tuple[Any, ...]:
         times = self.stamps / NANOSECONDS
-        numbers = jax.tree.map(
+        arrays = jax.tree.map(
             partial(np.asarray, dtype=self._dtype), (list(arguments), initial, times)
         )
-        return (*numbers, stamp_words(self.stamps))
+        return (*arrays, stamp_words(self.stamps))
 
     def arguments_of(self, settings: Sequence[LoopSetting]) -> list[np.ndarray]:
         """Return the arguments of other vehicles of the same structure.
@@ -204,57 +219,62 @@ class ScenarioProgram:
             initial: state, a batch's axis last.
             arguments: the members of ``arguments`` for this batch.
         """
-        kept: dict[str, np.ndarray] = self._program(*self._inputs(arguments, initial))
-        return kept
+        recorded: dict[str, np.ndarray] = self._program(*self._inputs(arguments, initial))
+        return recorded
 
 
-def _check_physical(vehicle: Vehicle, kept: dict[str, np.ndarray], stamps: np.ndarray) -> None:
-    """Raise MarineSimError where a state is no longer physical."""
-    sound = is_physical(kept['position'], kept['velocity'])
-    if not sound.all():
-        after = stamps[max(int(np.argmin(sound)) - 1, 0)] / NANOSECONDS
-        raise divergence_error(vehicle, float(after))
+def _check_physical(vehicle: Vehicle, recorded: dict[str, np.ndarray], stamps: np.ndarray) -> None:
+    """Raise MarineSimError if the states diverge."""
+    physical = is_physical(recorded['position'], recorded['velocity'])
+    if not physical.all():
+        last_physical_time = stamps[max(int(np.argmin(physical)) - 1, 0)] / NANOSECONDS
+        raise divergence_error(vehicle, float(last_physical_time))
 
 
-def _sensor_inputs(kept: dict[str, np.ndarray], stamps: np.ndarray) -> SensorInputs:
-    """Return the inputs of every tick that only some sensors need."""
-    acceleration = kept.get('acceleration', np.zeros((len(stamps), 6)))
-    power = kept.get('power', np.zeros((len(stamps), 0)))
-    supply = supply_readings(power, kept.get('voltage'), kept.get('used'))
-    seen = kept.get(f'{ACTUATED}joints'), None, kept.get('cable'), kept.get('rotors')
-    return SensorInputs(stamps / NANOSECONDS, acceleration, supply, *seen)
+def _sensor_inputs(recorded: dict[str, np.ndarray], stamps: np.ndarray) -> SensorInputs:
+    """Return the inputs of the optional sensors at every tick."""
+    acceleration = recorded.get('acceleration', np.zeros((len(stamps), 6)))
+    power = recorded.get('power', np.zeros((len(stamps), 0)))
+    supply = supply_readings(power, recorded.get('voltage'), recorded.get('used'))
+    partner_inputs = (
+        recorded.get(f'{ACTUATED}joints'),
+        None,
+        recorded.get('cable'),
+        recorded.get('rotors'),
+    )
+    return SensorInputs(stamps / NANOSECONDS, acceleration, supply, *partner_inputs)
 
 
 def make_trajectory(
-    setting: LoopSetting, kept: dict[str, np.ndarray], stamps: np.ndarray, seed: int
+    setting: LoopSetting, recorded: dict[str, np.ndarray], stamps: np.ndarray, seed: int
 ) -> Trajectory:
-    """Return the trajectory of one vehicle of which everything was kept, with noise of a seed."""
-    states = State(*(kept[name] for name in State._fields))
-    plan = setting.script
-    rows = np.searchsorted(plan.start, stamps / NANOSECONDS, side='right') - 1
+    """Return the trajectory of a vehicle from all its recorded quantities; seed is the noise's."""
+    states = State(*(recorded[name] for name in State._fields))
+    script = setting.script
+    rows = np.searchsorted(script.start, stamps / NANOSECONDS, side='right') - 1
     return Trajectory(
         stamp=stamps,
         position=states.position,
         orientation=states.orientation,
         velocity=states.velocity,
-        pwm=kept['pwm'],
-        thrust=kept['thrust'],
-        power=kept.get('power'),
-        wrench=kept['wrench'],
-        sources=columns_below(WRENCHES, kept),
-        actuators=columns_below(ACTUATED, kept),
+        pwm=recorded['pwm'],
+        thrust=recorded['thrust'],
+        power=recorded.get('power'),
+        wrench=recorded['wrench'],
+        sources=columns_below(WRENCHES, recorded),
+        actuators=columns_below(ACTUATED, recorded),
         sensors=SensorRecord(
             setting.vehicle,
             setting.environment,
             stamps,
             states,
-            _sensor_inputs(kept, stamps),
+            _sensor_inputs(recorded, stamps),
             seed=seed,
             faults=setting.readings,
             at_once=True,
         ),
         sha256=trajectory_hash(stamps, states),
-        targets=plan.setpoints[rows],
+        targets=script.setpoints[rows],
     )
 
 
@@ -271,26 +291,26 @@ def simulate_compiled(
     controller: ControllerSettings | None = None,
     dtype: str = 'float64',
 ) -> tuple[Trajectory, float]:
-    """Run a scenario, and return its trajectory and the s that compiling took.
+    """Run a scenario; return its trajectory and the compile time, s.
 
-    The arguments are those of :func:`marine_sim_ros.sim.simulation.simulate`, whose trajectory it
-    is but for rounding, and ``dtype``: ``float64`` or ``float32``.
+    The arguments are those of :func:`marine_sim_ros.sim.simulation.simulate`, with the same
+    trajectory except for rounding, and ``dtype``: ``float64`` or ``float32``.
 
     Raises:
         MarineSimError: an argument out of range, or a state that is no longer finite.
     """
     check_partners(vehicle.sensors, '', {})
     setting = make_setting(vehicle, scenario, environment, seed, controller)
-    wanted = scenario.duration if duration is None else duration
+    end_time = scenario.duration if duration is None else duration
     program = ScenarioProgram(
         [setting],
-        ticks=ticks_of(wanted, dt),
+        ticks=ticks_of(end_time, dt),
         dt=dt,
         integrator=integrator,
         implicit_drag=implicit_drag,
         dtype=dtype,
     )
-    kept = program.run(scenario.initial_state())
-    _check_physical(vehicle, kept, program.kept)
-    check_convergence(vehicle, kept['velocity'], program.kept, dt, integrator)
-    return make_trajectory(setting, kept, program.kept, seed), program.compile_time
+    recorded = program.run(scenario.initial_state())
+    _check_physical(vehicle, recorded, program.kept)
+    check_convergence(vehicle, recorded['velocity'], program.kept, dt, integrator)
+    return make_trajectory(setting, recorded, program.kept, seed), program.compile_time

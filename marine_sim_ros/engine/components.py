@@ -1,21 +1,22 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Small arrays written out number by number, for a compiler to fuse.
+"""Scalarised arrays: small arrays as one traced number per element, for XLA to fuse.
 
-A vehicle is a few vectors of three to six numbers. As arrays, every product of them is a call
-that costs more than its arithmetic; written out, XLA turns a whole tick into few loops without
-calls, over all vehicles of a batch side by side. So a :class:`Components` is an array whose
-elements are numbers that are known (Python's) or JAX arrays, all of one shape: () for one
-vehicle, (N,) for a batch. The shape of the Components is that of one vehicle, so the core runs
-on them as it is, and does not see the batch. What is known to be 0 or 1 costs nothing.
+A vehicle is a few vectors of three to six numbers. As JAX arrays, every product of them is a call
+that costs more than its arithmetic. Unrolled, XLA turns a whole tick into few loops without calls,
+over all vehicles of a batch. So a :class:`Components` is an array whose elements are Python
+numbers
+or JAX arrays, all of one shape: () for one vehicle, (N,) for a batch. The shape of the Components
+is that of one vehicle, so the functions of the core run on them unchanged and do not see the
+batch. Products and sums with the Python numbers 0 and 1 are simplified while tracing.
 
-What there are many of, the panels and voxels of a hull, is not written out: the last axis of such
-Components is inside their elements, which are rows (:mod:`marine_sim_ros.engine.program`). It has
-length 1 in ``data``, so that operators know no difference, and stays the last.
+The panels and voxels of a hull are too many to be unrolled: the last axis of such Components is
+inside their elements, which are rows (:mod:`marine_sim_ros.engine.program`). In ``data`` this axis
+has length 1, so that operators need no second case, and it stays the last.
 
-It follows the Python array API standard as far as the core uses it: ``namespace(array)`` of
-:mod:`marine_sim_ros.core.arrays` is this module's :class:`Namespace`.
+The functions follow the Python array API standard as far as the core uses it: ``namespace(array)``
+of :mod:`marine_sim_ros.core.arrays` is the :class:`Namespace` of this module.
 """
 
 from __future__ import annotations
@@ -42,29 +43,29 @@ Element = Any
 """A number, or a JAX array: of the batch's shape, or a row."""
 
 
-def _is_known(x: Element) -> bool:
+def _is_number(x: Element) -> bool:
     return isinstance(x, float | int | bool)
 
 
 def _add(a: Element, b: Element) -> Element:
-    if _is_known(a) and a == 0:
+    if _is_number(a) and a == 0:
         return b
-    if _is_known(b) and b == 0:
+    if _is_number(b) and b == 0:
         return a
     return a + b
 
 
 def _subtract(a: Element, b: Element) -> Element:
-    if _is_known(b) and b == 0:
+    if _is_number(b) and b == 0:
         return a
-    if _is_known(a) and a == 0:
+    if _is_number(a) and a == 0:
         return -b
     return a - b
 
 
 def _multiply(a: Element, b: Element) -> Element:
     for x, y in ((a, b), (b, a)):
-        if _is_known(x):
+        if _is_number(x):
             if x == 0:
                 return 0.0
             if x == 1:
@@ -75,49 +76,49 @@ def _multiply(a: Element, b: Element) -> Element:
 
 
 def _divide(a: Element, b: Element) -> Element:
-    if _is_known(a) and _is_known(b):
+    if _is_number(a) and _is_number(b):
         return float(np.float64(a) / np.float64(b))
-    if _is_known(a) and a == 0:
+    if _is_number(a) and a == 0:
         return 0.0
     if isinstance(b, np.ndarray):
-        return a * (1 / b)  # a row that is known
+        return a * (1 / b)  # the inverse of a constant row is computed while tracing
     return a / b
 
 
 def _power(a: Element, b: Element) -> Element:
-    if not _is_known(a) and jnp.ndim(b):
+    if not _is_number(a) and jnp.ndim(b):
         return program.row_power(a, b)
-    if _is_known(b) and b == 2:
+    if _is_number(b) and b == 2:
         return a * a
-    if _is_known(b) and b == 0.5 and not _is_known(a):
+    if _is_number(b) and b == 0.5 and not _is_number(a):
         return jnp.sqrt(a)
     return a**b
 
 
 def _invert(a: Element) -> Element:
-    return (not a) if _is_known(a) else ~a
+    return (not a) if _is_number(a) else ~a
 
 
 def _where(condition: Element, a: Element, b: Element) -> Element:
-    if _is_known(condition):
+    if _is_number(condition):
         return a if condition else b
-    if a is b or (_is_known(a) and _is_known(b) and (a == b or (a != a and b != b))):
+    if a is b or (_is_number(a) and _is_number(b) and (a == b or (a != a and b != b))):
         return a
     return jnp.where(condition, a, b)
 
 
-def _unary(known: Callable[..., Any], traced: Callable[..., Any]) -> Any:
-    """Return a function of one argument, of numbers by NumPy and of JAX arrays by JAX."""
+def _unary(numeric: Callable[..., Any], traced: Callable[..., Any]) -> Any:
+    """Return a unary function that is computed by NumPy for numbers and by JAX for JAX arrays."""
 
     def apply(a: Element) -> Element:
-        return known(a).item() if _is_known(a) else traced(a)
+        return numeric(a).item() if _is_number(a) else traced(a)
 
     return np.frompyfunc(apply, 1, 1)
 
 
-def _binary(known: Callable[..., Any], traced: Callable[..., Any]) -> Any:
+def _binary(numeric: Callable[..., Any], traced: Callable[..., Any]) -> Any:
     def apply(a: Element, b: Element) -> Element:
-        return known(a, b).item() if _is_known(a) and _is_known(b) else traced(a, b)
+        return numeric(a, b).item() if _is_number(a) and _is_number(b) else traced(a, b)
 
     return np.frompyfunc(apply, 2, 1)
 
@@ -138,9 +139,9 @@ _OR = _binary(np.logical_or, jnp.logical_or)
 
 def _number_array(values: Any) -> np.ndarray:
     """Return an object array of Python's numbers."""
-    plain = np.asarray(values)
-    out = np.empty(plain.shape, object)
-    out[...] = plain.tolist() if plain.shape else plain.item()
+    array = np.asarray(values)
+    out = np.empty(array.shape, object)
+    out[...] = array.tolist() if array.shape else array.item()
     return out
 
 
@@ -159,12 +160,15 @@ def _elements_of(x: Any) -> np.ndarray:
 
 
 def _row_length(arrays: Sequence[Components]) -> int | None:
-    """Return the length of the rows of arrays that are worked on together."""
+    """Return the row length of the operands of one operation; None: no operand has rows."""
     return next((a.length for a in arrays if a.length is not None), None)
 
 
 def _element_cell(x: Element) -> np.ndarray:
-    """Return an object array () of one element, which NumPy is kept from looking into."""
+    """Return an object array () of one element.
+
+    ``np.array(x, object)`` would convert a JAX array into an array of its numbers.
+    """
     out = np.empty(1, object)
     out[0] = x
     return out.reshape(())
@@ -189,8 +193,8 @@ def _reflected_operator(function: Any) -> Callable[[Components, Any], Components
     return lambda self, other: _elementwise(function, other, self)
 
 
-def _compare(known: Callable[..., Any], traced: Callable[..., Any]) -> Any:
-    return _operator(_binary(known, traced))
+def _compare(numeric: Callable[..., Any], traced: Callable[..., Any]) -> Any:
+    return _operator(_binary(numeric, traced))
 
 
 class Components:
@@ -215,7 +219,7 @@ class Components:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one vehicle's array."""
+        """Shape of one vehicle's array."""
         return self.data.shape if self.length is None else (*self.data.shape[:-1], self.length)
 
     @property
@@ -225,7 +229,7 @@ class Components:
 
     @property
     def T(self) -> Components:
-        """With its axes reversed."""
+        """Transpose: the axes reversed."""
         return Components(self.data.T)
 
     def __getitem__(self, key: Any) -> Components:
@@ -280,24 +284,30 @@ class Components:
 
 
 def _reduction(
-    function: Any, along: Any, x: Components, axis: int | None, *, keepdims: bool, empty: float
+    function: Any,
+    row_function: Any,
+    x: Components,
+    axis: int | None,
+    *,
+    keepdims: bool,
+    empty: float,
 ) -> Components:
-    """Return a function of two, of all elements along an axis.
+    """Return the reduction of the elements along an axis, such as a sum.
 
     Args:
         function: function of two elements.
-        along: function of a row and its length.
+        row_function: function of a row and its length.
         x: array.
         keepdims: leave an axis of length 1.
         empty: result for no elements.
     """
     data = x.data
     if x.length is not None and axis in (None, -1, data.ndim - 1):
-        within = np.frompyfunc(along, 2, 1)(data, x.length)
-        last = Components(within if keepdims or axis is None else within[..., 0])
+        reduced_rows = np.frompyfunc(row_function, 2, 1)(data, x.length)
+        reduced = Components(reduced_rows if keepdims or axis is None else reduced_rows[..., 0])
         if axis is not None:
-            return last
-        return _reduction(function, along, last, None, keepdims=keepdims, empty=empty)
+            return reduced
+        return _reduction(function, row_function, reduced, None, keepdims=keepdims, empty=empty)
     if axis is None:
         data, axis = data.reshape(-1), 0
     if data.shape[axis] == 0:
@@ -311,7 +321,7 @@ def _sum(x: Components, axis: int | None = None, *, keepdims: bool = False) -> C
 
 
 def _matmul(a: Components, b: Components) -> Components:
-    """Return a @ b; of rows only b may be made."""
+    """Return a @ b; only b may consist of rows."""
     assert a.length is None
     if b.ndim == 1:
         return _sum(_elementwise(_MULTIPLY, a, b), -1)
@@ -321,10 +331,10 @@ def _matmul(a: Components, b: Components) -> Components:
 
 
 def _solve_by_elimination(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return X of A X = B by elimination without exchanges of rows.
+    """Return X of A X = B by Gaussian elimination without pivoting.
 
-    That is stable for what the core solves: mass matrices with damping, whose symmetric part is
-    positive definite (Golub and Van Loan 2013, section 4.4.3). Zeros that are known stay out.
+    This is stable for mass matrices with damping, whose symmetric part is positive definite (Golub
+    and Van Loan 2013, section 4.4.3). Constant zeros cost no operations.
     """
     a, x, n = matrix.copy(), right.copy(), len(matrix)
     for i in range(n):
@@ -356,14 +366,14 @@ class _Linalg:
 
 def _function(ufunc: Any) -> Any:
     def apply(*arguments: Any) -> Components:
-        with np.errstate(all='ignore'):  # of numbers that a condition leaves out
+        with np.errstate(all='ignore'):  # values that a later where() does not select
             return _elementwise(ufunc, *arguments)
 
     return staticmethod(apply)
 
 
 class Namespace:
-    """What the core uses of the Python array API standard."""
+    """Array functions of Components: the part of the Python array API that the core uses."""
 
     linalg = _Linalg
     inf = float('inf')
@@ -421,25 +431,25 @@ class Namespace:
     @staticmethod
     def concat(arrays: Sequence[Any], axis: int = 0) -> Components:
         """Join arrays along an axis."""
-        given = [_as_components(a) for a in arrays]
-        return Components(np.concatenate([a.data for a in given], axis=axis), _row_length(given))
+        parts = [_as_components(a) for a in arrays]
+        return Components(np.concatenate([a.data for a in parts], axis=axis), _row_length(parts))
 
     @staticmethod
     def stack(arrays: Sequence[Any], axis: int = 0) -> Components:
         """Join arrays along a new axis."""
-        given = [_as_components(a) for a in arrays]
-        return Components(np.stack([a.data for a in given], axis=axis), _row_length(given))
+        parts = [_as_components(a) for a in arrays]
+        return Components(np.stack([a.data for a in parts], axis=axis), _row_length(parts))
 
     @staticmethod
     def shortcut(condition: Any, short: Callable[[], Any], full: Callable[[], Any]) -> Any:
         """Return the result of one of two functions, and call only that one."""
-        holds = _elements_of(condition).item()
-        if _is_known(holds):
-            return short() if holds else full()
-        if np.ndim(holds):  # of a column each: what is short must hold for all of them
-            holds = jnp.all(holds)
+        value = _elements_of(condition).item()
+        if _is_number(value):
+            return short() if value else full()
+        if np.ndim(value):  # a batch takes the shortcut only if all its vehicles may
+            value = jnp.all(value)
         return jax.lax.cond(
-            holds, lambda: _as_jax_components(short()), lambda: _as_jax_components(full())
+            value, lambda: _as_jax_components(short()), lambda: _as_jax_components(full())
         )
 
     @staticmethod
@@ -473,7 +483,7 @@ class Namespace:
 
     @staticmethod
     def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
-        """Return the least along an axis."""
+        """Return the smallest along an axis."""
         return _reduction(
             _MINIMUM, program.row_min, _as_components(x), axis, keepdims=keepdims, empty=np.inf
         )
@@ -499,10 +509,10 @@ class Namespace:
 
 
 def _as_jax_components(tree: Any) -> Any:
-    """Return Components of JAX arrays only, as the two ways of a condition must agree."""
+    """Return a tree with all elements as JAX arrays: both branches of a condition must agree."""
     dtype = jnp.result_type(float)
 
-    def one(x: Components) -> Components:
+    def convert(x: Components) -> Components:
         out = np.empty(x.data.shape, object)
         for index, element in np.ndenumerate(x.data):
             if x.length is None:
@@ -511,13 +521,13 @@ def _as_jax_components(tree: Any) -> Any:
                 out[index] = program.fill_row(element, x.length, dtype)
         return Components(out, x.length)
 
-    return jax.tree.map(one, tree, is_leaf=lambda x: isinstance(x, Components))
+    return jax.tree.map(convert, tree, is_leaf=lambda x: isinstance(x, Components))
 
 
 def components(array: Any, axes: int) -> Components:
     """Return Components of a JAX array whose first ``axes`` axes are one vehicle's.
 
-    What is left, after them, is the batch: () or (N,).
+    The axes after them are the batch: () or (N,).
     """
     shape = array.shape[:axes]
     out = np.empty(shape, object)
@@ -526,11 +536,13 @@ def components(array: Any, axes: int) -> Components:
     return Components(out)
 
 
-def mix_components(base: np.ndarray, varying: np.ndarray, given: Sequence[Element]) -> Components:
-    """Return Components of the numbers of an array, but of given elements where they vary."""
+def mix_components(
+    base: np.ndarray, varying: np.ndarray, elements: Sequence[Element]
+) -> Components:
+    """Return Components of an array of constants with the varying elements replaced."""
     out = _number_array(base)
-    for place, element in zip(np.argwhere(varying), given, strict=True):
-        out[tuple(place)] = element
+    for index, element in zip(np.argwhere(varying), elements, strict=True):
+        out[tuple(index)] = element
     return Components(out)
 
 
@@ -543,18 +555,18 @@ def join_components(value: Components, batch: tuple[int, ...], dtype: Any) -> ja
 
 
 def _as_numpy(value: Any) -> Any:
-    """Return a NumPy array in place of Components all of whose elements are known."""
-    if isinstance(value, Components) and all(map(_is_known, value.data.flat)):
+    """Return Components without traced elements as a NumPy array; other values unchanged."""
+    if isinstance(value, Components) and all(map(_is_number, value.data.flat)):
         return value.data.astype(float)
     return value
 
 
 def accept_arrays(function: Callable[..., Any], *arguments: Any, needed: Any = True) -> Any:
-    """Return a function of one vehicle's arrays, of arrays or of Components alike.
+    """Call a function of one vehicle's arrays with arrays or with Components.
 
-    Of Components the function gets JAX arrays, for each vehicle of a batch in turn, and what it
-    returns, a tuple of arrays or one, comes back as Components. Where no vehicle of the batch
-    needs it, it is not called, and the result is zeros.
+    Components are passed as JAX arrays, mapped over the vehicles of a batch (``jax.vmap``), and
+    the result, one array or a tuple of them, comes back as Components. If no vehicle of the batch
+    needs the result, the function is not called and the result is zeros.
 
     Args:
         function: function of arrays of one type.
@@ -564,24 +576,24 @@ def accept_arrays(function: Callable[..., Any], *arguments: Any, needed: Any = T
     if not any(isinstance(a, Components) for a in arguments):
         return _or_zeros(needed, function, arguments)
     elements = [x for a in arguments if isinstance(a, Components) for x in a.data.flat]
-    traced = [x for x in elements if not _is_known(x)]
+    traced = [x for x in elements if not _is_number(x)]
     batch = jnp.broadcast_shapes(*(jnp.shape(x) for x in traced))
     dtype = jnp.result_type(*traced) if traced else jnp.result_type(float)
-    given, axes = [], []
+    inputs, axes = [], []
     for a in map(_as_numpy, arguments):
-        varies = isinstance(a, Components)
-        given.append(join_components(a, batch, dtype) if varies else jnp.asarray(a, dtype))
-        axes.append(-1 if varies and batch else None)
-    mapped = jax.vmap(function, tuple(axes), -1) if batch else function
-    wanted = needed.data.item() if isinstance(needed, Components) else needed
-    result = _or_zeros(wanted, mapped, given)
-    back = [components(x, x.ndim - len(batch)) for x in jax.tree.leaves(result)]
-    return tuple(back) if isinstance(result, tuple) else back[0]
+        is_components = isinstance(a, Components)
+        inputs.append(join_components(a, batch, dtype) if is_components else jnp.asarray(a, dtype))
+        axes.append(-1 if is_components and batch else None)
+    batched = jax.vmap(function, tuple(axes), -1) if batch else function
+    needed_value = needed.data.item() if isinstance(needed, Components) else needed
+    result = _or_zeros(needed_value, batched, inputs)
+    outputs = [components(x, x.ndim - len(batch)) for x in jax.tree.leaves(result)]
+    return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
 
 def _or_zeros(needed: Any, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Return a function's value, or zeros where nobody needs it."""
-    if _is_known(needed):
+    """Return the function's value, or zeros of the same shapes if it is not needed."""
+    if _is_number(needed):
         return function(*arguments)
     shapes = jax.eval_shape(function, *arguments)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Closed loop over time in one traced scan, and what its vehicles share of the scene."""
+"""Rollout: all ticks of a scenario in one traced ``lax.scan``, for one vehicle or a batch."""
 
 from __future__ import annotations
 
@@ -69,22 +69,20 @@ __all__ = [
 ]
 
 
-# The closed loop over time, traced: the core's functions in one ``lax.scan``.
-
 Recorder = Callable[['LoopSetting', Array, StepOutput], dict[str, Array]]
-"""(setting, time, output of the step) -> what to keep of a tick, by name."""
+"""(setting, time, output of the step) -> recorded quantities of a tick, by name."""
 
 
 @dataclass(frozen=True, eq=False)
 class LoopSetting:
-    """Who moves where, what is commanded, and what goes wrong.
+    """Vehicle, environment, commands and faults of a run.
 
     Attributes:
         vehicle: the vehicle to simulate.
-        environment: around it, with gusts.
-        script: tables of its commands.
-        faults: faults of its thrusters, or None.
-        readings: faults of its sensors, which no program computes.
+        environment: the environment, with gusts.
+        script: tables of the commands.
+        faults: faults of the thrusters, or None.
+        readings: faults of the sensors, which are applied after the compiled program.
     """
 
     vehicle: Vehicle
@@ -100,59 +98,64 @@ class _Carry(NamedTuple):
 
 
 class _TickTime(NamedTuple):
-    """A time () in s, the words (2,) of its stamp, or None, and the s () since the tick before."""
+    """Time () in s, the words (2,) of its stamp or None, and the s () since the previous tick."""
 
     time: Array
     stamp: Array | None
     since: Any = None
 
 
-def states(setting: LoopSetting, time: Array, happened: StepOutput) -> dict[str, Array]:
-    """Keep the state."""
+def states(setting: LoopSetting, time: Array, output: StepOutput) -> dict[str, Array]:
+    """Record the state."""
     del setting, time
-    return {**happened.state._asdict()}
+    return {**output.state._asdict()}
 
 
-def record_everything(setting: LoopSetting, time: Array, happened: StepOutput) -> dict[str, Array]:
-    """Keep what a :class:`~marine_sim_ros.sim.trajectory.Trajectory` has, and sensors need."""
+def record_everything(setting: LoopSetting, time: Array, output: StepOutput) -> dict[str, Array]:
+    """Record all quantities of a trajectory, and those that the vehicle's sensors need.
+
+    See :class:`~marine_sim_ros.sim.trajectory.Trajectory`.
+    """
     del time
-    state = happened.state
-    kept = {
+    state = output.state
+    recorded = {
         **state._asdict(),
-        'pwm': happened.pwm,
-        'thrust': happened.thrusters.thrust,
-        'wrench': happened.total,
-        **{WRENCHES + name: wrench for name, wrench in happened.sources.items()},
-        **{ACTUATED + name: values for name, values in happened.actuators.items()},
+        'pwm': output.pwm,
+        'thrust': output.thrusters.thrust,
+        'wrench': output.total,
+        **{WRENCHES + name: wrench for name, wrench in output.sources.items()},
+        **{ACTUATED + name: values for name, values in output.actuators.items()},
     }
     needs = needs_of(setting.vehicle)
     if 'acceleration' in needs:
-        kept['acceleration'] = happened.acceleration
+        recorded['acceleration'] = output.acceleration
     if 'supply' in needs:
-        supply = happened.thrusters
-        parts = {'power': supply.power, 'voltage': supply.voltage, 'used': supply.used}
-        kept |= {name: part for name, part in parts.items() if part is not None}
-    if 'tether' in needs and happened.cable is not None:
-        kept['cable'] = happened.cable
+        supply = output.thrusters
+        optional = {'power': supply.power, 'voltage': supply.voltage, 'used': supply.used}
+        recorded |= {name: value for name, value in optional.items() if value is not None}
+    if 'tether' in needs and output.cable is not None:
+        recorded['cable'] = output.cable
     if 'rotors' in needs:
-        kept['rotors'] = happened.thrusters.rotor_speed
-    return kept
+        recorded['rotors'] = output.thrusters.rotor_speed
+    return recorded
 
 
 def _tick(
-    setting: LoopSetting, carry: _Carry, moment: _TickTime, stepping: Stepping, keep: Recorder
+    setting: LoopSetting, carry: _Carry, tick_time: _TickTime, stepping: Stepping, keep: Recorder
 ) -> tuple[_Carry, dict[str, Array]]:
-    """Return the next carry, and what is kept of this tick."""
-    time = moment.time
-    plan, state = setting.script, carry.memory.state
-    pwm, control = open_loop_pulses(plan, time, state), None
-    actuators = {n: row_at_time(plan.start, table, time) for n, table in plan.actuators.items()}
-    if plan.control is not None:
-        wanted = row_at_time(plan.start, plan.setpoints, time)
+    """Return the next carry, and the recorded quantities of this tick."""
+    time = tick_time.time
+    script, state = setting.script, carry.memory.state
+    pwm, control = open_loop_pulses(script, time, state), None
+    actuators = {
+        n: row_at_time(script.start, table, time) for n, table in script.actuators.items()
+    }
+    if script.control is not None:
+        setpoint = row_at_time(script.start, script.setpoints, time)
         pwm, actuators, control = control_command(
-            plan.control,
-            plan.start,
-            wanted,
+            script.control,
+            script.start,
+            setpoint,
             time,
             state,
             carry.control,
@@ -161,23 +164,23 @@ def _tick(
             actuators=actuators,
         )
     xp, faults = namespace(state.position), setting.faults
-    acting = None if faults is None else faults.at(xp, time, moment.stamp)
+    active_faults = None if faults is None else faults.at(xp, time, tick_time.stamp)
     environment = setting.environment.at(time)
-    happened, memory = advance(
+    output, memory = advance(
         setting.vehicle,
         environment,
         carry.memory,
-        StepCommands(pwm, actuators, acting),
+        StepCommands(pwm, actuators, active_faults),
         stepping,
-        since=moment.since,
+        since=tick_time.since,
     )
     if (cable := memory.forces.get('tether')) is not None:
-        happened = happened._replace(cable=cable.position)
-    return _Carry(memory, control), keep(setting, time, happened)
+        output = output._replace(cable=cable.position)
+    return _Carry(memory, control), keep(setting, time, output)
 
 
 def _as_batch(value: Any, batch: tuple[int, ...], dtype: Any) -> jax.Array:
-    """Return a number of a carry as an array of the batch's shape and one type."""
+    """Return a value of a carry as an array of the batch's shape and of one type."""
     array = jnp.asarray(value)
     array = array if array.dtype == bool else array.astype(dtype)
     return jnp.broadcast_to(array, batch) if array.ndim < len(batch) else array
@@ -195,7 +198,7 @@ def rollout(
     keep: Recorder = record_everything,
     written_out: bool = True,
 ) -> dict[str, jax.Array]:
-    """Return the kept arrays of every so many ticks: (ticks, ..., *batch) by name.
+    """Return the recorded arrays (ticks, ..., *batch) of a run, by name.
 
     Args:
         setting: numbers that differ within a batch are slots.
@@ -214,41 +217,41 @@ def rollout(
     def to_components(value: Any) -> Any:
         if not isinstance(value, Slot):
             return components(value, jnp.ndim(value)) if written_out else value
-        given = arguments[value.index]
-        if value.many or not written_out:
-            return jnp.asarray(value.base).at[value.varying].set(given)
-        return mix_components(value.base, value.varying, given)
+        values = arguments[value.index]
+        if value.over_hull or not written_out:
+            return jnp.asarray(value.base).at[value.varying].set(values)
+        return mix_components(value.base, value.varying, values)
 
     setting = fill_slots(setting, to_components)
     start = State(*(components(x, 1) for x in initial)) if written_out else initial
 
-    def tick(carry: _Carry, moment: _TickTime) -> tuple[_Carry, dict[str, Any]]:
+    def tick(carry: _Carry, tick_time: _TickTime) -> tuple[_Carry, dict[str, Any]]:
         if written_out:
-            moment = moment._replace(time=components(moment.time, 0))
-            if isinstance(moment.since, jax.Array):
-                moment = moment._replace(since=components(moment.since, 0))
-        return broadcast_carry(_tick(setting, carry, moment, stepping, keep), batch, dtype)
+            tick_time = tick_time._replace(time=components(tick_time.time, 0))
+            if isinstance(tick_time.since, jax.Array):
+                tick_time = tick_time._replace(since=components(tick_time.since, 0))
+        return broadcast_carry(_tick(setting, carry, tick_time, stepping, keep), batch, dtype)
 
     tick = reuse_common_values(tick, 1.0 + 0.0 * times[0], batch)
 
-    def pack(kept: Mapping[str, Any]) -> jax.Array:
-        return _pack_outputs(kept, batch, dtype)
+    def pack(recorded: Mapping[str, Any]) -> jax.Array:
+        return _pack_outputs(recorded, batch, dtype)
 
-    moments = _TickTime(times, stamps)
+    tick_times = _TickTime(times, stamps)
     if written_out and starts_without_memory(setting.vehicle):
         carry = broadcast_carry(_previous_tick(setting, start, stepping.dt), batch, dtype)
-        return _scan_all_ticks(tick, pack, carry, moments, stepping.dt, every)
+        return _scan_all_ticks(tick, pack, carry, tick_times, stepping.dt, every)
     carry = _Carry(begin(setting.vehicle, setting.environment, start))
-    return _scan_after_first(tick, pack, carry, moments, stepping.dt, every)
+    return _scan_after_first(tick, pack, carry, tick_times, stepping.dt, every)
 
 
 def broadcast_carry(tree: Any, batch: tuple[int, ...], dtype: Any) -> Any:
-    """Return a carry with arrays of the batch's shape and one type in place of numbers."""
+    """Return a carry whose leaves are arrays of the batch's shape and of one type."""
     return jax.tree.map(lambda x: _as_batch(x, batch, dtype), tree)
 
 
 def report_arrays(tree: Any, dtype: Any) -> Any:
-    """Return a program's outputs of one vehicle: arrays in place of Components and numbers."""
+    """Return the outputs of one vehicle's program as arrays, without Components and numbers."""
     return jax.tree.map(
         lambda x: join_components(x, (), dtype) if isinstance(x, Components) else x,
         broadcast_carry(tree, (), dtype),
@@ -257,26 +260,31 @@ def report_arrays(tree: Any, dtype: Any) -> Any:
 
 
 def starts_without_memory(vehicle: Vehicle) -> bool:
-    """Return whether the first tick is one like the others: what forces remember is nothing."""
+    """Return whether no force needs memory, so that the first tick runs like all others.
+
+    Panels remember the immersion of the tick before.
+    """
     return vehicle.hull is None or vehicle.hull.panels is None
 
 
 def _previous_tick(setting: LoopSetting, start: State, dt: float) -> _Carry:
-    """Return the memory that a tick before the first would have left behind."""
-    plan = setting.script
+    """Return the carry of an imaginary tick before the first."""
+    script = setting.script
     memory = initial_loop_memory(setting.vehicle, setting.environment, start, setting.faults)
-    control = None if plan.control is None else initial_controller_memory(plan.control, start, dt)
+    control = (
+        None if script.control is None else initial_controller_memory(script.control, start, dt)
+    )
     return _Carry(memory, control)
 
 
 def initial_loop_memory(
     vehicle: Vehicle, environment: Environment, start: State, faults: FaultTables | None
 ) -> Memory:
-    """Return the memory of a vehicle at the first tick, of the structure of all others."""
+    """Return the memory of a vehicle at the first tick, with the structure of later ticks."""
     memory = begin(vehicle, environment, start)
     if faults is not None:
-        calm = memory.propulsion._replace(faults=fault_free_memory(memory.propulsion.rotors))
-        memory = memory._replace(propulsion=calm)
+        propulsion = memory.propulsion._replace(faults=fault_free_memory(memory.propulsion.rotors))
+        memory = memory._replace(propulsion=propulsion)
     if vehicle.manipulator is not None and memory.joints is not None:
         *_, arm = arm_step(
             vehicle,
@@ -295,86 +303,93 @@ Tick = Callable[[_Carry, _TickTime], tuple[_Carry, dict[str, Any]]]
 Pack = Callable[[Mapping[str, Any]], jax.Array]
 
 
-def _tick_time(moments: _TickTime, i: Any) -> _TickTime:
-    return jax.tree.map(lambda x: x[i], moments)  # type: ignore[no-any-return]
+def _tick_time(tick_times: _TickTime, i: Any) -> _TickTime:
+    return jax.tree.map(lambda x: x[i], tick_times)  # type: ignore[no-any-return]
 
 
 def _scan_all_ticks(
-    tick: Tick, pack: Pack, carry: _Carry, moments: _TickTime, dt: float, every: int
+    tick: Tick, pack: Pack, carry: _Carry, tick_times: _TickTime, dt: float, every: int
 ) -> dict[str, jax.Array]:
-    """Run all ticks by one loop, so that a tick is compiled once."""
-    moments = moments._replace(since=jnp.full_like(moments.time, dt).at[0].set(0.0))
-    once = trace_once(tick)
-    _, shapes = jax.eval_shape(once, carry, _tick_time(moments, 0))
-    kept = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+    """Run all ticks in one loop, so that a tick is compiled once."""
+    tick_times = tick_times._replace(since=jnp.full_like(tick_times.time, dt).at[0].set(0.0))
+    traced_tick = trace_once(tick)
+    _, shapes = jax.eval_shape(traced_tick, carry, _tick_time(tick_times, 0))
+    initial_output = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
 
     def block(carry: Any, last: jax.Array) -> tuple[Any, jax.Array]:
         first = jnp.maximum(last - every + 1, 0)
         carry = jax.lax.fori_loop(
-            first, last + 1, lambda i, before: once(before[0], _tick_time(moments, i)), carry
+            first,
+            last + 1,
+            lambda i, previous_carry: traced_tick(previous_carry[0], _tick_time(tick_times, i)),
+            carry,
         )
         return carry, pack(carry[1])
 
-    _, rows = jax.lax.scan(block, (carry, kept), jnp.arange(0, len(moments.time), every))
-    return _unpack_outputs(kept, rows)
+    _, rows = jax.lax.scan(
+        block, (carry, initial_output), jnp.arange(0, len(tick_times.time), every)
+    )
+    return _unpack_outputs(initial_output, rows)
 
 
 def _scan_after_first(
-    tick: Tick, pack: Pack, carry: _Carry, moments: _TickTime, dt: float, every: int
+    tick: Tick, pack: Pack, carry: _Carry, tick_times: _TickTime, dt: float, every: int
 ) -> dict[str, jax.Array]:
-    """Run the first tick, in which nothing is remembered, and the others by a loop."""
-    first = tick(carry, _tick_time(moments, 0)._replace(since=0.0))
-    blocks = (len(moments.time) - 1) // every
-    later = jax.tree.map(lambda x: x[1:].reshape(blocks, every, *x.shape[1:]), moments)
+    """Run the first tick, which has no memory, and all others in a loop."""
+    first = tick(carry, _tick_time(tick_times, 0)._replace(since=0.0))
+    blocks = (len(tick_times.time) - 1) // every
+    later_times = jax.tree.map(lambda x: x[1:].reshape(blocks, every, *x.shape[1:]), tick_times)
 
-    def one(before: Any, moment: _TickTime) -> tuple[Any, None]:
-        return tick(before[0], moment._replace(since=dt)), None
+    def tick_in_scan(previous_carry: Any, tick_time: _TickTime) -> tuple[Any, None]:
+        return tick(previous_carry[0], tick_time._replace(since=dt)), None
 
-    def block(carry: Any, some: _TickTime) -> tuple[Any, jax.Array]:
+    def block(carry: Any, block_times: _TickTime) -> tuple[Any, jax.Array]:
         if every == 1:
-            carry, _ = one(carry, _tick_time(some, 0))
+            carry, _ = tick_in_scan(carry, _tick_time(block_times, 0))
         else:
-            carry, _ = jax.lax.scan(one, carry, some)
+            carry, _ = jax.lax.scan(tick_in_scan, carry, block_times)
         return carry, pack(carry[1])
 
-    _, rest = jax.lax.scan(block, first, later)
-    return _unpack_outputs(first[1], jnp.concatenate([pack(first[1])[None], rest]))
+    _, later_rows = jax.lax.scan(block, first, later_times)
+    return _unpack_outputs(first[1], jnp.concatenate([pack(first[1])[None], later_rows]))
 
 
-def _pack_outputs(kept: Mapping[str, Any], batch: tuple[int, ...], dtype: Any) -> Any:
-    """Return all that is kept as one array (k, *batch): one copy instead of many."""
+def _pack_outputs(recorded: Mapping[str, Any], batch: tuple[int, ...], dtype: Any) -> Any:
+    """Return the recorded quantities as one array (k, *batch): one copy instead of many."""
     flat = [
         join_components(v, batch, dtype).reshape(-1, *batch)
         if isinstance(v, Components)
         else v.reshape(-1, *batch)
-        for v in kept.values()
+        for v in recorded.values()
     ]
     return jnp.concatenate(flat)
 
 
-def _unpack_outputs(kept: Mapping[str, Any], rows: jax.Array) -> dict[str, jax.Array]:
-    """Return arrays (ticks, ..., *batch) by name of rows (ticks, k, *batch)."""
-    result, at = {}, 0
-    for name, value in kept.items():
+def _unpack_outputs(template: Mapping[str, Any], rows: jax.Array) -> dict[str, jax.Array]:
+    """Return packed rows (ticks, k, *batch) as arrays (ticks, ..., *batch) by name."""
+    arrays, offset = {}, 0
+    for name, value in template.items():
         shape = value.shape if isinstance(value, Components) else value.shape[:1]
         size = math.prod(shape)
-        result[name] = rows[:, at : at + size].reshape(len(rows), *shape, *rows.shape[2:])
-        at += size
-    return result
+        arrays[name] = rows[:, offset : offset + size].reshape(len(rows), *shape, *rows.shape[2:])
+        offset += size
+    return arrays
 
 
-# What is solid around the vehicles of a batch, and what they touch it with: one for all.
+# Vehicles of a batch must share one scene and the same contact points.
 
 
 def _check_contact_points(vehicle: Vehicle, first: Vehicle) -> None:
-    """Have a vehicle compute its contact points, which must be those of the first one.
+    """Check that a vehicle's contact points are those of the first one.
+
+    The first vehicle's cached contact points are computed here, before tracing.
 
     Raises:
         ParameterError: they are not.
         ModelError: a collision mesh that cannot be used.
     """
-    own, points = compute_cached_properties(first.contact), vehicle.contact
-    if not have_same_values(compute_cached_properties(points), own):
+    reference, points = compute_cached_properties(first.contact), vehicle.contact
+    if not have_same_values(compute_cached_properties(points), reference):
         raise ParameterError(
             'batch: the collisions of its vehicles differ; expected the same in all, where there '
             'is something to touch'
@@ -382,28 +397,30 @@ def _check_contact_points(vehicle: Vehicle, first: Vehicle) -> None:
 
 
 def share_scene(settings: Sequence[LoopSetting]) -> list[LoopSetting]:
-    """Return the settings of a batch with one scene, one table of materials, one set of points.
+    """Return the settings of a batch with one scene and one table of materials.
 
-    A program is made for these; equal ones become one.
+    A program has these as constants, so equal ones are replaced by the first.
 
     Raises:
         ParameterError: they differ.
         ModelError: a collision mesh that cannot be used.
     """
     first = settings[0]
-    solid = first.environment.scene, first.environment.materials
+    shared = first.environment.scene, first.environment.materials
     result = []
     for setting in settings:
-        around = setting.environment
-        if not have_same_values((around.scene, around.materials), solid):
+        environment = setting.environment
+        if not have_same_values((environment.scene, environment.materials), shared):
             raise ParameterError(
                 f'batch: what is solid in {first.environment.name or "the first environment"} and '
-                f'in {around.name or "another"} differs; expected one scene for all'
+                f'in {environment.name or "another"} differs; expected one scene for all'
             )
-        if solid[0] is not None and len(solid[0]):
+        if shared[0] is not None and len(shared[0]):
             _check_contact_points(setting.vehicle, first.vehicle)
-        if around.scene is not solid[0] or around.materials is not solid[1]:
-            around = compute_cached_properties(replace(around, scene=solid[0], materials=solid[1]))
-            setting = replace(setting, environment=around)
+        if environment.scene is not shared[0] or environment.materials is not shared[1]:
+            environment = compute_cached_properties(
+                replace(environment, scene=shared[0], materials=shared[1])
+            )
+            setting = replace(setting, environment=environment)
         result.append(setting)
     return result

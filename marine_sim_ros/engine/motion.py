@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The motion of a vehicle as a function to differentiate: by its numbers, and by commands."""
+"""Differentiable simulation: gradients of a vehicle's motion by its parameters and commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ['motion']
 
 def motion(
     vehicle: Vehicle,
-    plan: Script,
+    script: Script,
     initial: State,
     *,
     ticks: int,
@@ -35,14 +35,14 @@ def motion(
 ) -> State:
     """Return the states (t, 3), (t, 4), (t, 6) of every so many ticks, traceable by JAX.
 
-    Any number of the vehicle, the environment, the script and the initial state may be traced:
-    ``dataclasses.replace`` puts it there. So ``jax.grad`` has the gradient of whatever is computed
-    of the motion. Pulse widths of sticks are whole numbers and have none; those of segments with
-    ``pwm`` have. Call it within :func:`~marine_sim_ros.engine.availability.precision`.
+    Any number of the vehicle, the environment, the script and the initial state may be traced: set
+    it with ``dataclasses.replace``, and ``jax.grad`` differentiates any function of the motion.
+    Pulse widths of sticks are rounded and have no gradient; those of segments with ``pwm`` have
+    one. Call it within :func:`~marine_sim_ros.engine.availability.precision`.
 
     Args:
         vehicle: the vehicle to simulate.
-        plan: scenario tables, from :func:`~marine_sim_ros.engine.script.make_script`.
+        script: scenario tables, from :func:`~marine_sim_ros.engine.script.make_script`.
         initial: state at the first tick.
         ticks: number of ticks; one more than a multiple of ``every``.
         environment: None for still water.
@@ -50,8 +50,8 @@ def motion(
         every: one tick in so many is returned.
 
     Raises:
-        ParameterError: a vehicle with an articulated arm, whose search for what its drives do has
-            no gradient.
+        ParameterError: a vehicle with an articulated arm; the solver of its drives' limits has no
+            gradient.
     """
     if has_articulated_arm(vehicle):
         raise ParameterError(
@@ -59,12 +59,12 @@ def motion(
             '<manipulator dynamics="kinematic">'
         )
     setting = compute_cached_properties(
-        LoopSetting(with_thruster_curves(vehicle), environment or Environment(), plan)
+        LoopSetting(with_thruster_curves(vehicle), environment or Environment(), script)
     )
     start = State(*(jnp.asarray(x) for x in initial))
     times = jnp.asarray(np.arange(ticks) * dt)
-    # As arrays: written out, the way back through a tick takes minutes to compile.
-    kept = rollout(
+    # As arrays: scalarised, the reverse pass of a tick takes minutes to compile.
+    recorded = rollout(
         setting,
         [],
         start,
@@ -74,4 +74,4 @@ def motion(
         keep=states,
         written_out=False,
     )
-    return State(*(kept[name] for name in State._fields))
+    return State(*(recorded[name] for name in State._fields))

@@ -1,18 +1,19 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compilation of a function of a tree ahead of time, and its arithmetic in XLA.
+"""Ahead-of-time compilation by XLA: common subexpressions, reductions of rows, cached programs.
 
-XLA fuses a value into every loop that uses it, and computes it again there: of a batch, a damping
-matrix for each of its 36 uses, a controller's law for each thruster. It does not repeat a
-division, and has no other way to be told. So a value that is worth it is divided by a 1.0 that the
-compiler does not know; x / 1.0 is x to the bit. Newer versions of XLA turn a division by one
-scalar into products with its inverse, which they repeat: so each vehicle has a 1.0 of its own.
+XLA fuses a value into every loop that uses it and recomputes it there: in a batch, a damping
+matrix at each of its 36 uses, a control law for each thruster. It does not recompute a division,
+and has no option for this. So a value that is expensive enough is divided by a 1.0 that the
+compiler cannot know; x / 1.0 is x to the bit. Newer versions of XLA turn a division by one scalar
+into products
+with its inverse, and recompute those: so each vehicle of a batch has its own 1.0.
 
-A row is one array, filled up to whole ``LANES`` with copies of its last number, or a single number
-where all are the same. XLA keeps to the order in which a row is added up, so that each addition
-waits for the one before it. Here a row is cut in ``LANES`` pieces that are added up, or compared,
-side by side. What is left of them is written out: each ``reduce`` costs a call 0.2 µs.
+A row is one array, padded to a multiple of ``VECTOR_LANES`` with copies of its last number, or a
+single number if all are equal. XLA adds up a row in order, each addition waiting for the one
+before. Here a row is cut into ``VECTOR_LANES`` pieces that are added or compared in parallel; the
+last few partial results are combined one by one, since each ``reduce`` costs 0.2 µs per call.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ __all__ = [
 ]
 
 
-# Values of a batch that are used more than once are computed once.
+# Common subexpressions: values of a batch that are used more than once are computed once.
 
 MIN_SAVED_OPERATIONS = 8
-"""Operations saved by which a value is kept."""
+"""Operations that storing a value must save."""
 _FREE_OPERATIONS = {'broadcast_in_dim', 'convert_element_type', 'reshape', 'slice', 'squeeze'}
 _DEDUPLICATED_OPERATIONS = {'atan2', 'cos', 'div', 'exp', 'log', 'sin', 'sqrt', 'tan', 'tanh'}
 """XLA computes them once anyway."""
@@ -63,15 +64,16 @@ def reuse_common_values(
     function: Callable[..., Any],
     one: jax.Array,
     batch: tuple[int, ...],
-    worth: int = MIN_SAVED_OPERATIONS,
+    min_saved: int = MIN_SAVED_OPERATIONS,
 ) -> Callable[..., Any]:
-    """Return a function of the same values, in which few of them are computed again.
+    """Return a function with equal values that recomputes few intermediate values.
 
     Args:
         function: function of trees of arrays, to be traced.
         one: () 1.0, computed from an argument of the program, so that it is no constant.
-        batch: shape of what is kept, behind the axes of one vehicle: (N,); with () nothing is.
-        worth: operations saved by which a value is kept.
+        batch: shape of the stored values after the axes of one vehicle: (N,); with () the function
+            is returned unchanged.
+        min_saved: operations saved by which a value is kept.
     """
     if not batch:
         return function
@@ -79,8 +81,8 @@ def reuse_common_values(
     def run(*arguments: Any) -> Any:
         traced, shapes = jax.make_jaxpr(function, return_shape=True)(*arguments)
         jaxpr = traced.jaxpr
-        wanted = [v for eqn in jaxpr.eqns for v in eqn.invars] + jaxpr.outvars
-        uses = Counter(v for v in wanted if not isinstance(v, Literal))
+        inputs = [v for eqn in jaxpr.eqns for v in eqn.invars] + jaxpr.outvars
+        uses = Counter(v for v in inputs if not isinstance(v, Literal))
         values = dict(zip(jaxpr.constvars, traced.consts, strict=True))
         values |= zip(jaxpr.invars, jax.tree.leaves(arguments), strict=True)
         ones = _batch_ones(one, batch)
@@ -93,26 +95,28 @@ def reuse_common_values(
             functions, parameters = _bind_parameters(eqn)
             out = eqn.primitive.bind(*functions, *map(value, eqn.invars), **parameters)
             name = eqn.primitive.name
-            read = [v for v in eqn.invars if not isinstance(v, Literal)]
-            below = [repeated.get(v, frozenset()) for v in read]
-            work = frozenset(() if name in _FREE_OPERATIONS else (i,)).union(*below)
+            variables = [v for v in eqn.invars if not isinstance(v, Literal)]
+            repeated_by_input = [repeated.get(v, frozenset()) for v in variables]
+            repeated_operations = frozenset(() if name in _FREE_OPERATIONS else (i,)).union(
+                *repeated_by_input
+            )
             outs = out if eqn.primitive.multiple_results else [out]
             for v, x in zip(eqn.outvars, outs, strict=True):
                 values[v] = x
                 if name in _DEDUPLICATED_OPERATIONS or x.shape[-1:] != batch:
                     continue
-                if x.dtype == one.dtype and (uses[v] - 1) * len(work) >= worth:
+                if x.dtype == one.dtype and (uses[v] - 1) * len(repeated_operations) >= min_saved:
                     values[v] = x / ones
                 else:
-                    repeated[v] = work
+                    repeated[v] = repeated_operations
         return jax.tree.unflatten(jax.tree.structure(shapes), map(value, jaxpr.outvars))
 
     return run
 
 
 def _batch_ones(one: jax.Array, batch: tuple[int, ...]) -> jax.Array:
-    """Return 1.0 for each vehicle, in a form that is no broadcast scalar to the compiler."""
-    if not hasattr(jax, 'enable_x64'):  # before JAX 0.8 a scalar serves, and costs 4 % less
+    """Return a 1.0 for each vehicle that the compiler does not see as a broadcast scalar."""
+    if not hasattr(jax, 'enable_x64'):  # before JAX 0.8 a scalar is enough, and costs 4 % less
         return one
     count = jax.lax.broadcasted_iota(one.dtype, batch, 0)
     return jnp.minimum(count + one, one)
@@ -120,19 +124,19 @@ def _batch_ones(one: jax.Array, batch: tuple[int, ...]) -> jax.Array:
 
 def _bind_parameters(eqn: Any) -> tuple[Sequence[Any], dict[str, Any]]:
     """Return functions and parameters of an operation; from JAX 0.10 on, parameters hold both."""
-    found = eqn.primitive.get_bind_params(eqn.params)
-    return found if isinstance(found, tuple) else ((), found)
+    parameters = eqn.primitive.get_bind_params(eqn.params)
+    return parameters if isinstance(parameters, tuple) else ((), parameters)
 
 
-# Long rows of numbers, such as one over all panels of a hull, in a form that XLA is fast on.
+# Long rows of numbers, such as one over all panels of a hull, in a form that XLA vectorises.
 
 VECTOR_LANES = 8
-
+"""Numbers in a vector register: eight float64 of AVX-512."""
 PRODUCTS = (1, 2, 3, 4)
-"""Exponents of which a power is a product."""
+"""Exponents for which a power is computed by repeated multiplication."""
 
 Row = Any
-"""A number, a JAX array (), or one of JAX or NumPy of a whole number of ``LANES``."""
+"""A number, a JAX array (), or a JAX or NumPy array of a multiple of ``VECTOR_LANES``."""
 
 
 def _row_length(length: int) -> int:
@@ -143,13 +147,13 @@ def make_row(numbers: Any) -> Row:
     """Return an array (n,) of NumPy or JAX as a row."""
     if isinstance(numbers, np.ndarray) and (numbers == numbers[0]).all():
         return numbers[0].item()
-    missing = _row_length(len(numbers)) - len(numbers)
+    padding = _row_length(len(numbers)) - len(numbers)
     pad = np.pad if isinstance(numbers, np.ndarray) else jnp.pad
-    return pad(numbers, (0, missing), mode='edge') if missing else numbers
+    return pad(numbers, (0, padding), mode='edge') if padding else numbers
 
 
 def fill_row(numbers: Row, length: int, dtype: Any) -> Any:
-    """Return a row of a length as one array, without numbers that stand for all."""
+    """Return a row of a length as one array; a single number is broadcast."""
     return jnp.broadcast_to(jnp.asarray(numbers, dtype), (_row_length(length),))
 
 
@@ -176,7 +180,7 @@ def row_power(numbers: Row, exponents: Row) -> Row:
 
 def _pairwise_reduction(pair: Callable[[Any, Any], Any]) -> Any:
     def apply(numbers: Row, length: int) -> Row:
-        del length  # what a row is filled up with is one of its own
+        del length  # the padding repeats a number of the row, which changes no extremum
         if jnp.ndim(numbers) == 0:
             return numbers
         while (count := len(numbers)) > 1:
@@ -197,11 +201,12 @@ _ONE_FUNCTION_OPTIONS = {
     'xla_cpu_multi_thread_eigen': False,
     'xla_cpu_experimental_ynn_fusion_type': '',
 }
-"""A tick is hundreds of small operations, written out a thousand. XLA's older CPU runtime (JAX
-0.6) compiles them into one function. Its newer one does so with a loop of few bytes that calls no
-library, neither LAPACK nor YNN, and else makes a call for each. Threads that share a row wait for
-one another longer than they work; blocks of a batch have their own. JAX versions lack some of
-these options, and 0.7 has the one of the older runtime without that runtime."""
+"""Options that compile a tick into one machine function. A tick is hundreds of small operations.
+XLA's older CPU runtime (JAX 0.6) compiles them into one function. The newer one does so only in a
+loop of few bytes that calls no library, neither LAPACK nor YNN; otherwise each operation is a
+call. XLA's own threads are off: sharing one row takes longer than computing it, and the blocks of
+a batch have their own threads. Some JAX versions lack some of these options; 0.7 accepts the
+option of the older runtime without having that runtime, so it is left out there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +249,7 @@ def compile_program(
     Raises:
         MarineSimError: the function cannot be compiled.
     """
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     with precision(dtype):
         try:
             lowered = jax.jit(function).lower(*arguments)
@@ -256,7 +261,7 @@ def compile_program(
                 f'engine jax: {subject} cannot be compiled: {reason}; expected --engine numpy'
             ) from error
         call = _compile_lowered(lowered, round_each=round_each)
-    return Program(call, dtype, time.perf_counter() - begun)
+    return Program(call, dtype, time.perf_counter() - start_time)
 
 
 def _compile_lowered(lowered: jax.stages.Lowered, *, round_each: bool) -> jax.stages.Compiled:
@@ -265,18 +270,18 @@ def _compile_lowered(lowered: jax.stages.Lowered, *, round_each: bool) -> jax.st
         try:
             return lowered.compile(compiler_options=options or None)
         except (jax.errors.JaxRuntimeError, ValueError) as error:
-            unknown = [name for name in options if name in str(error)]
-            if not unknown:
+            unsupported = [name for name in options if name in str(error)]
+            if not unsupported:
                 raise
-            options = {name: value for name, value in options.items() if name not in unknown}
+            options = {name: value for name, value in options.items() if name not in unsupported}
 
 
 def trace_once(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that JAX traces only once, however often a program uses it."""
+    """Return a function that JAX traces once, no matter how often a program uses it."""
     return jax.jit(function)
 
 
-# Functions of one row of numbers: a call has one argument and one result, which costs least.
+# Functions of one row of numbers: one argument and one result make the cheapest call.
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,9 +325,10 @@ def compile_row_program(
         count = jnp.where(row[0] < jnp.inf, 1, 2)  # 1, but XLA cannot know it and drop the loop
 
         def iterate(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            # Else XLA moves what does not change in the loop out of it, which is everything.
-            number, held_row = jax.lax.optimization_barrier((carry[0], row))
-            return number + 1, pack_once(held_row)
+            # Without the barrier XLA would hoist the loop-invariant body, all of it, out of the
+            # loop.
+            iteration, held_row = jax.lax.optimization_barrier((carry[0], row))
+            return iteration + 1, pack_once(held_row)
 
         shape = jax.eval_shape(pack_once, row)
         first = jnp.zeros((), int), jnp.zeros(shape.shape, shape.dtype)
@@ -332,26 +338,26 @@ def compile_row_program(
     return RowProgram(program.call, program.dtype, program.compile_time, tuple(layouts))
 
 
-# Programs that vehicles of one kind share.
+# Programs that several objects of this process share.
 
-Shared = TypeVar('Shared')
-_MAX_KINDS = 16
+Programs = TypeVar('Programs')
+_MAX_ENTRIES = 16
 
 
-class ProgramCache(Generic[Shared]):
-    """Programs of the last kinds: the same vehicle, with others of the same values."""
+class ProgramCache(Generic[Programs]):
+    """Cache of the last programs by vehicle (identity) and further values (equality)."""
 
     def __init__(self) -> None:
-        """Begin with none."""
-        self._made: list[tuple[Vehicle, tuple[Any, ...], Shared]] = []
+        """Create an empty cache."""
+        self._entries: list[tuple[Vehicle, tuple[Any, ...], Programs]] = []
 
     def find_or_make(
-        self, vehicle: Vehicle, others: tuple[Any, ...], make: Callable[[], Shared]
-    ) -> Shared:
-        """Return the programs of such a kind; make them for the first of it."""
-        for known, with_, made in self._made:
-            if known is vehicle and have_same_values(with_, others):
-                return made
-        self._made.append((vehicle, others, make()))
-        del self._made[:-_MAX_KINDS]
-        return self._made[-1][2]
+        self, vehicle: Vehicle, key: tuple[Any, ...], make: Callable[[], Programs]
+    ) -> Programs:
+        """Return the programs of a vehicle and key; make them at the first request."""
+        for cached_vehicle, cached_key, programs in self._entries:
+            if cached_vehicle is vehicle and have_same_values(cached_key, key):
+                return programs
+        self._entries.append((vehicle, key, make()))
+        del self._entries[:-_MAX_ENTRIES]
+        return self._entries[-1][2]

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scenario as tables that are read with the time of a tick: commands, and the controller."""
+"""Scenario as tables by segment, for compiled programs: commands, set-points, controller."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import numpy as np
 
 from marine_sim_ros.control.allocator import AllocationStage, Allocator, allocation_stages
 from marine_sim_ros.control.closed_loop import FIRST_STEP, LoopMemory, begin_loop, loop_step
-from marine_sim_ros.control.controllability import PilotMixer, mix_patterns
 from marine_sim_ros.control.controller_model import (
     ControllerSettings,
     Law,
@@ -22,7 +21,8 @@ from marine_sim_ros.control.controller_model import (
     load_controller,
     make_law,
 )
-from marine_sim_ros.control.setpoints import depth_effort, empty_setpoints
+from marine_sim_ros.control.pilot import PilotMixer, depth_effort, mix_patterns
+from marine_sim_ros.control.setpoints import empty_setpoints
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.spatial import rotation_matrix
@@ -51,11 +51,11 @@ __all__ = [
 ]
 
 
-# Tables of which one row holds at a time, read without branches.
+# Look-up of the row of a table that is valid at a time, without branches.
 
 
 def row_at_time(start: Array, table: Array, time: Array) -> Array:
-    """Return the row (...) of a table (s, ...) that holds at a time in s."""
+    """Return the row (...) of a table (s, ...) that is valid at a time in s."""
     xp = namespace(time)
     rows, starts = constant(xp, table), constant(xp, start)
     result = rows[0]
@@ -64,19 +64,19 @@ def row_at_time(start: Array, table: Array, time: Array) -> Array:
     return result
 
 
-# The controller of a scenario, traced: the same laws, with plans by segments of the script.
+# The controller of a scenario: the same control laws, with one allocation per segment.
 
 
 @dataclass(frozen=True, eq=False)
 class LoopControl:
-    """What closes the loop.
+    """Controller of a script.
 
     Attributes:
         law: control law, from set-points to a wrench.
         allocation: allocation tables, from the wrench to pulse widths, by segment.
         closed: (s,) 1.0 in the segments that have set-points.
-        scalarisable: whether the law may be written out number by number.
-        stages: what takes part of the wrench before the thrusters, by name of the actuator.
+        scalarisable: whether the law may be compiled number by number.
+        stages: allocation to actuators such as fins, which precedes the thrusters', by name.
     """
 
     law: Law
@@ -104,7 +104,7 @@ def make_control(
     closed: Sequence[bool],
     failed: Sequence[np.ndarray],
     *,
-    whole: bool,
+    whole_microseconds: bool,
 ) -> LoopControl:
     """Return the controller of a vehicle.
 
@@ -114,12 +114,12 @@ def make_control(
             :func:`~marine_sim_ros.control.controller_model.load_controller`.
         closed: whether a segment has set-points, by segment.
         failed: thrusters (n,) to leave out, by segment.
-        whole: whether pulse widths are whole µs, which have no gradient.
+        whole_microseconds: whether pulse widths are whole µs, which have no gradient.
     """
     allocator = Allocator(vehicle.thrusters, vehicle.inertia.center_of_mass)
     return LoopControl(
         make_law(settings, vehicle),
-        allocation_tables(allocator, failed, whole=whole),
+        allocation_tables(allocator, failed, whole_microseconds=whole_microseconds),
         np.asarray(closed, float),
         find_controller_model(settings).scalar,
         allocation_stages(vehicle),
@@ -127,7 +127,7 @@ def make_control(
 
 
 def extend_control(control: LoopControl, segments: int) -> LoopControl:
-    """Return a controller with more segments at its end, all as the last one."""
+    """Return a controller with more segments at its end, copies of the last one."""
     closed = np.append(control.closed, np.repeat(control.closed[-1:], segments))
     return replace(
         control, allocation=extend_allocation_tables(control.allocation, segments), closed=closed
@@ -136,8 +136,8 @@ def extend_control(control: LoopControl, segments: int) -> LoopControl:
 
 def initial_controller_memory(control: LoopControl, state: State, dt: float) -> ControllerMemory:
     """Return the memory of a controller before its first step of dt (s)."""
-    none = state.velocity[0] * 0.0
-    return ControllerMemory(none, _begin_memory(control, state, dt))
+    inactive = state.velocity[0] * 0.0
+    return ControllerMemory(inactive, _begin_memory(control, state, dt))
 
 
 def _begin_memory(control: LoopControl, state: State, dt: float) -> LoopMemory:
@@ -149,7 +149,7 @@ def _begin_memory(control: LoopControl, state: State, dt: float) -> LoopMemory:
 def control_command(
     control: LoopControl,
     start: Array,
-    wanted: Array,
+    setpoint: Array,
     time: Array,
     state: State,
     memory: ControllerMemory | None,
@@ -158,12 +158,12 @@ def control_command(
     pwm: Array,
     actuators: Mapping[str, Array],
 ) -> tuple[Array, dict[str, Array], ControllerMemory]:
-    """Return pulse widths (n,) of a tick, commands of actuators, and what to remember.
+    """Return pulse widths (n,) of a tick, µs, commands of actuators, and the next memory.
 
     Args:
         control: the controller to evaluate.
         start: (s,) of the segments, s.
-        wanted: set-points (12,) of this tick, NaN where free.
+        setpoint: set-points (12,) of this tick, NaN where free.
         time: time of the tick, s.
         state: state of the vehicle.
         memory: memory of the previous tick; None in the first.
@@ -177,59 +177,61 @@ def control_command(
         running = memory.running > 0.5
         since = dt if dt == FIRST_STEP else xp.where(running, dt, FIRST_STEP)
     if memory is not None and control.always:
-        begun = memory.loop
+        loop_memory = memory.loop
     else:
-        begun = _begin_memory(control, state, dt)
-        begun = begun if memory is None else _select_memory(running, memory.loop, begun)
+        loop_memory = _begin_memory(control, state, dt)
+        loop_memory = (
+            loop_memory if memory is None else _select_memory(running, memory.loop, loop_memory)
+        )
     rows = {
         name: row_at_time(start, table, time) for name, table in control.allocation.tables.items()
     }
-    output, following = loop_step(
+    output, next_memory = loop_step(
         control.law,
         replace(control.allocation, **rows),
-        wanted,
+        setpoint,
         state,
-        begun,
+        loop_memory,
         dt=since,
         stages=control.stages,
     )
-    closed = row_at_time(start, control.closed, time)
-    given = {
-        name: xp.where(closed > 0.5, angles, actuators[name])
+    is_closed = row_at_time(start, control.closed, time)
+    closed_loop_actuators = {
+        name: xp.where(is_closed > 0.5, angles, actuators[name])
         for name, angles in output.allocation.actuators.items()
     }
-    pwm = xp.where(closed > 0.5, output.pwm, pwm)
-    return pwm, {**actuators, **given}, ControllerMemory(closed, following)
+    pwm = xp.where(is_closed > 0.5, output.pwm, pwm)
+    return pwm, {**actuators, **closed_loop_actuators}, ControllerMemory(is_closed, next_memory)
 
 
-def _select_memory(condition: Array, one: Any, other: Any) -> Any:
+def _select_memory(condition: Array, if_true: Any, if_false: Any) -> Any:
     """Return one memory or another of the same shape."""
-    if one is None:
+    if if_true is None:
         return None
-    if isinstance(one, Mapping):
-        return {name: _select_memory(condition, one[name], other[name]) for name in one}
-    if isinstance(one, tuple):
-        return type(one)(
-            *(_select_memory(condition, a, b) for a, b in zip(one, other, strict=True))
+    if isinstance(if_true, Mapping):
+        return {name: _select_memory(condition, if_true[name], if_false[name]) for name in if_true}
+    if isinstance(if_true, tuple):
+        return type(if_true)(
+            *(_select_memory(condition, a, b) for a, b in zip(if_true, if_false, strict=True))
         )
-    return namespace(other).where(condition, one, other)
+    return namespace(if_false).where(condition, if_true, if_false)
 
 
-# A scenario as tables of numbers, read with the time of a tick: no branches, so it compiles.
+# The tables of a scenario. They are read with the time of a tick, without branches.
 
 
 @dataclass(frozen=True, eq=False)
 class Script:
-    """What a scenario commands, by segments that hold from a start on; s of them.
+    """Commands of a scenario in s segments.
 
     Attributes:
-        start: (s,) s; the first is −∞.
-        efforts: (s, 6) of the sticks.
-        depth: (s,) to hold, m; NaN for none.
-        pwm: (s, n) µs; NaN where efforts count.
+        start: (s,) start times, s; the first is −∞.
+        efforts: (s, 6) stick efforts, −1 to 1.
+        depth: (s,) depth to hold, m; NaN for none.
+        pwm: (s, n) pulse widths, µs; NaN where efforts apply.
         setpoints: (s, 12) for the controller; NaN where free.
         actuators: commands (s, k) by the name of the actuator.
-        patterns: (n, 6) of the mixer.
+        patterns: (n, 6) thrust patterns of the stick mixer.
         control: controller of the set-points; None where no segment has any.
     """
 
@@ -248,15 +250,16 @@ def make_script(
     vehicle: Vehicle,
     controller: ControllerSettings | None = None,
     *,
-    whole: bool = True,
+    whole_microseconds: bool = True,
 ) -> Script:
-    """Return a scenario's tables; faults that the controller knows start segments too.
+    """Return the tables of a scenario; faults that the controller is informed of start segments.
 
     Args:
         scenario: the scenario to play.
         vehicle: the vehicle that plays it.
         controller: instead of the one that the scenario names.
-        whole: whether the controller's pulse widths are whole µs, which have no gradient.
+        whole_microseconds: whether the controller's pulse widths are whole µs, which have no
+            gradient.
 
     Raises:
         MarineSimError: the scenario does not fit the vehicle, or names no controller.
@@ -269,18 +272,22 @@ def make_script(
             f'scenario {scenario.name}: the compiled engine has no {name}; run it with numpy'
         )
     count = len(vehicle.thrusters)
-    changes = {s.start for s in scenario.segments}
+    start_times = {s.start for s in scenario.segments}
     if scenario.closed_loop:
-        told = [f for f in scenario.faults if isinstance(f, Dead)]
-        changes |= {time for f in told for time in (f.start, f.end) if time < math.inf}
-    starts = sorted({0.0} | changes)
+        known_failures = [f for f in scenario.faults if isinstance(f, Dead)]
+        start_times |= {
+            time for f in known_failures for time in (f.start, f.end) if time < math.inf
+        }
+    starts = sorted({0.0} | start_times)
     segments = [scenario.segment_at(s) for s in starts]
     failed = [failed_thrusters(scenario.faults, vehicle, s) for s in starts]
     control = None
     if scenario.closed_loop:
         settings = controller or load_controller(scenario.controller)
         closed = [s.control is not None for s in segments]
-        control = make_control(vehicle, settings, closed, failed, whole=whole)
+        control = make_control(
+            vehicle, settings, closed, failed, whole_microseconds=whole_microseconds
+        )
     return Script(
         start=np.array([-np.inf, *starts[1:]]),
         efforts=np.array([s.efforts for s in segments], float),
@@ -301,28 +308,28 @@ def make_script(
     )
 
 
-def open_loop_pulses(plan: Script, time: Array, state: State) -> Array:
-    """Return the pulse widths (n,) in µs that a script sends at a time to a state."""
+def open_loop_pulses(script: Script, time: Array, state: State) -> Array:
+    """Return the pulse widths (n,) in µs of a script's efforts, depth hold and ``pwm``."""
     xp = namespace(time)
-    efforts = row_at_time(plan.start, plan.efforts, time)
-    depth = row_at_time(plan.start, plan.depth, time)
+    efforts = row_at_time(script.start, script.efforts, time)
+    depth = row_at_time(script.start, script.depth, time)
     climb_rate = (rotation_matrix(state.orientation)[2] @ state.velocity[:3])[None]
     heave = depth_effort(-state.position[2:3], climb_rate, depth)
     heave = xp.where(xp.isnan(depth), efforts[2:3], heave)
-    pwm = row_at_time(plan.start, plan.pwm, time)
-    mixed_pwm = mix_patterns(plan.patterns, xp.concat([efforts[:2], heave, efforts[3:]]))
+    pwm = row_at_time(script.start, script.pwm, time)
+    mixed_pwm = mix_patterns(script.patterns, xp.concat([efforts[:2], heave, efforts[3:]]))
     return xp.where(xp.isnan(pwm), mixed_pwm, pwm)
 
 
-def extend_script(plan: Script, segments: int) -> Script:
-    """Return a script with more segments, which never start."""
-    more = segments - len(plan.start)
+def extend_script(script: Script, segments: int) -> Script:
+    """Return a script padded with segments that never start."""
+    added = segments - len(script.start)
 
     def extend(table: np.ndarray) -> np.ndarray:
-        return np.concatenate([table, np.repeat(table[-1:], more, axis=0)])
+        return np.concatenate([table, np.repeat(table[-1:], added, axis=0)])
 
-    tables = {n: extend(getattr(plan, n)) for n in ('efforts', 'depth', 'pwm', 'setpoints')}
-    actuators = {name: extend(table) for name, table in plan.actuators.items()}
-    control = None if plan.control is None else extend_control(plan.control, more)
-    start = np.append(plan.start, np.full(more, np.inf))
-    return replace(plan, start=start, control=control, actuators=actuators, **tables)
+    tables = {n: extend(getattr(script, n)) for n in ('efforts', 'depth', 'pwm', 'setpoints')}
+    actuators = {name: extend(table) for name, table in script.actuators.items()}
+    control = None if script.control is None else extend_control(script.control, added)
+    start = np.append(script.start, np.full(added, np.inf))
+    return replace(script, start=start, control=control, actuators=actuators, **tables)

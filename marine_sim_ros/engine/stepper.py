@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Vehicles moved on by some ticks at a time, for whoever decides between the steps."""
+"""Stepper: N vehicles advanced by a few ticks per call, for learning and planning."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, beg
 __all__ = ['LastForces', 'Stepper', 'VehicleMotion', 'states_in_memory']
 
 
-# A compiled function of many vehicles, a column of numbers for each, in blocks by threads.
+# A compiled function of many vehicles, one column of numbers each, in blocks by threads.
 
 MIN_THREAD_COLUMNS = 128
-"""Vehicles that are worth a thread of their own."""
+"""Smallest number of vehicles for a further thread."""
 COLUMN_GROUP = 32
-"""Vehicles whose arrays go together: where none of them is near the ground, contact costs none."""
+"""Vehicles traced together. Contact is skipped in a group without a vehicle near the ground."""
 
 
 class ColumnFunction:
-    """A function of columns (k, N), compiled."""
+    """Compiled function of columns (k, N)."""
 
     def __init__(
         self,
@@ -56,14 +56,14 @@ class ColumnFunction:
         """Compile.
 
         Args:
-            function: ``function(one, *columns)`` of a 1.0 that no compiler knows and columns
-                (k, *batch); returns a tuple of columns.
+            function: ``function(one, *columns)`` of a 1.0 that is no constant to the compiler, and
+                columns (k, *batch); returns a tuple of columns.
             widths: numbers k of each column.
-            size: N that are worked on at a time as a rule; others are possible.
+            size: usual number N of vehicles; calls with another are possible.
             subject: what is compiled, for error messages.
             written_out: whether it computes with
                 :class:`~marine_sim_ros.engine.components.Components`.
-            together: whether it is traced for a batch at once.
+            together: whether it is traced for a whole batch.
         """
         wait_for_programs()
         cores = max(os.cpu_count() or 1, 1)
@@ -77,45 +77,49 @@ class ColumnFunction:
         self._program = compile_program(run, 1.0, *shapes, subject=subject)
 
     def __call__(self, *columns: np.ndarray) -> list[np.ndarray]:
-        """Return the function of columns (k, N), each (m, N)."""
+        """Return the results (m, N) of columns (k, N)."""
         count, size = columns[0].shape[1], self._block
 
         def block(start: int) -> list[np.ndarray]:
             if start + size <= count:
-                given = [x[:, start : start + size] for x in columns]
-            else:  # filled up with the last one
+                inputs = [x[:, start : start + size] for x in columns]
+            else:  # the program has a fixed size: repeat the last vehicle
                 rows = np.minimum(np.arange(start, start + size), count - 1)
-                given = [x[:, rows] for x in columns]
-            return list(self._program(1.0, *given))
+                inputs = [x[:, rows] for x in columns]
+            return list(self._program(1.0, *inputs))
 
         parts = list(self._map(block, range(0, count, size)))
         return [np.concatenate(p, axis=1)[:, :count] for p in zip(*parts, strict=True)]
 
 
-def _map_columns(function: Callable[..., Any], group: int | None) -> Callable[..., Any]:
-    """Return a function of columns (k, N) of one of columns (k,), for some vehicles at a time.
+def _map_columns(function: Callable[..., Any], group_size: int | None) -> Callable[..., Any]:
+    """Return a function of columns (k, N) from a function of columns (k,).
 
     Args:
         function: function of a 1.0 and columns.
-        group: how many at a time; None: one after the other, each through its own conditions.
+        group_size: vehicles at a time; None: one after the other, each with its own branches.
     """
 
     def run(one: jax.Array, *columns: jax.Array) -> Any:
         rows = tuple(jnp.moveaxis(x, -1, 0) for x in columns)
-        found = jax.lax.map(lambda own: function(one, *own), rows, batch_size=group)
-        return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), found)
+        outputs = jax.lax.map(
+            lambda columns_of_vehicle: function(one, *columns_of_vehicle),
+            rows,
+            batch_size=group_size,
+        )
+        return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), outputs)
 
     return run
 
 
-# Vehicles moved on by some ticks at a time, for whoever decides between the steps.
+# Vehicles advanced by a few ticks at a time.
 
 MIN_SAVED_OPERATIONS = 32
-"""Operations saved by which a value is kept: in loops of few ticks, fewer values are worth it."""
+"""Operations that storing a value must save; in a long loop, where storing costs less, fewer."""
 
 
 class LastForces(NamedTuple):
-    """What sensors need beside the state, of the last tick of a step.
+    """Inputs of sensors besides the state, from the last tick of a step.
 
     Attributes:
         acceleration: (..., 6) rate of change of the velocity, m/s² and rad/s².
@@ -127,12 +131,12 @@ class LastForces(NamedTuple):
 
 
 def states_in_memory(memory: np.ndarray) -> State:
-    """Return the states (N, 3), (N, 4), (N, 6) within memories (k, N), which begin with them."""
+    """Return the states (N, 3), (N, 4), (N, 6), the first numbers of memories (k, N)."""
     return State(memory[:3].T, memory[3:7].T, memory[7:13].T)
 
 
 class VehicleMotion:
-    """A kind of vehicle in its water and scene, as functions that JAX traces.
+    """Traceable step of a vehicle in its environment.
 
     A vehicle's memory is a column (k, *batch) of numbers that begins with its state: position,
     orientation, velocity. A column is of one vehicle, (k,), or where :attr:`together` of a batch,
@@ -140,18 +144,18 @@ class VehicleMotion:
 
     Attributes:
         vehicle: the vehicle.
-        environment: around it.
+        environment: the environment.
         written_out: whether a step is computed number by number, see
             :mod:`marine_sim_ros.engine.components`.
-        together: whether vehicles of a batch are traced together: where all is written out, and
-            no hull's rows fill the cache alone.
+        together: whether vehicles of a batch are traced together: without hull and number by
+            number. The rows of a hull fill the cache already.
         size: k, numbers of a memory.
     """
 
     def __init__(
         self, vehicle: Vehicle, environment: Environment, *, ticks: int, dt: float
     ) -> None:
-        """Prepare.
+        """Compute the constants of the step.
 
         Args:
             vehicle: the vehicle; its actuators besides thrusters rest.
@@ -176,15 +180,15 @@ class VehicleMotion:
 
     @property
     def rests_alike(self) -> bool:
-        """Whether memories at rest differ in place and attitude alone."""
+        """Whether memories at rest differ in position and attitude only."""
         return self.together and self.vehicle.manipulator is None
 
     def to_program(self, numbers: Any, axes: int = 1) -> Any:
-        """Return numbers (..., *batch), of so many axes without it, as the step has them."""
+        """Return numbers (..., *batch) in the type of the step; ``axes`` precede the batch."""
         return components(numbers, axes) if self.written_out else numbers
 
     def to_arrays(self, value: Any, batch: tuple[int, ...]) -> jax.Array:
-        """Return the values of a step, (...), as numbers (..., *batch)."""
+        """Return values of the step's type as arrays (..., *batch)."""
         if isinstance(value, Components):
             return join_components(value, batch, float)
         return jnp.asarray(value, float)
@@ -199,11 +203,11 @@ class VehicleMotion:
             memory = initial_loop_memory(self.vehicle, self.environment, start, None)
         else:
             memory = begin(self.vehicle, self.environment, start)
-            # What forces remember of a tick before is what they make of the start.
+            # The forces' memory of a previous tick is what they compute at the initial state.
             pwm = self.to_program(jnp.full((len(self.vehicle.thrusters), *batch), PWM_NEUTRAL))
-            around = self._environment_at(self.to_program(current), self.to_program(time)[0])
+            environment = self._environment_at(self.to_program(current), self.to_program(time)[0])
             _, after = advance(
-                self.vehicle, around, memory, StepCommands(pwm), self._stepping, since=0.0
+                self.vehicle, environment, memory, StepCommands(pwm), self._stepping, since=0.0
             )
             memory = memory._replace(forces=after.forces, arm=after.arm)
         return broadcast_carry(memory, batch, float)  # type: ignore[no-any-return]
@@ -223,33 +227,33 @@ class VehicleMotion:
     def step(
         self, memory: Any, pwm: Any, current: Any, time: Any, one: Any
     ) -> tuple[jax.Array, LastForces, State]:
-        """Return the memory (k, *batch) a step later, what acted in its last tick, and the state.
+        """Return the memory (k, *batch) a step later, the forces of its last tick, and the state.
 
         Args:
             memory: (k, *batch).
-            pwm: (n,) pulse widths all through it, µs, as :meth:`to_program` has them.
+            pwm: (n,) constant pulse widths, µs, converted by :meth:`to_program`.
             current: (3, *batch) m/s, map.
             time: (1, *batch) at the start, s.
-            one: () 1.0 that the compiler does not know.
+            one: () 1.0 that is no constant to the compiler.
         """
         batch, dtype, dt = memory.shape[1:], memory.dtype, self._stepping.dt
-        given, begun = self.to_program(current), self.to_program(time)[0]
+        flow, start_time = self.to_program(current), self.to_program(time)[0]
 
         def tick(carry: Any, number: Any) -> Any:
-            around = self._environment_at(given, begun + number * dt)
-            happened, after = advance(
+            around = self._environment_at(flow, start_time + number * dt)
+            output, after = advance(
                 self.vehicle, around, carry[0], StepCommands(pwm), self._stepping, since=dt
             )
-            forces = LastForces(happened.acceleration, happened.thrusters.power)
+            forces = LastForces(output.acceleration, output.thrusters.power)
             return broadcast_carry((after, forces), batch, dtype)
 
         first = self._layout.unpack(memory)
         _, shapes = jax.eval_shape(tick, (first, None), jnp.zeros(()))
-        none = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-        once = reuse_common_values(tick, one, batch, MIN_SAVED_OPERATIONS)
+        zero_forces = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+        tick_once = reuse_common_values(tick, one, batch, MIN_SAVED_OPERATIONS)
         (after, forces), _ = jax.lax.scan(
-            lambda now, i: (once(now, i), None),
-            (first, none),
+            lambda now, i: (tick_once(now, i), None),
+            (first, zero_forces),
             jnp.arange(self._ticks, dtype=dtype),
         )
         return pack_tree(after, batch), forces, after.state
@@ -267,7 +271,7 @@ class VehicleMotion:
 
 
 class Stepper:
-    """N vehicles of one kind, each in a current of its own, compiled for some ticks at a time."""
+    """N copies of a vehicle, each in its own current, advanced by a few ticks per call."""
 
     def __init__(
         self,
@@ -318,7 +322,7 @@ class Stepper:
             time: (N,) s; None: 0.
         """
         return self._begin(
-            position.T, orientation.T, *_wrap_function(len(position), current, time)
+            position.T, orientation.T, *_environment_columns(len(position), current, time)
         )[0]
 
     def step(
@@ -332,15 +336,15 @@ class Stepper:
 
         Args:
             memory: (k, N) at the start.
-            pwm: (N, n) pulse widths all through it, µs.
+            pwm: (N, n) constant pulse widths, µs.
             current: (N, 3) velocity of the water in map, m/s; None: none.
             time: (N,) at the start, s; None: 0.
         """
-        return self._step(memory, pwm.T, *_wrap_function(len(pwm), current, time))[0]
+        return self._step(memory, pwm.T, *_environment_columns(len(pwm), current, time))[0]
 
 
-def _wrap_function(
+def _environment_columns(
     count: int, current: np.ndarray | None, time: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    flow = np.zeros((3, count)) if current is None else current.T
-    return flow, np.zeros((1, count)) if time is None else np.reshape(time, (1, count))
+    current_columns = np.zeros((3, count)) if current is None else current.T
+    return current_columns, np.zeros((1, count)) if time is None else np.reshape(time, (1, count))

@@ -1,12 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Thrusters in compiled programs: allocation, pulse widths and curves as tables.
+"""Thruster tables for compiled programs: allocation, pulse widths, thrust and power curves.
 
-NumPy adds up all segments of a :class:`~marine_sim_ros.core.numerics.InterpolationTable`, which
-is a few calls. Compiled, that is five operations for each segment of each thruster in every tick;
-a look-up is a dozen for all of them, whatever their number. Both give the same but for rounding,
-and both give exactly zero where a curve is zero.
+NumPy adds up all segments of an :class:`~marine_sim_ros.core.numerics.InterpolationTable` in a few
+calls. Compiled, this takes five operations per segment and thruster in every tick; a look-up takes
+a dozen in all. Both agree except for rounding, and both give exactly zero where a curve is zero.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from marine_sim_ros.control.allocator import (
     complete_allocation,
     group_demands,
 )
-from marine_sim_ros.control.controllability import ExtendedThrust
+from marine_sim_ros.control.extended_thrust import ExtendedThrust
 from marine_sim_ros.control.thrust_limits import PulseWidths, scale_groups
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.numerics import InterpolationTable
@@ -43,23 +42,24 @@ __all__ = [
 ]
 
 
-# From a commanded wrench to pulse widths, traced: the allocator's plans as tables.
+# From a commanded wrench to pulse widths: the allocator's plans as tables.
 
 BLOCK = 28
-"""Thrusts that a search compares at a time: about the root of how many there are."""
+"""Thrusts that a search compares at a time: about the square root of 801, the pulse widths from
+1100 to 1900 µs."""
 
 
 @dataclass(frozen=True, eq=False)
 class PulseTables:
-    """Pulse widths for thrusts, see :class:`~marine_sim_ros.control.thrust_limits.PulseWidths`.
+    """Pulse widths by thrust, see :class:`~marine_sim_ros.control.thrust_limits.PulseWidths`.
 
     Attributes:
-        between: (n, b, k) halfway from each thrust to the next, in blocks, N.
+        between: (n, b, k) means of neighbouring thrusts, in blocks, N.
         levels: (n, m) thrusts, N.
-        pulses: (n, m) the pulse width that stands for each, µs.
+        pulses: (n, m) pulse width of each thrust, µs.
         lower: (n,) N.
         upper: (n,) N.
-        whole: whether pulse widths are whole µs; else they follow the curve between them.
+        whole: whether pulse widths are rounded to whole µs; else they are interpolated.
     """
 
     between: np.ndarray
@@ -70,12 +70,12 @@ class PulseTables:
     whole: bool = True
 
     def quantize(self, thrust: Array) -> tuple[Array, Array]:
-        """Return pulse widths (n,) in µs and the thrusts (n,) in N that they make."""
+        """Return pulse widths (n,) in µs and the thrusts (n,) in N that they produce."""
         if not self.levels.shape[0]:
             return thrust, thrust
         find = _whole_pulses if self.whole else _interpolate_pulses
-        found = accept_arrays(find, thrust, self.between, self.levels, self.pulses)
-        return found[0], found[1]
+        pulses_and_thrusts = accept_arrays(find, thrust, self.between, self.levels, self.pulses)
+        return pulses_and_thrusts[0], pulses_and_thrusts[1]
 
 
 def _split_blocks(rows: np.ndarray) -> np.ndarray:
@@ -86,43 +86,48 @@ def _split_blocks(rows: np.ndarray) -> np.ndarray:
     return filled.reshape(len(rows), count, BLOCK)
 
 
-def pulse_tables(widths: PulseWidths, *, whole: bool) -> PulseTables:
-    """Return the tables of a vehicle's pulse widths."""
-    rows = widths.between if whole else widths.levels[:, 1:-1]
+def pulse_tables(widths: PulseWidths, *, whole_microseconds: bool) -> PulseTables:
+    """Return the tables of the thrusters' pulse widths."""
+    rows = widths.between if whole_microseconds else widths.levels[:, 1:-1]
     return PulseTables(
-        _split_blocks(rows), widths.levels, widths.pulses, widths.lower, widths.upper, whole
+        _split_blocks(rows),
+        widths.levels,
+        widths.pulses,
+        widths.lower,
+        widths.upper,
+        whole_microseconds,
     )
 
 
 def _count_below(thrust: jax.Array, blocks: jax.Array) -> jax.Array:
-    """Count the numbers of each row's blocks (n, b, k), which rise, that are below (n,)."""
+    """Return how many numbers of each ascending row, in blocks (n, b, k), are below (n,)."""
     block = jnp.sum(blocks[:, :, -1] < thrust[:, None], axis=1)
     rows = jnp.take_along_axis(blocks, block[:, None, None], axis=1)[:, 0]
     return block * blocks.shape[2] + jnp.sum(rows < thrust[:, None], axis=1)
 
 
-def _take_at(table: jax.Array, place: jax.Array) -> jax.Array:
-    return jnp.take_along_axis(table, place[:, None], axis=1)[:, 0]
+def _take_at(table: jax.Array, index: jax.Array) -> jax.Array:
+    return jnp.take_along_axis(table, index[:, None], axis=1)[:, 0]
 
 
 def _whole_pulses(
     thrust: jax.Array, blocks: jax.Array, levels: jax.Array, pulses: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    place = _count_below(thrust, blocks)
-    return _take_at(pulses, place), _take_at(levels, place)
+    index = _count_below(thrust, blocks)
+    return _take_at(pulses, index), _take_at(levels, index)
 
 
 def _interpolate_pulses(
     thrust: jax.Array, blocks: jax.Array, levels: jax.Array, pulses: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Return pulse widths on the line from one thrust to the next; they make what is wanted."""
+    """Return interpolated pulse widths, and the thrusts within the limits, which they produce."""
     del pulses
-    place = _count_below(jax.lax.stop_gradient(thrust), blocks)
-    low, high = _take_at(levels, place), _take_at(levels, place + 1)
+    index = _count_below(jax.lax.stop_gradient(thrust), blocks)
+    low, high = _take_at(levels, index), _take_at(levels, index + 1)
     rises = high > low
-    wanted = jnp.clip(thrust, levels[:, 0], levels[:, -1])
-    share = (wanted - low) / jnp.where(rises, high - low, 1.0)
-    return PWM_MIN + place + jnp.where(rises, share, 0.0), wanted
+    clipped = jnp.clip(thrust, levels[:, 0], levels[:, -1])
+    fraction = (clipped - low) / jnp.where(rises, high - low, 1.0)
+    return PWM_MIN + index + jnp.where(rises, fraction, 0.0), clipped
 
 
 def _scaled_demands(
@@ -136,20 +141,23 @@ def _scaled_demands(
     concession: float,
     fits: jax.Array,
 ) -> tuple[jax.Array, jax.Array]:
-    """Return the thrusts (n,) of a wrench that does not fit, of the limits, and scales (g,)."""
+    """Return thrusts (n,) of a wrench beyond the limits, in units, and the scales (g,).
+
+    Scales reduce the groups of axes until the thrusts are within their limits.
+    """
     demand, cut = group_demands(wrench, groups)
     patterns = (gain @ demand) / unit[:, None]
-    shares, scale = scale_groups(patterns, free, lower, upper, concession, fits < 0.5)
-    return shares, scale * cut
+    fractions, scale = scale_groups(patterns, free, lower, upper, concession, fits < 0.5)
+    return fractions, scale * cut
 
 
 @dataclass(frozen=True, eq=False)
 class AllocationTables:
-    """Plans of the allocation, (s, ...), one for each segment.
+    """Allocation plans (s, ...), one for each segment.
 
-    Each is an :class:`~marine_sim_ros.control.allocator.AllocationPlan`.
-    All thrusters are in them; one that is left out has limits of zero. With k that turn n counts
-    the ``fixed_equivalent_thrusters`` of :mod:`~marine_sim_ros.control.controllability`, but in
+    Each is an :class:`~marine_sim_ros.control.allocator.AllocationPlan` of all thrusters; one that
+    is left out has limits of zero. With azimuth thrusters, n is the number of equivalent fixed
+    thrusters (:class:`~marine_sim_ros.control.controllability.ExtendedThrust`), except in
     ``left_out`` and ``pulses``.
 
     Attributes:
@@ -157,15 +165,15 @@ class AllocationTables:
         gain: (s, n, 6).
         groups: (s, 6, g).
         unit: (s, n).
-        lower: (s, n) shares.
-        upper: (s, n) shares.
-        free: (s, n, d), filled up with zeros.
+        lower: (s, n) limits, in units.
+        upper: (s, n) limits, in units.
+        free: (s, n, d) null space, padded with zeros.
         left_out: (s, n) 1.0 for thrusters that get 1500 µs.
         concession: concession of the allocator.
         pulses: pulse widths of the thrusters.
-        least: (n,) N.
-        most: (n,) N.
-        extended: of the thrusters that turn, or None.
+        min_thrust: (n,) N.
+        max_thrust: (n,) N.
+        extended: extended thrust of the azimuth thrusters, or None.
     """
 
     matrix: np.ndarray
@@ -178,29 +186,29 @@ class AllocationTables:
     left_out: np.ndarray
     concession: float
     pulses: PulseTables
-    least: np.ndarray
-    most: np.ndarray
+    min_thrust: np.ndarray
+    max_thrust: np.ndarray
     extended: ExtendedThrust | None = None
 
     @property
     def tables(self) -> dict[str, Any]:
-        """What differs from segment to segment, by name."""
-        rest = ('concession', 'pulses', 'least', 'most', 'extended')
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in rest}
+        """Arrays with a row for each segment, by name."""
+        common = ('concession', 'pulses', 'min_thrust', 'max_thrust', 'extended')
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in common}
 
     def share(
-        self, wrench: Array, residual: Array, before: Mapping[str, Array], dt: Any
+        self, wrench: Array, residual: Array, previous: Mapping[str, Array], dt: Any
     ) -> Allocation:
-        """Return the commands for a wrench (6,) and thrusts (n,) that are owed, in one segment.
+        """Return the commands for a wrench (6,) and a thrust residual (n,), in one segment.
 
-        It is what :meth:`marine_sim_ros.control.allocator.Allocator.allocate` returns, of plans
-        without the axis of segments.
+        The tables have no axis of segments here. The result is that of
+        :meth:`marine_sim_ros.control.allocator.Allocator.allocate`.
         """
         xp = namespace(wrench)
-        lower, upper = constant(xp, self.least), constant(xp, self.most)
-        plain = self.gain @ wrench
-        fits = xp.all((lower <= plain) & (plain <= upper))
-        found, scale = accept_arrays(
+        lower, upper = constant(xp, self.min_thrust), constant(xp, self.max_thrust)
+        unscaled = self.gain @ wrench
+        fits = xp.all((lower <= unscaled) & (unscaled <= upper))
+        scaled, scale = accept_arrays(
             _scaled_demands,
             wrench,
             self.groups,
@@ -215,27 +223,27 @@ class AllocationTables:
         )
         return complete_allocation(
             wrench,
-            xp.where(fits, plain, xp.clip(found * self.unit, lower, upper)),
+            xp.where(fits, unscaled, xp.clip(scaled * self.unit, lower, upper)),
             saturated=~fits & xp.any(scale < 1.0),
             matrix=self.matrix,
             pulses=self.pulses,
             left_out=self.left_out > 0.5,
             residual=residual,
             extended=self.extended,
-            before=before,
+            previous=previous,
             dt=dt,
         )
 
 
 def allocation_tables(
-    allocator: Allocator, failed: Sequence[np.ndarray], *, whole: bool
+    allocator: Allocator, failed: Sequence[np.ndarray], *, whole_microseconds: bool
 ) -> AllocationTables:
     """Return the tables of an allocator for masks (n,) of failed thrusters, one per segment."""
     plans = [allocator.plan(mask) for mask in failed]
     count = len(allocator.lower)
     width = max(plan.free.shape[1] for plan in plans)
 
-    def spread(values: np.ndarray, working: np.ndarray, rest: float) -> np.ndarray:
+    def place_working(values: np.ndarray, working: np.ndarray, rest: float) -> np.ndarray:
         full = np.full((count, *values.shape[1:]), rest)
         full[working] = values
         return full
@@ -247,21 +255,21 @@ def allocation_tables(
         matrix=np.stack([p.matrix for p in plans]),
         gain=np.stack([p.gain for p in plans]),
         groups=np.stack([p.groups for p in plans]),
-        unit=np.stack([spread(p.unit, p.working, 1.0) for p in plans]),
-        lower=np.stack([spread(p.lower, p.working, 0.0) for p in plans]),
-        upper=np.stack([spread(p.upper, p.working, 0.0) for p in plans]),
-        free=np.stack([spread(pad(p.free), p.working, 0.0) for p in plans]),
+        unit=np.stack([place_working(p.unit, p.working, 1.0) for p in plans]),
+        lower=np.stack([place_working(p.lower, p.working, 0.0) for p in plans]),
+        upper=np.stack([place_working(p.upper, p.working, 0.0) for p in plans]),
+        free=np.stack([place_working(pad(p.free), p.working, 0.0) for p in plans]),
         left_out=np.stack([np.asarray(mask, float) for mask in failed]),
         concession=allocator.concession,
-        pulses=pulse_tables(allocator.pulses, whole=whole),
-        least=allocator.lower,
-        most=allocator.upper,
+        pulses=pulse_tables(allocator.pulses, whole_microseconds=whole_microseconds),
+        min_thrust=allocator.lower,
+        max_thrust=allocator.upper,
         extended=allocator.extended,
     )
 
 
 def extend_allocation_tables(allocation: AllocationTables, segments: int) -> AllocationTables:
-    """Return tables with more segments at their end, all as the last one."""
+    """Return tables with more segments at their end, copies of the last one."""
     rows: dict[str, Any] = {
         name: np.concatenate([table, np.repeat(table[-1:], segments, axis=0)])
         for name, table in allocation.tables.items()
@@ -269,26 +277,26 @@ def extend_allocation_tables(allocation: AllocationTables, segments: int) -> All
     return replace(allocation, **rows)
 
 
-# Curves of thrusters in compiled programs: the one segment that counts is looked up.
+# Piecewise linear curves of thrusters, read by look-up of the segment.
 
 
 @dataclass(frozen=True, eq=False)
 class ThrusterCurves(InterpolationTable):
-    """A table of n functions in m segments each: y = y_a + slope (x − anchor), of one of them."""
+    """Table of n piecewise linear functions of m segments: y = y_a + slope (x − anchor)."""
 
     @cached_property
     def begins(self) -> np.ndarray:
-        """(n, m − 1) where all segments but the first begin; infinite where a row has fewer."""
+        """(n, m − 1) first x of all segments but the first; infinite where a row has fewer."""
         start = self.anchor + self.lower
         return np.where(self.upper > self.lower, start, np.inf)[:, 1:]
 
     @cached_property
     def ends(self) -> np.ndarray:
-        """(n, 2) least and largest x; beyond them y stays as it is."""
+        """(n, 2) smallest and largest x of the table; y is constant outside them."""
         real = self.upper > self.lower
-        least = np.min(np.where(real, self.anchor + self.lower, np.inf), axis=1)
-        most = np.max(np.where(real, self.anchor + self.upper, -np.inf), axis=1)
-        return np.stack([least, most], axis=1)
+        smallest = np.min(np.where(real, self.anchor + self.lower, np.inf), axis=1)
+        largest = np.max(np.where(real, self.anchor + self.upper, -np.inf), axis=1)
+        return np.stack([smallest, largest], axis=1)
 
     @cached_property
     def level(self) -> np.ndarray:
@@ -296,7 +304,7 @@ class ThrusterCurves(InterpolationTable):
         return np.stack([InterpolationTable.__call__(self, x) for x in self.anchor.T], axis=1)
 
     def __call__(self, x: Array) -> Array:
-        """Return y (..., n) of x (..., n)."""
+        """Return y (..., n) of x (..., n): by look-up where x is traced and the table is not."""
         numbers = (self.slope, self.anchor, self.begins, self.ends, self.level)
         if isinstance(x, np.ndarray) or not all(isinstance(v, np.ndarray) for v in numbers):
             return super().__call__(x)
@@ -311,27 +319,27 @@ class ThrusterCurves(InterpolationTable):
     def _look_up(self, x: jax.Array) -> jax.Array:
         """Return y (n, ...) of x (n, ...)."""
 
-        def rows(table: np.ndarray) -> np.ndarray:
+        def as_column(table: np.ndarray) -> np.ndarray:
             return table.reshape(-1, *(1,) * (x.ndim - 1))
 
-        first = rows(np.arange(len(self.slope)) * self.slope.shape[1])
-        place = sum(
-            ((x >= rows(column)).astype(jnp.int32) for column in self.begins.T),
+        first = as_column(np.arange(len(self.slope)) * self.slope.shape[1])
+        segment = sum(
+            ((x >= as_column(column)).astype(jnp.int32) for column in self.begins.T),
             start=jnp.zeros(x.shape, jnp.int32),
         ) + first.astype(np.int32)
 
-        def at(table: np.ndarray) -> jax.Array:
+        def select(table: np.ndarray) -> jax.Array:
             flat = jnp.asarray(table.reshape(-1), x.dtype)
-            return flat.at[place].get(mode='promise_in_bounds')
+            return flat.at[segment].get(mode='promise_in_bounds')
 
-        inside = jnp.clip(x, rows(self.ends[:, 0]), rows(self.ends[:, 1]))
-        return at(self.level) + at(self.slope) * (inside - at(self.anchor))
+        inside = jnp.clip(x, as_column(self.ends[:, 0]), as_column(self.ends[:, 1]))
+        return select(self.level) + select(self.slope) * (inside - select(self.anchor))
 
 
 def _tabulate_curves(table: InterpolationTable) -> InterpolationTable:
     numbers = vars(table).values()
     if isinstance(table, ThrusterCurves) or not all(isinstance(v, np.ndarray) for v in numbers):
-        return table  # there already, or traced: then every segment may count
+        return table  # converted already, or traced: then the sum of all segments is needed
     return ThrusterCurves(table.base, table.slope, table.anchor, table.lower, table.upper)
 
 

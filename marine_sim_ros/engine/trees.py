@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trees of numbers: records stacked for a batch, packed in a column, compared by value.
+"""Trees of numbers: dataclasses stacked for a batch, packed in a column, compared by value.
 
-A record is a frozen dataclass; its numbers are floats and arrays, those of cached properties too,
-so that nothing is derived again in every step. What all vehicles of a batch share stays a
-constant, which the compiler folds; what differs becomes an argument of the compiled program.
+A record is a frozen dataclass. Its numbers are floats and arrays, including its cached properties,
+so that no step derives them again. Numbers that all vehicles of a batch share stay constants,
+which the compiler folds; numbers that differ become arguments of the compiled program.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ __all__ = [
 
 
 class TreeLayout:
-    """How a tree of numbers lies in one column of them.
+    """Layout of a tree of numbers in one column.
 
     Attributes:
         size: length of the column.
-        key: structure and shapes, to compare by.
+        key: structure and shapes; equal keys mean equal layouts.
     """
 
     def __init__(self, tree: Any) -> None:
@@ -78,7 +78,7 @@ def pack_tree(tree: Any, batch: tuple[int, ...] = ()) -> jax.Array:
 
 
 def tree_row(tree: Any) -> np.ndarray:
-    """Return the numbers of a tree of NumPy arrays in one row, as a layout of it has them."""
+    """Return the numbers of a tree of NumPy arrays in one row, in the order of its layout."""
     return np.concatenate([np.asarray(x, float).reshape(-1) for x in jax.tree.leaves(tree)])
 
 
@@ -87,26 +87,26 @@ def tree_row(tree: Any) -> np.ndarray:
 Record = TypeVar('Record')
 
 _OPTIONAL_PROPERTIES = {'contact', 'panel_mobility'}
-"""Properties that only a scene or panels have a use for: not all records may have them."""
+"""Cached properties that only a scene or panels need; other records do not compute them."""
 _UNANIMOUS_FLAGS = {'still'}
-"""Truths that a batch has only where each of its vehicles has it; for others any is enough."""
+"""Flags that a batch has only if all vehicles have them; other flags need one vehicle."""
 
 
 @dataclass(frozen=True, eq=False)
 class Slot:
-    """An array of which some numbers come as an argument; the others are the same for all.
+    """An array of which some numbers differ within a batch and come as an argument.
 
     Attributes:
         index: index of the argument, (k,) for one vehicle and (k, N) for a batch.
-        base: an array with what is the same.
-        varying: positions of the k numbers in the array.
-        many: whether its last axis is over panels or voxels.
+        base: array with the common numbers.
+        varying: mask of the k varying numbers.
+        over_hull: whether its last axis is over panels or voxels.
     """
 
     index: int
     base: np.ndarray
     varying: np.ndarray
-    many: bool = False
+    over_hull: bool = False
 
 
 def _is_record(value: Any) -> bool:
@@ -115,7 +115,7 @@ def _is_record(value: Any) -> bool:
 
 
 def compute_cached_properties(record: Record) -> Record:
-    """Have a record and all within it compute their cached properties, and return it."""
+    """Compute the cached properties of a record and of all records within it; return it."""
     if _is_record(record):
         for name, value in vars(type(record)).items():
             if isinstance(value, cached_property) and name not in _OPTIONAL_PROPERTIES:
@@ -143,7 +143,7 @@ def _map_records(function: Callable[..., Any], where: str, records: Sequence[Any
         return first
     if _is_record(first):
         result: Any = object.__new__(type(first))
-        # In the order of the fields: the same program is found in the cache again.
+        # In the order of the fields, so that JAX's cache finds the same program again.
         for name in dict.fromkeys(name for r in records for name in vars(r)):
             values = [vars(r).get(name) for r in records]
             if name in _OPTIONAL_PROPERTIES and any(v is None for v in values):
@@ -170,7 +170,7 @@ def _map_records(function: Callable[..., Any], where: str, records: Sequence[Any
 def _map_mappings(
     function: Callable[..., Any], where: str, mappings: Sequence[Any]
 ) -> dict[Any, Any]:
-    """Return the first mapping, as :func:`_map_records` of its values."""
+    """Return the first mapping with :func:`_map_records` applied to its values."""
     first = mappings[0]
     for other in mappings[1:]:
         keys = other.keys() if isinstance(other, Mapping) else set()
@@ -183,12 +183,12 @@ def _map_mappings(
 
 
 def stack_records(records: Sequence[Record]) -> tuple[Record, list[np.ndarray]]:
-    """Return one record for a batch, and what differs within it, the batch's axis last.
+    """Return one record for a batch, and the numbers that differ within it, batch axis last.
 
     Raises:
         ParameterError: records of different structure, such as another number of thrusters.
     """
-    found: list[np.ndarray] = []
+    arguments: list[np.ndarray] = []
 
     def stack_values(where: str, *values: Any) -> Any:
         if all(v is values[0] for v in values):
@@ -202,52 +202,52 @@ def stack_records(records: Sequence[Record]) -> tuple[Record, list[np.ndarray]]:
         varying = ~same.all(axis=-1)
         if not varying.any():
             return values[0]
-        found.append(rows[varying].reshape(-1, rows.shape[-1]))
-        many = varying.ndim > 0 and ('.hull.' in where or where.endswith('.panel_mobility'))
-        return Slot(len(found) - 1, np.asarray(arrays[0], float), varying, many)
+        arguments.append(rows[varying].reshape(-1, rows.shape[-1]))
+        over_hull = varying.ndim > 0 and ('.hull.' in where or where.endswith('.panel_mobility'))
+        return Slot(len(arguments) - 1, np.asarray(arrays[0], float), varying, over_hull)
 
     name = type(records[0]).__name__.lower()
-    return _map_records(stack_values, name, list(records)), found
+    return _map_records(stack_values, name, list(records)), arguments
 
 
 def slot_arguments(template: Record, records: Sequence[Record]) -> list[np.ndarray]:
-    """Return the values of other records of a batch in a template's slots, the batch's axis last.
+    """Return the values of other records for a template's slots, the batch's axis last.
 
     Raises:
         ParameterError: they differ from the template elsewhere.
     """
-    found: dict[int, np.ndarray] = {}
+    arguments: dict[int, np.ndarray] = {}
 
-    def place(where: str, wanted: Any, *values: Any) -> Any:
-        base = wanted.base if isinstance(wanted, Slot) else np.asarray(wanted)
+    def collect(where: str, expected: Any, *values: Any) -> Any:
+        base = expected.base if isinstance(expected, Slot) else np.asarray(expected)
         rows = np.stack([np.asarray(v) for v in values], axis=-1)
         same = (rows == base[..., None]) | (np.isnan(rows) & np.isnan(base[..., None]))
-        if isinstance(wanted, Slot):
-            found[wanted.index] = rows[wanted.varying].reshape(-1, len(values))
-            same = same | wanted.varying[..., None]
+        if isinstance(expected, Slot):
+            arguments[expected.index] = rows[expected.varying].reshape(-1, len(values))
+            same = same | expected.varying[..., None]
         if not same.all():
             raise ParameterError(f'batch: {where} is not what the program was compiled for')
-        return wanted
+        return expected
 
-    _map_records(place, type(template).__name__.lower(), [template, *records])
-    return [found[i] for i in range(len(found))]
+    _map_records(collect, type(template).__name__.lower(), [template, *records])
+    return [arguments[i] for i in range(len(arguments))]
 
 
 def fill_slots(record: Record, convert: Callable[[Any], Any]) -> Record:
-    """Return a record with a function applied to its slots and traced numbers."""
+    """Return a record with ``convert`` applied to its slots and traced numbers."""
 
-    def one(where: str, value: Any) -> Any:
+    def convert_traced(where: str, value: Any) -> Any:
         del where
         return value if isinstance(value, float | np.ndarray) else convert(value)
 
-    return _map_records(one, '', [record])
+    return _map_records(convert_traced, '', [record])
 
 
 # Records compared by value.
 
 
 def have_same_values(a: Any, b: Any) -> bool:
-    """Return whether two records, or what is in them, have the same values."""
+    """Return whether two records or values are equal, arrays by their elements."""
     if a is b:
         return True
     if type(a) is not type(b):

@@ -14,9 +14,9 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.schema import check_ranges, choice, number
 from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussMarkov, Gusts, Waves
-from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.tide import Tide
 from marine_sim_ros.environment.water_fields import WaterFields
 from marine_sim_ros.environment.wind import Wind

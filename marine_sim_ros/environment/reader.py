@@ -17,6 +17,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import expand_home
+from marine_sim_ros.core.geodesy import Origin, read_origin
 from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader, short_text
 from marine_sim_ros.environment.casts import CAST_QUANTITIES, read_cast
@@ -36,7 +37,6 @@ from marine_sim_ros.environment.environment import (
     WaterOptics,
     water_properties,
 )
-from marine_sim_ros.environment.origin import Origin, read_origin
 from marine_sim_ros.environment.tide import Tide, TideElement, make_tide, parse_start
 from marine_sim_ros.environment.water_fields import WaterFields, refine_depths
 from marine_sim_ros.environment.wind import Wind

@@ -22,8 +22,8 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.schema import REQUIRED, choice, nested, number
-from marine_sim_ros.environment.origin import Origin
 
 __all__ = ['CONSTITUENT_SPEEDS', 'Tide', 'TideElement', 'make_tide', 'parse_start']
 

@@ -20,7 +20,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.core.geodesy import Origin
 
 __all__ = ['CURRENT', 'DEEPEST', 'WaterFields', 'refine_depths', 'sea_water']
 

@@ -208,7 +208,7 @@ def faulty_thrusters(
         pwm=pwm,
         dt=dt,
         supply=supply,
-        share=acting.share,
+        thrust_fraction=acting.share,
         angles=angles,
     )
     if voltage is not None and supply is not None:

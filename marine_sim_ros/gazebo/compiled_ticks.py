@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.state import NANOSECONDS, Wrench
-from marine_sim_ros.engine.single_ticks import ZERO_WRENCH, CompiledVehicle
+from marine_sim_ros.engine.compiled_vehicle import COMMON_INPUTS, ZERO_WRENCH, CompiledVehicle
 from marine_sim_ros.engine.trees import TreeLayout
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
@@ -47,7 +47,7 @@ class GazeboTicks(CompiledVehicle):
 
     def __init__(self, *arguments: Any, physics_step: float, **options: Any) -> None:
         """Compile; ``physics_step`` is Gazebo's own, s, the rest as for CompiledVehicle."""
-        self._physics_step = self._form = physics_step
+        self._physics_step = self._program_key = physics_step
         self._given: StepCommands | None = None
         super().__init__(*arguments, **options)
 
@@ -100,7 +100,7 @@ class GazeboTicks(CompiledVehicle):
         out = np.asarray(program.call(inputs))
         after, report = program.layouts
         size = after.size
-        self.before = self._layout, row
+        self._previous = self._layout, row
         self._layout, self._row, self._told = after, out[:size], (report, out[size:])
         self._first = False
         return out[size : size + 6]
@@ -110,7 +110,7 @@ class GazeboTicks(CompiledVehicle):
         self._given, self._pwm = commands, commands.pwm
         given = np.concatenate(self._command_rows(commands))
         external = ZERO_WRENCH if commands.external is None else commands.external
-        self._moment, self._width = len(given), len(given) + 4 + 6 + 3
+        self._moment, self._width = len(given), len(given) + sum(COMMON_INPUTS.values())
         blank = np.zeros(self._layout.size)
         self._inputs = np.concatenate([blank, given, np.zeros(4), external, np.zeros(3)])
 

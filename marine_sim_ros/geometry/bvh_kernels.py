@@ -16,11 +16,19 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ['LEAF', 'build_tree', 'find_edges', 'find_first_hits', 'signed_distances', 'skip_links']
+__all__ = [
+    'LEAF',
+    'build_tree',
+    'find_edges',
+    'find_first_hits',
+    'signed_distances',
+    'build_skip_links',
+]
 
 LEAF = 4
 """Maximum number of triangles of a leaf."""
 _BINS = 16
+"""Bins of the centres along the split axis."""
 _DEPTH = 64
 """Bound of the depth; from half of it on, nodes are split at the median."""
 _STACK = 2 * _DEPTH + 2
@@ -51,10 +59,10 @@ def _half_area(low, high):
 
 
 @_compiled
-def _grow(low, high, least, most):
+def _grow(low, high, lower, upper):
     for i in range(3):
-        low[i] = min(low[i], least[i])
-        high[i] = max(high[i], most[i])
+        low[i] = min(low[i], lower[i])
+        high[i] = max(high[i], upper[i])
 
 
 @_compiled
@@ -64,54 +72,54 @@ def _clear(low, high):
 
 
 @_compiled
-def _best_split(box, order, begin, end, axis, least, width, low, high, right):
+def _best_split(box, order, begin, end, axis, start, width, low, high, cost_right):
     """Return the last bin on the first side of the split of least cost; −1 if there is no split.
 
-    The cost is the sum of areas times numbers of triangles. ``low``, ``high`` and ``right`` are
-    scratch arrays.
+    The cost is the sum of areas times numbers of triangles. ``low``, ``high`` and ``cost_right``
+    are scratch arrays.
     """
     counts = np.zeros(_BINS, np.int64)
     a, b = np.empty(3), np.empty(3)
     for k in range(_BINS):
         _clear(low[k], high[k])
     for i in range(begin, end):
-        own = box[order[i]]
-        k = _bin(own, axis, least, width)
+        triangle_box = box[order[i]]
+        k = _bin(triangle_box, axis, start, width)
         counts[k] += 1
-        _grow(low[k], high[k], own[:3], own[3:])
+        _grow(low[k], high[k], triangle_box[:3], triangle_box[3:])
     _clear(a, b)
-    many = 0
+    count = 0
     for k in range(_BINS - 1, 0, -1):
         _grow(a, b, low[k], high[k])
-        many += counts[k]
-        right[k] = many * _half_area(a, b) if many else 0.0
+        count += counts[k]
+        cost_right[k] = count * _half_area(a, b) if count else 0.0
     _clear(a, b)
-    many = 0
+    count = 0
     best, best_bin = np.inf, -1
     for k in range(_BINS - 1):
         _grow(a, b, low[k], high[k])
-        many += counts[k]
-        if many == 0 or many == end - begin:
+        count += counts[k]
+        if count == 0 or count == end - begin:
             continue
-        cost = many * _half_area(a, b) + right[k + 1]
+        cost = count * _half_area(a, b) + cost_right[k + 1]
         if cost < best:
             best, best_bin = cost, k
     return best_bin
 
 
 @_compiled
-def _bin(own, axis, least, width):
+def _bin(triangle_box, axis, start, width):
     """Return the bin of the center of a box along an axis."""
-    share = (0.5 * (own[axis] + own[3 + axis]) - least) / width
-    return min(int(_BINS * share), _BINS - 1)
+    fraction = (0.5 * (triangle_box[axis] + triangle_box[3 + axis]) - start) / width
+    return min(int(_BINS * fraction), _BINS - 1)
 
 
 @_compiled
-def _part(box, order, begin, end, axis, last, least, width):
+def _partition(box, order, begin, end, axis, last, start, width):
     """Partition triangles in place by bin; return the start of the second part."""
     i, k = begin, end - 1
     while i <= k:
-        if _bin(box[order[i]], axis, least, width) <= last:
+        if _bin(box[order[i]], axis, start, width) <= last:
             i += 1
         else:
             order[i], order[k] = order[k], order[i]
@@ -127,58 +135,58 @@ def build_tree(box):
     the next one.
 
     Args:
-        box: (t, 6) least and greatest corners of triangles, t ≥ 1.
+        box: (t, 6) smallest and largest coordinates of triangles, t ≥ 1 (not checked).
 
     Returns:
-        (n, 6) boxes of nodes; (n, 2) of an inner node its second child and 0, of a leaf its first
-        triangle and how many it has; (t,) numbers of the triangles.
+        (n, 6) boxes of nodes; (n, 2) second child and 0 of an inner node, or first triangle and
+        number of triangles of a leaf; (t,) numbers of the triangles.
     """
     count = len(box)
     order = np.arange(count)
     nodes, links = np.empty((2 * count, 6)), np.zeros((2 * count, 2), np.int64)
     stack = np.empty((_STACK, 4), np.int64)  # begin, end, parent, level
     stack[0] = np.array([0, count, -1, 0])
-    height, made = 1, 0
-    low, high, least, most = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
-    room = np.empty((_BINS, 3)), np.empty((_BINS, 3)), np.empty(_BINS)
+    height, node_count = 1, 0
+    low, high, lower, upper = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    scratch = np.empty((_BINS, 3)), np.empty((_BINS, 3)), np.empty(_BINS)
     while height:
         height -= 1
         begin, end, parent, level = stack[height]
-        node = made
-        made += 1
+        node = node_count
+        node_count += 1
         if parent >= 0:
             links[parent, 0] = node
         _clear(low, high)
-        _clear(least, most)
+        _clear(lower, upper)
         for i in range(begin, end):
-            own = box[order[i]]
-            _grow(low, high, own[:3], own[3:])
+            triangle_box = box[order[i]]
+            _grow(low, high, triangle_box[:3], triangle_box[3:])
             for axis in range(3):
-                middle = 0.5 * (own[axis] + own[3 + axis])
-                least[axis] = min(least[axis], middle)
-                most[axis] = max(most[axis], middle)
+                center = 0.5 * (triangle_box[axis] + triangle_box[3 + axis])
+                lower[axis] = min(lower[axis], center)
+                upper[axis] = max(upper[axis], center)
         nodes[node, :3], nodes[node, 3:] = low, high
         if end - begin <= LEAF:
             links[node, 0], links[node, 1] = begin, end - begin
             continue
-        axis = int(np.argmax(most - least))
-        start, width = least[axis], most[axis] - least[axis]
-        middle = (begin + end) // 2
+        axis = int(np.argmax(upper - lower))
+        start, width = lower[axis], upper[axis] - lower[axis]
+        center = (begin + end) // 2
         if level < _DEPTH // 2 and width > 0.0:
-            last = _best_split(box, order, begin, end, axis, start, width, *room)
+            last = _best_split(box, order, begin, end, axis, start, width, *scratch)
             if last >= 0:
-                middle = _part(box, order, begin, end, axis, last, start, width)
+                center = _partition(box, order, begin, end, axis, last, start, width)
         # The second child is popped later and then writes its number into the parent.
-        stack[height, 0], stack[height, 1] = middle, end
+        stack[height, 0], stack[height, 1] = center, end
         stack[height, 2], stack[height, 3] = node, level + 1
-        stack[height + 1, 0], stack[height + 1, 1] = begin, middle
+        stack[height + 1, 0], stack[height + 1, 1] = begin, center
         stack[height + 1, 2], stack[height + 1, 3] = -1, level + 1
         height += 2
-    return nodes[:made].copy(), links[:made].copy(), order
+    return nodes[:node_count].copy(), links[:node_count].copy(), order
 
 
 @_compiled
-def skip_links(links):
+def build_skip_links(links):
     """Return the next node (n,) in depth-first order if a node and its descendants are skipped."""
     following = np.empty(len(links), np.int64)
     following[0] = len(links)
@@ -220,12 +228,12 @@ def _nearest_on_triangle(p, a, b, c, q):
     elif vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
         w, feature = d2 / (d2 - d6) if d2 != d6 else 0.0, 3
     elif va <= 0.0 and d4 >= d3 and d5 >= d6:
-        whole = (d4 - d3) + (d5 - d6)
-        w = (d4 - d3) / whole if whole > 0.0 else 0.0
+        total = (d4 - d3) + (d5 - d6)
+        w = (d4 - d3) / total if total > 0.0 else 0.0
         v, feature = 1.0 - w, 2
     else:
-        whole = va + vb + vc
-        v, w = vb / whole, vc / whole
+        total = va + vb + vc
+        v, w = vb / total, vc / total
     q[0] = a[0] + v * ab0 + w * ac0
     q[1] = a[1] + v * ab1 + w * ac1
     q[2] = a[2] + v * ab2 + w * ac2
@@ -238,8 +246,8 @@ def _box_distance(p, box):
     """Return the squared distance of a point from a box."""
     square = 0.0
     for i in range(3):
-        out = max(box[i] - p[i], p[i] - box[3 + i], 0.0)
-        square += out * out
+        excess = max(box[i] - p[i], p[i] - box[3 + i], 0.0)
+        square += excess * excess
     return square
 
 
@@ -258,9 +266,11 @@ def _find_nearest(p, bound, nodes, links, corners, stack, q, nearest):
         if links[node, 1]:
             first = links[node, 0]
             for k in range(first, first + links[node, 1]):
-                own, part = _nearest_on_triangle(p, corners[k, 0], corners[k, 1], corners[k, 2], q)
-                if own < best:
-                    best, triangle, feature = own, k, part
+                square, triangle_feature = _nearest_on_triangle(
+                    p, corners[k, 0], corners[k, 1], corners[k, 2], q
+                )
+                if square < best:
+                    best, triangle, feature = square, k, triangle_feature
                     nearest[0], nearest[1], nearest[2] = q[0], q[1], q[2]
             continue
         near, far = node + 1, links[node, 0]
@@ -296,28 +306,28 @@ def signed_distances(
     count = len(points)
     distances, normals = np.full(count, within), np.zeros((count, 3))
     stack = np.empty(_STACK, np.int64)
-    q, nearest, n, away = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    q, nearest, n, offset = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     for i in range(count):
         p = points[i]
         k, feature = _find_nearest(p, within, nodes, links, corners, stack, q, nearest)
         if k < 0:
             continue
         for a in range(3):
-            away[a] = p[a] - nearest[a]
+            offset[a] = p[a] - nearest[a]
             n[a] = face_normals[k, a]
             if 1 <= feature <= 3:
                 n[a] += face_normals[neighbours[k, feature - 1], a]
             elif feature >= 4:
                 n[a] = vertex_normals[faces[k, feature - 4], a]
-        along = away[0] * n[0] + away[1] * n[1] + away[2] * n[2]
-        side = 1.0 if along >= 0.0 else -1.0
-        length = np.sqrt(away[0] * away[0] + away[1] * away[1] + away[2] * away[2])
+        projection = offset[0] * n[0] + offset[1] * n[1] + offset[2] * n[2]
+        side = 1.0 if projection >= 0.0 else -1.0
+        length = np.sqrt(offset[0] * offset[0] + offset[1] * offset[1] + offset[2] * offset[2])
         distances[i] = side * length if closed else length
-        # Of a face its own normal, of an edge or corner the way there, unless that is rounding.
+        # The normal of a face; at an edge or corner the direction to it, unless that is rounding.
         sign = 1.0 if closed else side
         if feature and length > _NO_DIRECTION:
             sign = side if closed else 1.0
-            n[:] = away
+            n[:] = offset
         square = n[0] * n[0] + n[1] * n[1] + n[2] * n[2]
         sign = sign / np.sqrt(square) if square > 0.0 else 0.0
         for a in range(3):
@@ -333,41 +343,44 @@ def _enter_box(o, inverse, box, far):
     """Return the entry distance of a ray into a box; infinite beyond ``far`` or for a miss."""
     enter, leave = 0.0, far
     for i in range(3):
-        one, other = (box[i] - o[i]) * inverse[i], (box[3 + i] - o[i]) * inverse[i]
-        enter, leave = max(enter, min(one, other)), min(leave, max(one, other) * _EXIT_MARGIN)
+        first, second = (box[i] - o[i]) * inverse[i], (box[3 + i] - o[i]) * inverse[i]
+        enter, leave = (
+            max(enter, min(first, second)),
+            min(leave, max(first, second) * _EXIT_MARGIN),
+        )
     return enter if enter <= leave else np.inf
 
 
 @_compiled
-def _hit_triangle(o, own, x, y, z, sx, sy, sz):
+def _hit_triangle(o, triangle, x, y, z, sx, sy, sz):
     """Return the distance at which a ray hits a triangle, or −1.
 
     x, y and z are the permuted axes of the ray, sx, sy and sz its shear.
     """
-    az, bz, cz = own[0, z] - o[z], own[1, z] - o[z], own[2, z] - o[z]
-    ax, ay = own[0, x] - o[x] - sx * az, own[0, y] - o[y] - sy * az
-    bx, by = own[1, x] - o[x] - sx * bz, own[1, y] - o[y] - sy * bz
-    cx, cy = own[2, x] - o[x] - sx * cz, own[2, y] - o[y] - sy * cz
+    az, bz, cz = triangle[0, z] - o[z], triangle[1, z] - o[z], triangle[2, z] - o[z]
+    ax, ay = triangle[0, x] - o[x] - sx * az, triangle[0, y] - o[y] - sy * az
+    bx, by = triangle[1, x] - o[x] - sx * bz, triangle[1, y] - o[y] - sy * bz
+    cx, cy = triangle[2, x] - o[x] - sx * cz, triangle[2, y] - o[y] - sy * cz
     u, v, w = cx * by - cy * bx, ax * cy - ay * cx, bx * ay - by * ax
-    whole = u + v + w
-    if ((u < 0.0 or v < 0.0 or w < 0.0) and (u > 0.0 or v > 0.0 or w > 0.0)) or whole == 0.0:
+    determinant = u + v + w
+    if ((u < 0.0 or v < 0.0 or w < 0.0) and (u > 0.0 or v > 0.0 or w > 0.0)) or determinant == 0.0:
         return -1.0
-    return sz * (u * az + v * bz + w * cz) / whole
+    return sz * (u * az + v * bz + w * cz) / determinant
 
 
 @_compiled
 def _push_children(o, inverse, node, far, nodes, links, stack, enters, height):
     """Push the children of a node that a ray enters, the nearer one last; return the height."""
-    one, other = node + 1, links[node, 0]
-    first = _enter_box(o, inverse, nodes[one], far)
-    second = _enter_box(o, inverse, nodes[other], far)
+    near, far_child = node + 1, links[node, 0]
+    first = _enter_box(o, inverse, nodes[near], far)
+    second = _enter_box(o, inverse, nodes[far_child], far)
     if second < first:
-        one, other, first, second = other, one, second, first
+        near, far_child, first, second = far_child, near, second, first
     if second < np.inf:
-        stack[height], enters[height] = other, second
+        stack[height], enters[height] = far_child, second
         height += 1
     if first < np.inf:
-        stack[height], enters[height] = one, first
+        stack[height], enters[height] = near, first
         height += 1
     return height
 
@@ -417,7 +430,7 @@ def find_first_hits(origins, directions, maximum, nodes, links, corners):
     for i in range(count):
         o, d = origins[i], directions[i]
         for n in range(3):
-            # Finite, so that 0 times it is not NaN; of a ray that is parallel any sign will do.
+            # Finite, so that 0 times it is not NaN; for a parallel ray the sign does not matter.
             inverse[n] = 1.0 / d[n] if abs(d[n]) > 1e-290 else 1e290
         z = _main_axis(d)
         x, y = (z + 1) % 3, (z + 2) % 3
@@ -451,16 +464,16 @@ def find_first_hits(origins, directions, maximum, nodes, links, corners):
 def _is_separated(box, normals, offsets, within):
     """Return whether each body has a face from which a box is farther than a distance."""
     for n in range(len(offsets)):
-        beyond = False
+        is_beyond = False
         for h in range(len(offsets[n])):
             a = normals[n, h]
-            least = -offsets[n, h]
+            lower_bound = -offsets[n, h]
             for i in range(3):
-                least += a[i] * (box[i] if a[i] > 0.0 else box[3 + i])
-            if least > within:
-                beyond = True
+                lower_bound += a[i] * (box[i] if a[i] > 0.0 else box[3 + i])
+            if lower_bound > within:
+                is_beyond = True
                 break
-        if not beyond:
+        if not is_beyond:
             return False
     return True
 
@@ -470,22 +483,22 @@ def _edge_bound(start, end, normals, offsets):
     """Return a lower bound of the distance of an edge from the nearest of n bodies."""
     bound = np.inf
     for n in range(len(offsets)):
-        most = -np.inf
+        body_bound = -np.inf
         for h in range(len(offsets[n])):
             a = normals[n, h]
-            one = a[0] * start[0] + a[1] * start[1] + a[2] * start[2]
-            other = a[0] * end[0] + a[1] * end[1] + a[2] * end[2]
-            most = max(most, min(one, other) - offsets[n, h])
-        bound = min(bound, most)
+            start_distance = a[0] * start[0] + a[1] * start[1] + a[2] * start[2]
+            end_distance = a[0] * end[0] + a[1] * end[1] + a[2] * end[2]
+            body_bound = max(body_bound, min(start_distance, end_distance) - offsets[n, h])
+        bound = min(bound, body_bound)
     return bound
 
 
 @_compiled
-def find_edges(most, normals, offsets, within, nodes, links, corners, edges):
+def find_edges(max_edges, normals, offsets, within, nodes, links, corners, edges):
     """Return the edges that are nearest to convex bodies, within a distance.
 
     Args:
-        most: greatest number k of edges.
+        max_edges: largest number k of edges.
         normals: (n, h, 3) of the faces of n convex bodies, outwards.
         offsets: (n, h) a·p ≤ b.
         within: distance.
@@ -495,13 +508,13 @@ def find_edges(most, normals, offsets, within, nodes, links, corners, edges):
         edges: (t, 3) number of the edge that begins at each corner; −1: none that counts.
 
     Returns:
-        (k,) numbers, increasing; those that are none are −1, and last; and (k, 2, 3) their ends.
+        (k,) increasing numbers, filled up with −1, and (k, 2, 3) the ends of the edges.
     """
-    numbers, ends = np.full(most, -1), np.zeros((most, 2, 3))
-    bounds = np.full(most, np.inf)
+    numbers, ends = np.full(max_edges, -1), np.zeros((max_edges, 2, 3))
+    bounds = np.full(max_edges, np.inf)
     stack = np.empty(_STACK, np.int64)
     stack[0] = 0
-    height, found = 1, 0
+    height, count = 1, 0
     while height:
         height -= 1
         node = stack[height]
@@ -521,13 +534,14 @@ def find_edges(most, normals, offsets, within, nodes, links, corners, edges):
                 bound = _edge_bound(start, end, normals, offsets)
                 if not bound < within:
                     continue
-                index = found if found < most else _farthest(bounds, numbers)
-                if found < most:
-                    found += 1
+                index = count if count < max_edges else _farthest(bounds, numbers)
+                if count < max_edges:
+                    count += 1
                 elif (bound, number) > (bounds[index], numbers[index]):
                     continue
                 bounds[index], numbers[index] = bound, number
                 ends[index, 0], ends[index, 1] = start, end
-    order = np.argsort(numbers[:found])
-    numbers[:found], ends[:found] = numbers[:found][order], ends[:found][order]
+    # By number, not by bound: the caller finds the edges of the step before.
+    order = np.argsort(numbers[:count])
+    numbers[:count], ends[:count] = numbers[:count][order], ends[:count][order]
     return numbers, ends

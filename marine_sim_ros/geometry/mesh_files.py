@@ -1,12 +1,12 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mesh files (STL, OBJ, DAE, GLB, PLY): search, reading, and results kept between runs.
+"""Mesh files (STL, OBJ, DAE, GLB, PLY): search, checked reading, and cached results.
 
-To read, check and cut a mesh takes trimesh and manifold3d, which have no packages in Ubuntu. The
-meshes of shipped vehicles have a file ``NAME.hull.npz`` with the result, made by
-``scripts/keep_hull.py``; so these vehicles need neither, and have the same bits whatever the
-versions of these libraries. A file that does not belong to the mesh's content counts as none.
+Reading, checking and cutting a mesh needs trimesh and manifold3d, which have no packages in
+Ubuntu. The meshes of shipped vehicles have a file ``NAME.hull.npz`` with the result, made by
+``scripts/keep_hull.py``: these vehicles need neither library, and have the same bits with all
+their versions. A file whose hash does not match the mesh is ignored.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ __all__ = [
 ]
 
 
-# What a COLLADA (DAE) file says of itself, looked at before a mesh library opens it.
+# Checks of a COLLADA (DAE) file before a mesh library opens it.
 
 MAX_PARTS = 1000
-"""Of a scene; its nodes can refer to others, so a short file could stand for millions."""
+"""Parts of a scene. Nodes can refer to others, so a short file could unfold to millions."""
 
 
 def collada_header(content: bytes, path: Path) -> tuple[float, list[str]]:
-    """Return the length unit in m of a COLLADA file, and what to tell of its axes.
+    """Return the length unit in m of a COLLADA file, and messages about its axes.
 
     Raises:
-        ModelError: not XML, with entities, or one that would unfold without end.
+        ModelError: not XML, with entities, or a file that would unfold without end.
     """
     from lxml import etree
 
@@ -77,16 +77,16 @@ def collada_header(content: bytes, path: Path) -> tuple[float, list[str]]:
         )
     _refuse_bombs(root, path)
     unit, axis = root.find('.//{*}asset/{*}unit'), root.find('.//{*}asset/{*}up_axis')
-    told = []
+    messages = []
     if axis is not None and axis.text != 'Z_UP':
-        told.append(f'{path}: says {axis.text}; its coordinates are taken as they are, z up')
+        messages.append(f'{path}: says {axis.text}; its coordinates are taken as they are, z up')
     try:
         meters = float(unit.get('meter', '1')) if unit is not None else 1.0
     except ValueError:
         meters = math.nan
     if not 1e-9 < meters < 1e9:
         raise ModelError(f'{path}: <unit meter> is no length; expected a positive number of m')
-    return meters, told
+    return meters, messages
 
 
 def _refuse_bombs(root: Any, path: Path) -> None:
@@ -102,10 +102,10 @@ def _refuse_bombs(root: Any, path: Path) -> None:
     _check_size(path, parts, MAX_PARTS, numbers)
 
 
-def _check_size(path: Path, parts: float, most: int, numbers: float) -> None:
+def _check_size(path: Path, parts: float, limit: int, numbers: float) -> None:
     """Refuse a scene of too many parts or, with each instance counted, numbers."""
-    if not parts <= most:
-        raise ModelError(f'{path}: its scene has {parts:.6g} parts; expected at most {most}')
+    if not parts <= limit:
+        raise ModelError(f'{path}: its scene has {parts:.6g} parts; expected at most {limit}')
     if not numbers <= _MAX_NUMBERS:
         raise ModelError(
             f'{path}: its parts have {numbers:.6g} elements; expected at most {_MAX_NUMBERS:.3g}'
@@ -122,7 +122,7 @@ class _ColladaSize:
             geometry.get('id'): sum(len((p.text or '').split()) for p in geometry.iter('{*}p'))
             for geometry in root.iterfind('.//{*}geometry')
         }
-        self.known: dict[str, np.ndarray] = {}
+        self.sizes_below: dict[str, np.ndarray] = {}
 
     def total(self) -> tuple[float, float]:
         """Return the numbers of all scenes."""
@@ -141,26 +141,25 @@ class _ColladaSize:
         for reference in node.iterfind('{*}instance_node'):
             name = reference.get('url', '').lstrip('#')
             if name in self.nodes:
-                if name not in self.known:
-                    self.known[name] = self._below(self.nodes[name])
-                total += self.known[name]
+                if name not in self.sizes_below:
+                    self.sizes_below[name] = self._below(self.nodes[name])
+                total += self.sizes_below[name]
         return total
 
 
 _MAX_NUMBERS = 50_000_000
-"""Of all parts of a file, each instance counted, and of all accessors of a GLB: those without a
-buffer stand for zeros that are not in the file."""
+"""Elements of all parts of a file, each instance counted, and of all accessors of a GLB: accessors
+without a buffer stand for zeros that are not in the file."""
 _MAX_GLB_PARTS = 20_000
 """Nodes and primitives of a GLB, those of each instance counted."""
 _MAX_GLB_LEVELS = 100
-
-
+"""Nesting depth of nodes."""
 _NO_GLB = (struct.error, LookupError, RecursionError, ValueError, TypeError, AttributeError)
-"""What the bytes of another file lead to."""
+"""Exceptions raised by the bytes of a file that is no GLB."""
 
 
 def check_glb(content: bytes, path: Path) -> None:
-    """Refuse a GLB whose accessors stand for more numbers than memory holds, or that is none.
+    """Refuse an invalid GLB, or one whose accessors stand for more numbers than memory holds.
 
     Raises:
         ModelError: not a GLB of version 2, or too large.
@@ -200,13 +199,16 @@ def _glb_size(document: Any) -> tuple[float, float]:
         raise ValueError('an accessor has less than 0 elements')
     sizes = []
     for mesh in document.get('meshes', []):
-        used = [
+        accessors = [
             index
             for primitive in mesh['primitives']
             for index in (primitive['attributes'].get('POSITION'), primitive.get('indices'))
         ]
         sizes.append(
-            (len(mesh['primitives']), sum(counts[index] for index in used if index is not None))
+            (
+                len(mesh['primitives']),
+                sum(counts[index] for index in accessors if index is not None),
+            )
         )
     instances = [sizes[node['mesh']] for node in document.get('nodes', []) if 'mesh' in node]
     parts = len(document.get('nodes', [])) + sum(size[0] for size in (*sizes, *instances))
@@ -214,47 +216,48 @@ def _glb_size(document: Any) -> tuple[float, float]:
 
 
 def _glb_levels(nodes: Any) -> int:
-    """Return the levels of the tree of nodes, at most one more than is allowed."""
+    """Return the depth of the tree of nodes, cut off at one more than the limit."""
     parents = {child: index for index, n in enumerate(nodes) for child in n.get('children', [])}
-    most = 0
+    deepest = 0
     for index in parents:
         levels = 1
         while index in parents and levels <= _MAX_GLB_LEVELS:
             index, levels = parents[index], levels + 1
-        most = max(most, levels)
-    return most
+        deepest = max(deepest, levels)
+    return deepest
 
 
-# Finds and reads mesh files.
+# Search and reading of mesh files.
 
 MAX_BYTES = 25_000_000
-"""Of a vehicle's mesh: half a million triangles of a binary STL, more than a hull may have.
-Text takes the reader 20 µs and 1.5 kB for each triangle."""
+"""Bytes of a vehicle's mesh file: half a million triangles of a binary STL, more than a hull may
+have. Text takes the reader 20 µs and 1.5 kB for each triangle."""
 MESH_SUFFIXES = ('.stl', '.obj', '.dae')
 SCENE_SUFFIXES = ('.glb', '.obj', '.stl', '.dae', '.ply')
-"""Of obstacles."""
+"""Suffixes of obstacles' files."""
 MAX_SCENE_BYTES = 250_000_000
-"""Of an obstacle's file."""
+"""Bytes of an obstacle's file."""
 _VERTEX_0 = re.compile(rb'^[ \t]*f[ \t][^\n]*(?<=[ \t])0+(?=[\s/]|\Z)', re.M)
 _FACET_WORDS = re.compile(
     rb'^[ \t]*(?:(vertex(?:[ \t]+[-+]?[0-9.]+(?:e[-+]?[0-9]+)?){3})|endfacet)[ \t\r]*$',
     re.M | re.I,
 )
 _FARTHEST = 1e10
-"""Of a coordinate in a file, in any unit; trimesh counts vertices in steps of 1e-8 in 64 bits."""
+"""Bound of a coordinate in a file, in any unit; trimesh merges vertices by 64-bit steps of
+1e-8."""
 
 
 def mesh_path(uri: str, base: Path | None) -> Path:
-    """Return the file that a URDF's mesh name stands for.
+    """Return the file of a URDF's mesh name.
 
     Args:
         uri: ``package://package/path``, ``file:///path``, or a path.
         base: folder that relative paths start from; default: the working directory.
 
     Raises:
-        ModelError: a scheme or a package that is not known.
+        ModelError: an unknown scheme or package.
     """
-    scheme, separator, rest = uri.partition('://')
+    scheme, separator, location = uri.partition('://')
     if not uri.strip():
         raise ModelError('mesh has no file name; expected package://, file:// or a path')
     if not uri.isprintable():  # line breaks would break messages; others are no file's name
@@ -262,11 +265,11 @@ def mesh_path(uri: str, base: Path | None) -> Path:
     if not separator:
         return (base or Path()) / uri
     if scheme == 'file':
-        if not rest.startswith('/'):
+        if not location.startswith('/'):
             raise ModelError(f'mesh {uri!r}: expected file:///absolute/path, with three slashes')
-        return Path(unquote(rest))
+        return Path(unquote(location))
     if scheme == 'package':
-        package, _, path = rest.partition('/')
+        package, _, path = location.partition('/')
         path = posixpath.normpath(path)
         if not package or path.startswith(('.', '/')):
             raise ModelError(f'mesh {uri!r}: expected package://package/path/within/it')
@@ -290,14 +293,14 @@ def _package_path(package: str, path: str, uri: str, base: Path | None) -> Path:
 def read_mesh(
     path: Path, suffixes: tuple[str, ...] = MESH_SUFFIXES, limit: int | None = None
 ) -> Any:
-    """Return trimesh's mesh of a file in m; ``metadata['told']`` lists messages about it.
+    """Return trimesh's mesh of a file in m; ``metadata['messages']`` lists messages about it.
 
     Args:
-        suffixes: of files that are read.
-        limit: bytes of a file, at most; None: those of a vehicle's mesh.
+        suffixes: accepted suffixes.
+        limit: largest size of a file, bytes; None: that of a vehicle's mesh.
 
     Raises:
-        ModelError: it cannot be read, or is no mesh.
+        ModelError: a file that cannot be read, or is no mesh.
     """
     suffix = path.suffix.lower()
     if suffix not in suffixes:
@@ -311,7 +314,7 @@ def read_mesh(
     if suffix == '.ply':
         _check_text_ply(content, path)
     facets = _check_text_stl(content, path) if suffix == '.stl' else None
-    unit, told = collada_header(content, path) if suffix == '.dae' else (1.0, [])
+    unit, messages = collada_header(content, path) if suffix == '.dae' else (1.0, [])
     mesh = _parse(content, suffix, path)
     if not len(getattr(mesh, 'faces', ())):
         raise ModelError(f'{path}: the mesh has no triangles')
@@ -327,31 +330,33 @@ def read_mesh(
         raise ModelError(f'{path}: a triangle names a vertex that is none of the {count}')
     with np.errstate(over='ignore', invalid='ignore'):
         mesh.apply_scale(unit)
-    if not np.all(np.abs(mesh.vertices) < _FARTHEST):  # nor is what is not a number
+    if not np.all(np.abs(mesh.vertices) < _FARTHEST):  # false for NaN too
         raise ModelError(
             f'{path}: the mesh has vertices that are not finite; '
             f'expected coordinates below {_FARTHEST:g} in the unit of the file'
         )
-    mesh.metadata['told'] = told
+    mesh.metadata['messages'] = messages
     return mesh
 
 
-def _check_obj(content: bytes, path: Path, most: int) -> None:
-    """Refuse an OBJ of shorter words than coordinates have: each corner can be a triangle.
+def _check_obj(content: bytes, path: Path, max_words: int) -> None:
+    """Refuse an OBJ with more words than its size justifies, and corners with vertex number 0.
 
-    Nor may a corner be vertex 0, which trimesh takes for the first one.
+    Each word of a face may become a triangle in memory. trimesh reads vertex 0 as the first one.
     """
     gaps = np.count_nonzero(np.frombuffer(content, np.uint8) - np.uint8(33) > 93)
-    if gaps > most:
-        raise ModelError(f'{path}: has {gaps:,} words; expected at most {most:,}: simplify it')
+    if gaps > max_words:
+        raise ModelError(
+            f'{path}: has {gaps:,} words; expected at most {max_words:,}: simplify it'
+        )
     if _VERTEX_0.search(content):
         raise ModelError(f'{path}: a triangle names vertex 0; expected numbers from 1, or below 0')
 
 
 def _check_text_stl(content: bytes, path: Path) -> int | None:
-    """Refuse a facet without three corners, whose reader counts no facets; return their number.
+    """Refuse a text STL with a facet without three corners; return the number of facets.
 
-    None: a binary file.
+    None: a binary file. trimesh reads the corners without counting facets.
     """
     if len(content) >= 84 and len(content) == 84 + 50 * int.from_bytes(content[80:84], 'little'):
         return None
@@ -370,7 +375,7 @@ def _check_text_stl(content: bytes, path: Path) -> int | None:
 
 
 def _check_text_ply(content: bytes, path: Path) -> None:
-    """Refuse a text PLY with fewer lines than its header counts, which its reader shifts."""
+    """Refuse a text PLY with fewer lines than its header declares; trimesh would shift them."""
     head, _, body = content.partition(b'end_header')
     if not re.search(rb'^format\s+ascii', head, re.M):
         return
@@ -390,9 +395,9 @@ def _parse(content: bytes, suffix: str, path: Path) -> Any:
     try:
         with python_warnings.catch_warnings():
             python_warnings.simplefilter('ignore')
-            # NumPy before 2.3 only warns of text within numbers, and leaves the rest out.
+            # NumPy before 2.3 only warns about text within numbers, and omits the remaining ones.
             python_warnings.filterwarnings('error', 'string or file could not be read')
-            # No resolver: materials and textures elsewhere are none of our business.
+            # No resolver: materials and textures in other files are not read.
             return trimesh.load(
                 io.BytesIO(content),
                 file_type=suffix[1:],
@@ -410,40 +415,40 @@ def _parse(content: bytes, suffix: str, path: Path) -> Any:
         raise ModelError(
             f'{path}: not a valid {suffix[1:].upper()} mesh: neither text nor all of a binary file'
         ) from None
-    except Exception as error:  # its readers raise whatever the bytes lead them to
+    except Exception as error:  # the readers of trimesh may raise anything
         reason = ' '.join(str(error).split())[:120] or type(error).__name__
         raise ModelError(f'{path}: not a valid {suffix[1:].upper()} mesh: {reason}') from None
     finally:
         logging.disable(level)
 
 
-# Reads what follows from a mesh, computed beforehand, from a file beside it.
+# Precomputed shapes of shipped meshes, in files beside them.
 
 MAX_UNPACKED_BYTES = 100_000_000
-"""Of what a file unfolds to."""
+"""Bytes of an unpacked file."""
 _CELLS = ('counts', 'center', 'volume', 'extent')
 
 
 def sidecar_path(mesh: Path) -> Path:
-    """Return the file beside a mesh."""
+    """Return the path of a mesh's precomputed shape."""
     return mesh.with_suffix('.hull.npz')
 
 
 def load_sidecar(mesh: Path) -> Shape | None:
-    """Return the shape of a shipped mesh in m with its cells, or None where it is not kept.
+    """Return the precomputed shape of a shipped mesh in m with its cells, or None.
 
-    A file beside the mesh of somebody else could contradict it.
+    Files beside users' meshes are not read: they could contradict the mesh.
     """
     path = sidecar_path(mesh)
     try:
         if not mesh.resolve().is_relative_to(resource_folder('urdf').resolve()):
             return None
         check_archive(path, MAX_UNPACKED_BYTES, ModelError)
-        with np.load(path, allow_pickle=False) as kept:
-            if str(kept['sha256']) != hashlib.sha256(mesh.read_bytes()).hexdigest():
+        with np.load(path, allow_pickle=False) as archive:
+            if str(archive['sha256']) != hashlib.sha256(mesh.read_bytes()).hexdigest():
                 return None
-            shape = shape_of(kept['vertices'], kept['faces'])
-            return replace(shape, cells=tuple(kept[name] for name in _CELLS))
+            shape = shape_of(archive['vertices'], archive['faces'])
+            return replace(shape, cells=tuple(archive[name] for name in _CELLS))
     except (
         MarineSimError,
         OSError,
@@ -457,7 +462,7 @@ def load_sidecar(mesh: Path) -> Shape | None:
 
 
 def save_sidecar(mesh: Path, shape: Shape, cells: tuple[np.ndarray, ...]) -> None:
-    """Write the file beside a mesh; cells as in Shape."""
+    """Write the precomputed shape of a mesh; cells as in :class:`Shape`."""
     counts, center, volume, extent = cells
     np.savez_compressed(
         sidecar_path(mesh),
@@ -471,24 +476,24 @@ def save_sidecar(mesh: Path, shape: Shape, cells: tuple[np.ndarray, ...]) -> Non
     )
 
 
-# Keeps what large meshes became between runs, by the content that they follow from.
+# Cache of the shapes of large meshes, by the content of their files.
 
 MIN_CACHED_BYTES = 500_000
-"""Bytes of a mesh file from which on its result is kept: about 10,000 triangles."""
+"""Size of a mesh file from which its result is cached: about 10,000 triangles."""
 _MAX_CACHED_BYTES = 1_000_000_000
 _REPAIR_VERSION = 2
-"""Of the repairs: another number forgets all that is kept."""
+"""Version of the repairs; a change invalidates the cache."""
 
 
 def cached_mesh(
-    path: Path, scale: np.ndarray, most: int | None, compute: Callable[[], Shape]
+    path: Path, scale: np.ndarray, max_triangles: int | None, compute: Callable[[], Shape]
 ) -> Shape:
-    """Return the kept result of a mesh file, or else compute it, and keep it if it is large.
+    """Return the cached result of a mesh file; else compute it, and cache that of a large file.
 
     Args:
         scale: (3,) factors.
-        most: greatest number of triangles, or None.
-        compute: gives the result.
+        max_triangles: largest number of triangles, or None.
+        compute: function that returns the result.
     """
     try:
         content = path.read_bytes() if path.stat().st_size >= MIN_CACHED_BYTES else b''
@@ -496,22 +501,22 @@ def cached_mesh(
         content = b''
     if not content:
         return compute()
-    about = [
+    key_parts = [
         _REPAIR_VERSION,
         path.name,
         scale.tolist(),
-        most,
+        max_triangles,
         _package_version('manifold3d'),
         _package_version('trimesh'),
     ]
-    key = hashlib.sha256(json.dumps(about).encode() + content).hexdigest()
+    key = hashlib.sha256(json.dumps(key_parts).encode() + content).hexdigest()
     return load_or_compute(
         'meshes', f'{key}.npz', compute, load=_from_npz, dump=_to_npz, limit=_MAX_CACHED_BYTES
     )
 
 
 def _package_version(package: str) -> str:
-    from importlib import metadata  # which few runs need, and takes as long as a third of NumPy
+    from importlib import metadata  # few runs need it, and its import takes a third of NumPy's
 
     try:
         return metadata.version(package)
@@ -528,10 +533,10 @@ def _to_npz(shape: Shape) -> bytes:
 
 
 def _from_npz(content: bytes) -> Shape:
-    """Return the shape of a file's content; whatever is odd about it raises."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as kept:
-        vertices, faces = np.asarray(kept['vertices'], float), np.asarray(kept['faces'])
-        warnings = tuple(str(text) for text in kept['warnings'])
+    """Return the shape of a cached file; invalid content raises any exception."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        vertices, faces = np.asarray(archive['vertices'], float), np.asarray(archive['faces'])
+        warnings = tuple(str(text) for text in archive['warnings'])
     if not np.all(np.isfinite(vertices)) or faces.ndim != 2:
         raise ValueError('a shape needs finite vertices and triangles')
     return shape_of(vertices, faces, warnings)

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Meshes to closed shapes: repair, simplification, cells of a grid."""
+"""Closed shapes from meshes: repair, simplification, exact voxels of a grid."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ __all__ = [
 ]
 
 
-# Cuts a shape into cells of a grid, exactly: no cell is half in and half out by guess.
+# Voxels: exact intersections of a shape with the cells of a grid.
 
 MAX_VOXELS = 200_000
 DEFAULT_COUNT = 1000
 _NEGLIGIBLE = 1e-9
-"""Of a cell's volume; smaller pieces are rounding."""
+"""Fraction of a cell's volume below which a piece is rounding."""
 _SHARED = 1e-6
-"""Of the whole volume; less overlap is rounding where bodies touch."""
+"""Overlap of bodies that counts as rounding, as a fraction of the volume."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +66,11 @@ def cell_counts(shape: Shape, size: float) -> np.ndarray:
 def voxelise(shape: Shape, size: float) -> Voxels:
     """Return the parts of a shape in cells of about ``size`` m.
 
-    The bounding box is divided evenly, so that cells fill it and a box has equal ones. Volumes
+    The bounding box is divided evenly, so that a box has equal cells. Volumes
     and centroids are those of the exact intersection of shape and cell.
 
     Raises:
-        ModelError: too many cells, or a surface that encloses nothing definite.
+        ModelError: too many cells, or a surface that is no manifold.
     """
     counts = cell_counts(shape, size)
     if np.prod(counts, dtype=float) > MAX_VOXELS:
@@ -98,34 +98,36 @@ def _cut_slices(solid: Any, axis: int, low: float, edge: float, count: int) -> I
     """Yield the parts of a solid between parallel planes."""
     normal = [0.0, 0.0, 0.0]
     normal[axis] = 1.0
-    rest = solid
+    remainder = solid
     for i in range(1, count):
-        if rest.is_empty():
+        if remainder.is_empty():
             return
-        rest, part = rest.split_by_plane(normal, low + i * edge)
+        remainder, part = remainder.split_by_plane(normal, low + i * edge)
         if not part.is_empty():
             yield part
-    if not rest.is_empty():
-        yield rest
+    if not remainder.is_empty():
+        yield remainder
 
 
 def solid_of(shape: Shape) -> Any:
-    """Return the manifold3d.Manifold of a shape, or None where its surface is no manifold."""
+    """Return the manifold3d.Manifold of a shape, or None if its surface is no manifold."""
     manifold3d = require('manifold3d', 'hull of a mesh')
     mesh = manifold3d.Mesh64(
         vert_properties=np.ascontiguousarray(shape.vertices, np.float64),
         tri_verts=np.ascontiguousarray(shape.faces, np.uint64),
     )
     solid = manifold3d.Manifold(mesh)
-    sound = solid.status() == manifold3d.Error.NoError and solid.volume() > 0
-    return solid if sound else None
+    is_valid = solid.status() == manifold3d.Error.NoError and solid.volume() > 0
+    return solid if is_valid else None
 
 
 def unite_bodies(shape: Shape) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return vertices, faces without any of zero area, and m³ that several bodies shared.
+    """Return vertices and faces of the union of bodies, and their overlap in m³.
 
-    A body within another that is inside out is a cavity, and stays one. A surface that is no
-    manifold stays as it is: panels can be made of it, and :func:`voxelise` complains.
+    Triangles of zero area are removed. An inverted body within another is a cavity, and stays one.
+    A
+    surface that is no manifold is returned unchanged: it can have panels, and :func:`voxelise`
+    refuses it.
     """
     manifold3d = require('manifold3d', 'hull of a mesh')
     solid = solid_of(shape)
@@ -156,14 +158,14 @@ def _solid_cells(shape: Shape, counts: np.ndarray) -> Voxels:
             'expected a closed surface without edges that more than two triangles share'
         )
     edge = shape.extents / counts
-    least = _NEGLIGIBLE * float(np.prod(edge))
+    min_volume = _NEGLIGIBLE * float(np.prod(edge))
     low = shape.bounds[0]
     centers, volumes, extents = [], [], []
     for slab in _cut_slices(solid, 0, low[0], edge[0], counts[0]):
         for column in _cut_slices(slab, 1, low[1], edge[1], counts[1]):
             for cell in _cut_slices(column, 2, low[2], edge[2], counts[2]):
                 volume = cell.volume()
-                if volume <= least:
+                if volume <= min_volume:
                     continue
                 x0, y0, z0, x1, y1, z1 = cell.bounding_box()
                 centers.append(_centroid(cell, volume, np.array([x0, y0, z0])))
@@ -177,101 +179,103 @@ def _centroid(cell: Any, volume: float, reference: np.ndarray) -> np.ndarray:
     mesh = cell.to_mesh64()
     corners = (np.asarray(mesh.vert_properties)[:, :3] - reference)[np.asarray(mesh.tri_verts)]
     a, b, c = np.moveaxis(corners, 1, 0)
-    parts = np.einsum('ni,ni->n', a, np.cross(b, c)) / 6
-    return reference + parts @ corners.sum(axis=1) / 4 / volume
+    tetrahedra = np.einsum('ni,ni->n', a, np.cross(b, c)) / 6
+    return reference + tetrahedra @ corners.sum(axis=1) / 4 / volume
 
 
-# Closed surfaces of fewer triangles, with the volume that they had.
+# Simplification to fewer triangles with the same volume.
 
 _MIN_TOLERANCE, _MAX_TOLERANCE = 1e-5, 0.05
-"""Of the longest edge of the bounding box: the tolerances that are tried."""
+"""Range of tolerances, as fractions of the longest edge of the bounding box."""
 _HALVINGS = 6
 _NOTABLE = 2e-3
-"""Of the longest edge, and of the volume: a smaller change by simplification is no warning."""
+"""Change by simplification, as a fraction of length and volume, below which there is no
+warning."""
 
 
-def simplify_shape(shape: Shape, most: int, label: str) -> Shape:
-    """Return a closed surface of at most so many triangles; its warnings have notable changes.
+def simplify_shape(shape: Shape, max_triangles: int, label: str) -> Shape:
+    """Return a closed surface of at most ``max_triangles``, with warnings about notable changes.
 
-    Edges are collapsed as far as no surface moves by more than a tolerance, the least that is
-    enough; the result is scaled about its centre to the volume that it had. A surface that is no
-    manifold, and one that does not get below ``most`` with a twentieth of its length, is left as
-    it is, which is told too. Source: Manifold::Simplify of the manifold library.
+    Edges are collapsed within the smallest sufficient tolerance; the result is scaled about its
+    centre to the original volume. A surface that is no manifold, or that needs a tolerance above a
+    twentieth of its length, is returned unchanged with a warning. Source: Manifold::Simplify of
+    the manifold library.
 
     Args:
         shape: the surface.
-        most: greatest number of triangles.
-        label: what messages call it.
+        max_triangles: largest number of triangles.
+        label: name in messages.
     """
     count = len(shape.faces)
-    if count <= most:
+    if count <= max_triangles:
         return shape
     solid = solid_of(shape)
     length = float(np.max(shape.extents))
-    found = None if solid is None else _smallest_tolerance(solid, length, most)
-    if found is None:
+    simplified = None if solid is None else _smallest_tolerance(solid, length, max_triangles)
+    if simplified is None:
         text = (
-            f'{label}: {count} triangles cannot be simplified to {most}; each one is a panel: '
-            'expect a slow run'
+            f'{label}: {count} triangles cannot be simplified to {max_triangles}; each one is a '
+            'panel: expect a slow run'
         )
         return replace(shape, warnings=(*shape.warnings, text))
-    part, tolerance = found
-    mesh = part.to_mesh64()
-    made = shape_of(np.array(mesh.vert_properties)[:, :3], np.array(mesh.tri_verts, np.int64))
-    factor = (shape.volume / made.volume) ** (1 / 3)
-    vertices = shape.center + factor * (made.vertices - made.center)
-    if tolerance < _NOTABLE * length and abs(made.volume / shape.volume - 1) < _NOTABLE:
-        return shape_of(vertices, made.faces, shape.warnings)
+    reduced, tolerance = simplified
+    mesh = reduced.to_mesh64()
+    new_shape = shape_of(np.array(mesh.vert_properties)[:, :3], np.array(mesh.tri_verts, np.int64))
+    factor = (shape.volume / new_shape.volume) ** (1 / 3)
+    vertices = shape.center + factor * (new_shape.vertices - new_shape.center)
+    if tolerance < _NOTABLE * length and abs(new_shape.volume / shape.volume - 1) < _NOTABLE:
+        return shape_of(vertices, new_shape.faces, shape.warnings)
     text = (
-        f'{label}: {count} triangles were simplified to {len(made.faces)}: no surface moved by '
-        f'more than {tolerance:.2g} m; {made.volume:.4g} m³ were scaled to {shape.volume:.4g} m³'
+        f'{label}: {count} triangles were simplified to {len(new_shape.faces)}: no surface moved '
+        f'by more than {tolerance:.2g} m; {new_shape.volume:.4g} m³ were scaled to '
+        f'{shape.volume:.4g} m³'
     )
-    return shape_of(vertices, made.faces, (*shape.warnings, text))
+    return shape_of(vertices, new_shape.faces, (*shape.warnings, text))
 
 
-def _smallest_tolerance(solid: Any, length: float, most: int) -> tuple[Any, float] | None:
+def _smallest_tolerance(solid: Any, length: float, max_triangles: int) -> tuple[Any, float] | None:
     """Return a solid of few triangles and its tolerance in m, or None."""
     low, high = np.log(_MIN_TOLERANCE * length), np.log(_MAX_TOLERANCE * length)
-    found = None
+    best = None
     for _ in range(_HALVINGS + 1):
-        # The greatest first: it says whether there is a way at all.
-        tolerance = float(np.exp(high if found is None else (low + high) / 2))
+        # The largest first: if it fails, all others fail.
+        tolerance = float(np.exp(high if best is None else (low + high) / 2))
         part = solid.simplify(tolerance)
-        enough = part.num_tri() <= most and part.volume() > 0
-        if found is None and not enough:
+        is_enough = part.num_tri() <= max_triangles and part.volume() > 0
+        if best is None and not is_enough:
             return None
-        if enough:
-            found, high = (part, tolerance), np.log(tolerance)
+        if is_enough:
+            best, high = (part, tolerance), np.log(tolerance)
         else:
             low = np.log(tolerance)
-    return found
+    return best
 
 
-# Mesh files -> closed shapes: checked, and repaired where that needs no guess.
+# Closed shapes from mesh files: checks, and unambiguous repairs.
 
 _HUGE = 1e6
-"""m; beyond, double precision no longer separates vertices 1e-8 m apart."""
+"""Bound of coordinates, m; beyond, doubles do not separate vertices 1e-8 m apart."""
 MAX_PIECES = 40
 """Pieces of a mesh that are wrapped one by one."""
 _LARGE = 1000.0
-"""m; a longer vehicle is more likely in millimetres."""
+"""Length, m, above which a vehicle was probably drawn in millimetres."""
 
 
 def load_mesh(
-    uri: str, scale: np.ndarray, *, base: Path | None = None, most: int | None = None
+    uri: str, scale: np.ndarray, *, base: Path | None = None, max_triangles: int | None = None
 ) -> Shape:
     """Return the closed shape of a mesh file: STL, OBJ or DAE.
 
-    Holes are closed, faces turned outwards and overlapping bodies made one; what cannot be closed
-    is wrapped by convex hulls. Each is reported in ``warnings``. Duplicate vertices are merged,
-    and triangles without area dropped, silently. Of a DAE the unit and the scene's transforms
-    count, its up_axis does not, as in RViz.
+    Holes are closed, faces oriented outwards and overlapping bodies united; a surface that cannot
+    be closed is replaced by convex hulls. Each repair is reported in ``warnings``. Duplicate
+    vertices are merged, and triangles without area dropped, silently. Unit and transforms of a DAE
+    are applied, its up_axis is not, as in RViz.
 
     Args:
         uri: URI that :func:`mesh_path` accepts.
         scale: (3,) factors; mirrored is fine.
         base: folder that relative paths start from.
-        most: greatest number of triangles; a mesh of more is simplified. None: any number.
+        max_triangles: largest number of triangles; larger meshes are simplified. None: unlimited.
 
     Raises:
         ModelError: one line with the file, what is wrong with it, and what was expected.
@@ -280,13 +284,13 @@ def load_mesh(
     scale = np.asarray(scale, float).reshape(-1)
     if scale.shape != (3,) or not np.all(np.isfinite(scale)) or np.any(scale == 0):
         raise ModelError(f'mesh {uri}: scale is {scale.tolist()}; expected three numbers, none 0')
-    if np.all(scale == 1) and (kept := load_sidecar(path)) is not None:
-        return kept
-    return cached_mesh(path, scale, most, lambda: _read_shape(path, scale, most))
+    if np.all(scale == 1) and (stored := load_sidecar(path)) is not None:
+        return stored
+    return cached_mesh(path, scale, max_triangles, lambda: _read_shape(path, scale, max_triangles))
 
 
-def _read_shape(path: Path, scale: np.ndarray, most: int | None) -> Shape:
-    """Return the closed shape of a file, of at most so many triangles."""
+def _read_shape(path: Path, scale: np.ndarray, max_triangles: int | None) -> Shape:
+    """Return the closed shape of a file with at most ``max_triangles``."""
     mesh = read_mesh(path)
     if len(mesh.faces) > MAX_TRIANGLES:
         raise ModelError(
@@ -295,7 +299,7 @@ def _read_shape(path: Path, scale: np.ndarray, most: int | None) -> Shape:
         )
     with np.errstate(over='ignore', invalid='ignore'):
         mesh.vertices = mesh.vertices * scale
-    if not np.all(np.abs(mesh.vertices) < _HUGE):  # so is not a number
+    if not np.all(np.abs(mesh.vertices) < _HUGE):  # false for NaN too
         raise ModelError(
             f'{path}: the mesh has vertices that are not finite; '
             f'expected coordinates below {_HUGE:g} m after scaling'
@@ -306,15 +310,15 @@ def _read_shape(path: Path, scale: np.ndarray, most: int | None) -> Shape:
         divide='ignore', invalid='ignore'
     ):  # trimesh divides by the volume of flat bodies
         shape = _close_mesh(mesh, path)
-    return shape if most is None else simplify_shape(shape, most, str(path))
+    return shape if max_triangles is None else simplify_shape(shape, max_triangles, str(path))
 
 
 def _close_mesh(mesh: Any, path: Path) -> Shape:
     """Return the shape of a mesh, repaired as far as it can be without guessing."""
-    told: list[str] = list(mesh.metadata['told'])
+    messages: list[str] = list(mesh.metadata['messages'])
     extents = np.ptp(mesh.vertices, axis=0)
     if extents.max() > _LARGE:
-        told.append(
+        messages.append(
             f'{path}: the mesh is {extents.max():.0f} m long; if it is in millimetres, '
             'give <mesh scale="0.001 0.001 0.001">'
         )
@@ -325,52 +329,52 @@ def _close_mesh(mesh: Any, path: Path) -> Shape:
         raise ModelError(f'{path}: the mesh has no triangles with an area')
     if not mesh.is_watertight:
         mesh.update_faces(mesh.nondegenerate_faces())
-        mesh = _close_holes(mesh, path, told)
+        mesh = _close_holes(mesh, path, messages)
     if not mesh.is_winding_consistent:
         require('networkx', f'{path}: repair of the mesh')
         mesh.fix_normals()
-        told.append(f'{path}: triangles that faced inwards were turned')
+        messages.append(f'{path}: triangles that faced inwards were turned')
     if not mesh.is_winding_consistent:
-        mesh = _wrap_pieces(mesh, path, told, 'its triangles have no inside')
+        mesh = _wrap_pieces(mesh, path, messages, 'its triangles have no inside')
     shape = shape_of(np.array(mesh.vertices, float), np.array(mesh.faces))
     if shape.volume < 0:
         mesh.invert()
-        told.append(f'{path}: the mesh was inside out and was turned')
+        messages.append(f'{path}: the mesh was inside out and was turned')
         shape = shape_of(shape.vertices, np.array(mesh.faces))
     if not shape.volume > 1e-9 * float(np.prod(np.maximum(extents, 1e-9 * extents.max()))):
         raise ModelError(f'{path}: the mesh encloses no volume; expected a closed hull')
     vertices, faces, shared = unite_bodies(shape)
     if shared:
-        told.append(f'{path}: bodies that overlap by {shared:.3g} m³ were made one')
-    return shape_of(vertices, faces, tuple(told))
+        messages.append(f'{path}: bodies that overlap by {shared:.3g} m³ were made one')
+    return shape_of(vertices, faces, tuple(messages))
 
 
-def _close_holes(mesh: Any, path: Path, told: list[str]) -> Any:
-    """Return the mesh with its holes closed, or wrapped where they cannot be."""
+def _close_holes(mesh: Any, path: Path, messages: list[str]) -> Any:
+    """Return the mesh with its holes closed, or its convex hulls if that fails."""
     require('networkx', f'{path}: repair of the mesh')
     holes = _count_holes(mesh)
-    before = mesh.copy()
+    original = mesh.copy()
     mesh.fill_holes()
     if mesh.is_watertight:
-        told.append(
-            f'{path}: {holes} hole(s) closed, {abs(before.volume):.3g} m³ became '
+        messages.append(
+            f'{path}: {holes} hole(s) closed, {abs(original.volume):.3g} m³ became '
             f'{abs(mesh.volume):.3g} m³; expected a closed surface'
         )
         return mesh
     counts = _edge_shares(mesh)[1]
     return _wrap_pieces(
-        before,
+        original,
         path,
-        told,
+        messages,
         f'it is not watertight ({np.sum(counts == 1)} open edges, '
         f'{np.sum(counts > 2)} shared by more than two triangles)',
     )
 
 
-def _wrap_pieces(mesh: Any, path: Path, told: list[str], why: str) -> Any:
-    """Return the convex hulls of a mesh's closed and open pieces, one around each.
+def _wrap_pieces(mesh: Any, path: Path, messages: list[str], reason: str) -> Any:
+    """Return the convex hulls of a mesh's connected pieces.
 
-    Pieces are what connected triangles form; of more than MAX_PIECES the hull of all is taken.
+    With more than MAX_PIECES it is the hull of the whole mesh.
 
     Raises:
         ModelError: a mesh that is flat.
@@ -394,20 +398,20 @@ def _wrap_pieces(mesh: Any, path: Path, told: list[str], why: str) -> Any:
     if not hulls:
         raise ModelError(f'{path}: the mesh encloses no volume; expected a closed hull')
     result = trimesh.util.concatenate(hulls)
-    told.append(
-        f'{path}: {why}; it is wrapped: the convex hull of each of its {len(hulls)} piece(s), '
+    messages.append(
+        f'{path}: {reason}; it is wrapped: the convex hull of each of its {len(hulls)} piece(s), '
         f'{abs(mesh.volume):.3g} m³ became {result.volume:.3g} m³'
     )
     return result
 
 
 def _edge_shares(mesh: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the edges (e, 2) and how many triangles (e,) share each."""
+    """Return the edges (e, 2) and their numbers of triangles (e,)."""
     return np.unique(np.sort(mesh.edges, axis=1), axis=0, return_counts=True)
 
 
 def _count_holes(mesh: Any) -> int:
-    """Count the separate lines that the open edges form."""
+    """Return the number of connected loops of open edges."""
     trimesh = require('trimesh', 'repair of a mesh')
     edges, counts = _edge_shares(mesh)
     return len(trimesh.graph.connected_components(edges[counts == 1]))

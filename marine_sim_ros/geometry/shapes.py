@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Closed surfaces: boxes, cylinders, spheres, meshes; splitting of long edges."""
+"""Closed surfaces (boxes, cylinders, spheres, meshes): volume integrals, refinement of edges."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ __all__ = [
 ]
 
 
-# Splits triangles until no edge is longer than wanted; a closed surface stays closed.
+# Refinement: triangles are split until no edge is too long; a closed surface stays closed.
 
 
 def split_long_edges(
     vertices: np.ndarray, faces: np.ndarray, max_edge: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return vertices (v, 3) and faces (n, 3) with every edge halved that is too long.
+    """Return vertices (v, 3) and faces (n, 3) after halving all edges longer than ``max_edge``.
 
-    An edge gets one middle, which the triangles on both its sides share; a triangle with one,
-    two or three middles becomes two, three or four. It goes on until none is too long.
+    The midpoint of an edge is shared by the triangles on both sides; a triangle with one, two or
+    three midpoints becomes two, three or four. This is repeated until no edge is too long.
 
     Args:
         vertices: (v, 3) m.
@@ -50,26 +50,28 @@ def split_long_edges(
         number = ends[:, 1] * len(vertices) + ends[:, 0]
         _, first, edge = np.unique(number, return_index=True, return_inverse=True)
         a, b = np.moveaxis(vertices[ends[first]], 1, 0)
-        long = ((a - b) ** 2).sum(axis=1) ** 0.5 > max_edge
-        if not long.any():
+        is_long = ((a - b) ** 2).sum(axis=1) ** 0.5 > max_edge
+        if not is_long.any():
             return vertices, faces
         middle = np.full(len(first), -1)
-        middle[long] = len(vertices) + np.arange(np.count_nonzero(long))
-        vertices = np.concatenate([vertices, (a[long] + b[long]) / 2])
+        middle[is_long] = len(vertices) + np.arange(np.count_nonzero(is_long))
+        vertices = np.concatenate([vertices, (a[is_long] + b[is_long]) / 2])
         faces = _split_triangles(vertices, faces, middle[edge].reshape(-1, 3))
 
 
 def _split_triangles(vertices: np.ndarray, faces: np.ndarray, middle: np.ndarray) -> np.ndarray:
     """Return the parts of triangles with middles (n, 3) of edges 01, 12, 20; −1: not split."""
     count = (middle >= 0).sum(axis=1)
-    one, two, all_three = (count == k for k in (1, 2, 3))
-    # Turned so that the split edge is 01, or the whole edge 20.
+    one_split, two_split, three_split = (count == k for k in (1, 2, 3))
+    # Corners are rotated so that the split edge is 01, or the unsplit edge 20.
     (a, b, c), (p, _, _) = _rotate_corners(
-        faces[one], middle[one], np.argmax(middle[one] >= 0, axis=1)
+        faces[one_split], middle[one_split], np.argmax(middle[one_split] >= 0, axis=1)
     )
     halves = np.column_stack([a, p, c, p, b, c]).reshape(-1, 3)
-    whole = np.argmin(middle[two] >= 0, axis=1)
-    (a, b, c), (p, q, _) = _rotate_corners(faces[two], middle[two], (whole + 1) % 3)
+    unsplit_edge = np.argmin(middle[two_split] >= 0, axis=1)
+    (a, b, c), (p, q, _) = _rotate_corners(
+        faces[two_split], middle[two_split], (unsplit_edge + 1) % 3
+    )
     shorter = _squared_length(vertices[a] - vertices[q]) <= _squared_length(
         vertices[p] - vertices[c]
     )
@@ -78,7 +80,7 @@ def _split_triangles(vertices: np.ndarray, faces: np.ndarray, middle: np.ndarray
         np.column_stack([a, p, np.where(shorter, q, c)]),
         np.column_stack([np.where(shorter, a, p), q, c]),
     ]
-    (a, b, c), (p, q, r) = faces[all_three].T, middle[all_three].T
+    (a, b, c), (p, q, r) = faces[three_split].T, middle[three_split].T
     quarters = np.column_stack([a, p, r, p, b, q, r, q, c, p, q, r]).reshape(-1, 3)
     return np.concatenate([faces[count == 0], halves, *thirds, quarters])
 
@@ -100,9 +102,9 @@ def _squared_length(vectors: np.ndarray) -> np.ndarray:
 
 MAX_TRIANGLES = 200_000
 _SIDES = 48
-"""Of a cylinder."""
+"""Sides of the prism for a cylinder."""
 _SUBDIVISIONS = 3
-"""Of an icosahedron for a sphere: 1,280 triangles."""
+"""Subdivisions of the icosahedron for a sphere: 1,280 triangles."""
 
 _BOX_FACES = (
     (1, 3, 0),
@@ -118,7 +120,7 @@ _BOX_FACES = (
     (6, 5, 4),
     (7, 5, 6),
 )
-"""Of corners in the order of itertools.product."""
+"""Faces by corners in the order of ``itertools.product``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +135,8 @@ class Shape:
         second_moment: (3, 3) ∫ (r − c)(r − c)ᵀ dV, m⁵.
         is_box: whether it is its own bounding box.
         warnings: repairs of the mesh.
-        cells: counts (3,) of cells along the axes, with centers (m, 3), volumes (m,) and extents
-            (m, 3) of what is in them, where these are known beforehand.
+        cells: precomputed voxels: counts (3,) of cells along the axes, centres (m, 3), volumes
+            (m,) and extents (m, 3) of the parts in the cells; None: not precomputed.
     """
 
     vertices: np.ndarray
@@ -158,7 +160,7 @@ class Shape:
 
     @property
     def area(self) -> float:
-        """m²."""
+        """Area of the surface, m²."""
         a, b, c = np.moveaxis(self.vertices[self.faces], 1, 0)
         return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
 
@@ -171,24 +173,25 @@ def shape_of(
 ) -> Shape:
     """Return a shape with the volume integrals of its polyhedron.
 
-    Sums over the tetrahedra between the triangles and a point amid them: with a, b, c from that
-    point, V = a·(b x c)/6, ∫ r dV = V (a+b+c)/4, ∫ r rᵀ dV = V/20 (aaᵀ + bbᵀ + ccᵀ + ssᵀ) with
+    Sums over the tetrahedra between the triangles and a point: with a, b, c from that point,
+    V = a·(b x c)/6, ∫ r dV = V (a+b+c)/4, ∫ r rᵀ dV = V/20 (aaᵀ + bbᵀ + ccᵀ + ssᵀ) with
     s = a+b+c.
 
     Args:
-        about: (3,) the point, on which the volume of an open mesh depends; default: the middle.
+        about: (3,) the point, on which the volume of an open mesh depends; default: the middle of
+            the bounding box.
     """
-    amid = (vertices.min(axis=0) + vertices.max(axis=0)) / 2 if about is None else about
-    corners = (vertices - amid)[faces]
+    middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2 if about is None else about
+    corners = (vertices - middle)[faces]
     a, b, c = np.moveaxis(corners, 1, 0)
-    parts = np.einsum('ni,ni->n', a, np.cross(b, c)) / 6
-    volume = float(parts.sum())
+    tetrahedra = np.einsum('ni,ni->n', a, np.cross(b, c)) / 6
+    volume = float(tetrahedra.sum())
     total = corners.sum(axis=1)
-    center = parts @ total / 4 / volume if volume else np.zeros(3)
-    outer = np.einsum('n,nki,nkj->ij', parts, corners, corners)
-    outer = (outer + np.einsum('n,ni,nj->ij', parts, total, total)) / 20
+    center = tetrahedra @ total / 4 / volume if volume else np.zeros(3)
+    outer = np.einsum('n,nki,nkj->ij', tetrahedra, corners, corners)
+    outer = (outer + np.einsum('n,ni,nj->ij', tetrahedra, total, total)) / 20
     second = outer - volume * np.outer(center, center)
-    return Shape(vertices, faces, volume, amid + center, second, warnings=warnings)
+    return Shape(vertices, faces, volume, middle + center, second, warnings=warnings)
 
 
 def box_shape(size: np.ndarray) -> Shape:
@@ -203,10 +206,10 @@ def box_shape(size: np.ndarray) -> Shape:
 def _scale_to_volume(
     vertices: np.ndarray, faces: np.ndarray, second: np.ndarray, volume: float, axes: list[int]
 ) -> Shape:
-    """Return a round shape, its facets moved outwards until they hold the exact volume.
+    """Return a polyhedron of a round shape, scaled outwards to the exact volume.
 
-    A polyhedron inside a round body is smaller; buoyancy must be right first, and panels and
-    voxels then agree with the closed form.
+    An inscribed polyhedron is too small. With the exact volume, buoyancy is correct, and panels
+    and voxels agree with the closed form.
     """
     factor = (volume / shape_of(vertices, faces).volume) ** (1 / len(axes))
     vertices = np.array(vertices, float)
@@ -215,7 +218,7 @@ def _scale_to_volume(
 
 
 def cylinder_shape(radius: float, length: float) -> Shape:
-    """Return a cylinder along z, centred, as URDF has it; m."""
+    """Return a cylinder along z, centred, as in URDF; m."""
     creation = require('trimesh', 'the hull of a cylinder').creation
     mesh = creation.cylinder(radius=radius, height=length, sections=_SIDES)
     volume = math.pi * radius**2 * length
@@ -233,10 +236,10 @@ def sphere_shape(radius: float) -> Shape:
 
 
 def refine_shape(shape: Shape, max_edge: float) -> Shape:
-    """Return the same surface with no edge longer than so many m.
+    """Return the same surface with no edge longer than ``max_edge``, m.
 
     Raises:
-        ModelError: that would take too many triangles.
+        ModelError: too many triangles.
     """
     vertices, faces = shape.vertices, shape.faces
     corners = vertices[faces]
@@ -255,7 +258,7 @@ def refine_shape(shape: Shape, max_edge: float) -> Shape:
 
 
 def move_shape(shape: Shape, rotation: np.ndarray, translation: np.ndarray) -> Shape:
-    """Return a shape turned by (3, 3) and shifted by (3,) m."""
+    """Return a shape rotated by (3, 3) and translated by (3,) m."""
     return replace(
         shape,
         vertices=shape.vertices @ rotation.T + translation,

@@ -127,7 +127,7 @@ class TriangleSurface:
         nodes = np.empty((len(tree.nodes), 2, 4))
         nodes[:, :, :3] = tree.nodes.reshape(-1, 2, 3)
         leaf = tree.links[:, 1] > 0
-        following = self._kernels.skip_links(tree.links)
+        following = self._kernels.build_skip_links(tree.links)
         nodes[:, 0, 3] = np.where(leaf, -tree.links[:, 1], following)
         nodes[:, 1, 3] = np.where(leaf, tree.links[:, 0], -1)
         return nodes, tree.corners
@@ -139,13 +139,17 @@ class TriangleSurface:
         """
         nodes, links, neighbours, vertex_normals, edges = self.cached_tree or ()
         count, points = len(self.faces), len(self.vertices)
-        alike = neighbours.shape == edges.shape == self.faces.shape == (count, 3)
-        alike &= vertex_normals.shape == self.vertices.shape == (points, 3)
-        alike &= nodes.shape == (len(links), 6) and links.shape == (len(nodes), 2)
-        whole = (self.faces, links, neighbours, edges)
-        real = (self.vertices, nodes, vertex_normals)
-        alike &= all(a.dtype.kind == 'i' for a in whole) and all(a.dtype.kind == 'f' for a in real)
-        if not (alike and all(np.all(np.isfinite(a)) for a in (*real, self.thickness))):
+        consistent = neighbours.shape == edges.shape == self.faces.shape == (count, 3)
+        consistent &= vertex_normals.shape == self.vertices.shape == (points, 3)
+        consistent &= nodes.shape == (len(links), 6) and links.shape == (len(nodes), 2)
+        integer_arrays = (self.faces, links, neighbours, edges)
+        float_arrays = (self.vertices, nodes, vertex_normals)
+        consistent &= all(a.dtype.kind == 'i' for a in integer_arrays) and all(
+            a.dtype.kind == 'f' for a in float_arrays
+        )
+        if not (
+            consistent and all(np.all(np.isfinite(a)) for a in (*float_arrays, self.thickness))
+        ):
             raise ValueError('the cached arrays have other shapes or types, or are not finite')
         leaf = links[:, 1] > 0
         inside = 0 <= self.faces.min() <= self.faces.max() < points
@@ -167,12 +171,12 @@ class TriangleSurface:
             within: cut-off, m: farther points get this distance, and z as their normal.
         """
         tree, rows = self._tree, np.ascontiguousarray(points, float).reshape(-1, 3)
-        found, normal = self._kernels.signed_distances(
+        distance, normal = self._kernels.signed_distances(
             rows, within + self.thickness / 2, self.closed, *tree[:-1]
         )
         normal[:, 2] += ~np.any(normal, axis=1)
-        found = (found - self.thickness / 2).reshape(points.shape[:-1])
-        return found, normal.reshape(points.shape)
+        distance = (distance - self.thickness / 2).reshape(points.shape[:-1])
+        return distance, normal.reshape(points.shape)
 
     def first_hits(
         self, origins: np.ndarray, directions: np.ndarray, maximum: np.ndarray
@@ -191,37 +195,37 @@ class TriangleSurface:
         o, d = (np.ascontiguousarray(x, float).reshape(-1, 3) for x in (origins, directions))
         # A ray that starts inside is recognised by its exit, which may lie beyond its length.
         longest = float(np.linalg.norm(self.extents)) if self.closed else 0.0
-        most = np.broadcast_to(maximum, shape[:-1]).reshape(-1)
-        found, triangle = self._kernels.find_first_hits(
-            o, d, np.maximum(most, longest), tree.nodes, tree.links, tree.corners
+        max_distance = np.broadcast_to(maximum, shape[:-1]).reshape(-1)
+        distance, triangle = self._kernels.find_first_hits(
+            o, d, np.maximum(max_distance, longest), tree.nodes, tree.links, tree.corners
         )
         normal = np.where(triangle[:, None] < 0, 0.0, tree.face_normals[triangle])
         exits = np.einsum('ri,ri->r', normal, d) > 0
         if self.closed:
-            found[exits] = 0.0
+            distance[exits] = 0.0
             normal[exits] = -d[exits]
         else:
             normal[exits] *= -1.0
-        missed = found > most
-        found[missed], normal[missed] = np.inf, 0.0
-        return found.reshape(shape[:-1]), normal.reshape(shape)
+        missed = distance > max_distance
+        distance[missed], normal[missed] = np.inf, 0.0
+        return distance.reshape(shape[:-1]), normal.reshape(shape)
 
     def nearest_edges(
-        self, most: int, normals: np.ndarray, offsets: np.ndarray, within: float
+        self, max_edges: int, normals: np.ndarray, offsets: np.ndarray, within: float
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers (k,) of the edges nearest to convex bodies, and their ends (k, 2, 3), m.
 
         The numbers increase. Unused entries at the end are −1.
 
         Args:
-            most: k.
+            max_edges: k.
             normals: (n, h, 3) unit vectors out of the faces of n bodies; 0: no face.
             offsets: (n, h) a·p ≤ b, m.
             within: edges farther than this from all bodies are left out, m.
         """
         tree = self._tree
         numbers, ends = self._kernels.find_edges(
-            most,
+            max_edges,
             np.ascontiguousarray(normals, float),
             np.ascontiguousarray(offsets, float),
             float(within) + self.thickness / 2,
@@ -258,21 +262,23 @@ def _find_edges(
     than two. The number of an edge is that of its first half-edge, 3 t + k.
     """
     _, order, starts = _half_edges(faces)
-    many = np.diff(starts, append=len(order))
+    face_count = np.diff(starts, append=len(order))
     neighbours = np.repeat(np.arange(len(faces)), 3)
-    pairs = starts[many == 2]
-    one, other = order[pairs], order[pairs + 1]
-    neighbours[one], neighbours[other] = other // 3, one // 3
+    pairs = starts[face_count == 2]
+    first, second = order[pairs], order[pairs + 1]
+    neighbours[first], neighbours[second] = second // 3, first // 3
     numbers = np.full(3 * len(faces), -1)
-    odd = order[starts[many != 2]]
-    numbers[odd] = odd
-    along = (np.roll(corners, -1, axis=1) - corners).reshape(-1, 3)[one]
-    along /= np.linalg.norm(along, axis=1, keepdims=True)
-    bend = np.einsum('ei,ei->e', np.cross(face_normals[one // 3], face_normals[other // 3]), along)
-    sharp = np.einsum('ei,ei->e', face_normals[one // 3], face_normals[other // 3]) < 0
-    convex = (bend > _MIN_DIHEDRAL) | (sharp & (bend > -_MIN_DIHEDRAL))
-    chosen = one[convex if closed else (abs(bend) > _MIN_DIHEDRAL) | sharp]
-    numbers[chosen] = chosen
+    unpaired = order[starts[face_count != 2]]
+    numbers[unpaired] = unpaired
+    direction = (np.roll(corners, -1, axis=1) - corners).reshape(-1, 3)[first]
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    sine = np.einsum(
+        'ei,ei->e', np.cross(face_normals[first // 3], face_normals[second // 3]), direction
+    )
+    is_acute = np.einsum('ei,ei->e', face_normals[first // 3], face_normals[second // 3]) < 0
+    convex = (sine > _MIN_DIHEDRAL) | (is_acute & (sine > -_MIN_DIHEDRAL))
+    contact_edges = first[convex if closed else (abs(sine) > _MIN_DIHEDRAL) | is_acute]
+    numbers[contact_edges] = contact_edges
     return neighbours.reshape(-1, 3).astype(np.int32), numbers.reshape(-1, 3).astype(np.int32)
 
 
@@ -316,9 +322,9 @@ def build_surface(
     open_edges = int(np.sum(np.add.reduceat(sense, starts) != 0)) if len(faces) else 0
     closed = bool(len(faces)) and not open_edges
     if closed:
-        faces, turned = _turn_parts(vertices, faces)
-        if turned:
-            messages.append(f'{label}: {turned} part(s) were inside out and were turned')
+        faces, inverted = _turn_parts(vertices, faces)
+        if inverted:
+            messages.append(f'{label}: {inverted} part(s) were inside out and were turned')
     elif len(faces):
         messages.append(
             f'{label}: the surface is not closed ({open_edges} open edges); it is a sheet of '
@@ -372,12 +378,12 @@ def _turn_parts(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, in
     np.minimum.at(low, part, vertices[faces].min(axis=1))
     np.maximum.at(high, part, vertices[faces].max(axis=1))
     outer = volume > 0
-    turned = [
+    inverted = [
         n
         for n in np.flatnonzero(volume < 0)
         if not np.any(outer & np.all((low <= low[n]) & (high >= high[n]), axis=1))
     ]
-    flip = np.isin(part, turned)
+    flip = np.isin(part, inverted)
     faces = faces.copy()
     faces[flip] = faces[flip][:, ::-1]
-    return faces, len(turned)
+    return faces, len(inverted)

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.control.controllability import BODY_AXES, ardusub_manual_pwm
+from marine_sim_ros.control.controllability import BODY_AXES
+from marine_sim_ros.control.pilot import ardusub_manual_pwm
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.spatial import quaternion_of_angles, quaternion_product, rotation_matrix
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader

@@ -17,8 +17,8 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import check_file
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.processes import Limits, answer_request, call_isolated
-from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.importers.height_sources import (
     HeightSource,
     RasterSource,

@@ -128,7 +128,7 @@ def _read_shape(reader: Reader, geometry: Any, base: Path | None, most: int) -> 
     if kind == 'Mesh':
         scale = np.ones(3) if geometry.scale is None else np.array(geometry.scale, float)
         try:
-            return load_mesh(str(geometry.filename or ''), scale, base=base, most=most)
+            return load_mesh(str(geometry.filename or ''), scale, base=base, max_triangles=most)
         except ModelError as error:
             raise reader.error(str(error)) from None
     raise reader.error('has no geometry; expected <box>, <cylinder>, <sphere> or <mesh>')

@@ -100,7 +100,7 @@ class MarkersNode(SuiteNode):
             shares = submerged_fractions(hull.voxels, state, environment)
             array.markers.append(voxel_marker(self.body_frame, stamp, hull.voxels, shares))
         if hull is not None and hull.panels is not None and self.values['panels']:
-            shares = wet_hull(hull.panels, state, environment).share
+            shares = wet_hull(hull.panels, state, environment).wet_fraction
             array.markers.append(panel_marker(self.body_frame, stamp, hull.panels, shares))
         self._markers.publish(array)
 

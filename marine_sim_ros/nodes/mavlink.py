@@ -28,7 +28,7 @@ from marine_sim_ros.autopilot.channels import channel_map
 from marine_sim_ros.autopilot.mavlink.autopilot import Efforts, SetPoints
 from marine_sim_ros.autopilot.mavlink.mission_files import read_mission
 from marine_sim_ros.autopilot.mavlink.vehicle import MavlinkVehicle
-from marine_sim_ros.control.controllability import PilotMixer
+from marine_sim_ros.control.pilot import PilotMixer
 from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.ros import topics

@@ -1,10 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One effect per file, pure functions; ``FORCES`` lists what moves a vehicle.
+"""Forces and actuators as pure functions, one effect per file; ``FORCES`` lists the forces.
 
 A force is a :class:`ForceModel`. The engines, the node graph, recordings, analysis, markers and
-console walk the one list. An :class:`Actuator` of ``ACTUATORS`` follows commands.
+console iterate over this list. An :class:`Actuator` of ``ACTUATORS`` follows commands.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FORCES: Mapping[str, ForceModel] = registry.FORCES
 
 
 def acting_forces(vehicle: Vehicle, environment: Environment) -> tuple[ForceModel, ...]:
-    """Return the forces that a vehicle feels in an environment, in the order of their sum."""
+    """Return the forces that act on a vehicle in an environment, in the order of their sum."""
     return tuple(
         force
         for force in registry.FORCES.entries

@@ -1,10 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Model of an actuator: parts of a vehicle that follow one commanded number each.
+"""Actuator model: parts of a vehicle that follow one commanded number each.
 
 Commands, scenarios, scripts, forces, trajectories, bags and nodes carry one mapping by the name of
-the actuator. Thrusters are apart: they follow pulse widths, which every vehicle takes.
+the actuator. Thrusters are no actuators in this sense: they follow pulse widths, which every
+vehicle takes.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Actuator:
         steered: whether a controller commands it.
         stage: function of a vehicle that returns the actuator's
             :class:`~marine_sim_ros.control.allocator.AllocationStage`, as ``module:function``;
-            empty: it takes no part of a wrench before the thrusters.
+            empty: none.
         compiled: whether compiled programs take its commands.
         state: function of a vehicle's memory after a tick
             (:class:`~marine_sim_ros.sim.step.Memory`): state (..., k) or more; None: none.
@@ -62,8 +63,9 @@ class Actuator:
         wrench: function of a vehicle, a state, an environment, the actuator's own state (..., k)
             and thrusts (..., n): the wrench (..., 6) while that state is held; None: unknown, or
             in the wrench of the thrusters.
-        source: force that follows its commands; default: the force below, or that of its name.
-        force: force that it brings, where ``FORCES`` lists none that follows its commands.
+        source: name of the force that follows its commands; default: that of ``force``, or its
+            own.
+        force: force model that follows its commands, if ``FORCES`` lists none.
     """
 
     name: str
@@ -140,10 +142,14 @@ def servo_step(servos: Servos, angle: Array, target: Array, dt: Any) -> Array:
         dt: s.
     """
     xp = namespace(angle)
-    within = xp.minimum(xp.maximum(target, constant(xp, servos.lower)), constant(xp, servos.upper))
-    share = 1 - xp.exp(-dt / xp.maximum(constant(xp, servos.time_constant), 1e-12))
-    most = constant(xp, servos.max_rate) * dt
-    return angle + xp.minimum(xp.maximum(share * (within - angle), -most), most)
+    limited_target = xp.minimum(
+        xp.maximum(target, constant(xp, servos.lower)), constant(xp, servos.upper)
+    )
+    step_fraction = 1 - xp.exp(-dt / xp.maximum(constant(xp, servos.time_constant), 1e-12))
+    max_step = constant(xp, servos.max_rate) * dt
+    return angle + xp.minimum(
+        xp.maximum(step_fraction * (limited_target - angle), -max_step), max_step
+    )
 
 
 def guarded_actuator(actuator: Actuator, owner: str) -> Actuator:

@@ -1,16 +1,16 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Boundary disturbance: what a rotor's jet does near the ground, a wall or a ceiling.
+"""Boundary disturbance: force of a rotor's jet near the ground, a wall or a ceiling.
 
-``documented`` is the boundary-disturbance API's law, word for word: the jet J is mirrored at the
-plane and acts back with the share (1 + d/R)^−k,
+``documented`` is the law of the boundary-disturbance API, unchanged: the jet J is mirrored at the
+plane and acts back, attenuated by (1 + d/R)^−k,
 
     F = (1 + d/R)^−k (J − 2 (J·n) n).
 
-It pushes a rotor that hovers over the ground up, draws one under a ceiling to it, and has two
-flaws: a jet along a wall gives a force along the wall, and no distance is too far.
-``normal_only`` keeps the ratio and the force along the normal, of a jet that meets the surface,
+It pushes a rotor above the ground upwards, and pulls one below a ceiling to it. It has two flaws:
+a jet along a wall gives a force along the wall, and there is no cut-off distance. ``normal_only``
+keeps the attenuation and the normal force of a jet towards the surface,
 
     F = w(d) (1 + d/R)^−k (max(0, −J·n) − γ max(0, J·n)) n,
 
@@ -49,9 +49,9 @@ __all__ = [
 FADE_START, FADE_END = 10.0, 20.0
 """Distances in rotor radii between which ``normal_only`` fades out."""
 _NO_BOUNDARY = 0.5
-"""A normal shorter than this means that there is no boundary."""
+"""Length of a normal below which there is no boundary."""
 _SEPARATE_COSINE, _PARALLEL_COSINE = math.cos(math.radians(45.0)), math.cos(math.radians(15.0))
-"""Cosines between normals from where and to where two surfaces become one."""
+"""Cosines of the angle between normals at which two surfaces act separately, and as one."""
 _DOWN = np.array([0.0, 0.0, -1.0])
 
 
@@ -68,15 +68,17 @@ def _jet_disturbance(
     """Return the force (..., 3) of jets J (..., 3) N at signed distances (...) from surfaces."""
     xp = namespace(distance)
     documented = law.mode == 'documented'
-    near = xp.abs(distance) if documented else xp.maximum(distance, xp.zeros_like(distance))
-    near = near / radius
-    share = (1 + near) ** (-law.exponent)
-    along = xp.vecdot(jet, normal)
+    ratio = xp.abs(distance) if documented else xp.maximum(distance, xp.zeros_like(distance))
+    ratio = ratio / radius
+    attenuation = (1 + ratio) ** (-law.exponent)
+    normal_component = xp.vecdot(jet, normal)
     if documented:
-        return share[..., None] * (jet - 2 * along[..., None] * normal)
-    none = xp.zeros_like(along)
-    push = xp.maximum(-along, none) - law.suction * xp.maximum(along, none)
-    return (_fade_factor(near) * share * push)[..., None] * normal
+        return attenuation[..., None] * (jet - 2 * normal_component[..., None] * normal)
+    zero = xp.zeros_like(normal_component)
+    normal_force = xp.maximum(-normal_component, zero) - law.suction * xp.maximum(
+        normal_component, zero
+    )
+    return (_fade_factor(ratio) * attenuation * normal_force)[..., None] * normal
 
 
 def boundary_disturbance(
@@ -109,13 +111,13 @@ def boundary_disturbance(
     xp = namespace(position)
     law = JetLaw(mode, exponent)
     square = xp.vecdot(boundary_normal, boundary_normal)
-    there = square >= _NO_BOUNDARY**2
-    length = xp.sqrt(xp.where(there, square, xp.ones_like(square)))
+    has_boundary = square >= _NO_BOUNDARY**2
+    length = xp.sqrt(xp.where(has_boundary, square, xp.ones_like(square)))
     normal = boundary_normal / length[..., None]
     distance = xp.vecdot(position - boundary_point, normal)
     jet = -rotation[..., :, 2] * xp.asarray(thrust)[..., None]
     force = _jet_disturbance(distance, normal, jet, xp.asarray(rotor_radius), law)
-    return xp.where(there[..., None], force, xp.zeros_like(force))
+    return xp.where(has_boundary[..., None], force, xp.zeros_like(force))
 
 
 def boundary_disturbance_as_wind(
@@ -130,7 +132,7 @@ def boundary_disturbance_as_wind(
     *,
     mode: str = 'documented',
 ) -> Array:
-    """Return the wind W = F/c_z (..., 3) in m/s, map, that drags as the boundary pushes.
+    """Return the wind W = F/c_z (..., 3) in m/s, map, whose drag equals the boundary force.
 
     Args:
         position: position; it and the others as for :func:`boundary_disturbance`.
@@ -139,7 +141,7 @@ def boundary_disturbance_as_wind(
         boundary_normal: (..., 3).
         thrust: (...).
         rotor_radius: (...).
-        drag: (..., 3) linear drag coefficients c in N·s/m, of which only the last one counts.
+        drag: (..., 3) linear drag coefficients c in N·s/m; only the last one is used.
         exponent: k, 1 to 2.
         mode: ``documented`` or ``normal_only``.
 
@@ -163,19 +165,19 @@ def boundary_forces(
     vehicle: Vehicle, state: State, environment: Environment, thrust: Array
 ) -> Array:
     """Return the forces of the scene's surfaces on each thruster (..., n, 3), N, map."""
-    scene, set_ = environment.scene, vehicle.thrusters
+    scene, thrusters = environment.scene, vehicle.thrusters
     xp = namespace(state.position)
-    points = in_map(state.position, state.orientation, constant(xp, set_.position))
-    turned = xp.matrix_transpose(rotation_matrix(state.orientation))
-    jet = -thrust[..., None] * (constant(xp, set_.axis) @ turned)
+    points = in_map(state.position, state.orientation, constant(xp, thrusters.position))
+    body_to_map = xp.matrix_transpose(rotation_matrix(state.orientation))
+    jet = -thrust[..., None] * (constant(xp, thrusters.axis) @ body_to_map)
     total = xp.zeros_like(points)
-    if scene is None or not len(set_):
+    if scene is None or not len(thrusters):
         return total
-    radius = constant(xp, set_.rotor_radius)
-    near = _select_nearby_surfaces(vehicle, state, scene)
-    if len(near):
-        reach = set_.lever_arm + FADE_END * xp.max(radius)
-        total = total + _solid_forces(near, state.position, reach, points, jet, radius)
+    radius = constant(xp, thrusters.rotor_radius)
+    nearby_scene = _select_nearby_surfaces(vehicle, state, scene)
+    if len(nearby_scene):
+        reach = thrusters.lever_arm + FADE_END * xp.max(radius)
+        total = total + _solid_forces(nearby_scene, state.position, reach, points, jet, radius)
     if scene.water_surface:
         depth = environment.elevation(points) - points[..., 2]
         down = xp.zeros_like(points) + constant(xp, _DOWN)
@@ -184,14 +186,11 @@ def boundary_forces(
 
 
 def _select_nearby_surfaces(vehicle: Vehicle, state: State, scene: Scene) -> Scene:
-    """Return a scene of the surfaces that may be within the reach of all jets.
-
-    The formula has zeros for the others.
-    """
+    """Return a scene of the surfaces within reach of a jet; all others give zero force."""
     if scene.jets.mode == 'documented':
         return scene
-    widest = float(vehicle.thrusters.rotor_radius.max(initial=0.0))
-    reach = vehicle.thrusters.lever_arm + FADE_END * widest
+    max_radius = float(vehicle.thrusters.rotor_radius.max(initial=0.0))
+    reach = vehicle.thrusters.lever_arm + FADE_END * max_radius
     return scene.part(scene.surfaces_near(state.position, reach))
 
 
@@ -200,40 +199,52 @@ def _solid_forces(
 ) -> Array:
     """Return forces of surfaces on jets J (..., n, 3) of thrusters at points (..., n, 3), N, map.
 
-    A compiler skips it where nothing is within reach (m) of one vehicle's position.
+    Compiled programs of one vehicle skip it if no surface is within reach (m).
     """
     xp, documented = namespace(points), scene.jets.mode == 'documented'
 
     def sum_disturbances(points: Array, jet: Array, radius: Array) -> Array:
-        within = xp.inf if documented else FADE_END * xp.max(radius)
-        distance, normal = scene.surfaces(points, within)
-        each = _jet_disturbance(distance, normal, jet[..., None, :, :], radius, scene.jets)
-        return _merge_parallel_surfaces(each, normal)
+        max_range = xp.inf if documented else FADE_END * xp.max(radius)
+        distance, normal = scene.surfaces(points, max_range)
+        surface_forces = _jet_disturbance(
+            distance, normal, jet[..., None, :, :], radius, scene.jets
+        )
+        return _merge_parallel_surfaces(surface_forces, normal)
 
-    alone = is_traced(xp) and position.ndim == 1
-    if not alone or documented:
+    single_vehicle = is_traced(xp) and position.ndim == 1
+    if not single_vehicle or documented:
         return sum_disturbances(points, jet, radius)
-    near = xp.any(scene.clearances(position) <= reach)
+    is_near = xp.any(scene.clearances(position) <= reach)
     return cond(
-        xp, near, sum_disturbances, lambda *arrays: xp.zeros_like(arrays[0]), points, jet, radius
+        xp,
+        is_near,
+        sum_disturbances,
+        lambda *arrays: xp.zeros_like(arrays[0]),
+        points,
+        jet,
+        radius,
     )
 
 
 def _merge_parallel_surfaces(forces: Array, normal: Array) -> Array:
-    """Return the force (..., m, 3) of surfaces (..., k, m, 3), those that are one counted once.
+    """Return the sum (..., m, 3) of surface forces (..., k, m, 3), parallel ones counted once.
 
     Σᵢ wᵢ Fᵢ with wᵢ = fᵢ⁸/Σⱼ sᵢⱼ fⱼ⁸, fᵢ = |Fᵢ|, and s from 0 for normals 45° apart to 1 for
-    those within 15°: so two surfaces at the same place act as one, of two that face the same way
-    the stronger counts, a floor and a wall both, and nothing jumps in between.
+    those within 15°: so of parallel surfaces only the strongest counts, floor and wall both count,
+    and the transition is smooth.
     """
     xp = namespace(forces)
-    strong = xp.vecdot(forces, forces) ** 4
-    one, zero = xp.ones_like(strong), xp.zeros_like(strong)
-    alike = xp.vecdot(normal[..., :, None, :, :], normal[..., None, :, :, :])
-    share = xp.clip((alike - _SEPARATE_COSINE) / (_PARALLEL_COSINE - _SEPARATE_COSINE), 0.0, 1.0)
-    share = share * share * (3 - 2 * share)
-    others = xp.sum(share * strong[..., None, :, :], axis=-2)
-    weight = xp.where(strong > 0, strong / xp.where(strong > 0, others, one), zero)
+    strength = xp.vecdot(forces, forces) ** 4
+    ones, zeros = xp.ones_like(strength), xp.zeros_like(strength)
+    cosine = xp.vecdot(normal[..., :, None, :, :], normal[..., None, :, :, :])
+    similarity = xp.clip(
+        (cosine - _SEPARATE_COSINE) / (_PARALLEL_COSINE - _SEPARATE_COSINE), 0.0, 1.0
+    )
+    similarity = similarity * similarity * (3 - 2 * similarity)
+    similar_strength = xp.sum(similarity * strength[..., None, :, :], axis=-2)
+    weight = xp.where(
+        strength > 0, strength / xp.where(strength > 0, similar_strength, ones), zeros
+    )
     return xp.sum(weight[..., None] * forces, axis=-3)
 
 
@@ -242,7 +253,7 @@ def boundary_wrench(
 ) -> Wrench:
     """Return Σᵢ [Rᵀ Fᵢ; rᵢ × Rᵀ Fᵢ] (..., 6) of all thrusters i and surfaces of the scene.
 
-    Each thruster's jet acts back on the vehicle where that thruster is, so that it turns it too.
+    The force of each jet acts at its thruster.
 
     Args:
         vehicle: its ``thrusters`` give positions, axes and rotor radii.

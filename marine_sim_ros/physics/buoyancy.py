@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Buoyancy: of voxels that follow the sea, or of one volume that is lost at the surface."""
+"""Buoyancy of voxels cut by the wave surface, or of one lumped volume that fades out there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ['BUOYANCY', 'buoyancy', 'near_surface_fraction', 'submerged_fractions
 
 
 def near_surface_fraction(z: Array, *, height: Array) -> Array:
-    """Return the submerged share of a body of a height (m) whose middle is at z (m): 0 to 1.
+    """Return the submerged fraction of a body of a height (m) whose centre is at z (m): 0 to 1.
 
     1 for z ≤ −h/2, 0 for z ≥ h/2, (h/2 − z)/h between. Source: Orca3 plugin documentation,
     OrcaBuoyancyPlugin.
@@ -33,31 +33,31 @@ def near_surface_fraction(z: Array, *, height: Array) -> Array:
 
 
 _MIN_EDGE_RATIO = 1e-3
-"""Least ratio of a box's projected edges: below it the closed form loses its digits."""
+"""Smallest ratio of a box's projected edges; below it the closed form loses digits."""
 _CORNERS = tuple(product((-0.5, 0.5), repeat=3))
 
 
 def box_fraction_below(depth: Array, edges: Array) -> Array:
-    """Return the share (...) of boxes below a horizontal plane.
+    """Return the volume fraction (...) of boxes below a horizontal plane.
 
-    Their middles are ``depth`` (...) m below it, their edges reach e₁, e₂, e₃ (..., 3) m up:
+    Their centres are ``depth`` (...) m below it, their edges reach e₁, e₂, e₃ (..., 3) m up:
     Σ ± max(0, d + (±e₁ ±e₂ ±e₃)/2)³/(6 e₁ e₂ e₃) over the corners, the exact volume.
     """
     xp = namespace(depth)
     e = xp.maximum(edges, _MIN_EDGE_RATIO * xp.max(edges, axis=-2, keepdims=True))
     half = xp.sum(e, axis=-2) / 2
-    within = xp.maximum(xp.minimum(depth, half), -half)
-    total = xp.zeros_like(within)
+    limited_depth = xp.maximum(xp.minimum(depth, half), -half)
+    total = xp.zeros_like(limited_depth)
     for i, j, k in _CORNERS:
-        corner = within + (i * e[..., 0, :] + j * e[..., 1, :] + k * e[..., 2, :])
+        corner = limited_depth + (i * e[..., 0, :] + j * e[..., 1, :] + k * e[..., 2, :])
         below = xp.maximum(corner, xp.zeros_like(corner))
         total = total + 8 * i * j * k * (below * below * below)
-    share = total / (6 * e[..., 0, :] * e[..., 1, :] * e[..., 2, :])
-    return xp.minimum(xp.maximum(share, xp.zeros_like(share)), xp.ones_like(share))
+    fraction = total / (6 * e[..., 0, :] * e[..., 1, :] * e[..., 2, :])
+    return xp.minimum(xp.maximum(fraction, xp.zeros_like(fraction)), xp.ones_like(fraction))
 
 
 def submerged_fractions(voxels: VoxelSet, state: State, environment: Environment) -> Array:
-    """Return the share (..., m) of every voxel's box that is under the sea's surface, 0 to 1."""
+    """Return the submerged fraction (..., m) of every voxel, 0 to 1."""
     xp = namespace(state.position)
     up = up_in_body(state.orientation)[..., None, :]
     edges = xp.abs(up[..., None, :, :] @ rows(xp, voxels.extent_rows))[..., 0, :]
@@ -71,11 +71,11 @@ def submerged_fractions(voxels: VoxelSet, state: State, environment: Environment
 def voxel_buoyancy(
     voxels: VoxelSet, state: State, environment: Environment, fluid_density: float
 ) -> Wrench:
-    """Return Σ ρ V k (g ẑ + ∂u/∂t), k the submerged share of a voxel, at its centre.
+    """Return Σ ρ V k (g ẑ + ∂u/∂t) at the voxels' centres, k the submerged fraction.
 
-    In still water that is Archimedes' ρ g V k. In waves −∇p = ρ (g ẑ + ∂u/∂t) stands normal to
-    the surface there and decays with depth (Froude-Krylov). Source: the hydrodynamics guide for
-    the voxels that follow the surface; Airy's waves for the pressure.
+    In still water this is Archimedes' ρ g V k. In waves −∇p = ρ (g ẑ + ∂u/∂t) is normal to the
+    surface there, and the wave part decays with depth (Froude-Krylov). Source: the hydrodynamics
+    guide for the voxels that follow the surface; Airy's waves for the pressure.
 
     Args:
         voxels: voxels of the hull.
@@ -84,44 +84,46 @@ def voxel_buoyancy(
         fluid_density: kg/m³, of the water the vehicle is trimmed for.
     """
     xp = namespace(state.position)
-    shares = submerged_fractions(voxels, state, environment)
-    mass = environment.density(state.position, fluid_density) * rows(xp, voxels.volume) * shares
+    fractions = submerged_fractions(voxels, state, environment)
+    mass = environment.density(state.position, fluid_density) * rows(xp, voxels.volume) * fractions
     lift = environment.gravity * up_in_body(state.orientation)
     if environment.flat:
         force = lift * xp.sum(mass, axis=-1, keepdims=True)
         moment = xp.vecdot(rows(xp, voxels.center_rows), mass[..., None, :])
         return xp.concat([force, cross(moment, lift)], axis=-1)
     centers = constant(xp, voxels.center)
-    swing = environment.acceleration(
+    water_acceleration = environment.acceleration(
         in_map(state.position, state.orientation, centers)
     ) @ rotation_matrix(state.orientation)
-    pull = xp.matrix_transpose(lift[..., None, :] + swing)
-    return (panel_wrenches(xp.matrix_transpose(centers), pull) @ mass[..., None])[..., 0]
+    specific_force = xp.matrix_transpose(lift[..., None, :] + water_acceleration)
+    return (panel_wrenches(xp.matrix_transpose(centers), specific_force) @ mass[..., None])[..., 0]
 
 
 def buoyancy(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
-    """Return the buoyancy of the hull's voxels, or of the lumped volume where it has none.
+    """Return the buoyancy of the hull's voxels, or of the lumped volume without voxels.
 
-    Lumped: ρ g V upwards at the centre of volume, less what is out of water; the depth is that
-    of the ``base_link`` origin, whatever the attitude, and in waves −∇p is taken there. Weight
-    is not in it. Source: Orca3 plugin documentation, OrcaBuoyancyPlugin.
+    Lumped: ρ g V times the submerged fraction, upwards at the centre of volume. The fraction is
+    that at the depth of the ``base_link`` origin for any attitude, and in waves −∇p is taken
+    there. Source: Orca3 plugin documentation, OrcaBuoyancyPlugin.
     """
-    lump = vehicle.buoyancy
+    lumped = vehicle.buoyancy
     xp = namespace(state.position)
     if vehicle.hull is not None and vehicle.hull.voxels is not None:
-        return voxel_buoyancy(vehicle.hull.voxels, state, environment, lump.fluid_density)
-    density = environment.density(state.position, lump.fluid_density)
-    force = density * environment.gravity * lump.volume
+        return voxel_buoyancy(vehicle.hull.voxels, state, environment, lumped.fluid_density)
+    density = environment.density(state.position, lumped.fluid_density)
+    force = density * environment.gravity * lumped.volume
     z = state.position[..., 2:3]
     if environment.flat:
-        fraction = near_surface_fraction(z, height=lump.height)
-        return matvec(constant(xp, lump.lever), up_in_body(state.orientation) * (force * fraction))
+        fraction = near_surface_fraction(z, height=lumped.height)
+        return matvec(
+            constant(xp, lumped.lever), up_in_body(state.orientation) * (force * fraction)
+        )
     z = z - environment.elevation(state.position)[..., None]
-    fraction = near_surface_fraction(z, height=lump.height)
+    fraction = near_surface_fraction(z, height=lumped.height)
     lift = environment.gravity * up_in_body(state.orientation)
-    swing = to_body(state.orientation, environment.acceleration(state.position))
-    lifted = (lift + swing) * (density * lump.volume * fraction)
-    return matvec(constant(xp, lump.lever), lifted)
+    water_acceleration = to_body(state.orientation, environment.acceleration(state.position))
+    force_in_body = (lift + water_acceleration) * (density * lumped.volume * fraction)
+    return matvec(constant(xp, lumped.lever), force_in_body)
 
 
 def _step(

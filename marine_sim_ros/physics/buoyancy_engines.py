@@ -4,9 +4,9 @@
 """Buoyancy engines: bladders or pistons that change the displaced volume, and hull compression.
 
 A volume V is relative to that of the description, at which the vehicle is trimmed. The buoyancy is
-ρ g V at the engine's position; the mass stays, as oil or a piston moves within the hull. The
-pressure is hydrostatic and relative to the hull's inside, p = ρ g d at the depth d, and the pump
-takes the energy E = ∫ p dV/η, dV > 0 (boundary work); water pressure drives the return.
+ρ g V at the engine's position; the mass is constant, since oil or a piston moves within the hull.
+The pressure is hydrostatic and relative to the hull's inside, p = ρ g d at the depth d, and the
+pump takes the energy E = ∫ p dV/η, dV > 0 (boundary work); water pressure drives the return.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NAME = 'buoyancy_engines'
 
 @dataclass(frozen=True, eq=False)
 class BuoyancyEngineSet:
-    """All buoyancy engines of a vehicle, in the order of the URDF; k of them.
+    """The k buoyancy engines of a vehicle, in the order of the URDF.
 
     Attributes:
         names: k names.
@@ -46,9 +46,9 @@ class BuoyancyEngineSet:
         lower: (k,) least volume, m³.
         upper: (k,) greatest volume, m³.
         rate: (k,) of the pump at the first depth of its table, m³/s.
-        rate_depth: (k, t) depths at which pieces of that table begin, m.
-        rate_width: (k, t) length of the pieces, m.
-        rate_slope: (k, t) change of the rate with the depth in each piece, m²/s.
+        rate_depth: (k, t) first depths of the table's intervals, m.
+        rate_width: (k, t) lengths of the intervals, m.
+        rate_slope: (k, t) change of the rate with the depth in each interval, m²/s.
         return_rate: (k,) greatest rate at which a volume decreases, m³/s.
         efficiency: (k,) η of the pump.
         hull_compliance: (1,) κ V of the hull, m³/Pa.
@@ -133,8 +133,8 @@ def read_buoyancy_engines(root: Reader) -> BuoyancyEngineSet:
     Raises:
         ModelError: anything in it that is unknown, missing, doubled or out of range.
     """
-    parts = root.read(BuoyancyEnginesElement)
-    engines, hull = parts.buoyancy_engine, parts.hull
+    element = root.read(BuoyancyEnginesElement)
+    engines, hull = element.buoyancy_engine, element.hull
     if not engines:
         raise root.error('has no <buoyancy_engine>; expected one or more, or leave it out')
     names = [engine.name for engine in engines]
@@ -145,11 +145,11 @@ def read_buoyancy_engines(root: Reader) -> BuoyancyEngineSet:
     tables = np.stack([_rate_table(engine, count) for engine in engines])
     depth, rate = tables[:, 0], tables[:, 1]
     width = np.diff(depth, axis=1)
-    placed: list[PlacedElement] = [*engines, PlacedElement() if hull is None else hull]
-    back = np.array([engine.return_rate for engine in engines])
+    placed_elements: list[PlacedElement] = [*engines, PlacedElement() if hull is None else hull]
+    return_rate = np.array([engine.return_rate for engine in engines])
     return BuoyancyEngineSet(
         names=tuple(names),
-        position=np.stack([part.origin.translation for part in placed]),
+        position=np.stack([part.origin.translation for part in placed_elements]),
         height=np.array([*(engine.height for engine in engines), 1.0]),
         lower=np.array([engine.limit.lower for engine in engines]),
         upper=np.array([engine.limit.upper for engine in engines]),
@@ -157,7 +157,7 @@ def read_buoyancy_engines(root: Reader) -> BuoyancyEngineSet:
         rate_depth=depth[:, :-1],
         rate_width=width,
         rate_slope=np.diff(rate, axis=1) / width,
-        return_rate=np.where(np.isnan(back), rate[:, 0], back),
+        return_rate=np.where(np.isnan(return_rate), rate[:, 0], return_rate),
         efficiency=np.array([engine.efficiency for engine in engines]),
         hull_compliance=np.array([0.0 if hull is None else hull.volume * hull.compressibility]),
     )
@@ -167,7 +167,7 @@ def _rate_table(engine: BuoyancyEngineElement, count: int) -> np.ndarray:
     """Return depths and rates (2, count) of a pump; beyond its table the last rate holds."""
     if not engine.rate:
         raise engine.reader.error('has no <rate>; expected the rate of its pump in m³/s')
-    table = [(one.depth, one.value) for one in engine.rate]
+    table = [(rate_element.depth, rate_element.value) for rate_element in engine.rate]
     if any(after[0] <= before[0] for before, after in pairwise(table)):
         raise engine.reader.error('depths of <rate> do not increase; expected them in order')
     depth, rate = table[-1]
@@ -183,9 +183,13 @@ def pump_rate(engines: BuoyancyEngineSet, depth: Array) -> Array:
     Linear between the depths of a table, and constant before and beyond them.
     """
     xp = namespace(depth)
-    below = depth[..., None] - constant(xp, engines.rate_depth)
-    within = xp.minimum(xp.maximum(below, 0.0 * below), constant(xp, engines.rate_width))
-    return constant(xp, engines.rate) + xp.sum(constant(xp, engines.rate_slope) * within, axis=-1)
+    depth_below_start = depth[..., None] - constant(xp, engines.rate_depth)
+    depth_in_piece = xp.minimum(
+        xp.maximum(depth_below_start, 0.0 * depth_below_start), constant(xp, engines.rate_width)
+    )
+    return constant(xp, engines.rate) + xp.sum(
+        constant(xp, engines.rate_slope) * depth_in_piece, axis=-1
+    )
 
 
 def _heights(engines: BuoyancyEngineSet, state: State, environment: Environment) -> Array:
@@ -215,8 +219,8 @@ def displacement_wrench(
 ) -> Wrench:
     """Return the wrench (..., 6) of volumes in the body frame about ``base_link``, N and N·m.
 
-    Σ ρ V k (g ẑ + ∂u/∂t) at each position, k the submerged share by its height; the hull adds
-    V = −κ V_h p at its own. As the buoyancy of the voxels of a hull.
+    Σ ρ V k (g ẑ + ∂u/∂t) at each position, k the submerged fraction by its height, as for voxels
+    of a hull. The hull's compression adds V = −κ V_h p at its position.
 
     Args:
         engines: k engines of a vehicle.
@@ -231,13 +235,13 @@ def displacement_wrench(
     z = _heights(engines, state, environment)
     pressure = _pressure_at(environment, z[..., -1:], state, fluid_density)
     volumes = xp.concat([volume, -constant(xp, engines.hull_compliance) * pressure], axis=-1)
-    share = near_surface_fraction(z, height=constant(xp, engines.height))
-    pull = environment.gravity * up_in_body(state.orientation)[..., None, :]
+    submerged = near_surface_fraction(z, height=constant(xp, engines.height))
+    specific_force = environment.gravity * up_in_body(state.orientation)[..., None, :]
     if not environment.flat:
         points = in_map(state.position, state.orientation, position)
-        swing = environment.acceleration(points)
-        pull = pull + swing @ rotation_matrix(state.orientation)
-    force = (density * volumes * share)[..., None] * pull
+        water_acceleration = environment.acceleration(points)
+        specific_force = specific_force + water_acceleration @ rotation_matrix(state.orientation)
+    force = (density * volumes * submerged)[..., None] * specific_force
     moment = cross(position + 0.0 * force, force)
     return xp.concat([xp.sum(force, axis=-2), xp.sum(moment, axis=-2)], axis=-1)
 
@@ -255,8 +259,8 @@ def _applies(vehicle: Vehicle, environment: Environment) -> bool:
 def _begin(vehicle: Vehicle, state: State) -> Array:
     """Return volumes in m³ and energies in J (..., 2 k), all 0."""
     xp = namespace(state.velocity)
-    none = np.zeros(2 * len(_names(vehicle)))
-    return xp.zeros_like(state.velocity[..., :1] + constant(xp, none))
+    zeros = np.zeros(2 * len(_names(vehicle)))
+    return xp.zeros_like(state.velocity[..., :1] + constant(xp, zeros))
 
 
 def _step(
@@ -272,19 +276,19 @@ def _step(
     """Return the wrench (..., 6), and the volumes in m³ and energies in J (..., 2 k)."""
     engines: BuoyancyEngineSet = vehicle.extensions[NAME]
     xp, count = namespace(memory), len(engines)
-    before, energy = memory[..., :count], memory[..., count:]
-    wanted = inputs.commands.get(NAME, 0.0 * before)
+    previous_volume, energy = memory[..., :count], memory[..., count:]
+    target_volume = inputs.commands.get(NAME, 0.0 * previous_volume)
     lower, upper = constant(xp, engines.lower), constant(xp, engines.upper)
-    wanted = xp.minimum(xp.maximum(wanted, lower), upper)
+    target_volume = xp.minimum(xp.maximum(target_volume, lower), upper)
     z = _heights(engines, state, environment)[..., :count]
     depth = xp.maximum(-z, 0.0 * z)
-    increase = xp.minimum(wanted - before, dt * pump_rate(engines, depth))
+    increase = xp.minimum(target_volume - previous_volume, dt * pump_rate(engines, depth))
     change = xp.maximum(increase, -dt * constant(xp, engines.return_rate))
     fluid_density = vehicle.buoyancy.fluid_density
     pressure = _pressure_at(environment, z, state, fluid_density)
     work = pressure * xp.maximum(change, 0.0 * change)
     energy = energy + work / constant(xp, engines.efficiency)
-    volume = before + change
+    volume = previous_volume + change
     wrench = displacement_wrench(engines, state, environment, volume, fluid_density)
     return wrench, xp.concat([volume, energy], axis=-1)
 
@@ -292,7 +296,7 @@ def _step(
 def _wrench(
     vehicle: Vehicle, state: State, environment: Environment, states: Array, thrust: Array
 ) -> Wrench:
-    """Return the wrench (..., 6) of volumes and energies (..., 2 k) that are held."""
+    """Return the wrench (..., 6) at constant volumes and energies (..., 2 k)."""
     del thrust
     engines: BuoyancyEngineSet = vehicle.extensions[NAME]
     volume = states[..., : len(engines)]

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drag: linear and quadratic damping with 6 x 6 coefficients, of elements and hull; lift."""
+"""Drag: linear and quadratic damping (6 × 6), drag elements, lift, and drag of hull panels."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def _damping_matrix(velocity: Array, damping: Damping) -> Array:
     speeds = xp.abs(velocity)
     result = constant(xp, damping.linear) + constant(xp, damping.quadratic) * speeds[..., None, :]
     if damping.modulus is not None:
-        by_all = matvec(constant(xp, damping.modulus), speeds)
-        result = result + by_all[..., None, :] * constant(xp, np.eye(6))
+        modulus_coefficients = matvec(constant(xp, damping.modulus), speeds)
+        result = result + modulus_coefficients[..., None, :] * constant(xp, np.eye(6))
     if damping.elements is not None:
         result = result + _elements_matrix(damping, damping.elements, velocity)
     if damping.lift is not None:
@@ -81,17 +81,17 @@ def _lift_matrix(lift: Lift, arms: tuple[np.ndarray, ...], velocity: Array) -> A
     """Return −Σ Hᵀ S(B v) H (..., 6, 6) with v = H ν: antisymmetric, so that it does no work."""
     xp = namespace(velocity)
     total = 0.0
-    for coefficients, place in zip(lift.coefficients, arms, strict=True):
-        arm = constant(xp, place)
-        turn = matvec(constant(xp, coefficients), matvec(arm, velocity))
-        total = total - arm.T @ (skew(turn) @ arm)
+    for coefficients, lever_matrix in zip(lift.coefficients, arms, strict=True):
+        lever = constant(xp, lever_matrix)
+        circulation = matvec(constant(xp, coefficients), matvec(lever, velocity))
+        total = total - lever.T @ (skew(circulation) @ lever)
     return total
 
 
 def coupled_drag(damping: Damping, velocity: Array) -> Array:
-    """Return D(ν) ν (..., 6) of modulus, drag elements and lift alone.
+    """Return D(ν) ν (..., 6) of modulus, drag elements and lift only.
 
-    It is that part of :func:`damping_matrix` times ν, without a matrix for each of many ν.
+    It equals this part of :func:`damping_matrix` times ν, without a matrix for each ν.
     """
     xp = namespace(velocity)
     total = xp.zeros_like(velocity)
@@ -102,10 +102,12 @@ def coupled_drag(damping: Damping, velocity: Array) -> Array:
         gain = _element_coefficients(damping, damping.elements, velocity)
         total = total + matvec(rows.T, gain * matvec(rows, velocity))
     if damping.lift is not None:
-        for coefficients, place in zip(damping.lift.coefficients, damping.lift_arms, strict=True):
-            arm = constant(xp, place)
-            flow = matvec(arm, velocity)
-            total = total - matvec(arm.T, cross(matvec(constant(xp, coefficients), flow), flow))
+        for coefficients, lever_matrix in zip(
+            damping.lift.coefficients, damping.lift_arms, strict=True
+        ):
+            lever = constant(xp, lever_matrix)
+            flow = matvec(lever, velocity)
+            total = total - matvec(lever.T, cross(matvec(constant(xp, coefficients), flow), flow))
     return total
 
 
@@ -113,18 +115,18 @@ def _norm(vector: Array) -> Array:
     """Return |v| (...) of vectors (..., 3), with a derivative of 0 at 0."""
     xp = namespace(vector)
     square = xp.sum(vector * vector, axis=-1)
-    if xp is NUMPY:  # without derivatives; the rest takes 12 µs
+    if xp is NUMPY:  # no derivatives needed; the branch below takes 12 µs
         return xp.sqrt(square)
-    some = square > 0
-    root = xp.sqrt(xp.where(some, square, xp.ones_like(square)))
-    return xp.where(some, root, xp.zeros_like(square))
+    is_nonzero = square > 0
+    root = xp.sqrt(xp.where(is_nonzero, square, xp.ones_like(square)))
+    return xp.where(is_nonzero, root, xp.zeros_like(square))
 
 
 def damping_about_base(vehicle: Vehicle, state: State, environment: Environment) -> Array:
     """Return Hᵀ D(H ν_r) H (..., 6, 6), by which damping about ``base_link`` is −(…) ν_r."""
-    arm = constant(namespace(state.velocity), vehicle.damping.lever_arm)
-    velocity = matvec(arm, relative_velocity(state, environment))
-    return arm.T @ damping_matrix(vehicle, velocity) @ arm
+    lever = constant(namespace(state.velocity), vehicle.damping.lever_arm)
+    velocity = matvec(lever, relative_velocity(state, environment))
+    return lever.T @ damping_matrix(vehicle, velocity) @ lever
 
 
 def damping(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
@@ -134,9 +136,9 @@ def damping(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
     with the quadratic term of eq. 6.85; Orca3 plugin documentation, OrcaDragPlugin.
     """
     xp = namespace(state.velocity)
-    arm = constant(xp, vehicle.damping.lever_arm)
-    velocity = matvec(arm, relative_velocity(state, environment))
-    return -matvec(arm.T, matvec(damping_matrix(vehicle, velocity), velocity))
+    lever = constant(xp, vehicle.damping.lever_arm)
+    velocity = matvec(lever, relative_velocity(state, environment))
+    return -matvec(lever.T, matvec(damping_matrix(vehicle, velocity), velocity))
 
 
 def drag_components(
@@ -147,9 +149,9 @@ def drag_components(
     *,
     dt: float = 0.0,
 ) -> tuple[dict[str, Wrench], SweptWater | None]:
-    """Return every kind of drag as a wrench (..., 6), and what slamming remembers.
+    """Return the wrenches (..., 6) of drag by kind, and the memory of slamming.
 
-    ``damping`` is always there; the hull's kinds where the vehicle has panels.
+    ``damping`` is always present; the kinds of hull drag if the vehicle has panels.
     """
     wrenches = {'damping': damping(vehicle, state, environment)}
     if vehicle.hull is None or vehicle.hull.panels is None:
@@ -157,27 +159,27 @@ def drag_components(
     hull, memory = hull_forces(vehicle, state, environment, memory, dt=dt)
     if dt > 0:
         first, *others = hull.values()
-        whole = sum(others, first)
-        share = _dissipative_fraction(vehicle, relative_velocity(state, environment), whole, dt)
-        hull = {kind: wrench * share for kind, wrench in hull.items()}
+        total = sum(others, first)
+        fraction = _dissipative_fraction(vehicle, relative_velocity(state, environment), total, dt)
+        hull = {kind: wrench * fraction for kind, wrench in hull.items()}
     return {**wrenches, **hull}, memory
 
 
 def _dissipative_fraction(vehicle: Vehicle, velocity: Array, wrench: Wrench, dt: float) -> Array:
-    """Return the share (..., 1) of a wrench F that a step of dt may apply explicitly.
+    """Return the fraction (..., 1) of a wrench F that a step of dt may apply explicitly.
 
-    s = min(1, −νᵀF/(dt Fᵀ M⁻¹ F)) where F brakes: half of what would keep the kinetic energy, so
-    that drag on a light hull never drives it, however coarse the step.
+    s = min(1, −νᵀF/(dt Fᵀ M⁻¹ F)) for braking F: half of the value at which kinetic energy would
+    not change, so that drag never accelerates a light hull, for any step.
     """
     xp = namespace(velocity)
     braking = -xp.vecdot(velocity, wrench)
     change = matvec(constant(xp, vehicle.inverse_mass_matrix), wrench)
     limit = dt * xp.vecdot(wrench, change)
     bounded = (braking > 0) & (limit > braking)
-    share = xp.where(
+    fraction = xp.where(
         bounded, braking / xp.where(bounded, limit, xp.ones_like(limit)), xp.ones_like(limit)
     )
-    return share[..., None]
+    return fraction[..., None]
 
 
 def drag_with_memory(
@@ -188,7 +190,7 @@ def drag_with_memory(
     *,
     dt: float,
 ) -> tuple[Wrench, SweptWater | None]:
-    """Return the sum of all kinds of drag, and what to remember for the next tick."""
+    """Return the sum of all kinds of drag, and the next memory."""
     lumped = damping(vehicle, state, environment)
     if vehicle.hull is None or vehicle.hull.panels is None:
         return lumped, None
@@ -200,7 +202,7 @@ def drag_with_memory(
 
 
 def drag(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
-    """Return the drag of a state alone: everything but slamming, which needs a history."""
+    """Return the drag of a state without slamming, which needs a memory."""
     return drag_with_memory(vehicle, state, environment, None, dt=0.0)[0]
 
 

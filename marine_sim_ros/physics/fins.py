@@ -4,8 +4,8 @@
 """Fins: servos that turn control surfaces, their reader, and the lift and drag of each.
 
 The memory is the deflections (..., m) in rad. Sources: Fossen (2021), chapter 9 (rudders and fins
-as lift and drag surfaces), Whicker & Fehlner (1958) (slope and induced drag), Hoerner (1965) (a
-plate across the stream); the wash is that of an actuator disc far behind it.
+as lift and drag surfaces), Whicker & Fehlner (1958) (slope and induced drag), Hoerner (1965)
+(plate normal to the flow); the propeller wash is that of an actuator disc far downstream.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NAME = 'fins'
 
 @dataclass(frozen=True, eq=False)
 class FinSet:
-    """All fins of a vehicle, in the order of the URDF; m of them.
+    """The m fins of a vehicle, in the order of the URDF.
 
     Attributes:
         names: m names.
@@ -114,8 +114,8 @@ class FinSet:
 
 def fins_of(vehicle: Vehicle) -> FinSet | None:
     """Return the fins of a vehicle; None without."""
-    found: FinSet | None = vehicle.extensions.get(NAME)
-    return found
+    fins: FinSet | None = vehicle.extensions.get(NAME)
+    return fins
 
 
 # Reads <fins>, and estimates the lift of a fin from its shape.
@@ -123,9 +123,9 @@ def fins_of(vehicle: Vehicle) -> FinSet | None:
 OSWALD = 0.9
 """Efficiency e of the induced drag C_L²/(π e A) (Whicker & Fehlner 1958)."""
 BROADSIDE = 1.2
-"""Drag coefficient across the stream (Hoerner 1965, section 3: plates of small aspect ratio)."""
+"""Drag coefficient normal to the flow (Hoerner 1965, section 3: plates of small aspect ratio)."""
 STALL = 0.4
-"""rad; of fins that tell no stall angle."""
+"""Default stall angle, rad."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +149,7 @@ class AspectRatioElement:
 
 @dataclass(frozen=True, kw_only=True)
 class FinElement(PlacedElement, ServoElement):
-    """<fin>; of a number that is NaN, :func:`_coefficients` computes the default."""
+    """<fin>; :func:`_coefficients` computes the defaults of numbers that are NaN."""
 
     name: str = text('name', REQUIRED, place='attribute')
     wash: WashElement | None = nested(WashElement, "propeller's wash that meets it")
@@ -175,9 +175,9 @@ def lift_slope(aspect_ratio: float, sweep: float = 0.0) -> float:
     """Return dC_L/dα of a control surface of small aspect ratio, 1/rad.
 
     a = 1.8 π A / (cos Λ √(A²/cos⁴ Λ + 4) + 1.8), with A the effective aspect ratio (twice the
-    geometric one at a hull that is as large as the fin) and Λ the sweep of the quarter chord, rad.
-    Source: Whicker & Fehlner (1958), DTMB report 933; near A = 0 it is π A / 2 but for 5 %, near
-    A = ∞ 0.9 · 2 π cos Λ.
+    geometric one for a fin on a large hull) and Λ the sweep of the quarter chord, rad.
+    Source: Whicker & Fehlner (1958), DTMB report 933; for A → 0 it
+    is π A / 2 within 5 %, for A → ∞ it is 0.9 · 2 π cos Λ.
     """
     cosine = math.cos(sweep)
     root = cosine * math.sqrt(aspect_ratio**2 / cosine**4 + 4)
@@ -194,9 +194,9 @@ def _coefficients(fin: FinElement) -> dict[str, float]:
         slope = lift_slope(shape.value, shape.sweep)
         induced = 1 / (math.pi * OSWALD * shape.value)
     induced = _unless_nan(fin.induced_drag, induced)
-    rest = max(math.pi / 2 - stall, 1e-3)
+    stall_range = max(math.pi / 2 - stall, 1e-3)
     at_stall = fin.zero_lift_drag + fin.drag_slope * stall + induced * (slope * stall) ** 2
-    drag_rise = max(BROADSIDE - at_stall, 0.0) / rest
+    drag_rise = max(BROADSIDE - at_stall, 0.0) / stall_range
     return {
         'area': fin.area,
         'lift_slope': slope,
@@ -204,7 +204,7 @@ def _coefficients(fin: FinElement) -> dict[str, float]:
         'drag_slope': fin.drag_slope,
         'induced_drag': induced,
         'stall_angle': stall,
-        'stall_lift_slope': _unless_nan(fin.stall_lift_slope, -slope * stall / rest),
+        'stall_lift_slope': _unless_nan(fin.stall_lift_slope, -slope * stall / stall_range),
         'stall_drag_slope': _unless_nan(fin.stall_drag_slope, drag_rise),
         'time_constant': fin.time_constant,
         **fin.limits,
@@ -228,8 +228,8 @@ def _wash(wash: WashElement | None, thrusters: Collection[str]) -> tuple[np.ndar
 
 def _thruster_names(root: Reader) -> list[str]:
     """Return the names of the thrusters beside the element."""
-    found = root.element.iterfind('../thrusters/thruster')
-    return [Reader(thruster, root.source).attribute('name') for thruster in found]
+    elements = root.element.iterfind('../thrusters/thruster')
+    return [Reader(thruster, root.source).attribute('name') for thruster in elements]
 
 
 def read_fins(root: Reader) -> FinSet | None:
@@ -245,16 +245,16 @@ def read_fins(root: Reader) -> FinSet | None:
     for i, fin in enumerate(fins):
         if fin.name in names[:i]:
             raise fin.reader.error('two fins have this name; expected unique names')
-    turns = [rotation_matrix(fin.origin.quaternion) for fin in fins]
+    rotations = [rotation_matrix(fin.origin.quaternion) for fin in fins]
     thrusters = _thruster_names(root)
     wash = [_wash(fin.wash, thrusters) for fin in fins]
     rows = [_coefficients(fin) for fin in fins]
     return FinSet(
         names=tuple(names),
         position=np.stack([fin.origin.translation for fin in fins]),
-        forward=np.stack([turn[:, 0] for turn in turns]),
-        hinge=np.stack([turn[:, 2] for turn in turns]),
-        wash=np.stack([meets for meets, _ in wash]),
+        forward=np.stack([turn[:, 0] for turn in rotations]),
+        hinge=np.stack([turn[:, 2] for turn in rotations]),
+        wash=np.stack([has_wash for has_wash, _ in wash]),
         disc_area=np.array([area for _, area in wash]),
         **{key: np.array([row[key] for row in rows]) for key in rows[0]},
     )

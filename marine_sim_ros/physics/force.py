@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Model and inputs of a force, the water's velocity at the vehicle, guard of other packages."""
+"""Force model: step, inputs, velocity relative to the water, and guards of plug-in forces."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def water_acceleration(state: State, environment: Environment) -> Array:
     velocity = water_velocity(state, environment)[..., :3]
     linear = cross(velocity, state.velocity[..., 3:])
     if not environment.flat:
-        swing = environment.acceleration(state.position)
-        linear = linear + to_body(state.orientation, swing)
+        wave_acceleration = environment.acceleration(state.position)
+        linear = linear + to_body(state.orientation, wave_acceleration)
     return xp.concat([linear, xp.zeros_like(linear)], axis=-1)
 
 
@@ -60,16 +60,17 @@ def relative_velocity(state: State, environment: Environment) -> Array:
     return state.velocity - water_velocity(state, environment)
 
 
-# What a force is: a pure function of one tick, and what the package must know of it.
+# A force is a pure function of one tick, with the properties that the package needs.
 
 
 class ForceInputs(NamedTuple):
-    """What only some forces need, of the same tick.
+    """Optional inputs of a force, at the same tick.
 
     Attributes:
         thrust: (..., n) of the thrusters, N (``needs`` thrust).
-        body: the vehicle with its arm as it is posed at this tick (``needs`` joints).
-        actuated: (..., 6) wrenches of the actuators, which act before the forces, by name.
+        body: the vehicle with its arm's pose at this tick (``needs`` joints).
+        actuated: (..., 6) wrenches of the actuators, which are computed before the forces, by
+            name.
         commands: (..., k) commands by actuator; see :mod:`marine_sim_ros.physics.actuator`.
         anchor: state of the vehicle at the other end of the tether, or None.
     """
@@ -107,7 +108,7 @@ class ForceStep(Protocol):
         *,
         dt: Any,
     ) -> tuple[Wrench, Any]:
-        """Return the wrench of a tick, and what to remember until the next."""
+        """Return the wrench of a tick, and the next memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,22 +119,22 @@ class ForceModel:
         name: name of topic, node and recording.
         step: see :class:`ForceStep`.
         begin: memory before the first tick, of a vehicle and a state; None: no memory at first.
-        applies: whether a vehicle in an environment feels it; None: always.
-        check: raises ParameterError where a vehicle cannot start in a state and an environment.
+        applies: whether it acts on a vehicle in an environment; None: always.
+        check: function that raises ParameterError if a vehicle cannot start in a state and an
+            environment.
         needs: required inputs, of ``thrust`` and ``joints``.
-        impulsive: whether a wrench is the impulse of one step, so that a node that fell silent
-            leaves zero behind instead of its last wrench.
+        impulsive: whether a wrench is the impulse of one step; after a time-out of its node the
+            wrench is then zero instead of the last one.
         label: display label.
         colour: colour of arrows and curves, ``#rrggbb``.
         element: URDF element at robot level that describes it, or empty.
         read: function of that element's :class:`~marine_sim_ros.model.xml.Reader`; its result is
             ``vehicle.extensions[element]``.
         parts: dataclass that declares attributes and children of that element (core/schema.py),
-            by which doctor checks them; None: it does not.
-        executable: executable that runs it; default: the node class shared by all that need none
-            of their own.
-        in_gazebo: False where Gazebo's own physics takes its place.
-        scalar: whether the compiled engine may write its numbers out one by one (see
+            for doctor's checks; None: unchecked.
+        executable: executable that runs it; default: the shared node of all forces.
+        in_gazebo: False if Gazebo's own physics replaces it.
+        scalar: whether the compiled engine may compute it number by number (see
             :mod:`marine_sim_ros.engine.components`).
     """
 
@@ -156,7 +157,7 @@ class ForceModel:
 
     @property
     def module(self) -> str:
-        """The module whose docstring says what the force is."""
+        """Module whose docstring describes the force."""
         return getattr(self.step, 'actuator', self.step.__module__)
 
     def wrench(self, vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
@@ -167,17 +168,17 @@ class ForceModel:
 
 
 def has_scene(vehicle: Vehicle, environment: Environment) -> bool:
-    """Return whether there is something solid: where forces of surfaces apply."""
+    """Return whether the environment has a scene, so that forces of surfaces apply."""
     del vehicle
     return environment.scene is not None
 
 
 def actuator_step(name: str, module: str) -> ForceStep:
-    """Return the step of a force that an actuator has exerted already.
+    """Return the step of a force whose wrench an actuator has already computed.
 
     Args:
         name: of the force.
-        module: module whose docstring says what the force is.
+        module: module whose docstring describes the force.
     """
 
     def step(
@@ -200,13 +201,13 @@ def actuator_step(name: str, module: str) -> ForceStep:
     return step
 
 
-# Forces of other packages: each failure of theirs is one RunError with their name.
+# Forces of other packages: each of their failures becomes a RunError with their name.
 
 _GUARDED_FUNCTIONS = ('begin', 'applies', 'check')
 
 
 def guarded_force(force: ForceModel, owner: str) -> ForceModel:
-    """Return a force whose functions raise RunError where they fail.
+    """Return a force whose functions raise RunError on any failure.
 
     Args:
         force: force of another package.
@@ -221,17 +222,19 @@ def guarded_force(force: ForceModel, owner: str) -> ForceModel:
 
 
 def guard_function(function: Callable[..., Any], label: str) -> Callable[..., Any]:
-    """Return a function whose exceptions, but those for the user, are RunError."""
+    """Return a function that raises RunError for all exceptions except MarineSimError."""
 
     @wraps(function)
-    def guarded_call(*arguments: Any, **named: Any) -> Any:
+    def guarded_call(*arguments: Any, **keywords: Any) -> Any:
         try:
-            return function(*arguments, **named)
+            return function(*arguments, **keywords)
         except (MarineSimError, KeyboardInterrupt):
             raise
-        except BaseException as error:  # SystemExit too, which would end the run as if done
-            said = ' '.join(f'{type(error).__name__}: {error}'.split())
-            raise RunError(f'{label} failed: {said}; expected its package to be mended') from error
+        except BaseException as error:  # SystemExit included: it would end the run with success
+            reason = ' '.join(f'{type(error).__name__}: {error}'.split())
+            raise RunError(
+                f'{label} failed: {reason}; expected its package to be mended'
+            ) from error
 
     return guarded_call
 
@@ -241,8 +244,8 @@ def _guard_step(step: ForceStep, owner: str) -> ForceStep:
     inner = guard_function(step, f'{owner}: step')
 
     @wraps(step)
-    def checked_step(vehicle: Any, state: Any, *others: Any, dt: Any) -> tuple[Array, Any]:
-        result = inner(vehicle, state, *others, dt=dt)
+    def checked_step(vehicle: Any, state: Any, *inputs: Any, dt: Any) -> tuple[Array, Any]:
+        result = inner(vehicle, state, *inputs, dt=dt)
         if not isinstance(result, tuple) or len(result) != 2:
             raise RunError(
                 f'{owner}: step returned {type(result).__name__}; expected (wrench, memory)'
@@ -254,13 +257,13 @@ def _guard_step(step: ForceStep, owner: str) -> ForceStep:
 
 
 def _finite_wrench(wrench: Any, velocity: Array, owner: str) -> Array:
-    """Return a wrench of the shape of the velocity, finite where its numbers are known."""
+    """Return a wrench, checked for its shape and, in NumPy, for finite numbers."""
     xp = namespace(velocity)
-    known = xp is NUMPY
-    if not known and not is_traced(xp):
+    is_numeric = xp is NUMPY
+    if not is_numeric and not is_traced(xp):
         return wrench
     try:
-        numbers = np.asarray(wrench, float) if known else wrench
+        numbers = np.asarray(wrench, float) if is_numeric else wrench
         fits = np.shape(numbers)[-1:] == (6,)
         fits = fits and np.broadcast_shapes(np.shape(numbers), velocity.shape) == velocity.shape
     except (TypeError, ValueError):
@@ -270,7 +273,7 @@ def _finite_wrench(wrench: Any, velocity: Array, owner: str) -> Array:
             f'{owner}: step returned a wrench {_describe_value(wrench)}; expected '
             f'{velocity.shape}, N and N·m'
         )
-    if known and not np.isfinite(numbers).all():
+    if is_numeric and not np.isfinite(numbers).all():
         raise RunError(f'{owner}: step returned the wrench {numbers}; expected finite numbers')
     return numbers
 

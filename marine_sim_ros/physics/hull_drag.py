@@ -1,10 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drag of a hull: the forces on its panels, cut at the water surface, summed by kind.
+"""Hull drag: forces on panels cut at the water surface, summed by kind.
 
-Every force under water is along the flow or along the normal, −w v or +f n, so kinds are summed
-as weights before anything is summed over the panels (physics/panels.py has the layout).
+Every force under water is along the flow or along the normal, −w v or +f n, so the coefficients w
+and f of all kinds are summed before the sum over the panels (layout: physics/panels.py).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ['SweptWater', 'hull_drag', 'hull_forces', 'panel_air_wrench', 'wet_hu
 
 
 class SweptWater(NamedTuple):
-    """What slamming remembers: wet area times velocity (..., 3, n) of every panel, in map.
+    """Memory of slamming: wet area times velocity (..., 3, n) of every panel, in map.
 
     The velocity is that of the panel's centre, relative to the water; m³/s.
     """
@@ -51,18 +51,17 @@ class WetHull(NamedTuple):
     """A hull at an instant, body frame.
 
     Attributes:
-        submerged: () whether all of it is under water.
-        dry: () whether none of it is.
-        share: (..., n) of every panel's area that is wet.
-        center: (..., 3, n) of the wet parts, m.
-        water: (..., 3, n) velocity of the water there, m/s; (..., 3, 1) where it is the same
-            everywhere.
-        length: (..., 1) forward extent of the panels that are wet, m.
+        submerged: () whether the whole hull is under water.
+        dry: () whether the whole hull is above water.
+        wet_fraction: (..., n) wet fraction of every panel's area.
+        center: (..., 3, n) centres of the wet parts, m.
+        water: (..., 3, n) velocity of the water there, m/s; (..., 3, 1) if it is uniform.
+        length: (..., 1) forward extent of the wet panels, m.
     """
 
     submerged: Array
     dry: Array
-    share: Array
+    wet_fraction: Array
     center: Array
     water: Array
     length: Array
@@ -76,8 +75,8 @@ def wet_hull(panels: Panels, state: State, environment: Environment) -> WetHull:
     xp = namespace(state.position)
     corners, centers = rows(xp, panels.corner_rows), rows(xp, panels.center_rows)
     rotation = rotation_matrix(state.orientation)
-    above = up_in_body(state.orientation)[..., None, None, :] @ corners
-    heights = above[..., 0, :] + state.position[..., 2:3, None]
+    corner_height = up_in_body(state.orientation)[..., None, None, :] @ corners
+    heights = corner_height[..., 0, :] + state.position[..., 2:3, None]
     if not environment.flat or not environment.has_even_current:
         vertices = constant(xp, panels.vertices)
         points = vertices @ xp.matrix_transpose(rotation) + state.position[..., None, :]
@@ -86,49 +85,51 @@ def wet_hull(panels: Panels, state: State, environment: Environment) -> WetHull:
             heights
             - _at_corners(xp, panels, environment.elevation(points)[..., None, :])[..., 0, :]
         )
-    moving = None
+    corner_flow = None
     if environment.still:
         water = xp.zeros_like(state.position)[..., None]
     elif environment.flat and environment.has_even_current:
         uniform = environment.velocity(state.position)
         water = xp.matrix_transpose(rotation) @ uniform[..., None]
     else:
-        turned = xp.matrix_transpose(environment.velocity(points) @ rotation)
-        moving = _at_corners(xp, panels, turned)
+        flow_in_body = xp.matrix_transpose(environment.velocity(points) @ rotation)
+        corner_flow = _at_corners(xp, panels, flow_in_body)
     submerged, dry = xp.max(heights) <= 0, xp.min(heights) > 0
 
     def all_panels() -> tuple[Array, ...]:
-        share = xp.ones_like(heights[..., 0, :])
+        wet_fraction = xp.ones_like(heights[..., 0, :])
         length = xp.ones_like(state.position[..., :1]) * panels.length
-        field = () if moving is None else (xp.sum(moving, axis=-3) / 3,)
-        return share, centers, length, *field
+        field = () if corner_flow is None else (xp.sum(corner_flow, axis=-3) / 3,)
+        return wet_fraction, centers, length, *field
 
     def cut_at_surface() -> tuple[Array, ...]:
         cut = cut_panels(heights)
-        share = cut.wet_share
-        field = () if moving is None else (interpolate_cut(cut.wet, share, moving),)
-        length = _wet_length(centers, share)
-        return share, interpolate_cut(cut.wet, share, corners), length, *field
+        wet_fraction = cut.wet_fraction
+        field = (
+            () if corner_flow is None else (interpolate_cut(cut.wet, wet_fraction, corner_flow),)
+        )
+        length = _wet_length(centers, wet_fraction)
+        return wet_fraction, interpolate_cut(cut.wet, wet_fraction, corners), length, *field
 
-    share, center, length, *field = skip_unless(submerged, all_panels, cut_at_surface)
-    return WetHull(submerged, dry, share, center, field[0] if field else water, length)
+    wet_fraction, center, length, *field = skip_unless(submerged, all_panels, cut_at_surface)
+    return WetHull(submerged, dry, wet_fraction, center, field[0] if field else water, length)
 
 
-def _wet_length(centers: Array, share: Array) -> Array:
-    """Return the forward extent (..., 1) of the panels that are wet."""
-    xp = namespace(share)
-    x, wet = centers[..., 0, :], share > 0
-    longest = xp.max(xp.where(wet, x, -xp.inf * xp.ones_like(x)), axis=-1, keepdims=True)
-    shortest = xp.min(xp.where(wet, x, xp.inf * xp.ones_like(x)), axis=-1, keepdims=True)
-    return xp.maximum(longest - shortest, xp.zeros_like(longest))
+def _wet_length(centers: Array, wet_fraction: Array) -> Array:
+    """Return the forward extent (..., 1) of the wet panels, m."""
+    xp = namespace(wet_fraction)
+    x, is_wet = centers[..., 0, :], wet_fraction > 0
+    foremost = xp.max(xp.where(is_wet, x, -xp.inf * xp.ones_like(x)), axis=-1, keepdims=True)
+    aftmost = xp.min(xp.where(is_wet, x, xp.inf * xp.ones_like(x)), axis=-1, keepdims=True)
+    return xp.maximum(foremost - aftmost, xp.zeros_like(foremost))
 
 
 def _at_corners(xp: ModuleType, panels: Panels, values: Array) -> Array:
-    """Return values (..., 3, k, n) at the corners of what is given at the vertices (..., k, v)."""
-    each = [
+    """Return values (..., 3, k, n) at the panels' corners, by values (..., k, v) at vertices."""
+    values_at_corner = [
         xp.take(values, constant(xp, panels.faces[:, i]), axis=values.ndim - 1) for i in range(3)
     ]
-    return xp.stack(each, axis=-3)
+    return xp.stack(values_at_corner, axis=-3)
 
 
 def _velocity_at(velocity: Array, points: Array) -> Array:
@@ -136,8 +137,10 @@ def _velocity_at(velocity: Array, points: Array) -> Array:
     xp = namespace(velocity)
     p, q, r = velocity[..., 3], velocity[..., 4], velocity[..., 5]
     zero = xp.zeros_like(p)
-    turn = [xp.stack(row, axis=-1) for row in ((zero, -r, q), (r, zero, -p), (-q, p, zero))]
-    return velocity[..., :3, None] + xp.stack(turn, axis=-2) @ points
+    rotation_rows = [
+        xp.stack(row, axis=-1) for row in ((zero, -r, q), (r, zero, -p), (-q, p, zero))
+    ]
+    return velocity[..., :3, None] + xp.stack(rotation_rows, axis=-2) @ points
 
 
 def _dot_product(a: Array, b: Array) -> Array:
@@ -165,10 +168,10 @@ def _slamming_weights(
     memory: SweptWater | None,
     dt: float,
 ) -> Array:
-    """Return the weights w (..., n) of the slamming forces −w v, bounded together.
+    """Return the coefficients w (..., n) of the slamming forces −w v, with a common bound.
 
-    Weights are damping at points: no motion decays faster than Σ w tr(H M⁻¹ Hᵀ) per second, so
-    with that times dt at most 1 none is reversed in a step.
+    They are damping at points: no motion decays faster than at the rate Σ w tr(H M⁻¹ Hᵀ), so no
+    motion is reversed in a step if this times dt is at most 1.
     """
     xp = namespace(wet_area)
     if memory is None or dt <= 0:
@@ -194,10 +197,10 @@ def _normal_forces(
     xp: ModuleType, k: PanelCoefficients, wet_area: Array, flow: Incidence
 ) -> Array:
     """Return the forces of the water along the normals (..., n), N."""
-    luff = flow.cosine > 0
+    is_pressure_side = flow.cosine > 0
 
     def side(pressure: np.ndarray, suction: np.ndarray) -> Array:
-        return xp.where(luff, rows(xp, pressure), rows(xp, suction))
+        return xp.where(is_pressure_side, rows(xp, pressure), rows(xp, suction))
 
     return normal_pressure_force(
         wet_area,
@@ -211,15 +214,17 @@ def _normal_forces(
 
 
 def _air_wrench(panels: Panels, state: State, hull: WetHull, air: Array) -> Wrench:
-    """Return the wrench of the air, of velocity (..., 3), on what is dry."""
+    """Return the wrench of the air, of velocity (..., 3), on the dry parts."""
     xp = namespace(state.velocity)
     k, normal = panels.coefficients, rows(xp, panels.normal_rows)
 
-    def some() -> Wrench:
-        share, center = dry_remainder(rows(xp, panels.center_rows), hull.share, hull.center)
+    def compute() -> Wrench:
+        dry_fraction, center = dry_remainder(
+            rows(xp, panels.center_rows), hull.wet_fraction, hull.center
+        )
         velocity = _velocity_at(state.velocity, center) - air[..., None]
         weight = air_damping_coefficient(
-            rows(xp, panels.area) * share,
+            rows(xp, panels.area) * dry_fraction,
             xp.sqrt(_dot_product(velocity, velocity)),
             _dot_product(normal, velocity),
             air_density=rows(xp, k.air_density),
@@ -227,11 +232,11 @@ def _air_wrench(panels: Panels, state: State, hull: WetHull, air: Array) -> Wren
         )
         return total_wrench(center, -weight[..., None, :] * velocity)
 
-    return skip_unless(hull.submerged, lambda: xp.zeros_like(state.velocity), some)
+    return skip_unless(hull.submerged, lambda: xp.zeros_like(state.velocity), compute)
 
 
 class _WettedFlow(NamedTuple):
-    """What the water meets: wet areas (..., n), velocities (..., 3, n), and A v in map."""
+    """Wet areas (..., n), velocities relative to the water (..., 3, n), and A v in map."""
 
     hull: WetHull
     area: Array
@@ -242,9 +247,9 @@ class _WettedFlow(NamedTuple):
 def _wetted_flow(panels: Panels, state: State, environment: Environment) -> _WettedFlow:
     xp = namespace(state.velocity)
     hull = wet_hull(panels, state, environment)
-    area = rows(xp, panels.area) * hull.share
-    middle = _velocity_at(state.velocity, rows(xp, panels.center_rows)) - hull.water
-    swept = rotation_matrix(state.orientation) @ (area[..., None, :] * middle)
+    area = rows(xp, panels.area) * hull.wet_fraction
+    center_velocity = _velocity_at(state.velocity, rows(xp, panels.center_rows)) - hull.water
+    swept = rotation_matrix(state.orientation) @ (area[..., None, :] * center_velocity)
     velocity = _velocity_at(state.velocity, hull.center) - hull.water
     return _WettedFlow(hull, area, velocity, SweptWater(swept))
 
@@ -261,43 +266,43 @@ def _force_coefficients(
     panels: Panels,
     state: State,
     environment: Environment,
-    met: _WettedFlow,
+    wetted: _WettedFlow,
     memory: SweptWater | None,
     dt: float,
 ) -> _ForceCoefficients:
     xp = namespace(state.velocity)
     k = panels.coefficients
-    along = _dot_product(rows(xp, panels.normal_rows), met.velocity)
-    flow = flow_incidence(_dot_product(met.velocity, met.velocity), along)
+    normal_velocity = _dot_product(rows(xp, panels.normal_rows), wetted.velocity)
+    flow = flow_incidence(_dot_product(wetted.velocity, wetted.velocity), normal_velocity)
     rho = rows(xp, k.water_density)
     if environment.water_density is not None or environment.fields is not None:
         rho = environment.density(state.position, 0.0)
-    friction = _friction_coefficient(vehicle, state, environment, met.hull.length)
+    friction = _friction_coefficient(vehicle, state, environment, wetted.hull.length)
     viscous = viscous_damping_coefficient(
-        met.area, flow, water_density=rho, friction_coefficient=friction * rows(xp, k.viscous)
+        wetted.area, flow, water_density=rho, friction_coefficient=friction * rows(xp, k.viscous)
     )
-    push = _normal_forces(xp, k, met.area, flow)
-    none, luff = xp.zeros_like(push), flow.cosine > 0
-    slamming = _slamming_weights(vehicle, panels, flow, met.area, met.swept.flow, memory, dt)
+    normal_force = _normal_forces(xp, k, wetted.area, flow)
+    zero, is_pressure_side = xp.zeros_like(normal_force), flow.cosine > 0
+    slamming = _slamming_weights(vehicle, panels, flow, wetted.area, wetted.swept.flow, memory, dt)
     return _ForceCoefficients(
         {
-            'viscous': viscous * along,
-            'pressure': xp.where(luff, -push, none),
-            'suction': xp.where(luff, none, push),
+            'viscous': viscous * normal_velocity,
+            'pressure': xp.where(is_pressure_side, -normal_force, zero),
+            'suction': xp.where(is_pressure_side, zero, normal_force),
         },
         {'viscous': viscous, 'slamming': slamming},
     )
 
 
 def _panel_forces(
-    xp: ModuleType, panels: Panels, met: _WettedFlow, weights: _ForceCoefficients
+    xp: ModuleType, panels: Panels, wetted: _WettedFlow, coefficients: _ForceCoefficients
 ) -> Array:
-    """Return the forces (..., 3, n) of weights of all kinds together, N."""
-    along, against = (
-        sum(list(kinds.values())[1:], next(iter(kinds.values()))) for kinds in weights
+    """Return the sum of the forces (..., 3, n) of all kinds, N."""
+    along_normal, against_flow = (
+        sum(list(kinds.values())[1:], next(iter(kinds.values()))) for kinds in coefficients
     )
     normal = rows(xp, panels.normal_rows)
-    return along[..., None, :] * normal - against[..., None, :] * met.velocity
+    return along_normal[..., None, :] * normal - against_flow[..., None, :] * wetted.velocity
 
 
 def hull_drag(
@@ -308,7 +313,7 @@ def hull_drag(
     *,
     dt: float,
 ) -> tuple[Wrench, SweptWater]:
-    """Return the wrench of all forces on the hull's panels, and what to remember.
+    """Return the wrench of all forces on the hull's panels, and the next memory.
 
     Arguments as for :func:`hull_forces`.
     """
@@ -316,18 +321,18 @@ def hull_drag(
     assert vehicle.hull.panels is not None
     panels = vehicle.hull.panels
     xp = namespace(state.velocity)
-    met = _wetted_flow(panels, state, environment)
+    wetted = _wetted_flow(panels, state, environment)
 
     def wet() -> Array:
-        weights = _force_coefficients(vehicle, panels, state, environment, met, memory, dt)
-        return _panel_forces(xp, panels, met, weights)
+        coefficients = _force_coefficients(vehicle, panels, state, environment, wetted, memory, dt)
+        return _panel_forces(xp, panels, wetted, coefficients)
 
-    force = skip_unless(met.hull.dry, lambda: xp.zeros_like(met.velocity), wet)
-    wrench = total_wrench(met.hull.center, force)
-    if environment.wind is None:  # the air's drag is the wind's otherwise
-        still = xp.zeros_like(state.position)
-        wrench = wrench + _air_wrench(panels, state, met.hull, still)
-    return wrench, met.swept
+    force = skip_unless(wetted.hull.dry, lambda: xp.zeros_like(wetted.velocity), wet)
+    wrench = total_wrench(wetted.hull.center, force)
+    if environment.wind is None:  # with wind, the force ``wind`` includes the drag of the air
+        calm_air = xp.zeros_like(state.position)
+        wrench = wrench + _air_wrench(panels, state, wetted.hull, calm_air)
+    return wrench, wetted.swept
 
 
 def hull_forces(
@@ -338,7 +343,7 @@ def hull_forces(
     *,
     dt: float = 0.0,
 ) -> tuple[dict[str, Wrench], SweptWater]:
-    """Return the wrench of every kind of force on the hull's panels, and what to remember.
+    """Return the wrenches of forces on the hull's panels by kind, and the next memory.
 
     Velocities are relative to the water, and to still air above it. Slamming needs the memory of
     the tick before; without one, or with dt = 0, it is zero. Source: the hydrodynamics guide.
@@ -354,19 +359,21 @@ def hull_forces(
     assert vehicle.hull.panels is not None
     panels = vehicle.hull.panels
     xp = namespace(state.velocity)
-    met = _wetted_flow(panels, state, environment)
-    weights = _force_coefficients(vehicle, panels, state, environment, met, memory, dt)
-    none = {'none': xp.zeros_like(met.area)}
+    wetted = _wetted_flow(panels, state, environment)
+    coefficients = _force_coefficients(vehicle, panels, state, environment, wetted, memory, dt)
+    none = {'none': xp.zeros_like(wetted.area)}
 
     def wrench(kind: str) -> Wrench:
-        one = _ForceCoefficients(
-            *({kind: kinds[kind]} if kind in kinds else none for kinds in weights)
+        coefficients_of_kind = _ForceCoefficients(
+            *({kind: kinds[kind]} if kind in kinds else none for kinds in coefficients)
         )
-        return total_wrench(met.hull.center, _panel_forces(xp, panels, met, one))
+        return total_wrench(
+            wetted.hull.center, _panel_forces(xp, panels, wetted, coefficients_of_kind)
+        )
 
     wet = {kind: wrench(kind) for kind in ('viscous', 'pressure', 'suction', 'slamming')}
-    still = xp.zeros_like(state.position)
-    return {**wet, 'air': _air_wrench(panels, state, met.hull, still)}, met.swept
+    calm_air = xp.zeros_like(state.position)
+    return {**wet, 'air': _air_wrench(panels, state, wetted.hull, calm_air)}, wetted.swept
 
 
 def panel_air_wrench(

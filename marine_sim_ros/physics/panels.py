@@ -6,11 +6,11 @@
 Arrays over panels have the panel last, (..., 3, n) for vectors: sums over few components of many
 panels are fast that way.
 
-Arrays of triangles in, forces in N or their damping coefficients in kg/s out, acting at the
-triangles' centres; normals n point out of the hull, velocities v are those of the centres relative
-to the fluid, areas A in m². Source: the
-hydrodynamics guide of the Unity ROS 2 robot simulator; defaults are the guide's. Its coefficients
-C multiply a dimensionless speed, so they are pressures, in Pa.
+Functions take arrays of triangles and return forces in N or damping coefficients in kg/s, acting
+at the triangles' centres. Normals n point out of the hull, velocities v are those of the centres
+relative to the fluid, areas A are in m². Source: the hydrodynamics guide of the Unity ROS 2 robot
+simulator; defaults are the guide's. Its coefficients C multiply a dimensionless speed, so they are
+pressures, in Pa.
 """
 
 from __future__ import annotations
@@ -37,15 +37,14 @@ __all__ = [
 ]
 
 
-# Cuts hull panels at the water surface into a wet and a dry part.
+# Cut of hull panels at the water surface into a wet and a dry part.
 
 
 class PanelCut(NamedTuple):
-    """Parts of triangles that are under water, as weights of their corners.
+    """Wet parts of triangles as weights w of their corners.
 
-    The weights of a part sum to its share of the triangle's area, and weigh the corners so that
-    a linear field's mean over the part is Σ weight · corner value / share. What is above water
-    has the weights 1/3 − w.
+    The sum of the weights is the wet fraction of the triangle's area. The mean of a linear field
+    over the wet part is Σ w · corner value / fraction. The dry part has the weights 1/3 − w.
 
     Attributes:
         wet: three arrays (...), one per corner.
@@ -54,7 +53,7 @@ class PanelCut(NamedTuple):
     wet: tuple[Array, Array, Array]
 
     @property
-    def wet_share(self) -> Array:
+    def wet_fraction(self) -> Array:
         """(...) 0 to 1."""
         return self.wet[0] + self.wet[1] + self.wet[2]
 
@@ -63,9 +62,8 @@ def cut_panels(heights: Array) -> PanelCut:
     """Cut triangles where the height of their corners above the water changes sign.
 
     An edge from a to b is cut at t_ab = h_a/(h_a − h_b). One corner is on the other side than the
-    two others; the edges from it are cut, which leaves a tip of t_ab t_ac of the area with its own
-    centroid, and the rest. Exact for a surface that is plane across the triangle; a corner on it
-    counts as wet.
+    two others; the cut edges from it form a tip triangle with the fraction t_ab t_ac of the area.
+    Exact for a surface that is plane across the triangle; a corner on it counts as wet.
 
     Args:
         heights: (..., 3, n) of the corners above the water, m: corner, triangle.
@@ -73,58 +71,62 @@ def cut_panels(heights: Array) -> PanelCut:
     xp = namespace(heights)
     h = heights[..., 0, :], heights[..., 1, :], heights[..., 2, :]
     wet = [height <= 0 for height in h]
-    none = xp.zeros_like(h[0])
-    after, before = [], []  # t of the edges to the next corner, and of those to the one before
+    zero = xp.zeros_like(h[0])
+    t_next, t_previous = [], []  # t of the edges to the next and to the previous corner
     for i, k in ((0, 1), (1, 2), (2, 0)):
         cut = wet[i] != wet[k]
-        t = h[i] / xp.where(cut, h[i] - h[k], none + 1)
-        after.append(xp.where(cut, t, none))
-        before.append(xp.where(cut, 1 - t, none))
-    before = [before[2], before[0], before[1]]
-    tips = [a * b / 3 for a, b in zip(after, before, strict=True)]  # all but one are 0
-    shares = [tip * t for tip, t in zip(tips, after, strict=True)]  # of the next corners
-    others = [tip * t for tip, t in zip(tips, before, strict=True)]
+        t = h[i] / xp.where(cut, h[i] - h[k], zero + 1)
+        t_next.append(xp.where(cut, t, zero))
+        t_previous.append(xp.where(cut, 1 - t, zero))
+    t_previous = [t_previous[2], t_previous[0], t_previous[1]]
+    tip_areas = [a * b / 3 for a, b in zip(t_next, t_previous, strict=True)]  # all but one are 0
+    next_weights = [
+        tip * t for tip, t in zip(tip_areas, t_next, strict=True)
+    ]  # of the next corners
+    previous_weights = [tip * t for tip, t in zip(tip_areas, t_previous, strict=True)]
     mostly_wet = (wet[0] & wet[1]) | (wet[1] & wet[2]) | (wet[2] & wet[0])
     weights = []
     for i in range(3):
-        own = 3 * tips[i] - shares[i] - others[i]
-        weight = own + shares[i - 1] + others[i - 2]
+        own_weight = 3 * tip_areas[i] - next_weights[i] - previous_weights[i]
+        weight = own_weight + next_weights[i - 1] + previous_weights[i - 2]
         weights.append(xp.where(mostly_wet, 1 / 3 - weight, weight))
     return PanelCut((weights[0], weights[1], weights[2]))
 
 
 _EMPTY_FRACTION = 1e-12
-"""Share of a part that is nothing but rounding."""
+"""Area fraction below which a part counts as empty."""
 
 
-def interpolate_cut(weights: tuple[Array, Array, Array], share: Array, values: Array) -> Array:
+def interpolate_cut(weights: tuple[Array, Array, Array], fraction: Array, values: Array) -> Array:
     """Return the mean (..., k, n) over each part of a field at the corners (..., 3, k, n).
 
-    Where a part is empty the corners' mean stands in, so that everything stays finite.
+    For an empty part it is the mean of the corners, so that the result stays finite.
     """
-    xp = namespace(share)
-    empty = share < _EMPTY_FRACTION
-    third = xp.ones_like(share) / 3
+    xp = namespace(fraction)
+    empty = fraction < _EMPTY_FRACTION
+    third = xp.ones_like(fraction) / 3
     w0, w1, w2 = (xp.where(empty, third, w)[..., None, :] for w in weights)
     total = w0 * values[..., 0, :, :] + w1 * values[..., 1, :, :] + w2 * values[..., 2, :, :]
-    return total / xp.where(empty, xp.ones_like(share), share)[..., None, :]
+    return total / xp.where(empty, xp.ones_like(fraction), fraction)[..., None, :]
 
 
-def dry_remainder(middle: Array, share: Array, center: Array) -> tuple[Array, Array]:
-    """Return the share (..., n) and the centre (..., 3, n) of what a part leaves of triangles.
+def dry_remainder(middle: Array, wet_fraction: Array, center: Array) -> tuple[Array, Array]:
+    """Return the fraction (..., n) and the centre (..., 3, n) of the complement of a part.
 
-    Where it leaves nothing the triangle's centre stands in.
+    The centre of an empty complement is that of the triangle.
 
     Args:
         middle: (..., 3, n) centres of the triangles.
-        share: (..., n) of the part.
+        wet_fraction: (..., n) of the part.
         center: (..., 3, n) of the part.
     """
-    xp = namespace(share)
-    left = 1 - share
-    empty = (left < _EMPTY_FRACTION)[..., None, :]
-    rest = xp.where(empty, middle, middle - share[..., None, :] * center)
-    return left, rest / xp.where(empty, xp.ones_like(rest), left[..., None, :])
+    xp = namespace(wet_fraction)
+    dry_fraction = 1 - wet_fraction
+    empty = (dry_fraction < _EMPTY_FRACTION)[..., None, :]
+    dry_moment = xp.where(empty, middle, middle - wet_fraction[..., None, :] * center)
+    return dry_fraction, dry_moment / xp.where(
+        empty, xp.ones_like(dry_moment), dry_fraction[..., None, :]
+    )
 
 
 def panel_wrenches(points: Array, vectors: Array) -> Array:
@@ -132,8 +134,8 @@ def panel_wrenches(points: Array, vectors: Array) -> Array:
     xp = namespace(vectors)
     x, y, z = points[..., 0, :], points[..., 1, :], points[..., 2, :]
     u, v, w = vectors[..., 0, :], vectors[..., 1, :], vectors[..., 2, :]
-    turn = xp.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-2)
-    return xp.concat([vectors + xp.zeros_like(turn), turn], axis=-2)
+    moment = xp.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-2)
+    return xp.concat([vectors + xp.zeros_like(moment), moment], axis=-2)
 
 
 def total_wrench(points: Array, forces: Array) -> Array:
@@ -149,11 +151,11 @@ def total_wrench(points: Array, forces: Array) -> Array:
 # Forces on the triangles of a hull: friction, pressure, suction, slamming, air.
 
 MIN_REYNOLDS = 1e4
-"""Floor of the Reynolds number: the friction line has a pole at 100 and means nothing near it."""
+"""Floor of the Reynolds number: the friction line has a pole at 100 and is invalid near it."""
 GRAZING_COSINE = 1e-6
-"""cos θ below which a push is a line: a power below 1 has no slope at 0 and amplifies rounding."""
+"""cos θ below which pressure is linear: a power below 1 has an infinite slope at 0."""
 HEAD_ON_SINE = 1e-4
-"""sin θ below which friction fades: along a face that is met head-on there is no flow."""
+"""sin θ below which friction fades: a face normal to the flow has no tangential flow."""
 
 
 def friction_coefficient(reynolds: Array) -> Array:

@@ -1,13 +1,13 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Radiation: the force of the waves that a floating body made before (Cummins 1962).
+"""Radiation force: memory effect of the waves that a floating body radiates (Cummins 1962).
 
 F = −∫ K(t − s) ν_r(s) ds on an axis, with K(t) the sum of damped oscillators whose transfer
 function is c s/(s² + 2 α s + ω₀²): q̇ = y, ẏ = c ν_r − 2 α y − ω₀² q, F = −Σ y. Its real part, the
-damping B(ω), is positive for all accepted numbers, and the energy (y² + ω₀² q²)/2c only falls when
-nothing drives it, so that it never gives more than it took. The added mass of the vehicle is then
-that of infinite frequency.
+damping B(ω), is positive for all accepted numbers, and the energy (y² + ω₀² q²)/2c of the undriven
+oscillators decreases, so that the force is passive. The added mass of the vehicle must be that of
+infinite frequency.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def radiation_step(
     """Return the wrench (..., 6) and the memory (..., 2, n) of q and y after a step.
 
     y takes the damping at its new value, q the new y: with the vehicle's step this is the
-    symplectic Euler method, stable up to dt = 2/Ω, Ω² = ω₀² + Σ c M⁻¹; its energy swings by
-    (dt Ω)² around a value that only falls.
+    symplectic Euler method, stable up to dt = 2/Ω, Ω² = ω₀² + Σ c M⁻¹; its energy oscillates by
+    (dt Ω)² around a decreasing value.
 
     Args:
         radiation: oscillators.
@@ -55,8 +55,8 @@ def _begin(vehicle: Vehicle, state: State) -> Array:
     """Return oscillators at rest (..., 2, n)."""
     xp = namespace(state.velocity)
     count = len(vehicle.extensions['radiation'].axes)
-    none = state.velocity[..., :1] * 0.0 + constant(xp, np.zeros(count))
-    return xp.stack([none, none], axis=-2)
+    zeros = state.velocity[..., :1] * 0.0 + constant(xp, np.zeros(count))
+    return xp.stack([zeros, zeros], axis=-2)
 
 
 def _has_radiation(vehicle: Vehicle, environment: Environment) -> bool:

@@ -1,20 +1,20 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""State of a cable, and the reel that takes its nodes in and gives them out.
+"""Reel of a tether: state of the cable, its division into segments, drum and clutch.
 
-A node stays where it is in the cable. With the length L off the drum and pieces of p, the first
-k = ⌊L/p − ½⌋ segments are whole, the next one reaches the drum and has the rest, ½ p to 1½ p, and
-the nodes beyond it are on the drum, where they move with the anchor and weigh nothing. So arrays
-keep their shapes, what lies still on the ground stays there, and the division follows from L.
+A node is fixed to a point of the cable. With the unwound length L and pieces of length p, the
+first k = ⌊L/p − ½⌋ segments are whole, the next one reaches the drum and has the remaining ½ p to
+1½ p, and the nodes beyond it are on the drum, where they move with the anchor and have no weight.
+So arrays keep their shapes, resting nodes stay at rest, and the division depends on L only.
 
-The clutch slips where the segment at the drum would pull more than the limit T_m. Within the
+The clutch slips where the tension at the drum would exceed the limit T_m. Within the
 implicit step its tension is that of a convex energy,
 
     T = max(min(E A (d/l − 1), T_m), E A (d/l_m − 1)),
 
-d its distance, l_m its rest length with all of the cable off the drum; afterwards l becomes
-d/(1 + T_m/E A). So the limit holds in the step itself, and the clutch takes T_m Δl.
+d the distance of its ends, l_m its rest length with the whole cable unwound; afterwards l becomes
+d/(1 + T_m/E A). So the limit applies within the step, and the clutch dissipates T_m Δl.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-# What is known of a cable from one tick to the next.
+# State of a cable between two ticks.
 
 
 class CableState(NamedTuple):
@@ -50,7 +50,7 @@ class CableState(NamedTuple):
         pull: (..., 2, 3) force of the cable on the vehicle and on the anchor, map, N.
         attached: (...) 1 until the breaking load was exceeded, then 0.
         length: (...) unstretched length off the drum of a reel, m; None without one.
-        rate: (...) at which that grew since the tick before, m/s; None without a reel.
+        rate: (...) rate of change of the length since the tick before, m/s; None without a reel.
         whole: (...) number of segments that do not reach the drum; None without a reel.
     """
 
@@ -63,19 +63,19 @@ class CableState(NamedTuple):
     whole: Array | None = None
 
 
-# A reel at the anchor: how a cable of a length is divided, and what its drum takes and gives.
+# A reel at the anchor: division of the cable, rotation of the drum, clutch.
 
 
 class CableDivision(NamedTuple):
-    """How a cable is divided at a length.
+    """Division of a cable into n segments.
 
     Attributes:
-        rest: (..., n) unstretched lengths of the segments off the drum, m; 0 on it.
-        span: (..., n) the same, and never 0.
+        rest: (..., n) unstretched lengths of the segments, m; 0 on the drum.
+        span: (..., n) the same, but ``piece`` on the drum, so that it can be a divisor.
         whole: (..., n) 1 for segments that do not reach the drum, else 0.
         at_drum: (..., n) 1 for the segment that does; None without a reel.
         free: (..., n + 1) whether a node is off the drum; None without a reel.
-        longest: (...) rest length of the segment at the drum with all of the cable off it, m.
+        longest: (...) rest length of the segment at the drum with the whole cable unwound, m.
     """
 
     rest: Array
@@ -104,64 +104,67 @@ def divide_cable(tether: Tether, state: CableState) -> CableDivision:
     assert state.whole is not None
     number = constant(xp, np.arange(tether.segments + 1.0))
     count = state.whole
-    left = state.length - count * tether.piece
+    at_drum_length = state.length - count * tether.piece
     whole = ones * (number[:-1] < count[..., None])
     at_drum = ones * (number[:-1] == count[..., None])
-    span = tether.piece * (1.0 - at_drum) + left[..., None] * at_drum
+    span = tether.piece * (1.0 - at_drum) + at_drum_length[..., None] * at_drum
     longest = tether.reel.maximum - count * tether.piece
     free = number <= count[..., None]
     return CableDivision(span * (whole + at_drum), span, whole, at_drum, free, longest)
 
 
 def turn_drum(tether: Tether, length: Array, rate: Array | None, dt: Any) -> Array:
-    """Return the length (...) off a drum that turns for a time, m.
+    """Return the unwound length (...) after the drum has turned for a time, m.
 
     Args:
         tether: a tether with a reel.
         length: (...) before, m.
-        rate: (...) asked speed of paying out, below 0 of hauling in, m/s; None: it stands.
+        rate: (...) commanded rate, m/s, positive to pay out; None: the drum stands still.
         dt: time, s.
     """
     reel, xp = tether.reel, namespace(length)
     assert reel is not None
     if rate is None:
         return length
-    most = reel.rate * xp.ones_like(length)
-    wanted = length + dt * xp.minimum(xp.maximum(rate + 0.0 * length, -most), most)
-    # A clutch that slipped by a rounding beyond an end does not turn back for it.
-    longest = xp.maximum(reel.maximum * xp.ones_like(length), length)
-    shortest = xp.minimum(reel.minimum * xp.ones_like(length), length)
-    return xp.minimum(xp.maximum(wanted, shortest), longest)
+    max_rate = reel.rate * xp.ones_like(length)
+    new_length = length + dt * xp.minimum(xp.maximum(rate + 0.0 * length, -max_rate), max_rate)
+    # A length that slipped beyond a limit by rounding is not pulled back.
+    upper = xp.maximum(reel.maximum * xp.ones_like(length), length)
+    lower = xp.minimum(reel.minimum * xp.ones_like(length), length)
+    return xp.minimum(xp.maximum(new_length, lower), upper)
 
 
 def slip_clutch(
-    tether: Tether, length: Array, division: CableDivision, distance: Array, held: Array
+    tether: Tether, length: Array, division: CableDivision, distance: Array, intact: Array
 ) -> Array:
-    """Return the length (...) off the drum when its clutch has slipped, m.
+    """Return the unwound length (...) after a slip of the clutch, m.
 
     Args:
         tether: a tether with a reel.
         length: (...) before, m.
         division: the cable's at that length.
         distance: (..., n) between the nodes of each segment now, m.
-        held: (..., n) 0 for a segment that has parted, else 1.
+        intact: (..., n) 0 for a segment that has parted, else 1.
     """
     reel, xp = tether.reel, namespace(length)
     assert reel is not None
     assert division.longest is not None
     assert division.at_drum is not None
-    wanted = distance / (1.0 + reel.tension / tether.cable.axial_stiffness)
-    given = xp.minimum(wanted, division.longest[..., None] + 0.0 * wanted) - division.span
-    slips = (division.at_drum > 0) & (held > 0) & (given > 0)
-    return length + xp.sum(xp.where(slips, given, xp.zeros_like(given)), axis=-1)
+    stretched_length = distance / (1.0 + reel.tension / tether.cable.axial_stiffness)
+    slip = (
+        xp.minimum(stretched_length, division.longest[..., None] + 0.0 * stretched_length)
+        - division.span
+    )
+    is_slipping = (division.at_drum > 0) & (intact > 0) & (slip > 0)
+    return length + xp.sum(xp.where(is_slipping, slip, xp.zeros_like(slip)), axis=-1)
 
 
 def redistribute_nodes(tether: Tether, state: CableState, length: Array) -> CableState:
-    """Return a cable when its drum has turned: nodes taken onto it, and given from it.
+    """Return a cable after its drum has turned, with nodes wound or unwound.
 
-    A node that goes leaves its momentum: a fifth of its velocity, which is its share of the mass,
-    to the node before it, as in an inelastic collision. One that comes is on the line from that
-    node to the anchor, with a velocity between that node's and that of the cable at the drum.
+    A wound node passes its momentum to the node before it as in an inelastic collision: a fifth of
+    the velocity difference, by their masses. An unwound node lies on the line from that node to
+    the anchor, with an interpolated velocity.
 
     Args:
         tether: a tether with a reel.
@@ -176,34 +179,40 @@ def redistribute_nodes(tether: Tether, state: CableState, length: Array) -> Cabl
     old, new = state.whole[..., None], count[..., None]
     position, velocity = state.position, state.velocity
 
-    def at(count: Array, values: Array) -> Array:
+    def value_at(count: Array, values: Array) -> Array:
         """Return the value at the node of a number (..., 1), (..., 1, 3)."""
         chosen = xp.where(number == count, xp.ones_like(number), xp.zeros_like(number))
         return xp.sum(chosen[..., None] * values, axis=-2, keepdims=True)
 
-    share = (number - old) * tether.piece / (length[..., None] - old * tether.piece)
-    comes = ((number > old) & (number <= new))[..., None]
-    goes = ((number > new) & (number <= old))[..., None]
-    last = ((number == new) & (new < old))[..., None]
+    fraction = (number - old) * tether.piece / (length[..., None] - old * tether.piece)
+    is_unwound = ((number > old) & (number <= new))[..., None]
+    is_wound = ((number > new) & (number <= old))[..., None]
+    is_last_free = ((number == new) & (new < old))[..., None]
 
     def shift_nodes(values: Array, drum: Array) -> Array:
-        """Return values (..., n + 1, 3) of the nodes; the cable has some (..., 1, 3) at a drum."""
-        first = at(old, values)
-        values = xp.where(comes, first + share[..., None] * (drum - first), values)
-        return xp.where(goes, values[..., -1:, :] + xp.zeros_like(values), values)
+        """Return values (..., n + 1, 3) of the nodes from those of the cable at the drum."""
+        value_at_old = value_at(old, values)
+        values = xp.where(
+            is_unwound, value_at_old + fraction[..., None] * (drum - value_at_old), values
+        )
+        return xp.where(is_wound, values[..., -1:, :] + xp.zeros_like(values), values)
 
     anchor = position[..., -1:, :]
-    line = at(old, position) - anchor
-    line = line / xp.sqrt(xp.sum(line * line, axis=-1, keepdims=True) + 1e-24)
-    fed = velocity[..., -1:, :] + state.rate[..., None, None] * line
-    passed = at(new, velocity) + 0.2 * (at(new + 1.0, velocity) - at(new, velocity))
-    velocity = xp.where(last, passed + xp.zeros_like(velocity), shift_nodes(velocity, fed))
+    direction = value_at(old, position) - anchor
+    direction = direction / xp.sqrt(xp.sum(direction * direction, axis=-1, keepdims=True) + 1e-24)
+    drum_velocity = velocity[..., -1:, :] + state.rate[..., None, None] * direction
+    last_velocity = value_at(new, velocity) + 0.2 * (
+        value_at(new + 1.0, velocity) - value_at(new, velocity)
+    )
+    velocity = xp.where(
+        is_last_free, last_velocity + xp.zeros_like(velocity), shift_nodes(velocity, drum_velocity)
+    )
     position = shift_nodes(position, anchor)
     return state._replace(position=position, velocity=velocity, length=length, whole=count)
 
 
 def resample_nodes(tether: Tether, position: Array, length: Array) -> Array:
-    """Return the nodes (..., n + 1, 3) of a cable that lies along n equal pieces.
+    """Return the nodes (..., n + 1, 3) of a cable of a length along a polyline of n equal pieces.
 
     Args:
         tether: a tether with a reel.
@@ -213,8 +222,10 @@ def resample_nodes(tether: Tether, position: Array, length: Array) -> Array:
     xp = namespace(position)
     number = constant(xp, np.arange(tether.segments + 1.0))
     count = count_whole_segments(tether, length)[..., None]
-    # Places along the cable in equal pieces of it; those on the drum are at its end.
-    place = number * tether.piece / length[..., None] * tether.segments
-    place = xp.where(number <= count, place, tether.segments * xp.ones_like(place))
-    passed = xp.clip(place[..., :, None] - number[:-1], 0.0, 1.0)
-    return position[..., :1, :] + passed @ (position[..., 1:, :] - position[..., :-1, :])
+    # Arc positions in units of the polyline's pieces; nodes on the drum are at its end.
+    arc_position = number * tether.piece / length[..., None] * tether.segments
+    arc_position = xp.where(
+        number <= count, arc_position, tether.segments * xp.ones_like(arc_position)
+    )
+    piece_fraction = xp.clip(arc_position[..., :, None] - number[:-1], 0.0, 1.0)
+    return position[..., :1, :] + piece_fraction @ (position[..., 1:, :] - position[..., :-1, :])

@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 
-# Time steps of a rigid body, independent of what moves it.
+# Time steps of a rigid body, independent of the forces.
 
 
 def implicit_velocity_change(mass: Array, damping: Array, force: Array, dt: float) -> Array:
@@ -104,8 +104,8 @@ def _twist_translation(twist: Array) -> Array:
     half = xp.where(small, xp.ones_like(square), xp.sin(angle / 2) / (angle / 2))
     series = 1 / 2 - square / 24 * (1 - square / 30 * (1 - square / 56))
     a = xp.where(small, series, half * half / 2)
-    turned = cross(phi, v)
-    return v + a * turned + b * cross(phi, turned)
+    phi_cross_v = cross(phi, v)
+    return v + a * phi_cross_v + b * cross(phi, phi_cross_v)
 
 
 def displace_state(state: State, twist: Array, velocity: Array) -> State:
@@ -121,14 +121,14 @@ def displace_state(state: State, twist: Array, velocity: Array) -> State:
 def transport_momentum(momentum: Array, twist: Array) -> Array:
     """Return a momentum [p; h] (..., 6) in body axes after the body moved by a twist.
 
-    In space it stays: p⁺ = Eᵀ p, h⁺ = Eᵀ (h − r x p) with E and r of exp(twist). Its power along
-    the twist stays, too: twist·(P⁺ − P) = 0.
+    It is constant in space: p⁺ = Eᵀ p, h⁺ = Eᵀ (h − r x p) with E and r of exp(twist). So is its
+    power along the twist: twist·(P⁺ − P) = 0.
     """
     xp = namespace(momentum)
     p, h = momentum[..., :3], momentum[..., 3:]
-    back = xp.matrix_transpose(rotation_matrix(rotation_vector_quaternion(twist[..., 3:])))
-    turned = h - cross(_twist_translation(twist), p)
-    return xp.concat([matvec(back, p), matvec(back, turned)], axis=-1)
+    to_body_axes = xp.matrix_transpose(rotation_matrix(rotation_vector_quaternion(twist[..., 3:])))
+    moment_at_origin = h - cross(_twist_translation(twist), p)
+    return xp.concat([matvec(to_body_axes, p), matvec(to_body_axes, moment_at_origin)], axis=-1)
 
 
 def _state_rates(state: State, acceleration: Array) -> State:
@@ -163,19 +163,19 @@ def rk4(state: State, acceleration: Callable[[State], Array], dt: float) -> Stat
     end = advance(k3, dt)
     k4 = _state_rates(end, acceleration(end))
     mean = State(*((a + 2 * b + 2 * c + d) / 6 for a, b, c, d in zip(k1, k2, k3, k4, strict=True)))
-    moved = advance(mean, dt)
-    return moved._replace(orientation=normalize(moved.orientation))
+    end_state = advance(mean, dt)
+    return end_state._replace(orientation=normalize(end_state.orientation))
 
 
 # Six degrees of freedom of a rigid body with added mass, and its time steps.
 
 _MAX_MIDPOINT_ITERATIONS = 20
-"""Iterations at most; each gains a factor of about dt |ω|/2."""
+"""Iteration limit; each iteration reduces the error by a factor of about dt |ω|/2."""
 _MIDPOINT_TOLERANCE = 1e-15
 CONVERGENCE_TOLERANCE = 1e-6
 """Largest change of the last iteration, as a fraction of the velocity."""
 _UNROLLED_ITERATIONS = 10
-"""Iterations where each is compiled for itself, which takes its time: enough at dt |ω| < 0.06."""
+"""Iterations in unrolled programs, where each costs compile time: enough at dt |ω| < 0.06."""
 
 
 def weight(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
@@ -257,13 +257,13 @@ def _conserving_step(
     implicit_drag: bool,
     inner: Wrench | None,
 ) -> State:
-    """Step by exp of the mean twist, so that without forces energy and momentum in space stay.
+    """Step by exp of the mean twist; without forces it conserves energy and momentum in space.
 
     P_c = Ad*(exp(dt (ν + ν_c)/2)) P with P = M ν and P_c = M ν_c, by iteration. The momentum in
-    space is that of before, and so is ½ νᵀ M ν, because (ν + ν_c)·(P_c − P) = 0. Forces change
-    ν_c by (M + dt D)⁻¹ dt τ, and the pose moves with what they changed, as in the semi-implicit
-    step. What parts of the body itself do to it, ``inner`` within τ, is its free motion too: the
-    pose moves by the mean of before and after (:mod:`.chain_motion`).
+    space is unchanged, and so is ½ νᵀ M ν, because (ν + ν_c)·(P_c − P) = 0. Forces change ν_c by
+    (M + dt D)⁻¹ dt τ, and the pose moves with this change, as in the semi-implicit step.
+    ``inner``, the part of τ by the body's own arm, belongs to the free motion: for it the pose
+    moves by the mean of before and after (:mod:`marine_sim_ros.physics.arm.chain_solvers`).
 
     Source: Simo & Wong (1991), the conserving midpoint rule for rotations; here for Kirchhoff's
     equations.
@@ -290,28 +290,31 @@ def unforced_velocity(
     """Return ν_c (..., 6), the velocity after a step without forces.
 
     Raises:
-        RunError: the iterations do not settle, with NumPy; see :func:`iteration_residual` for JAX.
+        RunError: the iterations do not converge, with NumPy; see :func:`iteration_residual` for
+            JAX.
     """
     xp = namespace(state.velocity)
     improve = _midpoint_iteration(vehicle, state, environment, dt)
 
     def continues(search: tuple[Array, Array, int]) -> Array:
-        free, before, count = search
-        settled = xp.max(xp.abs(free - before)) <= _MIDPOINT_TOLERANCE * xp.max(xp.abs(free))
-        return (count < _MAX_MIDPOINT_ITERATIONS) & ~settled
+        free, previous, count = search
+        has_converged = xp.max(xp.abs(free - previous)) <= _MIDPOINT_TOLERANCE * xp.max(
+            xp.abs(free)
+        )
+        return (count < _MAX_MIDPOINT_ITERATIONS) & ~has_converged
 
     nu = state.velocity
     free = improve(nu)
-    known = xp is NUMPY
-    if known or is_traced(xp):
+    is_numpy = xp is NUMPY
+    if is_numpy or is_traced(xp):
         start = free, nu, 1
-        free, before, count = while_loop(
+        free, previous, count = while_loop(
             xp, continues, lambda s: (improve(s[0]), s[0], s[2] + 1), start
         )
         if (
-            known
+            is_numpy
             and count == _MAX_MIDPOINT_ITERATIONS
-            and np.any(_iteration_change(free, before) > CONVERGENCE_TOLERANCE)
+            and np.any(_iteration_change(free, previous) > CONVERGENCE_TOLERANCE)
         ):
             raise _convergence_error(vehicle, nu, dt)
         return free
@@ -321,53 +324,55 @@ def unforced_velocity(
 
 
 def iteration_residual(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> np.ndarray:
-    """Return by how much (...) the last iteration of a compiled step changes ν_c, as a fraction.
+    """Return the relative change (...) of ν_c by the last iteration of a compiled step.
 
     Args:
         vehicle: the vehicle, in still water.
         velocity: (..., 6) before the step.
         dt: step, s.
     """
-    still = rest()
-    improve = _midpoint_iteration(vehicle, still._replace(velocity=velocity), Environment(), dt)
-    free, before = improve(velocity), velocity
+    rest_state = rest()
+    improve = _midpoint_iteration(
+        vehicle, rest_state._replace(velocity=velocity), Environment(), dt
+    )
+    free, previous = improve(velocity), velocity
     for _ in range(1, _UNROLLED_ITERATIONS):
-        free, before = improve(free), free
-    return _iteration_change(free, before)
+        free, previous = improve(free), free
+    return _iteration_change(free, previous)
 
 
 def check_convergence(
     vehicle: Vehicle, velocity: np.ndarray, stamps: np.ndarray, dt: float, integrator: str
 ) -> None:
-    """Check a run (n ticks) for steps of ``conserving`` whose iterations did not settle.
+    """Check a run (n ticks) for steps of ``conserving`` that did not converge.
 
     Args:
         velocity: (n, 6) before each step.
         stamps: (n,) ns.
         dt: step, s.
-        integrator: one of ``CHOICES``; with another one nothing iterates.
+        integrator: one of ``INTEGRATOR_CHOICES``; others than ``conserving`` do not iterate.
 
     Raises:
-        RunError: the iterations of a step did not settle.
+        RunError: a step did not converge.
     """
     if 'conserving' not in (
         integrator,
         integrator == AUTO_INTEGRATOR and resolve_integrator(vehicle),
     ):
         return
-    wrong = np.flatnonzero(iteration_residual(vehicle, velocity, dt) > CONVERGENCE_TOLERANCE)
-    if len(wrong):
-        error = _convergence_error(vehicle, velocity[wrong[0]], dt)
-        raise RunError(f'{error}, after {stamps[wrong[0]] / NANOSECONDS:g} s')
+    unconverged = np.flatnonzero(iteration_residual(vehicle, velocity, dt) > CONVERGENCE_TOLERANCE)
+    if len(unconverged):
+        error = _convergence_error(vehicle, velocity[unconverged[0]], dt)
+        raise RunError(f'{error}, after {stamps[unconverged[0]] / NANOSECONDS:g} s')
 
 
-def _iteration_change(free: np.ndarray, before: np.ndarray) -> np.ndarray:
-    size = np.maximum(np.max(np.abs(free), axis=-1), np.finfo(float).tiny)
-    return np.asarray(np.max(np.abs(free - before), axis=-1) / size)
+def _iteration_change(free: np.ndarray, previous: np.ndarray) -> np.ndarray:
+    magnitude = np.maximum(np.max(np.abs(free), axis=-1), np.finfo(float).tiny)
+    return np.asarray(np.max(np.abs(free - previous), axis=-1) / magnitude)
 
 
 def _convergence_error(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> RunError:
-    """Return the error of a velocity (6,) with which ``conserving`` does not settle in a step."""
+    """Return the error of a step of ``conserving`` that does not converge at a velocity (6,)."""
     speed, turn = (float(np.linalg.norm(part)) for part in np.split(velocity, 2))
     return RunError(
         f'{vehicle.name}: the integrator conserving does not converge at {speed:.3g} m/s and '
@@ -378,22 +383,22 @@ def _convergence_error(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> Run
 def _midpoint_iteration(
     vehicle: Vehicle, state: State, environment: Environment, dt: float
 ) -> Callable[[Array], Array]:
-    """Return the iteration that makes a better ν_c (..., 6) of one."""
+    """Return the fixed-point iteration of ν_c (..., 6)."""
     xp = namespace(state.velocity)
     nu, inverse = state.velocity, constant(xp, vehicle.inverse_mass_matrix)
     if environment.still:
-        parts = [(matvec(constant(xp, vehicle.mass_matrix), nu), xp.zeros_like(nu))]
-        pushed = xp.zeros_like(nu)
+        momenta = [(matvec(constant(xp, vehicle.mass_matrix), nu), xp.zeros_like(nu))]
+        wave_impulse = xp.zeros_like(nu)
     else:
         added, nu_r = constant(xp, vehicle.added_mass), relative_velocity(state, environment)
-        own = matvec(constant(xp, vehicle.rigid_body_mass), nu)
-        parts = [(own, xp.zeros_like(nu)), (matvec(added, nu_r), nu - nu_r)]
-        pushed = dt * matvec(added, water_acceleration(state, environment))
+        rigid_momentum = matvec(constant(xp, vehicle.rigid_body_mass), nu)
+        momenta = [(rigid_momentum, xp.zeros_like(nu)), (matvec(added, nu_r), nu - nu_r)]
+        wave_impulse = dt * matvec(added, water_acceleration(state, environment))
 
     def improve(free: Array) -> Array:
         mean = (nu + free) / 2
-        change = pushed
-        for momentum, water in parts:
+        change = wave_impulse
+        for momentum, water in momenta:
             change = change + transport_momentum(momentum, dt * (mean - water)) - momentum
         return nu + matvec(inverse, change)
 
@@ -403,10 +408,11 @@ def _midpoint_iteration(
 def resolve_integrator(vehicle: Vehicle) -> str:
     """Return the integrator that ``auto`` stands for.
 
-    The explicit Coriolis terms of ``semi_implicit`` add ½ ω² dt of the velocity per second. Lumped
-    drag takes more than that. The drag of a hull's panels vanishes with the speed, so that a hull
-    that turns on the spot would spiral outwards: ``conserving``, but for those with an arm, whose
-    coupling is a choice of its own (physics/arm/articulated.py).
+    The explicit Coriolis terms of ``semi_implicit`` increase the velocity by ½ ω² dt per second.
+    Lumped drag dissipates more. The drag of a hull's panels vanishes at low speed, so that a hull
+    rotating in
+    place would spiral outwards: it gets ``conserving``, unless it has an arm, whose user chooses
+    (physics/arm/articulated.py).
     """
     hull = vehicle.hull
     panelled = hull is not None and hull.panels is not None and vehicle.manipulator is None
@@ -436,14 +442,14 @@ def rigid_body_step(
     """Return the state after dt seconds under a total wrench (weight included) at the start.
 
     Args:
-        vehicle: the vehicle, as its arm is posed.
+        vehicle: the vehicle with its arm's pose.
         state: state at the start.
         environment: environment at its time.
         wrench: τ (..., 6), all of it.
         dt: step, s.
-        integrator: one of ``CHOICES``; ``auto``: that of :func:`resolve_integrator`.
+        integrator: one of ``INTEGRATOR_CHOICES``; ``auto``: that of :func:`resolve_integrator`.
         implicit_drag: treat the drag as linearly implicit.
-        inner: what of it an articulated arm does, or None; ``conserving`` asks for it.
+        inner: part of the wrench by an articulated arm, or None; used by ``conserving``.
     """
     if integrator == AUTO_INTEGRATOR:
         integrator = resolve_integrator(vehicle)

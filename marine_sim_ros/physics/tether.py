@@ -1,10 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tether: the pull of a cable from the vehicle to a fixed point, a ship, or another vehicle.
+"""Tether force: pull of a cable from the vehicle to a fixed point, a ship, or another vehicle.
 
-A wall-sided hull with a rectangular waterplane L × B that follows without delay lies where the
-surface's mean lift and moments vanish,
+Ship that follows the waves: a wall-sided hull with a rectangular waterplane L × B and negligible
+inertia takes the plane in which the buoyancy of the surface elevation η has no mean lift or
+moment,
 
     ∫ (η − z) dA = 0,    ∫ x (η − s_x x) dA = 0,    ∫ y (η − s_y y) dA = 0,
 
@@ -12,10 +13,10 @@ which for a wave a cos(k·x − ω t + φ) with q_x = k_x L/2, q_y = k_y B/2 are
 
     z = a cos θ j₀(q_x) j₀(q_y),   s_x = −a sin θ (6/L) j₁(q_x) j₀(q_y),   s_y alike,
 
-with the spherical Bessel functions j₀(q) = sin q/q and j₁(q) = sin q/q² − cos q/q: k a slope for
-waves much longer than the ship, and nothing for much shorter ones. In head waves these are the
-closed forms of Jensen, Mansour and Olsen (2004), Ocean Engineering 31, 61-85, of a box, in the
-limit of a small draught and without resonance.
+with the spherical Bessel functions j₀(q) = sin q/q and j₁(q) = sin q/q² − cos q/q. For waves much
+longer than the ship the slope is k a, that of the wave; for much shorter waves it is 0. In head
+waves these are the closed forms of a box by Jensen, Mansour and Olsen (2004), Ocean Engineering
+31, 61-85, in the limit of a small draught and without resonance.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ __all__ = [
 ]
 
 
-# How a ship follows the waves: the plane that fits the surface best over its waterplane.
+# Motion of a ship in waves: the plane that fits the surface over its waterplane.
 
 
 def _j0(q: np.ndarray) -> np.ndarray:
@@ -56,7 +57,7 @@ def _j0(q: np.ndarray) -> np.ndarray:
 
 
 def _j1(q: np.ndarray) -> np.ndarray:
-    """Return j₁ (...); its series where the closed form cancels."""
+    """Return j₁ (...), by its series near 0, where the closed form loses digits."""
     small = np.abs(q) < 1e-2
     safe = np.where(small, 1.0, q)
     return np.where(small, q / 3 - q**3 / 30, (np.sin(safe) / safe - np.cos(safe)) / safe)
@@ -73,24 +74,26 @@ def fit_waterplane(ship: Ship, environment: Environment) -> tuple[Array, Array]:
     if waves is None:
         height = xp.zeros_like(centre[:1]) + environment.level
         return xp.concat([centre, height]), xp.zeros_like(centre)
-    toward = waves.direction - ship.course
-    q_x = waves.wavenumber * np.cos(toward) * ship.length / 2
-    q_y = waves.wavenumber * np.sin(toward) * ship.beam / 2
+    relative_course = waves.direction - ship.course
+    q_x = waves.wavenumber * np.cos(relative_course) * ship.length / 2
+    q_y = waves.wavenumber * np.sin(relative_course) * ship.beam / 2
     heave = waves.amplitude * _j0(q_x) * _j0(q_y)
-    ahead = -waves.amplitude * 6 / ship.length * _j1(q_x) * _j0(q_y)
-    aport = -waves.amplitude * 6 / ship.beam * _j1(q_y) * _j0(q_x)
-    along = np.stack([np.cos(waves.direction), np.sin(waves.direction)]) * waves.wavenumber
-    theta = centre @ constant(xp, along)
-    theta = theta + constant(xp, waves.phase) - constant(xp, waves.frequency) * time
-    height = xp.cos(theta) @ constant(xp, heave) + environment.level
-    slopes = xp.sin(theta) @ constant(xp, np.ascontiguousarray(np.stack([ahead, aport], axis=-1)))
+    slope_ahead = -waves.amplitude * 6 / ship.length * _j1(q_x) * _j0(q_y)
+    slope_to_port = -waves.amplitude * 6 / ship.beam * _j1(q_y) * _j0(q_x)
+    wave_vectors = np.stack([np.cos(waves.direction), np.sin(waves.direction)]) * waves.wavenumber
+    phase = centre @ constant(xp, wave_vectors)
+    phase = phase + constant(xp, waves.phase) - constant(xp, waves.frequency) * time
+    height = xp.cos(phase) @ constant(xp, heave) + environment.level
+    slopes = xp.sin(phase) @ constant(
+        xp, np.ascontiguousarray(np.stack([slope_ahead, slope_to_port], axis=-1))
+    )
     return xp.concat([centre, height[None]]), slopes
 
 
 def ship_point(ship: Ship, point: np.ndarray, environment: Environment) -> Array:
-    """Return the place of a point (3,) of a ship in map, (3,), m, at the environment's time.
+    """Return the position (3,) in map of a point (3,) of a ship, m, at the environment's time.
 
-    The ship is turned by R_z(course) R_y(−atan s_x) R_x(atan s_y).
+    The ship's rotation is R_z(course) R_y(−atan s_x) R_x(atan s_y).
 
     Args:
         ship: the ship.
@@ -107,8 +110,8 @@ def ship_point(ship: Ship, point: np.ndarray, environment: Environment) -> Array
     ahead = x * cosine[0] - up * sine[0]
     up = x * sine[0] + up * cosine[0]
     cos, sin = np.cos(ship.course), np.sin(ship.course)
-    turned = xp.stack([cos * ahead - sin * port, sin * ahead + cos * port, up])
-    return centre + turned
+    rotated = xp.stack([cos * ahead - sin * port, sin * ahead + cos * port, up])
+    return centre + rotated
 
 
 # Tether: the pull of a cable from the vehicle to a fixed point, a ship, or another vehicle.
@@ -160,23 +163,23 @@ def check_tether_reach(
     """Check that a vehicle's tether, if it has one, reaches from its start to the anchor.
 
     Raises:
-        ParameterError: it would break at once, or ends at a vehicle that is not there.
+        ParameterError: the tether would break at the start, or its anchor's vehicle is missing.
     """
     tether: Tether | None = vehicle.extensions.get('tether')
     if tether is None:
         return
-    longest = tether.length * (1 + tether.cable.breaking_load / tether.cable.axial_stiffness)
+    max_distance = tether.length * (1 + tether.cable.breaking_load / tether.cable.axial_stiffness)
     start, anchor = tether_ends(tether, state, environment, other)
     distance = float(np.linalg.norm(anchor - start))
-    if distance > longest:
+    if distance > max_distance:
         raise ParameterError(
             f'tether: the vehicle starts {distance:.1f} m from the anchor; expected at most '
-            f'{longest:.1f} m, at which the tether of {tether.length:g} m breaks'
+            f'{max_distance:.1f} m, at which the tether of {tether.length:g} m breaks'
         )
 
 
 def reel_state(cable: Any) -> Array | None:
-    """Return length, rate and pull at the drum (..., 3) of a cable: m, m/s, N; None: no reel."""
+    """Return unwound length, rate and tension at the reel (..., 3): m, m/s, N; None: no reel."""
     if not isinstance(cable, CableState) or cable.length is None or cable.rate is None:
         return None
     xp = namespace(cable.length)
@@ -194,9 +197,9 @@ def _step(
     *,
     dt: Any,
 ) -> tuple[Wrench, CableState]:
-    """Return the pull of the cable at the tick (..., 6), and the cable then.
+    """Return the pull of the cable on the vehicle (..., 6), and the state of the cable.
 
-    The inertia of the half segment at the vehicle is left out of its pull.
+    The pull does not include the inertia of the half segment at the vehicle.
     """
     tether: Tether = vehicle.extensions['tether']
     command = inputs.commands.get('reel')

@@ -50,16 +50,16 @@ PWM_MIN, PWM_NEUTRAL, PWM_MAX = 1100.0, 1500.0, 1900.0
 
 
 class ThrusterOutput(NamedTuple):
-    """What the thrusters do at one instant; arrays (..., n) in the URDF's thruster order.
+    """Output of the thrusters at a tick; arrays (..., n) in the URDF's thruster order.
 
     Attributes:
         wrench: (..., 6) on the body, see :data:`~marine_sim_ros.core.state.Wrench`.
         thrust: N along each thruster's axis.
-        rotor_speed: rad/s, the sign of the thrust; 0 where the vehicle gives no curve.
-        power: electrical, W; 0 where the vehicle gives no curve.
+        rotor_speed: rad/s, with the sign of the thrust; 0 without a curve.
+        power: electrical, W; 0 without a curve.
         voltage: (...) of the supply, V, or None: that of the thrust curves.
-        used: (...) charge drawn from a battery that sags, A h, or None without.
-        angles: (..., k) of the azimuths, rad, or None without.
+        used: (...) charge drawn from a battery with voltage drop, A h, or None.
+        angles: (..., k) of the azimuths, rad, or None.
     """
 
     wrench: Wrench
@@ -92,12 +92,12 @@ def linear_thrust(
         )
     xp = namespace(pwm)
     offset = xp.clip(pwm * 1.0, PWM_MIN, PWM_MAX) - PWM_NEUTRAL
-    beyond = xp.sign(offset) * xp.maximum(xp.abs(offset) - dead_zone, xp.zeros_like(offset))
-    return xp.where(beyond > 0, pos_force * beyond, neg_force * beyond) / (400 - dead_zone)
+    excess = xp.sign(offset) * xp.maximum(xp.abs(offset) - dead_zone, xp.zeros_like(offset))
+    return xp.where(excess > 0, pos_force * excess, neg_force * excess) / (400 - dead_zone)
 
 
 def _first_order_lag(target: Array, memory: Array, time_constant: Array, dt: float) -> Array:
-    """Let rotor speeds follow their targets as first-order lags, exactly over dt."""
+    """Return rotor speeds after dt of a first-order lag, by its exact solution."""
     xp = namespace(target)
     step = 1 - xp.exp(-dt / xp.maximum(time_constant, 1e-12))
     return memory + step * (target - memory)
@@ -111,33 +111,36 @@ def _azimuth_components(azimuths: AzimuthSet, angle: Array) -> tuple[Array, Arra
 
 
 def _speed_of_advance(
-    set_: ThrusterSet, state: State, environment: Environment, turned: tuple[Array, Array] | None
+    thruster_set: ThrusterSet,
+    state: State,
+    environment: Environment,
+    rotation: tuple[Array, Array] | None,
 ) -> Array:
     """Return the velocities (..., n) of thrusters in the water, along their axes."""
     xp = namespace(state.velocity)
     relative = relative_velocity(state, environment)
-    advance = matvec(constant(xp, set_.inflow), relative)
-    if turned is not None:
-        for part, matrix in zip(turned, set_.turned_inflow, strict=True):
-            advance = advance + part * matvec(constant(xp, matrix), relative)
+    advance = matvec(constant(xp, thruster_set.inflow), relative)
+    if rotation is not None:
+        for component, matrix in zip(rotation, thruster_set.turned_inflow, strict=True):
+            advance = advance + component * matvec(constant(xp, matrix), relative)
     return advance
 
 
-def _advance_factor(set_: ThrusterSet, advance: Array, speed: Array) -> Array:
-    """Return the share of the bollard thrust left at the present speed of advance, 0 to 1."""
+def _advance_factor(thruster_set: ThrusterSet, advance: Array, speed: Array) -> Array:
+    """Return the ratio of thrust to bollard thrust at the speed of advance, 0 to 1."""
     xp = namespace(advance)
     # K_T(J) = K_T(0) (1 − J/J₀), J = V_a/(n D), n in rev/s (Fossen 2011, eq. 9.118).
-    zero_thrust = constant(xp, set_.zero_thrust_pitch) * xp.abs(speed)
-    turning = zero_thrust > 1e-9
-    safe = xp.where(turning, zero_thrust, xp.ones_like(zero_thrust))
-    ratio = xp.where(turning, advance * xp.sign(speed) / safe, xp.zeros_like(safe))
+    zero_thrust = constant(xp, thruster_set.zero_thrust_pitch) * xp.abs(speed)
+    is_rotating = zero_thrust > 1e-9
+    safe = xp.where(is_rotating, zero_thrust, xp.ones_like(zero_thrust))
+    ratio = xp.where(is_rotating, advance * xp.sign(speed) / safe, xp.zeros_like(safe))
     return 1 - xp.clip(ratio, 0.0, 1.0)
 
 
-def _rotor_speed(set_: ThrusterSet, thrust: Array) -> Array:
+def _rotor_speed(thruster_set: ThrusterSet, thrust: Array) -> Array:
     """Return rotor speeds (..., n), rad/s, of bollard thrusts (..., n), N."""
-    speed = set_.speed_of_thrust(thrust)
-    propellers = set_.propellers
+    speed = thruster_set.speed_of_thrust(thrust)
+    propellers = thruster_set.propellers
     if propellers is None:
         return speed
     xp = namespace(thrust)
@@ -150,7 +153,7 @@ def _rotor_speed(set_: ThrusterSet, thrust: Array) -> Array:
 def propeller_loads(
     propellers: PropellerSet, advance: Array, speed: Array, density: Any
 ) -> tuple[Array, Array]:
-    """Return thrusts in N and torques in N m, (..., n) each, that the water puts on propellers.
+    """Return the thrusts in N and torques in N m, (..., n) each, of propellers in open water.
 
     T = ρ V_r² π/8 D² C_T*(β) and Q = ρ V_r² π/8 D³ C_Q*(β) with β = atan2(V_a, 0.35 ω D),
     V_r² = V_a² + (0.35 ω D)² and V_a = (1 − w) V. Source: van Lammeren et al. (1969).
@@ -175,7 +178,7 @@ def propeller_loads(
 def _propeller_power(propellers: PropellerSet, torque: Array, speed: Array) -> Array:
     """Return electrical power (..., n), W: I (R I + k |ω|) with k I = Q sgn ω + k I₀, 0 or more.
 
-    Without a motor Q ω. Nothing is fed back.
+    Without a motor Q ω. There is no regeneration.
     """
     xp = namespace(torque)
     constants = constant(xp, propellers.torque_constant)
@@ -187,7 +190,7 @@ def _propeller_power(propellers: PropellerSet, torque: Array, speed: Array) -> A
 
 
 def ventilation_factor(immersion: Array) -> Array:
-    """Return the share of thrust left, 0 to 1, at h/R (...): depth of the hub over the radius.
+    """Return the ratio of thrust to that of a deep propeller at h/R (...): hub depth over radius.
 
     β = 1 − 0.675 (1 − 0.769 h/R)^1.258, which is 0 at h/R = −0.48 and 1 at 1.3: the disc comes
     out of the water and draws air. Source: Minsaas, Faltinsen & Persson (1983), "On the importance
@@ -195,18 +198,18 @@ def ventilation_factor(immersion: Array) -> Array:
     seaway", as Smogeli (2006) gives it.
     """
     xp = namespace(immersion)
-    short = xp.maximum(1 - immersion / FULL_IMMERSION, xp.zeros_like(immersion))
-    return xp.clip(1 - 0.675 * short**1.258, 0.0, 1.0)
+    immersion_deficit = xp.maximum(1 - immersion / FULL_IMMERSION, xp.zeros_like(immersion))
+    return xp.clip(1 - 0.675 * immersion_deficit**1.258, 0.0, 1.0)
 
 
 def _ventilation_factors(vehicle: Vehicle, state: State, environment: Environment) -> Array:
-    """Return the share of thrust left (..., n) where the propellers are; 1 for who never loses."""
-    set_ = vehicle.thrusters
+    """Return the ventilation factors (..., n) of propellers; 1 for those that never ventilate."""
+    thruster_set = vehicle.thrusters
     xp = namespace(state.position)
-    points = in_map(state.position, state.orientation, constant(xp, set_.position))
+    points = in_map(state.position, state.orientation, constant(xp, thruster_set.position))
     depth = environment.elevation(points) - points[..., 2]
-    left = ventilation_factor(depth / constant(xp, set_.rotor_radius))
-    return xp.where(constant(xp, set_.ventilates) > 0, left, xp.ones_like(left))
+    factor = ventilation_factor(depth / constant(xp, thruster_set.rotor_radius))
+    return xp.where(constant(xp, thruster_set.ventilates) > 0, factor, xp.ones_like(factor))
 
 
 def thrusters(
@@ -218,7 +221,7 @@ def thrusters(
     pwm: Array,
     dt: float,
     supply: Array | None = None,
-    share: Array | None = None,
+    thrust_fraction: Array | None = None,
     angles: Array | None = None,
 ) -> tuple[ThrusterOutput, Array]:
     """Return the thrusters' output and their memory after dt seconds of a PWM command.
@@ -232,94 +235,107 @@ def thrusters(
 
     Args:
         vehicle: its ``thrusters`` give tables, axes and lags.
-        state: used for the speed of advance and the depth, where the vehicle asks for it.
-        environment: its current and its surface, likewise.
+        state: gives the speed of advance and the depth, if the vehicle has these losses.
+        environment: gives current and surface, likewise.
         memory: (..., n) s of the tick before, √N; zeros at rest.
         pwm: (..., n) pulse widths, µs.
         dt: time since the tick before, s.
         supply: (...) voltage over the one that the tables were measured at; None: 1.
-        share: (..., n) of the thrust that comes of it; None: 1.
+        thrust_fraction: (..., n) factor of the thrust, by faults; None: 1.
         angles: (..., k) of the azimuths, rad; None: 0.
 
     Returns:
         The output and the new memory (..., n).
     """
-    set_ = vehicle.thrusters
+    thruster_set = vehicle.thrusters
     xp = namespace(memory)
-    strength = None if supply is None else thrust_factor(supply[..., None])
-    if strength is not None and set_.propellers is not None:
-        holds = constant(xp, set_.propellers.present) > 0  # its speed, at any voltage
-        strength = xp.where(holds, xp.ones_like(memory), strength)
-    target = rotor_target(vehicle, pwm, strength)
-    lag = constant(xp, set_.time_constant)
-    memory = _first_order_lag(target, memory, lag, dt) if set_.any_lag else target
+    voltage_factor = None if supply is None else thrust_factor(supply[..., None])
+    if voltage_factor is not None and thruster_set.propellers is not None:
+        is_speed_controlled = (
+            constant(xp, thruster_set.propellers.present) > 0
+        )  # its speed, at any voltage
+        voltage_factor = xp.where(is_speed_controlled, xp.ones_like(memory), voltage_factor)
+    target = rotor_target(vehicle, pwm, voltage_factor)
+    lag = constant(xp, thruster_set.time_constant)
+    memory = _first_order_lag(target, memory, lag, dt) if thruster_set.any_lag else target
     thrust = memory * xp.abs(memory)
-    rotor_speed = _rotor_speed(set_, thrust)
-    power = set_.power_of_thrust(thrust if strength is None else thrust / strength)
+    rotor_speed = _rotor_speed(thruster_set, thrust)
+    power = thruster_set.power_of_thrust(
+        thrust if voltage_factor is None else thrust / voltage_factor
+    )
     if supply is not None:
         power = power * power_factor(supply[..., None])
-    turned = None
-    if angles is not None and set_.azimuths is not None:
-        turned = _azimuth_components(set_.azimuths, angles)
-    thrust, torque = _apply_losses(vehicle, state, environment, thrust, rotor_speed, turned)
-    if set_.propellers is not None:
-        electrical = _propeller_power(set_.propellers, torque, rotor_speed)
-        power = xp.where(constant(xp, set_.propellers.present) > 0, electrical, power)
-    if share is not None:
-        thrust, torque = thrust * share, torque * share
-    wrench = _thrust_wrench(set_, thrust, turned)
-    if set_.propellers is not None:
-        wrench = wrench + _torque_wrench(set_, thrust, torque, turned)
+    rotation = None
+    if angles is not None and thruster_set.azimuths is not None:
+        rotation = _azimuth_components(thruster_set.azimuths, angles)
+    thrust, torque = _apply_losses(vehicle, state, environment, thrust, rotor_speed, rotation)
+    if thruster_set.propellers is not None:
+        electrical = _propeller_power(thruster_set.propellers, torque, rotor_speed)
+        power = xp.where(constant(xp, thruster_set.propellers.present) > 0, electrical, power)
+    if thrust_fraction is not None:
+        thrust, torque = thrust * thrust_fraction, torque * thrust_fraction
+    wrench = _thrust_wrench(thruster_set, thrust, rotation)
+    if thruster_set.propellers is not None:
+        wrench = wrench + _torque_wrench(thruster_set, thrust, torque, rotation)
     return ThrusterOutput(wrench, thrust, rotor_speed, power, angles=angles), memory
 
 
 def _sum_wrenches(
-    columns: np.ndarray, turning: np.ndarray, loads: Array, turned: tuple[Array, Array] | None
+    columns: np.ndarray,
+    rotation_columns: np.ndarray,
+    loads: Array,
+    rotation: tuple[Array, Array] | None,
 ) -> Wrench:
     """Return the wrench (..., 6) of loads (..., n) on thrusters, N or N m.
 
     Args:
         columns: (6, n) wrench of a load of 1 on each, at angles of 0.
-        turning: (2, 6, n) what cos θ − 1 and sin θ of the azimuths add to it.
+        rotation_columns: (2, 6, n) what cos θ − 1 and sin θ of the azimuths add to it.
         loads: thrusts or torques.
-        turned: cos θ − 1 and sin θ (..., n); None: nothing turns.
+        rotation: cos θ − 1 and sin θ (..., n); None: nothing turns.
     """
     xp = namespace(loads)
     wrench = matvec(constant(xp, columns), loads)
-    if turned is not None:
-        for part, matrix in zip(turned, turning, strict=True):
-            wrench = wrench + matvec(constant(xp, matrix), part * loads)
+    if rotation is not None:
+        for component, matrix in zip(rotation, rotation_columns, strict=True):
+            wrench = wrench + matvec(constant(xp, matrix), component * loads)
     return wrench
 
 
-def _thrust_wrench(set_: ThrusterSet, thrust: Array, turned: tuple[Array, Array] | None) -> Wrench:
-    return _sum_wrenches(set_.effectiveness, set_.turned_effectiveness, thrust, turned)
+def _thrust_wrench(
+    thruster_set: ThrusterSet, thrust: Array, rotation: tuple[Array, Array] | None
+) -> Wrench:
+    return _sum_wrenches(
+        thruster_set.effectiveness, thruster_set.turned_effectiveness, thrust, rotation
+    )
 
 
 def _torque_wrench(
-    set_: ThrusterSet, thrust: Array, torque: Array, turned: tuple[Array, Array] | None
+    thruster_set: ThrusterSet, thrust: Array, torque: Array, rotation: tuple[Array, Array] | None
 ) -> Wrench:
-    """Return the wrench (..., 6) by which torques (..., n) differ from those of the thrusts."""
-    propellers = set_.propellers
+    """Return the wrench (..., 6) of torques (..., n) minus the reaction torques of the thrusts."""
+    propellers = thruster_set.propellers
     assert propellers is not None
     xp = namespace(thrust)
-    rest = torque - constant(xp, set_.reaction_torque) * thrust
-    rest = rest * constant(xp, propellers.present)
-    return _sum_wrenches(set_.twist, set_.turned_twist, rest, turned)
+    torque_difference = torque - constant(xp, thruster_set.reaction_torque) * thrust
+    torque_difference = torque_difference * constant(xp, propellers.present)
+    return _sum_wrenches(
+        thruster_set.twist, thruster_set.turned_twist, torque_difference, rotation
+    )
 
 
-def thrust_wrench(set_: ThrusterSet, thrust: Array, states: Mapping[str, Array]) -> Wrench:
+def thrust_wrench(thruster_set: ThrusterSet, thrust: Array, states: Mapping[str, Array]) -> Wrench:
     """Return the wrench (..., 6) of thrusts (..., n) in N.
 
     Args:
-        thrust: along the axis of each.
-        states: states (..., k) of actuators by name; those that turn no thrusters are ignored.
+        thrust: along the axis of each thruster.
+        states: states (..., k) of actuators by name; only azimuths are used.
     """
     angles = states.get(AZIMUTHS.name)
-    turned = None
-    if angles is not None and set_.azimuths is not None:
-        turned = _azimuth_components(set_.azimuths, angles)
-    return _thrust_wrench(set_, thrust, turned)
+    rotation = None
+    if angles is not None and thruster_set.azimuths is not None:
+        rotation = _azimuth_components(thruster_set.azimuths, angles)
+    return _thrust_wrench(thruster_set, thrust, rotation)
 
 
 def zero_angles(vehicle: Vehicle, like: Array) -> Array | None:
@@ -347,19 +363,19 @@ def turn_azimuths(
     return servo_step(azimuths, angles, commands.get(AZIMUTHS.name, angles * 0), dt)
 
 
-def rotor_target(vehicle: Vehicle, pwm: Array, strength: Array | None = None) -> Array:
-    """Return s = sgn(F)√|F| (..., n), √N, that rotors go to with pulse widths (..., n) in µs.
+def rotor_target(vehicle: Vehicle, pwm: Array, voltage_factor: Array | None = None) -> Array:
+    """Return the targets s = sgn(F)√|F| (..., n), √N, of rotors at pulse widths (..., n) in µs.
 
     Args:
         vehicle: its ``thrusters`` give F of a pulse width.
         pwm: pulse widths.
-        strength: factor of F by the supply's voltage; None: 1.
+        voltage_factor: factor of F by the supply's voltage; None: 1.
     """
     target = vehicle.thrusters.thrust_of_pwm(pwm)
     xp = namespace(target)
-    if strength is not None:
-        target = target * strength
-    # √|F| has no slope at 0; the detour keeps the derivative of nothing at nothing.
+    if voltage_factor is not None:
+        target = target * voltage_factor
+    # √|F| has an infinite slope at 0; with 1 in its place the derivative is 0.
     size = xp.where(target == 0, xp.ones_like(target), xp.abs(target))
     return xp.sign(target) * xp.sqrt(size)
 
@@ -370,24 +386,29 @@ def _apply_losses(
     environment: Environment,
     thrust: Array,
     rotor_speed: Array,
-    turned: tuple[Array, Array] | None,
+    rotation: tuple[Array, Array] | None,
 ) -> tuple[Array, Array]:
-    """Return thrusts of bollard thrusts (..., n), N, less by speed of advance and surface.
+    """Return thrusts (..., n), N, after losses by speed of advance and near the surface.
 
-    With it the torques (..., n) of propellers, N m; they lose as much near the surface.
+    The second result are the torques (..., n) of propellers, N m, with the same loss near the
+    surface.
     """
-    set_ = vehicle.thrusters
+    thruster_set = vehicle.thrusters
     torque = 0 * thrust
-    if set_.any_inflow_loss or set_.propellers is not None:
-        advance = _speed_of_advance(set_, state, environment, turned)
-    if set_.any_inflow_loss:
-        thrust = thrust * _advance_factor(set_, advance, rotor_speed)
-    if set_.propellers is not None:
+    if thruster_set.any_inflow_loss or thruster_set.propellers is not None:
+        advance = _speed_of_advance(thruster_set, state, environment, rotation)
+    if thruster_set.any_inflow_loss:
+        thrust = thrust * _advance_factor(thruster_set, advance, rotor_speed)
+    if thruster_set.propellers is not None:
         xp = namespace(thrust)
         density = environment.density(state.position, vehicle.buoyancy.fluid_density)
-        loaded, torque = propeller_loads(set_.propellers, advance, rotor_speed, density)
-        thrust = xp.where(constant(xp, set_.propellers.present) > 0, loaded, thrust)
-    if len(set_) == 0 or not set_.any_ventilation:
+        propeller_thrust, torque = propeller_loads(
+            thruster_set.propellers, advance, rotor_speed, density
+        )
+        thrust = xp.where(
+            constant(xp, thruster_set.propellers.present) > 0, propeller_thrust, thrust
+        )
+    if len(thruster_set) == 0 or not thruster_set.any_ventilation:
         return thrust, torque
     height = state.position[..., 2]
     xp = namespace(height)
@@ -395,10 +416,10 @@ def _apply_losses(
     reach = constant(xp, environment.crest + vehicle.thrusters.ventilation_reach)
 
     def ventilate() -> tuple[Array, Array]:
-        left = _ventilation_factors(vehicle, state, environment)
-        return thrust * left, torque * left
+        factor = _ventilation_factors(vehicle, state, environment)
+        return thrust * factor, torque * factor
 
-    # The factor is 1 below, to the bit.
+    # Deeper the factor is 1 to the bit, so the shortcut changes nothing.
     return skip_unless(highest + reach <= 0, lambda: (thrust, torque), ventilate)
 
 
@@ -406,11 +427,11 @@ def bollard_wrench(
     vehicle: Vehicle, state: State, environment: Environment, thrust: Array
 ) -> tuple[Wrench, Array]:
     """Return the wrench (..., 6) and thrusts (..., n) of bollard thrusts (..., n) in N."""
-    set_ = vehicle.thrusters
+    thruster_set = vehicle.thrusters
     thrust, _ = _apply_losses(
-        vehicle, state, environment, thrust, _rotor_speed(set_, thrust), None
+        vehicle, state, environment, thrust, _rotor_speed(thruster_set, thrust), None
     )
-    return matvec(constant(namespace(thrust), set_.effectiveness), thrust), thrust
+    return matvec(constant(namespace(thrust), thruster_set.effectiveness), thrust), thrust
 
 
 def _has_thrusters(vehicle: Vehicle, environment: Environment) -> bool:

@@ -1,10 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Towing: the pull of the tethers of other vehicles that end at this one.
+"""Towing force: pull of the tethers of other vehicles that are anchored at this one.
 
-The vehicle whose tether it is computes the cable; this one feels the pull at the anchor of the
-same tick, so that what one gains in momentum the other and the cable lose.
+The vehicle that owns the tether computes the cable; the pull at its anchor acts on this vehicle in
+the same tick, so that momentum is conserved.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def towing_wrench(tether: Tether, other: State, pull: Array) -> Wrench:
     return xp.concat([force, cross(lever_arm, force)], axis=-1)
 
 
-def with_tow_tethers(vehicle: Vehicle, by: Sequence[str]) -> Vehicle:
-    """Return a vehicle at which tethers of others end, by their namespaces."""
-    if not by:
+def with_tow_tethers(vehicle: Vehicle, tether_owners: Sequence[str]) -> Vehicle:
+    """Return a vehicle with the anchors of other vehicles' tethers, by their namespaces."""
+    if not tether_owners:
         return vehicle
-    return replace(vehicle, extensions={**vehicle.extensions, TOWING.name: tuple(by)})
+    return replace(vehicle, extensions={**vehicle.extensions, TOWING.name: tuple(tether_owners)})
 
 
 def _is_towed(vehicle: Vehicle, environment: Environment) -> bool:

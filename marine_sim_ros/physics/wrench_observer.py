@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Observer of the other wrenches over a step: M Δν/dt less the own wrench before.
+"""Observer of the external wrenches over a step: M Δν/dt minus the force's own last wrench.
 
-For forces that answer with an impulse, contact and an articulated arm: ν* is where the others lead
-without it, with weight, buoyancy, drag and Coriolis terms brought up to date. M is with the
-implicit drag of the default integrator, dt D.
+Forces that are impulses, contact and an articulated arm, need ν*, the velocity after the step
+under the external wrenches only, with weight, buoyancy, drag and Coriolis terms updated. M
+includes the implicit drag of the default integrator, dt D.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ __all__ = ['StateTerms', 'StepPrediction', 'predict_step', 'state_terms']
 
 
 class StepPrediction(NamedTuple):
-    """What is known of a step before its solution.
+    """Prediction of a step without the force that uses it.
 
     Attributes:
         mass: M + dt D (..., 6, 6).
+        inverse: (M + dt D)⁻¹ (..., 6, 6).
         free: ν* (..., 6).
         dt: s.
     """
@@ -41,14 +42,14 @@ class StepPrediction(NamedTuple):
 
 
 class StateTerms(NamedTuple):
-    """What follows from a state alone.
+    """Terms of the equations of motion that depend on the state only.
 
     Attributes:
         damping: D (..., 6, 6) of drag −D ν_r, about ``base_link``.
         known: (..., 6) of M ν̇: weight, buoyancy, drag, Coriolis terms.
-        free: ν (..., 6) after the step without wrenches, where the integrator finds it first and
-            ``known`` has no Coriolis terms; or None.
-        static: (..., 6) weight and buoyancy alone, where ``free`` is there; or None.
+        free: ν (..., 6) after a step without wrenches, with the conserving integrator; ``known``
+            then has no Coriolis terms; or None.
+        static: (..., 6) weight and buoyancy only, with ``free``; or None.
     """
 
     damping: Array
@@ -60,7 +61,7 @@ class StateTerms(NamedTuple):
 def state_terms(
     vehicle: Vehicle, state: State, environment: Environment, conserving: float | None = None
 ) -> StateTerms:
-    """Return the terms that follow from the state of a vehicle, as its arm is posed.
+    """Return the terms that depend on the state of a vehicle with its arm's pose.
 
     Args:
         environment: environment at its time.
@@ -70,38 +71,42 @@ def state_terms(
     damping = damping_about_base(vehicle, state, environment)
     wrench = weight(vehicle, state, environment) + buoyancy(vehicle, state, environment)
     lumped = vehicle.hull is None or vehicle.hull.panels is None
-    dragged = -matvec(damping, velocity) if lumped else drag(vehicle, state, environment)
+    drag_wrench = -matvec(damping, velocity) if lumped else drag(vehicle, state, environment)
     if conserving is not None:
         free = unforced_velocity(vehicle, state, environment, conserving)
-        return StateTerms(damping, wrench + dragged, free, wrench)
-    return StateTerms(damping, net_wrench(vehicle, state, environment, wrench + dragged))
+        return StateTerms(damping, wrench + drag_wrench, free, wrench)
+    return StateTerms(damping, net_wrench(vehicle, state, environment, wrench + drag_wrench))
 
 
 def predict_step(
-    rigid: Array,
+    mass_matrix: Array,
     state: State,
-    now: StateTerms,
-    answered: tuple[State, Wrench],
-    before: StateTerms,
+    terms: StateTerms,
+    previous: tuple[State, Wrench],
+    previous_terms: StateTerms,
     dt: float,
-    rigid_before: Array | None = None,
+    previous_mass_matrix: Array | None = None,
 ) -> StepPrediction:
-    """Return a step without the own wrench; M + dt D is what a force meets with implicit drag.
+    """Return the predicted step without the own wrench; M + dt D is the mass with implicit drag.
 
     Args:
-        rigid: M (..., 6, 6) of this tick, added mass included.
+        mass_matrix: M (..., 6, 6) of this tick, added mass included.
         state: state of this tick.
-        now: terms of this tick.
-        answered: state of the tick before, and the own wrench then.
-        before: terms of the tick before.
-        dt: time since then, s; the step to come is taken to be as long.
-        rigid_before: M of the tick before; None: the same.
+        terms: terms of this tick.
+        previous: state and own wrench of the previous tick.
+        previous_terms: terms of the tick before.
+        dt: time since then, s; the next step is assumed to be as long.
+        previous_mass_matrix: M of the tick before; None: the same.
     """
-    earlier = rigid if rigid_before is None else rigid_before
-    came = answered[0].velocity if before.free is None else before.free
-    goes = state.velocity if now.free is None else now.free
-    done = matvec(earlier + dt * before.damping, state.velocity - came)
-    others = done + dt * (now.known - before.known - answered[1])
-    mass = rigid + dt * now.damping
-    inverted = matrix_inverse(mass)
-    return StepPrediction(mass, inverted, goes + matvec(inverted, others), dt)
+    old_mass = mass_matrix if previous_mass_matrix is None else previous_mass_matrix
+    previous_velocity = (
+        previous[0].velocity if previous_terms.free is None else previous_terms.free
+    )
+    velocity_without = state.velocity if terms.free is None else terms.free
+    observed_impulse = matvec(
+        old_mass + dt * previous_terms.damping, state.velocity - previous_velocity
+    )
+    external_impulse = observed_impulse + dt * (terms.known - previous_terms.known - previous[1])
+    mass = mass_matrix + dt * terms.damping
+    inverse = matrix_inverse(mass)
+    return StepPrediction(mass, inverse, velocity_without + matvec(inverse, external_impulse), dt)

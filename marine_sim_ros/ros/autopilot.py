@@ -24,9 +24,9 @@ from marine_sim_ros.autopilot.firmware import (
 )
 from marine_sim_ros.autopilot.instruments import Instruments, SlowSupply
 from marine_sim_ros.core.errors import MissingPackageError, ModelError
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter

@@ -91,9 +91,9 @@ def loop_factory(
     """
     if step is None or allocation != 'bounded':
         return partial(ClosedLoop, method=allocation)
-    from marine_sim_ros.engine.single_ticks import fastest_loop
+    from marine_sim_ros.engine.compiled_controller import select_closed_loop
 
-    return partial(fastest_loop, dt=step)
+    return partial(select_closed_loop, dt=step)
 
 
 # Conversion of an operator's messages and services into commands.

@@ -146,7 +146,7 @@ def _read(
     low, high = used.min(axis=0), used.max(axis=0)
     own = (low + high) / 2 if center is None else np.array(center)
     surface, messages = build_surface(vertices - own, faces, thickness, str(path))
-    return _LoadedMesh(surface.with_tree(), own, (*mesh.metadata['told'], *messages))
+    return _LoadedMesh(surface.with_tree(), own, (*mesh.metadata['messages'], *messages))
 
 
 def _to_npz(found: _LoadedMesh) -> bytes:

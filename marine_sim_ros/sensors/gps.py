@@ -17,12 +17,11 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import matvec
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.geodesy import radii
+from marine_sim_ros.core.geodesy import Origin, radii
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import cross, in_map, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.noise import slow_noise, white_noise

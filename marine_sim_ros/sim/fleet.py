@@ -41,7 +41,7 @@ _SINGLE_VEHICLE_OPTIONS = (
     'initial_position',
     'initial_rpy',
 )
-"""Options of a run that a fleet's file or place among its vehicles decides."""
+"""Options of a run that follow from a fleet's file or a vehicle's index in it."""
 Vector = tuple[float, float, float]
 
 
@@ -55,7 +55,7 @@ class FleetVehicle:
         arguments: xacro arguments, ``name:=value``.
         scenario: scenario that it plays; empty: the run's.
         controller: controller that closes its loop; empty: the run's.
-        seed: random seed of its noise and faults; None: the run's, plus its place in the fleet.
+        seed: random seed of its noise and faults; None: the run's, plus its index in the fleet.
         position: start in map, m; None: the scenario's, or 0 0 -0.5.
         rpy: roll, pitch and yaw at the start, rad; None: the scenario's, or 0 0 0.
     """
@@ -143,36 +143,38 @@ class FleetEntry:
 
 
 def _read_vehicles(reader: YamlReader) -> list[FleetVehicle]:
-    """Return the vehicles of one entry of the list; ``name`` is empty where it is not given."""
-    own = reader.read(FleetEntry)
-    if own.count > 1 and own.initial.position is not None:
+    """Return the vehicles of one entry of the list; without a name ``name`` is empty."""
+    entry = reader.read(FleetEntry)
+    if entry.count > 1 and entry.initial.position is not None:
         raise reader.child('initial').error(
-            f': {own.count} vehicles cannot start at one position; expected a pattern'
+            f': {entry.count} vehicles cannot start at one position; expected a pattern'
         )
-    one = FleetVehicle(
-        own.name,
-        own.vehicle,
-        arguments=own.arguments,
-        scenario=own.scenario,
-        controller=own.controller,
-        seed=own.seed,
-        position=own.initial.position,
-        rpy=own.initial.rpy,
+    vehicle = FleetVehicle(
+        entry.name,
+        entry.vehicle,
+        arguments=entry.arguments,
+        scenario=entry.scenario,
+        controller=entry.controller,
+        seed=entry.seed,
+        position=entry.initial.position,
+        rpy=entry.initial.rpy,
     )
-    if own.count == 1:
-        return [one]
-    return [replace(one, name=own.name and f'{own.name}_{i + 1}') for i in range(own.count)]
+    if entry.count == 1:
+        return [vehicle]
+    return [
+        replace(vehicle, name=entry.name and f'{entry.name}_{i + 1}') for i in range(entry.count)
+    ]
 
 
 def _name_vehicles(vehicles: list[FleetVehicle], root: YamlReader) -> list[FleetVehicle]:
-    """Return the vehicles with names: the vehicle's, with a number where several have it."""
+    """Return the vehicles with names: the model's, numbered if several have it."""
     bases = [Path(v.vehicle).name.split('.')[0] for v in vehicles]
-    several = Counter(base for v, base in zip(vehicles, bases, strict=True) if not v.name)
-    seen: Counter[str] = Counter()
+    base_counts = Counter(base for v, base in zip(vehicles, bases, strict=True) if not v.name)
+    numbers: Counter[str] = Counter()
     result = []
     for vehicle, base in zip(vehicles, bases, strict=True):
-        seen[base] += not vehicle.name
-        numbered = f'{base}_{seen[base]}' if several[base] > 1 else base
+        numbers[base] += not vehicle.name
+        numbered = f'{base}_{numbers[base]}' if base_counts[base] > 1 else base
         result.append(replace(vehicle, name=vehicle.name or numbered))
     for name, count in Counter(v.name for v in result).items():
         if count > 1:
@@ -192,24 +194,28 @@ class _FleetElement:
 
 
 def _read_fleet(root: YamlReader) -> Fleet:
-    own = root.read(_FleetElement)
-    vehicles = list(chain.from_iterable(own.vehicles))
+    element = root.read(_FleetElement)
+    vehicles = list(chain.from_iterable(element.vehicles))
     if not 1 <= len(vehicles) <= MAX_VEHICLES:
         raise root.child('vehicles').error(
             f' has {len(vehicles)} vehicles; expected 1 to {MAX_VEHICLES}'
         )
     vehicles = _name_vehicles(vehicles, root)
-    free = [v.name for v in vehicles if v.position is None]
-    poses = own.pattern.poses(len(free)) if own.pattern else [(None, None)] * len(free)
-    places = dict(zip(free, poses, strict=True))
+    without_position = [v.name for v in vehicles if v.position is None]
+    poses = (
+        element.pattern.poses(len(without_position))
+        if element.pattern
+        else [(None, None)] * len(without_position)
+    )
+    pattern_poses = dict(zip(without_position, poses, strict=True))
     for i, vehicle in enumerate(vehicles):
-        position, rpy = places.get(vehicle.name, (vehicle.position, None))
+        position, rpy = pattern_poses.get(vehicle.name, (vehicle.position, None))
         vehicles[i] = replace(vehicle, position=position, rpy=vehicle.rpy or rpy)
-    return Fleet(tuple(vehicles), own.description)
+    return Fleet(tuple(vehicles), element.description)
 
 
 FLEETS = ConfigFiles('fleets', _read_fleet)
-"""The fleets that are shipped, and the user's own."""
+"""Shipped fleets and those of the user."""
 
 
 def fleet_runs(
@@ -217,14 +223,13 @@ def fleet_runs(
 ) -> tuple[RunOptions, ...]:
     """Return the options of the run of each vehicle.
 
-    The first publishes /clock, and the others follow. All run for the same time: the given one,
-    or that of the longest scenario.
+    The first publishes /clock, and the others follow it. All run for ``common.duration``, or for
+    the longest scenario.
 
     Args:
         fleet: the vehicles.
-        common: options that all have; scenario and controller are those of vehicles that name
-            neither.
-        only: names of the vehicles that run here, while others run elsewhere; empty: all.
+        common: common options; scenario and controller apply to vehicles that name neither.
+        only: names of the vehicles in this process or machine; empty: all.
 
     Raises:
         ParameterError: an option that only one vehicle can have, or a name that no vehicle has.
@@ -235,9 +240,9 @@ def fleet_runs(
             raise ParameterError(
                 f'only is {name!r}; expected vehicles of the fleet: {", ".join(names)}'
             )
-    plain = RunOptions()
+    defaults = RunOptions()
     for name in _SINGLE_VEHICLE_OPTIONS:
-        if getattr(common, name) != getattr(plain, name):
+        if getattr(common, name) != getattr(defaults, name):
             raise ParameterError(
                 f'{name} belongs to one vehicle; expected it in the file of the fleet'
             )
@@ -269,14 +274,14 @@ def fleet_runs(
 def select_fleet_runs(
     options: RunOptions, fleet: str = '', only: Sequence[str] = ()
 ) -> tuple[RunOptions, ...]:
-    """Return the options of the run of each vehicle: of a fleet, or of the one that they name.
+    """Return the options of the run of each vehicle of a fleet, or of a single vehicle.
 
     Args:
         fleet: shipped name or YAML file; empty: one vehicle.
-        only: as of :func:`fleet_runs`.
+        only: as in :func:`fleet_runs`.
 
     Raises:
-        MarineSimError: a fleet that cannot be used, or vehicles chosen of none.
+        MarineSimError: an invalid fleet, or ``only`` without a fleet.
     """
     if fleet:
         return fleet_runs(FLEETS.load(fleet), options, only)
@@ -286,9 +291,9 @@ def select_fleet_runs(
 
 
 def split_runs(runs: Sequence[RunOptions], count: int) -> list[tuple[RunOptions, ...]]:
-    """Return the runs of a fleet in so many parts of equal size, in their order.
+    """Return the runs of a fleet in ``count`` parts of equal size, in their order.
 
-    Each of several parts records into a folder of its own, ``record``/1 and so on.
+    Each of several parts records into its own folder, ``record``/1 and so on.
 
     Raises:
         ParameterError: more parts than vehicles, or none.
@@ -308,16 +313,16 @@ def split_runs(runs: Sequence[RunOptions], count: int) -> list[tuple[RunOptions,
 
 def remote_namespaces(runs: Sequence[RunOptions]) -> tuple[str, ...]:
     """Return the namespaces of those vehicles of a fleet that run in other processes."""
-    here = {'/' + run.namespace.strip('/') for run in runs}
-    return tuple(sorted({name for run in runs for name in run.neighbours} - here))
+    local = {'/' + run.namespace.strip('/') for run in runs}
+    return tuple(sorted({name for run in runs for name in run.neighbours} - local))
 
 
-def _vehicle_run(place: int, vehicle: FleetVehicle, common: RunOptions) -> RunOptions:
-    own: dict[str, Any] = {}
+def _vehicle_run(index: int, vehicle: FleetVehicle, common: RunOptions) -> RunOptions:
+    changes: dict[str, Any] = {}
     if vehicle.scenario or vehicle.controller:
-        own = {'scenario': vehicle.scenario, 'controller': vehicle.controller}
-    if place:
-        own |= {'clock': 'follow', 'real_time_factor': 0.0}
+        changes = {'scenario': vehicle.scenario, 'controller': vehicle.controller}
+    if index:
+        changes |= {'clock': 'follow', 'real_time_factor': 0.0}
     return replace(
         common,
         vehicle=vehicle.vehicle,
@@ -326,10 +331,10 @@ def _vehicle_run(place: int, vehicle: FleetVehicle, common: RunOptions) -> RunOp
         frame_prefix=f'{vehicle.name}/',
         initial_position=vehicle.position,
         initial_rpy=vehicle.rpy,
-        seed=common.seed + place if vehicle.seed is None else vehicle.seed,
-        autopilot_instance=common.autopilot_instance + place,
-        console_port=common.console_port + place if common.console_port else 0,
-        video=next_address(common.video, 10 * place) if common.video else '',
-        protocol=shift_ports(common.protocol, 10 * place) if place else common.protocol,
-        **own,
+        seed=common.seed + index if vehicle.seed is None else vehicle.seed,
+        autopilot_instance=common.autopilot_instance + index,
+        console_port=common.console_port + index if common.console_port else 0,
+        video=next_address(common.video, 10 * index) if common.video else '',
+        protocol=shift_ports(common.protocol, 10 * index) if index else common.protocol,
+        **changes,
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A fleet in one process, without ROS: vehicles tick by tick, joined by their tethers."""
+"""Fleet simulation in one process, without ROS; vehicles interact by tethers and sensors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = ['simulate_fleet']
 
 
 class _Member:
-    """One vehicle of the fleet: its simulation, and the ticks so far."""
+    """Vehicle of the fleet: its simulation and its recorded ticks."""
 
     def __init__(self, run: RunOptions, environment: Environment) -> None:
         if not run.scenario:
@@ -57,11 +57,11 @@ class _Member:
         check_anchor(vehicle, self.name, run.neighbours)
         check_partners(vehicle.sensors, self.name, run.neighbours)
         self.tether: Tether | None = vehicle.extensions.get('tether')
-        self.by = towing_namespaces(self.name, run.neighbours)
+        self.tether_owners = towing_namespaces(self.name, run.neighbours)
         self.scenario = started_scenario(load_scenario(run.scenario), run)
         self.pilot = ScriptedPilot(self.scenario, vehicle, None)
         self.simulation = Simulation(
-            with_tow_tethers(vehicle, self.by),
+            with_tow_tethers(vehicle, self.tether_owners),
             environment=environment,
             initial=self.scenario.initial_state(),
             dt=run.dt,
@@ -80,29 +80,33 @@ class _Member:
 
 
 def _towing_order(members: Mapping[str, _Member]) -> list[_Member]:
-    """Return those that tow after those whose tethers end at them.
+    """Return the members in an order in which the owners of tethers precede the towed vehicles.
 
     Raises:
-        ParameterError: tethers that go round in a circle.
+        ParameterError: a cycle of tethers.
     """
-    done: dict[str, _Member] = {}
-    while len(done) < len(members):
-        ready = [n for n, m in members.items() if n not in done and set(m.by) <= done.keys()]
+    ordered: dict[str, _Member] = {}
+    while len(ordered) < len(members):
+        ready = [
+            n
+            for n, m in members.items()
+            if n not in ordered and set(m.tether_owners) <= ordered.keys()
+        ]
         if not ready:
-            names = ', '.join(n.strip('/') for n in members if n not in done)
+            names = ', '.join(n.strip('/') for n in members if n not in ordered)
             raise ParameterError(
                 f'tethers of {names} go round in a circle, which only the node graph computes; '
                 'expected marine_sim run'
             )
-        done |= {name: members[name] for name in ready}
-    return list(done.values())
+        ordered |= {name: members[name] for name in ready}
+    return list(ordered.values())
 
 
-def _with_partners(found: Mapping[str, Trajectory]) -> dict[str, Trajectory]:
-    """Return trajectories in which the sensors of each vehicle see the others."""
-    records = {name: trajectory.sensors for name, trajectory in found.items()}
+def _with_partners(trajectories: Mapping[str, Trajectory]) -> dict[str, Trajectory]:
+    """Return trajectories whose sensor records contain the other vehicles."""
+    records = {name: trajectory.sensors for name, trajectory in trajectories.items()}
     result = {}
-    for name, trajectory in found.items():
+    for name, trajectory in trajectories.items():
         others = {n: record for n, record in records.items() if n != name}
         result[name] = replace(trajectory, sensors=trajectory.sensors.with_others(others, name))
     return result
@@ -113,8 +117,8 @@ def simulate_fleet(
 ) -> dict[str, Trajectory]:
     """Return the trajectory of each vehicle of a fleet, by its namespace.
 
-    In each tick all see the states of that tick, a vehicle feels the pull of tethers that end at
-    it, and its sensors see the others: what the node graph computes, to the bit.
+    All vehicles use the states of the same tick: for the pull of tethers anchored at them, and for
+    their sensors. The result equals that of the node graph to the bit.
 
     Args:
         runs: options of the vehicles, from :func:`~marine_sim_ros.sim.fleet.fleet_runs`.
@@ -129,15 +133,15 @@ def simulate_fleet(
     members = {m.name: m for m in (_Member(run, environment) for run in runs)}
     states: dict[str, State] = {name: m.simulation.state for name, m in members.items()}
 
-    def other(member: _Member, time: float) -> State | None:
+    def anchor_state(member: _Member, time: float) -> State | None:
         del time
         tether = member.tether
         return states['/' + tether.vehicle] if tether is not None and tether.vehicle else None
 
-    def given(member: _Member, time: float) -> dict[str, Wrench]:
+    def towing_wrenches(member: _Member, time: float) -> dict[str, Wrench]:
         del time
         total = None
-        for name in member.by:
+        for name in member.tether_owners:
             puller = members[name]
             cable = puller.simulation.tether
             assert puller.tether is not None
@@ -146,30 +150,30 @@ def simulate_fleet(
             total = wrench if total is None else total + wrench
         return {} if total is None else {'towing': total}
 
-    going: list[tuple[_Member, Iterator[StepOutput]]] = []
+    running: list[tuple[_Member, Iterator[StepOutput]]] = []
     for member in _towing_order(members):
         state = states[member.name]
         check_tether_reach(
-            member.simulation.vehicle, state, environment.at(0.0), other(member, 0.0)
+            member.simulation.vehicle, state, environment.at(0.0), anchor_state(member, 0.0)
         )
         ticks = scripted_ticks(
             member.simulation,
             member.pilot,
             runs[0].duration,
-            anchor=partial(other, member),
-            given=partial(given, member),
+            anchor=partial(anchor_state, member),
+            precomputed=partial(towing_wrenches, member),
         )
-        going.append((member, ticks))
+        running.append((member, ticks))
     span = min(runs[0].duration or m.scenario.duration for m in members.values())
     total, taken = ticks_of(span, runs[0].dt), 0
-    with np.errstate(over='ignore', invalid='ignore'):  # of what is not finite then
+    with np.errstate(over='ignore', invalid='ignore'):  # a diverged state raises RunError below
         while True:
             if taken % PROGRESS_INTERVAL == 0:
                 progress(taken / total)
             taken += 1
             states.update({name: m.simulation.state for name, m in members.items()})
-            for member, ticks in going:
-                done = next(ticks, None)
-                if done is None:
+            for member, ticks in running:
+                output = next(ticks, None)
+                if output is None:
                     return _with_partners({name: m.trajectory() for name, m in members.items()})
-                member.ticks.add(done)
+                member.ticks.add(output)

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Missions: tasks of a pilot, and their score as a function of the states of a run."""
+"""Missions of a pilot: tasks and penalties from a file, and the score of the states of a run."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def _read_task(item: YamlReader) -> MissionTask:
         raise item.error(f': kind is missing; expected one of: {", ".join(MISSION_TASKS)}')
     kind: TaskKind = MISSION_TASKS[item.child('kind').choice(tuple(MISSION_TASKS))]
     keys = {**fields_of(kind.spec), **fields_of(_TaskElement)}
-    required = {known.name for known in keys.values() if known.default is REQUIRED}
-    item.mapping({known.name for known in keys.values()}, required)
+    required = {key.name for key in keys.values() if key.default is REQUIRED}
+    item.mapping({key.name for key in keys.values()}, required)
     common = item.values(_TaskElement)
     return MissionTask(
         common['name'], kind, kind.spec(**item.values(kind.spec)), common['weight'],
@@ -124,7 +124,7 @@ class _Time:
 
 @dataclass(frozen=True, kw_only=True)
 class _Penalties:
-    """Penalties of a mission; one that is not there does not count."""
+    """Penalties of a mission; missing ones do not apply."""
 
     contact: _Contact | None = nested(_Contact, 'collisions')
     depth: _Depth | None = nested(_Depth, 'depth')
@@ -193,7 +193,7 @@ load_mission, mission_names = MISSIONS.load, MISSIONS.names
 
 
 def lesson_options(options: RunOptions) -> RunOptions:
-    """Return the options of a run of a mission, ``options.lesson``, with its environment.
+    """Return the options of a run of the mission ``options.lesson``, with its environment.
 
     Raises:
         ParameterError: another vehicle or environment than the mission's.
@@ -202,18 +202,18 @@ def lesson_options(options: RunOptions) -> RunOptions:
     if not options.environment:
         options = replace(options, environment=mission.environment)
     for key in ('vehicle', 'environment'):
-        given, expected = getattr(options, key), getattr(mission, key)
-        if given != expected:
+        value, expected = getattr(options, key), getattr(mission, key)
+        if value != expected:
             raise ParameterError(
-                f'lesson {options.lesson}: {key} is {given}; expected {expected or "none"}'
+                f'lesson {options.lesson}: {key} is {value}; expected {expected or "none"}'
             )
     return options
 
 
 def lesson_pilot(options: RunOptions) -> Scenario | None:
-    """Return the scenario of the scripted pilot of a run's lesson, if it has one.
+    """Return the scenario of the scripted pilot of a run's lesson; None without a lesson.
 
-    Without a scenario of the run, the start and the faults are those of this one.
+    A run without a scenario has the start and the faults of this one.
 
     Raises:
         ParameterError: as of ``lesson_options``.
@@ -229,7 +229,7 @@ def lesson_pilot(options: RunOptions) -> Scenario | None:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What became of a task.
+    """Result of a task.
 
     Attributes:
         name: of the task.
@@ -252,13 +252,13 @@ class TaskResult:
 
 @dataclass(frozen=True)
 class PenaltyResult:
-    """Points that a rule took.
+    """Points lost by a rule.
 
     Attributes:
         name: of the rule.
-        amount: impulse, N s, or duration, s, beyond what is free.
+        amount: impulse, N s, or duration, s, beyond the threshold.
         unit: of the amount.
-        points: that were taken.
+        points: lost points.
         spans: times (begin, end) at which the rule was broken, s.
     """
 
@@ -299,9 +299,9 @@ def score_mission(mission: Mission, run: MissionStates) -> MissionScore:
     """Return the score of the states of a run, or of its first ticks.
 
     100 Σ wᵢ sᵢ / Σ wᵢ − Σ penalties, within 0 to 100, with the weight wᵢ and the completed
-    fraction sᵢ of each task. Nothing but the arguments counts, so the same states give the same
-    score, live and from a recording. Integrals are sums over ticks of the rate at a tick times
-    the time to the next one.
+    fraction sᵢ of each task. The score depends on the arguments only, so it is the same live and
+    from a recording. Integrals are sums over ticks of the rate at a tick times the time to the
+    next one.
 
     Raises:
         ScenarioError: a run without ticks.
@@ -331,12 +331,12 @@ def score_mission(mission: Mission, run: MissionStates) -> MissionScore:
 
 
 def score_content(mission: Mission, score: MissionScore) -> dict[str, Any]:
-    """Return a score for JSON: live, from a run and from its bag alike."""
+    """Return a score for JSON, in the same form live and from a bag."""
     return {'mission': mission.name, **asdict(score), 'passed': score.passed}
 
 
 def mission_scenery(mission: Mission) -> dict[str, Any]:
-    """Return for JSON what pages show of a mission besides its score; lines in map, m."""
+    """Return the static content of a mission for web pages, as JSON; lines in map, m."""
     return {
         'name': mission.name,
         'title': mission.title,
@@ -366,19 +366,21 @@ def _judge(
         return TaskResult(name, kind, WAITING, 0.0, 0.0, None, None), None
     time, limit = run.time, last
     if task.within is not None:
-        late = int(np.searchsorted(time, time[begin] + task.within + 1e-9, side='right'))
-        limit = min(late, last)
-    found = task.kind.judge(task.spec, run.part(begin, limit))
-    begun, end, state = float(time[begin]), None, RUNNING
-    share = min(max(float(found.share), 0.0), 1.0)
-    if found.done is not None:
-        end, state, share = begin + found.done, DONE, 1.0
+        time_limit_tick = int(
+            np.searchsorted(time, time[begin] + task.within + 1e-9, side='right')
+        )
+        limit = min(time_limit_tick, last)
+    progress = task.kind.judge(task.spec, run.part(begin, limit))
+    start_time, end, state = float(time[begin]), None, RUNNING
+    fraction = min(max(float(progress.fraction), 0.0), 1.0)
+    if progress.done is not None:
+        end, state, fraction = begin + progress.done, DONE, 1.0
     elif limit < last:
         end, state = limit, FAILED
     elif last < len(time):
         state = FAILED  # the mission's own limit
-    ended = None if end is None else float(time[end])
-    return TaskResult(name, kind, state, share, points * share, begun, ended), end
+    end_time = None if end is None else float(time[end])
+    return TaskResult(name, kind, state, fraction, points * fraction, start_time, end_time), end
 
 
 def _penalties(rules: _Penalties, run: MissionStates) -> list[PenaltyResult]:
@@ -406,13 +408,13 @@ def _penalties(rules: _Penalties, run: MissionStates) -> list[PenaltyResult]:
 
 
 def _pull(run: MissionStates, name: str) -> np.ndarray:
-    """Return the magnitude (n,) of a force, N; 0 where the run has none."""
+    """Return the magnitude (n,) of a force, N; 0 if the run does not have it."""
     rows = run.loads.get(name)
     return np.zeros(len(run.time)) if rows is None else np.linalg.norm(rows[:, :3], axis=1)
 
 
 def _spans(broken: np.ndarray, time: np.ndarray) -> tuple[tuple[float, float], ...]:
-    """Return the times (begin, end) of the runs of true ticks."""
+    """Return the times (begin, end) of the intervals of true ticks."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], broken, [False]]).astype(int)))
     return tuple(
         (float(time[a]), float(time[min(b, len(time) - 1)]))

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""States of a run that a mission's score depends on: of a whole run, and as messages come."""
+"""States of a run for a mission's score: of a recorded run, or collected from live messages."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from marine_sim_ros.core.state import NANOSECONDS
 __all__ = ['LOADS', 'MissionLog', 'MissionStates', 'durations']
 
 LOADS = ('contact', 'tether')
-"""Forces that penalties depend on."""
+"""Forces used by penalties."""
 
 
 @dataclass(frozen=True, eq=False)
 class MissionStates:
-    """States of a run over n ticks: all that a score depends on.
+    """States of a run over n ticks, the complete input of a score.
 
     Attributes:
         time: (n,) s.
         position: (n, 3) m, map.
         orientation: (n, 4) x, y, z, w.
         velocity: (n, 6) body, m/s and rad/s.
-        loads: wrenches (n, 6) in the body frame by force, N and N m; ``contact`` and ``tether``,
-            where the run has them.
+        loads: wrenches (n, 6) in the body frame by force, N and N m: ``contact`` and ``tether``,
+            if present.
     """
 
     time: np.ndarray
@@ -64,7 +64,7 @@ def durations(time: np.ndarray) -> np.ndarray:
 
 
 class _Rows:
-    """Rows of numbers with their stamps, ns, in the order of time."""
+    """Growing table of numbers by stamp, ns, in the order of time."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -72,37 +72,37 @@ class _Rows:
 
     def append(self, stamp: int, numbers: Sequence[float]) -> None:
         if self.stamps and stamp <= self.stamps[-1]:  # the run was reset
-            kept = bisect_left(self.stamps, stamp)
-            del self.stamps[kept:], self._numbers[kept * self.width :]
+            first_replaced = bisect_left(self.stamps, stamp)
+            del self.stamps[first_replaced:], self._numbers[first_replaced * self.width :]
         self.stamps.append(stamp)
         self._numbers.extend(numbers[: self.width])
 
     def table(self, count: int) -> np.ndarray:
-        """Return the first rows (count, width); zeros for those that have not come."""
+        """Return the first rows (count, width); zeros for rows that have not arrived."""
         result = np.zeros((count, self.width))
-        found = np.array(self._numbers[: count * self.width]).reshape(-1, self.width)
-        result[: len(found)] = found
+        values = np.array(self._numbers[: count * self.width]).reshape(-1, self.width)
+        result[: len(values)] = values
         return result
 
 
 class MissionLog:
-    """States of a run that is going on, from the messages of its ticks.
+    """States of a live run, collected from the messages of its ticks.
 
-    A tick is complete when its state and the loads of all ticks before it have come, whatever the
-    order of the topics. The load of the newest tick counts for nothing in a score.
+    A tick is complete when its state and the loads of all earlier ticks have arrived, in any order
+    of topics. The load of the newest tick does not enter a score.
     """
 
     def __init__(self, loads: Iterable[str]) -> None:
-        """Begin without ticks; ``loads`` are the forces of the run, of which LOADS are kept."""
+        """Start without ticks; ``loads`` are the forces of the run, of which LOADS are stored."""
         self._states = _Rows(13)
         self._loads = {name: _Rows(6) for name in LOADS if name in loads}
 
     def take_state(self, stamp: int, numbers: Sequence[float]) -> None:
-        """Take pose and velocity (13,) of a stamp, ns."""
+        """Add pose and velocity (13,) at a stamp, ns."""
         self._states.append(stamp, numbers)
 
     def take_load(self, name: str, stamp: int, numbers: Sequence[float]) -> None:
-        """Take the wrench (6,) of a force at a stamp, ns."""
+        """Add the wrench (6,) of a force at a stamp, ns."""
         self._loads[name].append(stamp, numbers)
 
     @property
@@ -124,18 +124,20 @@ class MissionLog:
         """Return the complete ticks.
 
         Raises:
-            RecordingError: a message of a tick was lost, and a score without it would be wrong.
+            RecordingError: a message of a tick was lost; a score without it would be wrong.
         """
         count = self.ticks
         stamps = np.array(self._states.stamps[:count], dtype=np.int64)
         for name, rows in self._loads.items():
             missing = stamps[:-1] != np.array(rows.stamps[: max(count - 1, 0)], dtype=np.int64)
             if missing.any():
-                lost = stamps[int(np.argmax(missing))] / NANOSECONDS
-                raise RecordingError(f'wrench/{name} at {lost:g} s was lost; expected every tick')
+                missing_time = stamps[int(np.argmax(missing))] / NANOSECONDS
+                raise RecordingError(
+                    f'wrench/{name} at {missing_time:g} s was lost; expected every tick'
+                )
         if len(steps := np.diff(stamps)) and steps.max() > steps.min():
-            lost = stamps[int(np.argmax(steps))] / NANOSECONDS
-            raise RecordingError(f'odom after {lost:g} s was lost; expected every tick')
+            missing_time = stamps[int(np.argmax(steps))] / NANOSECONDS
+            raise RecordingError(f'odom after {missing_time:g} s was lost; expected every tick')
         state = self._states.table(count)
         loads = {name: rows.table(count) for name, rows in self._loads.items()}
         return MissionStates(

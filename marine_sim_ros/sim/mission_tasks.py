@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kinds of tasks of a mission: what a pilot has to do, judged by the states of a run."""
+"""Task types of a mission (gate, hold, follow, inspect, dock, return) and their progress."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ class Progress(NamedTuple):
     """Progress of a task.
 
     Attributes:
-        share: completed fraction, 0 to 1.
-        done: tick since the task began at which it was completed; None: it was not.
+        fraction: completed fraction, 0 to 1.
+        done: index of the tick, counted from the begin of the task, at which it was completed;
+            None: not completed.
     """
 
-    share: float
+    fraction: float
     done: int | None
 
 
@@ -55,9 +56,8 @@ class TaskKind:
         name: as in a mission's file.
         spec: dataclass whose fields declare its keys (core/schema.py).
         judge: function of the spec and of the ticks while the task ran; pure.
-        text: one line of what the pilot does.
-        outline: function of the spec that returns the lines, points (k, 3) in map each, m, that
-            maps and views draw.
+        text: one line about the pilot's task.
+        outline: function of the spec that returns lines to draw, each of points (k, 3) in map, m.
     """
 
     name: str
@@ -68,13 +68,13 @@ class TaskKind:
 
 
 def _ring(centre: Sequence[float], radius: float) -> np.ndarray:
-    """Return a level circle as a closed line."""
+    """Return a horizontal circle as a closed polyline."""
     turn = np.linspace(0.0, 2.0 * np.pi, 33)
     return np.array(centre) + radius * np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
 
 
 def _rectangle(centre: np.ndarray, across: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """Return a rectangle as a closed line, from half its edges."""
+    """Return a rectangle as a closed polyline, from its half edges."""
     corners = [(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)]
     return np.array([centre + a * across + b * along for a, b in corners])
 
@@ -85,33 +85,33 @@ def _cross(centre: np.ndarray, size: float) -> list[np.ndarray]:
 
 
 def _first_true(rows: np.ndarray) -> int | None:
-    """Return the first row that is true."""
+    """Return the index of the first true row; None: none is true."""
     return int(np.argmax(rows)) if rows.any() else None
 
 
-def _continuous_stay(inside: np.ndarray, time: np.ndarray, wanted: float) -> Progress:
-    """Return the progress of an unbroken stay of so many seconds."""
+def _continuous_stay(inside: np.ndarray, time: np.ndarray, required: float) -> Progress:
+    """Return the progress of an uninterrupted stay of ``required`` seconds."""
     ticks = np.arange(len(time))
-    begun = np.maximum.accumulate(np.where(inside, -1, ticks)) + 1
-    stay = np.where(inside, time - time[np.minimum(begun, len(time) - 1)], -1.0)
-    done = _first_true(stay >= wanted - _SLACK)
-    share = 1.0 if done is not None else float(max(stay.max(), 0.0)) / wanted
-    return Progress(share, done)
+    entry_tick = np.maximum.accumulate(np.where(inside, -1, ticks)) + 1
+    stay = np.where(inside, time - time[np.minimum(entry_tick, len(time) - 1)], -1.0)
+    done = _first_true(stay >= required - _SLACK)
+    fraction = 1.0 if done is not None else float(max(stay.max(), 0.0)) / required
+    return Progress(fraction, done)
 
 
 def _heading_error(run: MissionStates, heading: float) -> np.ndarray:
     """Return the angle (n,) between the heading of the body's x axis and another, rad."""
     ahead = run.rotation[:, :, 0]
-    turn = np.arctan2(ahead[:, 1], ahead[:, 0]) - heading
-    return np.abs(np.arctan2(np.sin(turn), np.cos(turn)))
+    difference = np.arctan2(ahead[:, 1], ahead[:, 0]) - heading
+    return np.abs(np.arctan2(np.sin(difference), np.cos(difference)))
 
 
-def _position(about: str) -> Any:
-    return number(REQUIRED, -_POSITION_BOUND, _POSITION_BOUND, 'm', about, size=3)
+def _position(text: str) -> Any:
+    return number(REQUIRED, -_POSITION_BOUND, _POSITION_BOUND, 'm', text, size=3)
 
 
-def _angle(default: Any, about: str) -> Any:
-    return special(YamlReader.angle, default, about, unit='rad')
+def _angle(default: Any, text: str) -> Any:
+    return special(YamlReader.angle, default, text, unit='rad')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,10 +143,12 @@ def _judge_gate(gate: _Gate, run: MissionStates) -> Progress:
     crossed = (before < 0.0) & (after >= 0.0)
     if gate.passage == 'any':
         crossed |= (before >= 0.0) & (after < 0.0)
-    step = np.where(crossed, after - before, 1.0)
-    where = offset[:-1] - (before / step)[:, None] * np.diff(offset, axis=0)
-    through = (np.abs(where @ side) <= gate.width / 2) & (np.abs(where[:, 2]) <= gate.height / 2)
-    tick = _first_true(crossed & through)
+    advance = np.where(crossed, after - before, 1.0)
+    crossing = offset[:-1] - (before / advance)[:, None] * np.diff(offset, axis=0)
+    inside = (np.abs(crossing @ side) <= gate.width / 2) & (
+        np.abs(crossing[:, 2]) <= gate.height / 2
+    )
+    tick = _first_true(crossed & inside)
     return Progress(float(tick is not None), None if tick is None else tick + 1)
 
 
@@ -207,17 +209,17 @@ def _count_progress(ticks: np.ndarray, count: int, coverage: float) -> Progress:
 def _judge_follow(follow: _Follow, run: MissionStates) -> Progress:
     begin, along = follow.points[:-1], np.diff(follow.points, axis=0)
     length = np.linalg.norm(along, axis=1)
-    to = run.position[:, None, :] - begin
-    part = np.clip(np.sum(to * along, axis=2) / length**2, 0.0, 1.0)
-    apart = np.linalg.norm(to - part[..., None] * along, axis=2)
-    nearest = np.argmin(apart, axis=1)
+    offset = run.position[:, None, :] - begin
+    fraction = np.clip(np.sum(offset * along, axis=2) / length**2, 0.0, 1.0)
+    distance = np.linalg.norm(offset - fraction[..., None] * along, axis=2)
+    nearest = np.argmin(distance, axis=1)
     ticks = np.arange(len(nearest))
     arc = np.append(0.0, np.cumsum(length))
-    at = arc[nearest] + part[ticks, nearest] * length[nearest]
+    arc_position = arc[nearest] + fraction[ticks, nearest] * length[nearest]
     low, high = follow.distance
-    inside = (apart[ticks, nearest] >= low) & (apart[ticks, nearest] <= high)
+    inside = (distance[ticks, nearest] >= low) & (distance[ticks, nearest] <= high)
     count = max(math.ceil(arc[-1] / follow.interval - _SLACK), 1)
-    piece = np.minimum((at / follow.interval).astype(int), count - 1)
+    piece = np.minimum((arc_position / follow.interval).astype(int), count - 1)
     _, first = np.unique(piece[inside], return_index=True)
     return _count_progress(ticks[inside][first], count, follow.coverage)
 
@@ -243,7 +245,7 @@ def _read_point(item: YamlReader) -> _Point:
 
 @dataclass(frozen=True, kw_only=True)
 class _Inspect:
-    """Points to bring into view of the camera. Occlusion counts by ``normal`` alone."""
+    """Points to bring into view of the camera. Occlusion is tested by ``normal`` only."""
 
     points: tuple[_Point, ...] = nested(
         _Point, 'points to see', default=REQUIRED, many=True, read=_read_point
@@ -270,19 +272,19 @@ def _judge_inspect(inspect: _Inspect, run: MissionStates) -> Progress:
     axis = rotation @ np.array([math.cos(inspect.tilt), 0.0, -math.sin(inspect.tilt)])
     eye = run.position + rotation @ np.array(inspect.camera)
     low, high = inspect.range
-    step, seen = durations(run.time), []
+    step, completed = durations(run.time), []
     for point in inspect.points:
         sight = np.array(point.position) - eye
-        apart = np.linalg.norm(sight, axis=1)
-        visible = (apart >= low) & (apart <= high)
-        visible &= np.sum(sight * axis, axis=1) >= math.cos(inspect.angle) * apart
+        distance = np.linalg.norm(sight, axis=1)
+        visible = (distance >= low) & (distance <= high)
+        visible &= np.sum(sight * axis, axis=1) >= math.cos(inspect.angle) * distance
         if point.normal is not None:
             normal = np.array(point.normal) / np.linalg.norm(point.normal)
-            visible &= -sight @ normal >= math.cos(inspect.incidence) * apart
+            visible &= -sight @ normal >= math.cos(inspect.incidence) * distance
         total = np.append(0.0, np.cumsum(np.where(visible, step, 0.0))[:-1])
         tick = _first_true(visible & (total >= inspect.time - _SLACK))
-        seen += [] if tick is None else [tick]
-    return _count_progress(np.array(seen, int), len(inspect.points), inspect.coverage)
+        completed += [] if tick is None else [tick]
+    return _count_progress(np.array(completed, int), len(inspect.points), inspect.coverage)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,12 +335,14 @@ class _Return:
 
 
 def _judge_return(goal: _Return, run: MissionStates) -> Progress:
-    apart = np.linalg.norm(run.position - np.array(goal.position), axis=1)
-    done = _first_true(apart <= goal.radius)
+    distance = np.linalg.norm(run.position - np.array(goal.position), axis=1)
+    done = _first_true(distance <= goal.radius)
     if done is not None:
         return Progress(1.0, done)
-    way = max(float(apart[0]) - goal.radius, _SLACK)
-    return Progress(min(max(1.0 - (float(apart.min()) - goal.radius) / way, 0.0), 1.0), None)
+    initial_distance = max(float(distance[0]) - goal.radius, _SLACK)
+    return Progress(
+        min(max(1.0 - (float(distance.min()) - goal.radius) / initial_distance, 0.0), 1.0), None
+    )
 
 
 def _outline_point(spec: _Hold | _Return) -> list[np.ndarray]:

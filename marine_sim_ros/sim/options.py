@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The options of a run, declared once.
+"""Options of a run, declared once.
 
 The command line, the launch arguments, the parameters that nodes share and
 docs/reference/parameters.md are generated from the fields of :class:`RunOptions` and
@@ -70,35 +70,37 @@ class Option(Setting):
         Raises:
             ParameterError: a text that is no such value, or a value out of its range.
         """
-        said = f'{self.name}:={text}'
+        assignment = f'{self.name}:={text}'
         if self.count is None:
-            value = self._one(text, said)
+            value = self._parse_word(text, assignment)
         else:
             words = text.split()
             if self.default is None and not words:
                 return None
             if self.count and len(words) != self.count:
-                raise ParameterError(f'{said}; expected {self.count} numbers, spaces between')
-            value = tuple(self._one(word, said) for word in words)
+                raise ParameterError(
+                    f'{assignment}; expected {self.count} numbers, spaces between'
+                )
+            value = tuple(self._parse_word(word, assignment) for word in words)
         if reason := self.refusal(value):
-            raise ParameterError(f'{said}; {reason.partition("; ")[2]}')
+            raise ParameterError(f'{assignment}; {reason.partition("; ")[2]}')
         return value
 
-    def _one(self, text: str, said: str) -> Any:
+    def _parse_word(self, text: str, assignment: str) -> Any:
         if self.kind is bool:
             if text.lower() not in ('true', 'false'):
-                raise ParameterError(f'{said}; expected true or false')
+                raise ParameterError(f'{assignment}; expected true or false')
             return text.lower() == 'true'
         try:
             return self.read(text)
         except ValueError as error:
-            raise ParameterError(f'{said}; {error}') from None
+            raise ParameterError(f'{assignment}; {error}') from None
 
     def read(self, text: str) -> Any:
         """Return the value of a word; a number may have the option's unit, as ``40s``.
 
         Raises:
-            ValueError: it is none; what was expected.
+            ValueError: invalid text; the message says what is expected.
         """
         word = text.strip()
         number = word.removesuffix(self.unit).rstrip() if self.kind is float else word
@@ -116,10 +118,11 @@ def option(default: T, text: str, **settings: Any) -> T:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What describes a run; ``OPTIONS`` has the meaning of every field but the last two.
+    """Options that determine a run; ``OPTIONS`` describes all fields except the last two.
 
     Attributes:
-        gazebo: parameters of gazebo_bridge, which then owns the state; empty: embedded dynamics.
+        gazebo: parameters of gazebo_bridge, which then integrates the state; empty: embedded
+            dynamics.
         neighbours: vehicle and arguments of every other vehicle of the run, by namespace.
 
     Raises:
@@ -305,7 +308,7 @@ class RunOptions:
     neighbours: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what is out of its range."""
+        """Refuse options out of their ranges."""
         for name in (f.name for f in fields(self) if f.name in OPTIONS):
             if reason := OPTIONS[name].refusal(getattr(self, name)):
                 raise ParameterError(f'{name} {reason}')
@@ -314,19 +317,19 @@ class RunOptions:
 
     @property
     def one_process(self) -> bool:
-        """Whether the nodes of a run cannot be processes of their own."""
+        """Whether all nodes of the run must share one process."""
         return self.engine == 'jax'
 
     def named_vehicle(self) -> dict[str, Any]:
         """Return the parameters of a node that name the vehicle."""
-        named: dict[str, Any] = {'vehicle': self.vehicle}
+        parameters: dict[str, Any] = {'vehicle': self.vehicle}
         if self.vehicle_arguments:
-            named['vehicle_arguments'] = list(self.vehicle_arguments)
+            parameters['vehicle_arguments'] = list(self.vehicle_arguments)
         if self.hull_forces:
-            named['hull_forces'] = list(self.hull_forces)
+            parameters['hull_forces'] = list(self.hull_forces)
         if voltage := self.voltage or (self.scenario and load_scenario(self.scenario).voltage):
-            named['voltage'] = float(voltage)
-        return named
+            parameters['voltage'] = float(voltage)
+        return parameters
 
     def to_json(self) -> str:
         """Return the options as JSON."""
@@ -343,10 +346,10 @@ class RunOptions:
             data = json.loads(text)
         except ValueError as error:
             raise ParameterError(f'run options: not JSON: {error}') from None
-        known = {f.name for f in fields(cls)}
-        if not isinstance(data, dict) or set(data) - known:
+        names = {f.name for f in fields(cls)}
+        if not isinstance(data, dict) or set(data) - names:
             raise ParameterError(
-                f'run options: expected an object with {", ".join(sorted(known))}'
+                f'run options: expected an object with {", ".join(sorted(names))}'
             )
         values: dict[str, Any] = {
             k: tuple(v) if isinstance(v, list) else v for k, v in data.items()
@@ -356,7 +359,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class StartOptions:
-    """How a run is started; the result does not depend on it."""
+    """Options of starting a run; its result does not depend on them."""
 
     fleet: str = option(
         '', 'several vehicles in one run, in place of one: shipped name or YAML file',
@@ -410,7 +413,7 @@ class StartOptions:
 
 
 def _collect_options(cls: type) -> dict[str, Option]:
-    found = {}
+    options = {}
     hints = get_type_hints(cls)
     for f in fields(cls):
         if 'help' not in f.metadata:
@@ -418,10 +421,10 @@ def _collect_options(cls: type) -> dict[str, Option]:
         hint = str(hints[f.name])
         count = hint.count('float') if 'tuple' in hint and '...' not in hint else 0
         kind = next(k for k in (bool, int, float, str) if k.__name__ in hint)
-        found[f.name] = Option(
+        options[f.name] = Option(
             f.name, f.default, kind=kind, count=count if 'tuple' in hint else None, **f.metadata
         )
-    return found
+    return options
 
 
 OPTIONS: Mapping[str, Option] = _collect_options(RunOptions) | _collect_options(StartOptions)

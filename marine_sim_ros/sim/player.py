@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plays a scenario on a vehicle: what is commanded at a time, with the controllers' memory."""
+"""Scenario player: commands at a time, with the memory of the controller."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.control.closed_loop import ClosedLoop
-from marine_sim_ros.control.controllability import PilotMixer
 from marine_sim_ros.control.controller_model import ControllerSettings, load_controller
+from marine_sim_ros.control.pilot import PilotMixer
 from marine_sim_ros.control.setpoints import empty_setpoints
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.fault_types import Dead, Fault
@@ -33,30 +33,38 @@ __all__ = [
 def failed_thrusters(
     faults: Sequence[Fault], vehicle: Vehicle, time: float, named: Collection[str] = ()
 ) -> np.ndarray:
-    """Return (n,) which thrusters the controller takes as failed at a time (s).
+    """Return a mask (n,) of the thrusters that the controller leaves out at a time (s).
 
-    Those that are dead, and those of some names; what else is wrong it has to find out.
+    These are dead thrusters and those named. The controller is not informed of other faults.
     """
     dead = {f.thruster for f in faults if isinstance(f, Dead) and f.acts(time)} | set(named)
     return np.array([name in dead for name in vehicle.thrusters.names], dtype=bool)
 
 
 def unknown_thrusters(vehicle: Vehicle, names: object) -> str:
-    """Return a sentence about names that are no thrusters of a vehicle, or nothing."""
-    known = vehicle.thrusters.names
-    wrong = [n for n in names if n and n not in known] if isinstance(names, list | tuple) else []
-    return f'{wrong[0]!r} is unknown; expected some of: {", ".join(known)}' if wrong else ''
+    """Return an error message about names that are no thrusters of a vehicle, or ''."""
+    thruster_names = vehicle.thrusters.names
+    unknown = (
+        [n for n in names if n and n not in thruster_names]
+        if isinstance(names, list | tuple)
+        else []
+    )
+    return (
+        f'{unknown[0]!r} is unknown; expected some of: {", ".join(thruster_names)}'
+        if unknown
+        else ''
+    )
 
 
 def actuator_target(
     actuator: Actuator, scenario: Scenario, vehicle: Vehicle, time: float
 ) -> np.ndarray:
-    """Return the command of an actuator at a time (s): (k,), one for each of its parts."""
+    """Return the command (k,) of an actuator's parts at a time (s)."""
     target = dict.fromkeys(actuator.names(vehicle), actuator.rest)
     for segment in scenario.actuator_segments:
         if segment.start <= time:
-            others = segment.actuators.get(actuator.yields_to, ())
-            target |= dict.fromkeys(others, actuator.rest)
+            released = segment.actuators.get(actuator.yields_to, ())
+            target |= dict.fromkeys(released, actuator.rest)
             target |= segment.actuators.get(actuator.name, {})
     return np.array(list(target.values()), float)
 
@@ -83,7 +91,7 @@ class ScriptedPilot:
             scenario: the scenario to follow.
             vehicle: the vehicle that follows it.
             controller: instead of the one that the scenario names.
-            loops: makes the loop of a vehicle and settings.
+            loops: function that creates the closed loop of a vehicle and settings.
 
         Raises:
             MarineSimError: the scenario does not fit the vehicle.
@@ -104,8 +112,8 @@ class ScriptedPilot:
 
     def setpoints(self, time: float) -> np.ndarray:
         """Return the set-points (12,) of a time (s), NaN where free."""
-        wanted = self._scenario.segment_at(time).control
-        return empty_setpoints() if wanted is None else wanted
+        setpoint = self._scenario.segment_at(time).control
+        return empty_setpoints() if setpoint is None else setpoint
 
     def command(self, time: float, state: State) -> np.ndarray:
         """Return the pulse widths (n,) in µs for a time (s) and a state.

@@ -1,12 +1,12 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Namespaces, start poses, and what the vehicles of one run need of each other.
+"""Setup of a run: namespaces, start poses, tethers between vehicles, and the longest safe step.
 
 A step is symplectic, so that the heave at the surface with ω = √(k/M) is stable for T ω < 2, and
-0.4 % too slow at T ω = 0.3. Forces are held over a step, in axes that turn by ω T meanwhile, and
-lag the waves by T/2: π T/T_w of their amplitude. Lumped drag is implicit, and the drag of panels
-is bounded, but not with ``rk4``, which is stable for λ T < 1 (:func:`drag_rates`).
+0.4 % too slow at T ω = 0.3. Forces are constant over a step in axes that rotate by ω T, and lag
+the waves by T/2, an error of π T/T_w of their amplitude. Lumped drag is implicit and panel drag is
+bounded, except with ``rk4``, which is stable for λ T < 1 (:func:`drag_rates`).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def namespace_of(options: RunOptions, vehicle_name: str = '') -> str:
 def initial_pose_parameters(
     options: RunOptions, scenario: Scenario | None
 ) -> dict[str, list[float]]:
-    """Return ``initial_position`` (m) and ``initial_rpy`` (rad) in map, where they are given."""
+    """Return ``initial_position`` (m) and ``initial_rpy`` (rad) in map, if specified."""
     start: dict[str, list[float]] = {}
     if scenario is not None:
         start = {'initial_position': list(scenario.position), 'initial_rpy': list(scenario.rpy)}
@@ -88,7 +88,7 @@ def initial_pose_parameters(
 
 
 def started_scenario(scenario: Scenario, options: RunOptions) -> Scenario:
-    """Return a scenario that begins where the options say, as far as they do."""
+    """Return a scenario with the start pose of the options, if they have one."""
     return replace(
         scenario,
         position=options.initial_position or scenario.position,
@@ -100,18 +100,18 @@ def environment_of(options: RunOptions) -> Environment:
     """Return the environment of a run.
 
     Raises:
-        ParameterError: it cannot be found, read or used.
+        ParameterError: a missing or invalid environment.
     """
     return run_environment(
         options.environment, current=options.current, water_density=options.water_density
     )
 
 
-# Tethers join vehicles of a fleet: where one ends, and which ends meet a vehicle.
+# Tethers between vehicles of a fleet.
 
 
 def check_anchor(vehicle: Vehicle, namespace: str, others: Mapping[str, Any]) -> None:
-    """Check that a tether that ends at a vehicle ends at another one of the run.
+    """Check that the anchor of a vehicle's tether is another vehicle of the run.
 
     Args:
         vehicle: the vehicle with the tether, if it has one.
@@ -119,7 +119,7 @@ def check_anchor(vehicle: Vehicle, namespace: str, others: Mapping[str, Any]) ->
         others: the other vehicles of the run by their namespaces.
 
     Raises:
-        ParameterError: it ends at itself, or at none of the run.
+        ParameterError: the anchor is the vehicle itself, or is not in the run.
     """
     tether: Tether | None = vehicle.extensions.get('tether')
     if tether is None or not tether.vehicle:
@@ -138,7 +138,7 @@ def check_anchor(vehicle: Vehicle, namespace: str, others: Mapping[str, Any]) ->
 
 
 def towing_namespaces(namespace: str, others: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the namespaces of the vehicles whose tethers end at one, sorted.
+    """Return the sorted namespaces of the vehicles whose tethers are anchored at one.
 
     Args:
         namespace: its namespace, such as ``/scout_1``.
@@ -147,33 +147,33 @@ def towing_namespaces(namespace: str, others: Mapping[str, Any]) -> tuple[str, .
     Raises:
         MarineSimError: a description that cannot be read.
     """
-    wanted = namespace.strip('/')
+    vehicle_name = namespace.strip('/')
     ends = {
-        name: _tether_end(str(told['vehicle']), tuple(told['vehicle_arguments']))
-        for name, told in others.items()
+        name: _tether_end(str(description['vehicle']), tuple(description['vehicle_arguments']))
+        for name, description in others.items()
     }
-    return tuple(sorted(name for name, end in ends.items() if end == wanted))
+    return tuple(sorted(name for name, end in ends.items() if end == vehicle_name))
 
 
 @lru_cache(maxsize=128)
 def _tether_end(vehicle: str, arguments: tuple[str, ...]) -> str:
-    """Return the vehicle at which the tether of one ends, or nothing: without loading it."""
+    """Return the anchor vehicle of a vehicle's tether, or '', without loading the vehicle."""
     from marine_sim_ros.model.xacro_expansion import expand_description
 
-    given = {k: str(v) for k, v in parse_xacro_arguments(arguments).items()}
-    description = expand_description(vehicle_path(vehicle), given)
+    xacro_values = {k: str(v) for k, v in parse_xacro_arguments(arguments).items()}
+    description = expand_description(vehicle_path(vehicle), xacro_values)
     element = xml.parse(description.text, description.source).find('tether')
     return '' if element is None else element.get('vehicle', '').strip('/')
 
 
 def camera_parts(options: RunOptions, vehicle: Vehicle) -> set[str]:
-    """Return the parts of a vehicle for cameras of others, besides those always told.
+    """Return the parts of a vehicle that cameras of other vehicles need in each tick.
 
-    ``payloads`` that its gripper moves, and its ``tether``.
+    They are ``payloads``, if its gripper moves them, and ``tether``.
     """
     parts = moving_parts(vehicle) & {'payloads', 'tether'}
     if not parts:
-        return parts  # and the others need not be read
+        return parts  # the other vehicles need not be loaded
     needs = {
         need
         for other in options.neighbours.values()
@@ -186,15 +186,15 @@ def camera_parts(options: RunOptions, vehicle: Vehicle) -> set[str]:
 # Longest step that is safe for a vehicle in its water, and the warning of a longer one.
 
 CHECK_SPEED = np.array([1.5, 1.5, 1.5, 3.0, 3.0, 3.0])
-"""m/s and rad/s, as fast as such vehicles move."""
+"""Typical top speeds, m/s and rad/s."""
 MAX_HEAVE_PHASE = 0.3
 """Largest T √(k/M)."""
 MAX_TURN = 0.1
-"""rad, largest turn in a step."""
+"""Largest rotation in a step, rad."""
 MAX_WAVE_FRACTION = 1 / 60
 """Largest step as a fraction of the shortest wave period: a lag of 5 %."""
 _MAX_TURN_RATE = 1e3
-"""rad/s; upper end of the search for a turn rate."""
+"""Upper bound of the search for a turn rate, rad/s."""
 
 
 class SafeStep(NamedTuple):
@@ -210,15 +210,15 @@ def drag_rates(vehicle: Vehicle) -> np.ndarray:
     M is the mass, and the inertia about the centre of mass, with the added mass.
     """
     linear, squared = vehicle.damping.by_axis
-    own = np.concatenate([np.full(3, vehicle.inertia.mass), np.diag(vehicle.inertia.tensor)])
-    mass = own + np.diag(vehicle.added_mass)
+    rigid = np.concatenate([np.full(3, vehicle.inertia.mass), np.diag(vehicle.inertia.tensor)])
+    mass = rigid + np.diag(vehicle.added_mass)
     return np.asarray((linear + 2 * squared * CHECK_SPEED) / mass)
 
 
 def drag_step_limit(vehicle: Vehicle) -> float:
     """Return the longest stable step (s) for drag that is explicit and one sample old."""
-    fastest = float(np.max(drag_rates(vehicle)))
-    return 1 / fastest if fastest > 0 else math.inf
+    max_rate = float(np.max(drag_rates(vehicle)))
+    return 1 / max_rate if max_rate > 0 else math.inf
 
 
 def surface_stiffness(vehicle: Vehicle) -> float:
@@ -284,8 +284,8 @@ def longest_safe_step(
     """Return the longest safe step.
 
     Args:
-        environment: its waves count; None: calm water.
-        integrator: as the run has it.
+        environment: gives the waves; None: calm water.
+        integrator: integrator of the run.
     """
     limits = _step_limits(vehicle, environment or Environment(), integrator)
     return min(limits, default=SafeStep(math.inf, 'nothing in it is fast'))
@@ -310,7 +310,7 @@ def integrator_fault(vehicle: Vehicle, dt: float, integrator: str) -> str:
 def step_warnings(
     vehicle: Vehicle, environment: Environment, dt: float, integrator: str
 ) -> list[str]:
-    """Return a line where a step (s) is longer than is safe in this water, or of a wrong kind."""
+    """Return warnings about a step (s) that is too long, or an unsuitable integrator."""
     limit, reason = longest_safe_step(vehicle, environment, integrator)
     fault = integrator_fault(vehicle, dt, integrator)
     result = [f'{fault}; expected --integrator auto'] if fault else []
@@ -323,14 +323,14 @@ def step_warnings(
     ]
 
 
-# What is odd about the place where a vehicle starts.
+# Warnings about the start position.
 
 AIRBORNE_HEIGHT = 1.0
-"""m above the surface from which on a start is told of."""
+"""Height above the surface from which a start gives a warning, m."""
 
 
 def start_warnings(environment: Environment, position: Sequence[float] | np.ndarray) -> list[str]:
-    """Return a line each where a vehicle starts in the air, below the ground, or off the terrain.
+    """Return warnings about a start in the air, below the ground, or outside the terrain.
 
     Args:
         environment: its scene has the ground.

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scripted runs: what is commanded when, where it starts, and what must come of it."""
+"""Scenarios: scripted commands, start pose, faults and expected depths of a run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from marine_sim_ros.control.controllability import BODY_AXES, PilotMixer
-from marine_sim_ros.control.setpoints import (
-    ATTITUDE,
-    SETPOINT_QUANTITIES,
-    depth_effort,
-    make_setpoints,
-)
+from marine_sim_ros.control.controllability import BODY_AXES
+from marine_sim_ros.control.pilot import PilotMixer, depth_effort
+from marine_sim_ros.control.setpoints import ATTITUDE, SETPOINT_QUANTITIES, make_setpoints
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.registry import ACTUATORS
 from marine_sim_ros.core.schema import REQUIRED, fields_of, nested, number, special
@@ -38,15 +34,15 @@ MAX_DISTANCE, MAX_ANGLE = 1e6, float(np.round(2 * np.pi, 6))
 
 @dataclass(frozen=True)
 class Segment:
-    """A command that holds from a time on.
+    """Commands from a start time on.
 
     Attributes:
         start: s.
         efforts: six stick efforts, −1 to 1 (FLU).
-        depth: m to hold with the heave axis, or None.
+        depth: depth that the heave axis holds, m, or None.
         pwm: pulse widths for every thruster instead of efforts, or None.
         control: set-points (12,) for the controller instead of efforts, or None.
-        actuators: commands by actuator and part; parts not named stay where they were sent.
+        actuators: commands by actuator and part; other parts keep their last command.
     """
 
     start: float
@@ -63,7 +59,7 @@ _NUMBER_BOUND = 1e9
 
 @dataclass(frozen=True)
 class Expectation:
-    """A depth band that must hold from one time to another."""
+    """Depth range that must be met during a time interval."""
 
     start: float = number(REQUIRED, -_NUMBER_BOUND, _NUMBER_BOUND, 's', 'start', name='from')
     end: float = number(REQUIRED, -_NUMBER_BOUND, _NUMBER_BOUND, 's', 'end', name='to')
@@ -125,9 +121,9 @@ class Scenario:
         return State(np.array(self.position), quaternion, np.array(self.velocity))
 
     def segment_at(self, time: float) -> Segment:
-        """Return the segment that holds at a time (s)."""
-        begun = bisect_right(self.segments, time, key=lambda segment: segment.start)
-        return self.segments[max(begun - 1, 0)]
+        """Return the segment that is active at a time (s)."""
+        count = bisect_right(self.segments, time, key=lambda segment: segment.start)
+        return self.segments[max(count - 1, 0)]
 
     @cached_property
     def actuator_segments(self) -> tuple[Segment, ...]:
@@ -148,7 +144,7 @@ class Scenario:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is allowed and seldom meant: set-points above the surface, for z points up."""
+        """Warnings about probably unintended set-points above the surface (z points up)."""
         high = [s for s in self.segments if s.control is not None and s.control[2] > 0]
         return tuple(
             f'scenario {self.name}: control.z is {s.control[2]:g} from {s.start:g} s, above the '
@@ -169,7 +165,7 @@ class Scenario:
             raise ScenarioError(f'scenario {self.name}: {reason}')
 
     def _check_names(self, vehicle: Vehicle) -> None:
-        """Raise ScenarioError where a segment commands what the vehicle has not."""
+        """Raise ScenarioError if a segment does not fit the vehicle's thrusters or actuators."""
         count = len(vehicle.thrusters)
         for segment in self.segments:
             if segment.pwm is not None and len(segment.pwm) != count:
@@ -181,27 +177,27 @@ class Scenario:
             self._check_actuator(actuator, vehicle)
 
     def _check_actuator(self, actuator: Actuator, vehicle: Vehicle) -> None:
-        """Raise ScenarioError where a segment commands parts that the vehicle has not."""
-        known = actuator.names(vehicle)
+        """Raise ScenarioError if a segment commands parts that the vehicle does not have."""
+        part_names = actuator.names(vehicle)
         named = [n for s in self.actuator_segments for n in s.actuators.get(actuator.name, ())]
-        if named and not known and actuator.missing:
+        if named and not part_names and actuator.missing:
             missing = actuator.missing.format(vehicle=vehicle.name)
             raise ScenarioError(f'scenario {self.name}: {missing}')
         for name in named:
-            if name not in known:
+            if name not in part_names:
                 raise ScenarioError(
                     f'scenario {self.name}: {actuator.part} {name!r} is unknown; expected one of '
-                    f'those of {vehicle.name}: {", ".join(known) or "none"}'
+                    f'those of {vehicle.name}: {", ".join(part_names) or "none"}'
                 )
 
     def verdicts(self, time: np.ndarray, z: np.ndarray) -> list[tuple[bool, str]]:
-        """Return for each expectation whether it holds, and a sentence."""
+        """Return for each expectation whether it is met, and a message."""
         return self.verdicts_of(self.depth_ranges(time, z))
 
     def depth_ranges(self, time: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the least and greatest depth (e, 2) while each expectation counts, m.
+        """Return the smallest and largest depth (e, 2) in the interval of each expectation, m.
 
-        Infinity and −infinity: there is no tick of that time.
+        Infinity and −infinity: no tick is in the interval.
         """
         result = np.full((len(self.expectations), 2), (np.inf, -np.inf))
         for i, e in enumerate(self.expectations):
@@ -213,14 +209,14 @@ class Scenario:
     def verdicts_of(self, depth_ranges: np.ndarray) -> list[tuple[bool, str]]:
         """Return the verdicts of the depths (e, 2) of :meth:`depth_ranges`."""
         result = []
-        for e, (least, greatest) in zip(self.expectations, depth_ranges, strict=True):
-            wanted = 'depth within {:g} to {:g} m'.format(*e.depth)
+        for e, (shallowest, deepest) in zip(self.expectations, depth_ranges, strict=True):
+            requirement = 'depth within {:g} to {:g} m'.format(*e.depth)
             span = f'from {e.start:g} to {e.end:g} s'
-            if least > greatest:
-                result.append((False, f'{wanted} {span}: the run ended before'))
+            if shallowest > deepest:
+                result.append((False, f'{requirement} {span}: the run ended before'))
                 continue
-            ok = bool(least >= e.depth[0] and greatest <= e.depth[1])
-            result.append((ok, f'{wanted} {span}: {least:.2f} to {greatest:.2f} m'))
+            ok = bool(shallowest >= e.depth[0] and deepest <= e.depth[1])
+            result.append((ok, f'{requirement} {span}: {shallowest:.2f} to {deepest:.2f} m'))
         return result
 
 
@@ -261,18 +257,18 @@ class _SegmentElement:
 
 
 def _read_segment(item: YamlReader) -> Segment:
-    keys = {known.name for known in fields_of(_SegmentElement).values()}
+    keys = {key.name for key in fields_of(_SegmentElement).values()}
     item.mapping(keys | {a.key for a in ACTUATORS.entries}, {'at'})
     if 'pwm' in item.value and ('axes' in item.value or 'depth' in item.value):
         raise item.error(': has pwm and axes or depth; expected one kind of command')
-    own = item.values(_SegmentElement)
-    if own['depth'] is not None and 'heave' in (item.value.get('axes') or ()):
+    values = item.values(_SegmentElement)
+    if values['depth'] is not None and 'heave' in (item.value.get('axes') or ()):
         raise item.error(': has depth and axes.heave; both command the heave axis')
     steered = {a.key for a in ACTUATORS.entries if a.steered}
-    others = sorted(set(item.value) & {'axes', 'depth', 'pwm', *steered})
-    if 'control' in item.value and others:
+    conflicting = sorted(set(item.value) & {'axes', 'depth', 'pwm', *steered})
+    if 'control' in item.value and conflicting:
         raise item.error(
-            f': has control and {" and ".join(others)}, which the controller commands; '
+            f': has control and {" and ".join(conflicting)}, which the controller commands; '
             'expected one of the two'
         )
     actuators = {
@@ -280,7 +276,7 @@ def _read_segment(item: YamlReader) -> Segment:
         for actuator in ACTUATORS.entries
         if actuator.key in item.value
     }
-    return Segment(**own, actuators=actuators)
+    return Segment(**values, actuators=actuators)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,22 +301,22 @@ class _ScenarioElement:
 
 
 def _read_scenario(root: YamlReader) -> Scenario:
-    own = root.read(_ScenarioElement)
-    if not own.segments:
+    element = root.read(_ScenarioElement)
+    if not element.segments:
         raise root.error(': segments is empty; expected at least one')
-    if [s.start for s in own.segments] != sorted(s.start for s in own.segments):
+    if [s.start for s in element.segments] != sorted(s.start for s in element.segments):
         raise root.error(': segments are not in the order of their "at"')
     return Scenario(
         name=root.stem,
-        description=own.description,
-        duration=own.duration,
-        position=own.initial.position,
-        rpy=own.initial.rpy,
-        segments=own.segments,
-        expectations=own.expectations,
-        faults=own.faults,
-        controller=own.controller,
-        voltage=own.voltage,
+        description=element.description,
+        duration=element.duration,
+        position=element.initial.position,
+        rpy=element.initial.rpy,
+        segments=element.segments,
+        expectations=element.expectations,
+        faults=element.faults,
+        controller=element.controller,
+        voltage=element.voltage,
     )
 
 

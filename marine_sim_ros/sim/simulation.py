@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The closed loop in one process, without ROS: the same functions, in the same order."""
+"""Simulation of a vehicle in one process without ROS, with the functions of the nodes."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ _LOG = logging.getLogger(__name__)
 PROGRESS_INTERVAL = 200
 """Ticks between two reports of progress."""
 DEFAULT_STEP = 0.005
-"""s; stable for every shipped vehicle at top speed, spinning, and afloat."""
+"""Default step, s: stable for all shipped vehicles at top speed, turning and afloat."""
 
 CommandFunction = Callable[[float, State], np.ndarray]
 """Pulse widths (n,) in µs for a time (s) and a state."""
 
 Schedule = Callable[[float], Any]
-"""What is so at a time (s)."""
+"""Function of time (s)."""
 
 
 def divergence_error(vehicle: Vehicle, time: float) -> RunError:
@@ -101,7 +101,7 @@ def divergence_error(vehicle: Vehicle, time: float) -> RunError:
 
 
 class Simulation:
-    """A vehicle in water, one tick at a time."""
+    """Simulation of one vehicle, one tick at a time."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Simulation:
             implicit_drag: treat the drag as linearly implicit (not with ``rk4``).
             faults: faults to inject.
             seed: random seed of the faults.
-            shown: what is told of each tick for cameras of other vehicles: ``payloads``,
+            shown: further outputs of each tick, for cameras of other vehicles: ``payloads``,
                 ``tether``.
 
         Raises:
@@ -154,12 +154,12 @@ class Simulation:
 
     @property
     def state(self) -> State:
-        """At the present stamp."""
+        """State at the present stamp."""
         return self._memory.state
 
     @property
     def tether(self) -> CableState | None:
-        """Cable of the tether at the last tick, or None before it and without one."""
+        """Cable of the tether at the last tick; None before the first, or without a tether."""
         cable: CableState | None = self._memory.forces.get('tether')
         return cable
 
@@ -169,16 +169,17 @@ class Simulation:
         actuators: Mapping[str, np.ndarray] = NO_COMMANDS,
         *,
         anchor: State | None = None,
-        given: Mapping[str, Any] = NO_COMMANDS,
+        precomputed: Mapping[str, Any] = NO_COMMANDS,
     ) -> StepOutput:
-        """Apply commands at the present stamp, integrate one step, return what happened.
+        """Apply commands at the present stamp, integrate one step, return the output of the tick.
 
         Args:
             pwm: pulse widths (n,), µs.
             actuators: commands (k,) by the name of the actuator; missing: at rest, a gripper as
                 before.
             anchor: state of the vehicle at the other end of the tether, or None.
-            given: wrenches (6,) of forces that are computed for several bodies at once, by name.
+            precomputed: wrenches (6,) of forces that are computed for several bodies at once, by
+                name.
 
         Raises:
             ParameterError: commands that do not fit the vehicle.
@@ -188,38 +189,42 @@ class Simulation:
         self._check_commands(actuators)
         if self.world is not None:
             touch = partial(self._touch, self.world, environment)
-            given = {**given, 'contact': touch}
+            precomputed = {**precomputed, 'contact': touch}
         if (jaws := actuators.get(GRIPPER)) is not None:
             self._grip(bool(jaws[0] > 0.5), time)
         if self._faults is not None:
             faults = self._faults.at(np, time, stamp_words(np.array(self.stamp)))
-        done, self._memory = advance(
+        output, self._memory = advance(
             self.vehicle,
             environment,
             self._memory,
-            StepCommands(pwm, actuators, faults, self.gripping.load, anchor=anchor, given=given),
+            StepCommands(
+                pwm, actuators, faults, self.gripping.load, anchor=anchor, precomputed=precomputed
+            ),
             self._stepping,
             since=self._since_last,
         )
-        done = done._replace(stamp=self.stamp)
+        output = output._replace(stamp=self.stamp)
         if self.world is not None:
-            turned = self.world.joint_positions
-            done = done._replace(
+            joint_positions = self.world.joint_positions
+            output = output._replace(
                 bodies=body_rows(self.world.states),
-                body_joints=np.array(list(turned.values())) if turned else None,
+                body_joints=np.array(list(joint_positions.values())) if joint_positions else None,
             )
         if self.gripping.is_possible:
-            done.actuators[GRIPPER] = np.array([self.gripping.held + 1.0])
+            output.actuators[GRIPPER] = np.array([self.gripping.held + 1.0])
         if 'tether' in self._needs and self.tether is not None:
-            done = done._replace(cable=self.tether.position)
-        if 'payloads' in self._needs and done.joints is not None:
-            done = done._replace(payloads=self.gripping.places(done.state, done.joints, time))
+            output = output._replace(cable=self.tether.position)
+        if 'payloads' in self._needs and output.joints is not None:
+            output = output._replace(
+                payloads=self.gripping.places(output.state, output.joints, time)
+            )
         self.stamp += self._step
         self._since_last = self._stepping.dt
-        return done
+        return output
 
     def _touch(self, world: World, environment: Environment, vehicle: Vehicle) -> np.ndarray:
-        """Return the wrench of contact on the vehicle as its arm is posed; the bodies move."""
+        """Step the free bodies; return the contact wrench on the vehicle with its arm's pose."""
         mover = Mover(vehicle, self.state, self._stepping.integrator)
         return world.tick(self.stamp, environment, {VEHICLE: mover})[VEHICLE]
 
@@ -235,16 +240,16 @@ class Simulation:
                 )
 
     def _grip(self, closed: bool, time: float) -> None:
-        """Close or open the gripper, and report what came of it."""
+        """Close or open the gripper, and log the result."""
         memory = self._memory
         if memory.joints is None:
             return
-        text, done, arm = self.gripping.follow(
+        text, succeeded, arm = self.gripping.follow(
             closed, memory.state, memory.joints, memory.arm, time
         )
         self._memory = memory._replace(arm=arm)
         if text:
-            _LOG.log(logging.INFO if done else logging.WARNING, text)
+            _LOG.log(logging.INFO if succeeded else logging.WARNING, text)
 
     def ticks(
         self,
@@ -253,7 +258,7 @@ class Simulation:
         actuators: Schedule | None = None,
         *,
         anchor: Schedule | None = None,
-        given: Schedule | None = None,
+        precomputed: Schedule | None = None,
     ) -> Iterator[StepOutput]:
         """Yield every tick from now for a duration (s), both ends included.
 
@@ -262,7 +267,7 @@ class Simulation:
             duration: s.
             actuators: commands (k,) by the name of the actuator, of a time (s).
             anchor: state of the vehicle at the other end of the tether, of a time (s).
-            given: wrenches of forces that are computed for several bodies, of a time (s).
+            precomputed: wrenches of forces that are computed for several bodies, of a time (s).
 
         Raises:
             RunError: the state is no longer finite.
@@ -274,27 +279,27 @@ class Simulation:
                 command(time, self.state),
                 NO_COMMANDS if actuators is None else actuators(time),
                 anchor=None if anchor is None else anchor(time),
-                given=NO_COMMANDS if given is None else given(time),
+                precomputed=NO_COMMANDS if precomputed is None else precomputed(time),
             )
             if not is_physical(self.state.position, self.state.velocity):
                 raise divergence_error(self.vehicle, time)
 
 
 def scripted_ticks(
-    simulation: Simulation, pilot: ScriptedPilot, duration: float, **more: Any
+    simulation: Simulation, pilot: ScriptedPilot, duration: float, **schedules: Any
 ) -> Iterator[StepOutput]:
     """Yield every tick of a scenario; see :meth:`Simulation.ticks`.
 
     Args:
         simulation: the vehicle, at time 0.
-        pilot: plays the scenario.
+        pilot: player of the scenario.
         duration: s.
         **more: schedules that are no part of a scenario.
 
     Raises:
         RunError: the state is no longer finite.
     """
-    return simulation.ticks(pilot.command, duration, lambda _: pilot.actuators, **more)
+    return simulation.ticks(pilot.command, duration, lambda _: pilot.actuators, **schedules)
 
 
 def collect_trajectory(
@@ -305,17 +310,19 @@ def collect_trajectory(
     seed: int,
     *,
     digest: TrajectoryHash | None = None,
-    before: MutableMapping[str, SeriesMemory] | None = None,
+    sensor_memories: MutableMapping[str, SeriesMemory] | None = None,
 ) -> Trajectory:
-    """Return the trajectory of the ticks of a scenario, with what its pilot wanted.
+    """Return the trajectory of the ticks of a scenario, with its set-points.
 
     Args:
         simulation: the vehicle.
-        pilot: played the scenario.
-        columns: of all ticks, or of a part of them; see :class:`TickRecord`.
+        pilot: player of the scenario.
+        scenario: the scenario.
+        columns: columns of all ticks, or of a part of them; see :class:`TickRecord`.
         seed: random seed of noise and faults.
-        digest: of the ticks before, which takes these; None: there are none before.
-        before: what the sensors remember of the ticks before; see :class:`SensorRecord`.
+        digest: hash of the previous parts, which is continued; None: this is the first part.
+        sensor_memories: memories of the sensors from the previous parts; see
+            :class:`SensorRecord`.
     """
     vehicle, environment = simulation.vehicle, simulation.environment
     digest = digest or TrajectoryHash()
@@ -332,7 +339,7 @@ def collect_trajectory(
     for i, time in enumerate((stamps / NANOSECONDS).tolist()):
         targets[i] = pilot.setpoints(time)
     digest.add_ticks(stamps, states)
-    others = body_records(environment, stamps, columns.get('bodies'))
+    body_tracks = body_records(environment, stamps, columns.get('bodies'))
     return Trajectory(
         stamp=stamps,
         position=states.position,
@@ -353,10 +360,10 @@ def collect_trajectory(
             inputs,
             seed=seed,
             faults=scenario.faults,
-            before=before,
-            others=others,
+            before=sensor_memories,
+            others=body_tracks,
         ),
-        bodies={name: record.states for name, record in others.items()},
+        bodies={name: record.states for name, record in body_tracks.items()},
         body_joints=joint_columns(environment.body_joints, columns.get('body_joints')),
         sha256=digest.hexdigest(),
     )
@@ -375,9 +382,9 @@ def scenario_ticks(
     controller: ControllerSettings | None = None,
     progress: ReportProgress = no_progress,
 ) -> tuple[Simulation, ScriptedPilot, Iterator[StepOutput]]:
-    """Return a vehicle, what plays its scenario, and all ticks; see :func:`simulate`.
+    """Return a simulation, its scenario player, and the iterator of all ticks.
 
-    ``progress`` is called with the share of the ticks that were taken, now and then.
+    Arguments as in :func:`simulate`. ``progress`` is called regularly with the completed fraction.
 
     Raises:
         MarineSimError: an argument out of range.
@@ -414,7 +421,7 @@ def _with_progress(
 
 
 def simulate_outcome(vehicle: Vehicle, scenario: Scenario, **settings: Any) -> Outcome:
-    """Run a scenario as :func:`simulate`, and keep only its outcome.
+    """Run a scenario as :func:`simulate`, and return its outcome only.
 
     Raises:
         MarineSimError: an argument out of range.
@@ -430,38 +437,44 @@ def simulate_outcome(vehicle: Vehicle, scenario: Scenario, **settings: Any) -> O
 def simulate_blocks(
     vehicle: Vehicle, scenario: Scenario, *, seed: int = 0, **settings: Any
 ) -> Iterator[Trajectory]:
-    """Run a scenario as :func:`simulate`, and yield its trajectory in parts, one after the other.
+    """Run a scenario as :func:`simulate`, and yield its trajectory in parts.
 
-    Parts have the numbers that the whole has at their ticks, and ``targets`` in all parts or in
-    none. The sensors of each must be read, if at all, before the next part is asked for.
+    The parts have the numbers of the complete trajectory, and ``targets`` in all parts or in none.
+    Read the sensors of a part before you request the next one.
 
     Raises:
         MarineSimError: an argument out of range.
-        RunError: a state that is no longer finite; what is before that was yielded.
+        RunError: a state that is no longer finite; the parts before it are yielded first.
     """
     simulation, pilot, ticks = scenario_ticks(vehicle, scenario, seed=seed, **settings)
     duration = settings.get('duration')
-    steered = _has_setpoints(scenario, scenario.duration if duration is None else duration)
-    digest, before = TrajectoryHash(), dict[str, SeriesMemory]()
+    has_setpoints = _has_setpoints(scenario, scenario.duration if duration is None else duration)
+    digest, sensor_memories = TrajectoryHash(), dict[str, SeriesMemory]()
     for columns in tick_blocks(_suppress_warnings(ticks)):
         part = collect_trajectory(
-            simulation, pilot, scenario, columns, seed, digest=digest, before=before
+            simulation,
+            pilot,
+            scenario,
+            columns,
+            seed,
+            digest=digest,
+            sensor_memories=sensor_memories,
         )
-        yield part if steered else replace(part, targets=None)
+        yield part if has_setpoints else replace(part, targets=None)
 
 
 def _has_setpoints(scenario: Scenario, duration: float) -> bool:
     """Return whether any segment that begins within a duration (s) has set-points."""
-    begun = [s for i, s in enumerate(scenario.segments) if not i or s.start <= duration]
-    return any(s.control is not None and not np.isnan(s.control).all() for s in begun)
+    started = [s for i, s in enumerate(scenario.segments) if not i or s.start <= duration]
+    return any(s.control is not None and not np.isnan(s.control).all() for s in started)
 
 
 def _suppress_warnings(ticks: Iterable[StepOutput]) -> Iterator[StepOutput]:
     """Yield ticks without warnings of NumPy about states that are no longer finite."""
-    each = iter(ticks)
+    iterator = iter(ticks)
     while True:
         with np.errstate(over='ignore', invalid='ignore'):
-            tick = next(each, None)
+            tick = next(iterator, None)
         if tick is None:
             return
         yield tick
@@ -492,7 +505,7 @@ def simulate(
         seed: random seed of noise, sea and faults.
         duration: s; default: the scenario's.
         controller: instead of the one that the scenario names.
-        partly: return what there is where the state is no longer finite, instead of raising.
+        partly: return the ticks before a state that is no longer finite, instead of raising.
 
     Raises:
         MarineSimError: an argument out of range.

@@ -1,10 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One tick of a vehicle as a pure function, and ticks recorded as columns.
+"""Step of a vehicle: one tick as a pure function, and ticks recorded as columns.
 
-Every engine runs this function: the nodes' twin :mod:`marine_sim_ros.sim.simulation` with NumPy,
-the compiled engine with JAX.
+Every engine runs this function: :mod:`marine_sim_ros.sim.simulation` with NumPy, the compiled
+engine with JAX.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ __all__ = [
 ]
 
 
-# One tick of a vehicle in water as a pure function: memory and commands in, memory out.
+# One tick of a vehicle as a pure function of memory and commands.
 
 
 class Memory(NamedTuple):
-    """What a vehicle carries from tick to tick.
+    """State of a vehicle between two ticks.
 
     Attributes:
         state: state at this tick.
         propulsion: state of the thrusters and their faults.
         forces: memory of each active force, by name.
         joints: joint motion of the manipulator at the previous tick, or None.
-        arm: what the arm remembers of the tick before, or None.
+        arm: memory of the arm from the previous tick, or None.
     """
 
     state: State
@@ -91,8 +91,8 @@ class StepCommands(NamedTuple):
         load: payload that the gripper holds, or None.
         external: wrench (..., 6) from outside of the model, or None.
         anchor: state of the vehicle at the other end of the tether, or None.
-        given: wrenches (..., 6) of forces that are computed for several bodies at once, by name,
-            or functions that return them of the vehicle as its arm is posed.
+        precomputed: wrenches (..., 6) of forces that are computed for several bodies at once, by
+            name, or functions of the vehicle with its arm's pose that return them.
     """
 
     pwm: Array
@@ -101,27 +101,28 @@ class StepCommands(NamedTuple):
     load: Load | None = None
     external: Wrench | None = None
     anchor: State | None = None
-    given: Mapping[str, Wrench | Callable[[Vehicle], Wrench]] = NO_COMMANDS
+    precomputed: Mapping[str, Wrench | Callable[[Vehicle], Wrench]] = NO_COMMANDS
 
 
 class StepOutput(NamedTuple):
-    """The state of a vehicle at a tick, what was commanded, and what acted on it.
+    """State of a vehicle at a tick, its commands, and the forces on it.
 
     Attributes:
         state: state at the tick.
-        pwm: pulse widths (..., n) that were commanded, µs.
+        pwm: commanded pulse widths (..., n), µs.
+        thrusters: output of the thrusters.
         sources: wrenches (..., 6) by name.
         total: their sum (..., 6), weight included.
         acceleration: (..., 6) rate of change of ``state.velocity`` over the step that follows,
             m/s² and rad/s²: of components in the body frame, without ω × v.
         joints: joint motion of the manipulator, or None.
-        stamp: stamp of the tick, ns, where it is known.
+        stamp: stamp of the tick, ns; 0 in compiled programs, whose caller sets it.
         actuators: state (..., k) of each actuator that has one, by name; of a gripper the number
             of the payload that it holds, counted from 1; 0: none.
-        cable: (..., n, 3) places along the tether, map, m, where a sensor needs them.
-        payloads: (p, 7) places, m, and orientations of the payloads, map, likewise.
-        bodies: (b, 13) position, orientation and velocity of the free bodies, if there are some.
-        body_joints: (j,) angles, rad, and ways, m, of their joints, if there are some.
+        cable: (..., n, 3) points along the tether, map, m, if a sensor needs them.
+        payloads: (p, 7) positions, m, and orientations of the payloads, map, likewise.
+        bodies: (b, 13) position, orientation and velocity of the free bodies, if any.
+        body_joints: (j,) angles, rad, and displacements, m, of their joints, if any.
     """
 
     state: State
@@ -141,17 +142,17 @@ class StepOutput(NamedTuple):
 
 def supply_readings(power: Array, voltage: Array | None, used: Array | None) -> Array:
     """Return the readings of the thrusters' supply (..., 3), NumPy; see SensorInputs."""
-    if power.ndim == 1:  # of one tick; the same sum
-        known = (math.nan if x is None else float(x) for x in (voltage, used))
-        return np.array([power.sum(), *known])
+    if power.ndim == 1:  # a single tick; the same sum
+        values = (math.nan if x is None else float(x) for x in (voltage, used))
+        return np.array([power.sum(), *values])
     total = np.sum(power, axis=-1)
-    unknown = np.full_like(total, np.nan)
-    parts = [total, unknown if voltage is None else voltage, unknown if used is None else used]
+    missing = np.full_like(total, np.nan)
+    parts = [total, missing if voltage is None else voltage, missing if used is None else used]
     return np.stack(parts, axis=-1)
 
 
 class Stepping(NamedTuple):
-    """How time goes on.
+    """Step size and method of the time integration.
 
     Attributes:
         dt: step, s.
@@ -167,7 +168,7 @@ class Stepping(NamedTuple):
 
 
 def begin(vehicle: Vehicle, environment: Environment, state: State) -> Memory:
-    """Return the memory of a start: rotors and joints at rest."""
+    """Return the initial memory, with rotors and joints at rest."""
     xp = namespace(state.velocity)
     joints = None
     if vehicle.manipulator is not None:
@@ -187,17 +188,17 @@ def _move_arm(
     stepping: Stepping,
     since: float,
 ) -> tuple[Vehicle, dict[str, Wrench], JointMotion | None, ArmMemory | None]:
-    """Bring the joints to this tick; return the vehicle then, what it feels, and the memory."""
+    """Advance the joints to this tick; return the posed vehicle, the reaction, and the memory."""
     if vehicle.manipulator is None or memory.joints is None:
         return vehicle, {}, None, None
     target = commands.actuators.get('joints')
-    wanted = memory.joints.position * 0 if target is None else target
+    joint_target = memory.joints.position * 0 if target is None else target
     joints, body, wrench, arm = arm_step(
         vehicle,
         memory.state,
         memory.joints,
         memory.arm,
-        target=wanted,
+        target=joint_target,
         dt=since,
         load=commands.load,
         environment=environment,
@@ -246,8 +247,8 @@ def advance(
     inputs = ForceInputs(output.thrust, body, actuated, commands.actuators, commands.anchor)
     sources = {}
     for force in acting_forces(vehicle, environment):
-        if (known := commands.given.get(force.name)) is not None:
-            sources[force.name] = known(body) if callable(known) else known
+        if (precomputed := commands.precomputed.get(force.name)) is not None:
+            sources[force.name] = precomputed(body) if callable(precomputed) else precomputed
             continue
         sources[force.name], forces[force.name] = force.step(
             vehicle, state, environment, inputs, forces[force.name], dt=since
@@ -257,7 +258,7 @@ def advance(
         total = total + wrench
     if commands.external is not None:
         total = total + commands.external
-    after = rigid_body_step(
+    next_state = rigid_body_step(
         body,
         state,
         environment,
@@ -267,9 +268,9 @@ def advance(
         implicit_drag=stepping.implicit_drag,
         inner=internal_wrench(vehicle, sources),
     )
-    acceleration = (after.velocity - state.velocity) / stepping.dt
-    following = Memory(after, propulsion, forces, joints, arm)
-    happened = StepOutput(
+    acceleration = (next_state.velocity - state.velocity) / stepping.dt
+    next_memory = Memory(next_state, propulsion, forces, joints, arm)
+    step_output = StepOutput(
         state,
         commands.pwm,
         output,
@@ -277,9 +278,9 @@ def advance(
         total,
         acceleration,
         joints,
-        actuator_states(actuators_of(vehicle), following),
+        actuator_states(actuators_of(vehicle), next_memory),
     )
-    return happened, following
+    return step_output, next_memory
 
 
 def actuator_states(actuators: Iterable[Actuator], memory: Memory) -> dict[str, Array]:
@@ -288,52 +289,52 @@ def actuator_states(actuators: Iterable[Actuator], memory: Memory) -> dict[str, 
     return {name: state for name, state in states.items() if state is not None}
 
 
-# The ticks of a run as columns: blocks of arrays, a fifth of what the ticks themselves take.
+# Ticks as columns: blocks of arrays, which take a fifth of the memory of the ticks.
 
 TICK_BYTES = 1000
-"""Memory of a tick in a trajectory, about, with six thrusters and the sensors of a BlueROV2."""
+"""Approximate bytes of a tick in a trajectory, with six thrusters and a BlueROV2's sensors."""
 _BLOCK = 512
-"""Ticks that wait until they become arrays, and of a part of a run."""
+"""Ticks per block of arrays, and per part of a run."""
 WRENCHES, ACTUATED = 'wrench/', 'actuator/'
 """Prefixes of columns, by source of a wrench and by actuator."""
 
 
 class TickRecord:
-    """Takes ticks one by one, and returns the column of each quantity."""
+    """Collects ticks one by one, and returns a column for each quantity."""
 
     def __init__(self) -> None:
         """Start with no ticks."""
-        self._waiting: list[StepOutput] = []
+        self._pending: list[StepOutput] = []
         self._blocks: list[dict[str, np.ndarray]] = []
 
     def add(self, tick: StepOutput) -> None:
-        """Take a tick."""
-        self._waiting.append(tick)
-        if len(self._waiting) == _BLOCK:
+        """Add a tick."""
+        self._pending.append(tick)
+        if len(self._pending) == _BLOCK:
             self._pack()
 
     def columns(self) -> dict[str, np.ndarray]:
-        """Return the columns (n, ...) by quantity; the record is empty then.
+        """Return the columns (n, ...) by quantity, and empty the record.
 
-        A quantity that the run does not have is missing. Wrenches are ``wrench/SOURCE``, and
+        Quantities that the run does not have are missing. Wrenches are ``wrench/SOURCE``, and
         states of actuators ``actuator/NAME``.
         """
         self._pack()
         blocks, self._blocks = self._blocks, []
-        # One column after the other, each taken from the blocks: never all of it twice.
+        # Column by column, removed from the blocks, so that memory never holds everything twice.
         return {name: np.concatenate([b.pop(name) for b in blocks]) for name in [*blocks[0]]}
 
     def _pack(self) -> None:
-        if self._waiting:
-            self._blocks.append(_make_columns(self._waiting))
-            self._waiting = []
+        if self._pending:
+            self._blocks.append(_make_columns(self._pending))
+            self._pending = []
 
 
 def tick_blocks(ticks: Iterable[StepOutput]) -> Iterator[dict[str, np.ndarray]]:
-    """Yield the columns of ticks part by part, as :meth:`TickRecord.columns`.
+    """Yield the columns of ticks part by part, as in :meth:`TickRecord.columns`.
 
     Raises:
-        RunError: what the ticks raise, after the columns of those before it.
+        RunError: an error of the ticks, after the columns of the ticks before it.
     """
     return map(_make_columns, _split_ticks(ticks))
 
@@ -342,7 +343,7 @@ def state_blocks(ticks: Iterable[StepOutput]) -> Iterator[tuple[np.ndarray, Stat
     """Yield the stamps (n,), ns, and states (n, ...) of ticks part by part.
 
     Raises:
-        RunError: what the ticks raise, after the states before it.
+        RunError: an error of the ticks, after the states before it.
     """
     for part in _split_ticks(ticks):
         states = State(*map(np.stack, zip(*(tick.state for tick in part), strict=True)))
@@ -350,19 +351,19 @@ def state_blocks(ticks: Iterable[StepOutput]) -> Iterator[tuple[np.ndarray, Stat
 
 
 def _split_ticks(ticks: Iterable[StepOutput]) -> Iterator[list[StepOutput]]:
-    waiting: list[StepOutput] = []
+    pending: list[StepOutput] = []
     try:
         for tick in ticks:
-            waiting.append(tick)
-            if len(waiting) == _BLOCK:
-                yield waiting
-                waiting = []
+            pending.append(tick)
+            if len(pending) == _BLOCK:
+                yield pending
+                pending = []
     except RunError:
-        if waiting:
-            yield waiting
+        if pending:
+            yield pending
         raise
-    if waiting:
-        yield waiting
+    if pending:
+        yield pending
 
 
 def columns_below(prefix: str, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -19,7 +19,7 @@ from marine_sim_ros.sim.scenario import Scenario
 __all__ = ['Outcome', 'Trajectory', 'TrajectoryHash', 'trajectory_hash']
 
 _BLOCK_ROWS = 10_000
-"""Ticks that are put side by side at once."""
+"""Ticks that are hashed at a time."""
 
 
 class TrajectoryHash:
@@ -56,7 +56,7 @@ def trajectory_hash(stamps: np.ndarray, states: State) -> str:
 
 
 class Outcome:
-    """What a run came to: its verdicts, its hash and its length, in bounded memory.
+    """Outcome of a run in bounded memory: verdicts, hash and duration.
 
     Attributes:
         span: time from the first tick to the last, s.
@@ -66,20 +66,20 @@ class Outcome:
         """Start with no ticks of a scenario."""
         self._scenario = scenario
         self._hash = TrajectoryHash()
-        none = np.empty(0)
-        self._depths = scenario.depth_ranges(none, none)
+        empty = np.empty(0)
+        self._depths = scenario.depth_ranges(empty, empty)
         self._first = self.span = 0.0
 
     def add(self, stamps: np.ndarray, states: State) -> None:
-        """Take ticks: their stamps (n,) in ns, and their states (n, ...)."""
+        """Add ticks: their stamps (n,) in ns, and their states (n, ...)."""
         time = stamps / NANOSECONDS
         if not self.ticks:
             self._first = float(time[0])
         self.span = float(time[-1]) - self._first
         self._hash.add_ticks(stamps, states)
-        new = self._scenario.depth_ranges(time, states.position[:, 2])
-        least = np.minimum(self._depths[:, 0], new[:, 0])
-        self._depths = np.column_stack([least, np.maximum(self._depths[:, 1], new[:, 1])])
+        ranges = self._scenario.depth_ranges(time, states.position[:, 2])
+        shallowest = np.minimum(self._depths[:, 0], ranges[:, 0])
+        self._depths = np.column_stack([shallowest, np.maximum(self._depths[:, 1], ranges[:, 1])])
 
     @property
     def ticks(self) -> int:
@@ -88,7 +88,7 @@ class Outcome:
 
     @property
     def verdicts(self) -> list[tuple[bool, str]]:
-        """For each expectation whether it holds, and a sentence."""
+        """For each expectation whether it is met, and a message."""
         return self._scenario.verdicts_of(self._depths)
 
     @property
@@ -112,10 +112,10 @@ class Trajectory:
         sources: name -> (n, 6).
         sensors: readings (m, ...) by quantity with their stamps, noise included, by the sensor's
             name; m is n for a sensor without a rate.
-        sha256: over all ticks, of a part of a run also over those before.
+        sha256: hash over all ticks; for a part of a run, over this and all previous parts.
         actuators: (n, ...) states by the name of the actuator, as
             :attr:`~marine_sim_ros.sim.step.StepOutput.actuators`.
-        power: (n, k) electrical power of the thrusters, W; None: it was not kept.
+        power: (n, k) electrical power of the thrusters, W; None: not recorded.
         targets: (n, 12) as ``SETPOINT_QUANTITIES``, NaN where free; None: the run
             has none.
         bodies: states (n, ...) of the free bodies, by namespace.
@@ -145,11 +145,11 @@ class Trajectory:
 
     @property
     def pressure(self) -> np.ndarray:
-        """(n,) Pa, of the sensor called barometer; NaN where there is no reading."""
+        """(n,) readings of the sensor named barometer, Pa; NaN at ticks without one."""
         result = np.full(len(self.stamp), np.nan)
-        found = self.sensors.get('barometer')
-        if found is not None and 'pressure' in found:
-            result[np.searchsorted(self.stamp, found.stamp)] = found['pressure']
+        readings = self.sensors.get('barometer')
+        if readings is not None and 'pressure' in readings:
+            result[np.searchsorted(self.stamp, readings.stamp)] = readings['pressure']
         return result
 
     @property
@@ -159,5 +159,5 @@ class Trajectory:
 
     @property
     def z(self) -> np.ndarray:
-        """(n,) m, map."""
+        """(n,) height in map, m."""
         return self.position[:, 2]

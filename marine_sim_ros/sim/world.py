@@ -1,10 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The free bodies of a run, tick by tick: they float, drift, and touch the vehicle and each other.
+"""Free bodies of a run: they float, drift, and touch vehicles and each other.
 
-In a tick the vehicle tells its state, hears what contact does to it over the step to come, and the
-bodies move by the same contacts: what one gains in momentum the other loses.
+In a tick the bodies and vehicles get the wrenches of the same contacts over the next step, so that
+momentum is conserved. The bodies are integrated here, the vehicles by their simulations.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ __all__ = ['VEHICLE', 'World', 'body_records', 'body_rows', 'joint_columns', 'se
 
 
 VEHICLE = '/vehicle'
-"""Name of the vehicle among what may touch, by which they are ordered; no body has it."""
+"""Name of the vehicle among the movers, which are ordered by name; no body has it."""
 
 
 class World:
-    """Free bodies, which vehicles may touch.
+    """Free bodies, their joints and contacts.
 
     Attributes:
-        states: states of the bodies at the last tick, by name; before the first where they start.
+        states: states of the bodies at the last tick, by name; before the first tick those at the
+            start.
     """
 
     def __init__(self, environment: Environment, dt: float) -> None:
-        """Put the bodies where they start.
+        """Place the bodies at their start.
 
         Args:
             environment: environment with its free bodies.
@@ -51,7 +52,7 @@ class World:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew, at time 0."""
+        """Restart at time 0."""
         self._vehicles = {body.name: body.vehicle for body in self._environment.free_bodies}
         self._memories: dict[str, Memory] = {
             body.name: begin(body.vehicle, self._environment, body.start)
@@ -64,12 +65,12 @@ class World:
     def tick(
         self, stamp: int, environment: Environment, movers: Mapping[str, Mover]
     ) -> dict[str, Wrench]:
-        """Move the bodies by a step; return what contact does to vehicles (6,), body frame.
+        """Advance the bodies by a step; return the contact wrench (6,) on each vehicle, body axes.
 
         Args:
-            stamp: of the tick, ns; one that is not later than the last begins anew.
+            stamp: stamp of the tick, ns; an earlier one than the last restarts the bodies.
             environment: environment at that time.
-            movers: the vehicles by name, none of which a body has.
+            movers: the vehicles by name; names differ from those of bodies.
 
         Raises:
             RunError: the state of a body is no longer finite.
@@ -80,15 +81,17 @@ class World:
         since = 0.0 if first else (stamp - self._stamp) / NANOSECONDS
         self._stamp = stamp
         self.states = {name: memory.state for name, memory in self._memories.items()}
-        own = {
+        body_movers = {
             n: Mover(v, self.states[n], 'conserving', loose=True)
             for n, v in self._vehicles.items()
         }
-        found = self._contact.wrenches(
-            {**movers, **own}, environment, self._stepping.dt if first else since
+        wrenches = self._contact.wrenches(
+            {**movers, **body_movers}, environment, self._stepping.dt if first else since
         )
         for name, body in self._vehicles.items():
-            commands = StepCommands(np.zeros(len(body.thrusters)), given={'contact': found[name]})
+            commands = StepCommands(
+                np.zeros(len(body.thrusters)), precomputed={'contact': wrenches[name]}
+            )
             _, memory = advance(
                 body, environment, self._memories[name], commands, self._stepping, since=since
             )
@@ -98,17 +101,17 @@ class World:
                     f'the state of body {name!r} is not physical after '
                     f'{stamp / NANOSECONDS:.3f} s: expected {LIMITS}; try a smaller dt'
                 )
-        return {name: found[name] for name in movers}
+        return {name: wrenches[name] for name in movers}
 
     @property
     def joint_positions(self) -> dict[str, float]:
-        """Angle, rad, or way, m, of each joint that moves or mates at the last tick.
+        """Angle, rad, or displacement, m, of each joint that moves or mates, at the last tick.
 
-        0 of one that mates and does not move; NaN: it is open or broken.
+        0: a closed joint without motion; NaN: an open or broken joint.
         """
-        found = self._contact.joint_positions
+        positions = self._contact.joint_positions
         return {
-            joint.name: found.get(joint.name, math.nan)
+            joint.name: positions.get(joint.name, math.nan)
             for joint in self._environment.body_joints
             if joint.is_reported
         }
@@ -119,12 +122,12 @@ class World:
         return self._contact.broken
 
     def points_on(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the points (c, 3) of a vehicle near something at the last tick; which press."""
+        """Return the points (c, 3) of a vehicle's pairs at the last tick, and which press."""
         return self._contact.points_on(name)
 
 
 def seen_bodies(environment: Environment) -> dict[str, dict[str, Any]]:
-    """Return the free bodies as sensors are told of other vehicles: what each is, by namespace."""
+    """Return the descriptions of the free bodies by namespace, in the form of other vehicles."""
     return {
         BODIES + body.name: {'vehicle': body.description, 'vehicle_arguments': []}
         for body in environment.free_bodies
@@ -143,8 +146,8 @@ def body_records(
     """
     if rows is None:
         return {}
-    none = SensorInputs.none()
-    rows_of = (np.tile(x, (len(stamps), 1)) for x in (none.acceleration, none.supply))
+    empty = SensorInputs.none()
+    rows_of = (np.tile(x, (len(stamps), 1)) for x in (empty.acceleration, empty.supply))
     inputs = SensorInputs(stamps / NANOSECONDS, *rows_of)
     result = {}
     for i, body in enumerate(environment.free_bodies):
@@ -167,7 +170,7 @@ def joint_columns(
 
     Args:
         joints: the joints of an environment.
-        rows: (n, j) of those that are reported, in order; None: there are none.
+        rows: (n, j) positions of the reported joints, in order; None: none.
     """
     if rows is None:
         return {}

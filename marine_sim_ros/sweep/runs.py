@@ -296,7 +296,7 @@ def _compile_program(plan: SweepPlan, cases: list[RunCase], seeds: Sequence[int]
 def _with_jax(
     plan: SweepPlan, cases: list[RunCase], runs: Sequence[int], report: ReportBlock
 ) -> tuple[np.ndarray, State]:
-    from marine_sim_ros.engine.batch import first_states, make_settings, run_in_blocks
+    from marine_sim_ros.engine.batch import make_settings, run_in_blocks, stack_initial_states
 
     vehicles, environments, scenarios, controllers = zip(*cases, strict=True)
     seeds = [seed_of(plan, run) for run in runs]
@@ -311,7 +311,7 @@ def _with_jax(
         program = _compile_program(plan, [*cases, *others], [*seeds, *range(len(others))])
         arguments = [a[..., : len(cases)] for a in program.arguments]
     report(0.0, 'simulating')
-    start = first_states(None, scenarios)
+    start = stack_initial_states(None, scenarios)
     kept = run_in_blocks(program, start, len(cases), size=plan.block, arguments=arguments)
     return program.kept / 1e9, State(*(np.moveaxis(kept[n], -1, 1) for n in State._fields))
 

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _graph(vehicle: Vehicle, environment: Environment, options: RunOptions) -> float:
     """Compile a tick of ``run --engine jax``; return how long it took, s."""
-    from marine_sim_ros.engine.single_ticks import CompiledVehicle
+    from marine_sim_ros.engine.compiled_vehicle import CompiledVehicle
 
     start = rest((0.0, 0.0, -DEPTH))
     stepping = Stepping(step_nanoseconds(options.dt) / NANOSECONDS, options.integrator)
@@ -65,11 +65,11 @@ def _controller_of(scenario: Scenario | None) -> str:
 
 def _controller(vehicle: Vehicle, name: str, options: RunOptions) -> float:
     """Compile a controller of ``run --engine jax``; return how long it took, s."""
-    from marine_sim_ros.engine.single_ticks import fastest_loop
+    from marine_sim_ros.engine.compiled_controller import select_closed_loop
 
     begun = time.perf_counter()
     step = step_nanoseconds(options.dt) / NANOSECONDS
-    fastest_loop(vehicle, load_controller(name), dt=step)
+    select_closed_loop(vehicle, load_controller(name), dt=step)
     return time.perf_counter() - begun
 
 

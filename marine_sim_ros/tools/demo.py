@@ -32,10 +32,10 @@ from rich.text import Text
 from marine_sim_ros.console.page.access import opening_file
 from marine_sim_ros.console.page.links import write_token
 from marine_sim_ros.control.pilot import target_at_vehicle
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.core.terminal import Terminal
-from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros.launching.supervisor import Supervisor

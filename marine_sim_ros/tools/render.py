@@ -44,7 +44,7 @@ from marine_sim_ros.bags.description import bodies_of, recorded_environment, rec
 from marine_sim_ros.bags.reading import Bag
 from marine_sim_ros.bags.vehicle_record import parse_maps
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
-from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.model.library import load_vehicle

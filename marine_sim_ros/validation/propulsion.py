@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.control.controllability import BODY_AXES, ardusub_manual_pwm, controllability
+from marine_sim_ros.control.controllability import BODY_AXES, controllability
+from marine_sim_ros.control.pilot import ardusub_manual_pwm
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion, up_in_body
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.model.vehicle import Vehicle

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.control.controllability import BODY_AXES, PilotMixer
+from marine_sim_ros.control.controllability import BODY_AXES
+from marine_sim_ros.control.pilot import PilotMixer
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import (

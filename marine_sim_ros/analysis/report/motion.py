@@ -26,7 +26,8 @@ from marine_sim_ros.analysis.report.plotly_charts import (
 )
 from marine_sim_ros.bags.series import Series, interpolate_rows, rising_rows
 from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES, wrap_angle
+from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
+from marine_sim_ros.core.spatial import wrap_angle
 
 __all__ = [
     'drag_charts',

@@ -26,8 +26,8 @@ from marine_sim_ros.bags.metrics import depth_check
 from marine_sim_ros.bags.roles import actuator_of, state_columns, unit_suffix
 from marine_sim_ros.bags.series import Series, interpolate_rows, rising_rows
 from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES
-from marine_sim_ros.control.setpoints import wrap_angle
 from marine_sim_ros.core.registry import ACTUATORS
+from marine_sim_ros.core.spatial import wrap_angle
 
 __all__ = [
     'actuator_charts',

@@ -24,9 +24,9 @@ from marine_sim_ros.autopilot.mavlink.parameters import ParameterTable
 from marine_sim_ros.autopilot.mavlink.sticks import NEUTRAL, TILT, Joystick, Overrides
 from marine_sim_ros.control.commander import Commander
 from marine_sim_ros.control.setpoints import ATTITUDE, RATES
+from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State, rest
-from marine_sim_ros.environment.origin import Origin
 
 __all__ = ['ARDUSUB_MODES', 'Autopilot', 'Efforts', 'MODE_NAMES', 'SetPoints', 'TargetMessages']
 

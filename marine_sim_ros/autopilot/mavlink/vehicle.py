@@ -18,7 +18,7 @@ from marine_sim_ros.autopilot.mavlink.link import MavlinkLink, number_error
 from marine_sim_ros.autopilot.mavlink.mission import MissionItem
 from marine_sim_ros.autopilot.mavlink.streams import StreamReadings, Streams, Telemetry
 from marine_sim_ros.autopilot.mavlink.transfers import MissionTransfer, ParameterTransfer
-from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.core.geodesy import Origin
 
 __all__ = ['MavlinkVehicle']
 

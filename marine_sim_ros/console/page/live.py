@@ -45,7 +45,7 @@ from marine_sim_ros.console.page.server import (
 )
 from marine_sim_ros.console.requests import Session
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.core.geodesy import Origin
 
 __all__ = ['live_application']
 

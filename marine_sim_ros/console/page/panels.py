@@ -13,7 +13,7 @@ from typing import Any
 from nicegui import ui
 
 from marine_sim_ros.console.page.layout import BrowserPart, lamp, number_display
-from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.core.geodesy import Origin
 
 __all__ = [
     'ControlPanel',

@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gripping: which payload is held, and where the others are.
+"""Gripper: grasp and release of payloads, and the positions of loose ones.
 
-A payload that is released takes its own momentum along. It sinks (or rises) straight down at its
-terminal speed until it lies on the seabed (or floats); the current does not move it.
-Loose payloads touch nothing else.
+A released payload keeps its momentum, so that the vehicle's velocity does not change. It sinks (or
+rises) vertically at its terminal speed until it lies on the seabed (or floats); the current does
+not move it. Loose payloads have no contact except with the ground.
 """
 
 from __future__ import annotations
@@ -37,17 +37,19 @@ def sinking_speed(payload: Payload, density: float, gravity: float) -> float:
 
     (m − ρ V) g = ½ ρ C_d A_z w²; infinite without drag.
     """
-    wet = payload.mass - density * payload.volume
+    excess_mass = payload.mass - density * payload.volume
     drag = 0.5 * density * payload.drag_coefficient * payload.areas[2]
-    if wet == 0:
+    if excess_mass == 0:
         return 0.0
-    return math.copysign(math.sqrt(abs(wet) * gravity / drag) if drag else math.inf, wet)
+    return math.copysign(
+        math.sqrt(abs(excess_mass) * gravity / drag) if drag else math.inf, excess_mass
+    )
 
 
 def loose_payload_position(
     payload: Payload, start: np.ndarray, elapsed: float, environment: Environment, density: float
 ) -> np.ndarray:
-    """Return the place (3,) of a payload a time (s) after its release at a place (3,), map, m."""
+    """Return the position (3,) of a payload a time (s) after its release at (3,), map, m."""
     if elapsed <= 0:
         return start
     speed = sinking_speed(payload, density, environment.gravity)
@@ -61,16 +63,16 @@ def loose_payload_position(
 
 
 class Gripping:
-    """What a vehicle's gripper holds; it changes at ticks only."""
+    """State of a vehicle's gripper and payloads; it changes at ticks only."""
 
     def __init__(self, vehicle: Vehicle, environment: Environment) -> None:
-        """Begin with nothing held.
+        """Start without a held payload.
 
         Raises:
             ParameterError: the gripper is on a joint that does not exist.
         """
         self._vehicle, self._environment = vehicle, environment
-        self._found = gripper_joint(vehicle)
+        self._gripper = gripper_joint(vehicle)
         self._released: dict[int, tuple[np.ndarray, float]] = {}
         self.closed = False
         self.held = -1
@@ -78,19 +80,19 @@ class Gripping:
 
     @property
     def is_possible(self) -> bool:
-        """Whether there is a gripper, and something to hold."""
-        return self._found is not None and bool(self._environment.payloads)
+        """Whether there are a gripper and a payload."""
+        return self._gripper is not None and bool(self._environment.payloads)
 
     def place(self, state: State, joints: JointMotion) -> np.ndarray:
         """Return the point between the jaws (3,), map, m."""
-        assert self._found is not None
-        gripper, arm, joint = self._found
+        assert self._gripper is not None
+        gripper, arm, joint = self._gripper
         poses = link_poses(arm, joints.position)
         point = poses.translation[joint] + matvec(poses.rotation[joint], gripper.position)
         return np.asarray(in_map(state.position, state.orientation, point[None, :])[0])
 
     def payload_place(self, index: int, time: float) -> np.ndarray:
-        """Return the middle (3,) of a loose payload at a time in s, map, m."""
+        """Return the centre (3,) of a loose payload at a time in s, map, m."""
         payload = self._environment.payloads[index]
         if index not in self._released:
             return np.asarray(payload.body.position)
@@ -99,48 +101,53 @@ class Gripping:
         return loose_payload_position(payload, start, time - since, self._environment, density)
 
     def places(self, state: State, joints: JointMotion, time: float) -> np.ndarray:
-        """Return places, m, and orientations x, y, z, w of all payloads (p, 7) at a time, map.
+        """Return positions, m, and orientations x, y, z, w of all payloads (p, 7) at a time, map.
 
-        What is held has the axes of the gripper's joint; what is loose those that are declared.
+        A held payload has the axes of the gripper's joint, a loose one those of its description.
         """
         payloads = self._environment.payloads
         result = np.zeros((len(payloads), 7))
         for i, (row, payload) in enumerate(zip(result, payloads, strict=True)):
             row[:3], row[3:] = self.payload_place(i, time), payload.body.orientation
-        if self._found is not None and self.held >= 0:
-            _, arm, joint = self._found
-            turn = link_poses(arm, joints.position).rotation[joint]
-            own = matrix_quaternion(np.asarray(rotation_matrix(state.orientation) @ turn))
-            result[self.held] = *self.place(state, joints), *own
+        if self._gripper is not None and self.held >= 0:
+            _, arm, joint = self._gripper
+            rotation = link_poses(arm, joints.position).rotation[joint]
+            orientation = matrix_quaternion(
+                np.asarray(rotation_matrix(state.orientation) @ rotation)
+            )
+            result[self.held] = *self.place(state, joints), *orientation
         return result
 
-    def replay(self, held: int, state: State, joints: JointMotion, time: float) -> None:
-        """Take which payload is held from a time in s on, −1 for none; what was held is let go."""
-        if self.held >= 0 and held != self.held:
+    def replay(self, index: int, state: State, joints: JointMotion, time: float) -> None:
+        """Set the number of the held payload from a time in s on, −1: none; release any other."""
+        if self.held >= 0 and index != self.held:
             self._released[self.held] = (self.place(state, joints), time)
-        self.held = held
+        self.held = index
 
     def hold(self, index: int) -> None:
-        """Go on with a payload that was held before, by its number; −1: none."""
+        """Restore the held payload by its number; −1: none."""
         self.held, self.closed = index, index >= 0
         self.load = gripper_load(self._vehicle, self._environment, index) if index >= 0 else None
 
     def attach(self, state: State, joints: JointMotion, time: float) -> tuple[bool, str]:
-        """Close on the nearest payload that is within reach; return whether, and a sentence."""
-        if self._found is None:
+        """Grasp the nearest payload within reach; return success and a message."""
+        if self._gripper is None:
             return False, f'attach: {self._vehicle.name} has no <gripper>'
         if self.load is not None:
             return False, f'attach: the gripper holds {self.load.payload.name} already'
-        gripper, payloads = self._found[0], self._environment.payloads
+        gripper, payloads = self._gripper[0], self._environment.payloads
         if not payloads:
             return False, 'attach: the environment has no payloads'
-        place = self.place(state, joints)
-        away = [np.linalg.norm(self.payload_place(i, time) - place) for i in range(len(payloads))]
-        index = int(np.argmin(away))
+        position = self.place(state, joints)
+        distances = [
+            np.linalg.norm(self.payload_place(i, time) - position) for i in range(len(payloads))
+        ]
+        index = int(np.argmin(distances))
         payload = payloads[index]
-        if away[index] > gripper.reach:
+        if distances[index] > gripper.reach:
             return False, (
-                f'attach: {payload.name}, the nearest payload, is {away[index]:.2f} m from the '
+                f'attach: {payload.name}, the nearest payload, is '
+                f'{distances[index]:.2f} m from the '
                 f'gripper; expected at most {gripper.reach:g} m'
             )
         if payload.mass > gripper.capacity:
@@ -154,9 +161,9 @@ class Gripping:
     def detach(
         self, state: State, joints: JointMotion, memory: ArmMemory | None, time: float
     ) -> tuple[bool, str, ArmMemory | None]:
-        """Open; return whether something was held, a sentence, and the momentum without it.
+        """Release the payload; return success, a message, and the arm's memory without it.
 
-        The payload takes its own momentum along, so the vehicle's velocity does not change.
+        The payload keeps its momentum, so the vehicle's velocity does not change.
         """
         if self.load is None:
             return False, 'detach: the gripper holds nothing', memory
@@ -174,14 +181,14 @@ class Gripping:
         memory: ArmMemory | None,
         time: float,
     ) -> tuple[str, bool, ArmMemory | None]:
-        """Follow a scenario's command; return a sentence where something happened or failed."""
+        """Follow a scenario's command; return a message if something happened, and success."""
         if closed == self.closed:
             return '', True, memory
         self.closed = closed
         if closed:
-            done, text = self.attach(state, joints, time)
-            return text, done, memory
-        if self.load is None:  # it opens after a grasp that failed
+            succeeded, text = self.attach(state, joints, time)
+            return text, succeeded, memory
+        if self.load is None:  # it opens after a failed grasp
             return '', True, memory
-        done, text, memory = self.detach(state, joints, memory, time)
-        return text, done, memory
+        succeeded, text, memory = self.detach(state, joints, memory, time)
+        return text, succeeded, memory

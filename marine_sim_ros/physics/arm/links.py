@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Poses of an arm's links, the payload that a gripper holds, and the contact points of both.
+"""Links of an arm and a held payload: poses, inertias, water loads, and contact points.
 
-The payload's middle is between the jaws, its axes are those of the joint that carries the gripper.
-It is a part of that joint's body. Its added mass is that of a point; its drag is that of its
-middle as it moves with the vehicle: the joints' own speeds are not in it.
+The payload's centre is between the jaws, its axes are those of the gripper's joint. It is part of
+that joint's body. Its added mass is that of a point; its drag is that of its centre, moving with
+the vehicle: joint rates are neglected.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.spatial import in_map, transport, up_in_body
+from marine_sim_ros.core.spatial import cross, in_map, transport, up_in_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.added_mass import Inertia, combined_inertia
@@ -26,11 +26,18 @@ from marine_sim_ros.model.arm import Gripper, Manipulator
 from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.contact_points import solid_points
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.arm.chain import Chain, generalized_mass, link_twists
 from marine_sim_ros.physics.force import relative_velocity
 from marine_sim_ros.scene.bodies import Payload
 
 __all__ = [
     'Load',
+    'links_added_mass',
+    'link_weight_and_buoyancy',
+    'link_drag',
+    'held_load_wrench',
+    'chain_inertia',
+    'ChainInertia',
     'Poses',
     'arm_contact_points',
     'gripper_joint',
@@ -44,15 +51,15 @@ __all__ = [
 ]
 
 
-# A payload in a gripper: the arm that carries it, its added mass, and what the water does to it.
+# A payload in a gripper: loaded arm, added mass, buoyancy and drag.
 
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """A payload that is held.
+    """A payload held by a gripper.
 
     Attributes:
-        payload: what is held.
+        payload: the payload.
         arm: arm of the vehicle with the payload on the gripper's joint.
         joint: number of that joint.
         position: (3,) of the payload in the joint frame, m.
@@ -87,21 +94,27 @@ def gripper_joint(vehicle: Vehicle) -> tuple[Gripper, Manipulator, int] | None:
 
 def gripper_load(vehicle: Vehicle, environment: Environment, index: int) -> Load:
     """Return a payload of an environment as the load of a vehicle's gripper."""
-    found = gripper_joint(vehicle)
-    assert found is not None
-    gripper, arm, joint = found
+    gripper_on_arm = gripper_joint(vehicle)
+    assert gripper_on_arm is not None
+    gripper, arm, joint = gripper_on_arm
     payload = environment.payloads[index]
-    own = Inertia(arm.mass[joint], arm.center_of_mass[joint], arm.tensor[joint])
-    both = combined_inertia([own, Inertia(payload.mass, gripper.position, payload.tensor)])
+    link_inertia = Inertia(arm.mass[joint], arm.center_of_mass[joint], arm.tensor[joint])
+    combined = combined_inertia(
+        [link_inertia, Inertia(payload.mass, gripper.position, payload.tensor)]
+    )
     mass, center, tensor = arm.mass.copy(), arm.center_of_mass.copy(), arm.tensor.copy()
-    mass[joint], center[joint], tensor[joint] = both.mass, both.center_of_mass, both.tensor
+    mass[joint], center[joint], tensor[joint] = (
+        combined.mass,
+        combined.center_of_mass,
+        combined.tensor,
+    )
     loaded = replace(arm, mass=mass, center_of_mass=center, tensor=tensor)
     density = payload_density(payload, vehicle, environment)
     return Load(payload, loaded, joint, gripper.position, density)
 
 
 def payload_density(payload: Payload, vehicle: Vehicle, environment: Environment) -> float:
-    """Return the density of the water where a payload lies at the start, kg/m³."""
+    """Return the water's density at a payload's initial position, kg/m³."""
     position = np.asarray(payload.body.position)
     return float(np.ravel(environment.density(position, vehicle.buoyancy.fluid_density))[0])
 
@@ -119,34 +132,34 @@ def load_water_wrench(
 ) -> Wrench:
     """Return buoyancy and drag of a load (6,), body frame about ``base_link``.
 
-    ρ g V upwards, and −½ ρ C_d A_i |w_i| w_i along each axis i of the payload with its speed w in
-    the water; both in proportion to the share of its height that is below the surface.
+    ρ g V upwards, and −½ ρ C_d A_i |w_i| w_i along each axis i of the payload with its speed w
+    relative to the water; both in proportion to the submerged fraction of its height.
 
     Args:
-        place: (3,) of its middle, body frame, m.
+        place: (3,) its centre, body frame, m.
         rotation: (3, 3) from its axes to the body's.
         state: state of the vehicle.
         environment: environment at this time.
     """
     payload = load.payload
     point = in_map(state.position, state.orientation, place[None, :])[0]
-    above = point[2] - environment.elevation(point)
-    share = np.clip(0.5 - above / payload.body.size[2], 0.0, 1.0)
+    height = point[2] - environment.elevation(point)
+    submerged = np.clip(0.5 - height / payload.body.size[2], 0.0, 1.0)
     force = up_in_body(state.orientation) * (load.density * environment.gravity * payload.volume)
     rows = transport(place)[:3]
     speed = rotation.T @ (rows @ relative_velocity(state, environment))
-    half = 0.5 * load.density * payload.drag_coefficient
-    drag = -half * payload.areas * np.abs(speed) * speed
-    return rows.T @ (share * (force + rotation @ drag))
+    half_density_drag = 0.5 * load.density * payload.drag_coefficient
+    drag = -half_density_drag * payload.areas * np.abs(speed) * speed
+    return rows.T @ (submerged * (force + rotation @ drag))
 
 
-# Where the links of an arm are.
+# Forward kinematics.
 
 
 class Poses(NamedTuple):
-    """Of n joint frames in the body frame: translation (..., n, 3) m, rotation (..., n, 3, 3).
+    """Poses of n joint frames in the body frame, and the held payload or None.
 
-    With the payload that the gripper holds at these poses, or None.
+    Translations are (..., n, 3) m, rotations (..., n, 3, 3).
     """
 
     translation: Array
@@ -157,27 +170,27 @@ class Poses(NamedTuple):
 def link_poses(arm: Manipulator, position: Array) -> Poses:
     """Return the poses of all joint frames in the body frame at joint positions (..., n).
 
-    Each joint turns by Rodrigues' formula E + sin q S(a) + (1 − cos q) S(a)², or slides.
+    A revolute joint rotates by Rodrigues' formula E + sin q S(a) + (1 − cos q) S(a)².
     """
     xp = namespace(position)
     q = (position * constant(xp, 1 - arm.sliding))[..., None, None]
-    turns = (
+    rotation_of_joint = (
         constant(xp, arm.rotation)
         + xp.sin(q) * constant(xp, arm.rotation_by_sine)
         + (1 - xp.cos(q)) * constant(xp, arm.rotation_by_versine)
     )
-    slides = (position * constant(xp, arm.sliding))[..., None] * constant(xp, arm.slide_axis)
-    shifts = constant(xp, arm.translation) + slides
-    places: list[Array] = []
+    slide_vector = (position * constant(xp, arm.sliding))[..., None] * constant(xp, arm.slide_axis)
+    offsets = constant(xp, arm.translation) + slide_vector
+    translations: list[Array] = []
     rotations: list[Array] = []
     for i, p in enumerate(arm.parent):
         if p < 0:
-            places.append(shifts[..., i, :])
-            rotations.append(turns[..., i, :, :])
+            translations.append(offsets[..., i, :])
+            rotations.append(rotation_of_joint[..., i, :, :])
         else:
-            places.append(places[p] + matvec(rotations[p], shifts[..., i, :]))
-            rotations.append(rotations[p] @ turns[..., i, :, :])
-    return Poses(xp.stack(places, axis=-2), xp.stack(rotations, axis=-3))
+            translations.append(translations[p] + matvec(rotations[p], offsets[..., i, :]))
+            rotations.append(rotations[p] @ rotation_of_joint[..., i, :, :])
+    return Poses(xp.stack(translations, axis=-2), xp.stack(rotations, axis=-3))
 
 
 def points_on_links(poses: Poses, points: Array) -> Array:
@@ -186,59 +199,189 @@ def points_on_links(poses: Poses, points: Array) -> Array:
 
 
 def load_place(load: Load, poses: Poses) -> Array:
-    """Return the middle (3,) of a load in the body frame, m."""
-    turned = matvec(poses.rotation[load.joint], load.position)
-    return poses.translation[load.joint] + turned
+    """Return the centre (3,) of a load in the body frame, m."""
+    offset = matvec(poses.rotation[load.joint], load.position)
+    return poses.translation[load.joint] + offset
 
 
-# Contact points of an arm's links, and of what its gripper holds, where the joints are.
+# Inertias of a vehicle and of the links of its arm: rigid bodies, added mass, a held load.
+
+
+class ChainInertia(NamedTuple):
+    """Inertias of a vehicle and its links at a pose.
+
+    Attributes:
+        chain: the links there.
+        rigid: of the vehicle (6, 6) about ``base_link``, and of the links (n, 6, 6) about and in
+            their joint frames.
+        added: added mass, likewise.
+        mass: 𝓜 (6 + n, 6 + n) of both.
+    """
+
+    chain: Chain
+    rigid: tuple[Array, Array]
+    added: tuple[Array, Array]
+    mass: Array
+
+    @property
+    def total(self) -> tuple[Array, Array]:
+        """Inertias of the vehicle and of the links, added mass included."""
+        return self.rigid[0] + self.added[0], self.rigid[1] + self.added[1]
+
+
+def links_added_mass(arm: Manipulator, chain: Chain) -> Array:
+    """Return the added mass (6, 6) of all links about ``base_link``, at their pose."""
+    xp, to_joint = namespace(chain.to_joint), chain.to_joint
+    assert arm.articulation is not None
+    added = constant(xp, arm.articulation.added_mass)
+    return xp.sum(xp.matrix_transpose(to_joint) @ added @ to_joint, axis=0)
+
+
+def chain_inertia(vehicle: Vehicle, load: Load | None, chain: Chain) -> ChainInertia:
+    """Return the inertias of a vehicle without its arm, and of the arm with its load."""
+    arm = vehicle.manipulator
+    assert arm is not None
+    assert arm.articulation is not None
+    xp = namespace(chain.screw)
+    link_mass, added = arm.link_mass, arm.articulation.added_mass
+    if load is not None:
+        link_mass, added = load.arm.link_mass, added + _load_inertia(load, len(arm))
+    rigid = constant(xp, arm.body.matrix), constant(xp, link_mass)
+    water = constant(xp, vehicle.added_mass), constant(xp, added)
+    mass = generalized_mass(chain, rigid[0] + water[0], rigid[1] + water[1])
+    return ChainInertia(chain, rigid, water, mass)
+
+
+def _load_inertia(load: Load, count: int) -> np.ndarray:
+    rows = transport(load.position)[:3]
+    mass = load.payload.added_mass_coefficient * load.density * load.payload.volume
+    is_load_joint = (np.arange(count) == load.joint)[:, None, None]
+    return is_load_joint * (mass * (rows.T @ rows))
+
+
+# Weight, buoyancy and drag of an arm's links, as wrenches on each about ``base_link``.
+
+
+def link_drag(
+    arm: Manipulator, chain: Chain, u: Array, state: State, environment: Environment
+) -> Array:
+    """Return the drag −(d₁ + d₂ |w|) w on each link (n, 6), w its velocity relative to the water.
+
+    The six components are independent, in the axes of the drag's frame. The water's velocity is
+    that at the vehicle.
+
+    Args:
+        chain: its links at their pose.
+        u: [ν; q̇] (6 + n,).
+        state: state of the vehicle.
+        environment: environment at its time.
+    """
+    xp, articulation = namespace(u), arm.articulation
+    assert articulation is not None
+    water = state.velocity - relative_velocity(state, environment)
+    motion = link_twists(chain, u[:6] - water, u[6:])
+    if not len(articulation.drag_joint):
+        return 0 * motion
+    joint_index = constant(xp, articulation.drag_joint)
+    to_drag_frame = constant(xp, articulation.drag_arm) @ xp.take(
+        chain.to_joint, joint_index, axis=0
+    )
+    w = matvec(to_drag_frame, xp.take(motion, joint_index, axis=0))
+    resistance = constant(xp, articulation.linear) + constant(xp, articulation.quadratic) * xp.abs(
+        w
+    )
+    force = matvec(xp.matrix_transpose(to_drag_frame), -resistance * w)
+    is_on_link = constant(
+        xp, (np.arange(len(arm))[:, None] == articulation.drag_joint).astype(float)
+    )
+    return is_on_link @ force
+
+
+def link_weight_and_buoyancy(
+    vehicle: Vehicle, poses: Poses, state: State, environment: Environment
+) -> Array:
+    """Return weight and buoyancy of each link (n, 6).
+
+    The weight of a load is included; its buoyancy is in :func:`held_load_wrench`.
+    """
+    arm = vehicle.manipulator if poses.load is None else poses.load.arm
+    assert arm is not None
+    xp = namespace(poses.translation)
+    up = up_in_body(state.orientation)
+
+    buoyancy_points = points_on_links(poses, constant(xp, arm.center_of_volume))
+    position = in_map(state.position, state.orientation, buoyancy_points)
+    height = constant(xp, np.array([max(b.height, 1e-6) for b in arm.buoyancies]))
+    submerged = xp.clip(
+        0.5 - (position[..., 2] - environment.elevation(position)) / height, 0.0, 1.0
+    )
+    density = environment.density(state.position, vehicle.buoyancy.fluid_density)
+    weight = -environment.gravity * constant(xp, arm.mass)
+    buoyancy = submerged * (density * environment.gravity) * constant(xp, arm.volume)
+
+    def wrench(magnitude: Array, points: Array) -> Array:
+        force = magnitude[:, None] * up
+        return xp.concat([force, cross(points, force)], axis=-1)
+
+    return wrench(weight, points_on_links(poses, constant(xp, arm.center_of_mass))) + wrench(
+        buoyancy, buoyancy_points
+    )
+
+
+def held_load_wrench(load: Load, poses: Poses, state: State, environment: Environment) -> Wrench:
+    """Return buoyancy and drag (6,) of a held payload, about ``base_link``."""
+    place, rotation = load_place(load, poses), poses.rotation[load.joint]
+    return load_water_wrench(load, place, rotation, state, environment)
+
+
+# Contact points of an arm's links and its load at a pose.
 
 
 @lru_cache(maxsize=16)
-def _add_load_points(own: ContactPoints, load: Load) -> ContactPoints:
+def _add_load_points(points: ContactPoints, load: Load) -> ContactPoints:
     """Return points with those of a payload, which has its own material."""
-    body, count = load.payload.body, len(own.materials)
-    points, radius = solid_points(body.kind, body.size)
-    local = points + load.position
-    none = np.full(len(own), -1) if own.joint is None else own.joint
-    alone = own.position if own.local is None else own.local
-    # Straight on from the gripper's joint, however that is turned.
+    body, count = load.payload.body, len(points.materials)
+    load_points, radius = solid_points(body.kind, body.size)
+    local = load_points + load.position
+    joint_of_point = np.full(len(points), -1) if points.joint is None else points.joint
+    local_position = points.position if points.local is None else points.local
+    # Upper bound: the arm stretched out, in any orientation of the gripper.
     links = np.linalg.norm(load.arm.translation, axis=1).sum()
-    slides = np.abs([load.arm.lower, load.arm.upper]).max(axis=0) @ load.arm.sliding
-    far = float(links + slides + np.linalg.norm(local, axis=1).max() + radius)
-    ones = np.ones(len(points))
+    slide_length = np.abs([load.arm.lower, load.arm.upper]).max(axis=0) @ load.arm.sliding
+    max_reach = float(links + slide_length + np.linalg.norm(local, axis=1).max() + radius)
+    ones = np.ones(len(load_points))
     edge = float(np.prod(body.size)) ** (1 / 3)
     return replace(
-        own,
-        position=np.concatenate([own.position, local]),
-        radius=np.concatenate([own.radius, radius * ones]),
-        edge=np.concatenate([own.edge, edge * ones]),
-        shape=np.concatenate([own.shape, np.full(len(points), count)]),
-        materials=(*own.materials, body.material),
-        joint=np.concatenate([none, np.full(len(points), load.joint)]),
-        local=np.concatenate([alone, local]),
-        farthest=max(own.reach, far),
+        points,
+        position=np.concatenate([points.position, local]),
+        radius=np.concatenate([points.radius, radius * ones]),
+        edge=np.concatenate([points.edge, edge * ones]),
+        shape=np.concatenate([points.shape, np.full(len(load_points), count)]),
+        materials=(*points.materials, body.material),
+        joint=np.concatenate([joint_of_point, np.full(len(load_points), load.joint)]),
+        local=np.concatenate([local_position, local]),
+        farthest=max(points.reach, max_reach),
     )
 
 
 def arm_contact_points(
-    own: ContactPoints, translation: Array, rotation: Array, load: Load | None = None
+    points: ContactPoints, translation: Array, rotation: Array, load: Load | None = None
 ) -> ContactPoints:
-    """Return contact points with r = t + R p for those p that links carry.
+    """Return contact points with r = t + R p for those p on links.
 
     Args:
-        own: points of a vehicle, joints at zero.
+        points: points of a vehicle, joints at zero.
         translation: t (..., n, 3) of the joint frames in the body frame, m.
         rotation: R (..., n, 3, 3).
         load: payload that the gripper holds, or None.
     """
-    own = own if load is None else _add_load_points(own, load)
-    if own.joint is None or own.local is None:
-        return own
+    points = points if load is None else _add_load_points(points, load)
+    if points.joint is None or points.local is None:
+        return points
     xp = namespace(translation)
-    index = constant(xp, np.maximum(own.joint, 0))
-    turned = matvec(xp.take(rotation, index, axis=-3), constant(xp, own.local))
-    moved = xp.take(translation, index, axis=-2) + turned
-    carried = constant(xp, own.joint >= 0)[:, None]
-    position = xp.where(carried, moved, constant(xp, own.position))
-    return replace(own, position=position, described=own)
+    index = constant(xp, np.maximum(points.joint, 0))
+    rotated = matvec(xp.take(rotation, index, axis=-3), constant(xp, points.local))
+    position_on_link = xp.take(translation, index, axis=-2) + rotated
+    is_on_link = constant(xp, points.joint >= 0)[:, None]
+    position = xp.where(is_on_link, position_on_link, constant(xp, points.position))
+    return replace(points, position=position, described=points)

@@ -1,14 +1,14 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A moving arm: where its links are, what that does to the mass, and how the vehicle feels it.
+"""Manipulator force: motion of an arm, its effect on mass and buoyancy, and its reaction.
 
-The joints are driven: they follow their commands whatever the water does, and the vehicle takes
-the reaction. With P = M(q) ν + h(q, q̇) the momentum of vehicle and arm, dP/dt is the wrench; what
-the arm changes of P within a tick, the vehicle loses in the next: nothing adds up over time, and
-what is off while the arm moves is of first order in the step. The arm's drag and added mass are
-not in it; those of a payload in the gripper are. A payload that is gripped at rest takes its
-momentum from the vehicle by the same rule, because it is in M from then on.
+Joints of a kinematic arm follow their commands exactly, and the vehicle gets the reaction. With P
+= M(q) ν + h(q, q̇) the momentum of vehicle and arm, dP/dt is the wrench. A change of P by the arm
+within a tick is taken from the vehicle in the next: errors do not accumulate, and are of first
+order in the step while the arm moves. Drag and added mass of the arm are not included, those of a
+payload in the gripper are. Momentum is also conserved when a payload at rest is grasped, because M
+then includes it.
 """
 
 from __future__ import annotations
@@ -37,13 +37,15 @@ from marine_sim_ros.physics.arm.articulated import (
     chain_step,
     remove_load_momentum,
 )
-from marine_sim_ros.physics.arm.chain import Chain, held_load_wrench, links_added_mass, make_chain
+from marine_sim_ros.physics.arm.chain import Chain, make_chain
 from marine_sim_ros.physics.arm.links import (
     Load,
     Poses,
     arm_contact_points,
     gripper_joint,
+    held_load_wrench,
     link_poses,
+    links_added_mass,
     load_added_mass,
     load_place,
     points_on_links,
@@ -77,14 +79,14 @@ class JointMotion(NamedTuple):
 
 
 class ArmMomentum(NamedTuple):
-    """What the reaction remembers: mass matrix (..., 6, 6) and the arm's own momentum (..., 6)."""
+    """Memory of the reaction: mass matrix (..., 6, 6), the arm's relative momentum (..., 6)."""
 
     mass: Array
     relative: Array
 
 
 ArmMemory: TypeAlias = ArmMomentum | ChainMemory
-"""What an arm remembers of the tick before: a driven one, and one that moves by efforts."""
+"""Memory of a kinematic arm, or of an articulated one."""
 
 
 def joints_at_rest(arm: Manipulator) -> JointMotion:
@@ -93,15 +95,15 @@ def joints_at_rest(arm: Manipulator) -> JointMotion:
 
 
 def move_joints(arm: Manipulator, joints: JointMotion, target: Array, dt: float) -> JointMotion:
-    """Return the joints after dt seconds on their way to a target (..., n), within their limits.
+    """Return the joints after dt seconds of motion to a target (..., n), within their limits.
 
     Critically damped at ``BANDWIDTH``, no faster than each joint's ``max_rate``.
     """
     xp = namespace(joints.position)
     lower, upper = constant(xp, arm.lower), constant(xp, arm.upper)
-    wanted = xp.clip(target, lower, upper)
+    limited_target = xp.clip(target, lower, upper)
     rate, _ = approach(
-        wanted - joints.position,
+        limited_target - joints.position,
         joints.rate,
         bandwidth=BANDWIDTH,
         max_rate=constant(xp, arm.max_rate),
@@ -125,14 +127,15 @@ def arm_inertia(arm: Manipulator, poses: Poses) -> tuple[Inertia, Buoyancy]:
     masses = constant(xp, arm.mass)
     total = body.mass + float(np.sum(arm.mass))
     centers = points_on_links(poses, constant(xp, arm.center_of_mass))
-    own = constant(xp, body.center_of_mass)
-    center = (body.mass * own + xp.sum(masses[:, None] * centers, axis=-2)) / total
-    turned = poses.rotation @ constant(xp, arm.tensor) @ xp.matrix_transpose(poses.rotation)
+    body_center = constant(xp, body.center_of_mass)
+    center = (body.mass * body_center + xp.sum(masses[:, None] * centers, axis=-2)) / total
+    rotated = poses.rotation @ constant(xp, arm.tensor) @ xp.matrix_transpose(poses.rotation)
     tensor = (
         constant(xp, body.tensor)
-        + body.mass * _parallel_axis_tensor(own - center)
+        + body.mass * _parallel_axis_tensor(body_center - center)
         + xp.sum(
-            turned + masses[:, None, None] * _parallel_axis_tensor(centers - center[..., None, :]),
+            rotated
+            + masses[:, None, None] * _parallel_axis_tensor(centers - center[..., None, :]),
             axis=-3,
         )
     )
@@ -140,7 +143,7 @@ def arm_inertia(arm: Manipulator, poses: Poses) -> tuple[Inertia, Buoyancy]:
 
 
 def _parallel_axis_tensor(offset: Array) -> Array:
-    """Return |d|² E − d dᵀ (..., 3, 3): what a unit mass adds to the inertia at an offset."""
+    """Return |d|² E − d dᵀ (..., 3, 3), the inertia of a unit mass at an offset."""
     xp = namespace(offset)
     square = xp.vecdot(offset, offset)[..., None, None]
     return square * constant(xp, _IDENTITY) - offset[..., :, None] * offset[..., None, :]
@@ -161,13 +164,13 @@ def _arm_buoyancy(arm: Manipulator, poses: Poses) -> Buoyancy:
 
 
 def pose_vehicle(vehicle: Vehicle, poses: Poses | None, chain: Chain | None = None) -> Vehicle:
-    """Return a vehicle with its arm where the poses say: mass, lumped buoyancy, contact points.
+    """Return a vehicle with mass, lumped buoyancy and contact points of its arm's poses.
 
     A payload in the gripper adds to mass, inertia and added mass; the water's forces on it are in
     the manipulator's wrench.
 
-    Without an arm, or where the poses are None, the vehicle itself. The chain is that of an
-    articulated arm there, if it is known.
+    Without an arm or without poses the vehicle is returned unchanged. ``chain`` is that of an
+    articulated arm at the poses; None: it is computed.
     """
     if vehicle.manipulator is None or poses is None:
         return vehicle
@@ -204,23 +207,23 @@ def arm_momentum(arm: Manipulator, rate: Array, poses: Poses) -> Array:
     xp = namespace(rate)
     axes = (poses.rotation @ constant(xp, arm.axis)[..., None])[..., 0] * rate[..., None]
     sliding = constant(xp, arm.sliding)[:, None]
-    slides, turns = axes * sliding, axes * (1 - sliding)
+    slide_velocity, turn_velocity = axes * sliding, axes * (1 - sliding)
     spins: list[Array] = []
     speeds: list[Array] = []
     for i, p in enumerate(arm.parent):
         if p < 0:
-            spins.append(turns[..., i, :])
-            speeds.append(slides[..., i, :])
+            spins.append(turn_velocity[..., i, :])
+            speeds.append(slide_velocity[..., i, :])
         else:
             lever = poses.translation[..., i, :] - poses.translation[..., p, :]
-            spins.append(spins[p] + turns[..., i, :])
-            speeds.append(speeds[p] + cross(spins[p], lever) + slides[..., i, :])
+            spins.append(spins[p] + turn_velocity[..., i, :])
+            speeds.append(speeds[p] + cross(spins[p], lever) + slide_velocity[..., i, :])
     spin = xp.stack(spins, axis=-2)
-    reach = (poses.rotation @ constant(xp, arm.center_of_mass)[..., None])[..., 0]
-    push = constant(xp, arm.mass)[:, None] * (xp.stack(speeds, axis=-2) + cross(spin, reach))
+    offset = (poses.rotation @ constant(xp, arm.center_of_mass)[..., None])[..., 0]
+    momentum = constant(xp, arm.mass)[:, None] * (xp.stack(speeds, axis=-2) + cross(spin, offset))
     tensor = poses.rotation @ constant(xp, arm.tensor) @ xp.matrix_transpose(poses.rotation)
-    moment = cross(poses.translation + reach, push) + (tensor @ spin[..., None])[..., 0]
-    return xp.concat([xp.sum(push, axis=-2), xp.sum(moment, axis=-2)], axis=-1)
+    moment = cross(poses.translation + offset, momentum) + (tensor @ spin[..., None])[..., 0]
+    return xp.concat([xp.sum(momentum, axis=-2), xp.sum(moment, axis=-2)], axis=-1)
 
 
 def arm_reaction(
@@ -245,7 +248,7 @@ def arm_reaction(
 
 
 def _rate_of_change(change: Array, dt: Any) -> Array:
-    """Return a change (..., n) over a time in s; traced, the time may be 0, and so is the rate."""
+    """Return a change (..., n) divided by a time, s; a traced time may be 0, and gives 0."""
     if isinstance(dt, int | float):
         return change / dt
     xp = namespace(change)
@@ -272,11 +275,11 @@ def arm_step(
         state: state of this tick.
         joints: joint motion of the previous tick.
         memory: memory of the previous tick; None in the first.
-        target: joint positions (..., n) that are wanted.
+        target: commanded joint positions (..., n).
         dt: since the tick before, s; 0 in the first.
         load: payload that the gripper holds from this tick on, or None.
-        environment: environment at this tick's time, where there is a load or a chain.
-        effort: efforts (..., n) that drives of an articulated arm give instead; NaN: by position.
+        environment: environment at this tick's time; needed with a load or an articulated arm.
+        effort: commanded efforts (..., n) of an articulated arm; NaN: by position.
         conserving: step of the conserving integrator, s; None: the default one moves the vehicle.
     """
     arm = vehicle.manipulator
@@ -284,9 +287,9 @@ def arm_step(
     if arm.articulation is not None:
         assert environment is not None
         assert not isinstance(memory, ArmMomentum)
-        free = np.full(len(arm), np.nan) if effort is None else effort
+        joint_effort = np.full(len(arm), np.nan) if effort is None else effort
         return _articulated_step(
-            vehicle, state, joints, memory, target, free, dt, load, environment, conserving
+            vehicle, state, joints, memory, target, joint_effort, dt, load, environment, conserving
         )
     assert not isinstance(memory, ChainMemory)
     joints = move_joints(arm, joints, target, dt)
@@ -314,7 +317,7 @@ def _articulated_step(
     environment: Environment,
     conserving: float | None,
 ) -> tuple[JointMotion, Vehicle, Wrench, ChainMemory]:
-    """Step an arm that moves by efforts, as :func:`arm_step`."""
+    """Step of an articulated arm, see :func:`arm_step`."""
     arm = vehicle.manipulator
     assert arm is not None
     if memory is None or dt <= 0:
@@ -326,7 +329,7 @@ def _articulated_step(
         )
         return joints, body, memory.wrench, memory
     body = pose_vehicle(vehicle, memory.poses._replace(load=load), memory.chain)
-    rate, wrench, after = chain_step(
+    rate, wrench, next_memory = chain_step(
         vehicle,
         body,
         state,
@@ -338,7 +341,7 @@ def _articulated_step(
         dt=dt,
         conserving=conserving,
     )
-    return JointMotion(memory.position, rate), body, wrench, after
+    return JointMotion(memory.position, rate), body, wrench, next_memory
 
 
 def internal_wrench(vehicle: Vehicle, sources: Mapping[str, Wrench]) -> Wrench | None:
@@ -354,7 +357,7 @@ def has_articulated_arm(vehicle: Vehicle) -> bool:
 def release_payload(
     vehicle: Vehicle, joints: JointMotion, memory: ArmMemory | None
 ) -> ArmMemory | None:
-    """Return a memory without the momentum of a payload, which takes its own along.
+    """Return a memory without the momentum of a released payload.
 
     Args:
         vehicle: a vehicle with a manipulator.

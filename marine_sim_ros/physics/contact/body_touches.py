@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Touches of a body with the scene or another body, which it sees as a scene of its own."""
+"""Contacts of a body with the scene, or with another body that is treated as a scene."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ __all__ = ['BodyTouches', 'relative_state', 'solid_environment', 'solid_scene', 
 
 
 class BodyTouches(NamedTuple):
-    """The touches of a body with the scene, or with another body.
+    """Contacts of a body with the scene, or with another body.
 
     Attributes:
         one: name of the body, in whose frame everything is.
         other: name of the other body; empty: the scene.
         pairs: coefficients of c pairs.
-        number: (c,) their numbers.
+        number: (c,) numbers of the pairs.
         geometry: gaps, normals and points.
         relative: state of the first body in the frame of the other, or in map.
     """
@@ -52,19 +52,19 @@ class BodyTouches(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Whose touches they are."""
+        """Names of the two bodies."""
         return self.one, self.other
 
     @property
     def points_on_other(self) -> np.ndarray:
         """Return the points (c, 3) in the frame of the other body, m."""
-        turn = rotation_matrix(self.relative.orientation)
-        return np.asarray(self.geometry.point @ turn.T + self.relative.position)
+        rotation = rotation_matrix(self.relative.orientation)
+        return np.asarray(self.geometry.point @ rotation.T + self.relative.position)
 
 
 @lru_cache(maxsize=64)
 def solid_scene(own: ContactPoints) -> Scene:
-    """Return the shapes of a body as others touch them, in its frame."""
+    """Return the shapes of a body as obstacles in its frame, for contacts of other bodies."""
     obstacles = []
     for number, outline in enumerate(own.outlines):
         if outline is None:
@@ -99,40 +99,45 @@ def solid_environment(own: ContactPoints, materials: Materials | None) -> Enviro
 
 
 def _hull(points: np.ndarray) -> TriangleSurface | None:
-    """Return the convex hull of points about their mean; None where it is flat."""
+    """Return the convex hull of points about their mean; None if they lie in a plane."""
     from scipy.spatial import ConvexHull, QhullError
 
     local = points - points.mean(axis=0)
     try:
-        found = ConvexHull(local)
+        hull = ConvexHull(local)
     except (QhullError, ValueError):
         return None
-    faces = found.simplices.copy()
+    faces = hull.simplices.copy()
     a, b, c = (local[faces[:, i]] for i in range(3))
-    inward = np.sum(np.cross(b - a, c - a) * found.equations[:, :3], axis=1) < 0
+    inward = np.sum(np.cross(b - a, c - a) * hull.equations[:, :3], axis=1) < 0
     faces[inward] = faces[inward][:, ::-1]
     return build_surface(local, faces, 1e-3, 'hull')[0]
 
 
 def relative_state(one: State, other: State) -> State:
     """Return the state of a body in the frame of another, its velocity in its own axes."""
-    back = rotation_matrix(other.orientation).T
-    turn = quaternion_product(quaternion_conjugate(other.orientation), one.orientation)
-    place = back @ (one.position - other.position)
-    into = rotation_matrix(turn).T
-    carried = other.velocity[:3] + cross(other.velocity[3:], place)
-    moving = np.concatenate([into @ carried, into @ other.velocity[3:]])
-    return State(place, turn, one.velocity - moving)
+    to_other = rotation_matrix(other.orientation).T
+    orientation = quaternion_product(quaternion_conjugate(other.orientation), one.orientation)
+    position = to_other @ (one.position - other.position)
+    to_body = rotation_matrix(orientation).T
+    frame_velocity = other.velocity[:3] + cross(other.velocity[3:], position)
+    frame_twist = np.concatenate([to_body @ frame_velocity, to_body @ other.velocity[3:]])
+    return State(position, orientation, one.velocity - frame_twist)
 
 
 def touch_rows(touch: BodyTouches, directions: np.ndarray, group: list[str]) -> np.ndarray:
-    """Return the rows (3, c, 6 k) of touches in the velocities of a group of k bodies."""
+    """Return the Jacobian (3, c, 6 k) of contacts by the velocities of a group of k bodies."""
     points = touch.geometry.point
     result = np.zeros((*directions.shape[:2], 6 * len(group)))
-    place = 6 * group.index(touch.one)
-    result[:, :, place : place + 6] = lever_rows(directions, points[None, :, :])
+    column = 6 * group.index(touch.one)
+    result[:, :, column : column + 6] = lever_rows(directions, points[None, :, :])
     if touch.other:
-        turn, there = rotation_matrix(touch.relative.orientation), touch.points_on_other
-        place = 6 * group.index(touch.other)
-        result[:, :, place : place + 6] = -lever_rows(directions @ turn.T, there[None, :, :])
+        rotation, points_on_other = (
+            rotation_matrix(touch.relative.orientation),
+            touch.points_on_other,
+        )
+        column = 6 * group.index(touch.other)
+        result[:, :, column : column + 6] = -lever_rows(
+            directions @ rotation.T, points_on_other[None, :, :]
+        )
     return result

@@ -1,28 +1,29 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Contact of a vehicle with what is solid: seabed, walls, obstacles.
+"""Contact force: contact of a vehicle with seabed, walls and obstacles, by implicit impulses.
 
-A stiff spring at every contact point would have to be explicit, for this is a force among others
-that does not know them: k ≤ m (0.5/dt)² would cap it at 1.2e5 N/m for a BlueROV2 at 5 ms, and the
-vehicle would sink in and bounce. Instead the velocity after the step is solved for (as physics
-engines do), and the wrench is the impulse that leads to it over the step, Jᵀγ/dt:
+This force does not know the other forces, so stiff springs at the contact points would have to be
+explicit: k ≤ m (0.5/dt)² limits them to 1.2e5 N/m for a BlueROV2 at 5 ms, and the vehicle would
+sink in and bounce. Instead the velocity after the step is solved for (as physics engines do), and
+the wrench is the impulse that leads to it over the step, Jᵀγ/dt:
 
-- The other wrenches are observed, not received: M Δν/dt less the own wrench is what they did in
-  the step before, and does again: ν* = ν + Δν − dt M⁻¹ w is where that leads without contact, with
-  weight, buoyancy, drag and Coriolis terms brought up to date. At rest that is exact; what else
-  changes, such as thrust, is late by one step.
-- Points that would pass a surface within the step are stopped at it, or thrown back with the
-  restitution times their speed where they meet it faster than what a step's fall makes.
-- Within a surface, −δ̇ = δ/τ pushes them out, and E and ν make them yield: stiffness k with damping
+- The other wrenches are observed, not received: M Δν/dt minus the contact wrench w of the step
+  before is assumed again. ν* = ν + Δν − dt M⁻¹ w is
+  the velocity without contact, with weight, buoyancy, drag and Coriolis terms updated. At rest
+  this is exact; changes of other forces, such as thrust, are late by one step.
+- Points that would penetrate a surface within the step are stopped at it, or rebound with the
+  restitution times their speed if they are faster than a free fall of one step.
+- At a penetration δ the target −δ̇ = δ/τ pushes them out, and E and ν give compliance: stiffness k
+  with damping
   τ k, implicit, so that neither has a limit; the rest position has F = k δ.
-- Friction is a stiff bristle at every point, with a memory: it holds with what it held with in
-  the step before, and more where the point moves, as far as Coulomb's law lets it. So a body at
-  rest does not creep, but by the surface viscosity. Adhesion pulls what touches.
+- Friction is a stiff bristle at every point, with a memory: it starts at the impulse of the step
+  before and grows where the point moves, within Coulomb's law. So a body at rest creeps only by
+  the surface viscosity. Adhesion pulls points in contact.
 
-M is with the implicit drag of the default integrator, dt D. So it is stable for any stiffness and
-step, never adds energy, and a point never passes a surface whose distance is true; a wrench that
-is held for longer than a step (``lockstep: false``) is an impulse given twice, however.
+M includes the implicit drag of the default integrator, dt D. The method is stable for any
+stiffness and step, adds no energy, and no point passes a surface whose distance is exact. A wrench
+that is applied for longer than a step (``lockstep: false``) is an impulse given twice, however.
 """
 
 from __future__ import annotations
@@ -64,22 +65,22 @@ __all__ = [
 
 
 MAX_PAIRS = 24
-"""Pairs that are solved for at most: those nearest to touching at the end of the step."""
+"""Largest number of pairs in the solver: those with the smallest predicted gaps."""
 SPARE_PAIRS = 7
-"""Pairs that are solved for besides the vehicle's points that can lie in a plane, 9 of a box."""
+"""Pairs in the solver besides the vehicle's points that can lie in a plane (9 of a box)."""
 
 
 class ContactMemory(NamedTuple):
-    """What contact remembers of the tick before, n pairs.
+    """Memory of the previous tick, with n pairs.
 
     Attributes:
         state: state of the body.
-        wrench: (6,) that it answered.
-        terms: what followed from the state alone; None where nothing was near, but for what is
-            compiled, where a memory has the same parts in every tick.
+        wrench: (6,) wrench of the contacts.
+        terms: terms that depend on the state only; None if nothing was near. In compiled programs
+            they are always there, since a memory has the same parts in every tick.
         pair: (n,) numbers of pairs (see physics/contact/detection.py); below 0: none.
         impulse: (n, 3) on the vehicle, body frame, N·s.
-        places: (m, 3) of the vehicle's points, m, where an arm moves some; else None.
+        places: (m, 3) positions of the vehicle's points, m, if an arm moves some; else None.
     """
 
     state: State
@@ -99,69 +100,79 @@ def contact_wrench(
     dt: float,
     body: Vehicle | None = None,
 ) -> tuple[Wrench, ContactMemory | None]:
-    """Return the wrench (6,) of all contacts over the step to come, and what to remember.
+    """Return the wrench (6,) of all contacts over the next step, and the next memory.
 
-    Zero without a scene, and in the first tick, where the length of a step is not known yet.
-    Of one body: a batch comes with ``jax.vmap``.
+    It is zero without a scene, and in the first tick, where the step is not yet known. It is for
+    one body: batches use ``jax.vmap``.
 
     Args:
         vehicle: the vehicle, with contact points.
         state: state of the body.
         environment: environment with its scene and materials.
         memory: memory of the previous tick; None in the first.
-        dt: time since then, s; the step to come is taken to be as long.
-        body: the vehicle as its arm is posed: its mass, weight and points; None: ``vehicle``.
+        dt: time since then, s; the next step is assumed to be as long.
+        body: the vehicle with the mass, weight and points of its arm's pose; None: ``vehicle``.
 
     Raises:
         ModelError: a collision mesh that cannot be used.
     """
     xp, scene = namespace(state.velocity), environment.scene
     vehicle = vehicle if body is None else body
-    own = vehicle.contact
-    if scene is None or not len(scene) or not len(own):
+    contact_points = vehicle.contact
+    if scene is None or not len(scene) or not len(contact_points):
         return xp.zeros_like(state.velocity), None
-    places = own.position if own.described is not None else None
-    sized = xp is not NUMPY  # what is compiled has room for as many pairs in every tick
-    now = state_terms(vehicle, state, environment) if sized else None
-    size = min(contact_limit(own), len(pair_layout(own, scene))) if sized else 0
-    nothing = partial(_initial_result, state, now, size, places)
+    places = contact_points.position if contact_points.described is not None else None
+    fixed_size = xp is not NUMPY  # compiled programs have as many pairs in every tick
+    terms = state_terms(vehicle, state, environment) if fixed_size else None
+    size = (
+        min(contact_limit(contact_points), len(pair_layout(contact_points, scene)))
+        if fixed_size
+        else 0
+    )
+    no_contact = partial(_initial_result, state, terms, size, places)
     if memory is None or dt <= 0:
-        return nothing()
-    within = step_reach(vehicle, state, dt)
-    rigid = constant(xp, vehicle.mass_matrix)  # in a sweep each vehicle's own: an argument
-    if sized:
-        near = xp.any(scene.clearances(state.position) <= own.reach + within)
-        felt = partial(_compiled_contact, vehicle, environment, dt)
-        found = cond(xp, near, felt, _no_contact, state, now, memory, rigid, places, within)
+        return no_contact()
+    reach = step_reach(vehicle, state, dt)
+    mass_matrix = constant(xp, vehicle.mass_matrix)  # may be traced: in a sweep it differs
+    if fixed_size:
+        near = xp.any(scene.clearances(state.position) <= contact_points.reach + reach)
+        solve = partial(_compiled_contact, vehicle, environment, dt)
+        result = cond(
+            xp, near, solve, _no_contact, state, terms, memory, mass_matrix, places, reach
+        )
     else:
         if getattr(memory.places, 'shape', None) != getattr(places, 'shape', None):
-            _, fresh = _initial_result(memory.state, memory.terms, 0, places)
-            memory = fresh._replace(wrench=memory.wrench)  # grips, lets go
-        touch, number = contacts_within(vehicle, state, environment, within)
+            _, empty_memory = _initial_result(memory.state, memory.terms, 0, places)
+            memory = empty_memory._replace(
+                wrench=memory.wrench
+            )  # the arm has grasped or released a load
+        touch, number = contacts_within(vehicle, state, environment, reach)
         if not len(number) or stays_separated(touch, state.velocity, memory.impulse, dt):
-            return nothing()
-        touch, number = select_contacts(touch, number, state.velocity, dt, contact_limit(own))
-        now = state_terms(vehicle, state, environment)
-        found = _solve_touching(
-            vehicle, environment, dt, state, now, memory, rigid, places, touch, number
+            return no_contact()
+        touch, number = select_contacts(
+            touch, number, state.velocity, dt, contact_limit(contact_points)
         )
-    wrench, pair, impulse = found
-    return wrench, ContactMemory(state, wrench, now, pair, impulse, places)
+        terms = state_terms(vehicle, state, environment)
+        result = _solve_touching(
+            vehicle, environment, dt, state, terms, memory, mass_matrix, places, touch, number
+        )
+    wrench, pair, impulse = result
+    return wrench, ContactMemory(state, wrench, terms, pair, impulse, places)
 
 
-def contact_limit(own: ContactPoints) -> int:
-    """Return the greatest number of a vehicle's pairs that are solved for."""
-    return min(MAX_PAIRS, SPARE_PAIRS + (own.described or own).level)
+def contact_limit(contact_points: ContactPoints) -> int:
+    """Return the largest number of a vehicle's pairs in the solver."""
+    return min(MAX_PAIRS, SPARE_PAIRS + (contact_points.described or contact_points).level)
 
 
 def _initial_result(
-    state: State, now: StateTerms | None, size: int, places: Array | None
+    state: State, terms: StateTerms | None, size: int, places: Array | None
 ) -> tuple[Wrench, ContactMemory]:
-    """Return no wrench and the memory of a tick without contact, with room for so many pairs."""
+    """Return a zero wrench and the memory of a tick without contact, for ``size`` pairs."""
     xp = namespace(state.velocity)
-    none = xp.zeros_like(state.velocity)
-    impulse = none[:3] + constant(xp, np.zeros((size, 3)))
-    return none, ContactMemory(state, none, now, impulse[:, 0] - 1, impulse, places)
+    zero = xp.zeros_like(state.velocity)
+    impulse = zero[:3] + constant(xp, np.zeros((size, 3)))
+    return zero, ContactMemory(state, zero, terms, impulse[:, 0] - 1, impulse, places)
 
 
 def _solve_touching(
@@ -169,50 +180,52 @@ def _solve_touching(
     environment: Environment,
     dt: float,
     state: State,
-    now: StateTerms,
+    terms: StateTerms,
     memory: ContactMemory,
-    rigid: Array,
+    mass_matrix: Array,
     places: Array | None,
     touch: ContactGeometry,
     number: Array,
 ) -> tuple[Wrench, Array, Array]:
-    """Return the wrench (6,) of touches, and what to remember of the pairs solved for."""
-    xp, before = namespace(state.velocity), memory.terms
-    if before is None:
-        before = state_terms(vehicle, memory.state, environment)
-    step = predict_step(rigid, state, now, memory[:2], before, dt)
+    """Return the wrench (6,) of contacts, the numbers of their pairs, and their impulses."""
+    xp, previous_terms = namespace(state.velocity), memory.terms
+    if previous_terms is None:
+        previous_terms = state_terms(vehicle, memory.state, environment)
+    step = predict_step(mass_matrix, state, terms, memory[:2], previous_terms, dt)
     assert environment.scene is not None
     layout = pair_layout(vehicle.contact, environment.scene)
     index = layout.rows(number)
     table = pair_table(vehicle, environment)
     pairs = table.select(index)
-    same = xp.astype(number[:, None] == memory.pair[None, :], step.free.dtype)
-    pull = adhesion_force(pairs, touch.gap) if table.sticky else None
+    match = xp.astype(number[:, None] == memory.pair[None, :], step.free.dtype)
+    adhesion = adhesion_force(pairs, touch.gap) if table.sticky else None
     drift = None
     if places is not None:
         point = constant(xp, layout.point)
-        moved = (places - memory.places) / dt
-        moved = xp.concat([moved, xp.zeros_like(moved[:1, :])])
-        drift = xp.take(moved, xp.take(point, index), axis=0)
-    held = same @ memory.impulse
-    wrench, held = solve_contacts(pairs, touch, state, step, held, pull, drift)
-    return wrench, number, held
+        point_velocity = (places - memory.places) / dt
+        point_velocity = xp.concat([point_velocity, xp.zeros_like(point_velocity[:1, :])])
+        drift = xp.take(point_velocity, xp.take(point, index), axis=0)
+    impulse = match @ memory.impulse
+    wrench, impulse = solve_contacts(pairs, touch, state, step, impulse, adhesion, drift)
+    return wrench, number, impulse
 
 
 def _no_contact(
-    state: State, now: StateTerms, memory: ContactMemory, *others: Array
+    state: State, terms: StateTerms, memory: ContactMemory, *others: Array
 ) -> tuple[Array, ...]:
     xp = namespace(memory.pair)
-    none = xp.zeros_like(state.velocity), xp.full_like(memory.pair, -1.0)
-    return *none, xp.zeros_like(memory.impulse)
+    result = xp.zeros_like(state.velocity), xp.full_like(memory.pair, -1.0)
+    return *result, xp.zeros_like(memory.impulse)
 
 
 def with_contact_positions(vehicle: Vehicle, places: Array | None) -> Vehicle:
-    """Return a vehicle with its contact points at places (m, 3), body frame, m; None: as it is."""
+    """Return a vehicle with contact points at places (m, 3), body frame, m; None: unchanged."""
     if places is None:
         return vehicle
-    own = vehicle.contact
-    points = replace(own, position=places, described=own.described or own)
+    contact_points = vehicle.contact
+    points = replace(
+        contact_points, position=places, described=contact_points.described or contact_points
+    )
     return replace(vehicle, find_contact=lambda: points)
 
 
@@ -221,21 +234,21 @@ def _compiled_contact(
     environment: Environment,
     dt: float,
     state: State,
-    now: StateTerms,
+    terms: StateTerms,
     memory: ContactMemory,
-    rigid: Array,
+    mass_matrix: Array,
     places: Array | None,
-    within: Array,
+    reach: Array,
 ) -> tuple[Array, ...]:
-    """Look where all pairs are, and answer what may touch: for what is compiled."""
-    xp, posed = namespace(state.velocity), with_contact_positions(vehicle, places)
+    """Find the nearest pairs and solve their contacts, in fixed shapes for compiled programs."""
+    xp, posed_vehicle = namespace(state.velocity), with_contact_positions(vehicle, places)
     touch, number = nearest_contacts(
-        posed, state, environment, within, dt, contact_limit(posed.contact)
+        posed_vehicle, state, environment, reach, dt, contact_limit(posed_vehicle.contact)
     )
     needed = ~stays_separated(touch, state.velocity, memory.impulse, dt)
-    answer = partial(_solve_touching, vehicle, environment, dt)
+    solve = partial(_solve_touching, vehicle, environment, dt)
     return cond(  # type: ignore[no-any-return]
-        xp, needed, answer, _no_contact, state, now, memory, rigid, places, touch, number
+        xp, needed, solve, _no_contact, state, terms, memory, mass_matrix, places, touch, number
     )
 
 
@@ -254,7 +267,7 @@ def _contact_step(
 
 
 def check_bodies(environment: Environment, where: str) -> None:
-    """Refuse free bodies where nothing moves them.
+    """Refuse free bodies in a program that does not move them.
 
     Raises:
         ParameterError: the environment has some.
@@ -269,7 +282,7 @@ def check_bodies(environment: Environment, where: str) -> None:
 
 
 def _may_touch(vehicle: Vehicle, environment: Environment) -> bool:
-    """Return whether there is something solid, that stands or moves."""
+    """Return whether there are a scene or free bodies to touch."""
     return has_scene(vehicle, environment) or bool(environment.free_bodies)
 
 

@@ -3,11 +3,11 @@
 
 """Detection of contacts: gaps, normals and points of all pairs of vehicle and scene.
 
-Two tests make it whole: the vehicle's points and spheres against the surfaces, and the surfaces'
-edges and spheres against the bodies that the vehicle's points span. Numbered are the pairs with
-the ground, then those with obstacles: of each the points, surface by surface, then both ends of
-every edge in every body; then every sphere in every body. A mesh may have millions of edges: the
-few that are nearest are looked for, and their pairs are numbered after all others.
+Two tests complement each other: the vehicle's points and spheres against the surfaces, and the
+surfaces' edges and spheres against the convex bodies spanned by the vehicle's points. Pairs are
+numbered: first with the ground, then with obstacles; in each the points, surface by surface, then
+both ends of every edge in every body; then every sphere in every body. A mesh may have millions of
+edges: only the nearest are searched, and their pairs are numbered after all others.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ __all__ = [
 ]
 
 FAR_DISTANCE = 1e3
-"""m; the gap of what cannot touch, such as an edge of the terrain that is no ridge."""
+"""Gap of pairs that cannot touch, such as an edge of the terrain that is no ridge, m."""
 SKIN = 1e-4
-"""m; what is nearer touches, for adhesion."""
+"""Gap below which adhesion acts, m."""
 _MAX_ACCELERATION = 100.0
-"""m/s²; faster nobody gains speed in a step."""
+"""Upper bound of acceleration in a step, m/s²."""
 _MESH_EDGES = 24
-"""Edges of a mesh that are looked at, the nearest ones: no more pairs are solved for."""
+"""Nearest edges of a mesh that are tested: as many as pairs in the solver."""
 
 
 def lever_rows(direction: Array, point: Array) -> Array:
@@ -71,31 +71,31 @@ def lever_rows(direction: Array, point: Array) -> Array:
 
 
 def step_reach(vehicle: Vehicle, state: State, dt: float) -> Array:
-    """Return the gap in m beyond which nothing matters in a step of one body."""
+    """Return the gap in m beyond which no pair of a body can touch within a step."""
     xp = namespace(state.velocity)
-    parts = xp.reshape(state.velocity, (2, 3))
-    speeds = xp.sqrt(xp.vecdot(parts, parts))
-    fastest = speeds[0] + vehicle.contact.reach * speeds[1] + dt * _MAX_ACCELERATION
-    return 0.01 + 4 * dt * fastest
+    linear_and_angular = xp.reshape(state.velocity, (2, 3))
+    speeds = xp.sqrt(xp.vecdot(linear_and_angular, linear_and_angular))
+    max_speed = speeds[0] + vehicle.contact.reach * speeds[1] + dt * _MAX_ACCELERATION
+    return 0.01 + 4 * dt * max_speed
 
 
-def stays_separated(touch: ContactGeometry, velocity: Array, held: Array, dt: float) -> Array:
-    """Return whether one body that contact_surface nothing will not in this step either.
+def stays_separated(touch: ContactGeometry, velocity: Array, impulse: Array, dt: float) -> Array:
+    """Return whether one body without contact stays without contact in this step.
 
     Args:
         touch: nearby contacts.
         velocity: ν (6,).
-        held: impulses (c, 3) of the step before, N·s.
+        impulse: impulses (c, 3) of the step before, N·s.
         dt: step, s.
     """
     xp = namespace(velocity)
-    contact_surface = xp.any(held != 0)
+    had_contact = xp.any(impulse != 0)
 
-    def is_apart() -> Array:
-        ahead = _predicted_gaps(touch, velocity, dt) - 2 * dt * dt * _MAX_ACCELERATION
-        return xp.all(ahead > SKIN) & ~contact_surface
+    def remains_apart() -> Array:
+        predicted = _predicted_gaps(touch, velocity, dt) - 2 * dt * dt * _MAX_ACCELERATION
+        return xp.all(predicted > SKIN) & ~had_contact
 
-    return skip_unless(contact_surface, lambda: ~contact_surface, is_apart)
+    return skip_unless(had_contact, lambda: ~had_contact, remains_apart)
 
 
 def _predicted_gaps(touch: ContactGeometry, velocity: Array, dt: float) -> Array:
@@ -104,22 +104,23 @@ def _predicted_gaps(touch: ContactGeometry, velocity: Array, dt: float) -> Array
 
 @dataclass(frozen=True, eq=False)
 class PairLayout:
-    """What the pairs of a vehicle and a scene are, c in all.
+    """Layout of the c pairs of a vehicle and a scene.
 
     Attributes:
         surface: (c,) of the scene.
         shape: (c,) of the vehicle.
         radius: (c,) of a vehicle's sphere, m; else 0.
         depth: (c,) of the material behind, m.
-        window: points a side of the part of the terrain that is looked at for ridges; 0: none.
+        window: grid points per side of the part of the terrain that is searched for ridges; 0:
+            none.
         ground: number of surfaces that are no obstacles.
-        points: (k,) number of each surface's first pair of a vehicle's point.
+        points: (k,) number of the first pair of each surface with a point of the vehicle.
         point: (c,) the vehicle's point; m for edges and spheres of the scene.
         ridges: number of the first pair of a ridge.
         edges: number of the first pair of an obstacle's edge.
         balls: number of the first pair of an obstacle that is a sphere.
         meshes: number of the first pair of a mesh's edge.
-        stride: how far the numbers of two meshes are apart.
+        stride: difference of the numbers of two meshes.
         ends: pairs of each edge.
     """
 
@@ -143,14 +144,14 @@ class PairLayout:
         return len(self.surface)
 
     def rows(self, number: Array) -> Array:
-        """Return the rows of pairs in the attributes: those of all edges of a mesh are alike."""
+        """Return the rows of pairs in the attributes; all edges of a mesh share their rows."""
         xp = namespace(number)
         if not self.stride:
             return xp.astype(number, xp.int32)
-        later = number - self.meshes
-        mesh = xp.floor(later / self.stride)
-        within = later - self.ends * xp.floor(later / self.ends)
-        row = xp.where(later < 0, number, self.meshes + mesh * self.ends + within)
+        edge_number = number - self.meshes
+        mesh = xp.floor(edge_number / self.stride)
+        end = edge_number - self.ends * xp.floor(edge_number / self.ends)
+        row = xp.where(edge_number < 0, number, self.meshes + mesh * self.ends + end)
         return xp.astype(row, xp.int32)
 
 
@@ -162,32 +163,38 @@ def pair_layout(own: ContactPoints, scene: Scene) -> PairLayout:
 @lru_cache(maxsize=16)
 def _build_pair_layout(own: ContactPoints, scene: Scene) -> PairLayout:
     solids, edges, m = own.solids, scene.edges, len(own)
-    some = len(solids) > 0
+    has_solids = len(solids) > 0
     ground = len(scene) - len(scene.obstacles)
-    window = ridge_window(scene.terrain, own.reach) if scene.terrain and some else 0
+    window = ridge_window(scene.terrain, own.reach) if scene.terrain and has_solids else 0
     surfaces: list[np.ndarray] = []
     shapes: list[np.ndarray] = []
     radii: list[np.ndarray] = []
-    place: list[np.ndarray] = []
+    point_numbers: list[np.ndarray] = []
 
-    def add(owners: np.ndarray, of_each: np.ndarray, radius: np.ndarray, own: bool = False) -> int:
-        place.append(np.tile(np.arange(m) if own else np.full(len(of_each), m), len(owners)))
+    def add(
+        owners: np.ndarray, per_owner: np.ndarray, radius: np.ndarray, own: bool = False
+    ) -> int:
+        point_numbers.append(
+            np.tile(np.arange(m) if own else np.full(len(per_owner), m), len(owners))
+        )
         first = sum(map(len, surfaces))
-        surfaces.append(np.repeat(owners, len(of_each)))
-        shapes.append(np.tile(of_each, len(owners)))
+        surfaces.append(np.repeat(owners, len(per_owner)))
+        shapes.append(np.tile(per_owner, len(owners)))
         radii.append(np.tile(radius, len(owners)))
         return first
 
-    ends, none = np.repeat(solids.shape, 2), np.zeros(len(solids))
+    ends, zero_radius = np.repeat(solids.shape, 2), np.zeros(len(solids))
     add(np.arange(ground), own.shape, own.radius, True)
-    ridge = add(np.full(2 * window * window, len(scene.planes)), ends, np.repeat(none, 2))
-    others = add(np.arange(ground, len(scene)), own.shape, own.radius, True)
-    lines = add(edges.surface, ends, np.repeat(none, 2))
-    balls = add(edges.ball, solids.shape, none)
-    obstacles = scene.meshes if some else ()
-    meshes = add(np.array([n for n, _ in obstacles], int), ends, np.repeat(none, 2))
+    ridge_pairs = add(
+        np.full(2 * window * window, len(scene.planes)), ends, np.repeat(zero_radius, 2)
+    )
+    obstacle_points = add(np.arange(ground, len(scene)), own.shape, own.radius, True)
+    edge_pairs = add(edges.surface, ends, np.repeat(zero_radius, 2))
+    sphere_pairs = add(edges.ball, solids.shape, zero_radius)
+    obstacles = scene.meshes if has_solids else ()
+    mesh_pairs = add(np.array([n for n, _ in obstacles], int), ends, np.repeat(zero_radius, 2))
     points = m * np.arange(len(scene))
-    points[ground:] += others - ground * m
+    points[ground:] += obstacle_points - ground * m
     shape = np.concatenate(shapes)
     return PairLayout(
         np.concatenate(surfaces),
@@ -197,11 +204,11 @@ def _build_pair_layout(own: ContactPoints, scene: Scene) -> PairLayout:
         window,
         ground,
         points,
-        np.concatenate(place),
-        ridge,
-        lines,
-        balls,
-        meshes,
+        np.concatenate(point_numbers),
+        ridge_pairs,
+        edge_pairs,
+        sphere_pairs,
+        mesh_pairs,
         len(ends) * max((o.contact_surface.max_edge_number for _, o in obstacles), default=0),
         len(ends),
     )
@@ -210,21 +217,21 @@ def _build_pair_layout(own: ContactPoints, scene: Scene) -> PairLayout:
 def _point_contacts(
     own: ContactPoints, scene: Scene, within: Array | None, position: Array, rotation: Array
 ) -> ContactGeometry:
-    """Return the vehicle's points and all surfaces of a scene, surface by surface."""
+    """Return the pairs of the vehicle's points and a scene's surfaces, surface by surface."""
     xp = namespace(position)
-    places = constant(xp, own.position)
-    in_map = places @ xp.matrix_transpose(rotation) + position[..., None, :]
-    far = xp.inf if within is None else within + float(own.radius.max())
-    distance, normal = scene.surfaces(in_map, far)
+    points = constant(xp, own.position)
+    in_map = points @ xp.matrix_transpose(rotation) + position[..., None, :]
+    max_distance = xp.inf if within is None else within + float(own.radius.max())
+    distance, normal = scene.surfaces(in_map, max_distance)
     normal = normal @ rotation[..., None, :, :]
     if own.round:
         radius = constant(xp, own.radius)
-        distance, point = distance - radius, places - radius[:, None] * normal
+        distance, point = distance - radius, points - radius[:, None] * normal
     else:
-        point = 0.0 * normal + places
-    one = (*distance.shape[:-2], -1)
+        point = 0.0 * normal + points
+    flat = (*distance.shape[:-2], -1)
     return ContactGeometry(
-        xp.reshape(distance, one), xp.reshape(normal, (*one, 3)), xp.reshape(point, (*one, 3))
+        xp.reshape(distance, flat), xp.reshape(normal, (*flat, 3)), xp.reshape(point, (*flat, 3))
     )
 
 
@@ -249,9 +256,8 @@ def contact_geometry(
         vehicle: the vehicle, with contact points.
         state: state of the body.
         environment: environment with a scene.
-        within: m; edges and spheres that cannot be nearer to one body are 1 km off, so that
-            what is below it are the pairs of :func:`contacts_within`. None: all are where they
-            are.
+        within: m; edges and spheres that are certainly farther get a gap of 1 km, so that smaller
+            gaps are those of :func:`contacts_within`. None: all gaps are exact.
 
     Raises:
         ModelError: a collision mesh that cannot be used.
@@ -259,99 +265,99 @@ def contact_geometry(
     scene, own = environment.scene, vehicle.contact
     assert scene is not None
     rotation = rotation_matrix(state.orientation)
-    pairs, found = pair_layout(own, scene), []
+    pairs, parts = pair_layout(own, scene), []
     if pairs.ground:
-        found.append(_ground_contacts(own, scene, within, state.position, rotation))
+        parts.append(_ground_contacts(own, scene, within, state.position, rotation))
     if pairs.ground < len(scene):
-        found.append(_obstacle_contacts(own, scene, within, state.position, rotation))
+        parts.append(_obstacle_contacts(own, scene, within, state.position, rotation))
     if pairs.stride:
         far = FAR_DISTANCE if within is None else within
-        found.append(_mesh_contacts(own, scene, far, state.position, rotation)[0])
-    return _concatenate(found)
+        parts.append(_mesh_contacts(own, scene, far, state.position, rotation)[0])
+    return _concatenate(parts)
 
 
 def nearest_contacts(
     vehicle: Vehicle, state: State, environment: Environment, within: Array, dt: float, size: int
 ) -> tuple[ContactGeometry, Array]:
-    """Return so many touches of one body and their numbers, the first to come: for compilers.
+    """Return the ``size`` contacts of one body that are next to touch, and their numbers.
 
-    The counterpart of :func:`contacts_within` and :func:`select_contacts` where shapes are fixed;
-    what is not within the distance is :data:`FAR_DISTANCE`.
+    The counterpart of :func:`contacts_within` and :func:`select_contacts` in fixed shapes, for
+    compiled programs; pairs beyond the distance have the gap :data:`FAR_DISTANCE`.
     """
     scene, own = environment.scene, vehicle.contact
     assert scene is not None
     xp, rotation = namespace(state.position), rotation_matrix(state.orientation)
     pairs = pair_layout(own, scene)
-    places = () if own.described is None else (own.position,)
-    known = state.position, rotation, state.velocity, within, *places
+    positions = () if own.described is None else (own.position,)
+    arguments = state.position, rotation, state.velocity, within, *positions
 
     def clipped(
-        find: Any, position: Array, turn: Array, far: Array, places: Any
+        find: Any, position: Array, turn: Array, far: Array, positions: Any
     ) -> ContactGeometry:
-        posed = replace(own, position=places[0]) if places else own
-        touch = find(posed, scene, far, position, turn)
+        posed_points = replace(own, position=positions[0]) if positions else own
+        touch = find(posed_points, scene, far, position, turn)
         return touch._replace(gap=xp.where(touch.gap < far, touch.gap, FAR_DISTANCE))
 
-    def first(
-        touch: ContactGeometry, velocity: Array, *later: tuple[ContactGeometry, Array]
+    def select_first(
+        touch: ContactGeometry, velocity: Array, *mesh_edges: tuple[ContactGeometry, Array]
     ) -> tuple[ContactGeometry, Array]:
         numbers = constant(xp, np.arange(touch.gap.shape[-1], dtype=float))
-        for edges, own_numbers in later:
+        for edges, own_numbers in mesh_edges:
             touch = _concatenate([touch, edges])
             numbers = xp.concat([numbers, own_numbers])
         return select_contacts(touch, numbers, velocity, dt, size)
 
     def with_obstacles(
-        found: ContactGeometry,
+        contacts: ContactGeometry,
         position: Array,
         turn: Array,
         velocity: Array,
         far: Array,
-        *places: Array,
+        *positions: Array,
     ) -> tuple[ContactGeometry, Array]:
-        obstacles = clipped(_obstacle_contacts, position, turn, far, places)
-        later = []
+        obstacles = clipped(_obstacle_contacts, position, turn, far, positions)
+        mesh_edges = []
         if pairs.stride:
             edges, number = _mesh_contacts(own, scene, far, position, turn)
             gap = xp.where(edges.gap < far, edges.gap, FAR_DISTANCE)
-            later.append((edges._replace(gap=gap), number))
-        return first(_concatenate([found, obstacles]), velocity, *later)
+            mesh_edges.append((edges._replace(gap=gap), number))
+        return select_first(_concatenate([contacts, obstacles]), velocity, *mesh_edges)
 
-    def without(
-        found: ContactGeometry, position: Array, turn: Array, velocity: Array, *others: Array
+    def without_obstacles(
+        contacts: ContactGeometry, position: Array, turn: Array, velocity: Array, *others: Array
     ) -> tuple[ContactGeometry, Array]:
-        room = constant(xp, np.zeros((max(size - found.gap.shape[-1], 0), 3)))
-        return first(_concatenate([found, _far_contacts(room + position)]), velocity)
+        padding = constant(xp, np.zeros((max(size - contacts.gap.shape[-1], 0), 3)))
+        return select_first(_concatenate([contacts, _far_contacts(padding + position)]), velocity)
 
-    found = _far_contacts(constant(xp, np.zeros((0, 3))) + state.position)
+    contacts = _far_contacts(constant(xp, np.zeros((0, 3))) + state.position)
     if pairs.ground:
-        found = clipped(_ground_contacts, state.position, rotation, within, places)
+        contacts = clipped(_ground_contacts, state.position, rotation, within, positions)
     if pairs.ground == len(scene):
-        return first(found, state.velocity)
-    there = xp.any(scene.clearances(state.position)[pairs.ground :] <= own.reach + within)
-    return cond(xp, there, with_obstacles, without, found, *known)  # type: ignore[no-any-return]
+        return select_first(contacts, state.velocity)
+    is_near = xp.any(scene.clearances(state.position)[pairs.ground :] <= own.reach + within)
+    return cond(xp, is_near, with_obstacles, without_obstacles, contacts, *arguments)  # type: ignore[no-any-return]
 
 
 def select_contacts(
     touch: ContactGeometry, number: Array, velocity: Array, dt: float, size: int
 ) -> tuple[ContactGeometry, Array]:
-    """Return so many touches whose gaps will be least after a step, and their numbers."""
+    """Return the ``size`` contacts with the smallest predicted gaps, and their numbers."""
     xp, count = namespace(velocity), touch.gap.shape[0]
     if count <= size and not is_traced(xp):
         return touch, number
     order = smallest_indices(_predicted_gaps(touch, velocity, dt), min(size, count))
-    # In the order of their numbers, what is far last: every engine adds them up in one order.
+    # Ordered by number, far pairs last, so that all engines add them up in the same order.
     far = xp.astype(xp.take(touch.gap, order, axis=0) >= FAR_DISTANCE, order.dtype)
     order = xp.sort(order + count * far) % count
     *chosen, number = (xp.take(values, order, axis=0) for values in (*touch, number))
     return ContactGeometry(*chosen), number
 
 
-def _far_contacts(places: Array) -> ContactGeometry:
-    """Return pairs at some places (..., c, 3) that are far off."""
-    xp, none = namespace(places), 0 * places
+def _far_contacts(positions: Array) -> ContactGeometry:
+    """Return pairs with the gap of pairs that cannot touch, in the shape of (..., c, 3)."""
+    xp, zero = namespace(positions), 0 * positions
     return ContactGeometry(
-        none[..., 0] + FAR_DISTANCE, none + constant(xp, np.array([0.0, 0.0, 1.0])), none
+        zero[..., 0] + FAR_DISTANCE, zero + constant(xp, np.array([0.0, 0.0, 1.0])), zero
     )
 
 
@@ -360,14 +366,14 @@ def _ground_contacts(
 ) -> ContactGeometry:
     """Return the pairs with planes and terrain."""
     pairs = pair_layout(own, scene)
-    found = [
+    parts = [
         _point_contacts(own, scene.part(tuple(range(pairs.ground))), within, position, rotation)
     ]
     if pairs.window and scene.terrain is not None:
         start, along, real = ridges(scene.terrain, pairs.window, position)
         start = start - position[..., None, :]
-        found.append(_edge_end_contacts(own, start, along, real > 0, within, rotation))
-    return _concatenate(found)
+        parts.append(_edge_end_contacts(own, start, along, real > 0, within, rotation))
+    return _concatenate(parts)
 
 
 def _obstacle_contacts(
@@ -375,21 +381,21 @@ def _obstacle_contacts(
 ) -> ContactGeometry:
     """Return the pairs with obstacles."""
     xp, pairs, edges = namespace(position), pair_layout(own, scene), scene.edges
-    others = scene.part(tuple(range(pairs.ground, len(scene))))
-    found = [_point_contacts(own, others, within, position, rotation)]
+    obstacles = scene.part(tuple(range(pairs.ground, len(scene))))
+    parts = [_point_contacts(own, obstacles, within, position, rotation)]
     if len(edges.start) and len(own.solids):
         start = constant(xp, edges.start) - position[..., None, :]
         along = constant(xp, edges.along) + xp.zeros_like(start)
-        every = xp.ones_like(start[..., 0]) > 0
-        found.append(_edge_end_contacts(own, start, along, every, within, rotation))
+        all_edges = xp.ones_like(start[..., 0]) > 0
+        parts.append(_edge_end_contacts(own, start, along, all_edges, within, rotation))
     if len(edges.ball) and len(own.solids):
         center = (constant(xp, edges.center) - position[..., None, :]) @ rotation
-        meeting = sphere_contacts(own.solids, center, edges.radius)
+        spheres = sphere_contacts(own.solids, center, edges.radius)
         if within is not None:
-            clear = xp.take(scene.clearances(position), constant(xp, edges.ball), axis=0)
-            meeting = _select_meetings(clear <= own.reach + within, len(own.solids), meeting)
-        found.append(meeting)
-    return _concatenate(found)
+            clearance = xp.take(scene.clearances(position), constant(xp, edges.ball), axis=0)
+            spheres = _mask_contacts(clearance <= own.reach + within, len(own.solids), spheres)
+        parts.append(spheres)
+    return _concatenate(parts)
 
 
 def _mesh_contacts(
@@ -397,26 +403,26 @@ def _mesh_contacts(
 ) -> tuple[ContactGeometry, Array]:
     """Return the nearest edges of each mesh in all bodies, and the numbers (..., c) of the pairs.
 
-    An edge that is not within the distance is far off, and its number is −2.
+    An edge beyond the distance has a far gap and the number −2.
     """
-    xp, pairs, found = namespace(position), pair_layout(own, scene), []
+    xp, pairs, parts = namespace(position), pair_layout(own, scene), []
     shapes = [(*position.shape[:-1], *shape) for shape in ((_MESH_EDGES,), (_MESH_EDGES, 2, 3))]
     own_ends = constant(xp, np.arange(pairs.ends, dtype=float))
     numbers = []
-    for place, (_, obstacle) in enumerate(scene.meshes):
+    for index, (_, obstacle) in enumerate(scene.meshes):
         half = obstacle.contact_surface.thickness / 2
-        look = partial(_nearest_edges, obstacle, own.solids)
-        number, ends = host_call(look, tuple(shapes), position, rotation, within)
+        search = partial(_nearest_edges, obstacle, own.solids)
+        number, ends = host_call(search, tuple(shapes), position, rotation, within)
         start = ends[..., 0, :] - position[..., None, :]
         along = ends[..., 1, :] - ends[..., 0, :]
-        wanted = number >= 0
-        touch = _edge_end_contacts(own, start, along, wanted, within + half, rotation)
-        found.append(touch._replace(gap=touch.gap - half))
-        first = pairs.meshes + place * pairs.stride
-        whole = first + pairs.ends * number[..., None] + own_ends
-        whole = xp.where(wanted[..., None], whole, xp.full_like(whole, -2.0))
-        numbers.append(xp.reshape(whole, (*number.shape[:-1], -1)))
-    return _concatenate(found), xp.concat(numbers, axis=-1)
+        is_found = number >= 0
+        touch = _edge_end_contacts(own, start, along, is_found, within + half, rotation)
+        parts.append(touch._replace(gap=touch.gap - half))
+        first = pairs.meshes + index * pairs.stride
+        pair_number = first + pairs.ends * number[..., None] + own_ends
+        pair_number = xp.where(is_found[..., None], pair_number, xp.full_like(pair_number, -2.0))
+        numbers.append(xp.reshape(pair_number, (*number.shape[:-1], -1)))
+    return _concatenate(parts), xp.concat(numbers, axis=-1)
 
 
 def _nearest_edges(
@@ -426,26 +432,26 @@ def _nearest_edges(
     rotation: np.ndarray,
     within: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers (..., k) of a mesh's edges that are nearest to bodies, and their ends, map.
+    """Return numbers (..., k) of a mesh's edges nearest to the bodies, and their ends in map.
 
     Args:
         position: (..., 3) of the vehicle.
         rotation: R (..., 3, 3) of the vehicle.
         within: () or (...) m.
     """
-    lead = position.shape[:-1]
-    turn: np.ndarray = rotation_matrix(obstacle.orientation)
-    numbers = np.full((*lead, _MESH_EDGES), -1.0)
-    ends = np.zeros((*lead, _MESH_EDGES, 2, 3))
-    far = np.broadcast_to(within, lead)
-    for one in np.ndindex(lead):
+    batch = position.shape[:-1]
+    mesh_rotation: np.ndarray = rotation_matrix(obstacle.orientation)
+    numbers = np.full((*batch, _MESH_EDGES), -1.0)
+    ends = np.zeros((*batch, _MESH_EDGES, 2, 3))
+    max_distance = np.broadcast_to(within, batch)
+    for index in np.ndindex(batch):
         # The faces of the bodies in the axes of the mesh.
-        normals = solids.normal @ (rotation[one].T @ turn)
-        offsets = solids.offset + normals @ ((position[one] - obstacle.position) @ turn)
-        found = obstacle.contact_surface.nearest_edges(
-            _MESH_EDGES, normals, offsets, float(far[one])
+        normals = solids.normal @ (rotation[index].T @ mesh_rotation)
+        offsets = solids.offset + normals @ ((position[index] - obstacle.position) @ mesh_rotation)
+        edges = obstacle.contact_surface.nearest_edges(
+            _MESH_EDGES, normals, offsets, float(max_distance[index])
         )
-        numbers[one], ends[one] = found[0], found[1] @ turn.T + obstacle.position
+        numbers[index], ends[index] = edges[0], edges[1] @ mesh_rotation.T + obstacle.position
     return numbers, ends
 
 
@@ -453,32 +459,34 @@ def _edge_end_contacts(
     own: ContactPoints,
     start: Array,
     along: Array,
-    wanted: Array,
+    needed: Array,
     within: Array | None,
     rotation: Array,
 ) -> ContactGeometry:
-    """Return both ends of edges, from a vehicle's place in map, in all bodies."""
+    """Return contacts at both ends of edges in all bodies; starts are relative to the vehicle."""
     count = 2 * len(own.solids)
 
-    def met(start: Array, along: Array, wanted: Array, turn: Array) -> ContactGeometry:
-        meetings = edge_contacts(own.solids, start @ turn, along @ turn, wanted)
-        return _select_meetings(wanted, count, meetings)
+    def compute(start: Array, along: Array, needed: Array, to_body_axes: Array) -> ContactGeometry:
+        contacts = edge_contacts(own.solids, start @ to_body_axes, along @ to_body_axes, needed)
+        return _mask_contacts(needed, count, contacts)
 
-    def apart(start: Array, *others: Array) -> ContactGeometry:
+    def far_away(start: Array, *others: Array) -> ContactGeometry:
         return _far_contacts(namespace(start).repeat(start, count, axis=-2))
 
     if within is None:
-        return met(start, along, wanted, rotation)
-    wanted = wanted & edges_within(own.solids, rotation, start, along, within)
+        return compute(start, along, needed, rotation)
+    needed = needed & edges_within(own.solids, rotation, start, along, within)
     xp = namespace(start)
-    return ContactGeometry(*cond(xp, xp.any(wanted), met, apart, start, along, wanted, rotation))
+    return ContactGeometry(
+        *cond(xp, xp.any(needed), compute, far_away, start, along, needed, rotation)
+    )
 
 
-def _select_meetings(wanted: Array, count: int, touch: ContactGeometry) -> ContactGeometry:
-    """Return meetings, so many in a row of each edge or sphere; what is not wanted is far off."""
+def _mask_contacts(needed: Array, count: int, touch: ContactGeometry) -> ContactGeometry:
+    """Return contacts with a far gap where not needed; ``count`` in a row per edge or sphere."""
     xp = namespace(touch.gap)
-    far = xp.where(wanted, xp.zeros_like(touch.gap[..., ::count]), FAR_DISTANCE)
-    return touch._replace(gap=touch.gap + xp.repeat(far, count, axis=-1))
+    offset = xp.where(needed, xp.zeros_like(touch.gap[..., ::count]), FAR_DISTANCE)
+    return touch._replace(gap=touch.gap + xp.repeat(offset, count, axis=-1))
 
 
 def contacts_within(
@@ -505,30 +513,30 @@ def contacts_within(
         return ContactGeometry(none[:, 0], none, none), np.zeros(0, int)
     pairs, position, solids = pair_layout(own, scene), state.position, own.solids
     rotation = rotation_matrix(state.orientation)
-    found = [_point_contacts(own, scene.part(near), within, position, rotation)]
+    parts = [_point_contacts(own, scene.part(near), within, position, rotation)]
     numbers = [_point_numbers(pairs, near, len(own))]
     for first, start, along in _near_edges(scene, pairs, position, near):
         start = start - position
         close = edges_within(solids, rotation, start, along, within).nonzero()[0]
         if len(close):
             edges = start[close] @ rotation, along[close] @ rotation
-            found.append(edge_contacts(solids, *edges))
+            parts.append(edge_contacts(solids, *edges))
             numbers.append((first[close][:, None] + np.arange(pairs.ends)).reshape(-1))
     if near[-1] >= pairs.ground and len(scene.edges.ball) and len(solids):
         balls = np.flatnonzero(np.isin(scene.edges.ball, near))
         center = (scene.edges.center[balls] - position) @ rotation
-        found.append(sphere_contacts(solids, center, scene.edges.radius[balls]))
+        parts.append(sphere_contacts(solids, center, scene.edges.radius[balls]))
         ball = balls[:, None] * len(solids) + np.arange(len(solids))
         numbers.append(pairs.balls + ball.reshape(-1))
     if pairs.stride and near[-1] >= pairs.ground:
-        others, number = _mesh_contacts(own, scene, within, position, rotation)
+        mesh_edges, number = _mesh_contacts(own, scene, within, position, rotation)
         close = (number >= 0).nonzero()[0]
         if len(close):
-            found.append(ContactGeometry(*(values.take(close, axis=0) for values in others)))
+            parts.append(ContactGeometry(*(values.take(close, axis=0) for values in mesh_edges)))
             numbers.append(number[close].astype(int))
-    touch, index = _concatenate(found), np.concatenate(numbers) if len(found) > 1 else numbers[0]
+    touch, index = _concatenate(parts), np.concatenate(numbers) if len(parts) > 1 else numbers[0]
     close = (touch.gap < within).nonzero()[0]
-    if len(found) > 1:
+    if len(parts) > 1:
         close = close[index[close].argsort()]
     *chosen, index = (values.take(close, axis=0) for values in (*touch, index))
     return ContactGeometry(*chosen), index

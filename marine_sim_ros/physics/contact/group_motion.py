@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Motion of bodies in one step, together, by the wrenches on them."""
+"""Motion of a group of bodies within one step under wrenches, conserving momentum in space."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ __all__ = ['GroupMotion', 'Mover', 'combine_steps']
 
 
 class Mover(NamedTuple):
-    """A body that may touch others.
+    """Body that may touch others.
 
     Attributes:
-        vehicle: the body, as its arm is posed.
-        integrator: its integrator, with its drag implicit.
-        loose: whether the world moves it: then its weight is held in space over a step, not in
-            axes that turn, by which a pendulum would gain energy.
+        vehicle: the body, with its arm's pose.
+        state: its state.
+        integrator: its integrator, with implicit drag.
+        loose: whether it is a free body. Its weight is constant in space over a step, not in
+            rotating body axes, by which a pendulum would gain energy.
     """
 
     vehicle: Vehicle
@@ -46,30 +47,30 @@ class Mover(NamedTuple):
 
 
 def combine_steps(predictions: list[StepPrediction]) -> StepPrediction:
-    """Return the steps of several bodies as one of all their velocities."""
+    """Return the predictions of several bodies as one, with their velocities stacked."""
     size = 6 * len(predictions)
     mass, inverse = np.zeros((size, size)), np.zeros((size, size))
     for i, step in enumerate(predictions):
-        own = slice(6 * i, 6 * i + 6)
-        mass[own, own], inverse[own, own] = step.mass, step.inverse
+        block = slice(6 * i, 6 * i + 6)
+        mass[block, block], inverse[block, block] = step.mass, step.inverse
     free = np.concatenate([step.free for step in predictions])
     return StepPrediction(mass, inverse, free, predictions[0].dt)
 
 
-_MAX_TURNS = 20
-"""Iterations of what the axes turn by; each gains a factor of about dt |ω|."""
+_MAX_ITERATIONS = 20
+"""Iterations of the rotation within a step; each reduces the error by a factor of about dt |ω|."""
 
 
 class GroupMotion(NamedTuple):
-    """How k bodies move in a step, by the wrenches on them.
+    """Motion of k bodies in a step as a function of the wrenches on them.
 
     Attributes:
         movers: the bodies.
         steps: their motion without contact and joints.
-        base: (k, 6) twist of the step without these, and without a weight that is held in space.
+        base: (k, 6) twist of the step without these and without ``space_wrench``.
         momentum: (k, 6) before the step.
-        kept: (k, 6) what it is in the axes after ``base``.
-        held: (k, 6) wrench of weight and buoyancy of what is loose, else zero.
+        transported_momentum: (k, 6) the same in the axes after ``base``.
+        space_wrench: (k, 6) weight and buoyancy of free bodies, else zero.
         inverse: (k, 6, 6) of M + dt D.
     """
 
@@ -77,54 +78,56 @@ class GroupMotion(NamedTuple):
     steps: list[StepPrediction]
     base: np.ndarray
     momentum: np.ndarray
-    kept: np.ndarray
-    held: np.ndarray
+    transported_momentum: np.ndarray
+    space_wrench: np.ndarray
     inverse: np.ndarray
 
     @classmethod
     def of(
         cls, movers: list[Mover], terms: list[StateTerms], steps: list[StepPrediction]
     ) -> GroupMotion:
-        """Return it of bodies, what follows from their states, and their steps."""
-        base, momentum, held = (np.zeros((len(movers), 6)) for _ in range(3))
-        for i, (mover, own, step) in enumerate(zip(movers, terms, steps, strict=True)):
+        """Return the motion of bodies from the terms of their states and their predictions."""
+        base, momentum, space_wrench = (np.zeros((len(movers), 6)) for _ in range(3))
+        for i, (mover, term, step) in enumerate(zip(movers, terms, steps, strict=True)):
             velocity = mover.state.velocity
             momentum[i] = mover.vehicle.mass_matrix @ velocity
-            if mover.loose and own.static is not None:
-                held[i] = own.static
-            base[i] = step.dt * (step.free - step.dt * (step.inverse @ held[i]))
-            if own.free is not None:  # as the conserving integrator moves
-                base[i] += step.dt / 2 * (velocity - own.free)
+            if mover.loose and term.static is not None:
+                space_wrench[i] = term.static
+            base[i] = step.dt * (step.free - step.dt * (step.inverse @ space_wrench[i]))
+            if term.free is not None:  # as the conserving integrator moves
+                base[i] += step.dt / 2 * (velocity - term.free)
         inverse = np.stack([step.inverse for step in steps])
-        kept = np.asarray(transport_momentum(momentum, base))
-        return cls(movers, steps, base, momentum, kept, held, inverse)
+        transported = np.asarray(transport_momentum(momentum, base))
+        return cls(movers, steps, base, momentum, transported, space_wrench, inverse)
 
     def wrench_in_space(self, wrench: np.ndarray) -> np.ndarray:
-        """Return the wrenches (k, 6) that change momentum in space by what the given ones hold.
+        """Return the wrenches (k, 6) by which the integrator changes momentum in space as given.
 
-        The integrator adds them in axes that the step turns, by how far depends on what is added:
-        dt w' = T(M ν + dt w, ξ') − T(M ν, ξ), with the twists ξ without and ξ' with contact and T
-        of ``transport_momentum``. With the weight of what is loose the same is done, and only what
-        it differs by is told.
+        The integrator adds them in axes that rotate within the step, by an angle that depends on
+        them: dt w' = T(M ν + dt w, ξ') − T(M ν, ξ), with the twists ξ without and ξ' with contact
+        and T of ``transport_momentum``. The weight of free bodies is treated in the same way, and
+        only the difference is returned.
         """
-        dt, wrench = self.steps[0].dt, wrench + self.held
-        changed, told = self.momentum + dt * wrench, wrench
-        for _ in range(_MAX_TURNS):
-            before, twist = told, self.base + dt * dt * matvec(self.inverse, told)
-            told = (transport_momentum(changed, twist) - self.kept) / dt
-            apart, size = (np.max(np.abs(x), axis=1) for x in (told - before, told))
-            if np.all(apart <= 1e-14 * size):
+        dt, wrench = self.steps[0].dt, wrench + self.space_wrench
+        new_momentum, reported = self.momentum + dt * wrench, wrench
+        for _ in range(_MAX_ITERATIONS):
+            previous, twist = reported, self.base + dt * dt * matvec(self.inverse, reported)
+            reported = (transport_momentum(new_momentum, twist) - self.transported_momentum) / dt
+            change, magnitude = (
+                np.max(np.abs(x), axis=1) for x in (reported - previous, reported)
+            )
+            if np.all(change <= 1e-14 * magnitude):
                 break
-        return np.asarray(told - self.held)
+        return np.asarray(reported - self.space_wrench)
 
     def states(self, wrench: np.ndarray) -> list[State]:
-        """Return the states after the step in which wrenches (k, 6) act."""
+        """Return the states after a step with wrenches (k, 6)."""
         dt = self.steps[0].dt
         twist = self.base + dt * dt * matvec(
-            self.inverse, self.wrench_in_space(wrench) + self.held
+            self.inverse, self.wrench_in_space(wrench) + self.space_wrench
         )
-        still = np.zeros(6)
+        zero_velocity = np.zeros(6)
         return [
-            displace_state(mover.state, own, still)
-            for mover, own in zip(self.movers, twist, strict=True)
+            displace_state(mover.state, body_twist, zero_velocity)
+            for mover, body_twist in zip(self.movers, twist, strict=True)
         ]

@@ -1,23 +1,23 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joints between bodies: what holds them together, over one step.
+"""Joints between bodies: constraints, stops, friction, springs and detents over one step.
 
-A joint's rows E take the velocities ν of its bodies to those that it keeps at zero: at the point p
-of the child, d·(v + ω × r) of one less the other's, for directions d that it holds, and ω of one
-less the other's about axes that it holds. Both bodies are pushed at the same point, so that what
-one gains in momentum the other loses. What the joint holds is a stiff spring and damper over the
-step: the impulse λ = (b − E ν)/r, with b so that its error e is zero after the step, where bodies
-have turned: b = E ν − e(ν)/dt, in a few rounds, as SHAKE does. With it the step is
+A joint's rows E map the velocities ν of its bodies to those that it constrains to zero: at the
+point p of the child, the difference of d·(v + ω × r) for constrained directions d, and the
+difference of ω about constrained axes. Both bodies get equal and opposite impulses at one point. A
+constraint is a stiff spring and damper over the step: the impulse λ = (b − E ν)/r, with b so that
+its error e is zero after the step, rotations included: b = E ν − e(ν)/dt, in a few iterations as
+in SHAKE. With it the step is
 
     M̃ = M + Eᵀ r⁻¹ E,   ν̃* = M̃⁻¹ (M ν* + Eᵀ r⁻¹ b),
 
-and contacts are solved for in M̃ and ν̃* as in M and ν*: no joint needs a search. Only stops and
-friction do; they are rows of the contacts' search, a stop as a normal, friction as a tangent of a
-fixed bound. A spring and a damper c about the axis are a row with r = 1/(k' dt² + c dt) and
-b = τ/(k' dt + c), with the torque τ = −k (q − q₀) now and k' = k − m/dt² where it is positive, m
-being the mass about the axis; detents add theirs to τ and k. Sources: Ryckaert et al. (1977) for
-SHAKE; Catto (2011), "Soft constraints", for the spring and damper of a step.
+and the contact solver uses M̃ and ν̃* in place of M and ν*. Only stops and friction are rows
+of the contact solver, a stop as a normal, friction as a tangent with a fixed bound. A spring and a
+damper c about the axis are a row with r = 1/(k' dt² + c dt) and b = τ/(k' dt + c), with the torque
+τ = −k (q − q₀) now and k' = k − m/dt² where it is positive, m being the mass about the axis;
+detents add theirs to τ and k. Sources: Ryckaert et al. (1977) for SHAKE; Catto (2011), "Soft
+constraints", for the spring and damper of a step.
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ from marine_sim_ros.physics.wrench_observer import StepPrediction
 
 __all__ = ['HeldJoint', 'JointRows', 'OpenMate', 'joint_rows']
 
-_SOFTNESS = 1e-7
-"""Compliance of what a joint holds, as a share of the inverse mass there."""
-_STOP_SOFTNESS = 1e-4
-"""The same of its stops."""
+_CONSTRAINT_COMPLIANCE = 1e-7
+"""Compliance of a joint's constraint, as a fraction of the inverse mass there."""
+_STOP_COMPLIANCE = 1e-4
+"""Compliance of stops, likewise."""
 _BRISTLE = 1e-3
-"""The same of its friction."""
+"""Compliance of friction, likewise."""
 _MIN_RESISTANCE = 1e-9
-"""Least resistance of a spring, as a share of the mass over the step."""
+"""Smallest resistance of a spring, as a fraction of the mass over the step."""
 _EXIT = 0.2
-"""Share of what is beyond a stop that a step takes back."""
+"""Fraction of the excess beyond a stop that a step corrects."""
 _ROUNDS = 2
-"""In which b is found; each gains a factor of about dt |ω|."""
+"""Iterations for b; each reduces the error by a factor of about dt |ω|."""
 _WORLD = rest()
-"""What a joint without a parent holds on to."""
+"""Parent of a joint that is fixed to the world."""
 _NO_AXES = np.zeros((0, 3))
 
 
 class HeldJoint(NamedTuple):
-    """A joint and its place in the two bodies that it joins.
+    """A closed joint, with its points and axes in the frames of its two bodies.
 
     Attributes:
-        joint: what it is.
+        joint: description of the joint.
         child: (3,) its point in the child's frame, m.
         parent: (3,) its point in the parent's frame, or in map.
         axis: (3,) its axis in the parent's frame.
@@ -95,12 +95,12 @@ class HeldJoint(NamedTuple):
             quaternion_product(quaternion_conjugate(parent.orientation), child.orientation),
         )
 
-    def position(self, states: Mapping[str, State], near: float = 0.0) -> float:
-        """Return the angle about its axis, rad, or the way along it, m; 0 where it does not move.
+    def position(self, states: Mapping[str, State], reference: float = 0.0) -> float:
+        """Return the angle about its axis, rad, or displacement along it, m; 0: a fixed joint.
 
         Args:
             states: states of the bodies, by name.
-            near: rad; of angles that differ by whole turns the one that is nearest to this.
+            reference: rad; the angle nearest to this is returned, of those that differ by 2π.
         """
         if not self.joint.moves:
             return 0.0
@@ -108,9 +108,9 @@ class HeldJoint(NamedTuple):
             return float(self.axis_in_map(states)[0] @ self._gap(states))
         child, parent = self._ends(states)
         relative = quaternion_product(quaternion_conjugate(parent.orientation), child.orientation)
-        turned = quaternion_product(relative, quaternion_conjugate(self.turn))
-        angle = 2 * float(np.arctan2(turned[:3] @ self.axis, turned[3]))
-        return angle + 2 * np.pi * round((near - angle) / (2 * np.pi))
+        rotation = quaternion_product(relative, quaternion_conjugate(self.turn))
+        angle = 2 * float(np.arctan2(rotation[:3] @ self.axis, rotation[3]))
+        return angle + 2 * np.pi * round((reference - angle) / (2 * np.pi))
 
     def axis_in_map(self, states: Mapping[str, State]) -> np.ndarray:
         """Return its axis as one row (1, 3), map."""
@@ -120,23 +120,30 @@ class HeldJoint(NamedTuple):
     def errors(
         self, states: Mapping[str, State]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return directions (k, 3) and axes (l, 3) that it holds, and how far each is off.
+        """Return the constrained directions (k, 3) and axes (l, 3), and their errors (k,), (l,).
 
-        Directions and axes are unit vectors in map; what is off is in m and rad.
+        Directions and axes are unit vectors in map; errors are in m and rad.
         """
         child, parent = self._ends(states)
         frame = rotation_matrix(parent.orientation)
         axis, across = frame @ self.axis, self.across @ frame.T
         directions = across if self.joint.type == 'prismatic' else np.eye(3)
-        off = directions @ self._gap(states)
+        displacement = directions @ self._gap(states)
         if self.joint.type == 'ball':
-            return directions, _NO_AXES, off, np.zeros(0)
-        turn = rotation_matrix(child.orientation)
-        if self.joint.type == 'revolute':  # by its axis alone, about which it may have turned far
-            there = turn @ (rotation_matrix(self.turn).T @ self.axis)
-            return directions, across, off, across @ cross(axis, there)
-        wanted = quaternion_product(parent.orientation, self.turn)
-        return directions, np.eye(3), off, turn @ rotation_vector(wanted, child.orientation)
+            return directions, _NO_AXES, displacement, np.zeros(0)
+        rotation = rotation_matrix(child.orientation)
+        if (
+            self.joint.type == 'revolute'
+        ):  # only the direction of the axis: the angle about it is free
+            child_axis = rotation @ (rotation_matrix(self.turn).T @ self.axis)
+            return directions, across, displacement, across @ cross(axis, child_axis)
+        target = quaternion_product(parent.orientation, self.turn)
+        return (
+            directions,
+            np.eye(3),
+            displacement,
+            rotation @ rotation_vector(target, child.orientation),
+        )
 
     def rows(
         self,
@@ -144,15 +151,15 @@ class HeldJoint(NamedTuple):
         group: Sequence[str],
         directions: np.ndarray,
         *,
-        turning: bool = False,
+        angular: bool = False,
     ) -> np.ndarray:
-        """Return the rows (k, n) of the child's velocity less the parent's in those of a group.
+        """Return the Jacobian (k, n) of the child's velocity relative to the parent's.
 
         Args:
             states: states of the bodies, by name.
             group: names of the bodies whose velocities are in ν, in this order.
             directions: (k, 3) unit vectors, map: along them at its point of the child, or,
-            turning: about them.
+            angular: about them.
         """
         child, _ = self._ends(states)
         point = child.position + rotation_matrix(child.orientation) @ self.child
@@ -160,13 +167,13 @@ class HeldJoint(NamedTuple):
         for name, sign in ((self.joint.child, 1.0), (self.joint.parent, -1.0)):
             if name not in states:
                 continue
-            turn, own = rotation_matrix(states[name].orientation), 6 * group.index(name)
-            local = sign * (directions @ turn)
-            if turning:
-                result[:, own + 3 : own + 6] = local
+            rotation, column = rotation_matrix(states[name].orientation), 6 * group.index(name)
+            local = sign * (directions @ rotation)
+            if angular:
+                result[:, column + 3 : column + 6] = local
             else:
-                lever = turn.T @ (point - states[name].position)
-                result[:, own : own + 6] = lever_rows(local, lever[None, :])
+                lever = rotation.T @ (point - states[name].position)
+                result[:, column : column + 6] = lever_rows(local, lever[None, :])
         return result
 
     def _ends(self, states: Mapping[str, State]) -> tuple[State, State]:
@@ -174,10 +181,10 @@ class HeldJoint(NamedTuple):
         return states[self.joint.child], states.get(self.joint.parent, _WORLD)
 
     def _gap(self, states: Mapping[str, State]) -> np.ndarray:
-        """Return the way (3,) from its point of the parent to that of the child, map, m."""
+        """Return the vector (3,) from its point of the parent to that of the child, map, m."""
         child, parent = self._ends(states)
-        there = child.position + rotation_matrix(child.orientation) @ self.child
-        return there - parent.position - rotation_matrix(parent.orientation) @ self.parent
+        child_point = child.position + rotation_matrix(child.orientation) @ self.child
+        return child_point - parent.position - rotation_matrix(parent.orientation) @ self.parent
 
 
 class OpenMate(NamedTuple):
@@ -209,12 +216,12 @@ class OpenMate(NamedTuple):
     def in_map(self, states: Mapping[str, State]) -> tuple[np.ndarray, np.ndarray]:
         """Return point and axis (2, 3) of the child's end and of the parent's, map."""
         ends = (self.joint.child, self.child), (self.joint.parent, self.parent)
-        found = []
+        poses = []
         for name, end in ends:
             state = states.get(name, _WORLD)
             point, axis = end @ rotation_matrix(state.orientation).T
-            found.append(np.stack([state.position + point, axis]))
-        return found[0], found[1]
+            poses.append(np.stack([state.position + point, axis]))
+        return poses[0], poses[1]
 
     def is_near(self, states: Mapping[str, State]) -> bool:
         """Whether its ends are within their largest distance."""
@@ -226,70 +233,74 @@ class OpenMate(NamedTuple):
         """Whether their axes are within their largest angle."""
         assert self.joint.mate is not None
         child, parent = self.in_map(states)
-        apart = np.arctan2(np.linalg.norm(cross(child[1], parent[1])), child[1] @ parent[1])
-        return bool(apart <= self.joint.mate.angle)
+        angle = np.arctan2(np.linalg.norm(cross(child[1], parent[1])), child[1] @ parent[1])
+        return bool(angle <= self.joint.mate.angle)
 
     def close(self, states: Mapping[str, State]) -> HeldJoint:
-        """Return the joint that holds the bodies where they are, about the parent's axis."""
+        """Return the joint of the bodies in their present poses, about the parent's axis."""
         child, parent = self.in_map(states)
-        here = replace(self.joint, position=child[0], axis=parent[1])
-        return HeldJoint.at_start(here, states)
+        closed = replace(self.joint, position=child[0], axis=parent[1])
+        return HeldJoint.at_start(closed, states)
 
 
 class JointRows(NamedTuple):
-    """What joints do in the velocities ν (n,) of a group of bodies.
+    """Rows of joints by the velocities ν (n,) of a group of bodies.
 
     Attributes:
-        held: E (m, n) what they hold, and springs.
+        matrix: E (m, n) constraints and springs.
         target: b (m,) m/s and rad/s.
-        softness: r (m,).
-        owner: (m,) number of the joint that holds a row; −1: a spring.
-        turning: (m,) whether a row is about an axis.
+        compliance: r (m,).
+        owner: (m,) number of the joint of a constraint; −1: a spring.
+        angular: (m,) whether a row is about an axis.
         limits: two rows of a contact for each of j joints: a stop with friction, and the other
             stop; their targets are velocities. None: no joint has any.
     """
 
-    held: np.ndarray
+    matrix: np.ndarray
     target: np.ndarray
-    softness: np.ndarray
+    compliance: np.ndarray
     owner: np.ndarray
-    turning: np.ndarray
+    angular: np.ndarray
     limits: ContactRows | None
 
     def couple(
         self, step: StepPrediction, errors: Callable[[np.ndarray], np.ndarray]
     ) -> tuple[StepPrediction, JointRows]:
-        """Return the step M̃, ν̃* of bodies that joints hold together, with b that makes it so.
+        """Return the step M̃, ν̃* of joined bodies, and the rows with their b.
 
         Args:
             step: M and ν*.
-            errors: tells e (h,) of the rows that joints hold after the step, by ν (n,) after it.
+            errors: function of ν (n,) after the step that returns the constraints' errors e (h,).
         """
-        stiff, target, hard = self.held.T / self.softness, self.target.copy(), self.owner >= 0
-        mass = step.mass + stiff @ self.held
+        scaled_rows, target, is_constraint = (
+            self.matrix.T / self.compliance,
+            self.target.copy(),
+            self.owner >= 0,
+        )
+        mass = step.mass + scaled_rows @ self.matrix
         inverse = np.asarray(matrix_inverse(mass))
-        known = step.mass @ step.free
+        momentum = step.mass @ step.free
         for _ in range(_ROUNDS):
-            free = inverse @ (known + stiff @ target)
-            target[hard] = (self.held @ free)[hard] - errors(free) / step.dt
-        free = inverse @ (known + stiff @ target)
+            free = inverse @ (momentum + scaled_rows @ target)
+            target[is_constraint] = (self.matrix @ free)[is_constraint] - errors(free) / step.dt
+        free = inverse @ (momentum + scaled_rows @ target)
         return StepPrediction(mass, inverse, free, step.dt), self._replace(target=target)
 
     def load(self, velocity: np.ndarray, dt: float) -> np.ndarray:
         """Return the load of each row (m,), N or N·m, by ν (n,) after a step."""
-        return np.asarray((self.target - self.held @ velocity) / self.softness / dt)
+        return np.asarray((self.target - self.matrix @ velocity) / self.compliance / dt)
 
     def sizes(self, count: int, load: np.ndarray) -> np.ndarray:
-        """Return the force, N, and torque, N·m, (2, count) of joints by what rows hold (m,)."""
-        own = self.owner == np.arange(count)[:, None]
-        kinds = np.stack([own & ~self.turning, own & self.turning])
-        return np.sqrt(kinds @ (load * load))
+        """Return the force, N, and torque, N·m (2, count) of joints by the loads of rows (m,)."""
+        is_owned = self.owner == np.arange(count)[:, None]
+        masks = np.stack([is_owned & ~self.angular, is_owned & self.angular])
+        return np.sqrt(masks @ (load * load))
 
 
 def joint_rows(
     joints: Sequence[HeldJoint],
     positions: Sequence[float],
-    before: np.ndarray,
+    previous_friction: np.ndarray,
     states: Mapping[str, State],
     group: Sequence[str],
     step: StepPrediction,
@@ -298,8 +309,8 @@ def joint_rows(
 
     Args:
         joints: j joints of these bodies.
-        positions: (j,) where they are, about or along their axes.
-        before: (j,) impulses of friction in the step before, N·s or N·m·s.
+        positions: (j,) angles, rad, or displacements, m.
+        previous_friction: (j,) impulses of friction in the step before, N·s or N·m·s.
         states: states of the bodies, by name.
         group: names of the bodies whose velocities are in ν, in this order.
         step: their motion without joints and contact.
@@ -307,27 +318,32 @@ def joint_rows(
     rows: list[tuple[np.ndarray, np.ndarray, np.ndarray, int, bool]] = []
     limits, limited = _no_limits(2 * len(joints), len(step.free)), False
     for k, (one, q) in enumerate(zip(joints, positions, strict=True)):
-        directions, axes, off, twisted = one.errors(states)
-        for lines, error, turning in ((directions, off, False), (axes, twisted, True)):
-            held = one.rows(states, group, lines, turning=turning)
-            softness = _SOFTNESS * np.sum((held @ step.inverse) * held, axis=1)
-            rows.append((held, -error / step.dt, softness, k, turning))
+        directions, axes, displacement, rotation_error = one.errors(states)
+        for lines, error, turning in (
+            (directions, displacement, False),
+            (axes, rotation_error, True),
+        ):
+            constraint = one.rows(states, group, lines, angular=turning)
+            softness = _CONSTRAINT_COMPLIANCE * np.sum(
+                (constraint @ step.inverse) * constraint, axis=1
+            )
+            rows.append((constraint, -error / step.dt, softness, k, turning))
         joint = one.joint
         if not joint.moves:
             continue
         turning = joint.type == 'revolute'
-        along = one.rows(states, group, one.axis_in_map(states), turning=turning)
+        axis_row = one.rows(states, group, one.axis_in_map(states), angular=turning)
         if joint.stiffness or joint.damping or joint.detents is not None:
-            mobility = float(along[0] @ step.inverse @ along[0])
+            mobility = float(axis_row[0] @ step.inverse @ axis_row[0])
             torque, late = _drive(joint, q, step.dt, 1 / mobility)
-            give = np.array([1 / (late * step.dt)])
-            rows.append((along, np.array([torque / late]), give, -1, turning))
+            compliance = np.array([1 / (late * step.dt)])
+            rows.append((axis_row, np.array([torque / late]), compliance, -1, turning))
         if joint.limits is not None or joint.friction:
             limited = True
-            _add_limits(limits, k, joint, q, along[0], step, before[k])
-    held = np.concatenate([r[0] for r in rows])
+            _add_limits(limits, k, joint, q, axis_row[0], step, previous_friction[k])
+    constraint = np.concatenate([r[0] for r in rows])
     return JointRows(
-        held,
+        constraint,
         np.concatenate([r[1] for r in rows]),
         np.concatenate([r[2] for r in rows]),
         np.concatenate([np.full(len(r[0]), r[3]) for r in rows]),
@@ -339,19 +355,19 @@ def joint_rows(
 def _drive(joint: BodyJoint, q: float, dt: float, mass: float) -> tuple[float, float]:
     """Return the torque of spring and detents at q, and the resistance k' dt + c of the step.
 
-    Only the stiffness that an explicit step of a mass, kg or kg·m², does not bear is implicit:
-    the rest keeps energy, as a symplectic step does.
+    Only the stiffness beyond the stability limit of an explicit step of a mass, kg or kg·m², is
+    implicit: the rest conserves energy, as a symplectic step does.
     """
     torque, stiffness = -joint.stiffness * (q - joint.rest), joint.stiffness
     if joint.detents is not None:
-        own, slope = joint.detents.torque(q)
-        torque, stiffness = torque + own, stiffness + slope
-    late = max(stiffness * dt - mass / dt, 0.0) + joint.damping
-    return torque, late or _MIN_RESISTANCE * mass / dt
+        detent_torque, detent_stiffness = joint.detents.torque(q)
+        torque, stiffness = torque + detent_torque, stiffness + detent_stiffness
+    resistance = max(stiffness * dt - mass / dt, 0.0) + joint.damping
+    return torque, resistance or _MIN_RESISTANCE * mass / dt
 
 
 def _no_limits(count: int, n: int) -> ContactRows:
-    """Return rows of contacts that nothing presses."""
+    """Return rows of the contact solver without effect."""
     target = np.repeat([[-1.0], [0.0], [0.0]], count, axis=1)
     bounds = np.zeros((2, count))
     return ContactRows(
@@ -366,7 +382,7 @@ def _add_limits(
     q: float,
     along: np.ndarray,
     step: StepPrediction,
-    before: float,
+    previous_friction: float,
 ) -> None:
     """Write the stops and the friction of a joint at q into its two rows."""
     assert rows.fixed_bound is not None
@@ -376,8 +392,8 @@ def _add_limits(
         if np.isfinite(gap):
             rows.jacobian[0, stop] = sign * along
             rows.target[0, stop] = -gap / step.dt * (1.0 if gap > 0 else _EXIT)
-            rows.compliance[0, stop] = _STOP_SOFTNESS * mobility
+            rows.compliance[0, stop] = _STOP_COMPLIANCE * mobility
     rows.jacobian[1, 2 * number] = along
     rows.compliance[1, 2 * number] = _BRISTLE * mobility
-    rows.target[1, 2 * number] = _BRISTLE * mobility * before
+    rows.target[1, 2 * number] = _BRISTLE * mobility * previous_friction
     rows.fixed_bound[0, 2 * number] = joint.friction * step.dt

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _MIN_INDENTATION = 1e-6
-"""m; a sphere that only just touches is as stiff as here, not infinitely soft."""
+"""Smallest indentation for a sphere's stiffness, m; at 0 it would be infinitely soft."""
 
 
 def hertz_force(indentation: Array, *, modulus: Array, radius: Array) -> Array:
@@ -61,14 +61,14 @@ class PairCoefficients(NamedTuple):
         adhesion_force: adhesion force of the shape, N.
         adhesive_overlap: m.
         joint: 1 where friction is bounded in every direction alike (cone).
-        in_map: 1 where the primary direction turns with map, 0 with the body.
+        in_map: 1 where the primary direction is fixed in map, 0 in the body.
         group: number of the surface and the shape together.
         lagged: 1 where friction's bound is from the normal force of the step before (box);
             None: nowhere.
         radius: radius of the point, m; None: all 0.
         friction: (2, c) along the primary direction and across it.
         viscosity: (2, c) of the surface, along and across, m/(s N).
-        primary: (c, 3) primary direction; None: any, of all.
+        primary: (c, 3) primary direction; None: arbitrary for all pairs.
     """
 
     column: Array
@@ -96,11 +96,11 @@ class PairCoefficients(NamedTuple):
         return xp.where(self.radius > 0, sphere, self.column)
 
     def primary_in_body(self, orientation: Array) -> Array | None:
-        """Return the primary directions (c, 3) in the body frame; None: any."""
+        """Return the primary directions (c, 3) in the body frame; None: arbitrary."""
         if self.primary is None:
             return None
-        turned = to_body(orientation[None, :], self.primary)
-        return namespace(turned).where(self.in_map[:, None] > 0, turned, self.primary)
+        rotated = to_body(orientation[None, :], self.primary)
+        return namespace(rotated).where(self.in_map[:, None] > 0, rotated, self.primary)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ _SCALAR_COUNT = PairCoefficients._fields.index('friction')
 
 @remember_vectors
 def _pick_coefficients(index: Array, table: PairTable) -> PairCoefficients:
-    """Return the coefficients of pairs: what rests touches with the same ones in each tick."""
+    """Return the coefficients of pairs; cached: a resting body has the same in every tick."""
     xp = namespace(index)
     values = xp.take(constant(xp, table.columns), index, axis=1)
     singles = (values[i, :] for i in range(_SCALAR_COUNT))
@@ -140,19 +140,19 @@ def _pick_coefficients(index: Array, table: PairTable) -> PairCoefficients:
 def _primary_direction(
     name: str, frames: tuple[Frame, ...], material: ContactMaterial
 ) -> tuple[np.ndarray, bool]:
-    """Return the primary direction, and whether it is in map, not on the body."""
+    """Return the primary direction, and whether it is fixed in map instead of the body."""
     direction = np.array(material.primary_direction)
     if material.friction_model != 'orientedBox':
         return np.zeros(3), False
     for frame in frames:
         if frame.name == material.reference_link_name:
             return matvec(rotation_matrix(frame.quaternion), direction), False
-    own = material.reference_link_name == 'base_link'
-    return direction, not (own or material.reference_body_name == name)
+    is_base_link = material.reference_link_name == 'base_link'
+    return direction, not (is_base_link or material.reference_body_name == name)
 
 
 def _material_row(name: str, frames: tuple[Frame, ...], material: ContactMaterial) -> list[float]:
-    """Return the part of PairTable's rows that follows from a material, but for E first."""
+    """Return the columns of PairTable that depend on the material; E in place of the stiffness."""
     oriented = material.friction_model == 'orientedBox' and material.secondary_friction >= 0
     viscous = oriented and material.secondary_surface_viscosity >= 0
     primary, in_map = _primary_direction(name, frames, material)
@@ -176,9 +176,13 @@ def _material_row(name: str, frames: tuple[Frame, ...], material: ContactMateria
 
 @lru_cache(maxsize=16)
 def _build_pair_table(
-    name: str, frames: tuple[Frame, ...], own: ContactPoints, scene: Scene, materials: Materials
+    name: str,
+    frames: tuple[Frame, ...],
+    contact_points: ContactPoints,
+    scene: Scene,
+    materials: Materials,
 ) -> PairTable:
-    shapes, pairs = own.materials, pair_layout(own, scene)
+    shapes, pairs = contact_points.materials, pair_layout(contact_points, scene)
     rows = np.array(
         [
             [_material_row(name, frames, materials.contact(shape, surface)) for shape in shapes]
@@ -197,20 +201,22 @@ def pair_table(vehicle: Vehicle, environment: Environment) -> PairTable:
     """Return the coefficients of all pairs of a vehicle and a scene."""
     assert environment.scene is not None
     materials = environment.materials or shipped_materials()
-    own = vehicle.contact.described or vehicle.contact
-    return _build_pair_table(vehicle.name, vehicle.frames, own, environment.scene, materials)
+    contact_points = vehicle.contact.described or vehicle.contact
+    return _build_pair_table(
+        vehicle.name, vehicle.frames, contact_points, environment.scene, materials
+    )
 
 
-def concatenate_pairs(parts: list[PairCoefficients]) -> PairCoefficients:
+def concatenate_pairs(lists: list[PairCoefficients]) -> PairCoefficients:
     """Return the coefficients of all pairs of several lists."""
     columns: dict[str, np.ndarray | None] = {}
     for name in PairCoefficients._fields:
-        values = [getattr(part, name) for part in parts]
+        values = [getattr(coefficients, name) for coefficients in lists]
         if all(value is None for value in values):
             columns[name] = None
             continue
-        for i, (part, value) in enumerate(zip(parts, values, strict=True)):
-            count = len(part.column)
+        for i, (coefficients, value) in enumerate(zip(lists, values, strict=True)):
+            count = len(coefficients.column)
             if value is None:
                 shape = (count, 3) if name == 'primary' else (count,)
                 values[i] = np.zeros(shape)

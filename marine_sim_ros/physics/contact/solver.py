@@ -1,22 +1,22 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Impulse of all contacts over one step, by Newton's method on the velocities of what touches.
+"""Contact solver: impulses of all contacts over one step, by Newton's method on velocities.
 
 The velocity ν after a step is where
 
     M (ν − ν*) = Jᵀ γ(J ν),
 
-ν* being what it would be without contact and γ what contacts answer to their velocities:
-γ_n = max(0, (b_n − v_n)/r_n) along the normal, and along the tangents (b_t − v_t)/r_t, cut off at
-Coulomb's bound μ γ_n. A body has six unknowns, however many contacts; bodies that touch each other
-are solved for together, one below the other in ν, M and the columns of J. γ is piecewise smooth;
-Newton's method starts at the impulses of the step before, and what goes on as it did takes one or
-two steps. What has not ended then, as in impacts, is solved with compliances r of about the
-body's own mobility first, where γ hardly bends, and with ever stiffer ones after that, each from
-where the one before has led. Source: Castro et al. (2022), "An unconstrained convex formulation of
-compliant contact", for compliant contacts over a body's velocities; here with Coulomb's bound as
-it is instead of their convex cone, so that a sliding body is not lifted.
+ν* being the velocity without contact and γ the impulses of the contacts at their velocities:
+γ_n = max(0, (b_n − v_n)/r_n) along the normal, and along the tangents (b_t − v_t)/r_t, bounded by
+Coulomb's law μ γ_n. A body has six unknowns for any number of contacts; bodies that touch each
+other are solved together, stacked in ν, M and the columns of J. γ is piecewise smooth. Newton's
+method starts from the impulses of the step before, and takes one or two iterations for steady
+contact. If it has not converged after six, as in impacts, the problem is solved with compliances r
+of about the body's own mobility, where γ is nearly linear, and then with ever stiffer ones, each
+from the previous solution (continuation). Source: Castro et al. (2022), "An unconstrained convex
+formulation of compliant contact", for compliant contacts over a body's velocities; here with
+Coulomb's bound itself instead of their convex cone, so that a sliding body is not lifted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
     'contact_axes',
     'solve_contacts',
     'solve_directed',
-    'solve_others',
+    'solve_joint_limits',
 ]
 
 
@@ -51,21 +51,22 @@ _DESCENTS = (4.0, 6), (2.0, 14), (1.4, 28), (4.0, 6)
 _SOFTNESS = np.concatenate(
     [np.ones(7)] + [r ** np.maximum(np.arange(n, -6, -1), 0.0) for r, n in _DESCENTS]
 )
-"""Factors of the compliances, step by step: three descents, the later ones slower, and a last one
-without friction, which always ends: some 1 of 1,000 problems of steps of 0.1 s needs it."""
+"""Factors of the compliances by iteration: three descents, each slower, and a last one without
+friction, which always converges; about 1 of 1,000 problems at steps of 0.1 s needs it."""
 _FRICTION_SCALES = np.where(np.arange(len(_SOFTNESS)) < len(_SOFTNESS) - 12, 1.0, 0.0)
 _PRECISION = np.full(len(_SOFTNESS), 3e-4)
 _PRECISION[-13] = 0.1
-"""Of impulses before the last correction, relative to the largest; the correction leaves some
-square of it. What is as near as single precision gets does not lose its friction."""
+"""Convergence tolerance of impulses before the last correction, relative to the largest; the
+correction reduces the error to about its square. Before friction is dropped, 0.1 is accepted:
+single precision may get no further."""
 _MIN_IMPULSE = 1e-12
-"""N·s; a bound of friction where nothing presses, to divide by; impulses that are nothing."""
+"""Impulse that counts as zero, N·s; also added to divisors."""
 
 
 class ContactRows(NamedTuple):
-    """c contacts: how their velocities follow from a change of ν, and what they resist with.
+    """Linearised problem of c contacts.
 
-    The first of three is along the normal, the others are along and across the surface.
+    The first of three components is along the normal, the others along the surface.
 
     Attributes:
         jacobian: J (3, c, n).
@@ -73,8 +74,9 @@ class ContactRows(NamedTuple):
             works towards it.
         compliance: r (3, c), 1/kg.
         friction: μ (2, c).
-        joint: (c,) 1 where the bound is on the tangents' length, 0 where on each alone.
-        fixed_bound: (2, c) N·s, what is added to μ γ_n; None: nothing.
+        joint: (c,) 1: the bound applies to the length of the tangential impulse, 0: to each
+            component.
+        fixed_bound: (2, c) added to the bound μ γ_n, N·s; None: 0.
     """
 
     jacobian: Array
@@ -86,76 +88,79 @@ class ContactRows(NamedTuple):
 
 
 class _ContactResponse(NamedTuple):
-    """What contacts answer to velocities.
+    """Impulses of contacts at given velocities, and their derivatives.
 
     Attributes:
         impulse: γ (3, c).
-        keep: (2, c) share that its bound leaves of friction, 1 at most.
-        sliding: (2, c) direction of what slides, else 0.
-        lift: (2, c) ∂γ_t/∂γ_n of it.
+        kept_fraction: (2, c) fraction of the unbounded friction within the bound, at most 1.
+        sliding: (2, c) direction of sliding contacts, else 0.
+        normal_gradient: (2, c) ∂γ_t/∂γ_n of sliding contacts.
     """
 
     impulse: Array
-    keep: Array
+    kept_fraction: Array
     sliding: Array
-    lift: Array
+    normal_gradient: Array
 
 
 class _NewtonIterate(NamedTuple):
-    """Newton's method: the steps so far, and where they have led.
+    """Iterate of Newton's method.
 
     Attributes:
         steps: number.
         compliance: r (3, c) of the answer, 1/kg.
         change: ν − ν* (n,).
-        apart: (3, c) m/s by which the answer is not that to ν, at first.
-        answer: what the contacts answer.
-        found: γ (3, c) after the latest step.
-        done: () whether that is the solution.
+        mismatch: (3, c) velocity, m/s, by which the initial impulses are inconsistent with ν.
+        response: impulses and derivatives at ν.
+        impulses: corrected γ (3, c).
+        done: () whether it has converged.
     """
 
     steps: Array
     compliance: Array
     change: Array
-    apart: Array
-    answer: _ContactResponse
-    found: Array
+    mismatch: Array
+    response: _ContactResponse
+    impulses: Array
     done: Array
 
 
 def _contact_response(
-    rows: ContactRows, wanted: Array, grip: Array | float = 1.0
+    rows: ContactRows, demanded: Array, friction_scale: Array | float = 1.0
 ) -> _ContactResponse:
-    """Return the impulses of contacts that want (b − v)/r (3, c); ``grip`` scales friction."""
-    xp, across = namespace(wanted), wanted[1:, :]
-    normal = xp.maximum(wanted[:1, :], 0.0)
-    friction = grip * rows.friction
+    """Return the impulses of contacts with unbounded values (b − v)/r (3, c)."""
+    xp, tangential = namespace(demanded), demanded[1:, :]
+    normal = xp.maximum(demanded[:1, :], 0.0)
+    friction = friction_scale * rows.friction
     bound = friction * normal
     if rows.fixed_bound is not None:
-        bound = bound + grip * rows.fixed_bound
-    square = across * across
-    size = xp.sqrt(square + rows.joint * square[::-1, :])
-    largest = xp.maximum(size, bound) + _MIN_IMPULSE
-    keep = bound / largest
-    sliding = xp.where(size > bound, across / largest, 0.0)
-    impulse = xp.concat([normal, keep * across])
-    return _ContactResponse(impulse, keep, sliding, friction * sliding)
+        bound = bound + friction_scale * rows.fixed_bound
+    square = tangential * tangential
+    magnitude = xp.sqrt(square + rows.joint * square[::-1, :])
+    largest = xp.maximum(magnitude, bound) + _MIN_IMPULSE
+    kept_fraction = bound / largest
+    sliding = xp.where(magnitude > bound, tangential / largest, 0.0)
+    impulse = xp.concat([normal, kept_fraction * tangential])
+    return _ContactResponse(impulse, kept_fraction, sliding, friction * sliding)
 
 
-def _response_gradient(rows: ContactRows, at: _ContactResponse, lines: Array) -> Array:
+def _response_gradient(rows: ContactRows, response: _ContactResponse, lines: Array) -> Array:
     """Return −∂γ/∂v (n + 1, 3 c) applied to velocities by 1/r (n + 1, 3, c)."""
-    xp, across = namespace(lines), lines[:, 1:, :]
-    normal = xp.where(at.impulse[:1, :] > 0, lines[:, :1, :], 0.0)
-    along = at.sliding * across
-    along = along + rows.joint * along[:, ::-1, :]
-    across = at.keep * (across - at.sliding * along) + at.lift * normal
-    return xp.reshape(xp.concat([normal, across], axis=1), (lines.shape[0], -1))
+    xp, tangential = namespace(lines), lines[:, 1:, :]
+    normal = xp.where(response.impulse[:1, :] > 0, lines[:, :1, :], 0.0)
+    sliding_part = response.sliding * tangential
+    sliding_part = sliding_part + rows.joint * sliding_part[:, ::-1, :]
+    tangential = (
+        response.kept_fraction * (tangential - response.sliding * sliding_part)
+        + response.normal_gradient * normal
+    )
+    return xp.reshape(xp.concat([normal, tangential], axis=1), (lines.shape[0], -1))
 
 
 def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array, Array]:
     """Return the impulses γ (3, c) of all contacts in a step, and Jᵀ γ (n,), N·s.
 
-    With them the momentum is right to rounding; friction and stiffness are so to about 1e-6.
+    Momentum is conserved to rounding; friction and stiffness are met to about 1e-6.
 
     Args:
         mass: M (n, n), symmetric, positive.
@@ -165,114 +170,125 @@ def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array,
     lines = xp.reshape(rows.jacobian, (-1, n))
     columns = xp.matrix_transpose(lines)
     shaped = xp.reshape(columns, (n, *shape))
-    softness, grip, precision = (
+    softness, friction_scale, precision = (
         constant(xp, t) for t in (_SOFTNESS, _FRICTION_SCALES, _PRECISION)
     )
 
-    def newton_step(now: _NewtonIterate) -> _NewtonIterate:
-        weighted = xp.concat([shaped, now.apart[None, ...]]) / now.compliance
-        slope = _response_gradient(rows, now.answer, weighted)
-        stiff = xp.matrix_transpose(slope[:n, :])
-        known = xp.reshape(now.answer.impulse, (-1,)) + slope[n, :]
-        mobility = matrix_inverse(mass + columns @ stiff)
-        step = mobility @ (columns @ known - mass @ now.change)
-        change = now.change + step
-        compliance = softness[now.steps + 1] * rows.compliance
-        wanted = (rows.target - xp.reshape(lines @ change, shape)) / compliance
-        answer = _contact_response(rows, wanted, grip[now.steps + 1])
-        impulse = xp.reshape(answer.impulse, (-1,))
-        off = impulse - (known - stiff @ step)
-        # One more step with the same derivatives costs next to nothing.
-        found = impulse - stiff @ (mobility @ (columns @ off))
-        largest = precision[now.steps + 1] * xp.max(xp.abs(impulse)) + _MIN_IMPULSE
+    def newton_step(iterate: _NewtonIterate) -> _NewtonIterate:
+        weighted = xp.concat([shaped, iterate.mismatch[None, ...]]) / iterate.compliance
+        gradient = _response_gradient(rows, iterate.response, weighted)
+        stiffness_columns = xp.matrix_transpose(gradient[:n, :])
+        constant_impulse = xp.reshape(iterate.response.impulse, (-1,)) + gradient[n, :]
+        mobility = matrix_inverse(mass + columns @ stiffness_columns)
+        step = mobility @ (columns @ constant_impulse - mass @ iterate.change)
+        change = iterate.change + step
+        compliance = softness[iterate.steps + 1] * rows.compliance
+        demanded = (rows.target - xp.reshape(lines @ change, shape)) / compliance
+        response = _contact_response(rows, demanded, friction_scale[iterate.steps + 1])
+        impulse = xp.reshape(response.impulse, (-1,))
+        mismatch = impulse - (constant_impulse - stiffness_columns @ step)
+        # One more correction with the same derivatives is almost free.
+        corrected = impulse - stiffness_columns @ (mobility @ (columns @ mismatch))
+        largest = precision[iterate.steps + 1] * xp.max(xp.abs(impulse)) + _MIN_IMPULSE
         return _NewtonIterate(
-            now.steps + 1,
+            iterate.steps + 1,
             compliance,
             change,
-            xp.zeros_like(wanted),
-            answer,
-            xp.reshape(found, shape),
-            xp.max(xp.abs(off)) <= largest,
+            xp.zeros_like(demanded),
+            response,
+            xp.reshape(corrected, shape),
+            xp.max(xp.abs(mismatch)) <= largest,
         )
 
-    start, apart = _contact_response(rows, guess), rows.target - rows.compliance * guess
-    still = xp.zeros_like(mass[0, :])
-    found = while_loop(
+    start, initial_mismatch = _contact_response(rows, guess), rows.target - rows.compliance * guess
+    zero = xp.zeros_like(mass[0, :])
+    impulses = while_loop(
         xp,
         lambda now: (now.steps < len(_SOFTNESS) - 1) & ~now.done,
         newton_step,
-        _NewtonIterate(0, rows.compliance, still, apart, start, start.impulse, still[0] != 0),
-    ).found
-    return found, columns @ xp.reshape(found, (-1,))
+        _NewtonIterate(
+            0, rows.compliance, zero, initial_mismatch, start, start.impulse, zero[0] != 0
+        ),
+    ).impulses
+    return impulses, columns @ xp.reshape(impulses, (-1,))
 
 
-# The impulse of all contacts over one step; contact.py says how.
+# Targets and compliances of contacts; the method is described in contact.py.
 
 _RIGID_COMPLIANCE = 1e-4
-"""Compliance of what is rigid, as a share of the inverse mass at the point."""
+"""Compliance of rigid contacts, as a fraction of the inverse mass at the point."""
 _BRISTLE = 1e-3
-"""Compliance of friction, as a share of the inverse mass at the point."""
+"""Compliance of friction, as a fraction of the inverse mass at the point."""
 _MIN_BOUNCE_SPEED = 0.01
-"""m/s; slower impacts do not rebound."""
+"""Speed below which impacts do not rebound, m/s."""
 _MAX_EXIT_SPEED = 0.2
-"""m/s; at which what has got deep inside is pushed out."""
+"""Largest speed at which a deep penetration is resolved, m/s."""
 _GUESS = np.array([[1.0], [1 + 1e-6], [1 + 1e-6]])
-"""Friction to start from, of that of the step before: a little more, so that what slid slides."""
+"""Initial impulses relative to the step before: friction slightly larger, so that a sliding
+contact starts as sliding."""
 
 
 def adhesion_force(pairs: PairCoefficients, gap: Array) -> Array:
-    """Return the pull (c,) in N: a shape's, shared among its pairs that touch a surface."""
+    """Return the adhesion (c,) in N: that of a shape, divided among its pairs in contact."""
     xp = namespace(gap)
     touching = xp.astype(-gap > pairs.adhesive_overlap - SKIN, gap.dtype)
-    same = xp.astype(pairs.group[:, None] == pairs.group[None, :], gap.dtype)
-    return pairs.adhesion_force * touching / xp.maximum(same @ touching, 1.0)
+    same_group = xp.astype(pairs.group[:, None] == pairs.group[None, :], gap.dtype)
+    return pairs.adhesion_force * touching / xp.maximum(same_group @ touching, 1.0)
 
 
 _AXES, _UP = np.eye(3)[:2, None, :], np.eye(3)[2]
 
 
 def contact_axes(normal: Array, primary: Array | None) -> Array:
-    """Return (3, c, 3): normals n and two unit vectors across them, the first along a primary.
+    """Return (3, c, 3): normals n and two unit tangents, the first along a primary direction.
 
-    Where that stands on the surface, is zero or None, they are x and y mirrored by what takes z
-    to ±n: x − n_x w, y − n_y w with w = (n ± z)/(1 + |n_z|).
+    Where that is normal to the surface, zero or None, they are x and y reflected by the reflection
+    of z to ±n: x − n_x w, y − n_y w with w = (n ± z)/(1 + |n_z|).
     """
     xp, up = namespace(normal), normal[:, 2:]
     mirror = (normal + xp.where(up < 0, constant(xp, -_UP), constant(xp, _UP))) / (1 + xp.abs(up))
-    share = xp.matrix_transpose(normal[:, :2])
-    across = constant(xp, _AXES) - share[..., None] * mirror
+    components = xp.matrix_transpose(normal[:, :2])
+    across = constant(xp, _AXES) - components[..., None] * mirror
     if primary is not None:
-        along = primary - xp.vecdot(primary, normal)[:, None] * normal
-        lies = xp.vecdot(along, along)[:, None] > 1e-8
-        first = normalize(xp.where(lies, along, across[0, :, :]))
+        tangent = primary - xp.vecdot(primary, normal)[:, None] * normal
+        has_direction = xp.vecdot(tangent, tangent)[:, None] > 1e-8
+        first = normalize(xp.where(has_direction, tangent, across[0, :, :]))
         across = xp.stack([first, cross(normal, first)])
     return xp.concat([normal[None, :, :], across])
 
 
 def _target_velocities(
-    pairs: PairCoefficients, gap: Array, incoming: Array, free: Array, dt: float, carried: Array
+    pairs: PairCoefficients,
+    gap: Array,
+    incoming: Array,
+    free: Array,
+    dt: float,
+    held_impulse: Array,
 ) -> tuple[Array, Array, Array]:
-    """Return the least normal velocity (c,) after the step, compliance, and speed of exit, m/s.
+    """Return the target normal velocity (c,), m/s, compliance, and exit speed, m/s, of contacts.
 
     Args:
         gap: (c,) m.
         incoming: normal velocity (c,) before the step, m/s.
         free: (c,) after it, without contact.
         dt: step, s.
-        carried: (c,) normal impulse of the step before, N·s.
+        held_impulse: (c,) normal impulse of the step before, N·s.
     """
     xp = namespace(gap)
-    inside, late = gap <= 0, dt + pairs.spook_damping
-    give = 1 / (pairs.stiffness(gap) * dt * late)
-    # What the contact already carries is no exit: the cap is on the speed above it.
-    target = xp.minimum(-gap / xp.where(inside, late, dt), _MAX_EXIT_SPEED + give * carried)
-    # What others do in a step is not the speed of an impact.
+    penetrating, effective_step = gap <= 0, dt + pairs.spook_damping
+    compliance = 1 / (pairs.stiffness(gap) * dt * effective_step)
+    # The cap applies to the speed above that which the held impulse accounts for.
+    target = xp.minimum(
+        -gap / xp.where(penetrating, effective_step, dt),
+        _MAX_EXIT_SPEED + compliance * held_impulse,
+    )
+    # Velocity changes by other forces within a step do not count as an impact.
     threshold = _MIN_BOUNCE_SPEED + 2 * xp.maximum(incoming - free, 0.0)
     rebounds = (gap + dt * free < 0) & (incoming < -threshold) & (pairs.restitution > 0)
     exit_speed = xp.where(rebounds, 0.0, xp.maximum(target, 0.0))
     bounce = xp.maximum(-pairs.restitution * incoming, target)
     target = xp.where(rebounds, bounce, target)
-    return target, xp.where(inside & ~rebounds, give, 0.0), exit_speed
+    return target, xp.where(penetrating & ~rebounds, compliance, 0.0), exit_speed
 
 
 def solve_contacts(
@@ -280,25 +296,25 @@ def solve_contacts(
     touch: ContactGeometry,
     state: State,
     step: StepPrediction,
-    held: Array,
-    pull: Array | None,
+    previous: Array,
+    adhesion: Array | None,
     drift: Array | None = None,
 ) -> tuple[Wrench, Array]:
-    """Return the wrench (6,) of contacts over a step, and their impulses (c, 3) to remember.
+    """Return the wrench (6,) of contacts over a step, and their impulses (c, 3).
 
     Args:
         pairs: coefficients of c pairs.
-        touch: places of the contacts.
+        touch: gaps, normals and points of the contacts.
         state: state of the body.
         step: motion under the other wrenches.
-        held: impulses (c, 3) of the step before, body frame, N·s.
-        pull: (c,) of :func:`adhesion_force`, N; None: nothing adheres.
-        drift: (c, 3) velocity of a vehicle's points in it, m/s; None: none moves.
+        previous: impulses (c, 3) of the step before, body frame, N·s.
+        adhesion: (c,) of :func:`adhesion_force`, N; None: no adhesion.
+        drift: (c, 3) velocity of a vehicle's points relative to it, m/s; None: 0.
     """
     directions = contact_axes(touch.normal, pairs.primary_in_body(state.orientation))
     jacobian = lever_rows(directions, touch.point[None, :, :])
     rows = DirectedContacts(touch.gap, directions, jacobian)
-    return solve_directed(pairs, rows, state.velocity, step, held, pull, drift)[:2]
+    return solve_directed(pairs, rows, state.velocity, step, previous, adhesion, drift)[:2]
 
 
 class DirectedContacts(NamedTuple):
@@ -320,113 +336,121 @@ def solve_directed(
     touch: DirectedContacts,
     velocity: Array,
     step: StepPrediction,
-    held: Array,
-    pull: Array | None,
+    previous: Array,
+    adhesion: Array | None,
     drift: Array | None = None,
-    others: ContactRows | None = None,
+    other_rows: ContactRows | None = None,
 ) -> tuple[Array, Array, Array]:
-    """Return the wrenches (n,) of contacts of one or more bodies, and impulses to remember.
+    """Return the wrenches (n,) of one or more bodies, and the impulses of contacts and other rows.
 
-    The second are those of the contacts (c, 3), the third those of the other rows (3, o).
+    The second result is of the contacts, (c, 3), the third of the other rows, (3, o).
 
     Args:
         pairs: coefficients of c pairs.
         velocity: ν (n,) of all bodies.
         step: their motion under the other wrenches.
-        held: impulses (c, 3) of the step before, N·s.
-        pull: (c,) of :func:`adhesion_force`, N; None: nothing adheres.
-        drift: (c, 3) velocity of points in their body, m/s; None: none moves.
-        others: what else is found with the contacts, with b as its target; None: nothing.
+        previous: impulses (c, 3) of the step before, N·s.
+        adhesion: (c,) of :func:`adhesion_force`, N; None: no adhesion.
+        drift: (c, 3) velocity of points relative to their body, m/s; None: 0.
+        other_rows: further rows, such as joint limits, with b as their target; None: none.
     """
     xp = namespace(touch.gap)
     dt, directions, jacobian = step.dt, touch.directions, touch.jacobian
-    normal, drawn = jacobian[0, :, :], 0.0
-    if pull is not None:
-        drawn = -(pull @ normal)
-        step = step._replace(free=step.free + dt * (step.inverse @ drawn))
+    normal, adhesion_wrench = jacobian[0, :, :], 0.0
+    if adhesion is not None:
+        adhesion_wrench = -(adhesion @ normal)
+        step = step._replace(free=step.free + dt * (step.inverse @ adhesion_wrench))
     incoming, free = normal @ velocity, jacobian @ step.free
     if drift is not None:
-        moving = xp.vecdot(directions, drift[None, :, :])
-        incoming, free = incoming + moving[0, :], free + moving
-    before = xp.vecdot(directions, held[None, :, :])
-    carried, bent = xp.maximum(before[0, :], 0.0), before[1:, :]
-    target, soft, exits = _target_velocities(pairs, touch.gap, incoming, free[0, :], dt, carried)
+        point_speed = xp.vecdot(directions, drift[None, :, :])
+        incoming, free = incoming + point_speed[0, :], free + point_speed
+    previous_components = xp.vecdot(directions, previous[None, :, :])
+    previous_normal, previous_tangential = (
+        xp.maximum(previous_components[0, :], 0.0),
+        previous_components[1:, :],
+    )
+    target, normal_compliance, exit_speed = _target_velocities(
+        pairs, touch.gap, incoming, free[0, :], dt, previous_normal
+    )
     mobility = xp.vecdot(jacobian @ step.inverse, jacobian)
-    hard = xp.maximum(_RIGID_COMPLIANCE * mobility[:1, :], soft)
-    # The same along and across, so that what slides is braked against its direction.
+    normal_regularised = xp.maximum(_RIGID_COMPLIANCE * mobility[:1, :], normal_compliance)
+    # Equal in both tangents, so that sliding friction opposes the direction of sliding.
     bristle = _BRISTLE / 2 * (mobility[1:2, :] + mobility[2:, :])
-    stretch = bristle * bent
+    stretch = bristle * previous_tangential
     friction, fixed = pairs.friction, None
     if pairs.lagged is not None:
-        lags = pairs.lagged * xp.astype(carried > 0, carried.dtype)
-        friction, fixed = friction * (1 - lags), friction * lags * carried
+        is_lagged = pairs.lagged * xp.astype(previous_normal > 0, previous_normal.dtype)
+        friction, fixed = friction * (1 - is_lagged), friction * is_lagged * previous_normal
     rows = ContactRows(
         jacobian,
         xp.concat([target[None, :], stretch]) - free,
-        xp.concat([hard, bristle + pairs.viscosity / dt]),
+        xp.concat([normal_regularised, bristle + pairs.viscosity / dt]),
         friction,
         pairs.joint,
         fixed,
     )
-    guess, count = constant(xp, _GUESS) * before, before.shape[1]
-    if others is not None:
-        rows = _with_others(rows, others, step)
-        guess = xp.concat([guess, xp.zeros_like(others.target)], axis=1)
-    found, impulse = solve_impulses(rows, step.mass, guess)
-    found, rest = found[:, :count], found[:, count:]
-    pushes = xp.concat([xp.maximum(found[:1, :], 0.0), found[1:, :]])
-    allowed = pushes[0, :] @ exits + xp.sum(stretch * bent) / 2
-    if drift is not None:  # what the joints' drives do
-        allowed = allowed + xp.sum(xp.abs(found * moving))
-    if others is not None:
-        allowed = allowed + _allowed_of(others, rest)
-    wrench = _limit_energy(step, impulse, allowed) / dt + drawn
-    return wrench, xp.sum(pushes[..., None] * directions, axis=0), rest
+    guess, count = constant(xp, _GUESS) * previous_components, previous_components.shape[1]
+    if other_rows is not None:
+        rows = _append_rows(rows, other_rows, step)
+        guess = xp.concat([guess, xp.zeros_like(other_rows.target)], axis=1)
+    impulses, impulse = solve_impulses(rows, step.mass, guess)
+    impulses, other_impulses = impulses[:, :count], impulses[:, count:]
+    physical = xp.concat([xp.maximum(impulses[:1, :], 0.0), impulses[1:, :]])
+    allowed = physical[0, :] @ exit_speed + xp.sum(stretch * previous_tangential) / 2
+    if drift is not None:  # work of the joints' drives
+        allowed = allowed + xp.sum(xp.abs(impulses * point_speed))
+    if other_rows is not None:
+        allowed = allowed + _added_energy(other_rows, other_impulses)
+    wrench = _limit_energy(step, impulse, allowed) / dt + adhesion_wrench
+    return wrench, xp.sum(physical[..., None] * directions, axis=0), other_impulses
 
 
-def _with_others(rows: ContactRows, others: ContactRows, step: StepPrediction) -> ContactRows:
-    """Return rows of contacts and others, of which a target is a velocity."""
+def _append_rows(rows: ContactRows, other_rows: ContactRows, step: StepPrediction) -> ContactRows:
+    """Return the rows of contacts followed by other rows, whose target is a velocity."""
     xp = namespace(rows.target)
     fixed = xp.zeros_like(rows.friction) if rows.fixed_bound is None else rows.fixed_bound
     both = zip(
-        rows._replace(fixed_bound=fixed), _from_free(others, step), (1, 1, 1, 1, 0, 1), strict=True
+        rows._replace(fixed_bound=fixed),
+        _relative_to_free(other_rows, step),
+        (1, 1, 1, 1, 0, 1),
+        strict=True,
     )
     return ContactRows(*(xp.concat([a, b], axis=axis) for a, b, axis in both))
 
 
-def _from_free(others: ContactRows, step: StepPrediction) -> ContactRows:
-    """Return rows with their target b told from ν*."""
-    return others._replace(target=others.target - others.jacobian @ step.free)
+def _relative_to_free(other_rows: ContactRows, step: StepPrediction) -> ContactRows:
+    """Return rows with their target b relative to ν*."""
+    return other_rows._replace(target=other_rows.target - other_rows.jacobian @ step.free)
 
 
-def _allowed_of(others: ContactRows, impulse: Array) -> Array:
-    """Return the energy that stops which push out, and friction that springs back, may add, J."""
-    xp, wanted = namespace(impulse), others.target
-    speed = xp.concat([xp.maximum(wanted[:1, :], 0.0), xp.abs(wanted[1:, :])])
+def _added_energy(other_rows: ContactRows, impulse: Array) -> Array:
+    """Return the energy that stops and elastic friction may add, J."""
+    xp, target = namespace(impulse), other_rows.target
+    speed = xp.concat([xp.maximum(target[:1, :], 0.0), xp.abs(target[1:, :])])
     return xp.sum(xp.abs(impulse) * speed)
 
 
-def solve_others(others: ContactRows, step: StepPrediction) -> tuple[Array, Array]:
-    """Return the wrenches (n,) of rows that are no contacts, and their impulses (3, o).
+def solve_joint_limits(other_rows: ContactRows, step: StepPrediction) -> tuple[Array, Array]:
+    """Return the wrenches (n,) of joint limits without contacts, and their impulses (3, o).
 
     Args:
-        others: the rows, with b as their target.
+        other_rows: the rows, with b as their target.
         step: motion of the bodies under the other wrenches.
     """
     xp = namespace(step.free)
-    rows = _from_free(others, step)
-    found, impulse = solve_impulses(rows, step.mass, xp.zeros_like(rows.target))
-    return _limit_energy(step, impulse, _allowed_of(others, found)) / step.dt, found
+    rows = _relative_to_free(other_rows, step)
+    impulses, impulse = solve_impulses(rows, step.mass, xp.zeros_like(rows.target))
+    return _limit_energy(step, impulse, _added_energy(other_rows, impulses)) / step.dt, impulses
 
 
 def _limit_energy(step: StepPrediction, impulse: Array, allowed: Array) -> Array:
-    """Return an impulse p (n,) as far as it adds no more energy than allowed, J.
+    """Return an impulse p (n,) scaled so that it adds no more than the allowed energy, J.
 
-    The share s with pᵀν* s + pᵀM⁻¹p s²/2 = allowed, 1 at most. Rebounds of several points with
-    friction may add some (Kane's paradox), and so may a search that did not end.
+    The scale s solves pᵀν* s + pᵀM⁻¹p s²/2 = allowed, at most 1. Rebounds of several points with
+    friction can add energy (Kane's paradox), and so can a search that has not converged.
     """
     xp = namespace(impulse)
     a = impulse @ (step.inverse @ impulse) + 1e-30
     b = impulse @ step.free
-    share = (xp.sqrt(b * b + 2 * a * allowed) - b) / a
-    return xp.minimum(share * (1 + 1e-9), 1.0) * impulse
+    scale = (xp.sqrt(b * b + 2 * a * allowed) - b) / a
+    return xp.minimum(scale * (1 + 1e-9), 1.0) * impulse

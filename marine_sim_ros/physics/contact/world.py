@@ -3,16 +3,17 @@
 
 """Contact of several bodies at once: with the scene, and with each other.
 
-One body sees another as a scene of its own: the shapes of b stand still in the frame of b, and a
-moves in it. So what finds the touches of a vehicle and a seabed finds those of two bodies, edges
-against edges too. Bodies that touch, directly or by others between them, are solved for together
-(:mod:`marine_sim_ros.physics.contact.solver`): with ν of all of them below each other, a touch of
-a and b has the rows J_a = [d, r_a × d] and J_b = −[d, r_b × d] at one place, in the axes of each.
-What one gains in momentum the other loses. Joints (:mod:`marine_sim_ros.physics.contact.joints`)
-hold bodies together as those that touch are; two that a joint joins do not touch each other.
+For body a, body b is a scene: the shapes of b are fixed in the frame of b, and a moves in it. So
+the collision detection of a vehicle and a seabed also serves two bodies, edges against edges
+included. Bodies that touch, directly or through others, are solved together
+(:mod:`marine_sim_ros.physics.contact.solver`): with ν of all of them stacked, a contact of a and b
+has the rows J_a = [d, r_a × d] and J_b = −[d, r_b × d] at one place, in the axes of each. Momentum
+is conserved. Joints (:mod:`marine_sim_ros.physics.contact.joints`) also put bodies into one group;
+bodies connected by a joint do not touch each other.
 
-The wrench of a step is held in body axes that turn within it. So that the momentum in space is the
-same on both sides, each impulse is told in the axes of after the step: with the conserving
+The wrench of a step is constant in body axes that rotate within it. For equal and opposite changes
+of
+momentum in space, each impulse is expressed in the axes after the step: with the conserving
 integrator a body's linear and angular momentum changes by exactly that impulse.
 """
 
@@ -52,7 +53,7 @@ from marine_sim_ros.physics.contact.solver import (
     adhesion_force,
     contact_axes,
     solve_directed,
-    solve_others,
+    solve_joint_limits,
 )
 from marine_sim_ros.physics.wrench_observer import (
     StateTerms,
@@ -64,51 +65,56 @@ from marine_sim_ros.physics.wrench_observer import (
 __all__ = ['ContactWorld']
 
 
-class _Before(NamedTuple):
-    """What is remembered of a body at the tick before."""
+class _PreviousTick(NamedTuple):
+    """State, contact wrench and state terms of a body at the previous tick."""
 
     state: State
     wrench: Wrench
     terms: StateTerms | None
 
 
-class _Held(NamedTuple):
-    """What is remembered of two that touched: numbers of pairs (n,), impulses (n, 3), N·s."""
+class _PairImpulses(NamedTuple):
+    """Contacts of two bodies at the previous tick: pair numbers (n,), impulses (n, 3), N·s."""
 
     number: np.ndarray
     impulse: np.ndarray
 
 
 class ContactWorld:
-    """Contact of all bodies of a run; it remembers the tick before.
+    """Contacts and joints of all bodies of a run, with the memory of the previous tick.
 
     Attributes:
-        joint_positions: angle, rad, or way, m, of the joints that hold, at the last tick, by name.
+        joint_positions: angle, rad, or displacement, m, of unbroken joints at the last tick, by
+            name.
         broken: force, N, and torque, N·m, at which joints broke, by name.
     """
 
     def __init__(self, joints: Sequence[BodyJoint], starts: Mapping[str, State]) -> None:
-        """Begin with no memory: what moves a vehicle is not known in the first tick.
+        """Start without memory: the forces on a vehicle are unknown in the first tick.
 
         Args:
             joints: joints between the bodies.
             starts: states of the bodies at the start, by name.
         """
         self._joints = {
-            one.name: HeldJoint.at_start(one, starts) for one in joints if not one.mate
+            joint.name: HeldJoint.at_start(joint, starts) for joint in joints if not joint.mate
         }
-        self._mates = {one.name: OpenMate.at_start(one, starts) for one in joints if one.mate}
-        self.joint_positions = {name: 0.0 for name, one in self._joints.items() if one.joint.moves}
+        self._mates = {
+            joint.name: OpenMate.at_start(joint, starts) for joint in joints if joint.mate
+        }
+        self.joint_positions = {
+            name: 0.0 for name, joint in self._joints.items() if joint.joint.moves
+        }
         self.broken: dict[str, tuple[float, float]] = {}
-        self._rubbing: dict[str, float] = {}
-        self._before: dict[str, _Before] = {}
-        self._held: dict[tuple[str, str], _Held] = {}
-        self._near: list[BodyTouches] = []
+        self._friction_impulses: dict[str, float] = {}
+        self._previous: dict[str, _PreviousTick] = {}
+        self._pair_impulses: dict[tuple[str, str], _PairImpulses] = {}
+        self._near_touches: list[BodyTouches] = []
 
     def wrenches(
         self, movers: Mapping[str, Mover], environment: Environment, dt: float
     ) -> dict[str, Wrench]:
-        """Return the wrench (6,) of contact over the step to come on each body, body frame.
+        """Return the wrench (6,) of contacts and joints on each body over a step, body frame.
 
         Args:
             movers: all bodies at this tick, by name.
@@ -121,42 +127,44 @@ class ContactWorld:
         names = sorted(movers)
         result = {name: np.zeros(6) for name in names}
         terms: dict[str, StateTerms | None] = dict.fromkeys(names)
-        held: dict[tuple[str, str], _Held] = {}
-        known = [name for name in names if name in self._before or movers[name].loose]
+        pair_impulses: dict[tuple[str, str], _PairImpulses] = {}
+        tracked = [name for name in names if name in self._previous or movers[name].loose]
         self._follow_joints(movers, dt)
-        groups = list(self._groups(known, movers, environment, dt))
+        groups = list(self._groups(tracked, movers, environment, dt))
         grouped = {name for group, _ in groups for name in group}
-        alone = [name for name in known if movers[name].loose and name not in grouped]
-        for group, touches in [*groups, *(([name], []) for name in alone)]:
-            steps, moves = self._moves(group, movers, environment, dt, terms)
+        untouched = [name for name in tracked if movers[name].loose and name not in grouped]
+        for group, touches in [*groups, *(([name], []) for name in untouched)]:
+            steps, motion = self._predict_group(group, movers, environment, dt, terms)
             wrenches = np.zeros((len(group), 6))
-            impulses: dict[tuple[str, str], _Held] = {}
+            impulses: dict[tuple[str, str], _PairImpulses] = {}
             if group[0] in grouped:
-                wrenches, impulses = self._solve(group, touches, movers, steps, moves)
-            held |= impulses
-            result |= zip(group, moves.wrench_in_space(wrenches), strict=True)
-        self._before = {n: _Before(movers[n].state, result[n], terms[n]) for n in names}
-        self._held = held
+                wrenches, impulses = self._solve(group, touches, movers, steps, motion)
+            pair_impulses |= impulses
+            result |= zip(group, motion.wrench_in_space(wrenches), strict=True)
+        self._previous = {n: _PreviousTick(movers[n].state, result[n], terms[n]) for n in names}
+        self._pair_impulses = pair_impulses
         return result
 
     def points_on(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the points (c, 3) of a body near something at the last tick, and which press.
+        """Return the points (c, 3) of a body's nearby pairs at the last tick, and which press.
 
-        They are in the frame of the body, m.
+        Points are in the frame of the body, m.
         """
-        points, pressed = [np.zeros((0, 3))], [np.zeros(0, bool)]
-        for touch in self._near:
+        points, is_pressed = [np.zeros((0, 3))], [np.zeros(0, bool)]
+        for touch in self._near_touches:
             if name not in touch.key:
                 continue
-            found = touch.points_on_other if touch.other == name else touch.geometry.point
-            held = self._held.get(touch.key)
-            points.append(found)
-            pressed.append(
-                np.zeros(len(found), bool) if held is None else np.any(held.impulse != 0, axis=1)
+            points_of_body = touch.points_on_other if touch.other == name else touch.geometry.point
+            pair_impulse = self._pair_impulses.get(touch.key)
+            points.append(points_of_body)
+            is_pressed.append(
+                np.zeros(len(points_of_body), bool)
+                if pair_impulse is None
+                else np.any(pair_impulse.impulse != 0, axis=1)
             )
-        return np.concatenate(points), np.concatenate(pressed)
+        return np.concatenate(points), np.concatenate(is_pressed)
 
-    def _moves(
+    def _predict_group(
         self,
         group: list[str],
         movers: Mapping[str, Mover],
@@ -164,10 +172,10 @@ class ContactWorld:
         dt: float,
         terms: dict[str, StateTerms | None],
     ) -> tuple[list[StepPrediction], GroupMotion]:
-        """Return the steps of bodies without contact, and how they move by wrenches."""
+        """Return the predicted steps of bodies without contact, and their motion by wrenches."""
         steps = [self._predict(name, movers[name], environment, dt, terms) for name in group]
-        known = [own for name in group if (own := terms[name]) is not None]
-        return steps, GroupMotion.of([movers[name] for name in group], known, steps)
+        present_terms = [own for name in group if (own := terms[name]) is not None]
+        return steps, GroupMotion.of([movers[name] for name in group], present_terms, steps)
 
     def _predict(
         self,
@@ -178,44 +186,48 @@ class ContactWorld:
         terms: dict[str, StateTerms | None],
     ) -> StepPrediction:
         """Return the step of a body without contact."""
-        own, before = mover.vehicle, self._before.get(name)
+        vehicle, previous = mover.vehicle, self._previous.get(name)
         conserving = dt if mover.conserving else None
-        now = terms[name] = state_terms(own, mover.state, environment, conserving)
-        if before is None:  # of what is loose all forces are known
-            mass = own.mass_matrix + dt * now.damping
+        current = terms[name] = state_terms(vehicle, mover.state, environment, conserving)
+        if previous is None:  # a free body has no unknown forces
+            mass = vehicle.mass_matrix + dt * current.damping
             inverse = matrix_inverse(mass)
-            assert now.free is not None
-            return StepPrediction(mass, inverse, now.free + dt * (inverse @ now.known), dt)
-        earlier = before.terms or state_terms(own, before.state, environment, conserving)
-        return predict_step(own.mass_matrix, mover.state, now, before[:2], earlier, dt)
+            assert current.free is not None
+            return StepPrediction(mass, inverse, current.free + dt * (inverse @ current.known), dt)
+        previous_terms = previous.terms or state_terms(
+            vehicle, previous.state, environment, conserving
+        )
+        return predict_step(
+            vehicle.mass_matrix, mover.state, current, previous[:2], previous_terms, dt
+        )
 
     def _follow_joints(self, movers: Mapping[str, Mover], dt: float) -> None:
-        """Close the mates whose ends meet, and find where the joints are that hold."""
+        """Close the mates whose ends meet, and update the positions of the joints."""
         states = {name: mover.state for name, mover in movers.items()}
         for name, mate in self._mates.items():
             if name not in self._joints:
-                meets = mate.is_near(states) and mate.is_aligned(states)
-                if meets and self._presses(mate, states, dt):
+                closes = mate.is_near(states) and mate.is_aligned(states)
+                if closes and self._is_pressed(mate, states, dt):
                     self._joints[name], self.joint_positions[name] = mate.close(states), 0.0
             elif name in self.broken and not mate.is_near(states):  # it may close again
                 del self._joints[name], self.broken[name]
         self.joint_positions = {
-            name: self._joints[name].position(states, before)
-            for name, before in self.joint_positions.items()
+            name: self._joints[name].position(states, previous)
+            for name, previous in self.joint_positions.items()
             if name not in self.broken
         }
 
-    def _presses(self, mate: OpenMate, states: Mapping[str, State], dt: float) -> bool:
-        """Whether the bodies of a mate pressed on each other in the step before as it needs."""
+    def _is_pressed(self, mate: OpenMate, states: Mapping[str, State], dt: float) -> bool:
+        """Whether a mate's bodies pressed with at least its closing force in the step before."""
         joint = mate.joint
         assert joint.mate is not None
         if not joint.mate.force:
             return True
         key = (joint.child, joint.parent)
         one, other = (min(key), max(key)) if joint.parent else key
-        if (held := self._held.get((one, other))) is None:
+        if (pair_impulse := self._pair_impulses.get((one, other))) is None:
             return False
-        push = rotation_matrix(states[one].orientation) @ held.impulse.sum(axis=0) / dt
+        push = rotation_matrix(states[one].orientation) @ pair_impulse.impulse.sum(axis=0) / dt
         return bool(abs(mate.in_map(states)[1][1] @ push) >= joint.mate.force)
 
     def _holding(self) -> list[HeldJoint]:
@@ -225,50 +237,52 @@ class ContactWorld:
     def _groups(
         self, names: list[str], movers: Mapping[str, Mover], environment: Environment, dt: float
     ) -> Iterator[tuple[list[str], list[BodyTouches]]]:
-        """Yield the bodies that touch each other or are joined, and their touches."""
-        self._near = touches = list(self._touches(names, movers, environment, dt))
+        """Yield the groups of bodies in contact or joined, and their contacts."""
+        self._near_touches = touches = list(self._touches(names, movers, environment, dt))
         pairs = [(touch.one, touch.other) for touch in touches]
-        pairs += [(held.joint.child, held.joint.parent) for held in self._holding()]
-        group, held = {name: {name} for name in names}, set()
+        pairs += [
+            (constrained.joint.child, constrained.joint.parent) for constrained in self._holding()
+        ]
+        group, constrained = {name: {name} for name in names}, set()
         for one, other in pairs:
             if not group.keys() >= {one, other} - {''}:  # the first tick
                 continue
-            held.add(one)
+            constrained.add(one)
             if other:
-                both = group[one] | group[other]
-                group |= dict.fromkeys(both, both)
+                merged = group[one] | group[other]
+                group |= dict.fromkeys(merged, merged)
         for name in names:
             members = sorted(group[name])
-            if name == members[0] and not held.isdisjoint(members):
+            if name == members[0] and not constrained.isdisjoint(members):
                 yield members, [touch for touch in touches if touch.one in group[name]]
 
     def _touches(
         self, names: list[str], movers: Mapping[str, Mover], environment: Environment, dt: float
     ) -> Iterator[BodyTouches]:
-        within = {n: float(step_reach(movers[n].vehicle, movers[n].state, dt)) for n in names}
+        reach = {n: float(step_reach(movers[n].vehicle, movers[n].state, dt)) for n in names}
         touching = [n for n in names if len(movers[n].vehicle.contact)]
         if environment.scene is not None and len(environment.scene):
             for name in touching:
                 mover = movers[name]
-                found = self._find((name, ''), mover, mover.state, environment, within[name], dt)
-                if found is not None:
-                    yield found
+                touches = self._find((name, ''), mover, mover.state, environment, reach[name], dt)
+                if touches is not None:
+                    yield touches
         materials = environment.materials
         joined = {frozenset((one.joint.child, one.joint.parent)) for one in self._holding()}
         for one, other in combinations(touching, 2):
             if frozenset((one, other)) in joined:
                 continue
             a, b = movers[one], movers[other]
-            near = within[one] + within[other]
-            far = a.vehicle.contact.reach + b.vehicle.contact.reach + near
-            apart = a.state.position - b.state.position
-            if apart @ apart > far * far:
+            pair_reach = reach[one] + reach[other]
+            max_distance = a.vehicle.contact.reach + b.vehicle.contact.reach + pair_reach
+            offset = a.state.position - b.state.position
+            if offset @ offset > max_distance * max_distance:
                 continue
             solid = solid_environment(b.vehicle.contact, materials)
             relative = relative_state(a.state, b.state)
-            found = self._find((one, other), a, relative, solid, near, dt)
-            if found is not None:
-                yield found
+            touches = self._find((one, other), a, relative, solid, pair_reach, dt)
+            if touches is not None:
+                yield touches
 
     def _find(
         self,
@@ -279,18 +293,20 @@ class ContactWorld:
         within: float,
         dt: float,
     ) -> BodyTouches | None:
-        """Return the touches of a body and a scene in whose frame its state is; None: none."""
-        own = mover.vehicle
+        """Return the contacts of a body and a scene in whose frame its state is; None: none."""
+        vehicle = mover.vehicle
         assert environment.scene is not None
-        touch, number = contacts_within(own, state, environment, within)
-        held = self._held[key].impulse if key in self._held else np.zeros((0, 3))
-        if not len(number) or stays_separated(touch, state.velocity, held, dt):
+        touch, number = contacts_within(vehicle, state, environment, within)
+        impulse = (
+            self._pair_impulses[key].impulse if key in self._pair_impulses else np.zeros((0, 3))
+        )
+        if not len(number) or stays_separated(touch, state.velocity, impulse, dt):
             return None
         touch, number = select_contacts(
-            touch, number, state.velocity, dt, contact_limit(own.contact)
+            touch, number, state.velocity, dt, contact_limit(vehicle.contact)
         )
-        layout = pair_layout(own.contact, environment.scene)
-        pairs = pair_table(own, environment).select(layout.rows(number))
+        layout = pair_layout(vehicle.contact, environment.scene)
+        pairs = pair_table(vehicle, environment).select(layout.rows(number))
         return BodyTouches(*key, pairs, number, touch, state)
 
     def _solve(
@@ -299,23 +315,23 @@ class ContactWorld:
         touches: list[BodyTouches],
         movers: Mapping[str, Mover],
         steps: list[StepPrediction],
-        moves: GroupMotion,
-    ) -> tuple[np.ndarray, dict[tuple[str, str], _Held]]:
-        """Return the wrenches (k, 6) on a group of k bodies, and what their touches hold."""
+        motion: GroupMotion,
+    ) -> tuple[np.ndarray, dict[tuple[str, str], _PairImpulses]]:
+        """Return the wrenches (k, 6) on a group of k bodies, and their contact impulses."""
         step = combine_steps(steps)
-        own = [
+        joints = [
             one for one in self._holding() if {one.joint.child, one.joint.parent} <= {*group, ''}
         ]
-        if not own and not touches:  # all that held broke
+        if not joints and not touches:  # all joints of the group broke
             return np.zeros((len(group), 6)), {}
-        if not own:
-            wrench, impulses, _ = self._press(group, touches, movers, step, None)
+        if not joints:
+            wrench, impulses, _ = self._solve_contacts(group, touches, movers, step, None)
             return wrench.reshape(-1, 6), impulses
-        names = [held.joint.name for held in own]
+        names = [held.joint.name for held in joints]
         rows = joint_rows(
-            own,
+            joints,
             [self.joint_positions.get(name, 0.0) for name in names],
-            np.array([self._rubbing.get(name, 0.0) for name in names]),
+            np.array([self._friction_impulses.get(name, 0.0) for name in names]),
             {name: movers[name].state for name in group},
             group,
             step,
@@ -324,40 +340,48 @@ class ContactWorld:
 
         def errors(velocity: np.ndarray) -> np.ndarray:
             change = (step.mass @ (velocity - step.free) / dt).reshape(-1, 6)
-            later = dict(zip(group, moves.states(change), strict=True))
-            return np.concatenate([np.concatenate(held.errors(later)[2:]) for held in own])
+            next_states = dict(zip(group, motion.states(change), strict=True))
+            return np.concatenate(
+                [np.concatenate(held.errors(next_states)[2:]) for held in joints]
+            )
 
         joined, rows = rows.couple(step, errors)
         if touches:
-            wrench, impulses, others = self._press(group, touches, movers, joined, rows.limits)
+            wrench, impulses, joint_impulses = self._solve_contacts(
+                group, touches, movers, joined, rows.limits
+            )
         else:
-            wrench, impulses, others = np.zeros(len(step.free)), {}, np.zeros((3, 2 * len(own)))
+            wrench, impulses, joint_impulses = (
+                np.zeros(len(step.free)),
+                {},
+                np.zeros((3, 2 * len(joints))),
+            )
             if rows.limits is not None:
-                wrench, others = solve_others(rows.limits, joined)
+                wrench, joint_impulses = solve_joint_limits(rows.limits, joined)
         if rows.limits is not None:
-            self._rubbing |= zip(names, others[1, ::2].tolist(), strict=True)
+            self._friction_impulses |= zip(names, joint_impulses[1, ::2].tolist(), strict=True)
         after = joined.free + dt * (joined.inverse @ wrench)
         load = rows.load(after, dt)
         broken = {
             held.joint.name: (float(force), float(torque))
-            for held, force, torque in zip(own, *rows.sizes(len(own), load), strict=True)
+            for held, force, torque in zip(joints, *rows.sizes(len(joints), load), strict=True)
             if force > held.joint.break_force or torque > held.joint.break_torque
         }
-        if broken:  # what breaks holds nothing: an impact goes on
+        if broken:  # solve again without the broken joints, which transmit nothing in this step
             self.broken |= broken
-            return self._solve(group, touches, movers, steps, moves)
-        # By what each row holds, so that momentum stays to rounding.
-        return (wrench + load @ rows.held).reshape(-1, 6), impulses
+            return self._solve(group, touches, movers, steps, motion)
+        # As the sum of the rows' loads, so that momentum is conserved to rounding.
+        return (wrench + load @ rows.matrix).reshape(-1, 6), impulses
 
-    def _press(
+    def _solve_contacts(
         self,
         group: list[str],
         touches: list[BodyTouches],
         movers: Mapping[str, Mover],
         step: StepPrediction,
-        others: ContactRows | None,
-    ) -> tuple[np.ndarray, dict[tuple[str, str], _Held], np.ndarray]:
-        """Return the wrenches (6 k,) of touches, what they hold, and impulses of other rows."""
+        limits: ContactRows | None,
+    ) -> tuple[np.ndarray, dict[tuple[str, str], _PairImpulses], np.ndarray]:
+        """Return the wrenches (6 k,) of contacts, their impulses, and those of joint limits."""
         axes = [
             contact_axes(
                 t.geometry.normal, t.pairs.primary_in_body(movers[t.one].state.orientation)
@@ -374,20 +398,24 @@ class ContactWorld:
             np.concatenate(rows, axis=1),
         )
         pairs = concatenate_pairs([t.pairs for t in touches])
-        before = np.concatenate([self._held_of(touch) for touch in touches])
-        pull = adhesion_force(pairs, contacts.gap) if np.any(pairs.adhesion_force) else None
+        previous = np.concatenate([self._previous_impulse(touch) for touch in touches])
+        adhesion = adhesion_force(pairs, contacts.gap) if np.any(pairs.adhesion_force) else None
         velocity = np.concatenate([movers[name].state.velocity for name in group])
-        wrench, impulse, rest = solve_directed(
-            pairs, contacts, velocity, step, before, pull, others=others
+        wrench, impulse, joint_impulses = solve_directed(
+            pairs, contacts, velocity, step, previous, adhesion, other_rows=limits
         )
         ends = np.cumsum([len(t.number) for t in touches])[:-1]
         each = zip(touches, np.split(impulse, ends), strict=True)
-        return wrench, {t.key: _Held(t.number, own) for t, own in each}, rest
+        return (
+            wrench,
+            {t.key: _PairImpulses(t.number, pair_impulse) for t, pair_impulse in each},
+            joint_impulses,
+        )
 
-    def _held_of(self, touch: BodyTouches) -> np.ndarray:
+    def _previous_impulse(self, touch: BodyTouches) -> np.ndarray:
         """Return the impulses (c, 3) of the step before, in the first body's frame, N·s."""
-        earlier = self._held.get(touch.key)
-        if earlier is None:
+        previous = self._pair_impulses.get(touch.key)
+        if previous is None:
             return np.zeros((len(touch.number), 3))
-        same = touch.number[:, None] == earlier.number[None, :]
-        return np.asarray(same @ earlier.impulse)
+        match = touch.number[:, None] == previous.number[None, :]
+        return np.asarray(match @ previous.impulse)

@@ -78,7 +78,7 @@ class CompiledOwner(StateOwner):
     def _prepare(self) -> None:
         """Compile."""
         require_jax()
-        from marine_sim_ros.engine.single_ticks import CompiledVehicle
+        from marine_sim_ros.engine.compiled_vehicle import CompiledVehicle
 
         graph = self._graph
         implicit = self.values['implicit_drag'] and 'drag' in graph.sources
