@@ -367,6 +367,7 @@ class VehicleBuilder:
         A plugin of a nested model means the elements of that model first. The name of the model
         itself may stand before it, as in ``rov::thruster``.
         """
+        name = name.replace('::', '/')
         for scope in _scopes_of(reader):
             if name and f'{scope}{name}' in known:
                 return f'{scope}{name}'

@@ -39,7 +39,7 @@ __all__ = ['add_bladder', 'add_missing_water', 'add_weight_share', 'add_buoyancy
 def add_buoyancy_engine(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take gz::sim::systems::BuoyancyEngine at its <default_volume>, else its <min_volume>."""
     reader = plugin.reader
-    link = builder.known_link(reader, read_text(reader, 'link_name').replace('::', '/'))
+    link = builder.known_link(reader, read_text(reader, 'link_name'))
     # Only differences from the neutral volume act, so that volumes may be negative.
     low, high = (
         read_number(reader, f'{end}_volume', usual, -1e3, 1e3)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from marine_sim_ros.model.kinematics import Pose
 
 __all__ = [
     'add_column',
+    'add_propeller',
     'are_pulse_widths',
     'linear_thrust_curve',
     'pose_along',
@@ -143,6 +145,31 @@ def pose_along(position: np.ndarray, axis: np.ndarray) -> Pose:
     else:
         turn = turn / sine * np.arctan2(sine, cosine)
     return Pose(np.asarray(position, float), np.asarray(rotation_vector_quaternion(turn)))
+
+
+def add_propeller(
+    builder: VehicleBuilder,
+    name: str,
+    link: str,
+    axis: np.ndarray,
+    curve: tuple[np.ndarray, bool],
+    origin: tuple[str, bool],
+    index: str | int | None = '',
+    **details: Any,
+) -> None:
+    """Add a thruster in the origin of a link.
+
+    Args:
+        axis: (3,) along which it pushes, in the link.
+        curve: rows of the curve, and whether it pushes against the axis.
+        origin: where the curve is from, and whether it is assumed.
+        index: number of the thruster in the source.
+        details: other fields of the thruster.
+    """
+    rows, mirrored = curve
+    along = builder.rotation_of(link) @ axis
+    pose = pose_along(builder.pose_of(link).translation, -along if mirrored else along)
+    builder.add_thruster(Thruster(name, pose, Sourced(rows, *origin), link=link, **details), index)
 
 
 def add_column(

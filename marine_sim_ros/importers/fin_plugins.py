@@ -261,7 +261,7 @@ def refuse_fin(builder: VehicleBuilder, reader: Reader, name: str, error: ModelE
 def add_lift_drag(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take gz::sim::systems::LiftDrag: a surface at its centre of pressure, on a joint or not."""
     reader = plugin.reader
-    link = read_text(reader, 'link_name', plugin.reference).replace('::', '/')
+    link = read_text(reader, 'link_name', plugin.reference)
     try:
         link = builder.known_link(reader, link)
         joint, why = hinge_of(builder, link)
@@ -292,7 +292,7 @@ def _flap(
     A fin that turns by (k/a) δ has the same lift; where its own hinge is the flap's joint, by that
     angle more.
     """
-    given = read_text(reader, 'control_joint_name').replace('::', '/')
+    given = read_text(reader, 'control_joint_name')
     gain = read_number(reader, 'control_joint_rad_to_cl', 4.0, -1e6, 1e6).value
     if not given or not gain:
         return None

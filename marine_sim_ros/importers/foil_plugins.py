@@ -60,7 +60,7 @@ def add_advanced_lift_drag(plugin: Plugin, builder: VehicleBuilder) -> None:
     moments ½ ρ A l²/2 C |u| ω of C_ellp, C_emq and C_enr become damping that grows with |u|.
     """
     reader = plugin.reader
-    link = read_text(reader, 'link_name', plugin.reference).replace('::', '/')
+    link = read_text(reader, 'link_name', plugin.reference)
     try:
         link = builder.known_link(reader, link)
         if hinge_of(builder, link)[0] is not None or not builder.is_rigid(link):
@@ -182,7 +182,7 @@ def add_foil(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take a rudder or a keel, C_L = m_L sin 2α and C_D = m_D (1 − cos 2α), by two lines."""
     reader = plugin.reader
     kind = read_text(reader, 'link_type')
-    link = read_text(reader, 'link_name').replace('::', '/')
+    link = read_text(reader, 'link_name')
     where = f'{origin_of(reader)}: {kind or "foil"} on link {link!r}'
     if kind == 'sail':
         name_sail(plugin, builder)

@@ -24,12 +24,12 @@ from marine_sim_ros.importers.builder import (
     read_text,
 )
 from marine_sim_ros.importers.curves import (
+    add_propeller,
     linear_thrust_curve,
-    pose_along,
     sampled_curve,
     thrust_limit,
 )
-from marine_sim_ros.importers.description import Hydrodynamics, Sourced, Thruster
+from marine_sim_ros.importers.description import Hydrodynamics, Sourced
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
@@ -221,9 +221,7 @@ def add_gazebo_hydrodynamics(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take gz::sim::systems::Hydrodynamics; its coefficients are negative where they damp."""
     reader = plugin.reader
     builder.name_unread(reader, _HYDRODYNAMICS)
-    link = builder.known_link(
-        reader, read_text(reader, 'link_name', builder.base).replace('::', '/')
-    )
+    link = builder.known_link(reader, read_text(reader, 'link_name', builder.base))
     density = read_number(reader, 'water_density', None, 1.0, 2e4)
     if density is not None and builder.water_density is None:
         builder.water_density = density
@@ -349,31 +347,32 @@ def _push_link(control: Reader, builder: VehicleBuilder, channel: _Channel) -> N
         builder.drop(f'{where}; expected EFFORT')
         builder.unread_forces.append(where)
         return
-    link = builder.known_link(control, read_text(control, 'linkName').replace('::', '/'))
+    link = builder.known_link(control, read_text(control, 'linkName'))
     builder.assume(f'{channel.origin}: its force is along z of link {link!r}')
     if control.first('cmd_max') is not None or control.first('cmd_min') is not None:
         builder.drop(f'{channel.origin}: <cmd_min> and <cmd_max> limit a PID, no force')
-    name = f'motor_{channel.number}'
-    curve, mirrored = _rows_through_zero(channel.low, channel.high, channel)
-    axis = builder.rotation_of(link)[:, 2]
-    place = pose_along(builder.pose_of(link).translation, -axis if mirrored else axis)
-    thruster = Thruster(name, place, Sourced(curve, channel.origin), link=link)
-    builder.add_thruster(thruster, channel.number)
+    add_propeller(
+        builder,
+        f'motor_{channel.number}',
+        link,
+        np.eye(3)[2],
+        _rows_through_zero(channel.low, channel.high, channel),
+        (channel.origin, False),
+        channel.number,
+    )
 
 
 def add_gazebo_thruster(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take gz::sim::systems::Thruster: a force along the axis of its joint, at the child link."""
     reader = plugin.reader
     builder.name_unread(reader, _THRUSTER)
-    name = read_text(reader, 'joint_name').replace('::', '/')
+    name = read_text(reader, 'joint_name')
     name = builder.scoped_name(reader, name, builder.joints)
     joint = builder.joints.get(name)
     if joint is None:
         builder.drop(f'{origin_of(reader)}: joint {name!r} of a thruster does not exist')
         builder.unread_forces.append(f'{origin_of(reader)} {plugin.label}')
         return
-    pose = builder.pose_of(joint.child)
-    axis = builder.rotation_of(joint.child) @ np.array(joint.axis)
     label = joint.name
     channel = builder.notes.get('channels', {}).get(name)
     coefficient = read_number(reader, 'thrust_coefficient')
@@ -395,17 +394,17 @@ def add_gazebo_thruster(plugin: Plugin, builder: VehicleBuilder) -> None:
             )
     if read_text(reader, 'deadband'):
         builder.drop(f'{origin_of(reader)}: <deadband> of thruster {label!r}')
-    builder.add_thruster(
-        Thruster(
-            label,
-            pose_along(pose.translation, -axis if mirrored else axis),
-            Sourced(curve, *origin),
-            'cw' if coefficient is not None and coefficient.value < 0 else 'ccw',
-            diameter=diameter,
-            link=joint.child,
-            shaft=joint.name,
-        ),
+    add_propeller(
+        builder,
+        label,
+        joint.child,
+        np.array(joint.axis),
+        (curve, mirrored),
+        origin,
         None if channel is None else channel.number,
+        direction='cw' if coefficient is not None and coefficient.value < 0 else 'ccw',
+        diameter=diameter,
+        shaft=joint.name,
     )
 
 

@@ -34,11 +34,11 @@ from marine_sim_ros.importers.builder import (
 from marine_sim_ros.importers.buoyancy import add_weight_share
 from marine_sim_ros.importers.curves import (
     add_column,
+    add_propeller,
     linear_thrust_curve,
-    pose_along,
     sampled_curve,
 )
-from marine_sim_ros.importers.description import Sourced, Thruster
+from marine_sim_ros.importers.description import Sourced
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
@@ -181,40 +181,34 @@ def _add(
 ) -> None:
     """Add a thruster along z of the link of a motor."""
     reader = plugin.reader
-    link = builder.known_link(reader, read_text(reader, 'linkName').replace('::', '/'))
+    link = builder.known_link(reader, read_text(reader, 'linkName'))
     curve, mirrored = sampled_curve(thrust, lowest, highest, speed=speed)
     if pulses is not None and lowest < 0:
         first, last = pulses
         if not first < last:
             raise reader.error(f'minDutyCycle {first:g} is not below maxDutyCycle {last:g}')
         curve[:, 0] = np.interp(curve[:, 0], [1100.0, 1900.0], [first, last])
-    pose = builder.pose_of(link)
-    axis = builder.rotation_of(link)[:, 2]
     index = read_text(reader, 'actuator_number') or read_text(reader, 'motorNumber')
     label = f'motor_{index or len(builder.thrusters)}'
     lag = read_number(reader, 'timeConstantUp', None, 0.0, 60.0)
-    builder.add_thruster(
-        Thruster(
-            label,
-            pose_along(pose.translation, -axis if mirrored else axis),
-            Sourced(curve, origin_of(reader)),
-            'cw' if read_text(reader, 'turningDirection') == 'cw' else 'ccw',
-            time_constant=lag if speed else None,
-            link=link,
-            shaft=builder.scoped_name(
-                reader, read_text(reader, 'jointName').replace('::', '/'), builder.joints
-            ),
-        ),
+    add_propeller(
+        builder,
+        label,
+        link,
+        np.eye(3)[2],
+        (curve, mirrored),
+        (origin_of(reader), False),
         index,
+        direction='cw' if read_text(reader, 'turningDirection') == 'cw' else 'ccw',
+        time_constant=lag if speed else None,
+        shaft=builder.scoped_name(reader, read_text(reader, 'jointName'), builder.joints),
     )
 
 
 def add_uuv_plugin(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take libgazebo_uuv_plugin: added mass, linear damping, buoyancy as a share of the weight."""
     reader = plugin.reader
-    link = builder.known_link(
-        reader, read_text(reader, 'baseLinkName', builder.base).replace('::', '/')
-    )
+    link = builder.known_link(reader, read_text(reader, 'baseLinkName', builder.base))
     for element in reader.element.findall('buoyancy'):
         _buoyancy(Reader(element, reader.source), builder)
     _set_diagonal_hydrodynamics(
@@ -236,7 +230,7 @@ def _set_diagonal_hydrodynamics(
 
 def _buoyancy(reader: Reader, builder: VehicleBuilder) -> None:
     """Add a volume: ρ V = compensation · m of its link, lost over twice <height_scale_limit>."""
-    link = builder.known_link(reader, read_text(reader, 'link_name').replace('::', '/'))
+    link = builder.known_link(reader, read_text(reader, 'link_name'))
     factor = read_number(reader, 'compensation', 1.0, 0.0, 1e6)
     center = read_sourced_numbers(reader, 'origin', (3,)) or Sourced(
         np.zeros(3), 'default: origin of the link'
@@ -256,9 +250,7 @@ def add_hippo_hydrodynamics(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take linear damping and added mass of each <hydrodynamics> of the plugin."""
     for element in plugin.reader.element.findall('hydrodynamics'):
         reader = Reader(element, plugin.reader.source)
-        link = builder.known_link(
-            reader, read_text(reader, 'link', builder.base).replace('::', '/')
-        )
+        link = builder.known_link(reader, read_text(reader, 'link', builder.base))
         names = 'added_mass', 'damping'
         _set_diagonal_hydrodynamics(builder, reader, link, names, '_linear', '_angular')
 
@@ -268,9 +260,7 @@ def add_hippo_buoyancy(plugin: Plugin, builder: VehicleBuilder) -> None:
     elements = plugin.reader.element.findall('buoyancy') or [plugin.reader.element]
     for element in elements:
         reader = Reader(element, plugin.reader.source)
-        link = builder.known_link(
-            reader, read_text(reader, 'link', 'base_link').replace('::', '/')
-        )
+        link = builder.known_link(reader, read_text(reader, 'link', 'base_link'))
         old = reader.first('compensation') is None  # names of earlier versions of the plugin
         share, added = ('relative_compensation', _EXTRA_FORCE) if old else _COMPENSATION
         factor = read_number(reader, share, 1.0, 0.0, 1e6)
@@ -286,7 +276,7 @@ def add_hippo_buoyancy(plugin: Plugin, builder: VehicleBuilder) -> None:
 def add_hippo_thruster(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take T = a n² + b n + c, not below 0, along x of its link; n in revolutions per second."""
     reader = plugin.reader
-    link = builder.known_link(reader, read_text(reader, 'link').replace('::', '/'))
+    link = builder.known_link(reader, read_text(reader, 'link'))
     fastest = read_number(reader, 'maximum_rpm', None, 0.0, 1e6)
     if fastest is None:
         raise reader.error('has no <maximum_rpm>; expected the rate at full throttle')
@@ -304,24 +294,18 @@ def add_hippo_thruster(plugin: Plugin, builder: VehicleBuilder) -> None:
         return sign * float(np.copysign(size, speed))
 
     highest = fastest.value * np.pi / 30
-    curve, mirrored = sampled_curve(thrust, -highest, highest)
-    pose = builder.pose_of(link)
-    axis = builder.rotation_of(link)[:, 0]
     index = read_text(reader, 'thruster_number')
-    label = f'thruster_{index or len(builder.thrusters)}'
-    builder.add_thruster(
-        Thruster(
-            label,
-            pose_along(pose.translation, -axis if mirrored else axis),
-            Sourced(curve, origin_of(reader)),
-            'cw' if read_text(reader, 'turning_direction') == 'cw' else 'ccw',
-            time_constant=read_number(reader, 'timeconstant_up', None, 0.0, 60.0),
-            link=link,
-            shaft=builder.scoped_name(
-                reader, read_text(reader, 'joint').replace('::', '/'), builder.joints
-            ),
-        ),
+    add_propeller(
+        builder,
+        f'thruster_{index or len(builder.thrusters)}',
+        link,
+        np.eye(3)[0],
+        sampled_curve(thrust, -highest, highest),
+        (origin_of(reader), False),
         index,
+        direction='cw' if read_text(reader, 'turning_direction') == 'cw' else 'ccw',
+        time_constant=read_number(reader, 'timeconstant_up', None, 0.0, 60.0),
+        shaft=builder.scoped_name(reader, read_text(reader, 'joint'), builder.joints),
     )
 
 
@@ -357,7 +341,7 @@ def add_freefloating_water(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take the blocks that freebuoyancy_gazebo has in a <link name=""> of its own."""
     for element in plugin.reader.element.findall('link'):
         reader = Reader(element, plugin.reader.source)
-        link = builder.known_link(reader, reader.attribute('name').replace('::', '/'))
+        link = builder.known_link(reader, reader.attribute('name'))
         _read_blocks(reader, link, builder)
 
 
@@ -439,10 +423,8 @@ def add_freefloating_thrusters(plugin: Plugin, builder: VehicleBuilder) -> None:
         if columns is not None:
             _add_fixed_thruster(builder, body, f'thruster_{index}', columns, effort)
         elif link in builder.links:
-            pose = builder.pose_of(link)
-            axis = -builder.rotation_of(link)[:, 2]
-            curve = Sourced(linear_thrust_curve(-effort.value, effort.value), effort.origin)
-            builder.add_thruster(Thruster(link, pose_along(pose.translation, axis), curve))
+            curve = linear_thrust_curve(-effort.value, effort.value), False
+            add_propeller(builder, link, link, -np.eye(3)[2], curve, (effort.origin, False))
         else:
             where = f'{origin_of(thruster)}: thruster {link!r}'
             builder.drop(

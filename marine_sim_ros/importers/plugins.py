@@ -44,7 +44,7 @@ def _note_controller(plugin: Plugin, builder: VehicleBuilder) -> None:
     names = [
         builder.scoped_name(reader, name, builder.joints)
         for element in reader.element.iter('joint_name', 'jointName')
-        for name in [(element.text or '').strip().replace('::', '/')]
+        for name in [(element.text or '').strip()]
     ]
     builder.note_controller(f'{origin_of(reader)} {plugin.label}', names)
 

@@ -32,6 +32,7 @@ from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
 from marine_sim_ros.importers.builder import VehicleBuilder
 from marine_sim_ros.importers.curves import (
     add_column,
+    add_propeller,
     linear_thrust_curve,
     pose_along,
     sampled_curve,
@@ -300,19 +301,10 @@ def _rotors(builder: VehicleBuilder, reader: YamlReader, name: str) -> None:
         curve, mirrored = sampled_curve(partial(_scale_throttle, gain), -1.0, 1.0, speed=False)
         throttle = np.interp(curve[:, 0], [1100.0, 1900.0], [-1.0, 1.0])
         curve[:, 3] = [abs(_thrust(float(u))[1]) for u in throttle]
-        pose = builder.pose_of(link)
-        axis = builder.rotation_of(link)[:, 0]
         shaft = builder.parent_joints()[link].name if link in builder.parent_joints() else ''
-        builder.add_thruster(
-            Thruster(
-                link,
-                pose_along(pose.translation, -axis if mirrored else axis),
-                Sourced(curve, f'{name}: force_constants, T200'),
-                link=link,
-                shaft=shaft,
-            ),
-            index,
-        )
+        origin = f'{name}: force_constants, T200', False
+        axis = np.eye(3)[0]
+        add_propeller(builder, link, link, axis, (curve, mirrored), origin, index, shaft=shaft)
 
 
 def _scale_throttle(gain: float, throttle: float) -> float:

@@ -23,14 +23,8 @@ from marine_sim_ros.importers.builder import (
     read_number,
     read_text,
 )
-from marine_sim_ros.importers.curves import linear_thrust_curve, pose_along
-from marine_sim_ros.importers.description import (
-    Hydrodynamics,
-    ImportedShape,
-    PanelDrag,
-    Sourced,
-    Thruster,
-)
+from marine_sim_ros.importers.curves import add_propeller, linear_thrust_curve
+from marine_sim_ros.importers.description import Hydrodynamics, ImportedShape, PanelDrag, Sourced
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Reader
@@ -57,7 +51,7 @@ _ALONG_X = quaternion_from_rpy(0.0, np.pi / 2, 0.0)
 def add_vrx_surface(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Take vrx::Surface: the lower half of a cylinder that floats, divided among its points."""
     reader = plugin.reader
-    link = builder.known_link(reader, read_text(reader, 'link_name').replace('::', '/'))
+    link = builder.known_link(reader, read_text(reader, 'link_name'))
     length = read_number(reader, 'hull_length', 4.9, 1e-3, 1e4).value
     radius = read_number(reader, 'hull_radius', 0.213, 1e-3, 1e4).value
     builder.water_density = read_number(reader, 'fluid_density', _DENSITY, 1.0, 2e4)
@@ -124,7 +118,7 @@ def add_simple_hydrodynamics(plugin: Plugin, builder: VehicleBuilder) -> None:
         reader, '[xyzkmn](Dot)?[UVWPQR]|[xyzkmn][UVWPQR]{2}|link_name|bodyName|waterDensity'
     )
     name = read_text(reader, 'link_name') or read_text(reader, 'bodyName') or builder.base
-    link = builder.known_link(reader, name.replace('::', '/'))
+    link = builder.known_link(reader, name)
     density = read_number(reader, 'waterDensity')
     if density is not None and builder.water_density is None:
         builder.water_density = Sourced(density.value, density.origin)
@@ -173,7 +167,7 @@ def add_usv_dynamics(plugin: Plugin, builder: VehicleBuilder) -> None:
     """
     reader = plugin.reader
     name = read_text(reader, 'bodyName') or read_text(reader, 'link_name') or builder.base
-    link = builder.known_link(reader, name.replace('::', '/'))
+    link = builder.known_link(reader, name)
     builder.water_density = read_number(reader, 'waterDensity', _DENSITY, 1.0, 2e4)
     given = {tag: abs(read_number(reader, tag, value).value) for tag, value in _DEFAULTS.items()}
     squared = [
@@ -241,21 +235,20 @@ def add_usv_thrust(plugin: Plugin, builder: VehicleBuilder) -> None:
         builder.unread_force(plugin, 'has no <thruster>')
     for index, element in enumerate(elements):
         reader = Reader(element, plugin.reader.source)
-        link = builder.known_link(reader, read_text(reader, 'linkName').replace('::', '/'))
+        link = builder.known_link(reader, read_text(reader, 'linkName'))
         builder.name_unread(reader, _THRUSTER)
         ahead = read_number(reader, 'maxForceFwd', 250.0, 0.0, 1e9)
         astern = read_number(reader, 'maxForceRev', -100.0, -1e9, 1e9)
         if read_text(reader, 'mappingType', '0') != '0':
             builder.assume(f'{origin_of(reader)}: its thrust is linear in the command here')
-        pose = builder.pose_of(link)
-        builder.add_thruster(
-            Thruster(
-                f'thruster_{index}',
-                pose_along(pose.translation, builder.rotation_of(link)[:, 0]),
-                Sourced(linear_thrust_curve(-abs(astern.value), ahead.value), ahead.origin),
-                link=link,
-                shaft=read_text(reader, 'propJointName').replace('::', '/'),
-            )
+        add_propeller(
+            builder,
+            f'thruster_{index}',
+            link,
+            np.eye(3)[0],
+            (linear_thrust_curve(-abs(astern.value), ahead.value), False),
+            (ahead.origin, False),
+            shaft=read_text(reader, 'propJointName').replace('::', '/'),
         )
 
 

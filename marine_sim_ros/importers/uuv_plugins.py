@@ -25,13 +25,13 @@ from marine_sim_ros.importers.builder import (
     read_text,
 )
 from marine_sim_ros.importers.curves import (
+    add_propeller,
     are_pulse_widths,
-    pose_along,
     pulse_curve,
     sampled_curve,
     thrust_limit,
 )
-from marine_sim_ros.importers.description import Sourced, Thruster, Volume
+from marine_sim_ros.importers.description import Sourced, Volume
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
@@ -415,18 +415,16 @@ def add_uuv_thruster(plugin: Plugin, builder: VehicleBuilder) -> None:
         curve, mirrored = sampled_curve(thrust, *sorted((factor * low, factor * high)))
     if not np.any(curve[:, 1]):
         builder.drop(f'{origin_of(conversion)}: the thrust is 0 at every command')
-    pose = builder.pose_of(link)
-    turned = builder.rotation_of(link) @ axis
-    builder.add_thruster(
-        Thruster(
-            label,
-            pose_along(pose.translation, -turned if mirrored else turned),
-            Sourced(curve, origin[0], origin[1]),
-            time_constant=time_constant(reader, builder),
-            link=link,
-            shaft=name if joint is not None and joint.child == link else '',
-        ),
+    add_propeller(
+        builder,
+        label,
+        link,
+        axis,
+        (curve, mirrored),
+        origin,
         thruster_id,
+        time_constant=time_constant(reader, builder),
+        shaft=name if joint is not None and joint.child == link else '',
     )
 
 
