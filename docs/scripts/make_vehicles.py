@@ -59,6 +59,11 @@ MBARI = (
     'zhw-github+Stonefish_Bluerov_Ardupilot_Simulation/MBARI-vehicles-sim-ros2/stonefish_ws/src'
 )
 SOSLAB = 'GSO-soslab+world_of_stonefish/world'
+CUSUB = 'CU-Robosub+cusub/cusub_sim'
+TALUY = 'itu-auv+auv-software/auv_sim/auv_sim_description'
+USV_SIM = 'disaster-robotics-proalertas+usv_sim_lsa/usv_sim/xacro'
+PACKAGE = 'a package of UUV Simulator is not there'
+BOTH = '`--package-path`; `--allow-undamped`: 540 N against 2 N at 1 m/s'
 
 VEHICLES = (
     Published('BlueROV2 (bluerov2_ignition)', 'SDF',
@@ -236,6 +241,65 @@ VEHICLES = (
     Published('Swimmer (dm_control)', 'MJCF',
               'google-deepmind+dm_control/dm_control/suite/swimmer.xml', (), (),
               'refused: no free joint'),
+    Published('Leviathan', 'UUV Simulator', f'{CUSUB}/leviathan_description/robots/default.xacro',
+              UUV, ('--allow-undamped',), f'refused: {PACKAGE}', BOTH),
+    Published('Triton', 'UUV Simulator', f'{CUSUB}/triton_description/robots/default.xacro',
+              UUV, (), f'refused: {PACKAGE}', '`--package-path`'),
+    Published('Taluy', 'UUV Simulator', f'{TALUY}/taluy_sim_description/urdf/taluy_sim.urdf.xacro',
+              UUV, (), f'refused: {PACKAGE}; then with 35 N ahead, not 92', '`--package-path`'),
+    Published('Taluy Mini', 'UUV Simulator',
+              f'{TALUY}/taluy_mini_sim_description/urdf/taluy_mini_sim.urdf.xacro', UUV, (),
+              f'refused: {PACKAGE}; then with 50 N ahead, not 130', '`--package-path`'),
+    Published('Example AUV (SMaRC)', 'UUV Simulator',
+              'smarc-project+smarc_simulations/smarc_auvs/models/example_auv/robots/'
+              'example_auv_default.urdf.xacro', UUV, ('--skip-missing',), f'refused: {PACKAGE}',
+              '`--package-path`, `--skip-missing`: its UUV Simulator is of 2016'),
+    Published('ROV of the tutorial (Plankton)', 'UUV Simulator',
+              'Liquid-ai+Plankton/uuv_tutorials/uuv_tutorial_rov_model/robots/'
+              'rov_example_default.xacro', (), (), 'refused: two hyphens in a comment',
+              'its xacro is no XML, for ROS neither'),
+    Published('SubjuGator 9', 'plugins of MIL',
+              'uf-mil+mil/SubjuGator/simulation/subjugator_gazebo/urdf/sub9.urdf.xacro',
+              ('uf-mil+mil',), (), 'refused: a package is not there',
+              'its numbers are ROS parameters of a launch file'),
+    Published('BlueBoat (Amarsmer)', 'URDF, Gazebo',
+              'Amarsmer+BlueBoat/blueboat_description/urdf/blueboat.xacro', (),
+              ('--set', 'thrusters:=thrusters_uvr'), 'refused: an argument without default',
+              '`--set thrusters:=thrusters_uvr`'),
+    Published('Airboat', 'usv_sim', f'{USV_SIM}/airboat.xacro', (), (),
+              'imported with 100 N, not 4.12 N'),
+    Published('Differential boat', 'usv_sim', f'{USV_SIM}/diffboat.xacro', (), (),
+              'imported with 100 N, not 11.5 N, of each thruster'),
+    Published('Rudder boat', 'usv_sim', f'{USV_SIM}/rudderboat.xacro', (), (), 'imported'),
+    Published('HippoCampus (PX4 classic)', 'Gazebo classic',
+              'PX4+PX4-SITL_gazebo-classic/models/uuv_hippocampus/uuv_hippocampus.sdf', (), (),
+              'imported'),
+    Published('Boat (PX4 classic)', 'SDF template',
+              'PX4+PX4-SITL_gazebo-classic/models/boat/boat.sdf', (), (),
+              'refused: a template of Jinja', 'expand it with Jinja, as the error says'),
+    Published('VTec S4', 'Gazebo classic',
+              'vanttec+vanttec_uuv/src/uuv_description/models/uuv_s4/model.sdf', (), (),
+              'refused: the file has only a comment', 'the vehicle is not published'),
+    Published('Submarine (gz-sim)', 'SDF', 'gazebosim+gz-sim/examples/worlds/buoyancy.sdf', (),
+              ('--model', 'submarine', '--allow-unpowered'),
+              'refused: blades on a shaft that turns by a torque are not understood',
+              '`--allow-unpowered`: without its propeller'),
+    Published('RM3 (asv_wave_sim)', 'wave-sim SDF',
+              'srmainwaring+asv_wave_sim/gz-waves-models/models/rm3_wec/model.sdf', (), (),
+              'imported'),
+    Published('CIRTESUB', 'Stonefish',
+              'inesperez03+cirtesub_stonefish/scenarios/cirtesub_cirtesu_arucos.scn', (), (),
+              'imported; 0.1 % of buoyancy too much, of open meshes'),
+    Published('Peacetolero', 'Stonefish', 'slopezba+peacetolero_stonefish/scenarios/sea.scn', (),
+              ('--allow-undamped',), 'refused: tank.scn has no robot',
+              'sea.scn; `--allow-undamped`: it drives on the ground'),
+    Published('Swimmer (Gymnasium)', 'MJCF',
+              'Farama-Foundation+Gymnasium/gymnasium/envs/mujoco/assets/swimmer.xml', (), (),
+              'imported'),
+    Published('SILVER2', 'USD',
+              'Joagai23+silver2_isaacsim/src/scenes/silver2_isaac_sim_terrestrial_environment.usd',
+              ('Joagai23+silver2_isaacsim/src',), ('--allow-unpowered',),
+              'refused: its layers are in a folder beside', '`--package-path`; it walks'),
 )  # fmt: skip
 
 CODES = (
@@ -347,7 +411,8 @@ def _source(vehicle: Published, commits: dict[str, str]) -> str:
     """Return the name of a vehicle, linked to the file that was read."""
     folder, _, file = vehicle.file.partition('/')
     repository = folder.replace('+', '/', 1)
-    file += '.in' if vehicle.kind == 'SDF template' else ''
+    if vehicle.kind == 'SDF template':
+        file += '.jinja' if 'Jinja' in vehicle.first else '.in'
     return f'[{vehicle.name}](https://github.com/{repository}/blob/{commits[folder]}/{file})'
 
 
