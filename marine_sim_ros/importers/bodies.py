@@ -50,11 +50,11 @@ def read_pose(reader: Reader) -> tuple[Pose, str]:
     pose = reader.first('pose')
     if pose is None:
         return IDENTITY, ''
-    given = pose.element
-    relative = str(given.get('relative_to', given.get('frame', '')))
-    if not (given.text or '').strip():
+    element = pose.element
+    relative = str(element.get('relative_to', element.get('frame', '')))
+    if not (element.text or '').strip():
         return IDENTITY, relative
-    if given.get('rotation_format') == 'quat_xyzw':
+    if element.get('rotation_format') == 'quat_xyzw':
         values = pose.numbers({7})
         length = float(np.linalg.norm(values[3:]))
         if not length > 0:
@@ -62,7 +62,7 @@ def read_pose(reader: Reader) -> tuple[Pose, str]:
         turn = values[3:] / length
     else:
         values = pose.numbers({6})
-        degrees = str(given.get('degrees', '')).lower() in ('true', '1')
+        degrees = str(element.get('degrees', '')).lower() in ('true', '1')
         turn = quaternion_from_rpy(*(np.radians(values[3:]) if degrees else values[3:]))
     if np.any(np.abs(values[:3]) > MAX_PART_DISTANCE):
         raise pose.error(f'is beyond {MAX_PART_DISTANCE:g} m')
@@ -226,19 +226,22 @@ def choose_base(builder: VehicleBuilder, preferred: str = '') -> str:
         ModelError: the wanted link does not exist, or there are no links.
     """
     names = list(builder.links)
-    wanted = builder.options.base_link
-    if wanted and wanted not in names:
+    requested = builder.options.base_link
+    if requested and requested not in names:
         raise ModelError(
-            f'{builder.file}: has no link {wanted!r} (--base-link); found: {", ".join(names[:8])}'
+            f'{builder.file}: has no link {requested!r} (--base-link); found: '
+            f'{", ".join(names[:8])}'
         )
     if not names:
         raise ModelError(f'{builder.file}: {builder.name!r} has no links; expected a vehicle')
     children = {joint.child for joint in builder.joints.values()}
     roots = [name for name in names if name not in children]
     ends = [name for name in names if name.endswith('base_link')]
-    for name in (wanted, preferred, *ends[:1], *roots[:1], names[0]):
+    for name in (requested, preferred, *ends[:1], *roots[:1], names[0]):
         if name in names:
-            return _first_massive_link(builder, name) if name not in (wanted, preferred) else name
+            return (
+                _first_massive_link(builder, name) if name not in (requested, preferred) else name
+            )
     return names[0]
 
 
@@ -260,24 +263,24 @@ def grow_tree(builder: VehicleBuilder) -> None:
 
     A joint that leads towards the base is turned around where it does not move.
     """
-    rest = dict(builder.joints)
+    remaining = dict(builder.joints)
     builder.joints = {}
     reached, queue = {builder.base}, [builder.base]
     while queue:
         at = queue.pop(0)
-        for name, joint in list(rest.items()):
+        for name, joint in list(remaining.items()):
             if at not in (joint.parent, joint.child):
                 continue
-            del rest[name]
-            turned = joint if joint.parent == at else _reverse_joint(joint, builder)
-            if turned.child in reached:
+            del remaining[name]
+            joint_away = joint if joint.parent == at else _reverse_joint(joint, builder)
+            if joint_away.child in reached:
                 builder.drop(
                     f'{joint.origin}: joint {name!r} closes a loop; our vehicles are trees'
                 )
                 continue
-            reached.add(turned.child)
-            queue.append(turned.child)
-            builder.joints[name] = turned
+            reached.add(joint_away.child)
+            queue.append(joint_away.child)
+            builder.joints[name] = joint_away
     for name in [n for n in builder.links if n not in reached]:
         builder.drop(f'link {name!r} hangs on no joint of {builder.base!r}; it is left out')
         del builder.links[name]

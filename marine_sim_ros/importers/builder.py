@@ -254,7 +254,7 @@ class VehicleBuilder:
 
     def add_fin(self, fin: Fin) -> None:
         """Add a fin; a name that is taken gets a number."""
-        names = [known.name for known in self.fins]
+        names = [other.name for other in self.fins]
         name = fin.name if fin.name not in names else f'{fin.name}_{len(names) + 1}'
         self.fins.append(replace(fin, name=name))
 
@@ -303,7 +303,7 @@ class VehicleBuilder:
     def add_thruster(self, thruster: Thruster, index: str | int | None = '') -> None:
         """Add a thruster, with its number in the source; empty or None where it has none."""
         text = '' if index is None else str(index)
-        names = {known.name for known in self.thrusters}
+        names = {other.name for other in self.thrusters}
         if thruster.name in names:
             read_number = next(n for n in count(2) if f'{thruster.name}_{n}' not in names)
             own = f'{thruster.name}_{read_number}'
@@ -406,14 +406,14 @@ class VehicleBuilder:
         if terms is None:
             return
         for name, flaw in (('linear', linear_flaw), ('quadratic', quadratic_flaw)):
-            given: Sourced[np.ndarray] = getattr(terms, name)
-            diagonal = np.diag(np.diag(given.value))
-            if flaw(given.value) and np.any(given.value != diagonal):
+            matrix: Sourced[np.ndarray] = getattr(terms, name)
+            diagonal = np.diag(np.diag(matrix.value))
+            if flaw(matrix.value) and np.any(matrix.value != diagonal):
                 self.drop(
-                    f'{given.origin}: the terms of the {name} damping off the diagonal, with '
+                    f'{matrix.origin}: the terms of the {name} damping off the diagonal, with '
                     'which some motion would gain energy'
                 )
-                changes: dict[str, Any] = {name: replace(given, value=diagonal)}
+                changes: dict[str, Any] = {name: replace(matrix, value=diagonal)}
                 terms = replace(terms, **changes)
         self.hydrodynamics = terms
 

@@ -91,10 +91,10 @@ def fill_bladders(builder: VehicleBuilder) -> None:
     for link, mass, where, center in builder.notes.get('bladders', []):
         volume = mass / builder.water_density.value
         own: defaultdict[str, float] = defaultdict(float)
-        for known in builder.volumes:
-            own[known.link] += known.volume.value
-        most = max(own, key=lambda name: own[name], default=link)
-        at = link if volume + own[link] > 0 else most
+        for volume_of_link in builder.volumes:
+            own[volume_of_link.link] += volume_of_link.volume.value
+        largest = max(own, key=lambda name: own[name], default=link)
+        at = link if volume + own[link] > 0 else largest
         if volume + own[at] <= 0:
             builder.drop(f'{where}: the weight of the buoyancy engine, {-mass:.3g} kg')
             continue
@@ -190,9 +190,11 @@ def _collision_volumes(builder: VehicleBuilder) -> dict[str, float]:
     """Return the volume (m³) of the collisions of every link that has any."""
     result = {}
     for name, link in list(builder.links.items()):
-        told: list[str] = []
-        usable = [(s, made) for s, made in usable_collisions(builder, link, told) if s.displaces]
-        for text in told:
+        messages: list[str] = []
+        usable = [
+            (s, made) for s, made in usable_collisions(builder, link, messages) if s.displaces
+        ]
+        for text in messages:
             builder.assume(f'link {name!r}: {text}')
         builder.links[name] = replace(link, collisions=tuple(shape for shape, _ in usable))
         volume = sum(abs(made.volume) for _, made in usable)

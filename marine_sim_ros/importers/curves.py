@@ -42,9 +42,9 @@ def thrust_limit(builder: VehicleBuilder, name: str) -> Sourced[float]:
     It is --max-thrust, else that of a file beside the description, else a tenth of the vehicle's
     weight.
     """
-    given = builder.options.max_thrust
-    if given > 0:
-        return Sourced(given, f'--max-thrust {given:g}', True)
+    option = builder.options.max_thrust
+    if option > 0:
+        return Sourced(option, f'--max-thrust {option:g}', True)
     beside: Sourced[list[float]] | None = builder.notes.get('max_thrust')
     if beside is not None:
         digits = re.search(r'\d{1,6}$', name)
@@ -52,10 +52,10 @@ def thrust_limit(builder: VehicleBuilder, name: str) -> Sourced[float]:
         value = beside.value[min(at, len(beside.value) - 1)]
         builder.assume(f'thruster {name!r}: at most {value:g} N, of {beside.origin}')
         return Sourced(value, beside.origin)
-    most = float(f'{_SHARE * builder.mass * GRAVITY:.3g}')
-    rule = f'no largest thrust in the source: {_SHARE:g} of the weight, {most:g} N (--max-thrust)'
+    limit = float(f'{_SHARE * builder.mass * GRAVITY:.3g}')
+    rule = f'no largest thrust in the source: {_SHARE:g} of the weight, {limit:g} N (--max-thrust)'
     builder.assume(f'thruster {name!r}: {rule}')
-    return Sourced(most, rule, True)
+    return Sourced(limit, rule, True)
 
 
 def linear_thrust_curve(low: float, high: float) -> np.ndarray:
@@ -199,6 +199,6 @@ def add_column(
         builder.drop(f'{columns.origin}: the part of its moment along the force')
     turn = np.eye(3) if turn is None else turn
     place = (np.zeros(3) if center is None else center) + turn @ np.cross(force, moment) / size**2
-    most = effort.value * size
-    curve = Sourced(linear_thrust_curve(-most, most), effort.origin, effort.assumed)
+    limit = effort.value * size
+    curve = Sourced(linear_thrust_curve(-limit, limit), effort.origin, effort.assumed)
     builder.add_thruster(Thruster(name, pose_along(place, turn @ force), curve))

@@ -201,9 +201,9 @@ def add_fin(
         builder.assume(
             f'joint {turning.name!r} is fixed: its fin turns by itself, on fins/command'
         )
-        ratio, most = (1.0, math.pi) if flap is None else (flap.ratio, math.pi / 2)
+        ratio, limit = (1.0, math.pi) if flap is None else (flap.ratio, math.pi / 2)
         ends = sorted((ratio * turning.lower, ratio * turning.upper))
-        lower, upper = max(ends[0], -most) + 0.0, min(ends[1], most) + 0.0
+        lower, upper = max(ends[0], -limit) + 0.0, min(ends[1], limit) + 0.0
     origin = 'fixed' if turning is None else turning.origin
     limits = Sourced((lower, upper), origin)
     builder.add_fin(Fin(label, pose, rest, limits, '' if turning is None else turning.name))
@@ -292,14 +292,14 @@ def _flap(
     A fin that turns by (k/a) δ has the same lift; where its own hinge is the flap's joint, by that
     angle more.
     """
-    given = read_text(reader, 'control_joint_name')
+    name = read_text(reader, 'control_joint_name')
     gain = read_number(reader, 'control_joint_rad_to_cl', 4.0, -1e6, 1e6).value
-    if not given or not gain:
+    if not name or not gain:
         return None
-    joint = builder.joints.get(builder.scoped_name(reader, given, builder.joints))
+    joint = builder.joints.get(builder.scoped_name(reader, name, builder.joints))
     where = f'{origin_of(reader)}: <control_joint_rad_to_cl>: a flap that adds lift'
     if joint is None:
-        builder.drop(f'{where}: its joint {given!r} does not exist')
+        builder.drop(f'{where}: its joint {name!r} does not exist')
         return None
     if slope <= 0 or (hinge is not None and hinge is not joint):
         builder.drop(f'{where} to a surface without a slope, or with a hinge of its own')
@@ -334,16 +334,16 @@ def surface_frame(reader: Reader) -> Pose:
     Raises:
         ModelError: directions that span no plane.
     """
-    given = {
+    vectors = {
         name: read_sourced_numbers(reader, name, (3,)) or Sourced(np.array(usual), '')
         for name, usual in (('forward', (1.0, 0, 0)), ('upward', (0, 0, 1.0)), ('cp', (0.0, 0, 0)))
     }
-    ahead, up = given['forward'].value, given['upward'].value
+    ahead, up = vectors['forward'].value, vectors['upward'].value
     span = np.cross(ahead, up)
     if np.linalg.norm(span) < 1e-6:
         raise reader.error('<forward> and <upward> are parallel')
     ahead, span = ahead / np.linalg.norm(ahead), span / np.linalg.norm(span)
     zero = read_number(reader, 'a0', 0.0, -math.pi, math.pi)
     turn = matrix_quaternion(np.stack([ahead, np.cross(span, ahead), span], 1))
-    frame = Pose(given['cp'].value, turn)
+    frame = Pose(vectors['cp'].value, turn)
     return frame.then(yaw_pose(0.0 if zero is None else zero.value))

@@ -83,7 +83,7 @@ def _wing(reader: Reader, builder: VehicleBuilder, link: str) -> None:
     induced = 1 / (math.pi * ratio * efficiency) if efficiency else 0.0
     plate = 2 / (1 + math.exp(_PLATE[0] + _PLATE[1] * max(ratio, 1 / ratio)))
     attached = value('CD0', 0.0) + induced * (slope * stall) ** 2
-    rest = max(math.pi / 2 - stall, 1e-3)
+    beyond_stall = max(math.pi / 2 - stall, 1e-3)
     builder.assume(f'{where}: beyond its stall straight lines; the source blends to a flat plate')
     area = read_number(reader, 'area', 1.0, 1e-8, 1e4)
     density = read_number(reader, 'air_density', _AIR, 1e-3, 2e4)
@@ -93,8 +93,10 @@ def _wing(reader: Reader, builder: VehicleBuilder, link: str) -> None:
         'zero_lift_drag': Sourced(value('CD0', 0.0), where),
         'induced_drag': Sourced(induced, f'{where}: 1/(π AR e)'),
         'stall_angle': Sourced(stall, where),
-        'stall_lift_slope': Sourced(-slope * stall / rest, f'{where}: to no lift at 90°'),
-        'stall_drag_slope': Sourced((plate - attached) / rest, f'{where}: to a flat plate'),
+        'stall_lift_slope': Sourced(-slope * stall / beyond_stall, f'{where}: to no lift at 90°'),
+        'stall_drag_slope': Sourced(
+            (plate - attached) / beyond_stall, f'{where}: to a flat plate'
+        ),
     }
     frame = builder.pose_of(link).then(surface_frame(reader))
     add_fin(builder, link, where, frame.then(yaw_pose(value('CL0') / slope)), None, values)
@@ -155,9 +157,9 @@ def add_wing_terms(builder: VehicleBuilder) -> None:
 
 def _name_the_rest(reader: Reader, builder: VehicleBuilder) -> None:
     where = origin_of(reader)
-    lost = [name for name in _NOT_READ if read_number(reader, name, 0.0).value]
-    if lost:
-        builder.drop(f'{where}: <{">, <".join(lost)}>: no such terms here')
+    unread = [name for name in _NOT_READ if read_number(reader, name, 0.0).value]
+    if unread:
+        builder.drop(f'{where}: <{">, <".join(unread)}>: no such terms here')
     overwritten = [t for t in ('Cem0', 'Cema', 'Cema_stall') if read_number(reader, t, 0.0).value]
     if overwritten:
         builder.drop(
@@ -204,7 +206,7 @@ def add_foil(plugin: Plugin, builder: VehicleBuilder) -> None:
         density = read_number(reader, 'fluid_density', 1000.0, 1e-3, 2e4)
         area = read_number(reader, 'area', 1.0, 1e-8, 1e4)
         peak = 2 * _STALL
-        rest = math.pi / 2 - _STALL
+        beyond_stall = math.pi / 2 - _STALL
         rule = f'{origin_of(reader)}: sin 2α and 1 − cos 2α by two lines'
         values = {
             **area_in_water(reader, builder, area, density),
@@ -212,8 +214,8 @@ def add_foil(plugin: Plugin, builder: VehicleBuilder) -> None:
             'zero_lift_drag': Sourced(0.0, rule),
             'induced_drag': Sourced(drag / (2 * lift**2) if lift else 0.0, rule),
             'stall_angle': Sourced(_STALL, rule),
-            'stall_lift_slope': Sourced(-lift * peak / rest, rule),
-            'stall_drag_slope': Sourced(drag * (2 - peak**2 / 2) / rest, rule),
+            'stall_lift_slope': Sourced(-lift * peak / beyond_stall, rule),
+            'stall_drag_slope': Sourced(drag * (2 - peak**2 / 2) / beyond_stall, rule),
         }
         pose = builder.pose_of(link).then(surface_frame(reader))
     except ModelError as error:

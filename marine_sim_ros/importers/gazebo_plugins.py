@@ -103,8 +103,8 @@ def set_hydrodynamics(
         added, linear = rotate @ added @ rotate.T, rotate @ linear @ rotate.T
         swap = np.round(np.abs(rotate))
         if np.allclose(np.abs(rotate), swap, atol=1e-6):
-            turned = np.round(rotate)  # |ν| ν turns with ν, |ν| does not
-            quadratic, modulus = turned @ quadratic @ turned.T, swap @ modulus @ swap.T
+            signed = np.round(rotate)  # |ν| ν turns with ν, |ν| does not
+            quadratic, modulus = signed @ quadratic @ signed.T, swap @ modulus @ swap.T
         else:
             quadratic = _quadratic_along_axes(quadratic, modulus, rotate.T @ lever)
             linear, modulus, center = lever.T @ linear @ lever, 0 * modulus, None
@@ -415,9 +415,9 @@ def _curve(
 
     With a factor k the command is a speed and the thrust k ω |ω|; else it is the thrust.
     """
-    least, most, origin = _limits(reader, builder, label, known=channel is not None)
+    lower, upper, origin = _limits(reader, builder, label, has_channel=channel is not None)
     if factor:
-        ends = [float(np.sign(f) * np.sqrt(abs(f) / factor)) for f in (least, most)]
+        ends = [float(np.sign(f) * np.sqrt(abs(f) / factor)) for f in (lower, upper)]
         if channel is not None:
             ends = [min(max(c, ends[0]), ends[1]) for c in (channel.low, channel.high)]
             if ends[0] * ends[1] > 0:
@@ -426,8 +426,8 @@ def _curve(
         rows, mirrored = sampled_curve(lambda w: factor * w * abs(w), min(low, 0), max(high, 0))
         return rows, mirrored != (ends[0] > ends[1]), origin
     if channel is None:
-        return linear_thrust_curve(least, most), False, origin
-    low, high = (float(np.clip(c, least, most)) for c in (channel.low, channel.high))
+        return linear_thrust_curve(lower, upper), False, origin
+    low, high = (float(np.clip(c, lower, upper)) for c in (channel.low, channel.high))
     return *_rows_through_zero(low, high, channel), (channel.origin, False)
 
 
@@ -454,7 +454,7 @@ def _rows_through_zero(low: float, high: float, channel: _Channel) -> tuple[np.n
 
 
 def _limits(
-    reader: Reader, builder: VehicleBuilder, label: str, *, known: bool
+    reader: Reader, builder: VehicleBuilder, label: str, *, has_channel: bool
 ) -> tuple[float, float, tuple[str, bool]]:
     """Return the least and the largest command (N) of a thruster, and where they are from.
 
@@ -462,14 +462,14 @@ def _limits(
         label: name of the thruster.
         known: whether an autopilot's channel limits it too.
     """
-    most, least = read_number(reader, 'max_thrust_cmd'), read_number(reader, 'min_thrust_cmd')
-    if most is None and not known:
+    upper, lower = read_number(reader, 'max_thrust_cmd'), read_number(reader, 'min_thrust_cmd')
+    if upper is None and not has_channel:
         limit = thrust_limit(builder, label)
         return -limit.value, limit.value, (limit.origin, True)
-    high = _UNLIMITED if most is None else most.value
-    low = -_UNLIMITED if least is None else least.value
-    origin = 'default of the simulator' if most is None else most.origin
-    if least is None and most is not None:
+    high = _UNLIMITED if upper is None else upper.value
+    low = -_UNLIMITED if lower is None else lower.value
+    origin = 'default of the simulator' if upper is None else upper.origin
+    if lower is None and upper is not None:
         builder.assume(f'thruster {label!r}: as much thrust astern as ahead, {high:g} N')
         low = -high
     if not low < high:

@@ -37,17 +37,17 @@ _DOT = 1e-4
 """m; a smaller shape is a placeholder."""
 
 
-def solid(shape: ImportedShape, folder: Path, told: list[str]) -> shapes.Shape:
+def solid(shape: ImportedShape, folder: Path, messages: list[str]) -> shapes.Shape:
     """Return the solid of a shape in the frame of its link.
 
     Raises:
         ModelError: a mesh that cannot be read, or a shape without a size.
     """
-    made = _own_frame(shape, folder, told)
+    made = _own_frame(shape, folder, messages)
     return shapes.move_shape(made, rotation_matrix(shape.pose.quaternion), shape.pose.translation)
 
 
-def _own_frame(shape: ImportedShape, folder: Path, told: list[str]) -> shapes.Shape:
+def _own_frame(shape: ImportedShape, folder: Path, messages: list[str]) -> shapes.Shape:
     if shape.kind != 'mesh' and not all(_DOT <= edge <= MAX_PART_DISTANCE for edge in shape.size):
         sizes = ' x '.join(f'{edge:g}' for edge in shape.size)
         raise ModelError(f'its size is {sizes} m; expected {_DOT:g} to {MAX_PART_DISTANCE:g} m')
@@ -58,31 +58,33 @@ def _own_frame(shape: ImportedShape, folder: Path, told: list[str]) -> shapes.Sh
     if shape.kind == 'sphere':
         return shapes.sphere_shape(*shape.size)
     made = load_mesh(shape.uri, np.array(shape.size), base=folder)
-    told.extend(made.warnings)
+    messages.extend(made.warnings)
     return made
 
 
 def usable_collisions(
-    builder: VehicleBuilder, link: ImportedLink, told: list[str]
+    builder: VehicleBuilder, link: ImportedLink, messages: list[str]
 ) -> list[tuple[ImportedShape, shapes.Shape]]:
     """Return the collisions of a link with their solids; one without a solid is noted."""
     usable = []
     for shape in link.collisions:
         try:
-            usable.append((shape, solid(shape, builder.folder, told)))
+            usable.append((shape, solid(shape, builder.folder, messages)))
         except ModelError as error:
             builder.drop(f'{shape.origin}: the collision is left out: {error}')
     return usable
 
 
-def gazebo_volume(shape: ImportedShape, folder: Path, told: list[str]) -> tuple[float, np.ndarray]:
+def gazebo_volume(
+    shape: ImportedShape, folder: Path, messages: list[str]
+) -> tuple[float, np.ndarray]:
     """Return volume (m³) and centre (3,) as gz::sim::systems::Buoyancy counts a collision.
 
     It takes the origin of a collision for the centre of its volume, of meshes too, and the volume
     of a mesh without its <scale>.
     """
-    whole = replace(shape, size=(1.0, 1.0, 1.0)) if shape.kind == 'mesh' else shape
-    return abs(solid(whole, folder, told).volume), shape.pose.translation
+    unscaled = replace(shape, size=(1.0, 1.0, 1.0)) if shape.kind == 'mesh' else shape
+    return abs(solid(unscaled, folder, messages).volume), shape.pose.translation
 
 
 def box_around(solids: list[shapes.Shape]) -> tuple[np.ndarray, np.ndarray]:

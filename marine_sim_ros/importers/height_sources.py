@@ -72,7 +72,7 @@ class HeightSource(Protocol):
         ...
 
 
-def _coordinates(found: Any, given: str, path: Path, degrees: bool) -> tuple[Any, str, str]:
+def _coordinates(found: Any, name: str, path: Path, degrees: bool) -> tuple[Any, str, str]:
     """Return the horizontal CRS, its source, and the name of the vertical datum.
 
     Args:
@@ -81,7 +81,7 @@ def _coordinates(found: Any, given: str, path: Path, degrees: bool) -> tuple[Any
         degrees: whether the coordinates can be degrees.
     """
     pyproj = require('pyproj', 'terrain')
-    text, source = (given, 'given') if given else (found, 'file')
+    text, source = (name, 'given') if name else (found, 'file')
     if not text and degrees:
         text, source = 'EPSG:4326', 'assumed of coordinates in degrees'
     if not text:

@@ -60,8 +60,8 @@ def import_vehicle(path: Path, options: Options | None = None) -> VehicleBuilder
     try:
         buoyancy.add_missing_water(builder)
     except ModelError as error:
-        lost = f'; not taken: {"; ".join(builder.dropped[:3])}' if builder.dropped else ''
-        raise ModelError(f'{error}{lost}') from None
+        dropped = f'; not taken: {"; ".join(builder.dropped[:3])}' if builder.dropped else ''
+        raise ModelError(f'{error}{dropped}') from None
     add_wing_terms(builder)
     _check_shapes(builder)
     _check_inertias(builder)
@@ -103,9 +103,9 @@ def _read(path: Path, options: Options) -> VehicleBuilder:
 def _build(root: xml.Element, source: str, path: Path, options: Options) -> VehicleBuilder:
     """Return the vehicle of a parsed file."""
     if path.suffix == '.scn' and root.tag == 'robot':
-        whole = etree.Element('scenario')
-        whole.append(root)
-        root = whole
+        scenario = etree.Element('scenario')
+        scenario.append(root)
+        root = scenario
     if root.tag == 'scenario':
         return read_stonefish(root, source, path, options)
     if root.tag == 'mujoco':

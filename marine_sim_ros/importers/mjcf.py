@@ -113,11 +113,11 @@ def _free_planar_bodies(mujoco: Any, spec: Any, path: Path, changes: list[str]) 
         damped = [joint.name for joint in joints if np.any(np.asarray(joint.damping) > 0)]
         if damped:
             changes.append(f'{where}: the damping of joints is left out: {", ".join(damped)}')
-        held = [a for a in spec.actuators if a.target in names]
-        for actuator in held:
+        actuators = [a for a in spec.actuators if a.target in names]
+        for actuator in actuators:
             changes.append(f'{where}: actuator {actuator.name!r} of its joints is left out')
         watching = [s for s in spec.sensors if s.objname in names]
-        for element in (*held, *watching, *spec.keys, *joints):
+        for element in (*actuators, *watching, *spec.keys, *joints):
             spec.delete(element)
         body.add_freejoint()
 
@@ -125,22 +125,22 @@ def _free_planar_bodies(mujoco: Any, spec: Any, path: Path, changes: list[str]) 
 def _replace_missing_meshes(mujoco: Any, spec: Any, path: Path, changes: list[str]) -> bool:
     """Replace geoms of given mass whose mesh files are not there by points; whether any was."""
     folder = path.parent / (spec.meshdir or '')
-    lost = {m.name or Path(m.file).stem: m for m in spec.meshes
+    missing = {m.name or Path(m.file).stem: m for m in spec.meshes
             if m.file and not (folder / m.file).is_file()}  # fmt: skip
     for geom in spec.geoms:
-        if geom.meshname not in lost:
+        if geom.meshname not in missing:
             continue
         if np.isnan(geom.mass) and not geom.parent.explicitinertial:
             return False  # its mass is that of the mesh
         changes.append(
-            f'{path.name} geom {geom.name!r}: the mesh {lost[geom.meshname].file} is not there; '
-            'it is left out, its mass stays in its origin'
+            f'{path.name} geom {geom.name!r}: the mesh {missing[geom.meshname].file} is not '
+            'there; it is left out, its mass stays in its origin'
         )
         geom.meshname, geom.type, geom.size = '', mujoco.mjtGeom.mjGEOM_SPHERE, [1e-3, 0, 0]
         geom.contype = geom.conaffinity = 0
-    for mesh in lost.values():
+    for mesh in missing.values():
         spec.delete(mesh)
-    return bool(lost)
+    return bool(missing)
 
 
 def _check_files(path: Path) -> None:
@@ -149,12 +149,14 @@ def _check_files(path: Path) -> None:
 
     def files(element: Element, folder: Path) -> Iterator[Path]:
         compiler = element.find('compiler')
-        kept = {} if compiler is None else {str(k): str(v) for k, v in compiler.attrib.items()}
+        folders_by_name = (
+            {} if compiler is None else {str(k): str(v) for k, v in compiler.attrib.items()}
+        )
         for inner in element.iter():
             name = inner.get('file') if isinstance(inner.tag, str) else None
             if not name:
                 continue
-            below = kept.get('assetdir') or kept.get(
+            below = folders_by_name.get('assetdir') or folders_by_name.get(
                 'texturedir' if inner.tag == 'texture' else 'meshdir', ''
             )
             file = folder / ('' if inner.tag == 'include' else below) / str(name)
@@ -223,14 +225,14 @@ class _MjcfReader:
             for j in range(m.njnt)
             if m.jnt_type[j] == self.mujoco.mjtJoint.mjJNT_FREE
         ]
-        wanted = [b for b in free if self.options.model in ('', self._name('BODY', b))]
-        if len(wanted) != 1:
+        selected = [b for b in free if self.options.model in ('', self._name('BODY', b))]
+        if len(selected) != 1:
             names = ', '.join(self._label(b) for b in free) or 'none'
             raise ModelError(
-                f'{self.path}: has {len(wanted)} bodies with a <freejoint>; expected one, chosen '
-                f'by --model NAME; found: {names}'
+                f'{self.path}: has {len(selected)} bodies with a <freejoint>; expected one, '
+                f'chosen by --model NAME; found: {names}'
             )
-        return wanted[0]
+        return selected[0]
 
     def _is_below(self, body: int, root: int) -> bool:
         while body not in (0, root):

@@ -262,8 +262,8 @@ def add_hippo_buoyancy(plugin: Plugin, builder: VehicleBuilder) -> None:
         reader = Reader(element, plugin.reader.source)
         link = builder.known_link(reader, read_text(reader, 'link', 'base_link'))
         old = reader.first('compensation') is None  # names of earlier versions of the plugin
-        share, added = ('relative_compensation', _EXTRA_FORCE) if old else _COMPENSATION
-        factor = read_number(reader, share, 1.0, 0.0, 1e6)
+        fraction, added = ('relative_compensation', _EXTRA_FORCE) if old else _COMPENSATION
+        factor = read_number(reader, fraction, 1.0, 0.0, 1e6)
         force = read_number(reader, added, 0.0, -1e9, 1e9)
         limit = read_number(reader, 'height_scale_limit', _SCALE_HEIGHT, 1e-4, 1e4)
         center = read_sourced_numbers(reader, 'origin', (3,)) or Sourced(
@@ -378,8 +378,8 @@ def _add_volume(reader: Reader, fluid: Reader, link: str, builder: VehicleBuilde
     )
     radius = _LIMIT if limit is None else limit.attribute_number('radius', _LIMIT, 1e-4, 1e4)
     at = Sourced(center, origin_of(origin or reader))
-    share = Sourced(relative.value * factor.value, factor.origin)
-    add_weight_share(builder, link, share, at, Sourced(2 * radius, origin_of(limit or reader)))
+    fraction = Sourced(relative.value * factor.value, factor.origin)
+    add_weight_share(builder, link, fraction, at, Sourced(2 * radius, origin_of(limit or reader)))
 
 
 def _add_terms(block: Reader, fluid: Reader, link: str, builder: VehicleBuilder) -> None:

@@ -128,14 +128,14 @@ def _read_hydrodynamics_plugin(plugin: Plugin, builder: VehicleBuilder) -> None:
 
 def apply_plugins(builder: VehicleBuilder, plugins: list[Plugin]) -> None:
     """Let every plugin add what it says; those that are not understood are named."""
-    rest = list(plugins)
+    remaining = list(plugins)
     for pattern, read in READERS:
-        for plugin in list(rest):
+        for plugin in list(remaining):
             element = plugin.reader.element
             if re.search(pattern, f'{element.get("name", "")} {element.get("filename", "")}'):
-                rest.remove(plugin)
+                remaining.remove(plugin)
                 read(plugin, builder)
-    for plugin in rest:
+    for plugin in remaining:
         role, loses_forces = _role(plugin)
         (builder.unread_force if loses_forces else builder.drop_plugin)(plugin, role)
     gazebo_plugins.add_fluid_added_mass(builder)

@@ -122,9 +122,9 @@ class _SdfReader:
         self.missing: tuple[str, ...] = ()
 
     def read(self, root: Element, source: str) -> tuple[VehicleBuilder, list[Plugin]]:
-        lost: list[str] = []
+        messages: list[str] = []
         self.missing = expand_includes(
-            root, source, self.path.parent, lost.append, ModelFolders(self.path)
+            root, source, self.path.parent, messages.append, ModelFolders(self.path)
         )
         found = self._choose(root, source)
         reader = reader_of(found, Reader(root, source))
@@ -133,7 +133,7 @@ class _SdfReader:
         self.builder = VehicleBuilder(
             self.options.model or name, str(self.path), 'SDF', folder, self.options
         )
-        for text in lost:
+        for text in messages:
             self.builder.drop(text)
         model = read_frames(reader, folder)
         self._walk(model, '', IDENTITY)
@@ -192,10 +192,10 @@ class _SdfReader:
         for world in root.findall('world'):
             self.world = world
             models += world.findall('model')
-        wanted = [
+        selected = [
             m for m in models if not self.options.model or m.get('name') == self.options.model
         ]
-        moving = [m for m in wanted if (m.findtext('static') or '').strip() not in ('true', '1')]
+        moving = [m for m in selected if (m.findtext('static') or '').strip() not in ('true', '1')]
         if len(moving) != 1:
             names = list_names(models)
             raise ModelError(
@@ -274,9 +274,9 @@ class _SdfReader:
         ends = [read_text(reader, end).replace('::', '/') for end in ('parent', 'child')]
         parent, child = (self._owner(model, end, prefix) for end in ends)
         if parent is None or child is None:
-            lost = ends[0] if parent is None else ends[1]
+            missing = ends[0] if parent is None else ends[1]
             if ends[0] != 'world':
-                raise reader.error(f'names no link: {lost!r}')
+                raise reader.error(f'names no link: {missing!r}')
             self.builder.drop(f'{origin_of(reader)} name="{name}">: a joint to the world')
             return
         poses = self.builder.notes['poses']
@@ -312,11 +312,11 @@ class _SdfReader:
 
     def _axis(self, reader: Reader, model: SdfModel, frame: Pose, at: Pose) -> np.ndarray:
         """Return the axis (3,) of a joint in its own frame."""
-        given = reader.first('axis/xyz')
-        if given is None:
+        xyz = reader.first('axis/xyz')
+        if xyz is None:
             return np.array([0.0, 0.0, 1.0])
-        axis = given.direction()
-        expressed = given.attribute('expressed_in', '')
+        axis = xyz.direction()
+        expressed = xyz.attribute('expressed_in', '')
         if not expressed and not read_flag(reader, 'axis/use_parent_model_frame'):
             return axis
         inside = at.then(model.pose(expressed or '__model__'))

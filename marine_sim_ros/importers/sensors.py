@@ -181,8 +181,8 @@ def _term(reader: Reader, path: str, name: str) -> Sourced[float] | None:
 
 def _axes(reader: Reader, path: str, name: str, builder: VehicleBuilder) -> Sourced[float] | None:
     """Return the number of three axes' <noise>, the largest where they differ, or None."""
-    given = [_term(reader, f'{path}/{axis}', name) for axis in 'xyz']
-    found = [value for value in given if value is not None]
+    terms = [_term(reader, f'{path}/{axis}', name) for axis in 'xyz']
+    found = [value for value in terms if value is not None]
     if not found:
         return None
     largest = max(found, key=lambda value: abs(value.value))
@@ -204,9 +204,9 @@ def _imu(reader: Reader, builder: VehicleBuilder) -> Values:
         values[f'{ours}_bias'] = _axes(reader, path, 'bias_stddev', builder)
         values[f'{ours}_random_walk'] = _axes(reader, path, 'dynamic_bias_stddev', builder)
         for name in ('bias_mean', 'dynamic_bias_correlation_time'):
-            lost = _axes(reader, path, name, builder)
-            if lost is not None and lost.value:
-                builder.drop(f'{lost.origin}: <{name}> of an IMU')
+            terms = _axes(reader, path, name, builder)
+            if terms is not None and terms.value:
+                builder.drop(f'{terms.origin}: <{name}> of an IMU')
     if read_text(reader, 'imu/enable_orientation', 'true').lower() not in ('false', '0'):
         values['orientation'] = Sourced(1.0, 'an IMU of Gazebo has its attitude too')
     return values
@@ -455,10 +455,10 @@ def _read_dvl(plugin: Plugin, builder: VehicleBuilder) -> None:
     beams = [read_text(reader, f'beam_link_name_{i}') for i in range(4)]
     values: Values = {'velocity_noise': _sigma(reader, 'noise_sigma')}
     axis, frame = np.array([1.0, 0.0, 0.0]), axes_frame(IDENTITY, 'z', 'x')
-    known = [beam for beam in beams if beam in builder.links]
-    if link in builder.links and known:
-        directions = np.array([_beam(builder, link, beam) for beam in known])
-        axis = directions.mean(axis=0) if len(known) > 1 else axis
+    beam_links = [beam for beam in beams if beam in builder.links]
+    if link in builder.links and beam_links:
+        directions = np.array([_beam(builder, link, beam) for beam in beam_links])
+        axis = directions.mean(axis=0) if len(beam_links) > 1 else axis
         length = float(np.linalg.norm(axis))
         if length < _SCATTERED:
             builder.drop(f'{origin_of(reader)}: the beams of the DVL look in no common direction')

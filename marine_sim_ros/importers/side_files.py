@@ -145,8 +145,8 @@ def _is_number(value: Any) -> bool:
 def _is_manager(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    most = value.get('max_thrust')
-    return _is_number(most) or (isinstance(most, list) and all(map(_is_number, most)))
+    limit = value.get('max_thrust')
+    return _is_number(limit) or (isinstance(limit, list) and all(map(_is_number, limit)))
 
 
 def note_limits(builder: VehicleBuilder, files: list[SideFile], path: Path) -> None:
@@ -161,8 +161,8 @@ def note_limits(builder: VehicleBuilder, files: list[SideFile], path: Path) -> N
     found = _choose_value(builder, files, 'thruster_manager', _is_manager)
     if found is None:
         return
-    most = found[1]['max_thrust']
-    values = most if isinstance(most, list) else [most]
+    limit = found[1]['max_thrust']
+    values = limit if isinstance(limit, list) else [limit]
     if values and all(v > 0 for v in values):
         builder.notes['max_thrust'] = Sourced(
             [float(v) for v in values], f'{found[0]}: max_thrust'

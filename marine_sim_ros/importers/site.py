@@ -212,9 +212,9 @@ def _halve(level: np.ndarray) -> np.ndarray:
     rows, columns = level.shape
     padded = np.pad(level, [(0, rows % 2), (0, columns % 2)], constant_values=np.nan)
     squares = np.stack([padded[j::2, i::2] for j in (0, 1) for i in (0, 1)])
-    known = ~np.isnan(squares)
-    count = known.sum(axis=0)
-    total = np.where(known, squares, 0.0).sum(axis=0)
+    valid = ~np.isnan(squares)
+    count = valid.sum(axis=0)
+    total = np.where(valid, squares, 0.0).sum(axis=0)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 

@@ -169,7 +169,7 @@ def add_usv_dynamics(plugin: Plugin, builder: VehicleBuilder) -> None:
     name = read_text(reader, 'bodyName') or read_text(reader, 'link_name') or builder.base
     link = builder.known_link(reader, name)
     builder.water_density = read_number(reader, 'waterDensity', _DENSITY, 1.0, 2e4)
-    given = {tag: abs(read_number(reader, tag, value).value) for tag, value in _DEFAULTS.items()}
+    values = {tag: abs(read_number(reader, tag, value).value) for tag, value in _DEFAULTS.items()}
     squared = [
         abs(read_number(reader, tag, 0.0).value)
         for tag in ('xUU', 'yVV', 'zWW', 'kPP', 'mQQ', 'nRR')
@@ -179,8 +179,8 @@ def add_usv_dynamics(plugin: Plugin, builder: VehicleBuilder) -> None:
         builder,
         reader,
         link,
-        np.diag([given['xDotU'], given['yDotV'], *other, given['nDotR']]),
-        np.diag([given[tag] for tag in ('xU', 'yV', 'zW', 'kP', 'mQ', 'nR')]),
+        np.diag([values['xDotU'], values['yDotV'], *other, values['nDotR']]),
+        np.diag([values[tag] for tag in ('xU', 'yV', 'zW', 'kP', 'mQ', 'nR')]),
         np.diag(squared),
         np.zeros((6, 6)),
     )

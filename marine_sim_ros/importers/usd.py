@@ -104,8 +104,8 @@ class _StageReader:
     def _unit(self, name: str, value: float) -> float:
         if not 1e-9 < value < 1e9:
             raise ModelError(f'{self.path}: {name} is {value:g}; expected a positive number')
-        given = self.stage.GetPseudoRoot().HasAuthoredMetadata(name)
-        if not given and name == 'metersPerUnit':
+        is_authored = self.stage.GetPseudoRoot().HasAuthoredMetadata(name)
+        if not is_authored and name == 'metersPerUnit':
             self.notes.append(f'{self.path.name}: no metersPerUnit: {value:g}, the default of USD')
         return float(value)
 
@@ -151,9 +151,9 @@ class _StageReader:
     def _matrix(self, prim: Any) -> np.ndarray:
         """Return the transform (4, 4) of columns from a prim's axes and units to the world."""
         matrix = np.array(self.cache.GetLocalToWorldTransform(prim), float).T
-        whole = np.eye(4)
-        whole[:3, :3] = self.meters * (_Y_UP if self.y_up else np.eye(3))
-        return np.asarray(whole @ matrix)
+        world = np.eye(4)
+        world[:3, :3] = self.meters * (_Y_UP if self.y_up else np.eye(3))
+        return np.asarray(world @ matrix)
 
     def _bodies(self, prims: list[Any]) -> list[_Body]:
         """Return the rigid bodies that move, with names that differ."""
@@ -195,33 +195,33 @@ class _StageReader:
 
     def _choose(self, bodies: list[_Body], joints: list[Any]) -> list[_Body]:
         """Return the bodies of the vehicle that is wanted: those that joints hold together."""
-        known = {str(b.prim.GetPath()): b for b in bodies}
+        by_path = {str(b.prim.GetPath()): b for b in bodies}
         group = {b.name: {b.name} for b in bodies}
         for joint in joints:
-            owners = [None if e is None else self._owner(e, known) for e in self._ends(joint)]
+            owners = [None if e is None else self._owner(e, by_path) for e in self._ends(joint)]
             if owners[0] is None or owners[1] is None:
                 continue
             merged = group[owners[0].name] | group[owners[1].name]
             for name in merged:
                 group[name] = merged
-        whole = {id(names): [b for b in bodies if b.name in names] for names in group.values()}
-        wanted = [v for v in whole.values() if self._is_wanted(v)]
-        if len(wanted) != 1:
-            found = ', '.join(self._name(v) for v in list(whole.values())[:8]) or 'none'
+        vehicles = {id(names): [b for b in bodies if b.name in names] for names in group.values()}
+        selected = [v for v in vehicles.values() if self._is_wanted(v)]
+        if len(selected) != 1:
+            found = ', '.join(self._name(v) for v in list(vehicles.values())[:8]) or 'none'
             raise ModelError(
-                f'{self.path}: has {len(wanted)} vehicles of rigid bodies (PhysicsRigidBodyAPI); '
-                f'expected one, chosen by --model NAME; found: {found}'
+                f'{self.path}: has {len(selected)} vehicles of rigid bodies '
+                f'(PhysicsRigidBodyAPI); expected one, chosen by --model NAME; found: {found}'
             )
-        return wanted[0]
+        return selected[0]
 
     def _is_wanted(self, parts: list[_Body]) -> bool:
-        wanted = self.options.model
+        requested = self.options.model
         names = {
             self._name(parts),
             *(b.name for b in parts),
             *(str(b.prim.GetPath()) for b in parts),
         }
-        return not wanted or wanted in names
+        return not requested or requested in names
 
     def _name(self, parts: list[_Body]) -> str:
         """Return the name of the prim around the bodies."""
@@ -246,14 +246,14 @@ class _StageReader:
         found: dict[str, tuple[list[ImportedShape], list[ImportedShape]]] = {
             body.name: ([], []) for body in self.bodies.values()
         }
-        others: Counter[str] = Counter()
+        ignored: Counter[str] = Counter()
         for prim in prims:
             owner = self._owner(prim, self.bodies)
             if not prim.IsA(geom.Gprim):
-                self._note_other(prim, owner, others)
+                self._note_other(prim, owner, ignored)
                 continue
             if owner is None:
-                others['shape on no body of the vehicle'] += 1
+                ignored['shape on no body of the vehicle'] += 1
                 continue
             solid = prim.HasAPI(physics.CollisionAPI) and bool(
                 self._value(prim, 'physics:collisionEnabled', True)
@@ -262,14 +262,14 @@ class _StageReader:
             seen = image.ComputePurpose() in ('default', 'render') and (
                 image.ComputeVisibility() != 'invisible'
             )
-            for wanted, into, hull in (
+            for taken, into, hull in (
                 (seen, found[owner.name][0], ''),
                 (solid, found[owner.name][1], self._hull(prim)),
             ):
-                made = self._place_shape(prim, owner.frame, hull) if wanted else None
+                made = self._place_shape(prim, owner.frame, hull) if taken else None
                 if made is not None:
                     into.append(replace(made.shape, colour=self._colour(prim)))
-        for label, count in sorted(others.items()):
+        for label, count in sorted(ignored.items()):
             self.builder.drop(f'{self.path.name}: {count} x {label}')
         return {name: (tuple(v), tuple(c)) for name, (v, c) in found.items()}
 
@@ -293,13 +293,13 @@ class _StageReader:
         return made
 
     def _colour(self, prim: Any) -> tuple[float, float, float, float] | None:
-        given = self._value(prim, 'primvars:displayColor')
-        if given is None or not len(given):
+        colours = self._value(prim, 'primvars:displayColor')
+        if colours is None or not len(colours):
             return None
-        r, g, b = (float(np.clip(c, 0, 1)) for c in given[0])
+        r, g, b = (float(np.clip(c, 0, 1)) for c in colours[0])
         return (r, g, b, 1.0)
 
-    def _note_other(self, prim: Any, owner: _Body | None, others: Counter[str]) -> None:
+    def _note_other(self, prim: Any, owner: _Body | None, ignored: Counter[str]) -> None:
         """Count a prim that is no shape; name what may exert forces."""
         kind = str(prim.GetTypeName())
         apis = [str(name) for name in prim.GetAppliedSchemas()]
@@ -314,15 +314,15 @@ class _StageReader:
         if kind == 'OmniGraph':
             self.builder.unread_forces.append(f'{self._origin(prim)} {kind}')
         if any(name.startswith('PhysicsDriveAPI') for name in apis):
-            others['PhysicsDriveAPI: its gains are not read'] += 1
+            ignored['PhysicsDriveAPI: its gains are not read'] += 1
         for name in ('linearDamping', 'angularDamping'):
             if owner is not None and self._value(prim, f'physxRigidBody:{name}', 0.0):
-                others[f'physxRigidBody:{name}: damping of the physics engine'] += 1
-        known = (
+                ignored[f'physxRigidBody:{name}: damping of the physics engine'] += 1
+        is_passive = (
             kind in _PASSIVE or kind.startswith('Physics') or kind.endswith(('Light', 'Light_1'))
         )
-        if kind and not known:
-            others[f'{kind}: is not read'] += 1
+        if kind and not is_passive:
+            ignored[f'{kind}: is not read'] += 1
 
     def _inertial(self, body: _Body) -> Inertial:
         """Return mass, centre and inertia as UsdPhysics computes them from what is given."""
@@ -360,8 +360,12 @@ class _StageReader:
             return Inertial(Sourced(1.0, rule, True), IDENTITY, Sourced(np.eye(3), rule, True))
         if not np.all(np.isfinite([mass, *moments, *center])):
             raise ModelError(f'{origin}: its mass, inertia or centre of mass is not finite')
-        given = self._value(body.prim, 'physics:principalAxes')
-        turn = axes if counted or (given is not None and given.GetLength() > 0) else None
+        axes_attribute = self._value(body.prim, 'physics:principalAxes')
+        turn = (
+            axes
+            if counted or (axes_attribute is not None and axes_attribute.GetLength() > 0)
+            else None
+        )
         local = Pose(
             np.array(center, float) * self.meters,
             IDENTITY.quaternion if turn is None else _quaternion(turn),

@@ -239,14 +239,14 @@ def _align_axis(prim: Any, pose: Pose, scale: np.ndarray) -> tuple[Pose, float, 
     order = _AXES[axis_name(_value(prim, 'axis') or 'Z', str(prim.GetPath()))]
     columns = np.eye(3)[:, order]
     columns[:, 1] *= np.linalg.det(columns)
-    turned = pose.then(Pose(np.zeros(3), np.asarray(matrix_quaternion(columns))))
+    rotated = pose.then(Pose(np.zeros(3), np.asarray(matrix_quaternion(columns))))
     across, other, along = scale[list(order)]
-    return turned, float(np.sqrt(across * other)), float(along)
+    return rotated, float(np.sqrt(across * other)), float(along)
 
 
 def _round(prim: Any, pose: Pose, scale: np.ndarray, origin: str) -> _Made:
     """Return a cylinder, or one of the volume of a capsule or a cone."""
-    turned, across, along = _align_axis(prim, pose, scale)
+    rotated, across, along = _align_axis(prim, pose, scale)
     kind = str(prim.GetTypeName())
     names = ('radiusBottom', 'radiusTop') if kind.endswith('_1') else ('radius', 'radius')
     low, high = (_length(prim, name, origin) * across for name in names)
@@ -257,8 +257,8 @@ def _round(prim: Any, pose: Pose, scale: np.ndarray, origin: str) -> _Made:
         length += 4 / 3 * radius
     if kind == 'Cone':
         radius /= np.sqrt(3)
-        turned = turned.then(Pose(np.array([0, 0, -length / 4]), _LEVEL))
-    return ImportedShape('cylinder', (radius, length), turned, origin), note
+        rotated = rotated.then(Pose(np.array([0, 0, -length / 4]), _LEVEL))
+    return ImportedShape('cylinder', (radius, length), rotated, origin), note
 
 
 _LEVEL = np.array([0.0, 0.0, 0.0, 1.0])
@@ -280,18 +280,20 @@ def _mesh(prim: Any, pose: Pose, scale: np.ndarray, origin: str, hull: str) -> P
     shrink = (made.volume / around.volume) ** (1 / 3)
     at = pose.then(Pose(made.center, _LEVEL))
     shape = ImportedShape('box', tuple(float(e) for e in edges * shrink), at, origin)
-    whole = shapes.move_shape(made, rotation_matrix(pose.quaternion), pose.translation)
+    placed = shapes.move_shape(made, rotation_matrix(pose.quaternion), pose.translation)
     note = f'{origin}: a mesh is a box of its proportions and volume here' if hull else ''
-    return PlacedShape(shape, whole, note)
+    return PlacedShape(shape, placed, note)
 
 
 def _triangles(prim: Any, origin: str) -> tuple[np.ndarray, np.ndarray]:
     """Return points (n, 3) and triangles (m, 3) of a mesh; polygons are cut into fans."""
-    given = [_value(prim, name) for name in ('points', 'faceVertexCounts', 'faceVertexIndices')]
-    if any(value is None for value in given):
+    attributes = [
+        _value(prim, name) for name in ('points', 'faceVertexCounts', 'faceVertexIndices')
+    ]
+    if any(value is None for value in attributes):
         raise ModelError(f'{origin}: the mesh has no faces')
-    points = np.asarray(given[0], float).reshape(-1, 3)
-    counts, corners = (np.asarray(value, int) for value in given[1:])
+    points = np.asarray(attributes[0], float).reshape(-1, 3)
+    counts, corners = (np.asarray(value, int) for value in attributes[1:])
     fits = len(points) > 3 and len(corners) == counts.sum() and len(corners) > 0
     if not fits or np.any(counts < 3) or np.any((corners < 0) | (corners >= len(points))):
         raise ModelError(f'{origin}: the mesh has no faces, or some of points that are not there')

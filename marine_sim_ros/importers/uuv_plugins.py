@@ -270,8 +270,8 @@ def _cylinder(model: Reader, link: Reader, density: float, builder: VehicleBuild
     if axis not in ('i', 'j', 'k'):
         raise model.error(f'<axis> is {axis!r}; expected i, j or k')
     ratio = length / (2 * radius)
-    front = next((cd for most, cd in _CIRCLE if ratio <= most), 0.99)
-    side = next(cd for most, cd in _SIDE if ratio <= most)
+    front = next((cd for limit, cd in _CIRCLE if ratio <= limit), 0.99)
+    side = next(cd for limit, cd in _SIDE if ratio <= limit)
     if ratio > _CIRCLE[-1][0]:
         builder.assume(f'{origin_of(model)}: C_d 0.99 of its ends, as of a ratio of 7')
     at = 'ijk'.index(axis)
@@ -394,12 +394,12 @@ def add_uuv_thruster(plugin: Plugin, builder: VehicleBuilder) -> None:
         read_number(reader, 'gain', 1.0),
         read_number(reader, 'propeller_efficiency', 1.0, 0, 1),
     )
-    least, most = (read_number(reader, tag) for tag in ('thrustMin', 'thrustMax'))
+    lower, upper = (read_number(reader, tag) for tag in ('thrustMin', 'thrustMax'))
 
     def thrust(state: float) -> float:
         value = efficiency.value * thrust_of(propeller.value * state)
-        value = value if least is None else max(value, least.value)
-        return value if most is None else min(value, most.value)
+        value = value if lower is None else max(value, lower.value)
+        return value if upper is None else min(value, upper.value)
 
     thruster_id = read_text(reader, 'thrusterID') or str(len(builder.thrusters))
     label = f'thruster_{thruster_id}'
@@ -410,7 +410,7 @@ def add_uuv_thruster(plugin: Plugin, builder: VehicleBuilder) -> None:
         curve, mirrored = pulse_curve(thrust, table.value)
         origin = (table.origin, False)
     else:
-        low, high, origin = _states(reader, builder, label, thrust, table, most, clamp)
+        low, high, origin = _states(reader, builder, label, thrust, table, upper, clamp)
         factor = gain.value
         curve, mirrored = sampled_curve(thrust, *sorted((factor * low, factor * high)))
     if not np.any(curve[:, 1]):
@@ -434,7 +434,7 @@ def _states(
     label: str,
     thrust: Callable[[float], float],
     table: Sourced[np.ndarray] | None,
-    most: Sourced[float] | None,
+    upper: Sourced[float] | None,
     clamp: tuple[str, str],
 ) -> tuple[float, float, tuple[str, bool]]:
     """Return the lowest and highest command of a thruster, and where they are from."""
@@ -449,9 +449,9 @@ def _states(
         return -largest, largest, (table.origin, False)
     if not thrust(1e3) and not thrust(-1e3):
         return -1.0, 1.0, (origin_of(reader), False)
-    if most is not None:
-        state = _speed_of(thrust, abs(most.value) * (1 - 1e-12))
-        return -state, state, (most.origin, False)
+    if upper is not None:
+        state = _speed_of(thrust, abs(upper.value) * (1 - 1e-12))
+        return -state, state, (upper.origin, False)
     limit = thrust_limit(builder, label)
     state = _speed_of(thrust, limit.value)
     return -state, state, (f'{origin_of(reader)}; {limit.origin}', True)

@@ -107,9 +107,9 @@ class _WorldReader:
         for text in (*self.builder.dropped, *self.builder.assumptions):
             self.result.note(text)
         if not self.result.content.keys() & {'obstacles', 'planes'}:
-            lost = f': {self.result.notes[0]}' if self.result.notes else ''
+            note = f': {self.result.notes[0]}' if self.result.notes else ''
             raise RunError(
-                f'{self.path}: nothing solid is left{lost}; expected a model with collisions'
+                f'{self.path}: nothing solid is left{note}; expected a model with collisions'
             )
         return self.result
 
@@ -229,12 +229,12 @@ class _WorldReader:
 
     def _plane(self, shape: Reader, pose: Pose, name: str) -> None:
         normal = shape.value_of('normal', Reader.direction, np.array([0.0, 0.0, 1.0]))
-        turned = rotation_matrix(pose.quaternion) @ normal
+        rotated = rotation_matrix(pose.quaternion) @ normal
         self.result.content.setdefault('planes', []).append(
             {
                 'name': self._name(name),
                 'point': _numbers(pose.translation),
-                'normal': _numbers(turned),
+                'normal': _numbers(rotated),
                 'material': _material(name),
             }
         )
@@ -265,8 +265,8 @@ class _WorldReader:
 
     def _copy_name(self, path: Path) -> str:
         """Return the name of the copy of a mesh, the same for the same file."""
-        for name, known in self.result.meshes.items():
-            if known == path:
+        for name, mesh in self.result.meshes.items():
+            if mesh == path:
                 return name
         stem = re.sub(r'\W+', '_', path.stem, flags=re.ASCII)[:60]
         name = f'{stem}{path.suffix.lower()}'

@@ -104,8 +104,8 @@ def _clean_text(text: str) -> str:
     """Return the text without comments, line breaks kept, with its prefixes declared."""
     text = _COMMENT.sub(lambda match: '\n' * match[0].count('\n'), text)
     inside = ' '.join(re.findall(r'<[^>]*>', text))
-    known = {*_DECLARED.findall(text), 'xml', 'xmlns'}
-    missing = sorted(set(_PREFIX.findall(inside)) - known)
+    prefixes = {*_DECLARED.findall(text), 'xml', 'xmlns'}
+    missing = sorted(set(_PREFIX.findall(inside)) - prefixes)
     if not missing:
         return text
     names = ''.join(f' xmlns:{prefix}="urn:{prefix}"' for prefix in missing)
@@ -272,11 +272,11 @@ class _Expansion:
         if name:
             model.set('name', name)
         for tag in ('pose', 'static'):
-            own, given = model.find(tag), include.element.find(tag)
-            if given is not None:
+            own, replacement = model.find(tag), include.element.find(tag)
+            if replacement is not None:
                 if own is not None:
                     model.remove(own)
-                model.append(self._copy_with_source(given, include))
+                model.append(self._copy_with_source(replacement, include))
         if include.element.find('placement_frame') is not None:
             self.drop(f'{origin_of(include)}: its <placement_frame>')
         for plugin in include.element.findall('plugin'):

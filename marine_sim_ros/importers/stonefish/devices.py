@@ -63,8 +63,8 @@ class ThrusterReader:
                 names = ('lower_limit', 'upper_limit')
             ends = [specs.attribute_number(tag, 0.0, -1e9, 1e9) for tag in names]
         if not ends[0] < ends[1]:
-            most = thrust_limit(self.builder, reader.attribute('name')).value
-            ends = [-most, most]
+            limit = thrust_limit(self.builder, reader.attribute('name')).value
+            ends = [-limit, limit]
         inverted = specs is not None and specs.attribute('inverted', 'false') == 'true'
         low, high = min(ends[0], 0.0), max(ends[1], 0.0)
         if inverted:
@@ -80,7 +80,7 @@ class ThrusterReader:
             return
         if specs is None or model is None or propeller is None:
             raise reader.error('expected <specs>, <propeller> and <thrust_model>')
-        most = specs.attribute_number('max_setpoint', 0.0, 0.0, 1e6)
+        limit = specs.attribute_number('max_setpoint', 0.0, 0.0, 1e6)
         diameter = propeller.attribute_number('diameter', 0.0, 0.0, 10.0)
         right = propeller.attribute('right', 'true').lower() in ('true', '1')
         thrust_of = self._model(model, diameter)
@@ -91,8 +91,8 @@ class ThrusterReader:
         self._add_thruster(
             reader,
             thrust_of if right != inverted else lambda c: thrust_of(-c),
-            -most,
-            most,
+            -limit,
+            limit,
             direction='cw' if right else 'ccw',
             diameter=Sourced(diameter, origin_of(propeller)) if diameter > 0 else None,
             time_constant=self._lag(reader),
@@ -103,7 +103,7 @@ class ThrusterReader:
         """Take a thruster of Stonefish before 1.4: k_T and the largest rpm."""
         constant = specs.attribute_number('thrust_coeff', 0.0, 0.0, 1e3)
         astern = specs.attribute_number('thrust_coeff_backward', constant, 0.0, 1e3)
-        most = specs.attribute_number('max_rpm', 0.0, 0.0, 1e6) * np.pi / 30
+        limit = specs.attribute_number('max_rpm', 0.0, 0.0, 1e6) * np.pi / 30
         diameter = propeller.attribute_number('diameter', 0.0, 0.0, 10.0)
         right = propeller.attribute('right', 'true').lower() in ('true', '1')
         inverted = specs.attribute('inverted', 'false').lower() in ('true', '1')
@@ -111,8 +111,8 @@ class ThrusterReader:
         self._add_thruster(
             reader,
             (lambda c: thrust_of(-c)) if inverted else thrust_of,
-            -most,
-            most,
+            -limit,
+            limit,
             direction='cw' if right else 'ccw',
             diameter=Sourced(diameter, origin_of(propeller)) if diameter > 0 else None,
             zero_thrust_advance_ratio=Sourced(1.0, f'{origin_of(specs)}: k_T(J) = k_T (1 − J)'),
@@ -220,7 +220,7 @@ def add_rudder(builder: VehicleBuilder, reader: Reader) -> None:
     area = specs.attribute_number('area', 0.0, 1e-8, 1e4)
     slope = specs.attribute_number('lift_coeff', 0.0, 1e-6, 1e4)
     stall = specs.attribute_number('stall_angle', math.pi / 4, 1e-3, math.pi / 2)
-    most = specs.attribute_number('max_angle', 0.0, 0.0, math.pi / 2)
+    limit = specs.attribute_number('max_angle', 0.0, 0.0, math.pi / 2)
     if specs.attribute_number('max_angular_rate', 0.0, 0.0, 1e6):
         builder.drop(f'{where}: max_angular_rate: the rudder follows at once here')
     origin = origin_of(specs)
@@ -237,7 +237,7 @@ def add_rudder(builder: VehicleBuilder, reader: Reader) -> None:
     pose = builder.pose_of(link).then(ned_pose(reader.child('origin')))
     if specs.attribute('inverted', 'false').lower() not in ('true', '1'):
         pose = mesh_pose_in_ned(pose)  # a positive angle turns about an axis that points down
-    limits = Sourced((-most, most), f'{origin}: max_angle')
+    limits = Sourced((-limit, limit), f'{origin}: max_angle')
     builder.add_fin(Fin(reader.attribute('name').replace('/', '_'), pose, values, limits))
 
 
@@ -321,9 +321,9 @@ def _imu(reader: Reader, builder: VehicleBuilder) -> Values:
 
 
 def _dvl(reader: Reader, builder: VehicleBuilder) -> Values:
-    share = _number(reader, 'noise', 'velocity_percent')
-    if share is not None and share.value:
-        builder.drop(f'{share.origin}: a noise that grows with the velocity')
+    percent = _number(reader, 'noise', 'velocity_percent')
+    if percent is not None and percent.value:
+        builder.drop(f'{percent.origin}: a noise that grows with the velocity')
     error = _number(reader, 'noise', 'altitude')
     if error is not None and error.value:
         builder.drop(f'{error.origin}: σ {error.value:g} m of the altitude; ours is a share of it')

@@ -118,8 +118,8 @@ class PartReader:
             self.builder.drop(f'{shape.origin}: the part is left out: {error}')
             return None
         buoyant = reader.attribute('buoyant', 'true').lower() not in ('false', '0')
-        whole: Any = reader.element.getparent() if 'part' in reader.element.tag else None
-        owner = reader if whole is None else Reader(whole, reader.source)
+        parent: Any = reader.element.getparent() if 'part' in reader.element.tag else None
+        owner = reader if parent is None else Reader(parent, reader.source)
         in_water = owner.attribute('physics', 'submerged') in ('submerged', 'floating')
         displaces = buoyant and in_water
         return StonefishPart(
@@ -176,8 +176,8 @@ class PartReader:
             major, minor = length('major_radius'), length('minor_radius')
             outer = major + minor
             height = 2 * major * minor**2 / outer**2 * np.pi
-            turned = at.then(Pose(np.zeros(3), _ABOUT_Y))
-            return ImportedShape('cylinder', (outer, float(height)), turned, origin)
+            upright = at.then(Pose(np.zeros(3), _ABOUT_Y))
+            return ImportedShape('cylinder', (outer, float(height)), upright, origin)
         code = size.attribute('naca')
         if not re.fullmatch(r'[0-9]{4}', code):
             raise size.error(f'naca is {code!r}; expected four digits')
@@ -266,17 +266,17 @@ def _wall(made: shapes.Shape, thickness: float) -> shapes.Shape:
     corners = made.vertices[made.faces]
     a, b, c = np.moveaxis(corners, 1, 0)
     areas = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
-    whole = float(areas.sum())
-    if not whole > 0:
+    total_area = float(areas.sum())
+    if not total_area > 0:
         raise ModelError('the mesh has no area')
-    center = areas @ corners.mean(axis=1) / whole
+    center = areas @ corners.mean(axis=1) / total_area
     about = corners - center
     total = about.sum(axis=1)
     second = np.einsum('n,nki,nkj->ij', areas, about, about)
     second = (second + np.einsum('n,ni,nj->ij', areas, total, total)) / 12
     return replace(
         made,
-        volume=whole * thickness,
+        volume=total_area * thickness,
         center=center,
         second_moment=second * thickness,
         is_box=False,
@@ -440,6 +440,6 @@ def _drag(skins: list[_Skin], density: float, center: np.ndarray) -> tuple[np.nd
                 total = (force if axis < 3 else np.cross(arm, force)).sum(axis=0)
                 size = float(np.linalg.norm(total))
                 if size > 0:
-                    share = np.abs(skin.turn.T @ total) / size
-                    result[axis] += scale * density * float(factors @ share * (total @ unit))
+                    direction = np.abs(skin.turn.T @ total) / size
+                    result[axis] += scale * density * float(factors @ direction * (total @ unit))
     return np.maximum(linear, 0.0), np.maximum(quadratic, 0.0)

@@ -201,9 +201,9 @@ _CF = 0.1
 
 def _scenarios_beside(path: Path, pattern: str) -> list[str]:
     """Return the names of the first scenarios beside a file whose text has a pattern."""
-    others = (p for p in sorted(path.parent.glob('*.scn'))[:_MOST_BESIDE] if p.name != path.name)
+    files = (p for p in sorted(path.parent.glob('*.scn'))[:_MOST_BESIDE] if p.name != path.name)
     found = []
-    for other in others:
+    for other in files:
         with contextlib.suppress(ModelError):
             if re.search(pattern, read_text_file(other, ModelError, xml.MAX_BYTES)):
                 found.append(other.name)
@@ -265,20 +265,20 @@ class _StonefishReader:
 
     def _choose(self, root: Element, missing: Sequence[str]) -> Element:
         robots = list(root.iter('robot'))
-        wanted = [
+        selected = [
             r for r in robots if not self.options.model or r.get('name') == self.options.model
         ]
-        if len(wanted) != 1:
+        if len(selected) != 1:
             names = list_names(robots)
-            others = [] if robots else _scenarios_beside(self.path, r'<robot\b')
+            scenarios = [] if robots else _scenarios_beside(self.path, r'<robot\b')
             raise ModelError(
-                f'{self.source}: has {len(wanted)} robots'
+                f'{self.source}: has {len(selected)} robots'
                 + (f' called {self.options.model!r}' if self.options.model else '')
                 + f'; expected one, chosen by --model NAME; found: {names}'
-                + (f'; files beside it that have one: {", ".join(others)}' if others else '')
+                + (f'; files beside it that have one: {", ".join(scenarios)}' if scenarios else '')
                 + ''.join(f'; {text}' for text in missing[:4])
             )
-        return wanted[0]
+        return selected[0]
 
     def _world(self, root: Element) -> None:
         for water in root.iter('water'):
@@ -294,8 +294,8 @@ class _StonefishReader:
                     'density', 1000.0, 1e-3, 1e5
                 )
         around = f'<include[^>]*{re.escape(self.path.name)}["\']'
-        if not self.materials and (whole := _scenarios_beside(self.path, around)):
-            names = ', '.join(whole)
+        if not self.materials and (scenarios := _scenarios_beside(self.path, around)):
+            names = ', '.join(scenarios)
             self.builder.assume(f'no materials in the file; import what includes it: {names}')
 
     def _links(self, robot: Reader) -> None:
