@@ -75,7 +75,7 @@ def hull_in_waves(path: Path) -> None:
         axes = figure.add_subplot(1, 2, i + 1, projection='3d', computed_zorder=False)
         axes.plot_surface(x, y, surface, color='#6fb6e8', alpha=0.35, linewidth=0)
         if i == 0:
-            shares = wet_hull(panels, state, sea).share
+            shares = wet_hull(panels, state, sea).wet_fraction
             colours = plt.get_cmap('YlGnBu')(0.15 + 0.7 * shares)
             corners = panels.corners @ rotation.T
             axes.add_collection3d(

@@ -171,7 +171,7 @@ def compute_step_response(
     """
     if not window > 0:
         raise ParameterError(f'window is {window} s; expected more than 0')
-    t = check_time(time, least=window)
+    t = check_time(time, min_duration=window)
     n = len(t)
     setpoints = check_rows('targets', targets, n, 12, holes=True).copy()
     if velocity is None:

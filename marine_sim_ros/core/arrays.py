@@ -137,7 +137,7 @@ def matvec(matrix: Array, vector: Array) -> Array:
 
 
 def known_vector(vectors: Array) -> np.ndarray | None:
-    """Return the vector that all of an array (..., n) are; None for several, or traced ones."""
+    """Return the single vector that an array (..., n) repeats; None: several, or traced ones."""
     if type(vectors) is not np.ndarray or not vectors.size:
         return None
     first = vectors.reshape(-1, vectors.shape[-1])[0]
@@ -150,7 +150,7 @@ Answer = TypeVar('Answer')
 def remember_vectors(
     function: Callable[..., Answer], *, shared: bool = False
 ) -> Callable[..., Answer]:
-    """Have a function remember what it made of its latest NumPy vectors, with the same others.
+    """Cache the results of a function for its latest NumPy vectors, with the same other arguments.
 
     Forces ask for the same attitude, velocity or pairs in one tick. The vector (n,) comes first;
     other arguments are hashable. Each caller has an array of its own, to write to; with ``shared``
@@ -169,8 +169,8 @@ def remember_vectors(
         if type(vector) is not np.ndarray or vector.ndim != 1:
             return function(vector, *others)
         found: Any = latest(vector.tobytes(), vector.dtype, *others)
-        own = not shared and isinstance(found, np.ndarray)
-        return found.copy() if own else found  # type: ignore[no-any-return]
+        copies = not shared and isinstance(found, np.ndarray)
+        return found.copy() if copies else found  # type: ignore[no-any-return]
 
     return remembering
 
@@ -182,7 +182,7 @@ Result = TypeVar('Result')
 
 
 def is_traced(xp: Any) -> bool:
-    """Return whether arrays of a namespace are traced, so that nobody can ask for their values."""
+    """Return whether arrays of a namespace are traced, so that their values are unknown."""
     return getattr(xp, '__name__', '') == 'jax.numpy'
 
 
@@ -240,14 +240,14 @@ def host_call(
         return function(*(np.asarray(array) for array in arrays))
     import jax
 
-    given = without_gradient(xp, tuple(xp.asarray(array) for array in arrays))
-    results = tuple(jax.ShapeDtypeStruct(shape, given[0].dtype) for shape in shapes)
+    inputs = without_gradient(xp, tuple(xp.asarray(array) for array in arrays))
+    results = tuple(jax.ShapeDtypeStruct(shape, inputs[0].dtype) for shape in shapes)
 
     def call(*values: Any) -> tuple[np.ndarray, ...]:
-        found = function(*(np.asarray(value, float) for value in values))
-        return tuple(np.asarray(value, given[0].dtype) for value in found)
+        result = function(*(np.asarray(value, float) for value in values))
+        return tuple(np.asarray(value, inputs[0].dtype) for value in result)
 
-    return tuple(jax.pure_callback(call, results, *given, vmap_method='broadcast_all'))
+    return tuple(jax.pure_callback(call, results, *inputs, vmap_method='broadcast_all'))
 
 
 def without_gradient(xp: Any, arrays: Result) -> Result:

@@ -34,7 +34,7 @@ __all__ = [
 
 
 def escape_controls(text: str) -> str:
-    r"""Return a text with its control characters, but line ends and tabs, written as ``\x1b``.
+    r"""Return a text with control characters, except line ends and tabs, written as ``\x1b``.
 
     Those would colour or clear a terminal, set its title, or reverse the reading direction.
     """
@@ -47,7 +47,7 @@ def escape_controls(text: str) -> str:
 
 
 def nearest_name(word: str, names: Iterable[str], likeness: float = 0.6) -> str:
-    """Return the name that is most like a word; empty where none is.
+    """Return the name most similar to a word; '' if none is similar.
 
     Args:
         likeness: ratio of difflib, 0 to 1, that a name has at least.
@@ -67,9 +67,9 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
 
 def expected_one_of(word: object, names: Iterable[str]) -> str:
     """Return "did you mean NAME? expected one of: NAMES", in the order of the names."""
-    known = list(names)
-    hint = did_you_mean(word, known) if isinstance(word, str) else ''
-    return f'{hint}expected one of: {", ".join(known) or "none"}'
+    options = list(names)
+    hint = did_you_mean(word, options) if isinstance(word, str) else ''
+    return f'{hint}expected one of: {", ".join(options) or "none"}'
 
 
 # Messages about a path that is no file: a folder's files, or the nearest name.
@@ -87,20 +87,24 @@ def path_fault(path: Path, suffixes: tuple[str, ...]) -> tuple[str, str]:
         suffixes: suffixes of the files that are looked for in a folder, such as ``.urdf``.
     """
     if path.is_dir():
-        found = [n for n in _names(path) if n.endswith(suffixes) and (path / n).is_file()]
-        found.sort(key=lambda n: (_FIRST.index(n) if n in _FIRST else len(_FIRST), n))
-        if not found:
+        matching_files = [n for n in _names(path) if n.endswith(suffixes) and (path / n).is_file()]
+        matching_files.sort(key=lambda n: (_FIRST.index(n) if n in _FIRST else len(_FIRST), n))
+        if not matching_files:
             return f'is a folder without a description ({", ".join(suffixes)})', ''
-        more = f' ({len(found)} files)' if len(found) > 1 else ''
-        return 'is a folder', f'did you mean {path / found[0]}?{more}'
+        count_note = f' ({len(matching_files)} files)' if len(matching_files) > 1 else ''
+        return 'is a folder', f'did you mean {path / matching_files[0]}?{count_note}'
     parts = path.parts
     for count in range(1, len(parts) + 1):
-        here = Path(*parts[:count])
-        if here.exists():
+        existing_folder = Path(*parts[:count])
+        if existing_folder.exists():
             continue
-        folder = here.parent
-        near = _nearest_file(here.name, _names(folder), suffixes)
-        what = 'is no file' if here == path else f'is no file: there is no folder {here}'
+        folder = existing_folder.parent
+        near = _nearest_file(existing_folder.name, _names(folder), suffixes)
+        what = (
+            'is no file'
+            if existing_folder == path
+            else f'is no file: there is no folder {existing_folder}'
+        )
         return what, f'did you mean {folder / near}?' if near else ''
     return 'is no file', ''
 
@@ -122,12 +126,12 @@ def no_such_name(
         suffixes: suffixes of such files.
         listed: `marine_sim list` lists this kind.
     """
-    known = list(names)
+    options = list(names)
     is_path = '/' in word or word.endswith(suffixes)
     reason, near = ('', '') if path.is_dir() else path_fault(path, suffixes)
-    hints = [f'{near} ' if near else '', did_you_mean(_stem(path.name, suffixes), known)]
+    hints = [f'{near} ' if near else '', did_you_mean(_stem(path.name, suffixes), options)]
     hint = next(filter(None, hints if is_path else reversed(hints)), '')
-    expected = f'expected a path or one of: {", ".join(known)}'
+    expected = f'expected a path or one of: {", ".join(options)}'
     if (hint or is_path) and listed:
         expected = f'expected a path or a name of `marine_sim list {kind}s`'
     if not reason or not is_path:
@@ -162,7 +166,7 @@ class MarineSimError(Exception):
     """Base of all errors that a user can fix: one line saying what, where, what was expected."""
 
     def __str__(self) -> str:
-        """Return the line; names in it may be of others."""
+        """Return the message with control characters escaped, since it may quote foreign names."""
         return escape_controls(super().__str__())
 
 
@@ -194,7 +198,7 @@ _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 
 
 def exit_code(error: MarineSimError) -> int:
-    """Return 1 where a run or the disk failed, and 2 where the input cannot be used."""
+    """Return 1 if a run or the disk failed, and 2 for invalid input."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, RunError) or getattr(cause, 'errno', None) in _DISK:

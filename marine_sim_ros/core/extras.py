@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Packages of features: optional ones, and the ROS 2 distribution of this environment.
+"""Optional packages of features, and the ROS 2 distribution of this environment.
 
 Without extras the package needs NumPy, PyYAML, lxml, rich, xacro and urdf_parser_py.
 """
@@ -85,7 +85,7 @@ PACKAGE_SOURCES = {
     'utide': PackageSource('utide', extra='tides'),
     'trimesh': PackageSource('trimesh', rosdep='python3-trimesh-pip', extra='hulls'),
 }
-"""By the name that is imported."""
+"""Sources of packages by import name."""
 
 
 def require(module: str, feature: str) -> Any:
@@ -100,7 +100,7 @@ def require(module: str, feature: str) -> Any:
             version that does not work.
     """
     try:
-        found = importlib.import_module(module)
+        imported = importlib.import_module(module)
     except ModuleNotFoundError as error:  # any other ImportError: it is there, and broken
         raise missing_package((error.name or module).split('.')[0], feature) from None
     name = module.split('.')[0]
@@ -112,7 +112,7 @@ def require(module: str, feature: str) -> Any:
                 f'{feature}: the Python package {name} is of version {version}; '
                 f'expected: pip install {shlex.quote(source.pip)}'
             )
-    return found
+    return imported
 
 
 def require_all(modules: Sequence[str], feature: str, extra: str) -> None:
@@ -154,7 +154,7 @@ def missing_package(name: str, feature: str) -> MissingPackageError:
     package = re.split('[<>=]', source.pip)[0]
     return MissingPackageError(
         f'{feature}: the Python package {package} is not installed; '
-        f'expected: {", or ".join(way for way in ways if way)}'
+        f'expected: {", or ".join(command for command in ways if command)}'
         + (f'; the extra [{source.extra}] brings all of it' if source.extra else '')
     )
 
@@ -179,12 +179,12 @@ def check_middleware(what: str) -> None:
     Args:
         what: verb or option that needs ROS.
     """
-    wanted = os.environ.get('RMW_IMPLEMENTATION', '')
+    selected = os.environ.get('RMW_IMPLEMENTATION', '')
     installed = sorted(_installed_middleware())
-    if wanted and installed and wanted not in installed:
+    if selected and installed and selected not in installed:
         raise ParameterError(
-            f'{what}: RMW_IMPLEMENTATION is {wanted}, which is not installed; expected one of: '
-            f'{", ".join(installed)}; or apt install {ros_packages(wanted)}'
+            f'{what}: RMW_IMPLEMENTATION is {selected}, which is not installed; expected one of: '
+            f'{", ".join(installed)}; or apt install {ros_packages(selected)}'
         )
 
 
@@ -192,5 +192,5 @@ def _installed_middleware() -> set[str]:
     """Return the names that packages of middleware leave in the ament index."""
     prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
     folders = (Path(p, 'share/ament_index/resource_index/rmw_typesupport') for p in prefixes if p)
-    found = {path.name for folder in folders if folder.is_dir() for path in folder.iterdir()}
-    return found - {'rmw_implementation'}  # which loads one of the others
+    names = {path.name for folder in folders if folder.is_dir() for path in folder.iterdir()}
+    return names - {'rmw_implementation'}  # which loads one of the others

@@ -47,7 +47,7 @@ __all__ = [
 # Features of POSIX systems that Windows lacks.
 
 SIGPROF: int = getattr(signal, 'SIGPROF', 27)
-"""Number of the signal; on Windows no process ends with it."""
+"""Number of the signal SIGPROF; unused on Windows."""
 
 
 def require_posix(what: str) -> None:
@@ -99,7 +99,7 @@ def expand_home(path: str | Path) -> Path:
 
 
 def check_file(path: Path, limit: int, error: type[MarineSimError]) -> None:
-    """Refuse what is no regular file of a size up to ``limit`` bytes.
+    """Refuse a path that is no regular file of up to ``limit`` bytes.
 
     Devices and pipes have no end: ``/dev/zero`` would be read until the memory is full.
 
@@ -204,9 +204,9 @@ def resource_folder(name: str) -> Path:
     try:
         from ament_index_python.packages import get_package_share_directory
 
-        share = Path(get_package_share_directory('marine_sim_ros')) / name
-        if share.is_dir():
-            return share
+        share_folder = Path(get_package_share_directory('marine_sim_ros')) / name
+        if share_folder.is_dir():
+            return share_folder
     except (ImportError, LookupError, ValueError, OSError):  # OSError: no AMENT_PREFIX_PATH
         pass
     raise MarineSimError(
@@ -237,9 +237,9 @@ def data_folder(kind: str) -> Path | None:
 
 
 def _user_folder(variable: str, default: str, kind: str) -> Path | None:
-    given = os.environ.get(variable, '')
+    configured = os.environ.get(variable, '')
     try:
-        base = Path(given) if os.path.isabs(given) else Path.home() / default
+        base = Path(configured) if os.path.isabs(configured) else Path.home() / default
     except RuntimeError:
         return None
     ours = base / 'marine_sim_ros'
@@ -248,7 +248,7 @@ def _user_folder(variable: str, default: str, kind: str) -> Path | None:
 
 
 def _is_safe(folder: Path) -> bool:
-    """Return whether only this user and root can put files of theirs in the place of ours."""
+    """Return whether only this user and root can write or replace files in a folder."""
     try:
         status = folder.stat()
     except FileNotFoundError:
@@ -262,7 +262,7 @@ def _is_safe(folder: Path) -> bool:
 
 
 def program_folder() -> str:
-    """Say where the compiled programs are kept."""
+    """Return a message about the folder of the compiled programs."""
     folder = cache_folder('jax')
     if folder is None or not _is_writable(folder):
         return 'programs are not kept: no cache folder that only this user can write'
@@ -334,9 +334,9 @@ def _read_cached(path: Path, limit: int) -> bytes | None:
     ours = stat.S_ISREG(status.st_mode) and status.st_uid in (0, effective_user())
     if not ours or status.st_size > limit:
         return None
-    kept = path.read_bytes()
+    content = path.read_bytes()
     size = hashlib.sha256().digest_size
-    return kept[size:] if hashlib.sha256(kept[size:]).digest() == kept[:size] else None
+    return content[size:] if hashlib.sha256(content[size:]).digest() == content[:size] else None
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:

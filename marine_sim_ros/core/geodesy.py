@@ -41,13 +41,15 @@ def _geocentric(latitude: Any, longitude: Any, height: float) -> np.ndarray:
     sine, ring = np.sin(latitude), np.cos(latitude)
     squared = FLATTENING * (2 - FLATTENING)
     normal = SEMI_MAJOR / np.sqrt(1 - squared * sine**2)
-    x, y = ((normal + height) * ring * turn(longitude) for turn in (np.cos, np.sin))
+    x, y = (
+        (normal + height) * ring * trigonometric(longitude) for trigonometric in (np.cos, np.sin)
+    )
     return np.stack(np.broadcast_arrays(x, y, (normal * (1 - squared) + height) * sine), axis=-1)
 
 
 @dataclass(frozen=True)
 class TangentPlane:
-    """Plane of ``map``: it touches the ellipsoid at a place, moved up by the altitude.
+    """Tangent plane of ``map`` at a point of the ellipsoid, raised by the altitude.
 
     Attributes:
         latitude: of the origin, degrees.
@@ -99,9 +101,9 @@ class TangentPlane:
 
         Source: Bowring 1985, The accuracy of geodetic latitude and height equations.
         """
-        xp, (place, axes) = namespace(east, north), self._horizon
+        xp, (origin, axes) = namespace(east, north), self._horizon
         x, y, z = (
-            p + east * e + north * n for p, e, n in zip(place, axes[0], axes[1], strict=True)
+            p + east * e + north * n for p, e, n in zip(origin, axes[0], axes[1], strict=True)
         )
         across, squared = xp.sqrt(x * x + y * y), FLATTENING * (2 - FLATTENING)
         reduced = xp.atan2(z, (1 - FLATTENING) * across)
@@ -127,20 +129,23 @@ class TangentPlane:
         It inverts :meth:`geographic`: where the normal of the ellipsoid at the place meets map.
         Beyond a quarter of the Earth there is none: NaN.
         """
-        place, axes = self._horizon
-        phi, turn = np.radians(latitude), np.radians(longitude)
+        origin, axes = self._horizon
+        phi, longitude_angle = np.radians(latitude), np.radians(longitude)
         ring = np.cos(phi)
         normal = np.stack(
-            np.broadcast_arrays(ring * np.cos(turn), ring * np.sin(turn), np.sin(phi)), axis=-1
+            np.broadcast_arrays(
+                ring * np.cos(longitude_angle), ring * np.sin(longitude_angle), np.sin(phi)
+            ),
+            axis=-1,
         )
-        foot, up = (_geocentric(phi, turn, 0.0) - place) @ axes.T, normal @ axes.T
+        foot, up = (_geocentric(phi, longitude_angle, 0.0) - origin) @ axes.T, normal @ axes.T
         with np.errstate(divide='ignore', invalid='ignore'):
             reach = np.where(up[..., 2] > 0, -foot[..., 2] / up[..., 2], np.nan)
-        found = foot[..., :2] + reach[..., None] * up[..., :2]
-        return found[..., 0], found[..., 1]
+        horizontal = foot[..., :2] + reach[..., None] * up[..., :2]
+        return horizontal[..., 0], horizontal[..., 1]
 
     def place(self, east: float, north: float) -> tuple[float, float]:
-        """Return latitude and longitude, degrees, of a place some m from the origin."""
+        """Return latitude and longitude, degrees, of a point in m from the origin."""
         latitude, longitude = self.geographic(east, north)
         return float(latitude), float(longitude)
 
@@ -179,7 +184,7 @@ class Origin(TangentPlane):
 
     @property
     def magnetic_field(self) -> np.ndarray:
-        """(3,) magnetic flux density in map, T: the same all over it.
+        """(3,) uniform magnetic flux density in map, T.
 
         Raises:
             MissingPackageError: it has to be computed, and pygeomag is not installed.
@@ -199,10 +204,10 @@ def _world_field(
     pygeomag = require('pygeomag', 'the magnetic field of a place')
     try:
         model = pygeomag.GeoMag(base_year=int(date))
-        found = model.calculate(glat=latitude, glon=longitude, alt=altitude / 1000, time=date)
+        result = model.calculate(glat=latitude, glon=longitude, alt=altitude / 1000, time=date)
     except (ValueError, OSError) as error:
         raise ParameterError(f'origin: date {date:g}: {error}') from None
-    return found.y * 1e-9, found.x * 1e-9, -found.z * 1e-9
+    return result.y * 1e-9, result.x * 1e-9, -result.z * 1e-9
 
 
 def read_origin(reader: YamlReader) -> Origin:

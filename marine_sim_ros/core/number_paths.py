@@ -41,12 +41,12 @@ def _walk(record: Any, path: str, name: str) -> tuple[list[tuple[Any, str]], Any
     """Return records and fields from the outermost, the last value, and the index in it."""
     steps, index = [], None
     for part in path.split('.'):
-        match, known = _PART.fullmatch(part), _named_values(record)
-        if match is None or match[1] not in known or index is not None:
-            names = () if index is not None else sorted(known)
+        match, values = _PART.fullmatch(part), _named_values(record)
+        if match is None or match[1] not in values or index is not None:
+            names = () if index is not None else sorted(values)
             raise ParameterError(f'{name}: {part!r} is unknown; {expected_one_of(part, names)}')
         steps.append((record, match[1]))
-        record, index = known[match[1]], _index_of(match[2]) if match[2] else None
+        record, index = values[match[1]], _index_of(match[2]) if match[2] else None
     return steps, record, index
 
 

@@ -39,9 +39,9 @@ def _eliminate(work: Array) -> Array:
     """
     xp, n = namespace(work), work.shape[-2]
     for k in range(n):
-        own = constant(xp, np.arange(n)[:, None] == k)
+        is_pivot = constant(xp, np.arange(n)[:, None] == k)
         row = work[..., k : k + 1, :] / work[..., k : k + 1, k : k + 1]
-        work = xp.where(own, row, work - work[..., :, k : k + 1] * row)
+        work = xp.where(is_pivot, row, work - work[..., :, k : k + 1] * row)
     return work[..., n:]
 
 
@@ -64,7 +64,7 @@ def matrix_inverse(matrix: Array) -> Array:
 
 
 def smallest_indices(values: Array, count: int) -> Array:
-    """Return the places (..., count) of the least values (..., n), in their order.
+    """Return the indices (..., count) of the smallest values (..., n), in ascending order.
 
     They are compared in single precision; of equal ones the first counts. XLA's sort would take
     70 µs, its search for the largest takes 2.
@@ -111,24 +111,24 @@ def _solve_by_scan(xp: Any, band: Array, right: Array) -> Array:
 
     width, n = band.shape[0] - 1, band.shape[1]
     # Row i of A: A[i, i - m], ..., A[i, i].
-    apart = np.arange(width, -1, -1)
-    column = np.arange(n)[:, None] - apart
-    rows = xp.where(column >= 0, band[apart, np.maximum(column, 0)], 0.0)
+    distance = np.arange(width, -1, -1)
+    column = np.arange(n)[:, None] - distance
+    rows = xp.where(column >= 0, band[distance, np.maximum(column, 0)], 0.0)
     last = np.zeros((width, width + 1))
     last[:, -1] = 1.0
     rows = xp.concat([rows, xp.asarray(last, dtype=rows.dtype)])
-    known = xp.concat([right, xp.zeros_like(right[:width])])
+    padded = xp.concat([right, xp.zeros_like(right[:width])])
 
     def eliminate(window: Any, entering: Any) -> Any:
-        (matrix, rest), (row, value) = window, entering
+        (matrix, remainder), (row, value) = window, entering
         full = xp.concat([xp.concat([matrix, row[:-1, None]], axis=1), row[None, :]])
-        pivot, values = full[0, 0], xp.concat([rest, value[None]])
+        pivot, values = full[0, 0], xp.concat([remainder, value[None]])
         factor = full[1:, 0] / pivot
         matrix = full[1:, 1:] - factor[:, None] * full[1:, 0]
         return (matrix, values[1:] - factor * values[0]), (factor, values[0] / pivot)
 
     start = (xp.eye(width, dtype=right.dtype), xp.zeros(width, dtype=right.dtype))
-    _, (factors, values) = lax.scan(eliminate, start, (rows, known))
+    _, (factors, values) = lax.scan(eliminate, start, (rows, padded))
 
     def substitute(after: Any, row: Any) -> Any:
         factor, value = row
@@ -195,17 +195,17 @@ def interpolation_table(knots: Sequence[tuple[np.ndarray, np.ndarray]]) -> Inter
 # Smooth motion towards a target, for driven joints and filtered set-points.
 
 _TINY = 1e-30
-"""So that the root of nothing has a slope, in single precision too."""
+"""Added before a square root, so that its derivative at 0 is finite in single precision too."""
 
 
-def limit_vector(vector: Array, most: Array, *, together: bool) -> Array:
-    """Return a vector (..., n) no larger than ``most``: each component, or its length."""
+def limit_vector(vector: Array, limit: Array, *, together: bool) -> Array:
+    """Return a vector (..., n) no larger than ``limit``: each component, or its length."""
     xp = namespace(vector)
     if not together:
-        return xp.clip(vector, -most, most)
+        return xp.clip(vector, -limit, limit)
     square = xp.vecdot(vector, vector)[..., None]
     length = xp.sqrt(xp.maximum(square, xp.zeros_like(square) + _TINY))
-    return vector * (most / xp.maximum(length, most * xp.ones_like(length)))
+    return vector * (limit / xp.maximum(length, limit * xp.ones_like(length)))
 
 
 def approach(
@@ -217,7 +217,7 @@ def approach(
     dt: Any,
     together: bool = False,
 ) -> tuple[Array, Array]:
-    """Return the next rate (..., n) of something that goes to its target, and its acceleration.
+    """Return the next rate (..., n) and acceleration of a critically damped motion to a target.
 
     ẍ = ω² e − 2 ω ẋ with |ẋ| ≤ ẋ_max and |ẍ| ≤ ω ẋ_max / 2, one implicit Euler step: critically
     damped, stable at any step. Braking from full rate needs at most ω ẋ_max / e, so the limits
@@ -235,20 +235,21 @@ def approach(
     if isinstance(dt, int | float) and dt <= 0:
         return rate, xp.zeros_like(rate)
     h = bandwidth * dt
-    wanted = (rate + h * bandwidth * error) / (1 + 2 * h + h * h)
-    wanted = limit_vector(wanted, max_rate, together=together)
-    change = limit_vector(wanted - rate, h * max_rate / 2, together=together)
+    unlimited_rate = (rate + h * bandwidth * error) / (1 + 2 * h + h * h)
+    unlimited_rate = limit_vector(unlimited_rate, max_rate, together=together)
+    change = limit_vector(unlimited_rate - rate, h * max_rate / 2, together=together)
     return rate + change, change / dt
 
 
 # Checks of arrays: shape, finite numbers, rising times.
 
 
-def check_time(time: np.ndarray, *, least: float = 0.0) -> np.ndarray:
+def check_time(time: np.ndarray, *, min_duration: float = 0.0) -> np.ndarray:
     """Return times (n,) in s that rise and are long enough to be judged.
 
     Raises:
-        ParameterError: fewer than two, not finite, not rising, or shorter than ``least`` (s).
+        ParameterError: fewer than two, not finite, not rising, or shorter than ``min_duration``
+            (s).
     """
     result = np.asarray(time, float)
     if result.ndim != 1 or len(result) < 2:
@@ -262,8 +263,10 @@ def check_time(time: np.ndarray, *, least: float = 0.0) -> np.ndarray:
         )
     span = result[-1] - result[0]
     # A run of 10 s by 0.005 s may last 9.999999999999998 s.
-    if span < least * (1 - 1e-9):
-        raise ParameterError(f'the run lasts {span:g} s; expected at least {least:g} s to judge')
+    if span < min_duration * (1 - 1e-9):
+        raise ParameterError(
+            f'the run lasts {span:g} s; expected at least {min_duration:g} s to judge'
+        )
     return result
 
 

@@ -49,19 +49,19 @@ _MAX_FOLDERS = 20_000
 
 
 def add_package_paths(folders: Iterable[str]) -> None:
-    """Let this process and those that it starts look for packages in folders first.
+    """Search packages in these folders first, in this process and its children.
 
     Raises:
         ParameterError: a folder that does not exist.
     """
-    found = []
+    folders_found = []
     for folder in folders:
         path = expand_home(folder)
         if not path.is_dir():
             raise ParameterError(f'--package-path {folder}: is no folder')
-        found.append(str(path.resolve()))
-    if found:
-        os.environ[PACKAGE_PATH] = os.pathsep.join([*found, *_package_paths()])
+        folders_found.append(str(path.resolve()))
+    if folders_found:
+        os.environ[PACKAGE_PATH] = os.pathsep.join([*folders_found, *_package_paths()])
 
 
 def _package_paths() -> list[str]:
@@ -100,38 +100,38 @@ def _packages_below(folder: Path, levels: int = _DEEPEST) -> Iterator[tuple[str,
 @lru_cache(maxsize=64)
 def _packages_of_folder(folder: str) -> dict[str, Path]:
     """Return the packages of a folder of PACKAGE_PATH; the first of a name counts."""
-    found: dict[str, Path] = {}
+    folder_by_name: dict[str, Path] = {}
     for name, path in _packages_below(Path(folder)):
-        found.setdefault(name, path)
-    return found
+        folder_by_name.setdefault(name, path)
+    return folder_by_name
 
 
 @lru_cache(maxsize=64)
 def _models_of_folder(folder: str) -> dict[str, Path]:
     """Return the folders with a model.sdf below one of PACKAGE_PATH, those in packages too."""
-    found: dict[str, Path] = {}
+    folder_by_name: dict[str, Path] = {}
     walk = os.walk(folder)
-    for at, inner, files in islice(walk, _MAX_FOLDERS):
-        path = Path(at)
+    for folder_path, inner, files in islice(walk, _MAX_FOLDERS):
+        path = Path(folder_path)
         inner[:] = sorted(name for name in inner if not name.startswith('.'))
         if MODEL in files:
-            found.setdefault(path.name, path)
+            folder_by_name.setdefault(path.name, path)
         if MODEL in files or len(path.relative_to(folder).parts) >= _DEEPEST:
             inner.clear()
-    return found
+    return folder_by_name
 
 
 def model_folder(name: str) -> Path | None:
     """Folder of a model of Gazebo (NAME/model.sdf) below those of PACKAGE_PATH, or None."""
-    found = (_models_of_folder(folder).get(name) for folder in _package_paths())
-    return next(filter(None, found), None)
+    candidates = (_models_of_folder(folder).get(name) for folder in _package_paths())
+    return next(filter(None, candidates), None)
 
 
 def _repository_around(folder: Path) -> Path | None:
     """Return the git repository that a folder is in; the home directory is none."""
     around = (folder.resolve(), *folder.resolve().parents)
-    found = next((path for path in around if (path / '.git').exists()), None)
-    return None if found == Path.home().resolve() else found
+    repository = next((path for path in around if (path / '.git').exists()), None)
+    return None if repository == Path.home().resolve() else repository
 
 
 def _installed_folder(package: str) -> Path | None:

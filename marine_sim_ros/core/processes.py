@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parent and child processes: command, number of the run, common end, isolated calls."""
+"""Child processes: commands, run number, termination with the parent, isolated calls."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ __all__ = [
 # Number of a run, and end of a child process with its parent.
 
 THROUGH = (0, -SIGPROF)
-"""Exit codes of a node that came to its end; SIGPROF: where DDS would not close."""
+"""Exit codes of a node that ended regularly; SIGPROF: DDS did not close."""
 
 RUN = 'MARINE_SIM_RUN'
-"""Environment variable with the number of a run, 1 to 16383, by chance."""
+"""Environment variable with the random number of a run, 1 to 16383."""
 _PARENT = 'MARINE_SIM_PARENT'
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 
@@ -63,7 +63,7 @@ def _run() -> str:
 
 
 def end_with_parent() -> None:
-    """Let the kernel send SIGTERM to this process when its parent dies, where that was asked for.
+    """Make the kernel send SIGTERM to this process when its parent dies, if requested.
 
     Without it, nodes run on for ever after a kill -9 of ``ros2 launch`` or ``marine_sim run``, or
     a SIGTERM, which ``ros2 launch`` does not handle. A parent may die while a node still imports.

@@ -30,7 +30,7 @@ __all__ = [
 # Progress reports of long work.
 
 ReportProgress = Callable[[float], None]
-"""Function that is called with the completed share, 0 to 1."""
+"""Function that is called with the completed fraction, 0 to 1."""
 
 
 def no_progress(share: float) -> None:
@@ -42,7 +42,7 @@ def no_progress(share: float) -> None:
 _CLEAR = '\r\x1b[2K'
 """Removes the bar from its line (ECMA-48: CR, EL 2); it is drawn again below."""
 _FORMAT = '[{severity}] [{time}] [{name}]: {message}'
-"""Default of rcutils."""
+"""Default log format of rcutils."""
 
 
 def own_line_text(text: str, stream: TextIO) -> str:
@@ -74,7 +74,7 @@ class ProgressFile:
     """
 
     def __init__(self) -> None:
-        """Make it."""
+        """Create the file."""
         handle, self._path = tempfile.mkstemp(prefix='marine_sim_progress_')
         os.close(handle)
         self._owner = os.getpid()
@@ -88,7 +88,7 @@ class ProgressFile:
         return None
 
     def close(self) -> None:
-        """Remove it; a fork of its owner leaves it."""
+        """Remove the file; a fork of its owner does not."""
         if os.getpid() == self._owner:
             atexit.unregister(self.close)
             with suppress(OSError):

@@ -49,21 +49,21 @@ def threefry(key: tuple[Array, Array], counter: tuple[Array, Array]) -> tuple[Ar
     keys = (*key, key[0] ^ key[1] ^ _PARITY)
     x, y = counter[0] + keys[0], counter[1] + keys[1]
     for i in range(5):
-        for turn in _TURNS[i % 2]:
+        for rotation in _TURNS[i % 2]:
             x = x + y
-            y = (y << turn | y >> (32 - turn)) ^ x
+            y = (y << rotation | y >> (32 - rotation)) ^ x
         x, y = x + keys[(i + 1) % 3], y + keys[(i + 2) % 3] + (i + 1)
     return x, y
 
 
 def _threefry_of_numbers(key: tuple[int, int], counter: tuple[int, int]) -> tuple[int, int]:
-    """Return the same of whole numbers, which do not drop what is beyond 32 bits."""
+    """Return :func:`threefry` for Python integers, masked to 32 bits."""
     keys = (*key, key[0] ^ key[1] ^ _PARITY)
     x, y = (counter[0] + keys[0]) & _WORD, (counter[1] + keys[1]) & _WORD
     for i in range(5):
-        for turn in _TURNS[i % 2]:
+        for rotation in _TURNS[i % 2]:
             x = (x + y) & _WORD
-            y = ((y << turn) & _WORD | y >> (32 - turn)) ^ x
+            y = ((y << rotation) & _WORD | y >> (32 - rotation)) ^ x
         x, y = (x + keys[(i + 1) % 3]) & _WORD, (y + keys[(i + 2) % 3] + i + 1) & _WORD
     return x, y
 
@@ -76,8 +76,8 @@ def key_bits(seed: int, name: str) -> int:
 
 def stamp_words(stamps: np.ndarray) -> np.ndarray:
     """Return the high and low words (..., 2), uint32, of stamps (...), ns."""
-    whole = np.asarray(stamps, np.int64)
-    return np.stack([whole >> 32, whole & _WORD], axis=-1).astype(np.uint32)
+    integers = np.asarray(stamps, np.int64)
+    return np.stack([integers >> 32, integers & _WORD], axis=-1).astype(np.uint32)
 
 
 Draw = Callable[[int, str, 'int | np.ndarray'], np.ndarray]
@@ -92,9 +92,9 @@ class _Block(NamedTuple):
 
 
 _AHEAD = 64
-"""Numbers that are drawn at once."""
+"""Numbers per drawn block."""
 _MAX_CACHED_BLOCKS = 8192
-"""Blocks that are kept."""
+"""Cached blocks."""
 
 
 def draw_ahead(draw: Draw) -> Draw:
@@ -114,10 +114,10 @@ def draw_ahead(draw: Draw) -> Draw:
             step = stamps - start
             series = step > 0
         else:
-            place, rest = divmod(stamps - start, step)
-            if not rest and 0 <= place < _AHEAD:
-                return values[place, ...]
-            series = not rest and place == _AHEAD
+            index, remainder = divmod(stamps - start, step)
+            if not remainder and 0 <= index < _AHEAD:
+                return values[index, ...]
+            series = not remainder and index == _AHEAD
         if len(blocks) >= _MAX_CACHED_BLOCKS:
             blocks.clear()
         if not series:
@@ -143,9 +143,9 @@ def gaussian(seed: int, name: str, stamps: int | np.ndarray) -> np.ndarray:
     if isinstance(stamps, int):
         x, y = threefry(key, (stamps >> 32 & _WORD, stamps & _WORD))
     else:
-        words = stamp_words(stamps)
+        stamp_pairs = stamp_words(stamps)
         high, low = (np.full(1, k, np.uint32) for k in key)
-        x, y = threefry((high, low), (words[..., 0], words[..., 1]))
+        x, y = threefry((high, low), (stamp_pairs[..., 0], stamp_pairs[..., 1]))
     u, v = (np.asarray(x, float) + 1.0) * 2.0**-32, np.asarray(y, float) * 2.0**-32
     z = np.sqrt(-2.0 * np.log(u)) * np.cos(2 * np.pi * v)
     return z.reshape(np.shape(stamps))

@@ -104,10 +104,10 @@ class Registry(Mapping[str, Any]):
     @cached_property
     def _foreign_entries(self) -> dict[str, Any]:
         """Entries of another list, and of other packages."""
-        found = {n: e for n, e in self._more().items() if n not in self._built_in}
+        entries = {n: e for n, e in self._more().items() if n not in self._built_in}
         points = _entry_points().select(group=self.group) if _has_entry_points() else ()
         for point in sorted(points, key=lambda p: p.name):
-            if point.name in self._built_in or point.name in found:
+            if point.name in self._built_in or point.name in entries:
                 self._leave_out(point, f'the name {point.name!r} is taken')
                 continue
             try:
@@ -121,10 +121,10 @@ class Registry(Mapping[str, Any]):
                 self._leave_out(point, f'{type(error).__name__}: {error}')
             else:
                 try:
-                    found[point.name] = self._load_guarded(entry, point)
+                    entries[point.name] = self._load_guarded(entry, point)
                 except MarineSimError as error:
                     self._leave_out(point, str(error))
-        return found
+        return entries
 
     def _load_guarded(self, entry: Any, point: Any) -> Any:
         kinds = tuple(map(import_attribute, self._kinds))
@@ -136,7 +136,7 @@ class Registry(Mapping[str, Any]):
 
     @cached_property
     def entries(self) -> tuple[Any, ...]:
-        """All entries, in order: quicker than to walk a mapping in every tick."""
+        """All entries in order, as a tuple: faster to iterate in every tick than a mapping."""
         return tuple(self.values())
 
     def _leave_out(self, point: Any, reason: str) -> None:
@@ -181,7 +181,7 @@ ACTUATORS = Registry(
 
 
 def _actuator_forces() -> dict[str, Any]:
-    """Return the forces that actuators bring."""
+    """Return the forces that are defined with actuators."""
     return {a.force.name: a.force for a in ACTUATORS.entries if a.force is not None}
 
 

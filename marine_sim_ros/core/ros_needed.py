@@ -49,9 +49,9 @@ def check_packages() -> None:
             )
 
 
-def _of_this_python(found: ModuleSpec) -> bool:
+def _of_this_python(spec: ModuleSpec) -> bool:
     """Return whether the compiled part of rclpy is for this version of Python."""
-    return PathFinder.find_spec('_rclpy_pybind11', found.submodule_search_locations) is not None
+    return PathFinder.find_spec('_rclpy_pybind11', spec.submodule_search_locations) is not None
 
 
 def require_ros(what: str) -> None:
@@ -61,15 +61,15 @@ def require_ros(what: str) -> None:
         what: verb or option that needs it.
     """
     require_posix(what)
-    found = importlib.util.find_spec('rclpy')
-    if found is None:
+    spec = importlib.util.find_spec('rclpy')
+    if spec is None:
         raise ParameterError(
             f'{what} needs ROS 2, and this Python ({sys.executable}) has no rclpy; '
             f'expected {_activation()}; simulate needs none'
         )
-    if not _of_this_python(found):
+    if not _of_this_python(spec):
         raise ParameterError(
-            f'{what} needs ROS 2, and {Path(found.origin or "rclpy").parent} is that of '
+            f'{what} needs ROS 2, and {Path(spec.origin or "rclpy").parent} is that of '
             f'another Python than {sys.executable} ({sys.version_info[0]}.{sys.version_info[1]}); '
             'expected the Python that ROS was built for, or a terminal in which ROS is not sourced'
         )

@@ -119,7 +119,7 @@ class Setting:
         return typed_text(self.default)
 
     def refusal(self, value: Any) -> str:
-        """Return the fault of a value of the setting, as ``is 2; expected 0 to 1 s``, or nothing.
+        """Return the error of a value of the setting, as ``is 2; expected 0 to 1 s``, or ''.
 
         Empty texts in a list are passed over: an empty list of ROS has no type.
         """
@@ -142,7 +142,7 @@ REQUIRED: Any = MISSING
 """Default of a field that must be given."""
 
 Place: TypeAlias = Literal['element', 'attribute', 'content']
-"""Where XML has a value: in a child, in an attribute, or in the text of the element itself."""
+"""Location of a value in XML: child element, attribute, or text of the element itself."""
 
 
 @dataclass(frozen=True)
@@ -196,10 +196,10 @@ class Truth(Field):
 
 
 def _field(setting: Field) -> Any:
-    known = {'setting': setting}
+    metadata = {'setting': setting}
     if setting.default is not REQUIRED and type(setting.default).__hash__ is None:
-        return field(default_factory=lambda: setting.default, metadata=known)  # an array
-    return field(default=setting.default, metadata=known)
+        return field(default_factory=lambda: setting.default, metadata=metadata)  # an array
+    return field(default=setting.default, metadata=metadata)
 
 
 def number(
@@ -278,8 +278,10 @@ def special(
 @cache
 def fields_of(kind: type) -> Mapping[str, Field]:
     """Return the declared fields of a dataclass, by the name of the field."""
-    found = {f.name: f.metadata['setting'] for f in fields(kind) if 'setting' in f.metadata}
-    return {name: replace(known, name=known.name or name) for name, known in found.items()}
+    settings = {f.name: f.metadata['setting'] for f in fields(kind) if 'setting' in f.metadata}
+    return {
+        name: replace(setting, name=setting.name or name) for name, setting in settings.items()
+    }
 
 
 def numbers_of(kind: type) -> dict[str, Number]:
@@ -294,8 +296,8 @@ def check_ranges(record: Any) -> None:
         ParameterError: a value out of the range of its field.
     """
     kind: Any = type(record)
-    for name, known in fields_of(kind).items():
-        if reason := known.refusal(getattr(record, name)):
+    for name, setting in fields_of(kind).items():
+        if reason := setting.refusal(getattr(record, name)):
             raise ParameterError(f'{name} {reason}')
 
 
@@ -315,9 +317,9 @@ class ElementSchema:
 @cache
 def schema_of(kind: type) -> ElementSchema:
     """Return the names that the fields of a dataclass declare."""
-    known = fields_of(kind).values()
-    children = (f for f in known if f.place == 'element')
+    settings = fields_of(kind).values()
+    children = (f for f in settings if f.place == 'element')
     return ElementSchema(
-        frozenset(f.name for f in known if f.place == 'attribute'),
+        frozenset(f.name for f in settings if f.place == 'attribute'),
         {f.name: schema_of(f.parts) if f.parts else ElementSchema() for f in children},
     )

@@ -159,8 +159,8 @@ def to_body(quaternion: Array, vector: Array) -> Array:
 
 def in_map(position: Array, quaternion: Array, points: Array) -> Array:
     """Return body points (n, 3) in map (..., n, 3) for a body at a position and an attitude."""
-    turned = points @ namespace(position).matrix_transpose(rotation_matrix(quaternion))
-    return turned + position[..., None, :]
+    rotated = points @ namespace(position).matrix_transpose(rotation_matrix(quaternion))
+    return rotated + position[..., None, :]
 
 
 def momentum_rate(velocity: Array, momentum: Array) -> Array:
@@ -191,9 +191,9 @@ def rotation_vector(before: Array, after: Array) -> Array:
     In the body frame, the shorter way round: the inverse of :func:`rotation_vector_quaternion`.
     """
     xp = namespace(before)
-    apart = quaternion_product(quaternion_conjugate(before), after)
-    apart = xp.where(apart[..., 3:] >= 0, apart, -apart)
-    vector, cosine = apart[..., :3], apart[..., 3:]
+    difference = quaternion_product(quaternion_conjugate(before), after)
+    difference = xp.where(difference[..., 3:] >= 0, difference, -difference)
+    vector, cosine = difference[..., :3], difference[..., 3:]
     square = xp.vecdot(vector, vector)[..., None]
     small = square < 1e-24
     sine = xp.sqrt(xp.where(small, xp.ones_like(square), square))
@@ -286,17 +286,17 @@ def matrix_quaternion(matrix: np.ndarray) -> np.ndarray:
 
 
 def continuous_quaternions(quaternions: np.ndarray) -> np.ndarray:
-    """Return quaternions (n, 4) none of which has the other sign than the one before."""
-    turned = np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0
-    sign = np.cumprod(np.where(np.append(False, turned), -1.0, 1.0))
+    """Return quaternions (n, 4) with signs chosen so that neighbours are close."""
+    is_flipped = np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0
+    sign = np.cumprod(np.where(np.append(False, is_flipped), -1.0, 1.0))
     return quaternions * sign[:, None]
 
 
 def written_rpy(quaternion: np.ndarray) -> np.ndarray:
-    """Return roll, pitch, yaw (3,) in rad that give the rotation back, at pitch ±90° too.
+    """Return roll, pitch, yaw (3,) in rad that reproduce the rotation, at pitch ±90° too.
 
-    There roll and yaw turn about one axis, and :func:`rpy_from_quaternion` divides rounding
-    errors; here roll is 0 then, and yaw has both. For files, whose angles are read back.
+    In gimbal lock roll and yaw are about the same axis, and :func:`rpy_from_quaternion` amplifies
+    rounding; here roll is 0 then. Files use it, since their angles are read back.
 
     Args:
         quaternion: unit quaternion (4,), x, y, z, w.

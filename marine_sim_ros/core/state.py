@@ -30,7 +30,7 @@ __all__ = [
 # Stamps in whole nanoseconds, and steps between them.
 
 NANOSECONDS = 1_000_000_000
-"""In a second."""
+"""Nanoseconds per second."""
 
 
 def header_stamp(data: bytes) -> int:
@@ -73,11 +73,11 @@ def ticks_of(duration: float, dt: float) -> int:
 # State of the simulation, and wrench of a force.
 
 FARTHEST = 1e8
-"""m from the origin of ``map``: more than twice around the Earth."""
+"""Largest physical distance from the origin of ``map``, m: more than twice around the Earth."""
 FASTEST = 1e3
-"""m/s: two thirds of the speed of sound in water."""
+"""Largest physical speed, m/s: two thirds of the speed of sound in water."""
 FASTEST_TURN = 1e4
-"""rad/s."""
+"""Largest physical turn rate, rad/s."""
 LIMITS = f'up to {FARTHEST:g} m from the origin, {FASTEST:g} m/s and {FASTEST_TURN:g} rad/s'
 
 Wrench: TypeAlias = Array

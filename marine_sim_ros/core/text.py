@@ -65,9 +65,9 @@ def _finite(content: Any) -> Any:
 
 _PLAIN = re.compile(r'[A-Za-z0-9_]+(/[A-Za-z0-9_]+)*')
 _DEVICES = re.compile(r'(?i:con|prn|aux|nul|com\d|lpt\d)')
-"""Names that are no files on other systems, which may unpack what is written here."""
+"""Device names of Windows, which may unpack archives written here."""
 _MAX_LENGTH, _READABLE = 100, 40
-"""Characters of a name that is taken as it is, and of another one before its digest."""
+"""Largest length of an unchanged name, and characters of another name before its digest."""
 
 
 def file_name(name: str, taken: Container[str] = ()) -> str:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""YAML files of the package: reader with error locations, and the kinds in config."""
+"""YAML files: reader with locations in errors, and the folders of configuration files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _BRIEF.maxother = _BRIEF.maxstring = _BRIEF.maxlong = 80
 
 
 def short_text(value: Any) -> str:
-    """Return a value as a person would want to see it in a line: short, however large it is."""
+    """Return a short text of a value of any size, for one line of a message."""
     try:
         return _BRIEF.repr(value)
     except ValueError:  # Python refuses to write numbers of thousands of digits
@@ -112,9 +112,9 @@ class YamlReader:
             **defaults: defaults that differ from those of its fields.
         """
         declared: Any = kind
-        known = {f.name: defaults.get(name, f.default) for name, f in fields_of(declared).items()}
-        required = {name for name, default in known.items() if default is REQUIRED}
-        self.mapping({*known, *others}, required)
+        values = {f.name: defaults.get(name, f.default) for name, f in fields_of(declared).items()}
+        required = {name for name, default in values.items() if default is REQUIRED}
+        self.mapping({*values, *others}, required)
         return kind(**self.values(kind, **defaults))
 
     def values(self, kind: type, **defaults: Any) -> dict[str, Any]:
@@ -123,45 +123,45 @@ class YamlReader:
         An empty key counts as not given.
         """
         return {
-            name: self._field(known, defaults.get(name, known.default))
-            for name, known in fields_of(kind).items()
+            name: self._field(setting, defaults.get(name, setting.default))
+            for name, setting in fields_of(kind).items()
         }
 
-    def field(self, known: Field) -> Any:
+    def field(self, setting: Field) -> Any:
         """Return the value of a declared field below its key, or its default."""
-        return self._field(known, known.default)
+        return self._field(setting, setting.default)
 
-    def _field(self, known: Field, default: Any) -> Any:
-        value = self.child(known.name)
+    def _field(self, setting: Field, default: Any) -> Any:
+        value = self.child(setting.name)
         if value.value is None and default is not REQUIRED:
             return default
-        if known.many:
-            return tuple(item._convert(known) for item in value.items())
-        return value._convert(known)
+        if setting.many:
+            return tuple(item._convert(setting) for item in value.items())
+        return value._convert(setting)
 
-    def _convert(self, known: Field) -> Any:
-        if known.read is not None:
-            return known.read(self)
-        if known.parts is not None:
-            return self.read(known.parts)
-        if known.choices:
-            return self.choice(known.choices)
-        if isinstance(known, Truth):
+    def _convert(self, setting: Field) -> Any:
+        if setting.read is not None:
+            return setting.read(self)
+        if setting.parts is not None:
+            return self.read(setting.parts)
+        if setting.choices:
+            return self.choice(setting.choices)
+        if isinstance(setting, Truth):
             return self.truth()
-        return self._numbers(known) if isinstance(known, Number) else self.text()
+        return self._numbers(setting) if isinstance(setting, Number) else self.text()
 
-    def _numbers(self, known: Number) -> Any:
-        if not known.count:
-            if isinstance(self.value, float) and self.value == known.default:
+    def _numbers(self, setting: Number) -> Any:
+        if not setting.count:
+            if isinstance(self.value, float) and self.value == setting.default:
                 return self.value  # such as inf, beyond the limits of others
-            if known.whole:
-                return self.integer(known.low, known.high, known.unit)
-            return self.number(known.low, known.high, known.unit)
-        if not isinstance(self.value, list) or len(self.value) != known.count:
-            wanted = f'a list of {known.count} numbers: {known.help}'
-            raise self.error(f' is {short_text(self.value)}; expected {wanted}')
-        numbers = [item.number(known.low, known.high, known.unit) for item in self.items()]
-        return np.array(numbers) if isinstance(known.default, np.ndarray) else tuple(numbers)
+            if setting.whole:
+                return self.integer(setting.low, setting.high, setting.unit)
+            return self.number(setting.low, setting.high, setting.unit)
+        if not isinstance(self.value, list) or len(self.value) != setting.count:
+            expected = f'a list of {setting.count} numbers: {setting.help}'
+            raise self.error(f' is {short_text(self.value)}; expected {expected}')
+        numbers = [item.number(setting.low, setting.high, setting.unit) for item in self.items()]
+        return np.array(numbers) if isinstance(setting.default, np.ndarray) else tuple(numbers)
 
     def number(self, low: float = -1e9, high: float = 1e9, unit: str = '') -> float:
         """Return a number within closed limits; the unit stands in the complaint."""
@@ -191,10 +191,10 @@ class YamlReader:
 
         A number beyond a whole turn is taken for degrees that were not named as such.
         """
-        found = _ANGLE.fullmatch(self.value) if isinstance(self.value, str) else None
-        if found:
-            value = float(found[1])
-            return value if found[2] == 'rad' else math.radians(value)
+        match = _ANGLE.fullmatch(self.value) if isinstance(self.value, str) else None
+        if match:
+            value = float(match[1])
+            return value if match[2] == 'rad' else math.radians(value)
         good = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         if not good or not abs(self.value) <= math.tau:
             # Only of what a float holds: Python divides no integer of hundreds of digits.

@@ -23,7 +23,7 @@ __all__ = ['CAST_QUANTITIES', 'Quantity', 'read_cast']
 _MAX_BYTES = 100_000_000
 _MAX_ROWS = 1_000_000
 _BINS = 1000
-"""Most levels of a profile; the least distance of two is 0.1 m."""
+"""Largest number of levels of a profile; their smallest distance is 0.1 m."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -99,18 +99,22 @@ def read_cast(path: Path, latitude: float) -> dict[str, np.ndarray]:
         ) from None
     table = (_sea_bird if path.suffix.lower() == '.cnv' else _comma_separated)(path, lines)
     columns = _known_columns(path, table.names)
-    kept, left_out = [], 0
+    complete_rows, left_out = [], 0
     for number, cells in table.rows:
         row = [_cell(path, number, cells, index, kind, table) for kind, index, _ in columns]
         if any(x is None for x in row):
             left_out += 1
         else:
-            kept.append([float(x) for x in row if x is not None])
-    if len(kept) > _MAX_ROWS or len(kept) < 2:
-        raise ParameterError(f'{path}: {len(kept)} complete rows; expected 2 to {_MAX_ROWS}')
+            complete_rows.append([float(x) for x in row if x is not None])
+    if len(complete_rows) > _MAX_ROWS or len(complete_rows) < 2:
+        raise ParameterError(
+            f'{path}: {len(complete_rows)} complete rows; expected 2 to {_MAX_ROWS}'
+        )
     if left_out:
-        _LOG.warning(f'{path.name}: {left_out} of {left_out + len(kept)} rows lack a value')
-    values = np.array(kept).T
+        _LOG.warning(
+            f'{path.name}: {left_out} of {left_out + len(complete_rows)} rows lack a value'
+        )
+    values = np.array(complete_rows).T
     found = {
         kind: column * factor for (kind, _, factor), column in zip(columns, values, strict=True)
     }
@@ -131,10 +135,10 @@ def _sea_bird(path: Path, lines: list[str]) -> _Table:
     names: dict[int, str] = {}
     missing, begin = math.nan, None
     for number, line in enumerate(lines, 1):
-        if found := re.match(r'#\s*name\s+(\d{1,3})\s*=\s*([^:]*)', line):
-            names[int(found[1])] = found[2].strip()
-        elif found := re.match(r'#\s*bad_flag\s*=\s*(\S+)', line):
-            missing = _number(found[1]) or math.nan
+        if match := re.match(r'#\s*name\s+(\d{1,3})\s*=\s*([^:]*)', line):
+            names[int(match[1])] = match[2].strip()
+        elif match := re.match(r'#\s*bad_flag\s*=\s*(\S+)', line):
+            missing = _number(match[1]) or math.nan
         elif line.startswith('*END*'):
             begin = number
             break
@@ -146,31 +150,31 @@ def _sea_bird(path: Path, lines: list[str]) -> _Table:
 
 def _known_columns(path: Path, names: list[str]) -> list[tuple[str, int, float]]:
     """Return quantity, number of its column, and factor to its unit, the first of each."""
-    found: dict[str, tuple[str, int, float]] = {}
+    columns: dict[str, tuple[str, int, float]] = {}
     for index, full in enumerate(names):
         name, unit = _name_and_unit(full)
         for kind, quantity in _COLUMNS.items():
-            if name not in quantity.columns or kind in found:
+            if name not in quantity.columns or kind in columns:
                 continue
-            own = unit if unit is not None else name.removeprefix('c0').removeprefix('c1')
-            factor = quantity.units.get(own, None if unit is not None else 1.0)
+            column_unit = unit if unit is not None else name.removeprefix('c0').removeprefix('c1')
+            factor = quantity.units.get(column_unit, None if unit is not None else 1.0)
             if factor is None:
-                wanted = quantity.unit or 'none'
-                raise ParameterError(f'{path}: unit of column {full!r}; expected {wanted}')
-            found[kind] = kind, index, factor
-    if not found.keys() & {'depth', 'pressure'} or 'temperature' not in found:
+                expected_unit = quantity.unit or 'none'
+                raise ParameterError(f'{path}: unit of column {full!r}; expected {expected_unit}')
+            columns[kind] = kind, index, factor
+    if not columns.keys() & {'depth', 'pressure'} or 'temperature' not in columns:
         raise ParameterError(
             f'{path}: columns {", ".join(map(repr, names[:8]))}; expected depth (or pressure), '
             'temperature, and salinity (or conductivity)'
         )
-    return list(found.values())
+    return list(columns.values())
 
 
 def _name_and_unit(column: str) -> tuple[str, str | None]:
     """Return the name of a column in small letters, and its unit in brackets or after ``_``."""
     text = column.strip().lower()
-    if found := re.fullmatch(r'(.*?)\s*[\[(](.*)[\])]', text):
-        return found[1].replace('_', ' '), found[2].strip()
+    if match := re.fullmatch(r'(.*?)\s*[\[(](.*)[\])]', text):
+        return match[1].replace('_', ' '), match[2].strip()
     for suffix in ('_m', '_dbar', '_c', '_degc', '_psu'):
         if text.endswith(suffix):
             return text[: -len(suffix)].replace('_', ' '), suffix[1:]
@@ -204,35 +208,39 @@ def _cell(
     return value
 
 
-def _derive(path: Path, found: dict[str, np.ndarray], latitude: float) -> dict[str, np.ndarray]:
+def _derive(
+    path: Path, quantities: dict[str, np.ndarray], latitude: float
+) -> dict[str, np.ndarray]:
     """Return the quantities with depth for pressure, and salinity for conductivity."""
-    if 'depth' not in found:
+    if 'depth' not in quantities:
         gsw = require('gsw', 'pressure of a CTD cast')
-        found['depth'] = -np.asarray(gsw.z_from_p(np.maximum(found['pressure'], 0.0), latitude))
-    if 'salinity' not in found:
-        if 'conductivity' not in found:
+        quantities['depth'] = -np.asarray(
+            gsw.z_from_p(np.maximum(quantities['pressure'], 0.0), latitude)
+        )
+    if 'salinity' not in quantities:
+        if 'conductivity' not in quantities:
             raise ParameterError(f'{path}: no column for salinity or conductivity')
         gsw = require('gsw', 'conductivity of a CTD cast')
-        pressure = found.get('pressure')
+        pressure = quantities.get('pressure')
         if pressure is None:
-            pressure = gsw.p_from_z(-found['depth'], latitude)
-        salinity = gsw.SP_from_C(found['conductivity'], found['temperature'], pressure)
-        found['salinity'] = np.asarray(salinity)
-        if not np.all((found['salinity'] >= 0) & (found['salinity'] <= 42)):
+            pressure = gsw.p_from_z(-quantities['depth'], latitude)
+        salinity = gsw.SP_from_C(quantities['conductivity'], quantities['temperature'], pressure)
+        quantities['salinity'] = np.asarray(salinity)
+        if not np.all((quantities['salinity'] >= 0) & (quantities['salinity'] <= 42)):
             raise ParameterError(
                 f'{path}: conductivity gives no salinity of 0 to 42; see its unit'
             )
-    return {name: found[name] for name in CAST_QUANTITIES if name in found}
+    return {name: quantities[name] for name in CAST_QUANTITIES if name in quantities}
 
 
-def _levels(found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the way down, averaged in levels of depth."""
-    bottom = int(np.argmax(found['depth']))
+def _levels(quantities: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the downcast, averaged in levels of depth."""
+    bottom = int(np.argmax(quantities['depth']))
     down = slice(0, bottom + 1) if bottom else slice(None)
-    depth = found['depth'][down]
+    depth = quantities['depth'][down]
     size = max(0.1, float(depth.max()) / _BINS)
     _, level = np.unique(np.floor(depth / size), return_inverse=True)
     count = np.bincount(level)
-    means = {name: np.bincount(level, values[down]) / count for name, values in found.items()}
+    means = {name: np.bincount(level, values[down]) / count for name, values in quantities.items()}
     order = np.argsort(means['depth'], kind='stable')
     return {name: values[order] for name, values in means.items()}

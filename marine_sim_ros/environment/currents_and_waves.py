@@ -71,15 +71,17 @@ class CurrentProfile:
         result = xp.zeros_like(points) + constant(xp, self.current[0])
         for i in range(len(self.depth) - 1):
             span = float(self.depth[i + 1] - self.depth[i])
-            share = (below - float(self.depth[i])) / span
-            share = xp.minimum(xp.maximum(share, xp.zeros_like(share)), xp.ones_like(share))
-            result = result + share * constant(xp, self.current[i + 1] - self.current[i])
+            fraction = (below - float(self.depth[i])) / span
+            fraction = xp.minimum(
+                xp.maximum(fraction, xp.zeros_like(fraction)), xp.ones_like(fraction)
+            )
+            result = result + fraction * constant(xp, self.current[i + 1] - self.current[i])
         return result
 
 
 @dataclass(frozen=True, eq=False)
 class GaussMarkov:
-    """A velocity that wanders about zero: first-order Gauss-Markov, each axis by itself.
+    """Velocity as a first-order Gauss-Markov process, independent in each axis.
 
     Its autocorrelation is σ² e^{−|τ|/T} (Fossen 2011, section 8.3, as a stationary process). It is
     a sum of harmonics of equal energy from the spectrum of that process, so that it has a value
@@ -112,8 +114,8 @@ class GaussMarkov:
         n = self.components
         draws = uniform(self.seed, 'current', 6 * n).reshape(2, 3, n)
         # Below ω lies the share (2/π) atan(ωT) of the energy.
-        shares = (np.arange(n) + draws[0]) / n
-        return np.tan(math.pi / 2 * shares) / self.time_constant, 2 * math.pi * draws[1]
+        quantiles = (np.arange(n) + draws[0]) / n
+        return np.tan(math.pi / 2 * quantiles) / self.time_constant, 2 * math.pi * draws[1]
 
     def velocity(self, xp: ModuleType, time: float) -> Array:
         """Return the velocity (3,) at a time in s."""
@@ -149,28 +151,28 @@ class Gusts:
         velocity = constant(xp, self.velocity)
         result = velocity[0] * 0.0
         for i in range(len(self.start)):
-            share = (time - start[i]) / duration[i]
-            within = (share >= 0.0) & (share <= 1.0)
-            swell = 0.5 - 0.5 * xp.cos(2 * math.pi * share)
+            progress = (time - start[i]) / duration[i]
+            within = (progress >= 0.0) & (progress <= 1.0)
+            swell = 0.5 - 0.5 * xp.cos(2 * math.pi * progress)
             result = result + xp.where(within, swell, 0.0 * swell) * velocity[i]
         return result
 
 
 def pad_gusts(gusts: Sequence[Gusts | None]) -> list[Gusts | None]:
-    """Return as many gusts for all, by gusts of no speed; None where nobody has any."""
-    most = max((len(g.start) for g in gusts if g is not None), default=0)
-    return [_pad_gust(g, most) for g in gusts] if most else list(gusts)
+    """Return gusts padded to equal number by gusts of zero speed; None: no vehicle has gusts."""
+    longest = max((len(g.start) for g in gusts if g is not None), default=0)
+    return [_pad_gust(g, longest) for g in gusts] if longest else list(gusts)
 
 
 def _pad_gust(gusts: Gusts | None, count: int) -> Gusts:
     have = Gusts(np.zeros(0), np.ones(0), np.zeros((0, 3))) if gusts is None else gusts
-    more = count - len(have.start)
-    if gusts is not None and not more:
+    padding = count - len(have.start)
+    if gusts is not None and not padding:
         return gusts
     return Gusts(
-        np.append(have.start, np.zeros(more)),
-        np.append(have.duration, np.ones(more)),
-        np.append(have.velocity, np.zeros((more, 3)), axis=0),
+        np.append(have.start, np.zeros(padding)),
+        np.append(have.duration, np.ones(padding)),
+        np.append(have.velocity, np.zeros((padding, 3)), axis=0),
     )
 
 
@@ -243,8 +245,8 @@ class Waves:
 
     def _phases(self, points: Array, time: float) -> tuple[ModuleType, Array]:
         xp = namespace(points)
-        turn = constant(xp, self.phase) - constant(xp, self.frequency) * time
-        return xp, points[..., :2] @ constant(xp, self._vectors) + turn
+        offset = constant(xp, self.phase) - constant(xp, self.frequency) * time
+        return xp, points[..., :2] @ constant(xp, self._vectors) + offset
 
     def elevation(self, points: Array, time: float) -> Array:
         """Return η (...) in m at points (..., 2 or 3) and a time in s."""
@@ -323,7 +325,7 @@ def regular_waves(
 # Irregular seas: wave spectra cut into components of equal energy, drawn from a seed.
 
 _GRID = np.linspace(0.4, 6.0, 20_001)
-"""ω/ω_p that spectra are integrated over; less than 1 % of the energy is beyond."""
+"""ω/ω_p over which spectra are integrated; less than 1 % of the energy is outside."""
 
 
 def jonswap(ratio: np.ndarray, gamma: float) -> np.ndarray:
@@ -337,17 +339,17 @@ def jonswap(ratio: np.ndarray, gamma: float) -> np.ndarray:
     return ratio**-5.0 * np.exp(-1.25 * ratio**-4.0) * peak
 
 
-def spreading_angles(exponent: float, shares: np.ndarray) -> np.ndarray:
+def spreading_angles(exponent: float, quantiles: np.ndarray) -> np.ndarray:
     """Return angles (n,) in rad whose distribution cos^2s(θ/2) has below them shares (n,).
 
     Source: Longuet-Higgins et al. (1963). An infinite exponent is a long-crested sea.
     """
     if math.isinf(exponent):
-        return np.zeros_like(shares)
+        return np.zeros_like(quantiles)
     theta = np.linspace(-np.pi, np.pi, 7201)
     density = np.cos(theta / 2) ** (2 * exponent)
     total = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
-    return np.interp(shares, total / total[-1], theta)
+    return np.interp(quantiles, total / total[-1], theta)
 
 
 def irregular_waves(
@@ -380,8 +382,8 @@ def irregular_waves(
     density = jonswap(_GRID, gamma)
     energy = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
     draws = uniform(seed, 'waves', 3 * components).reshape(3, components)
-    shares = (np.arange(components) + draws[0]) / components
-    ratio = np.interp(shares, energy / energy[-1], _GRID)
+    quantiles = (np.arange(components) + draws[0]) / components
+    ratio = np.interp(quantiles, energy / energy[-1], _GRID)
     # Directions are dealt to the frequencies at random, one from every part of the spreading.
     order = np.argsort(draws[1])
     angles = spreading_angles(spreading, (order + 0.5) / components)

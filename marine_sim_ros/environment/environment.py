@@ -44,7 +44,7 @@ __all__ = [
 OCEAN_SALINITY = 35.0
 """Practical salinity of the standard ocean; 35.165 g/kg of salt."""
 SOUND_SPEED = 1500.0
-"""m/s, in water of one density: acoustic instruments are set to it."""
+"""Speed of sound in uniform water, m/s, to which acoustic instruments are set."""
 AIR_TEMPERATURE = 20.0
 """°C above the surface (Orca3 plugin documentation, OrcaBarometerPlugin)."""
 
@@ -372,7 +372,7 @@ class Environment:
         return self.fields.sound_speed(self._below_level(points), self.time)
 
     def mean_sound_speed(self, points: Array, others: Array, default: float = SOUND_SPEED) -> Any:
-        """Return the mean speed of sound on straight lines between points, m/s, as they are.
+        """Return the mean speed of sound on straight lines between points, m/s.
 
         Args:
             points: (..., 3) in map, m.

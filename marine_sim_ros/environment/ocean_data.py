@@ -27,7 +27,7 @@ _MAX_BYTES = 20_000_000_000
 _MAX_NODES = 4_000_000
 """Nodes of one field in memory, 32 MB."""
 _LIMITS = Limits(seconds=120, data=1 << 30)
-"""Of the process in which a library reads a stranger's file."""
+"""Limits of the process that reads a user's file by a library."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -138,14 +138,16 @@ class _File:
         self.path, self._data = path, data
         self.found: dict[str, Any] = {}
         for kind, quantity in _QUANTITIES.items():
-            own = list(data.variables.values())
-            named = [v for v in own if getattr(v, 'standard_name', '') in quantity.standard]
+            variables = list(data.variables.values())
+            named = [v for v in variables if getattr(v, 'standard_name', '') in quantity.standard]
             named += [data.variables[n] for n in quantity.names if n in data.variables]
             if named:
                 self.found[kind] = named[0]
         if 'temperature' not in self.found or 'salinity' not in self.found:
-            known = ', '.join(list(data.variables)[:12])
-            raise self.error(f'variables {known}; expected temperature and salinity by CF names')
+            variable_names = ', '.join(list(data.variables)[:12])
+            raise self.error(
+                f'variables {variable_names}; expected temperature and salinity by CF names'
+            )
 
     def error(self, message: str) -> ParameterError:
         """Return a complaint about the file."""
@@ -262,8 +264,8 @@ def _seconds(file: _File, axis: Any, raw: np.ndarray, start: datetime | None) ->
         if len(raw) > 1 and not raw.min() <= first <= raw.max():
             ends = [str(netcdf.num2date(x, axis.units, calendar)) for x in (raw.min(), raw.max())]
             raise file.error(f'time is {ends[0]} to {ends[1]}; start is {start}')
-    one = netcdf.num2date([0, 1], axis.units, calendar)
-    return (raw - first) * float((one[1] - one[0]).total_seconds())
+    epoch = netcdf.num2date([0, 1], axis.units, calendar)
+    return (raw - first) * float((epoch[1] - epoch[0]).total_seconds())
 
 
 def _window(axis: np.ndarray | None, low: float, high: float) -> slice:
@@ -296,27 +298,31 @@ def _read(
         )
     quantity, unit = _QUANTITIES[kind], str(getattr(variable, 'units', '')).strip().lower()
     if unit not in quantity.units:
-        wanted = ', '.join(sorted(u for u in quantity.units if u))
-        raise file.error(f'unit of {variable.name} is {unit[:40]!r}; expected one of: {wanted}')
-    found = np.ma.filled(np.ma.asarray(variable[key], dtype=float), np.nan) * quantity.units[unit]
+        expected_units = ', '.join(sorted(u for u in quantity.units if u))
+        raise file.error(
+            f'unit of {variable.name} is {unit[:40]!r}; expected one of: {expected_units}'
+        )
+    numbers = (
+        np.ma.filled(np.ma.asarray(variable[key], dtype=float), np.nan) * quantity.units[unit]
+    )
     if unit in ('k', 'kelvin'):
-        found = found - 273.15
-    if not np.any(np.isfinite(found)):
+        numbers = numbers - 273.15
+    if not np.any(np.isfinite(numbers)):
         raise file.error(f'{variable.name} has no value within reach of the origin')
-    low, high = np.nanmin(found), np.nanmax(found)
+    low, high = np.nanmin(numbers), np.nanmax(numbers)
     if low < quantity.low or high > quantity.high:
         raise file.error(
             f'{variable.name} is {low:g} to {high:g}; expected {quantity.low:g} to '
             f'{quantity.high:g} as {kind}'
         )
     order = sorted(range(len(names)), key=lambda i: _AXES.index(names[i]))
-    found = found.transpose(order)
+    numbers = numbers.transpose(order)
     missing = [i for i, name in enumerate(_AXES) if name not in names]
-    return np.expand_dims(found, missing)
+    return np.expand_dims(numbers, missing)
 
 
 def _fill(values: dict[str, np.ndarray]) -> float:
-    """Fill gaps, by the nearest water of the depth, and below the deepest by the level above.
+    """Fill gaps by the nearest water of the same depth, below the deepest by the level above.
 
     Returns:
         Fraction of the nodes that have no temperature.
@@ -324,27 +330,27 @@ def _fill(values: dict[str, np.ndarray]) -> float:
     from scipy.ndimage import distance_transform_edt
 
     lacking_water = float(np.mean(~np.isfinite(values['temperature'])))
-    for found in values.values():
-        gaps = ~np.isfinite(found)
+    for field in values.values():
+        gaps = ~np.isfinite(field)
         if not gaps.any():
             continue
-        for level in np.ndindex(found.shape[:2]):
+        for level in np.ndindex(field.shape[:2]):
             lacking = gaps[level]
             if lacking.any() and not lacking.all():
                 nearest = distance_transform_edt(
                     lacking, return_distances=False, return_indices=True
                 )
-                found[level] = found[level][tuple(nearest)]
-        for time in range(found.shape[0]):
-            _fill_downward(found[time])
+                field[level] = field[level][tuple(nearest)]
+        for time in range(field.shape[0]):
+            _fill_downward(field[time])
     return lacking_water
 
 
 def _fill_downward(column: np.ndarray) -> None:
     """Fill levels (z, y, x) without any value by the nearest level with one, from above first."""
-    known = np.isfinite(column).all(axis=(1, 2))
-    levels = np.flatnonzero(known)
-    for level in np.flatnonzero(~known).tolist():
+    is_complete = np.isfinite(column).all(axis=(1, 2))
+    levels = np.flatnonzero(is_complete)
+    for level in np.flatnonzero(~is_complete).tolist():
         above = levels[levels < level]
         column[level] = column[above[-1] if len(above) else levels[0]]
 
@@ -361,18 +367,18 @@ def _to_measured(
     if file.found['temperature'].name == 'thetao':
         names['temperature'] = 'sea_water_potential_temperature'
     pressure = gsw.p_from_z(-depth, origin.latitude)[:, None, None] + 0.0 * values['salinity']
-    place = origin.longitude, origin.latitude
+    coordinates = origin.longitude, origin.latitude
     if names['salinity'] == 'sea_water_absolute_salinity':
         absolute = values['salinity']
-        values['salinity'] = np.asarray(gsw.SP_from_SA(absolute, pressure, *place))
+        values['salinity'] = np.asarray(gsw.SP_from_SA(absolute, pressure, *coordinates))
     else:
-        absolute = gsw.SA_from_SP(values['salinity'], pressure, *place)
-    found = values['temperature']
+        absolute = gsw.SA_from_SP(values['salinity'], pressure, *coordinates)
+    temperature = values['temperature']
     if names['temperature'] == 'sea_water_potential_temperature':
-        found = gsw.t_from_CT(absolute, gsw.CT_from_pt(absolute, found), pressure)
+        temperature = gsw.t_from_CT(absolute, gsw.CT_from_pt(absolute, temperature), pressure)
     elif names['temperature'] == 'sea_water_conservative_temperature':
-        found = gsw.t_from_CT(absolute, found, pressure)
-    values['temperature'] = np.asarray(found)
+        temperature = gsw.t_from_CT(absolute, temperature, pressure)
+    values['temperature'] = np.asarray(temperature)
 
 
 if __name__ == '__main__':

@@ -20,9 +20,9 @@ WATER_SURFACE = 'water_surface'
 """Material of the water's surface."""
 _NOTHING = Scene()
 _CLOSE = 1e-10
-"""m; a ray that is so near to the surface has met it."""
+"""Distance to the surface at which a ray has hit it, m."""
 _MAX_STEPS = 500
-"""Steps towards waves; what is left is nearer than a mm but for rays along a crest."""
+"""Iteration limit of rays towards waves; errors are below 1 mm except for rays along a crest."""
 
 
 def first_hits(
@@ -55,13 +55,13 @@ def first_hits(
     number = xp.full_like(distance, float(len(scene)))
     hits = nearest_hits(solid, Hits(distance, normal, number), reach)
     for index, body in enumerate(environment.bodies, len(scene) + 1):
-        own = body_hits(body, o, d)
-        hits = nearest_hits(hits, Hits(*own, xp.full_like(distance, float(index))), reach)
+        hits_of_body = body_hits(body, o, d)
+        hits = nearest_hits(hits, Hits(*hits_of_body, xp.full_like(distance, float(index))), reach)
     return hits
 
 
 def hit_materials(environment: Environment) -> tuple[str, ...]:
-    """Return the materials of what rays can meet, by its number; the last one is of nothing."""
+    """Return the materials of all surfaces by number; the last one means no hit."""
     scene = environment.scene or _NOTHING
     bodies = (body.material for body in environment.bodies)
     return (*scene.materials, WATER_SURFACE, *bodies, '')
@@ -112,11 +112,11 @@ def _wave_hits(waves: Waves, time: Array, o: Array, d: Array, reach: Array) -> t
         return xp.any(comes & (left > _CLOSE) & (t <= reach)) & (count < _MAX_STEPS)
 
     t, left, _ = while_loop(xp, is_unfinished, body, (begin, depth(begin), 0))
-    met = (left <= 1e-3) & (t <= reach)
+    has_hit = (left <= 1e-3) & (t <= reach)
     points = o + t[..., None] * d
     surface = xp.concat([points[..., :2], xp.zeros_like(points[..., 2:])], axis=-1)
     # ∂η/∂x = −a_x/g at the mean surface, where linear waves accelerate the water by −g ∂η/∂x.
     slope = -waves.acceleration(surface, time)[..., :2] / waves.gravity
     down = xp.concat([slope, -xp.ones_like(slope[..., :1])], axis=-1)
     normal = down / xp.sqrt(xp.sum(down * down, axis=-1, keepdims=True))
-    return xp.where(met, t, xp.full_like(t, xp.inf)), normal
+    return xp.where(has_hit, t, xp.full_like(t, xp.inf)), normal

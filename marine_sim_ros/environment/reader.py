@@ -52,7 +52,7 @@ from marine_sim_ros.scene.soundings import SOUNDING_SUFFIXES
 __all__ = ['ENVIRONMENT_FILES', 'load_environment', 'parse_environment', 'run_environment']
 
 _LEAST_DENSITY = 100.0
-"""kg/m³."""
+"""Smallest density of a file, kg/m³."""
 BREAKING = 0.142
 """Steepness H/λ at which a deep-water wave breaks (Michell 1893)."""
 
@@ -191,7 +191,7 @@ def run_environment(
     water_density: float = 0.0,
     current: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> Environment:
-    """Return the environment of a run; what is not 0 replaces what the file says.
+    """Return the environment of a run; arguments other than 0 replace the file's values.
 
     Args:
         name_or_path: name or path as for :func:`load_environment`; empty: still water.
@@ -231,15 +231,15 @@ def _environment(root: YamlReader) -> Environment:
     has_place = root.child('origin').value is not None
     folder = Path(root.where).parent
     scene = read_scene(root, folder, origin if has_place else None)
-    own = EnvironmentNumbers(**root.values(EnvironmentNumbers, depth=water_depth(root, scene)))
+    element = EnvironmentNumbers(**root.values(EnvironmentNumbers, depth=water_depth(root, scene)))
     start = _start(root.child('start'))
     water = _water(root.child('water'), origin, folder, start)
     density = water.get('water_density') or DEFAULT_WATER_DENSITY
     bodies = read_free_bodies(root.child('bodies', []), scene, density, folder)
     return Environment(
-        gravity=own.gravity,
+        gravity=element.gravity,
         name=root.stem,
-        waves=_waves(root.child('waves'), own, origin),
+        waves=_waves(root.child('waves'), element, origin),
         wind=_wind(root.child('wind'), origin),
         tide=_tide(root, origin, start),
         scene=scene,
@@ -268,51 +268,53 @@ def _water(
     if reader.value is None:
         return {}
     reader.mapping({*fields_of(WaterElement), *fields_of(WaterOptics)})
-    own = WaterElement(**reader.values(WaterElement))
-    sea = own.kind == 'sea'
-    salinity = own.salinity
+    element = WaterElement(**reader.values(WaterElement))
+    sea = element.kind == 'sea'
+    salinity = element.salinity
     if salinity is None:
         salinity = OCEAN_SALINITY if sea else 0.0
-    density, viscosity = water_properties(own.temperature, salinity)
+    density, viscosity = water_properties(element.temperature, salinity)
     water_type = WaterOptics.water_type if sea else PURE
-    given = [key for key in ('density', 'profile', 'data') if reader.child(key).value is not None]
-    if len(given) > 1:
-        raise reader.error(f': {" and ".join(given)}; expected one of them')
-    if own.data is not None:
+    specified = [
+        key for key in ('density', 'profile', 'data') if reader.child(key).value is not None
+    ]
+    if len(specified) > 1:
+        raise reader.error(f': {" and ".join(specified)}; expected one of them')
+    if element.data is not None:
         # Not at the top: no other environment starts a process.
         from marine_sim_ros.environment.ocean_data import read_ocean_data
 
-        path = folder / expand_home(own.data.file)
-        fields: WaterFields | None = read_ocean_data(path, origin, start, own.data.reach)
+        path = folder / expand_home(element.data.file)
+        fields: WaterFields | None = read_ocean_data(path, origin, start, element.data.reach)
     else:
-        fields = _stratification(reader.child('profile'), own, salinity, origin, folder)
-    if fields is None and own.density is not None:
-        density = own.density
+        fields = _stratification(reader.child('profile'), element, salinity, origin, folder)
+    if fields is None and element.density is not None:
+        density = element.density
     return {
         'optics': WaterOptics(**reader.values(WaterOptics, water_type=water_type)),
         'water_density': density if fields is None else None,
-        'temperature': own.temperature,
+        'temperature': element.temperature,
         'salinity': salinity,
         'fields': fields,
-        'kinematic_viscosity': own.kinematic_viscosity or viscosity,
+        'kinematic_viscosity': element.kinematic_viscosity or viscosity,
     }
 
 
 def _stratification(
-    reader: YamlReader, own: WaterElement, salinity: float, origin: Origin, folder: Path
+    reader: YamlReader, element: WaterElement, salinity: float, origin: Origin, folder: Path
 ) -> WaterFields | None:
-    """Return the fields of a profile; what it does not give is that of the uniform water."""
+    """Return the fields of a profile; missing quantities are those of the uniform water."""
     if reader.value is None:
         return None
-    if isinstance(own.profile, str):
-        known = read_cast(folder / expand_home(own.profile), origin.latitude)
+    if isinstance(element.profile, str):
+        profile = read_cast(folder / expand_home(element.profile), origin.latitude)
     else:
-        known = _columns(reader, own.profile)
-    given = known.pop('depth')
-    depth = refine_depths(given)
-    values = {'temperature': np.full_like(depth, own.temperature)}
+        profile = _columns(reader, element.profile)
+    depths = profile.pop('depth')
+    depth = refine_depths(depths)
+    values = {'temperature': np.full_like(depth, element.temperature)}
     values['salinity'] = np.full_like(depth, salinity)
-    values |= {name: np.interp(depth, given, x) for name, x in known.items()}
+    values |= {name: np.interp(depth, depths, x) for name, x in profile.items()}
     column = {name: x[None, :, None, None] for name, x in values.items()}
     return WaterFields(
         column.pop('temperature'), column.pop('salinity'), depth, others=column, origin=origin
@@ -345,15 +347,15 @@ def _columns(reader: YamlReader, points: Sequence[WaterPoint]) -> dict[str, np.n
 def _waves(reader: YamlReader, around: EnvironmentNumbers, origin: Origin) -> Waves | None:
     if reader.value is None:
         return None
-    known = {*fields_of(RegularWaves), *fields_of(IrregularWaves)}
-    reader.mapping(known, {'type'})
-    own = WaveElement(**reader.values(WaveElement))
-    direction = math.radians(own.direction + origin.heading)  # from the x axis of map
-    if own.type == 'regular':
+    keys = {*fields_of(RegularWaves), *fields_of(IrregularWaves)}
+    reader.mapping(keys, {'type'})
+    element = WaveElement(**reader.values(WaveElement))
+    direction = math.radians(element.direction + origin.heading)  # from the x axis of map
+    if element.type == 'regular':
         return _read_regular_waves(reader, direction, around)
-    if own.type == 'pierson_moskowitz' and 'gamma' in reader.value:
+    if element.type == 'pierson_moskowitz' and 'gamma' in reader.value:
         raise reader.error(': gamma is of jonswap; pierson_moskowitz has none')
-    sea = reader.read(IrregularWaves, gamma=3.3 if own.type == 'jonswap' else 1.0)
+    sea = reader.read(IrregularWaves, gamma=3.3 if element.type == 'jonswap' else 1.0)
     assert sea.gamma is not None
     k = float(dispersion(np.array(2 * math.pi / sea.peak_period), around.depth, around.gravity))
     if sea.significant_height * k / (2 * math.pi) > BREAKING:
@@ -435,15 +437,15 @@ def _currents(reader: YamlReader, origin: Origin) -> dict[str, Any]:
     """Return the currents in map of those that the file gives east, north, up."""
     if reader.value is None:
         return {}
-    own = reader.read(CurrentElement)
-    result: dict[str, Any] = {'current': origin.in_map(np.array(own.velocity))}
+    element = reader.read(CurrentElement)
+    result: dict[str, Any] = {'current': origin.in_map(np.array(element.velocity))}
     if reader.child('profile').value is not None:
-        depths = _depths(reader.child('profile'), own.profile)
-        velocities = np.array([point.velocity for point in own.profile])
+        depths = _depths(reader.child('profile'), element.profile)
+        velocities = np.array([point.velocity for point in element.profile])
         result['profile'] = CurrentProfile(depths, origin.in_map(velocities))
-    if own.gauss_markov is not None:
-        turn = origin.turn if origin.heading else None
-        result['fluctuation'] = replace(own.gauss_markov, turn=turn)
+    if element.gauss_markov is not None:
+        rotation = origin.turn if origin.heading else None
+        result['fluctuation'] = replace(element.gauss_markov, turn=rotation)
     return result
 
 

@@ -39,7 +39,7 @@ CONSTITUENT_SPEEDS = {
 """Speeds ω of the constituents, °/h (Schureman 1958; IHO standard list)."""
 _FIRST_DAY = datetime(1, 1, 1, tzinfo=timezone.utc)
 _SPAN = 30.0
-"""Days over which f and u are taken to change evenly: within 1e-4 of f and rad of u."""
+"""Days over which f and u are linear in time: within 1e-4 of f, and 1e-4 rad of u."""
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,9 @@ class Tide:
         xp = namespace(time)
         angle = constant(xp, self.phase) + constant(xp, self.frequency) * time
         factor = constant(xp, self.factor) + constant(xp, self.factor_rate) * time
-        found = constant(xp, self.cosine) @ (factor * xp.cos(angle))
-        found = found + constant(xp, self.sine) @ (factor * xp.sin(angle))
-        return TideState(self.mean + found[0], found[1:])
+        values = constant(xp, self.cosine) @ (factor * xp.cos(angle))
+        values = values + constant(xp, self.sine) @ (factor * xp.sin(angle))
+        return TideState(self.mean + values[0], values[1:])
 
 
 def parse_start(text: Any) -> datetime:
@@ -129,14 +129,14 @@ def parse_start(text: Any) -> datetime:
     Raises:
         ValueError: it is none, or has another offset than UTC.
     """
-    found = (
+    date = (
         text
         if isinstance(text, datetime)
         else datetime.fromisoformat(str(text).replace('Z', '+00:00'))
     )
-    if found.tzinfo is None or found.utcoffset() or not 1900 <= found.year < 2100:
+    if date.tzinfo is None or date.utcoffset() or not 1900 <= date.year < 2100:
         raise ValueError('not in UTC, or another century')
-    return found.astimezone(timezone.utc)
+    return date.astimezone(timezone.utc)
 
 
 def make_tide(element: TideElement, start: datetime | None, origin: Origin) -> Tide:
@@ -146,10 +146,10 @@ def make_tide(element: TideElement, start: datetime | None, origin: Origin) -> T
         MissingPackageError: a date, and utide is not installed.
     """
     levels, currents = element.constituents, element.currents
-    every: tuple[Any, ...] = (*levels, *currents)
-    names = [part.name for part in every]
+    constituents: tuple[Any, ...] = (*levels, *currents)
+    names = [part.name for part in constituents]
     count = len(levels)
-    lag = np.radians([part.phase for part in every])
+    lag = np.radians([part.phase for part in constituents])
     along, across = np.zeros((4, len(names))), np.zeros((4, len(names)))
     along[0, :count] = [part.amplitude for part in levels]
     tilt = np.radians([part.inclination for part in currents])

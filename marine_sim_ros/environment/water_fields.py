@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Stratified water: fields of temperature, salinity and current, and what follows from them.
+"""Stratified water: fields of temperature, salinity and current; density and speed of sound.
 
 The sea water's density and speed of sound are TEOS-10's, at the nodes of the grid. Between the
 nodes every field is linear in time, depth and place, and beyond them it is constant.
@@ -75,9 +75,9 @@ def sea_water(
 
 def refine_depths(depth: np.ndarray) -> np.ndarray:
     """Return depths (m,) from 0 to 11,000 m with those given, at most 1 m or 1 % apart."""
-    known = np.unique(np.concatenate([depth, [0.0, DEEPEST]]))
-    result = [known[:1]]
-    for above, below in pairwise(known):
+    given_depths = np.unique(np.concatenate([depth, [0.0, DEEPEST]]))
+    result = [given_depths[:1]]
+    for above, below in pairwise(given_depths):
         gap = max(_GAP, _RELATIVE_GAP * above)
         result.append(np.linspace(above, below, int(np.ceil((below - above) / gap)) + 1)[1:])
     return np.concatenate(result)
@@ -94,8 +94,8 @@ class _Cell(NamedTuple):
     def fraction(self) -> Array:
         """Position (...) in the cell, 0 to 1; beyond the ends of the axis that of the end."""
         xp = namespace(self.inside)
-        share = self.inside / self.length
-        return xp.minimum(xp.maximum(share, 0.0 * share), 0.0 * share + 1.0)
+        ratio = self.inside / self.length
+        return xp.minimum(xp.maximum(ratio, 0.0 * ratio), 0.0 * ratio + 1.0)
 
 
 def _cell(axis: np.ndarray, position: Array) -> _Cell:
@@ -145,8 +145,12 @@ class WaterFields:
                 f'depth of the water is {self.depth[:3]}; expected 0 m and at least another'
             )
         shape = tuple(map(len, axes))
-        known = {'temperature': self.temperature, 'salinity': self.salinity, **self.others}
-        for name, values in known.items():
+        fields_by_name = {
+            'temperature': self.temperature,
+            'salinity': self.salinity,
+            **self.others,
+        }
+        for name, values in fields_by_name.items():
             if values.shape != shape or not np.all(np.isfinite(values)):
                 raise ParameterError(
                     f'{name} of the water has shape {values.shape}; expected finite numbers of '
@@ -156,8 +160,8 @@ class WaterFields:
     @cached_property
     def _sea_water(self) -> SeaWater:
         depth = self.depth[:, None, None] + 0.0 * self.temperature
-        place = self.origin.latitude, self.origin.longitude
-        return sea_water(self.temperature, self.salinity, depth, *place)
+        coordinates = self.origin.latitude, self.origin.longitude
+        return sea_water(self.temperature, self.salinity, depth, *coordinates)
 
     @cached_property
     def _density(self) -> np.ndarray:
@@ -197,8 +201,10 @@ class WaterFields:
         Raises:
             KeyError: there is no such field.
         """
-        known = {'temperature': self.temperature, 'salinity': self.salinity}
-        return self._linear(self.others[name] if name not in known else known[name], points, time)
+        fields_by_name = {'temperature': self.temperature, 'salinity': self.salinity}
+        return self._linear(
+            self.others[name] if name not in fields_by_name else fields_by_name[name], points, time
+        )
 
     def density(self, points: Array, time: Array) -> Array:
         """Return ρ (...) at points, kg/m³."""
@@ -251,11 +257,11 @@ class WaterFields:
         corners: list[tuple[Array, Array]] = [(0, 1.0)]
         for axis, position, step in cells:
             cell = _cell(axis, position)
-            first, share = cell.index * step, cell.fraction
+            first, fraction = cell.index * step, cell.fraction
             corners = [
-                (start + first + more, weight * part)
+                (start + first + offset, weight * part)
                 for start, weight in corners
-                for more, part in ((0, 1.0 - share), (step, share))
+                for offset, part in ((0, 1.0 - fraction), (step, fraction))
             ]
         return corners
 

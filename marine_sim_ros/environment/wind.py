@@ -23,7 +23,7 @@ __all__ = ['LOWEST_HEIGHT', 'NORSOK', 'Wind', 'band_edges', 'norsok_spectrum']
 
 NORSOK = 'norsok'
 LOWEST_HEIGHT = 0.1
-"""m above the surface; below it the wind is that of this height."""
+"""Height, m, below which the wind is that of this height."""
 _REFERENCE = 10.0
 """Height and speed of the standard's formulas, m and m/s."""
 _EXPONENT = 0.468

@@ -94,7 +94,7 @@ class Fault:
     end: float = math.inf
 
     def acts(self, time: float) -> bool:
-        """Return whether it is there at a time, s: from its start to before its end."""
+        """Return whether the fault is active at a time, s: from its start to before its end."""
         return self.start <= time < self.end
 
 
@@ -281,13 +281,14 @@ BAROMETER_FAULTS = (BarometerDropout, BarometerDrift, BarometerSpikes)
 
 
 def unsuited_fault(faults: Sequence[Fault], vehicle: Vehicle) -> str:
-    """Return a sentence about the first fault that a vehicle cannot have, or nothing."""
-    known = vehicle.thrusters.names
+    """Return an error message about the first fault that a vehicle cannot have, or ''."""
+    thruster_names = vehicle.thrusters.names
     for fault in faults:
-        if isinstance(fault, ThrusterFault) and fault.thruster not in known:
+        if isinstance(fault, ThrusterFault) and fault.thruster not in thruster_names:
             return (
-                f'thruster {fault.thruster!r} is unknown; {did_you_mean(fault.thruster, known)}'
-                f'expected one of those of {vehicle.name}: {", ".join(known) or "none"}'
+                f'thruster {fault.thruster!r} is unknown; '
+                f'{did_you_mean(fault.thruster, thruster_names)}'
+                f'expected one of those of {vehicle.name}: {", ".join(thruster_names) or "none"}'
             )
         if isinstance(fault, BAROMETER_FAULTS) and vehicle.barometer is None:
             return f'{fault_type_name(fault)}: {vehicle.name} has no barometer'
@@ -348,7 +349,7 @@ def read_fault(item: YamlReader, now: float = 0.0) -> Fault:
     ends = set() if kind is Gust else {'until'}
     item.mapping({'kind', 'at'} | ends | set(names) | set(numbers), set(names[:1]))
     start = item.child('at', now).number(0.0, MAX_TIME)
-    values: dict[str, Any] = {n: item.field(known) for n, known in numbers.items()}
+    values: dict[str, Any] = {n: item.field(declared) for n, declared in numbers.items()}
     values |= {name: str(item.value[name]) for name in names if name in item.value}
     return kind(start=start, end=_read_end(item, start), **values)
 

@@ -60,11 +60,11 @@ def pressure_error(faults: Sequence[Fault], seed: int, stamps: StampArray) -> np
     Drift is rate (t − t₀); spikes are Bernoulli-Gaussian noise, size N(0, 1) in a share of the
     readings. What is drawn depends on the seed, the stamp, and the place in the list.
     """
-    given = np.asarray(stamps)
-    result = np.zeros(given.shape)
+    stamp_array = np.asarray(stamps)
+    result = np.zeros(stamp_array.shape)
     for i, fault in enumerate(faults):
-        error = _fault_error(fault, f'barometer fault {i}', seed, given)
-        result = result + np.where(_acting_mask(fault, given), error, 0.0)
+        error = _fault_error(fault, f'barometer fault {i}', seed, stamp_array)
+        result = result + np.where(_acting_mask(fault, stamp_array), error, 0.0)
     return result
 
 
@@ -96,8 +96,12 @@ def add_errors(
             continue
         error = np.asarray(fault.size * _acting_mask(fault, stamps))
         if isinstance(fault, SensorSpikes):
-            own = f'{name} fault {i}'
-            error = error * gaussian(seed, own, stamps) * _hit_mask(fault.share, seed, own, stamps)
+            draw_name = f'{name} fault {i}'
+            error = (
+                error
+                * gaussian(seed, draw_name, stamps)
+                * _hit_mask(fault.share, seed, draw_name, stamps)
+            )
         value = np.asarray(result[quantity])
         result[quantity] = value + error.reshape(error.shape + (1,) * (value.ndim - error.ndim))
     return result

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Faults of thrusters and battery as tables of numbers, read with the time of a tick."""
+"""Tables of the faults of thrusters and battery, evaluated at the time of a tick."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
 # Battery sag: an open-circuit voltage behind a resistance.
 
 _NEWTON_STEPS = 5
-"""Of Newton's method; what is left is rounding, from no load to one that takes all."""
+"""Steps of Newton's method, enough for convergence to rounding for all loads."""
 
 
 class BatteryNumbers(NamedTuple):
@@ -88,11 +88,11 @@ def battery_voltage(battery: BatteryNumbers, load: Array, used: Array) -> Array:
     source = (battery.empty + (battery.voltage - battery.empty) * left) / battery.nominal
     drop = battery.resistance * load / (battery.nominal * battery.nominal)
     power = POWER_EXPONENT - 1
-    share = source / (1 + drop * source ** (power - 1))
+    voltage_ratio = source / (1 + drop * source ** (power - 1))
     for _ in range(_NEWTON_STEPS):
-        excess = share + drop * share**power - source
-        share = share - excess / (1 + power * drop * share ** (power - 1))
-    return xp.where(battery.on, share, none + 1.0) * battery.nominal
+        excess = voltage_ratio + drop * voltage_ratio**power - source
+        voltage_ratio = voltage_ratio - excess / (1 + power * drop * voltage_ratio ** (power - 1))
+    return xp.where(battery.on, voltage_ratio, none + 1.0) * battery.nominal
 
 
 # Faults as tables of numbers over time; no branches, so they compile.
@@ -143,7 +143,7 @@ class FaultRows:
     numbers: np.ndarray
 
     def active(self, xp: ModuleType, time: Array) -> list[Array]:
-        """Return for each whether it acts at a time (s), and where: (n,)."""
+        """Return for each fault a mask (n,) of the thrusters on which it acts at a time (s)."""
         start, end = constant(xp, self.start), constant(xp, self.end)
         where = constant(xp, self.where)
         return [
@@ -153,9 +153,9 @@ class FaultRows:
 
     def any(self, xp: ModuleType, time: Array) -> Array:
         """Return a mask (n,) of thrusters with an active fault."""
-        first, *others = self.active(xp, time)
-        for other in others:
-            first = first | other
+        first, *remaining = self.active(xp, time)
+        for mask in remaining:
+            first = first | mask
         return first
 
     def last_value(self, xp: ModuleType, time: Array, nothing: float) -> Array:
@@ -163,7 +163,7 @@ class FaultRows:
         return self._fold_active(xp, time, nothing, lambda _, number: number)
 
     def product(self, xp: ModuleType, time: Array) -> Array:
-        """Return the product of the first numbers of all that act: (n,)."""
+        """Return the product (n,) of the first numbers of all active faults."""
         return self._fold_active(xp, time, 1.0, lambda before, number: before * number)
 
     def _fold_active(
@@ -224,8 +224,8 @@ class FaultTables:
             acting['reverse'] = self.reverse.any(xp, time)
         if self.lost is not None:
             arrives = self.lost.numbers * -1.0 + 1.0
-            share = replace(self.lost, numbers=arrives).product(xp, time)[0]
-            acting['lost'] = uniform_draws(xp, self.key, stamp) >= share
+            arrived_fraction = replace(self.lost, numbers=arrives).product(xp, time)[0]
+            acting['lost'] = uniform_draws(xp, self.key, stamp) >= arrived_fraction
         if self.battery is not None:
             acting['battery'] = _battery_numbers(xp, self.battery, time)
         return ActiveFaults(**acting)
@@ -277,14 +277,16 @@ def fault_tables(
         names: names of the vehicle's thrusters, in order.
         seed: random seed of the faults.
     """
-    found: dict[str, FaultRows] = {}
+    rows_by_kind: dict[str, FaultRows] = {}
     for name, kind in _TABLE_TYPES.items():
         if some := [fault for fault in faults if type(fault) is kind]:
-            found[name] = _fault_rows(some, names)
-    if not found:
+            rows_by_kind[name] = _fault_rows(some, names)
+    if not rows_by_kind:
         return None
     delays = [round(f.delay * NANOSECONDS) for f in faults if isinstance(f, Delayed)]
-    return FaultTables(np.array(fault_key(seed, 'lost commands')), max(delays, default=0), **found)
+    return FaultTables(
+        np.array(fault_key(seed, 'lost commands')), max(delays, default=0), **rows_by_kind
+    )
 
 
 def equalise_tables(tables: Sequence[FaultTables | None]) -> list[FaultTables | None]:
@@ -293,7 +295,7 @@ def equalise_tables(tables: Sequence[FaultTables | None]) -> list[FaultTables | 
     if not some:
         return list(tables)
     longest = max(t.longest for t in some)
-    most = {
+    longest_rows = {
         name: max(
             (rows for t in some if (rows := getattr(t, name)) is not None),
             key=lambda rows: len(rows.start),
@@ -305,25 +307,25 @@ def equalise_tables(tables: Sequence[FaultTables | None]) -> list[FaultTables | 
     def pad_table(table: FaultTables | None) -> FaultTables:
         table = FaultTables(some[0].key) if table is None else table
         rows: dict[str, Any] = {
-            name: _pad_rows(getattr(table, name), wanted) for name, wanted in most.items()
+            name: _pad_rows(getattr(table, name), wanted) for name, wanted in longest_rows.items()
         }
         return replace(table, longest=longest, **rows)
 
     return [pad_table(table) for table in tables]
 
 
-def _pad_rows(rows: FaultRows | None, wanted: FaultRows | None) -> FaultRows | None:
-    """Return as many rows as others are; those that are added are theirs, and never start."""
-    if wanted is None:
+def _pad_rows(rows: FaultRows | None, longest: FaultRows | None) -> FaultRows | None:
+    """Return rows padded to the length of others; the added rows never start."""
+    if longest is None:
         return None
     have = 0 if rows is None else len(rows.start)
-    more = FaultRows(*(table[have:] for table in vars(wanted).values()))
-    more = replace(more, start=np.full(len(more.start), NEVER))
+    padding = FaultRows(*(table[have:] for table in vars(longest).values()))
+    padding = replace(padding, start=np.full(len(padding.start), NEVER))
     if rows is None:
-        return more
+        return padding
     return FaultRows(
         *(
             np.concatenate(pair)
-            for pair in zip(vars(rows).values(), vars(more).values(), strict=True)
+            for pair in zip(vars(rows).values(), vars(padding).values(), strict=True)
         )
     )

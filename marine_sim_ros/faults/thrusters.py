@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Thrusters with faults: from the command that is sent to the thrust, and tick by tick."""
+"""Thrusters with faults: received, delayed and effective commands, thrust, and battery."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ __all__ = [
 # Thrusters with faults: from the sent command to the thrust.
 
 COMMAND_TIMEOUT = 1.0
-"""s without a command after which thrusters stop."""
+"""Time-out of commands after which thrusters stop, s."""
 _ROUNDING = 1e-6
-"""s; of a sum of steps."""
+"""Rounding of a sum of steps, s."""
 _MIN_STEP = 1e-9
-"""s; a step that is shorter than any delay, in place of none."""
+"""Step in place of 0, shorter than any delay, s."""
 
 
 class FaultMemory(NamedTuple):
@@ -86,7 +86,7 @@ def propulsion_at_rest(vehicle: Vehicle, like: Array) -> Propulsion:
 
 
 def fault_free_memory(rotors: Array) -> FaultMemory:
-    """Return the memory of a start: nothing was commanded, nothing was drawn."""
+    """Return the initial memory: no command was sent, no charge was drawn."""
     xp = namespace(rotors)
     neutral = xp.full_like(rotors, PWM_NEUTRAL)
     none = xp.sum(xp.zeros_like(rotors), axis=-1)  # also where there is no thruster
@@ -96,15 +96,15 @@ def fault_free_memory(rotors: Array) -> FaultMemory:
 def _received_pulses(
     acting: ActiveFaults, memory: FaultMemory, pwm: Array, dt: float, timeout: float
 ) -> tuple[Array, FaultMemory]:
-    """Return the pulse widths that are there: of this tick, or the last; at length neutral."""
+    """Return the received pulse widths: of this tick or the last; neutral after the time-out."""
     xp = namespace(pwm)
     if acting.lost is None:
         return pwm, memory._replace(sent=pwm, silence=0.0 * memory.silence)
     sent = xp.where(acting.lost, memory.sent, pwm)
     silence = xp.where(acting.lost, memory.silence + dt, 0.0 * memory.silence)
     over = silence[..., None] > timeout + _ROUNDING
-    there = xp.where(over, xp.full_like(sent, PWM_NEUTRAL), sent)
-    return there, memory._replace(sent=sent, silence=silence)
+    received = xp.where(over, xp.full_like(sent, PWM_NEUTRAL), sent)
+    return received, memory._replace(sent=sent, silence=silence)
 
 
 def _delayed_pulses(
@@ -120,9 +120,9 @@ def _delayed_pulses(
     before = memory.told[None, ...] if memory.line is None else memory.line
     reach = round(acting.longest / NANOSECONDS / period) if period > 0 else 1
     depth = max(reach, 1) + 1
-    known = min(depth - 1, before.shape[0])
-    oldest = [before[-1:, ...]] * (depth - 1 - known)
-    line = xp.concat([pwm[None, ...], before[:known, ...], *oldest])
+    available = min(depth - 1, before.shape[0])
+    oldest = [before[-1:, ...]] * (depth - 1 - available)
+    line = xp.concat([pwm[None, ...], before[:available, ...], *oldest])
     age = xp.clip(xp.round(acting.delay / (dt or _MIN_STEP)), 0.0, depth - 1.0)
     row = constant(xp, np.arange(float(depth)).reshape(-1, *(1,) * pwm.ndim))
     late = xp.sum(xp.where(row == age, line, 0.0 * line), axis=0)
@@ -132,11 +132,11 @@ def _delayed_pulses(
 def _effective_pulses(
     acting: ActiveFaults, memory: FaultMemory, pwm: Array
 ) -> tuple[Array, FaultMemory]:
-    """Return the pulse widths that thrusters act on: kept, turned round, or none."""
+    """Return the effective pulse widths of stuck, reversed and dead thrusters."""
     xp = namespace(pwm)
     if acting.stuck is not None:
-        kept = xp.where(xp.isnan(acting.stuck_at), memory.told, acting.stuck_at)
-        pwm = xp.where(acting.stuck, kept, pwm)
+        stuck_pulses = xp.where(xp.isnan(acting.stuck_at), memory.told, acting.stuck_at)
+        pwm = xp.where(acting.stuck, stuck_pulses, pwm)
     memory = memory._replace(told=pwm)
     if acting.reverse is not None:
         pwm = xp.where(acting.reverse, 2 * PWM_NEUTRAL - pwm, pwm)
@@ -189,16 +189,18 @@ def faulty_thrusters(
             vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt, angles=angles
         )
         return _with_supply_voltage(vehicle, output), Propulsion(rotors, memory.faults, angles)
-    known = fault_free_memory(memory.rotors) if memory.faults is None else memory.faults
-    pwm, known = _received_pulses(acting, known, pwm, dt, timeout)
-    pwm, known = _delayed_pulses(acting, known, pwm, dt, period)
-    pwm, known = _effective_pulses(acting, known, pwm)
+    fault_memory = fault_free_memory(memory.rotors) if memory.faults is None else memory.faults
+    pwm, fault_memory = _received_pulses(acting, fault_memory, pwm, dt, timeout)
+    pwm, fault_memory = _delayed_pulses(acting, fault_memory, pwm, dt, period)
+    pwm, fault_memory = _effective_pulses(acting, fault_memory, pwm)
     supply = voltage = None
     if acting.battery is not None:
         xp = namespace(pwm)
-        drawn = xp.where(acting.battery.on, known.current * (dt / 3600), 0.0 * known.current)
-        known = known._replace(used=known.used + drawn)
-        voltage = battery_voltage(acting.battery, known.load, known.used)
+        drawn = xp.where(
+            acting.battery.on, fault_memory.current * (dt / 3600), 0.0 * fault_memory.current
+        )
+        fault_memory = fault_memory._replace(used=fault_memory.used + drawn)
+        voltage = battery_voltage(acting.battery, fault_memory.load, fault_memory.used)
         supply = voltage / acting.battery.nominal
     output, rotors = thrusters(
         vehicle,
@@ -213,9 +215,11 @@ def faulty_thrusters(
     )
     if voltage is not None and supply is not None:
         power = namespace(pwm).sum(output.power, axis=-1)
-        known = known._replace(load=power / power_factor(supply), current=power / voltage)
-        output = output._replace(voltage=voltage, used=known.used)
-    return _with_supply_voltage(vehicle, output), Propulsion(rotors, known, angles)
+        fault_memory = fault_memory._replace(
+            load=power / power_factor(supply), current=power / voltage
+        )
+        output = output._replace(voltage=voltage, used=fault_memory.used)
+    return _with_supply_voltage(vehicle, output), Propulsion(rotors, fault_memory, angles)
 
 
 # Thrusters tick by tick, with faults that may change between ticks.
@@ -243,7 +247,7 @@ class LiveThrusters:
         self.voltage: float | None = None
 
     def take(self, faults: Sequence[Fault]) -> None:
-        """Let these faults happen, and no others."""
+        """Replace the faults."""
         self.tables = fault_tables(faults, self._vehicle.thrusters.names, self._seed)
 
     def _acting(self, stamp: int) -> ActiveFaults:
@@ -253,9 +257,9 @@ class LiveThrusters:
 
     @property
     def loses_command(self) -> bool:
-        """Whether a command that is sent now gets lost."""
-        lost = self._acting(self.stamp or 0).lost
-        return lost is not None and bool(lost)
+        """Whether a command that is sent now is lost."""
+        loss = self._acting(self.stamp or 0).lost
+        return loss is not None and bool(loss)
 
     def step(
         self,
@@ -293,7 +297,9 @@ class LiveThrusters:
             timeout=timeout,
             commands=commands,
         )
-        known, self.voltage = self._memory.faults, None
-        if acting.battery is not None and known is not None:
-            self.voltage = float(battery_voltage(acting.battery, known.load, known.used))
+        fault_memory, self.voltage = self._memory.faults, None
+        if acting.battery is not None and fault_memory is not None:
+            self.voltage = float(
+                battery_voltage(acting.battery, fault_memory.load, fault_memory.used)
+            )
         return output

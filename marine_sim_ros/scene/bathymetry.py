@@ -27,11 +27,11 @@ _FINE, _COARSE = 0.01, 0.5
 """Cell sizes: below the first numbers within ±180 and ±90 are degrees, below the second where the
 depths exceed the grid's own size."""
 _REACH = 5e5
-"""m from the origin."""
+"""Largest distance from the origin, m."""
 
 
 def is_in_degrees(grid: HeightMap) -> bool:
-    """Return whether the numbers of a grid can hardly be anything but degrees."""
+    """Return whether the coordinates of a grid are almost certainly degrees."""
     (west, south), (east, north) = grid.extent
     # Longitudes go from −180 or from 0, and past the end where a grid lies across it.
     on_earth = west >= -180 and east <= 540 and south >= -90 and north <= 90
@@ -160,9 +160,9 @@ def _has_header(path: Path) -> bool:
         return False
 
 
-def _numbers(words: list[str], name: str) -> np.ndarray:
+def _numbers(tokens: list[str], name: str) -> np.ndarray:
     try:
-        return np.array(words, float)
+        return np.array(tokens, float)
     except ValueError as error:
         raise ParameterError(f'{name}: not a number among its heights: {error}') from None
 

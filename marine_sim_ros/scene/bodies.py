@@ -107,40 +107,40 @@ def body_hits(body: Body, origins: Array, directions: Array) -> tuple[Array, Arr
         directions: (..., 3) unit vectors, map.
     """
     xp = namespace(directions)
-    turn = constant(xp, rotation_matrix(body.orientation))
-    local, along = (origins - constant(xp, body.position)) @ turn, directions @ turn
+    rotation = constant(xp, rotation_matrix(body.orientation))
+    local, along = (origins - constant(xp, body.position)) @ rotation, directions @ rotation
     distance = xp.zeros_like(along[..., 0]) + xp.inf
     normal = xp.zeros_like(along)
     faces = zip(body.normal, body.offset, strict=True)
     balls = zip(body.center, body.radius, strict=True)
-    for own, facing in (
+    for interval, facing in (
         *(_polyhedron(local, along, a, b) for a, b in faces),
         *(_ball(local, along, c, float(r)) for c, r in balls),
     ):
-        nearer = own < distance
-        distance = xp.where(nearer, own, distance)
+        nearer = interval < distance
+        distance = xp.where(nearer, interval, distance)
         normal = xp.where(nearer[..., None], facing, normal)
-    return distance, normal @ turn.T
+    return distance, normal @ rotation.T
 
 
 def _hit_distance(enter: Array, leave: Array) -> Array:
     """Return the distance (...) at which an interval of a ray begins; infinite for none."""
     xp = namespace(enter)
-    meets = (enter <= leave) & (leave >= 0)
-    return xp.where(meets, xp.maximum(enter, xp.zeros_like(enter)), xp.zeros_like(enter) + xp.inf)
+    is_hit = (enter <= leave) & (leave >= 0)
+    return xp.where(is_hit, xp.maximum(enter, xp.zeros_like(enter)), xp.zeros_like(enter) + xp.inf)
 
 
 def _polyhedron(o: Array, d: Array, a: np.ndarray, b: np.ndarray) -> tuple[Array, Array]:
     xp = namespace(d)
     normals = constant(xp, a)
-    rise, room = d @ normals.T, constant(xp, b) - o @ normals.T
+    rise, clearance_ = d @ normals.T, constant(xp, b) - o @ normals.T
     sinks, rises = rise < 0, rise > 0
-    at = room / xp.where(sinks | rises, rise, xp.ones_like(rise))
-    inf = xp.zeros_like(at) + xp.inf
-    enters = xp.where(sinks, at, -inf)
+    crossing = clearance_ / xp.where(sinks | rises, rise, xp.ones_like(rise))
+    inf = xp.zeros_like(crossing) + xp.inf
+    enters = xp.where(sinks, crossing, -inf)
     enter = xp.max(enters, axis=-1)
-    leave = xp.min(xp.where(rises, at, inf), axis=-1)
-    beside = xp.any(~(sinks | rises) & (room < 0), axis=-1)
+    leave = xp.min(xp.where(rises, crossing, inf), axis=-1)
+    beside = xp.any(~(sinks | rises) & (clearance_ < 0), axis=-1)
     leave = xp.where(beside, -inf[..., 0], leave)
     return _hit_distance(enter, leave), normals[xp.argmax(enters, axis=-1)]
 
@@ -216,8 +216,8 @@ def homogeneous_moments(body: Obstacle, mass: float) -> np.ndarray:
 
 def solid_volume(body: Obstacle) -> float:
     """Return the volume of a box, cylinder or sphere, m³."""
-    share = {'box': 1.0, 'cylinder': math.pi / 4, 'sphere': math.pi / 6}[body.kind]
-    return share * float(np.prod(body.size))
+    ratio = {'box': 1.0, 'cylinder': math.pi / 4, 'sphere': math.pi / 6}[body.kind]
+    return ratio * float(np.prod(body.size))
 
 
 def read_payloads(reader: YamlReader, scene: Scene | None) -> tuple[Payload, ...]:

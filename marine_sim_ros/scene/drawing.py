@@ -33,7 +33,7 @@ _OTHER = (0.60, 0.60, 0.60)
 
 
 def material_colour(material: str, light: float = 1.0) -> tuple[float, float, float]:
-    """Return red, green and blue of a material in so much light, each 0 to 1."""
+    """Return red, green and blue of a material at a light level, each 0 to 1."""
     r, g, b = (min(light * c, 1.0) for c in _COLOURS.get(material, _OTHER))
     return r, g, b
 
@@ -52,13 +52,15 @@ def _plane_axes(plane: Plane) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _drawn_limits(scene: Scene, plane: Plane) -> list[tuple[np.ndarray, float]]:
     """Return half-spaces a·p ≥ b that the drawn part of a plane lies in: the water."""
-    others = [p for p in scene.planes if p is not plane and abs(p.normal @ plane.normal) < 0.999]
+    crossing_planes = [
+        p for p in scene.planes if p is not plane and abs(p.normal @ plane.normal) < 0.999
+    ]
     up = (np.array([0.0, 0.0, -1.0]), -FREEBOARD)
-    return [*((p.normal, float(p.normal @ p.point)) for p in others), up]
+    return [*((p.normal, float(p.normal @ p.point)) for p in crossing_planes), up]
 
 
 def plane_outline(scene: Scene, plane: Plane, reach: float = 32.0) -> np.ndarray:
-    """Return the corners (v, 3) in map of a scene's plane as far as the other planes let it go.
+    """Return the corners (v, 3) in map of a scene's plane, clipped by the other planes.
 
     It is a square of ±reach m about the point nearest to the origin, cut by the others'
     half-spaces (Sutherland & Hodgman 1974); counter-clockwise seen from the water; empty when
@@ -68,14 +70,14 @@ def plane_outline(scene: Scene, plane: Plane, reach: float = 32.0) -> np.ndarray
     corners = [middle + reach * (s * a + t * b) for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
     for normal, offset in _drawn_limits(scene, plane):
         height = [float(normal @ c) - offset for c in corners]
-        kept = []
+        corners_inside = []
         for i, (corner, h) in enumerate(zip(corners, height, strict=True)):
             before, h0 = corners[i - 1], height[i - 1]
             if (h < 0) != (h0 < 0):
-                kept.append(before + h0 / (h0 - h) * (corner - before))
+                corners_inside.append(before + h0 / (h0 - h) * (corner - before))
             if h >= 0:
-                kept.append(corner)
-        corners = kept
+                corners_inside.append(corner)
+        corners = corners_inside
     return np.array(corners).reshape(-1, 3)
 
 
@@ -115,7 +117,7 @@ _YELLOW = np.array([0.95, 0.8, 0.1])
 
 
 def cable_tube(places: np.ndarray, diameter: float) -> tuple[VisiblePart, ...]:
-    """Return cylinders from place to place (m, 3) in m, of a diameter in m."""
+    """Return cylinders between consecutive points (m, 3), m, of a diameter, m."""
     result = []
     for a, b in pairwise(places):
         length = float(np.linalg.norm(b - a))
@@ -125,9 +127,9 @@ def cable_tube(places: np.ndarray, diameter: float) -> tuple[VisiblePart, ...]:
         # Any two axes across it: the first is that of the axis of map that is least along it.
         across = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
         across /= np.linalg.norm(across)
-        turn = np.column_stack([across, np.cross(along, across), along])
+        axes = np.column_stack([across, np.cross(along, across), along])
         size = np.array([diameter, diameter, length])
         result.append(
-            VisiblePart('cylinder', size, (a + b) / 2, turn, _YELLOW, np.zeros((0, 3, 3)))
+            VisiblePart('cylinder', size, (a + b) / 2, axes, _YELLOW, np.zeros((0, 3, 3)))
         )
     return tuple(result)

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Heights in a NumPy file (.npy), read where they are needed: grids up to 500 million points."""
+"""Terrain heights in a NumPy file (.npy), memory-mapped: grids up to 500 million points."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from marine_sim_ros.core.files import check_file
 __all__ = ['HEIGHT_TYPE', 'HeightSummary', 'open_heights', 'row_bands', 'summarize_heights']
 
 HEIGHT_TYPE = np.dtype('<f4')
-"""Of the numbers in a file."""
+"""Type of the numbers in a file."""
 MAX_POINTS = 500_000_000
 _BAND = 4_000_000
 """Points that are read at once."""
 _HIGHEST = 1.2e4
-"""m above and below the mean surface."""
+"""Largest distance from the mean surface, m."""
 
 
 def open_heights(path: Path) -> np.memmap:
@@ -33,17 +33,17 @@ def open_heights(path: Path) -> np.memmap:
     """
     check_file(path, MAX_POINTS * HEIGHT_TYPE.itemsize + 10_000, ParameterError)
     try:
-        found = np.load(path, mmap_mode='r', allow_pickle=False)
+        heights = np.load(path, mmap_mode='r', allow_pickle=False)
     except (OSError, ValueError, SyntaxError, OverflowError, EOFError) as error:
         reason = ' '.join(str(error).split())[:120]
         raise ParameterError(f'{path}: not a NumPy array: {reason}') from None
-    kind = isinstance(found, np.memmap) and found.dtype == HEIGHT_TYPE and found.ndim == 2
-    if not kind or min(found.shape) < 2 or not found.flags.c_contiguous:
+    kind = isinstance(heights, np.memmap) and heights.dtype == HEIGHT_TYPE and heights.ndim == 2
+    if not kind or min(heights.shape) < 2 or not heights.flags.c_contiguous:
         raise ParameterError(
             f'{path}: not heights; expected an array of 32-bit floats, at least 2 x 2, as '
             'marine_sim terrain writes it'
         )
-    return found
+    return heights
 
 
 def row_bands(heights: np.memmap, rows: int, overlap: int) -> Iterator[tuple[int, np.ndarray]]:
@@ -82,15 +82,15 @@ def summarize_heights(heights: np.memmap) -> HeightSummary:
     """
     low, high, total, rise_x, rise_y = np.inf, -np.inf, 0.0, 0.0, 0.0
     for first, band in row_bands(heights, 1, 1):
-        own = band if first + len(band) == len(heights) else band[:-1]
-        low, high = min(low, float(own.min())), max(high, float(own.max()))
+        own_rows = band if first + len(band) == len(heights) else band[:-1]
+        low, high = min(low, float(own_rows.min())), max(high, float(own_rows.max()))
         if not -_HIGHEST <= low <= high <= _HIGHEST:  # NaN too
             raise ParameterError(
                 f'{heights.filename}: heights of {low:g} to {high:g} m; expected one at each '
                 'point, within 12 km of the mean surface'
             )
-        total += float(own.sum(dtype=float))
-        rise_x = max(rise_x, float(np.abs(np.diff(own, axis=1)).max()))
+        total += float(own_rows.sum(dtype=float))
+        rise_x = max(rise_x, float(np.abs(np.diff(own_rows, axis=1)).max()))
         if len(band) > 1:
             rise_y = max(rise_y, float(np.abs(np.diff(band, axis=0)).max()))
     return HeightSummary(low, high, total / heights.size, rise_x, rise_y)

@@ -87,8 +87,8 @@ def load_obstacle_mesh(
         stamp = (0, 0)
     else:
         stamp = (state.st_mtime_ns, state.st_size)
-    about = None if center is None else tuple(float(x) for x in center)
-    return _load(path, stamp, scale, up, thickness, about)
+    center_key = None if center is None else tuple(float(x) for x in center)
+    return _load(path, stamp, scale, up, thickness, center_key)
 
 
 @lru_cache(maxsize=64)
@@ -104,17 +104,17 @@ def _load(
         return _read(path, scale, up, thickness, center)
 
     if stamp[1] < MIN_CACHED_BYTES or path.suffix.lower() not in SCENE_SUFFIXES:
-        found = read()
+        mesh = read()
     else:
-        about = [_VERSION, path.suffix.lower(), str(path), scale, up, thickness, center]
+        key_parts = [_VERSION, path.suffix.lower(), str(path), scale, up, thickness, center]
         content = read_file(path, MAX_SCENE_BYTES, ModelError)
-        key = hashlib.sha256(json.dumps(about).encode() + content).hexdigest()
-        found = load_or_compute(
+        key = hashlib.sha256(json.dumps(key_parts).encode() + content).hexdigest()
+        mesh = load_or_compute(
             'scenes', f'{key}.npz', read, load=_from_npz, dump=_to_npz, limit=_MAX_CACHED_BYTES
         )
-    for text in found.messages:
+    for text in mesh.messages:
         _LOG.warning(text)
-    return CenteredMesh(found.surface, found.center)
+    return CenteredMesh(mesh.surface, mesh.center)
 
 
 def _read(
@@ -144,20 +144,20 @@ def _read(
             f'expected less than {_MAX_COORDINATE:g} m after scaling'
         )
     low, high = used.min(axis=0), used.max(axis=0)
-    own = (low + high) / 2 if center is None else np.array(center)
-    surface, messages = build_surface(vertices - own, faces, thickness, str(path))
-    return _LoadedMesh(surface.with_tree(), own, (*mesh.metadata['messages'], *messages))
+    middle = (low + high) / 2 if center is None else np.array(center)
+    surface, messages = build_surface(vertices - middle, faces, thickness, str(path))
+    return _LoadedMesh(surface.with_tree(), middle, (*mesh.metadata['messages'], *messages))
 
 
-def _to_npz(found: _LoadedMesh) -> bytes:
-    surface = found.surface
+def _to_npz(mesh: _LoadedMesh) -> bytes:
+    surface = mesh.surface
     assert surface.cached_tree is not None
     arrays: dict[str, Any] = {
         'vertices': surface.vertices,
         'faces': surface.faces,
         'thickness': np.array([surface.closed, surface.thickness], float),
-        'center': found.center,
-        'messages': np.array(found.messages, str),
+        'center': mesh.center,
+        'messages': np.array(mesh.messages, str),
         **dict(zip(_TREE_ARRAYS, surface.cached_tree, strict=True)),
     }
     out = io.BytesIO()
@@ -167,17 +167,17 @@ def _to_npz(found: _LoadedMesh) -> bytes:
 
 def _from_npz(content: bytes) -> _LoadedMesh:
     """Return the mesh of a cache file; raise an error if it is damaged."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as kept:
-        closed, thickness = kept['thickness'].tolist()
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        closed, thickness = archive['thickness'].tolist()
         surface = TriangleSurface(
-            kept['vertices'],
-            kept['faces'],
+            archive['vertices'],
+            archive['faces'],
             bool(closed),
             thickness,
-            tuple(kept[name] for name in _TREE_ARRAYS),
+            tuple(archive[name] for name in _TREE_ARRAYS),
         )
-        messages = tuple(str(text) for text in kept['messages'])
-        center = np.asarray(kept['center'], float)
+        messages = tuple(str(text) for text in archive['messages'])
+        center = np.asarray(archive['center'], float)
     surface.check()
     if center.shape != (3,) or not np.all(np.isfinite(center)):
         raise ValueError('the cached center is no point')

@@ -37,7 +37,7 @@ __all__ = [
 # Planes: a flat seabed, the floor and the walls of a pool.
 
 FREEBOARD = 0.3
-"""m that the walls of a pool go above the water."""
+"""Height of the walls of a pool above the water, m."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ OBSTACLE_KINDS = ('box', 'cylinder', 'sphere', 'mesh')
 
 @dataclass(frozen=True, eq=False)
 class Obstacle:
-    """A solid body that stays where it is.
+    """A fixed solid body.
 
     Attributes:
         name: name of the obstacle.
@@ -176,8 +176,8 @@ class Obstacle:
             raise ParameterError(
                 f'{self.name}: position is {self.position}; expected three numbers, m'
             )
-        turn = np.asarray(self.orientation, float)
-        if turn.shape != (4,) or not abs(float(np.linalg.norm(turn)) - 1) < 1e-6:
+        orientation = np.asarray(self.orientation, float)
+        if orientation.shape != (4,) or not abs(float(np.linalg.norm(orientation)) - 1) < 1e-6:
             raise ParameterError(
                 f'{self.name}: orientation is {self.orientation}; expected a unit quaternion'
             )
@@ -188,15 +188,15 @@ class Obstacle:
                 f'{self.name}: its marker has sides of {self.fiducial.size:g} m; expected a box '
                 'whose edges along y and z are no shorter'
             )
-        for name, value in (('size', size), ('position', position), ('orientation', turn)):
+        for name, value in (('size', size), ('position', position), ('orientation', orientation)):
             object.__setattr__(self, name, value)
 
     @property
     def contact_surface(self) -> TriangleSurface:
-        """What is contact_surface of a mesh."""
-        found = self.collision or self.mesh
-        assert found is not None
-        return found
+        """Surface of a mesh for contacts: its collision mesh, or the visible one."""
+        surface = self.collision or self.mesh
+        assert surface is not None
+        return surface
 
 
 def _corner_distance(excess: Array) -> tuple[Array, Array]:
@@ -218,7 +218,7 @@ def _corner_distance(excess: Array) -> tuple[Array, Array]:
 
 
 def _side(values: Array) -> Array:
-    """Return −1 for what is negative, else 1."""
+    """Return −1 for negative values, else 1."""
     xp = namespace(values)
     return xp.where(values < 0, -xp.ones_like(values), xp.ones_like(values))
 
@@ -258,12 +258,12 @@ def _sphere(local: Array, half: Array) -> tuple[Array, Array]:
 def _mesh(obstacle: Obstacle, points: Array, within: Array) -> tuple[Array, Array]:
     """Return distances (..., m) and normals (..., m, 3) of a mesh, map."""
     xp = namespace(points)
-    surface, turn = obstacle.contact_surface, rotation_matrix(obstacle.orientation)
+    surface, rotation = obstacle.contact_surface, rotation_matrix(obstacle.orientation)
 
     def find(points: np.ndarray, within: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         far = float(np.max(within, initial=0.0))
-        distance, normal = surface.distances((points - obstacle.position) @ turn, far)
-        return distance, normal @ turn.T
+        distance, normal = surface.distances((points - obstacle.position) @ rotation, far)
+        return distance, normal @ rotation.T
 
     shapes = points.shape[:-1], points.shape
     distance, normal = host_call(find, shapes, points, within)
@@ -289,11 +289,13 @@ def obstacle_surfaces(
     """
     xp = namespace(points)
     if kind == 'mesh':
-        found = [_mesh(o, points, within) for o in obstacles]
-        return xp.stack([d for d, _ in found], axis=-2), xp.stack([n for _, n in found], axis=-3)
+        results = [_mesh(o, points, within) for o in obstacles]
+        return xp.stack([d for d, _ in results], axis=-2), xp.stack(
+            [n for _, n in results], axis=-3
+        )
     half = constant(xp, np.stack([o.size for o in obstacles])[:, None, :] / 2)
     middle = constant(xp, np.stack([o.position for o in obstacles])[:, None, :])
-    turn = constant(xp, rotation_matrix(np.stack([o.orientation for o in obstacles])))
-    local = (points[..., None, :, :] - middle) @ turn
+    rotation = constant(xp, rotation_matrix(np.stack([o.orientation for o in obstacles])))
+    local = (points[..., None, :, :] - middle) @ rotation
     distance, normal = _SHAPES[kind](local, half)
-    return distance, normal @ xp.matrix_transpose(turn)
+    return distance, normal @ xp.matrix_transpose(rotation)

@@ -29,7 +29,7 @@ __all__ = ['Hits', 'cast_rays', 'nearest_hits']
 # First hit of a ray on a terrain: cell by cell, exact in each.
 
 _NONZERO = 1e-200
-"""Stands for 0 in a direction, so that one can divide by it; needs 64-bit floats."""
+"""Replaces 0 in a direction as a divisor; needs 64-bit floats."""
 _BLOCK = 8
 """Cells along each side of a block."""
 
@@ -104,28 +104,28 @@ def _ground(terrain: HeightMap, ray: _Rays, march: _March) -> tuple[Array, Array
     return a + fu * along_u + fv * north, along_u, north + fu * twist, twist
 
 
-def _first_root(f: Array, slope: Array, bend: Array) -> Array:
-    """Return the least τ > 0 (r,) with f + slope τ + bend τ² = 0, for f > 0; infinite for none.
+def _first_root(f: Array, gradient: Array, curvature: Array) -> Array:
+    """Return the smallest τ > 0 (r,) with f + gradient τ + curvature τ² = 0; infinite: none.
 
-    Where slope < 0, the Citardauq form avoids cancellation.
+    f must be positive. Where gradient < 0, the Citardauq form avoids cancellation.
     """
     xp = namespace(f)
-    square = slope * slope - 4.0 * bend * f
+    square = gradient * gradient - 4.0 * curvature * f
     root = xp.sqrt(xp.maximum(square, xp.zeros_like(f)))
-    sinks = slope < 0
-    q = 0.5 * (xp.where(sinks, root, -root) - slope)
-    above, below = xp.where(sinks, f, q), xp.where(sinks, q, bend)
-    some = (square >= 0) & (sinks | (bend < 0))
+    sinks = gradient < 0
+    q = 0.5 * (xp.where(sinks, root, -root) - gradient)
+    above, below = xp.where(sinks, f, q), xp.where(sinks, q, curvature)
+    some = (square >= 0) & (sinks | (curvature < 0))
     return xp.where(some, above / xp.where(some, below, xp.ones_like(f)), xp.full_like(f, xp.inf))
 
 
-def _exit_distance(place: Array, change: Array, cell: Array, last: int, size: int) -> Array:
+def _exit_distance(position: Array, change: Array, cell: Array, last: int, size: int) -> Array:
     """Return the exit distance (r,) of a cell along an axis, m; infinite for outer cells."""
-    xp = namespace(place)
+    xp = namespace(position)
     ahead = change > 0
     side = xp.where(ahead, cell + 1.0, cell) * size
     outer = xp.where(ahead, cell >= last // size, cell < 0)
-    return xp.where(outer, xp.full_like(place, xp.inf), (side - place) / change)
+    return xp.where(outer, xp.full_like(position, xp.inf), (side - position) / change)
 
 
 def _skip_block(terrain: HeightMap, ray: _Rays, march: _March) -> tuple[Array, _March]:
@@ -169,16 +169,18 @@ def _cross_cell(terrain: HeightMap, ray: _Rays, march: _March) -> _March:
     end_u = _exit_distance(ray.u, ray.du, march.i, columns - 1, 1)
     end_v = _exit_distance(ray.v, ray.dv, march.j, rows - 1, 1)
     leave = xp.maximum(xp.minimum(xp.minimum(end_u, end_v), ray.end), march.t)
-    way = leave - march.t
+    exit_step = leave - march.t
     root = _first_root(f, slope, bend)
     inside = f <= 0
-    hit = inside | (root <= way) | (f + (slope + bend * way) * way <= 0)
-    met = march.t + xp.where(inside, xp.zeros_like(way), xp.minimum(root, way))
+    hit = inside | (root <= exit_step) | (f + (slope + bend * exit_step) * exit_step <= 0)
+    hit_distance = march.t + xp.where(
+        inside, xp.zeros_like(exit_step), xp.minimum(root, exit_step)
+    )
     stay, one = xp.zeros_like(f), xp.ones_like(f)
     by_u = ~hit & (end_u <= leave)
     by_v = ~hit & ~by_u & (end_v <= leave)
     return _March(
-        xp.where(hit, met, leave),
+        xp.where(hit, hit_distance, leave),
         march.i + xp.where(by_u, xp.where(ray.du > 0, one, -one), stay),
         march.j + xp.where(by_v, xp.where(ray.dv > 0, one, -one), stay),
         hit,
@@ -197,9 +199,9 @@ def _march(terrain: HeightMap, ray: _Rays, march: _March) -> _March:
 
     def body(now: _March) -> _March:
         todo = _is_unfinished(ray, now)
-        clear, beyond = _skip_block(terrain, ray, now)
+        clear, block_exit = _skip_block(terrain, ray, now)
         through = _cross_cell(terrain, ray, now)
-        parts = zip(now, beyond, through, strict=True)
+        parts = zip(now, block_exit, through, strict=True)
         return _March(*(xp.where(todo, xp.where(clear, b, c), a) for a, b, c in parts))
 
     return while_loop(xp, lambda now: xp.any(_is_unfinished(ray, now)), body, march)
@@ -210,14 +212,14 @@ def _march_unfinished(terrain: HeightMap, ray: _Rays, march: _March) -> _March:
     result = _March(*(np.array(x) for x in march))
 
     def put(where: np.ndarray, part: _March) -> None:
-        for whole, values in zip(result, part, strict=True):
-            whole[where] = values
+        for target, values in zip(result, part, strict=True):
+            target[where] = values
 
     left = np.flatnonzero(_is_unfinished(ray, march))
     while left.size:
         rays, now = _select_rays(ray, left), _select_rays(result, left)
-        clear, beyond = _skip_block(terrain, rays, now)
-        put(left[clear], _select_rays(beyond, clear))
+        clear, block_exit = _skip_block(terrain, rays, now)
+        put(left[clear], _select_rays(block_exit, clear))
         put(
             left[~clear],
             _cross_cell(terrain, _select_rays(rays, ~clear), _select_rays(now, ~clear)),
@@ -226,9 +228,9 @@ def _march_unfinished(terrain: HeightMap, ray: _Rays, march: _March) -> _March:
     return result
 
 
-def _select_rays(values: Numbers, some: np.ndarray) -> Numbers:
+def _select_rays(values: Numbers, indices: np.ndarray) -> Numbers:
     """Return some of the rays."""
-    return type(values)(*(x[some] for x in values))
+    return type(values)(*(x[indices] for x in values))
 
 
 def terrain_hits(
@@ -310,8 +312,8 @@ def cast_rays(scene: Scene, origins: Array, directions: Array, maximum: float) -
     hits = _no_hits(d)
     reach = xp.full_like(d[:, 0], maximum)
     for index in _within_reach(scene, o, maximum):
-        own = _surface_hits(scene, index, o, d, reach)
-        hits = nearest_hits(hits, Hits(*own, xp.full_like(reach, index)), reach)
+        hits_of_surface = _surface_hits(scene, index, o, d, reach)
+        hits = nearest_hits(hits, Hits(*hits_of_surface, xp.full_like(reach, index)), reach)
     distance, normal, surface = hits
     return Hits(
         xp.reshape(distance, shape), xp.reshape(normal, (*shape, 3)), xp.reshape(surface, shape)
@@ -337,31 +339,31 @@ def _no_hits(d: Array) -> Hits:
 
 def _within_reach(scene: Scene, o: Array, maximum: float) -> tuple[int, ...]:
     """Return the surfaces that rays from one point can reach; all for several origins."""
-    few = len(scene) <= 2  # looking costs as much as it spares
-    return tuple(range(len(scene))) if few else scene.surfaces_near(o, maximum)
+    is_small = len(scene) <= 2  # the test costs as much as it saves
+    return tuple(range(len(scene))) if is_small else scene.surfaces_near(o, maximum)
 
 
 def _surface_hits(
     scene: Scene, index: int, o: Array, d: Array, reach: Array
 ) -> tuple[Array, Array]:
-    """Return distances (r,) and normals (r, 3) of what rays meet of one surface."""
+    """Return distances (r,) and normals (r, 3) of the hits of rays on one surface."""
     if index < len(scene.planes):
         return _plane(scene.planes[index], o, d)
     if scene.terrain is not None and index == len(scene.planes):
         return terrain_hits(scene.terrain, o, d, reach)
     obstacle = scene.obstacles[index - len(scene) + len(scene.obstacles)]
     xp = namespace(d)
-    turn = constant(xp, rotation_matrix(obstacle.orientation))
-    local = (o - constant(xp, obstacle.position)) @ turn
+    rotation = constant(xp, rotation_matrix(obstacle.orientation))
+    local = (o - constant(xp, obstacle.position)) @ rotation
     if obstacle.mesh is not None:
         distance, normal = host_call(
-            obstacle.mesh.first_hits, (reach.shape, d.shape), local, d @ turn, reach
+            obstacle.mesh.first_hits, (reach.shape, d.shape), local, d @ rotation, reach
         )
-        return distance, normal @ turn.T
-    enter, leave, normal = _INTERVALS[obstacle.kind](local, d @ turn, obstacle)
-    meets = (enter <= leave) & (leave >= 0)
+        return distance, normal @ rotation.T
+    enter, leave, normal = _INTERVALS[obstacle.kind](local, d @ rotation, obstacle)
+    is_hit = (enter <= leave) & (leave >= 0)
     begin = xp.maximum(enter, xp.zeros_like(enter))
-    return xp.where(meets, begin, xp.full_like(enter, xp.inf)), normal @ turn.T
+    return xp.where(is_hit, begin, xp.full_like(enter, xp.inf)), normal @ rotation.T
 
 
 def _plane(plane: Plane, o: Array, d: Array) -> tuple[Array, Array]:
@@ -374,41 +376,41 @@ def _plane(plane: Plane, o: Array, d: Array) -> tuple[Array, Array]:
         up = constant(xp, np.array([0.0, 0.0, 1.0]))
         facing = xp.where((above > enter)[..., None], up, facing)
         enter, leave = xp.maximum(enter, above), xp.minimum(leave, below)
-    meets = (enter <= leave) & (leave >= 0)
+    is_hit = (enter <= leave) & (leave >= 0)
     begin = xp.maximum(enter, xp.zeros_like(enter))
-    return xp.where(meets, begin, xp.full_like(enter, xp.inf)), facing
+    return xp.where(is_hit, begin, xp.full_like(enter, xp.inf)), facing
 
 
 def _half_space(height: Array, rise: Array) -> tuple[Array, Array]:
     """Return entry and exit of rays (r,) in height + t rise ≤ 0; infinite where there is none."""
     xp = namespace(rise)
-    moves = rise != 0
-    at = -height / xp.where(moves, rise, xp.ones_like(rise))
+    is_oblique = rise != 0
+    crossing = -height / xp.where(is_oblique, rise, xp.ones_like(rise))
     inf = xp.full_like(rise, xp.inf)
-    enter = xp.where(rise < 0, at, xp.where(height <= 0, -inf, inf))
-    return enter, xp.where(rise > 0, at, inf)
+    enter = xp.where(rise < 0, crossing, xp.where(height <= 0, -inf, inf))
+    return enter, xp.where(rise > 0, crossing, inf)
 
 
 def _slab(o: Array, d: Array, half: float) -> tuple[Array, Array]:
     """Return entry and exit of rays (r,) in −half ≤ x ≤ half."""
     xp = namespace(d)
     change = xp.where(xp.abs(d) < _NONZERO, xp.full_like(d, _NONZERO), d)
-    one, other = (-half - o) / change, (half - o) / change
-    return xp.minimum(one, other), xp.maximum(one, other)
+    first, second = (-half - o) / change, (half - o) / change
+    return xp.minimum(first, second), xp.maximum(first, second)
 
 
 def _round_interval(o: Array, d: Array, radius: float) -> tuple[Array, Array]:
     """Return entry and exit of rays (r, n) in a circle or sphere about the origin."""
     xp = namespace(d)
     speed = xp.sum(d * d, axis=-1)
-    moves = speed > 1e-30
-    speed = xp.where(moves, speed, xp.ones_like(speed))
+    is_oblique = speed > 1e-30
+    speed = xp.where(is_oblique, speed, xp.ones_like(speed))
     middle = -xp.sum(o * d, axis=-1) / speed
     passing = o + middle[:, None] * d
-    square = radius * radius - xp.sum(xp.where(moves[:, None], passing, o) ** 2, axis=-1)
+    square = radius * radius - xp.sum(xp.where(is_oblique[:, None], passing, o) ** 2, axis=-1)
     half = xp.sqrt(xp.maximum(square, 0.0 * square) / speed)
-    half = xp.where(moves, half, xp.full_like(half, xp.inf))
-    middle = xp.where(moves, middle, 0.0 * middle)
+    half = xp.where(is_oblique, half, xp.full_like(half, xp.inf))
+    middle = xp.where(is_oblique, middle, 0.0 * middle)
     miss = square < 0
     inf = xp.full_like(half, xp.inf)
     return xp.where(miss, inf, middle - half), xp.where(miss, -inf, middle + half)

@@ -39,13 +39,13 @@ _SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius
 _MESH = {'file', 'scale', 'up', 'thickness', 'collision'}
 _MAX_SIDE = 1024
 _LEVEL = 0.7
-"""n_z above which a plane is a seabed to waves."""
+"""n_z above which a plane counts as a seabed for waves."""
 _LONGEST = 4000.0
-"""m; sides of a generated terrain. Its finest noise has a point every two metres."""
+"""Largest side of a generated terrain, m. Its finest noise has a point every two metres."""
 
 
 def read_scene(root: YamlReader, folder: Path, place: TangentPlane | None = None) -> Scene | None:
-    """Return the scene of an environment's mapping, or None where it has nothing solid.
+    """Return the scene of an environment's mapping, or None without solid surfaces.
 
     Args:
         root: the whole file.
@@ -90,10 +90,10 @@ def water_depth(root: YamlReader, scene: Scene | None) -> float:
     ]
     if depths or scene is None:
         return float(min(depths, default=math.inf))
-    found = [-p.height(0.0, 0.0) for p in scene.planes if p.normal[2] > _LEVEL]
+    seabed_depths = [-p.height(0.0, 0.0) for p in scene.planes if p.normal[2] > _LEVEL]
     if scene.terrain is not None:
-        found.append(-scene.terrain.mean_height)
-    return min((depth for depth in found if depth >= 0.1), default=math.inf)
+        seabed_depths.append(-scene.terrain.mean_height)
+    return min((depth for depth in seabed_depths if depth >= 0.1), default=math.inf)
 
 
 def _jets(reader: YamlReader) -> JetLaw:
@@ -224,19 +224,25 @@ def read_obstacle(
     common = {'name', 'shape', 'position', 'rpy', 'material', 'on_seabed', *more}
     reader.mapping(common | {'size', 'radius', 'length'}, {'shape', 'position'})
     kind = reader.child('shape').choice(kinds)
-    own = set(_SIZES[kind])
-    reader.mapping(common | own, own)
+    size_keys = set(_SIZES[kind])
+    reader.mapping(common | size_keys, size_keys)
     if kind == 'box':
         size = reader.child('size').vector(1e-3, 1e5)
     else:
         across = 2 * reader.child('radius').number(1e-3, 1e5)
         along = reader.child('length').number(1e-3, 1e5) if kind == 'cylinder' else across
         size = np.array([across, across, along])
-    position, turn = read_placement(reader, ground)
+    position, orientation = read_placement(reader, ground)
     name = reader.child('name', f'{kind}_{index}').word()
     try:
         return Obstacle(
-            name, kind, size, position, turn, _material(reader), _fiducial(reader.child('marker'))
+            name,
+            kind,
+            size,
+            position,
+            orientation,
+            _material(reader),
+            _fiducial(reader.child('marker')),
         )
     except ParameterError as error:
         raise reader.error(f': {error}') from None
@@ -244,14 +250,14 @@ def read_obstacle(
 
 def read_placement(reader: YamlReader, ground: Scene) -> tuple[np.ndarray, np.ndarray]:
     """Return position (3,), m, and quaternion x, y, z, w of a body of a list, map."""
-    turn = quaternion_from_rpy(*reader.child('rpy', [0.0, 0.0, 0.0]).angles())
+    orientation = quaternion_from_rpy(*reader.child('rpy', [0.0, 0.0, 0.0]).angles())
     position = reader.child('position').vector()
     if reader.child('on_seabed', False).truth():
         z = ground.ground(position[0], position[1])
         if not math.isfinite(z):
             raise reader.error('.on_seabed: there is no seabed; expected seabed, pool or terrain')
         position = position + np.array([0.0, 0.0, z])
-    return position, turn
+    return position, orientation
 
 
 def _is_mesh(value: object) -> bool:
@@ -272,32 +278,34 @@ def _mesh_obstacle(reader: YamlReader, index: int, ground: Scene, folder: Path) 
     up = reader.child('up')
     axis = None if up.value is None else up.choice(('x', 'y', 'z'))
     thickness = reader.child('thickness', SHEET_THICKNESS).number(1e-4, 10.0)
-    position, turn = read_placement(reader, ground)
+    position, orientation = read_placement(reader, ground)
 
     def load(key: str, center: np.ndarray | None = None) -> CenteredMesh:
-        own = reader.child(key)
-        if not isinstance(own.value, str) or not own.value:
-            raise own.error(f' is {short_text(own.value)}; expected the path of a mesh')
+        file_reader = reader.child(key)
+        if not isinstance(file_reader.value, str) or not file_reader.value:
+            raise file_reader.error(
+                f' is {short_text(file_reader.value)}; expected the path of a mesh'
+            )
         try:
-            path = mesh_path(own.value, folder)
+            path = mesh_path(file_reader.value, folder)
             x, y, z = (float(f) for f in factors)
             return load_obstacle_mesh(path.resolve(), (x, y, z), axis, thickness, center)
         except ModelError as error:
-            raise own.error(f': {error}') from None
+            raise file_reader.error(f': {error}') from None
 
-    seen = load('file')
+    visual_mesh = load('file')
     touched = None
     if reader.child('collision').value is not None:
-        touched = load('collision', seen.center).surface
-    size = _box_size(seen.surface, touched)
+        touched = load('collision', visual_mesh.center).surface
+    size = _box_size(visual_mesh.surface, touched)
     return Obstacle(
         reader.child('name', f'mesh_{index}').word(),
         'mesh',
         size,
-        position + rotation_matrix(turn) @ seen.center,
-        turn,
+        position + rotation_matrix(orientation) @ visual_mesh.center,
+        orientation,
         _material(reader),
-        mesh=seen.surface,
+        mesh=visual_mesh.surface,
         collision=touched,
     )
 

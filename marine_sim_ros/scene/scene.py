@@ -100,8 +100,8 @@ def obstacle_edges(obstacles: Sequence[Obstacle]) -> Edges:
         if obstacle.kind not in _UNIT:
             continue
         local = _UNIT[obstacle.kind] * (obstacle.size / 2)
-        turn = rotation_matrix(obstacle.orientation)
-        edges.append(local @ turn.T + obstacle.position)
+        rotation = rotation_matrix(obstacle.orientation)
+        edges.append(local @ rotation.T + obstacle.position)
         owners.append(np.full(len(local), index))
     ends = np.concatenate(edges)
     return Edges(
@@ -141,8 +141,10 @@ def ridges(terrain: HeightMap, window: int, position: Array) -> tuple[Array, Arr
     slots = constant(xp, np.arange(window, dtype=float))
     cells = []
     for axis, count in enumerate((columns, rows)):
-        place = (position[..., axis] - float(terrain.origin[axis])) / terrain.spacing
-        first = xp.clip(xp.floor(place) - (window // 2 - 1), 0.0, float(count - window))[..., None]
+        cell_position = (position[..., axis] - float(terrain.origin[axis])) / terrain.spacing
+        first = xp.clip(xp.floor(cell_position) - (window // 2 - 1), 0.0, float(count - window))[
+            ..., None
+        ]
         shift = slots - first
         cells.append(first + shift - window * xp.floor(shift / window))
     i, j = cells[0][..., None, :], cells[1][..., :, None]
@@ -216,8 +218,8 @@ class JetLaw:
 
 def _half_edges(obstacle: Obstacle) -> np.ndarray:
     """Return half the edges (3,) of the upright box around an obstacle's own box."""
-    turn: np.ndarray = rotation_matrix(obstacle.orientation)
-    return np.abs(turn) @ (obstacle.size / 2)
+    rotation: np.ndarray = rotation_matrix(obstacle.orientation)
+    return np.abs(rotation) @ (obstacle.size / 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +241,7 @@ class Scene:
     jets: JetLaw = field(default_factory=JetLaw)
 
     def __post_init__(self) -> None:
-        """Bring the obstacles in order."""
+        """Sort the obstacles by kind."""
         ordered = tuple(o for kind in OBSTACLE_KINDS for o in self.obstacles if o.kind == kind)
         object.__setattr__(self, 'obstacles', ordered)
 
@@ -278,24 +280,24 @@ class Scene:
             normal (..., k, m, 3) into the water there, map: the distance's gradient.
         """
         xp = namespace(points)
-        found = []
+        results = []
         if self.planes:
-            found.append(plane_surfaces(self.planes, points))
+            results.append(plane_surfaces(self.planes, points))
         if self.terrain is not None:
-            found.append(self.terrain.surfaces(points))
+            results.append(self.terrain.surfaces(points))
         for kind, group in self._by_kind.items():
-            found.append(obstacle_surfaces(kind, group, points, within))
-        if not found:
+            results.append(obstacle_surfaces(kind, group, points, within))
+        if not results:
             none = points[..., None, :, :][..., :0, :, :]
             return none[..., 0], none
-        if len(found) == 1:
-            return found[0]
-        distances, normals = zip(*found, strict=True)
+        if len(results) == 1:
+            return results[0]
+        distances, normals = zip(*results, strict=True)
         return xp.concat(distances, axis=-2), xp.concat(normals, axis=-3)
 
     @cached_property
     def _bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Half-spaces a·p ≤ b and upright boxes (middle, half edges) that hold everything solid.
+        """Bounds of the surfaces: half-spaces a·p ≤ b and axis-aligned boxes (centre, half edges).
 
         The terrain's half-space is scaled by its least n_z, because its distance is.
         """
@@ -313,7 +315,7 @@ class Scene:
         )
 
     def clearances(self, position: Array) -> Array:
-        """Return distances (k,) in m that the surfaces have at least from a point (3,), map.
+        """Return lower bounds (k,) of the distances of the surfaces from a point (3,), map, m.
 
         Cheap, for who may leave surfaces alone that are far. Not above 0 it says nothing: the
         point may be within something or not.
@@ -321,18 +323,18 @@ class Scene:
         xp = namespace(position)
         normals, offsets, centers, edges = (constant(xp, values) for values in self._bounds)
         gap = xp.maximum(xp.abs(centers - position) - edges, 0.0)
-        apart = xp.sqrt(xp.vecdot(gap, gap))
-        return xp.concat([normals @ position - offsets, apart])
+        distance = xp.sqrt(xp.vecdot(gap, gap))
+        return xp.concat([normals @ position - offsets, distance])
 
     def surfaces_near(self, points: Array, distance: float) -> tuple[int, ...]:
         """Return the surfaces that may be within a distance (m) of points (..., 3), map.
 
         All are returned for points in several places, and for traced ones.
         """
-        place = known_vector(points)
-        if place is None:
+        single_point = known_vector(points)
+        if single_point is None:
             return tuple(range(len(self)))
-        return tuple((self.clearances(place) <= distance).nonzero()[0].tolist())
+        return tuple((self.clearances(single_point) <= distance).nonzero()[0].tolist())
 
     def part(self, surfaces: tuple[int, ...]) -> Scene:
         """Return a scene of some of the surfaces, in their order."""
@@ -341,8 +343,15 @@ class Scene:
     @cached_property
     def edges(self) -> Edges:
         """Edges and spheres of the obstacles, numbered as surfaces."""
-        found, before = obstacle_edges(self.obstacles), len(self) - len(self.obstacles)
-        return replace(found, surface=found.surface + before, ball=found.ball + before)
+        edges_of_obstacles, offset = (
+            obstacle_edges(self.obstacles),
+            len(self) - len(self.obstacles),
+        )
+        return replace(
+            edges_of_obstacles,
+            surface=edges_of_obstacles.surface + offset,
+            ball=edges_of_obstacles.ball + offset,
+        )
 
     @cached_property
     def meshes(self) -> tuple[tuple[int, Obstacle], ...]:

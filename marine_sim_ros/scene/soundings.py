@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Soundings (XYZ, CSV): points with heights or depths, made a grid."""
+"""Soundings (XYZ, CSV): points with heights or depths, and their interpolation on a grid."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_SOUNDINGS = 1_000_000
 _MAX_POINTS = 4_000_000
 _LOG = logging.getLogger(__name__)
 _MAX_NUMBER = 1e8
-"""m."""
+"""Largest coordinate, m."""
 
 
 def read_soundings(path: Path, positive: str) -> np.ndarray:
@@ -46,15 +46,15 @@ def read_soundings(path: Path, positive: str) -> np.ndarray:
         raise ParameterError(f'{path}: not UTF-8 text; expected lines of x, y and z') from None
     rows: list[list[float]] = []
     for number, line in enumerate(lines, 1):
-        words = [w for w in re.split(r'[\s,;]+', line.split('#')[0].strip()) if w]
-        if not words:
+        tokens = [w for w in re.split(r'[\s,;]+', line.split('#')[0].strip()) if w]
+        if not tokens:
             continue
         try:
-            row = [float(word) for word in words[:3]]
+            row = [float(token) for token in tokens[:3]]
             if len(row) < 3 or not all(abs(x) < _MAX_NUMBER for x in row):
                 raise ValueError
         except ValueError:
-            if not rows and len(words) >= 3 and not any(map(_is_number, words[:3])):
+            if not rows and len(tokens) >= 3 and not any(map(_is_number, tokens[:3])):
                 continue  # names of the columns
             raise ParameterError(
                 f'{path}:{number}: {line.strip()[:60]!r}; expected three numbers: x, y and z'
@@ -64,20 +64,20 @@ def read_soundings(path: Path, positive: str) -> np.ndarray:
         raise ParameterError(
             f'{path}: {len(rows)} soundings; expected 3 to {_MAX_SOUNDINGS}, a line each'
         )
-    found = np.array(rows)
+    soundings = np.array(rows)
     if positive == 'down':
-        found[:, 2] *= -1.0
-    elif found[:, 2].min() > 0:
+        soundings[:, 2] *= -1.0
+    elif soundings[:, 2].min() > 0:
         raise ParameterError(
-            f'{path}: all heights are above the water, {found[:, 2].min():g} m and more; if they '
-            'are depths, add positive: down'
+            f'{path}: all heights are above the water, {soundings[:, 2].min():g} m and more; if '
+            'they are depths, add positive: down'
         )
-    return found
+    return soundings
 
 
-def _is_number(word: str) -> bool:
+def _is_number(token: str) -> bool:
     try:
-        float(word)
+        float(token)
     except ValueError:
         return False
     return True
@@ -93,9 +93,9 @@ def grid_soundings(soundings: np.ndarray, material: str, name: str) -> HeightMap
     Raises:
         ParameterError: they lie on a line.
     """
-    whole = _regular(soundings, material)
-    if whole is not None:
-        return whole
+    regular_grid = _regular(soundings, material)
+    if regular_grid is not None:
+        return regular_grid
     from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
     from scipy.spatial import QhullError
 
@@ -117,12 +117,12 @@ def grid_soundings(soundings: np.ndarray, material: str, name: str) -> HeightMap
         )
     points = np.stack(np.meshgrid(np.arange(columns), np.arange(rows)), axis=-1) * spacing
     grid = linear(points)
-    beyond = np.isnan(grid)
-    grid[beyond] = NearestNDInterpolator(places - low, heights)(points[beyond])
+    is_missing = np.isnan(grid)
+    grid[is_missing] = NearestNDInterpolator(places - low, heights)(points[is_missing])
     _LOG.warning(
         f'{name}: {len(places)} soundings became a grid of {columns} x {rows} points, '
-        f'{spacing:.3g} m apart, linear between them; {beyond.mean():.0%} of it lies beyond them '
-        'and has the nearest height'
+        f'{spacing:.3g} m apart, linear between them; {is_missing.mean():.0%} of it lies beyond '
+        'them and has the nearest height'
     )
     return HeightMap(low, spacing, grid, material)
 

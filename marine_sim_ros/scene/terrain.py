@@ -32,7 +32,7 @@ _FLAT = 0.02
 
 @dataclass(frozen=True, eq=False)
 class HeightMap:
-    """A seabed z = h(x, y); beyond its edges the heights at the edge go on.
+    """Terrain z = h(x, y); outside its edges the heights at the edge are extrapolated.
 
     Attributes:
         origin: (2,) x and y of ``heights[0, 0]``, map, m.
@@ -156,8 +156,8 @@ class HeightMap:
         xp = namespace(i)
         if not self.in_file:
             index = xp.astype(j * self.heights.shape[1] + i, xp.int32)
-            found = xp.take(constant(xp, self.ridges), xp.reshape(index, (-1,)), axis=0)
-            return xp.reshape(found, (*index.shape, 5))
+            stored_rows = xp.take(constant(xp, self.ridges), xp.reshape(index, (-1,)), axis=0)
+            return xp.reshape(stored_rows, (*index.shape, 5))
         rows, columns = self.heights.shape
         h, next_x, next_y = self.points(i, j), self.points(i + 1, j), self.points(i, j + 1)
 
@@ -167,8 +167,8 @@ class HeightMap:
 
         along_x = (bends(i, j, 0, 1) | bends(i + 1, j, 0, 1)) & (j > 0) & (j < rows - 1)
         along_y = (bends(i, j, 1, 0) | bends(i, j + 1, 1, 0)) & (i > 0) & (i < columns - 1)
-        found = h, next_x, next_y, along_x & (i < columns - 1), along_y & (j < rows - 1)
-        return np.stack(np.broadcast_arrays(*found), axis=-1).astype(float)
+        stored_rows = h, next_x, next_y, along_x & (i < columns - 1), along_y & (j < rows - 1)
+        return np.stack(np.broadcast_arrays(*stored_rows), axis=-1).astype(float)
 
     @cached_property
     def ridges(self) -> np.ndarray:
@@ -268,7 +268,7 @@ def _upward_normals(slopes: Array) -> Array:
 # Seabeds generated from a seed: rippled sand, ridged rock.
 
 _STEPS = 1 << 20
-"""Into which a relief is divided, so that its mean is a sum of whole numbers."""
+"""Quantisation steps of a relief, so that its mean is a sum of whole numbers."""
 
 
 def _fade(share: np.ndarray) -> np.ndarray:
