@@ -577,6 +577,27 @@ def test_an_open_mesh_displaces_what_stonefish_counts_about_its_origin(read, tmp
     assert vehicle.buoyancy.volume == pytest.approx(0.4**3)
 
 
+@pytest.mark.parametrize('upside_down', [False, True])
+def test_a_body_of_stonefish_that_starts_upside_down_is_turned_over(read, upside_down):
+    """A half turn about y in NED: z of the body is up, as its thruster's x is ahead."""
+    parts = (
+        '<external_part name="hull" type="box" physics="submerged"><dimensions xyz="1 0.4 0.4"/>'
+        '<material name="M"/><mass value="150"/><compound_transform xyz="0 0 0" rpy="0 0 0"/>'
+        '</external_part><external_part name="lead" type="box" physics="submerged">'
+        '<dimensions xyz="0.1 0.1 0.1"/><material name="M"/><mass value="10"/>'
+        '<compound_transform xyz="0.2 0.1 0.3" rpy="0 0 0"/></external_part>'
+    )
+    text = scenario(parts)
+    if upside_down:
+        turn = '<world_transform xyz="0 0 5" rpy="0 3.14159265 0"/></robot>'
+        text = text.replace('</robot>', turn)
+    description, vehicle = read(text, '.scn')
+    sign = 1 if upside_down else -1
+    center = vehicle.inertia.center_of_mass * 16 / np.array([0.2, 0.1, 0.3])
+    np.testing.assert_allclose(center, [1, sign, sign], atol=1e-6)
+    assert any('half a turn about x' in t for t in description.assumptions) == upside_down
+
+
 def test_a_part_without_buoyancy_does_not_displace_when_the_rest_floats(read):
     box = (
         '<{tag} name="{name}" type="box" physics="submerged" buoyant="{floats}">'

@@ -289,7 +289,7 @@ VEHICLES = (
               'imported'),
     Published('CIRTESUB', 'Stonefish',
               'inesperez03+cirtesub_stonefish/scenarios/cirtesub_cirtesu_arucos.scn', (), (),
-              'imported; 0.1 % of buoyancy too much, of open meshes'),
+              'imported upside down, with 0.1 % of buoyancy too much, of open meshes'),
     Published('Peacetolero', 'Stonefish', 'slopezba+peacetolero_stonefish/scenarios/sea.scn', (),
               ('--allow-undamped',), 'refused: tank.scn has no robot',
               'sea.scn; `--allow-undamped`: it drives on the ground'),
@@ -432,7 +432,7 @@ def _alone(floats: str) -> str:
     if 'at the surface' in floats:
         return 'afloat'
     moves = re.search(r'it ((?:rises|sinks) [^;]+)$', floats)
-    return moves[1] if moves else 'neutral'
+    return moves[1] if moves else 'neutral' if 'neutral' in floats else '–'
 
 
 def verdicts(rows: list[dict[str, Any]], sources: dict[str, str]) -> str:

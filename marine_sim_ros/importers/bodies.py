@@ -30,6 +30,7 @@ __all__ = [
     'add_moving',
     'choose_base',
     'grow_tree',
+    'level_base',
     'level_turn',
     'read_inertial',
     'read_pose',
@@ -38,6 +39,8 @@ __all__ = [
 
 _TILT = 0.98
 """Cosine of the angle (11°) between a body's z axis and up, beyond which its axes are turned."""
+_BASE_LINK = 'base_link'
+"""Name by which a description finds its body."""
 _HALF_TURN = np.array([1.0, 0.0, 0.0, 0.0])
 """Quaternion x, y, z, w of half a turn about x."""
 
@@ -184,6 +187,27 @@ def level_turn(rotation: np.ndarray) -> tuple[np.ndarray, str] | None:
     if rotation[2, 2] < -_TILT:
         return _HALF_TURN, 'its z axis is down; turned by half a turn about x'
     return matrix_quaternion(rotation), 'its z axis is not up; the axes of the world'
+
+
+def level_base(builder: VehicleBuilder, rotation: np.ndarray, where: str) -> None:
+    """Put a link with level axes above a body whose z axis is not up, and make it the base.
+
+    Args:
+        rotation: (3, 3) from the axes of the body to those of a world with z up.
+        where: place of the body in the source.
+    """
+    found = level_turn(rotation)
+    if found is None:
+        return
+    if _BASE_LINK in builder.links:
+        builder.drop(f'{where}: the axes of {builder.base!r} stay: its z axis is not up')
+        return
+    builder.assume(f'{where}: {found[1]}')
+    body, builder.base = builder.base, _BASE_LINK
+    builder.links[builder.base] = ImportedLink(builder.base)
+    pose = Pose(np.zeros(3), found[0])
+    joint = ImportedJoint(f'{body}_turn', 'fixed', builder.base, body, pose, origin=where)
+    builder.joints[joint.name] = joint
 
 
 # One tree of links and joints from any order, with the body at its root.

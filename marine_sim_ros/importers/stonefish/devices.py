@@ -219,6 +219,8 @@ def add_rudder(builder: VehicleBuilder, reader: Reader) -> None:
         raise reader.error('has no <specs>')
     area = specs.attribute_number('area', 0.0, 1e-8, 1e4)
     slope = specs.attribute_number('lift_coeff', 0.0, 1e-6, 1e4)
+    if not (area > 0 and slope > 0):
+        raise specs.error('expected area and lift_coeff above 0')
     stall = specs.attribute_number('stall_angle', math.pi / 4, 1e-3, math.pi / 2)
     limit = specs.attribute_number('max_angle', 0.0, 0.0, math.pi / 2)
     if specs.attribute_number('max_angular_rate', 0.0, 0.0, 1e6):

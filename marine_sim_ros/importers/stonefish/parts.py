@@ -371,7 +371,7 @@ def lump(
         ]
     if not outer:
         return
-    origin = drags[builder.base][2]
+    origin = drags.get(builder.base, next(iter(drags.values()))).origin
     density = water.value
     center = builder.center_of_mass()
     linear, quadratic = _drag(outer, density, center)

@@ -23,7 +23,8 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import read_text_file
-from marine_sim_ros.importers.bodies import grow_tree
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.importers.bodies import grow_tree, level_base
 from marine_sim_ros.importers.builder import Options, VehicleBuilder, list_names, origin_of
 from marine_sim_ros.importers.description import ImportedJoint, ImportedLink, Inertial, Sourced
 from marine_sim_ros.importers.geometry import box_around
@@ -314,6 +315,11 @@ class _StonefishReader:
         if self.options.base_link:
             self.builder.known_link(robot, self.options.base_link)
             self.builder.base = self.options.base_link
+            return
+        start = robot.child('world_transform')
+        rotation = np.asarray(rotation_matrix(ned_pose(start).quaternion))
+        if start is not None and rotation[2, 2] < 0:  # a body of z up in a world of z down
+            level_base(self.builder, rotation, origin_of(start))
 
     def _link(self, reader: Reader, name: str) -> None:
         kind = reader.attribute('type')
