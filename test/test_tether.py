@@ -48,6 +48,19 @@ def settled(spec, environment, *, ticks=1200, dt=0.4, attached=True):
     return state
 
 
+def test_a_step_that_does_not_converge_is_reported_once(caplog, monkeypatch):
+    spec = tether(FATHOM, 20.0, 20, [12.0, 0.0, 5.0])
+    cable, ends = hang_cable(spec, ends_of(spec)), ends_of(spec)
+    cable_step(spec, Environment(), cable, ends, 0.01)
+    assert not caplog.messages
+    monkeypatch.setattr('marine_sim_ros.physics.cable.ITERATIONS', 1)
+    for _ in range(2):
+        cable = cable_step(spec, Environment(), cable, ends, 0.01)
+    assert len(caplog.messages) == 1
+    assert 'tether of 20 m' in caplog.messages[0]
+    assert 'did not converge in 1 iterations' in caplog.messages[0]
+
+
 def test_the_banded_solution_is_the_dense_one():
     rng = np.random.default_rng(0)
     lower = np.tril(np.triu(rng.normal(size=(40, 40)), -6))

@@ -24,12 +24,13 @@ rotation of a segment is neglected, as in the source.
 
 from __future__ import annotations
 
+import logging
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, counted_loop, namespace, while_loop
+from marine_sim_ros.core.arrays import NUMPY, Array, constant, counted_loop, namespace, while_loop
 from marine_sim_ros.core.numerics import solve_banded
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.tether import FRESH_WATER, Tether
@@ -346,6 +347,7 @@ TOLERANCE = 1e-5
 ITERATIONS = 12
 ITERATIONS_AT_DRUM = 48
 """Iteration limit with a reel, whose clutch adds two changes of stiffness."""
+_LOG = logging.getLogger(__name__)
 
 
 def _band_matrix(
@@ -440,6 +442,9 @@ def cable_step(
         dt: time, s; with 0 only the ends move.
         fluid_density: kg/m³, where the environment has none.
         rate: (...) commanded rate of the reel, m/s, positive to pay out; None: it stands still.
+
+    A step that does not converge within the iteration limit keeps the last iterate. NumPy logs a
+    warning, once for each tether; compiled programs do not report it.
     """
     xp = namespace(memory.position)
     length = memory.length
@@ -488,9 +493,11 @@ def cable_step(
 
     max_iterations = ITERATIONS if length is None else ITERATIONS_AT_DRUM
     start = (advance(memory.velocity[..., 1:-1, :]), xp.asarray(True), xp.asarray(0))
-    (position, velocity, segments), _, _ = while_loop(
+    (position, velocity, segments), unfinished, _ = while_loop(
         xp, lambda search: search[1] & (search[2] < max_iterations), improve, start
     )
+    if xp is NUMPY and unfinished:
+        _warn_unconverged(tether, max_iterations)
     if length is not None:  # the last iterate may have treated a slipping segment as stretched
         segments = cable_segments(tether, constants.division, position, constants.intact)
     force = node_forces(tether, constants, position, velocity, segments)
@@ -510,6 +517,15 @@ def cable_step(
         dt > 0, dt * xp.ones_like(new_length), xp.ones_like(new_length)
     )
     return CableState(position, velocity, pull, attached, new_length, end_velocity, memory.whole)
+
+
+@lru_cache(maxsize=64)
+def _warn_unconverged(tether: Tether, iterations: int) -> None:
+    """Log a step of a tether's cable that did not converge, once for each tether."""
+    _LOG.warning(
+        f'tether of {tether.length:g} m: a step of its cable did not converge in {iterations} '
+        f'iterations to {TOLERANCE:g} m; expected a smaller dt; later steps are not reported'
+    )
 
 
 def cable_energy(tether: Tether, environment: Environment, state: CableState) -> Array:
