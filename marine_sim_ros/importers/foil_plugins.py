@@ -175,9 +175,7 @@ def _name_the_rest(reader: Reader, builder: VehicleBuilder) -> None:
 
 def name_sail(plugin: Plugin, builder: VehicleBuilder) -> None:
     """Name a sail, whose forces are missing."""
-    where = f'{origin_of(plugin.reader)} {plugin.label}'
-    builder.drop(f'{where}: a sail: the wind does not drive vehicles here')
-    builder.unread_forces.append(where)
+    builder.unread_force(plugin, 'a sail: the wind does not drive vehicles here')
 
 
 def add_foil(plugin: Plugin, builder: VehicleBuilder) -> None:

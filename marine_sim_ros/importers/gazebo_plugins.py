@@ -370,8 +370,7 @@ def add_gazebo_thruster(plugin: Plugin, builder: VehicleBuilder) -> None:
     name = builder.scoped_name(reader, name, builder.joints)
     joint = builder.joints.get(name)
     if joint is None:
-        builder.drop(f'{origin_of(reader)}: joint {name!r} of a thruster does not exist')
-        builder.unread_forces.append(f'{origin_of(reader)} {plugin.label}')
+        builder.unread_force(plugin, f'joint {name!r} of a thruster does not exist')
         return
     label = joint.name
     channel = builder.notes.get('channels', {}).get(name)

@@ -89,8 +89,7 @@ def add_motor_model(plugin: Plugin, builder: VehicleBuilder) -> None:
     reader = plugin.reader
     kind = read_text(reader, 'motorType', 'velocity')
     if kind != 'velocity':
-        builder.drop(f'{origin_of(reader)}: a motor of type {kind!r}; expected velocity')
-        builder.unread_forces.append(f'{origin_of(reader)} {plugin.label}')
+        builder.unread_force(plugin, f'a motor of type {kind!r}; expected velocity')
         return
     constant = read_number(reader, 'motorConstant', _MOTOR_CONSTANT, -1e6, 1e6)
     fastest = read_number(reader, 'maxRotVelocity', _MAX_SPEED, 0.0, 1e6)
@@ -427,9 +426,7 @@ def add_freefloating_thrusters(plugin: Plugin, builder: VehicleBuilder) -> None:
             add_propeller(builder, link, link, -np.eye(3)[2], curve, (effort.origin, False))
         else:
             where = f'{origin_of(thruster)}: thruster {link!r}'
-            builder.drop(
-                f'{where} is on no link of this name; expected <map> or the name of a link'
-            )
+            builder.drop(f'{where} is on no link; expected <map> or the name of a link')
             builder.unread_forces.append(where)
 
 
