@@ -4,6 +4,7 @@
 """Missions: tasks and penalties against closed forms, pilots, and scores of recordings."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,12 +19,15 @@ from marine_sim_ros.analysis.debriefing import (
     mission_run_of_trajectory,
 )
 from marine_sim_ros.bags.trajectory_writer import write_recording
-from marine_sim_ros.core.errors import RecordingError, ScenarioError
+from marine_sim_ros.core.errors import ParameterError, RecordingError, ScenarioError
 from marine_sim_ros.core.registry import MISSION_TASKS
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.model.library import parse_xacro_arguments
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.mission import (
     MISSIONS,
+    lesson_options,
     load_mission,
     mission_names,
     mission_scenery,
@@ -154,11 +158,29 @@ tasks:
     assert '\n' not in str(refused.value)
 
 
+def test_a_lesson_brings_its_environment_and_arguments_to_a_run():
+    run = RunOptions(vehicle='bluerov2', lesson='tether_round_piles')
+    parameters = describe(run)[0].parameters
+    assert parameters['environment'] == 'jetty'
+    assert 'tether_length:=17' in parameters['vehicle_arguments']
+    assert lesson_options(lesson_options(run)) == lesson_options(run)
+    own = replace(run, vehicle_arguments=('imu:=true',))
+    assert 'imu:=true' in lesson_options(own).vehicle_arguments
+    for wrong, expected in (
+        ({'vehicle': 'torpedo_auv'}, 'vehicle is torpedo_auv; expected bluerov2'),
+        ({'environment': 'pool'}, 'environment is pool; expected jetty'),
+        ({'vehicle_arguments': ('tether_length:=40',)}, 'tether_length is 40; expected 17'),
+    ):
+        with pytest.raises(ParameterError, match=expected):
+            describe(replace(run, scenario='dive', **wrong))
+
+
 def fly(name, pilot='', dt=0.02):
     flown = load_mission(name)
     scenario = load_scenario(pilot or flown.scenario)
     water = load_environment(flown.environment)
-    return flown, simulate(load_vehicle(flown.vehicle), scenario, environment=water, dt=dt)
+    vehicle = load_vehicle(flown.vehicle, **parse_xacro_arguments(flown.arguments))
+    return flown, simulate(vehicle, scenario, environment=water, dt=dt)
 
 
 @pytest.mark.long
@@ -182,6 +204,7 @@ def test_the_scripted_pilot_of_a_mission_passes(name):
         ('pipeline_inspection', 'too_high', lambda s: s.tasks[0].share < 0.3),
         ('dock_in_green_water', 'collides', lambda s: penalty(s, 'contact') > 40.0),
         ('wreck_inspection', 'collides', lambda s: penalty(s, 'contact') > 40.0),
+        ('tether_round_piles', 'other_bay', lambda s: penalty(s, 'tether') > 40.0),
         ('thruster_failure', 'late', lambda s: s.tasks[2].state == 'failed'),
     ],
 )

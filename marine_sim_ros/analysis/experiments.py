@@ -13,6 +13,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text
 from marine_sim_ros.core.text import aligned_columns, markdown_row
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
+from marine_sim_ros.model.library import read_argument_texts
 
 __all__ = [
     'COMPARISON_COLUMNS',
@@ -179,12 +180,6 @@ WITHOUT_ARM = 'without_arm'
 """Name of what is computed of the hull alone; no moment of a run."""
 
 
-def _argument(item: YamlReader) -> str:
-    if not isinstance(item.value, str) or ':=' not in item.value:
-        raise item.error(f' is {item.value!r}; expected name:=value, as in arm:=false')
-    return item.value
-
-
 def _moments(reader: YamlReader) -> tuple[tuple[str, float], ...]:
     if not isinstance(reader.value, dict) or WITHOUT_ARM in reader.value:
         raise reader.error(f' is {reader.value!r}; expected a mapping of names to times in s')
@@ -217,7 +212,7 @@ class Experiment:
     scenario: str = text('shipped name or path', REQUIRED)
     vehicle: str = text('default vehicle of the experiment', REQUIRED)
     arguments: tuple[str, ...] = special(
-        lambda r: tuple(map(_argument, r.items())), (), 'xacro arguments, `name:=value` each'
+        read_argument_texts, (), 'xacro arguments, `name:=value` each'
     )
     source: str = text('publication of the printed values')
     window: float = number(5.0, 0.01, 1e6, 's', 'length of the steady-state window')

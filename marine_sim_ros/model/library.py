@@ -16,6 +16,7 @@ from marine_sim_ros.core.errors import ModelError, ParameterError, no_file, no_s
 from marine_sim_ros.core.files import expand_home, resource_folder
 from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.registry import VEHICLES
+from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.geometry.mesh_files import MESH_SUFFIXES
 from marine_sim_ros.model.hull import check_terms
 from marine_sim_ros.model.vehicle import Vehicle
@@ -30,6 +31,7 @@ __all__ = [
     'vehicle_path',
     'check_description',
     'parse_xacro_arguments',
+    'read_argument_texts',
 ]
 
 _OPTIONS = ('hull_forces', 'voltage')
@@ -138,6 +140,18 @@ def parse_xacro_arguments(texts: Iterable[str]) -> dict[str, Any]:
             )
         result[name] = value
     return result
+
+
+def read_argument_texts(reader: YamlReader) -> tuple[str, ...]:
+    """Read a list of xacro arguments, ``name:=value`` each, from a configuration file.
+
+    Raises:
+        MarineSimError: not a list of such texts.
+    """
+    for item in reader.items():
+        if not isinstance(item.value, str) or ':=' not in item.value:
+            raise item.error(f' is {item.value!r}; expected name:=value, as in arm:=false')
+    return tuple(str(item.value) for item in reader.items())
 
 
 def load_vehicle(

@@ -263,8 +263,8 @@ class TetherElement:
     length: float = number(
         REQUIRED, 0.1, 1e5, 'm', 'unstretched length at the start', place='attribute'
     )
-    segments: float | None = number(
-        None, 3, 1000, '', 'pieces; by default of about 3 m', place='attribute'
+    segments: int = number(
+        0, 0, 1000, '', 'pieces, 3 or more; 0: of about 3 m', whole=True, place='attribute'
     )
     xyz: np.ndarray = number(
         np.zeros(3), -math.inf, math.inf, 'm', "vehicle's end, body frame", place='attribute'
@@ -292,16 +292,16 @@ def read_tether(reader: Reader) -> Tether:
     if drum is not None:
         whole = drum.reader.attribute_number('maximum', length, length, 1e5)
     usual = min(max(math.ceil(whole / SEGMENT_LENGTH), MIN_SEGMENTS), MAX_SEGMENTS)
-    segments = usual if own.segments is None else own.segments
-    if segments != int(segments):
-        raise reader.error(f'segments is {segments:g}; expected a whole number')
+    if own.segments in (1, 2):
+        raise reader.error(f'segments is {own.segments}; expected 0, or 3 or more')
+    segments = own.segments or usual
     vehicle = own.vehicle.strip('/')
     if own.afloat + (own.ship is not None) + bool(vehicle) > 1:
         raise reader.error('has several anchors; expected one of: afloat, vehicle, <ship>')
     return Tether(
         CABLES.load(own.type),
         length,
-        int(segments),
+        segments,
         own.xyz,
         own.anchor,
         own.afloat,

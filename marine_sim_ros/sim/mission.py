@@ -12,8 +12,9 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError, ScenarioError
 from marine_sim_ros.core.registry import MISSION_TASKS
-from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, text
+from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
+from marine_sim_ros.model.library import parse_xacro_arguments, read_argument_texts
 from marine_sim_ros.sim.mission_states import MissionStates, durations
 from marine_sim_ros.sim.mission_tasks import TaskKind
 from marine_sim_ros.sim.options import RunOptions
@@ -154,6 +155,9 @@ class Mission:
     description: str = text('one line', REQUIRED)
     briefing: str = text('what the pilot reads before', REQUIRED)
     vehicle: str = text('shipped name or URDF', REQUIRED)
+    arguments: tuple[str, ...] = special(
+        read_argument_texts, (), 'xacro arguments of the vehicle, `name:=value` each'
+    )
     environment: str = text('shipped name or YAML file; default: still water')
     scenario: str = text(
         'scenario of the scripted pilot, shipped name or path; start and faults are its', REQUIRED
@@ -193,14 +197,26 @@ load_mission, mission_names = MISSIONS.load, MISSIONS.names
 
 
 def lesson_options(options: RunOptions) -> RunOptions:
-    """Return the options of a run of the mission ``options.lesson``, with its environment.
+    """Options of a run with the environment and the xacro arguments of its lesson, if it has one.
 
     Raises:
-        ParameterError: another vehicle or environment than the mission's.
+        ParameterError: another vehicle, environment or argument than the lesson's.
     """
+    if not options.lesson:
+        return options
     mission = load_mission(options.lesson)
     if not options.environment:
         options = replace(options, environment=mission.environment)
+    expected = parse_xacro_arguments(mission.arguments)
+    given = parse_xacro_arguments(options.vehicle_arguments)
+    for name, value in expected.items():
+        if given.setdefault(name, value) != value:
+            raise ParameterError(
+                f'lesson {options.lesson}: {name} is {given[name]}; expected {value}'
+            )
+    if expected:
+        arguments = tuple(f'{name}:={value}' for name, value in given.items())
+        options = replace(options, vehicle_arguments=arguments)
     for key in ('vehicle', 'environment'):
         value, expected = getattr(options, key), getattr(mission, key)
         if value != expected:
@@ -214,14 +230,8 @@ def lesson_pilot(options: RunOptions) -> Scenario | None:
     """Return the scenario of the scripted pilot of a run's lesson; None without a lesson.
 
     A run without a scenario has the start and the faults of this one.
-
-    Raises:
-        ParameterError: as of ``lesson_options``.
     """
-    if not options.lesson:
-        return None
-    lesson_options(options)
-    return load_scenario(load_mission(options.lesson).scenario)
+    return load_scenario(load_mission(options.lesson).scenario) if options.lesson else None
 
 
 # Score of a run.

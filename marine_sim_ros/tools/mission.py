@@ -23,11 +23,12 @@ from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.errors import ParameterError, RunError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.text import json_text
-from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.sim.mission import (
     LIVE_SCORE,
     Mission,
     MissionScore,
+    lesson_options,
     load_mission,
     mission_names,
     score_content,
@@ -78,14 +79,15 @@ def execute(options: argparse.Namespace) -> int:
     if options.bag:
         run = _read_recording(mission, options.bag)
     else:
-        settings = RunOptions(
-            vehicle=mission.vehicle,
-            environment=mission.environment,
-            scenario=options.scenario or mission.scenario,
-            record=options.record,
-            lesson=options.mission,
-            dt=options.dt,
-            real_time_factor=0.0,
+        settings = lesson_options(
+            RunOptions(
+                vehicle=mission.vehicle,
+                scenario=options.scenario or mission.scenario,
+                record=options.record,
+                lesson=options.mission,
+                dt=options.dt,
+                real_time_factor=0.0,
+            )
         )
         if options.record:
             prepare_recording_folder(options.record, overwrite=options.overwrite, own_files=FILES)
@@ -117,7 +119,7 @@ def _check(options: argparse.Namespace) -> None:
 
 def _in_process(settings: RunOptions, options: argparse.Namespace) -> MissionStates:
     with progress_bar('building') as told:
-        vehicle = load_vehicle(settings.vehicle, progress=told)
+        vehicle = vehicle_of(settings.named_vehicle(), told)
     print_warnings(vehicle.warnings)
     scenario = load_scenario(settings.scenario)
     with show_waiting(f'{scenario.duration:g} s of {scenario.name} ...'):
@@ -212,12 +214,19 @@ def _read_recording(mission: Mission, path: str) -> MissionStates:
             f'--bag {path}: has the vehicles {", ".join(bag.vehicles)}; expected one'
         )
     name = next(iter(bag.vehicles))
-    told = recorded_parameters(bag_path(path), name, alone=True)
+    recorded = recorded_parameters(bag_path(path), name, alone=True)
     for key in ('vehicle', 'environment'):
-        if key in told and told[key] != getattr(mission, key):
+        if key in recorded and recorded[key] != getattr(mission, key):
             raise ParameterError(
-                f'--bag {path}: was flown with {key} {told[key] or "(none)"}; expected '
+                f'--bag {path}: was flown with {key} {recorded[key] or "(none)"}; expected '
                 f'{getattr(mission, key) or "(none)"}, that of mission {mission.name}'
+            )
+    if 'vehicle' in recorded:
+        used = recorded.get('vehicle_arguments', ())
+        if missing := [a for a in mission.arguments if a not in used]:
+            raise ParameterError(
+                f'--bag {path}: was flown without {" ".join(missing)}; expected the arguments of '
+                f'mission {mission.name}'
             )
     return mission_run_of_bag(bag_path(path), f'/{name}')
 
