@@ -596,6 +596,7 @@ def test_a_body_of_stonefish_that_starts_upside_down_is_turned_over(read, upside
     center = vehicle.inertia.center_of_mass * 16 / np.array([0.2, 0.1, 0.3])
     np.testing.assert_allclose(center, [1, sign, sign], atol=1e-6)
     assert any('half a turn about x' in t for t in description.assumptions) == upside_down
+    read(scenario(parts).replace('</robot>', '<world_transform xyz="$(arg p)"/></robot>'), '.scn')
 
 
 def test_a_part_without_buoyancy_does_not_displace_when_the_rest_floats(read):

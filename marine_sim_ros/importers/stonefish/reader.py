@@ -317,8 +317,10 @@ class _StonefishReader:
             self.builder.base = self.options.base_link
             return
         start = robot.child('world_transform')
+        if start is None or '$(' in ''.join(map(str, start.element.attrib.values())):
+            return  # an argument that has no value places it
         rotation = np.asarray(rotation_matrix(ned_pose(start).quaternion))
-        if start is not None and rotation[2, 2] < 0:  # a body of z up in a world of z down
+        if rotation[2, 2] < 0:  # a body of z up in a world of z down
             level_base(self.builder, rotation, origin_of(start))
 
     def _link(self, reader: Reader, name: str) -> None:
