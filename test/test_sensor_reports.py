@@ -294,7 +294,7 @@ def test_no_peak_is_lost_among_many_readings(tmp_path, monkeypatch):
     assert analyze(tmp_path / 'rec', '-o', tmp_path / 'out', '--table', 'none') == 0
     pressure = sensors_in(tmp_path / 'out')['barometer']['pressure']
     assert (pressure['readings'], pressure['every']) == (1001, 1)
-    assert bag_sensors.MOST > 10 * 60 * 200
+    assert bag_sensors.MAX_READINGS > 10 * 60 * 200
     text = (tmp_path / 'out' / 'report.html').read_text(encoding='utf-8')
     (chart,) = [c for c in titled(text) if c['title'] == 'barometer: pressure']
     reading = np.array([np.nan if y is None else y for y in chart['data'][0]['y']], float)

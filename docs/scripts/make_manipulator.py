@@ -75,10 +75,14 @@ def main(recorded: str = '') -> None:
         looks = Appearance(vehicle)
         film = Film(
             Beside(*chase_camera(looks.parts(), 400, 450)),
-            Cast(motion, looks),
+            Cast(
+                motion,
+                looks,
+                vehicle.thrusters,
+                payloads=RecordedPayloads(vehicle, environment, motion),
+            ),
             {},
             environment,
-            payloads=RecordedPayloads(vehicle, environment, motion),
         )
         pictures = list(render_frames(film, motion.stamps[0] + np.array(TIMES)))
     pillow = require('PIL.Image', 'the picture of the arm')
