@@ -26,7 +26,7 @@ terrain failsafe, EKF primary, thrust loss, sensors failsafe, leak failsafe, pil
 vibration failsafe, internal error, dead reckoning failsafe
 """
 _SUBSYSTEMS = [name.strip() for name in _SUBSYSTEM_NAMES.split(',')]
-"""Of ERR.Subsys, from 1 on (LogErrorSubsystem)."""
+"""Names of ERR.Subsys, from 1 on (LogErrorSubsystem)."""
 _EVENTS = {
     10: 'armed',
     11: 'disarmed',
@@ -39,19 +39,19 @@ _EVENTS = {
     165: 'at the bottom',
     166: 'no longer at the bottom',
 }
-"""Of EV.Id (LogEvent)."""
+"""Texts of EV.Id (LogEvent)."""
 _SEVERITIES = ('emergency', 'alert', 'critical', 'error', 'warning', 'notice', 'info', 'debug')
-"""Of STATUSTEXT, from 0 on."""
+"""Names of STATUSTEXT.severity, from 0 on."""
 
 
 @dataclass(frozen=True)
 class LogEvent:
-    """Something that an autopilot notes.
+    """Event in a log of an autopilot.
 
     Attributes:
         stamp: ns.
         kind: mode, message, error or event.
-        text: as the autopilot says it, or the names of its numbers.
+        text: text of the autopilot, or the names of its codes.
     """
 
     stamp: int
@@ -84,14 +84,14 @@ def dataflash_event(m: Any, stamp: int, mode_name: Callable[[int], str]) -> LogE
     if kind == 'EV':
         return LogEvent(stamp, 'event', _EVENTS.get(int(m.Id), f'event {m.Id}'))
     number, code = int(m.Subsys), int(m.ECode)
-    known = 1 <= number <= len(_SUBSYSTEMS)
-    name = _SUBSYSTEMS[number - 1] if known else f'subsystem {number}'
+    is_named = 1 <= number <= len(_SUBSYSTEMS)
+    name = _SUBSYSTEMS[number - 1] if is_named else f'subsystem {number}'
     return LogEvent(stamp, 'error', f'{name}: {f"error {code}" if code else "resolved"}')
 
 
 def status_text(severity: int, text: str, stamp: int) -> LogEvent:
     """Return the event of a STATUSTEXT."""
-    known = 0 <= severity < len(_SEVERITIES)
-    name = _SEVERITIES[severity] if known else str(severity)
-    kind = 'error' if known and severity <= _SEVERITIES.index('error') else 'message'
+    is_named = 0 <= severity < len(_SEVERITIES)
+    name = _SEVERITIES[severity] if is_named else str(severity)
+    kind = 'error' if is_named and severity <= _SEVERITIES.index('error') else 'message'
     return LogEvent(stamp, kind, f'{name}: {text}')

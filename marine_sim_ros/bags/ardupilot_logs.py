@@ -38,6 +38,7 @@ from marine_sim_ros.core.files import MAX_TEXT_BYTES, read_file
 from marine_sim_ros.core.spatial import continuous_quaternions, normalize, to_body, up_in_body
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.core.yaml_file import short_text
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 
 __all__ = ['LOG_SUFFIXES', 'open_log']
 
@@ -56,23 +57,24 @@ _MOTORS = {
 }
 """SERVOn_FUNCTION -> number of the motor."""
 _PULSES = (800.0, 2200.0)
-"""µs; anything else is an output that is off."""
-_BOOT = 10**15
-"""ns; so far apart lie the clocks of an autopilot that started again."""
+"""µs; an output with another pulse width is off."""
+_RESTART_OFFSET = 10**15
+"""ns added to the stamps after a restart of the autopilot."""
 _MAX_INTERPOLATION = 0.5 * NANOSECONDS
-"""A value is interpolated from others that are not farther than this, ns."""
-_LEAST_UP = 0.5
-"""Cosine of the tilt below which a vertical speed says nothing of heave."""
+"""Maximum distance in time of interpolated samples, ns."""
+_MIN_TILT_COSINE = 0.5
+"""Cosine of the tilt below which heave cannot be derived from vertical speed."""
 _VELOCITY, _RELATIVE, _ABSOLUTE, _CONSTANT = 1 << 1, 1 << 3, 1 << 4, 1 << 7
 """Bits of the estimator's status: horizontal velocity, position; the position is held constant."""
 
 
 class AutopilotRows:
-    """Collects the messages of a log; every list has rows with their times.
+    """Numbers of a log's messages by quantity; rows with their times.
 
     Attributes:
         source: name of the estimator's message.
-        estimates: place (m) and velocity (m/s), north east down, and the gyroscopes' bias (rad/s).
+        estimates: position (m) and velocity (m/s), north east down, and the gyroscopes' bias
+        (rad/s).
         attitudes: roll, pitch, yaw of the body (FRD) in north-east-down, rad, and height, m.
         rates: angular velocity, forward right down, rad/s.
         status: bits of the estimator's status.
@@ -82,12 +84,12 @@ class AutopilotRows:
         sticks: pulse widths of the pilot's channels, µs.
         events: modes, messages and errors.
         parameters: values by name.
-        beside: name of the file from which parameters are that the log does not have.
+        parameter_file: name of the file with parameters that the log lacks; empty: none.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing."""
-        self.source = self.beside = ''
+        """Start without rows."""
+        self.source = self.parameter_file = ''
         self.estimates: list[TimedRow] = []
         self.attitudes: list[TimedRow] = []
         self.rates: list[TimedRow] = []
@@ -100,89 +102,98 @@ class AutopilotRows:
         self.parameters: dict[str, float] = {}
 
     def topics(self) -> tuple[dict[str, list[TimedRow]], tuple[str, ...]]:
-        """Return the rows of every topic, and what of them is assumed or missing."""
+        """Return the rows of every topic, and notes on assumed and missing data."""
         notes: list[str] = []
-        found: dict[str, list[TimedRow]] = {}
+        topics: dict[str, list[TimedRow]] = {}
         if self.attitudes:
-            found['odom'] = self._odometry(notes)
+            topics['odom'] = self._odometry(notes)
         if self.outputs:
-            found['thrusters/pwm'] = self._thrusters(notes)
+            topics['thrusters/pwm'] = self._thrusters(notes)
         if self.barometers:
             # Of several barometers the one in the water changes most.
             span = {i: np.ptp([r[0] for *_, r in rows]) for i, rows in self.barometers.items()}
             rows = self.barometers[max(span, key=lambda i: span[i])]
             for i, name in enumerate(('pressure', 'temperature')):
-                found[f'barometer/{name}'] = [(t, s, (row[i],)) for t, s, row in rows]
+                topics[f'barometer/{name}'] = [(t, s, (row[i],)) for t, s, row in rows]
         for name, part in (('battery', self.battery), ('sticks', self.sticks)):
             if part:
-                found[f'autopilot/{name}'] = part
-        return found, (*notes, *self._missing(found))
+                topics[f'autopilot/{name}'] = part
+        return topics, (*notes, *self._missing(topics))
 
-    def _missing(self, found: Mapping[str, Any]) -> list[str]:
+    def _missing(self, topics: Mapping[str, Any]) -> list[str]:
         """Return a line for everything that the log does not have."""
         kinds = {event.kind for event in self.events}
-        there = {
-            'motion (XKF1, NKF1 or ATT; ATTITUDE)': 'odom' in found,
-            'outputs to thrusters (RCOU; SERVO_OUTPUT_RAW)': 'thrusters/pwm' in found,
-            'pressure (BARO; SCALED_PRESSURE)': 'barometer/pressure' in found,
-            'battery (BAT; SYS_STATUS)': 'autopilot/battery' in found,
-            'sticks of the pilot (RCIN; RC_CHANNELS)': 'autopilot/sticks' in found,
+        present = {
+            'motion (XKF1, NKF1 or ATT; ATTITUDE)': 'odom' in topics,
+            'outputs to thrusters (RCOU; SERVO_OUTPUT_RAW)': 'thrusters/pwm' in topics,
+            'pressure (BARO; SCALED_PRESSURE)': 'barometer/pressure' in topics,
+            'battery (BAT; SYS_STATUS)': 'autopilot/battery' in topics,
+            'sticks of the pilot (RCIN; RC_CHANNELS)': 'autopilot/sticks' in topics,
             'flight modes (MODE; HEARTBEAT)': 'mode' in kinds,
             'messages (MSG; STATUSTEXT)': 'message' in kinds,
         }
-        return [f'the log has no {what}' for what, known in there.items() if not known]
+        return [f'the log has no {what}' for what, is_present in present.items() if not is_present]
 
     def _odometry(self, notes: list[str]) -> list[TimedRow]:
-        """Return pose and body velocity in our axes, at the times of the estimates."""
+        """Return pose (ENU, FLU) and body velocity, at the times of the estimates."""
         rows = self.estimates or self.attitudes
         clock = _clock(rows)
         attitude = np.array([row for *_, row in self.attitudes])
-        known = continuous_quaternions(flu_quaternion(attitude[:, :3]))
-        turn = np.asarray(normalize(_interpolate(clock, _clock(self.attitudes), known)))
+        quaternions = continuous_quaternions(flu_quaternion(attitude[:, :3]))
+        orientation = np.asarray(
+            normalize(_interpolate(clock, _clock(self.attitudes), quaternions))
+        )
         bias: np.ndarray | float = 0.0
         if self.estimates:
             estimate = np.array([row for *_, row in rows])
-            place, velocity, bias = enu(estimate[:, :3]), enu(estimate[:, 3:6]), estimate[:, 6:9]
+            position, velocity, bias = (
+                enu(estimate[:, :3]),
+                enu(estimate[:, 3:6]),
+                estimate[:, 6:9],
+            )
             notes.append(f'odom is what the estimator says ({self.source}), no measurement')
-            self._leave_unknown_out(clock, place, velocity, notes)
+            self._mask_unobserved(clock, position, velocity, notes)
         else:
             up = attitude[:, 3:4]
-            place = np.column_stack([np.full((len(up), 2), math.nan), up])
-            velocity = np.full_like(place, math.nan)
+            position = np.column_stack([np.full((len(up), 2), math.nan), up])
+            velocity = np.full_like(position, math.nan)
             notes.append('odom has attitude and height alone: the log has no velocity')
         rates = np.full((len(rows), 3), math.nan)
         if self.rates:
-            told = np.array([row for *_, row in self.rates])
-            rates = flu(_interpolate(clock, _clock(self.rates), told) - bias)
+            gyroscope = np.array([row for *_, row in self.rates])
+            rates = flu(_interpolate(clock, _clock(self.rates), gyroscope) - bias)
         else:
             notes.append('odom has no turn rates: the log has no gyroscope')
-        body = np.array(to_body(turn, velocity))
-        lost = np.isnan(velocity[:, 0])
-        up = np.asarray(up_in_body(turn))[lost, 2]
-        body[lost, 2] = velocity[lost, 2] / np.where(np.abs(up) < _LEAST_UP, math.nan, up)
-        moved = np.column_stack([place, turn, body, rates]).tolist()
-        return [(r, s, tuple(row)) for (r, s, _), row in zip(rows, moved, strict=True)]
+        body = np.array(to_body(orientation, velocity))
+        # Without horizontal velocity, heave is the vertical speed over the cosine of the tilt.
+        vertical_only = np.isnan(velocity[:, 0])
+        up = np.asarray(up_in_body(orientation))[vertical_only, 2]
+        body[vertical_only, 2] = velocity[vertical_only, 2] / np.where(
+            np.abs(up) < _MIN_TILT_COSINE, math.nan, up
+        )
+        motion = np.column_stack([position, orientation, body, rates]).tolist()
+        return [(r, s, tuple(row)) for (r, s, _), row in zip(rows, motion, strict=True)]
 
-    def _leave_unknown_out(
-        self, clock: np.ndarray, place: np.ndarray, velocity: np.ndarray, notes: list[str]
+    def _mask_unobserved(
+        self, clock: np.ndarray, position: np.ndarray, velocity: np.ndarray, notes: list[str]
     ) -> None:
-        """Make NaN of horizontal places and velocities that the estimator does not know."""
+        """Set horizontal positions and velocities to NaN where the estimator has no source."""
         if not self.status:
             notes.append(
                 'no status of the estimator (XKF4, EKF_STATUS_REPORT): its horizontal velocity is '
                 'taken as it is, also where it has nothing to tell it from'
             )
             return
-        known = np.searchsorted(_clock(self.status), clock, side='right') - 1
-        bits = np.array([int(row[0]) for *_, row in self.status])[np.maximum(known, 0)]
-        held = bits & _CONSTANT > 0
-        lost = (bits & _VELOCITY == 0) | held
-        velocity[lost, :2] = math.nan
-        place[(bits & (_RELATIVE | _ABSOLUTE) == 0) | held, :2] = math.nan
-        if lost.any():
-            share = f'{100 * lost.mean():.0f} %'
+        index = np.searchsorted(_clock(self.status), clock, side='right') - 1
+        bits = np.array([int(row[0]) for *_, row in self.status])[np.maximum(index, 0)]
+        is_constant = bits & _CONSTANT > 0
+        no_velocity = (bits & _VELOCITY == 0) | is_constant
+        velocity[no_velocity, :2] = math.nan
+        position[(bits & (_RELATIVE | _ABSOLUTE) == 0) | is_constant, :2] = math.nan
+        if no_velocity.any():
+            percentage = f'{100 * no_velocity.mean():.0f} %'
             notes.append(
-                f'the estimator does not know its horizontal velocity in {share} of the log '
+                f'the estimator does not know its horizontal velocity in {percentage} of the log '
                 '(without GPS, DVL or another source): surge and sway are left out there, and '
                 'heave is the vertical speed over the cosine of the tilt'
             )
@@ -191,64 +202,66 @@ class AutopilotRows:
         """Return the pulses of the thrusters, in the order of the motors.
 
         The autopilot mirrors the pulse of a motor with the direction −1 and of a reversed throttle
-        about 1500 µs; it is mirrored back here, so that it means what it means with directions 1.
+        about 1500 µs; this mirrors it back, to the pulse width of direction 1.
         """
         functions = {
             int(name[5:-9]): int(value)
             for name, value in self.parameters.items()
             if re.fullmatch(r'SERVO\d+_FUNCTION', name) and math.isfinite(value)
         }
-        told = sorted((_MOTORS[f], n - 1) for n, f in functions.items() if f in _MOTORS)
-        if not told:
+        motors = sorted((_MOTORS[f], n - 1) for n, f in functions.items() if f in _MOTORS)
+        if not motors:
             first = self.outputs[0][2][:8]
             count = next((i for i, pulse in enumerate(first) if pulse <= 0), len(first))
-            told = [(i + 1, i) for i in range(count)]
+            motors = [(i + 1, i) for i in range(count)]
             notes.append(
                 f'no SERVOn_FUNCTION of a motor: outputs 1 to {count} are taken for the motors'
             )
-        columns = [column for _, column in told]
-        directions = [self._direction(motor, functions, column) for motor, column in told]
+        columns = [column for _, column in motors]
+        directions = [self._direction(motor, functions, column) for motor, column in motors]
         if not any(directions):
             notes.append(
                 'no MOT_n_DIRECTION: all motors are taken to turn as the description has them'
             )
         elif min(directions) < 0:
-            turned = [m for (m, _), d in zip(told, directions, strict=True) if d < 0]
-            notes.append(f'motors {", ".join(map(str, turned))} have the direction -1')
+            reversed_motors = [m for (m, _), d in zip(motors, directions, strict=True) if d < 0]
+            notes.append(f'motors {", ".join(map(str, reversed_motors))} have the direction -1')
         if {functions.get(column + 1) for column in columns} <= _THROTTLES.keys():
             notes.append(
                 'the outputs are the throttle of a boat (ArduRover): the port thruster is the '
                 "first, as wamv's is"
             )
-        if self.beside:
-            notes.append(f'parameters that the log does not have are those of {self.beside}')
+        if self.parameter_file:
+            notes.append(
+                f'parameters that the log does not have are those of {self.parameter_file}'
+            )
         pulses = np.array([row for *_, row in self.outputs])[:, columns]
         mirrored = (np.array(directions) < 0) & (pulses >= _PULSES[0]) & (pulses <= _PULSES[1])
-        widths = np.where(mirrored, 3000.0 - pulses, pulses).tolist()
+        widths = np.where(mirrored, 2 * PWM_NEUTRAL - pulses, pulses).tolist()
         return [(r, s, tuple(row)) for (r, s, _), row in zip(self.outputs, widths, strict=True)]
 
     def _direction(self, motor: int, functions: Mapping[int, int], column: int) -> float:
-        """Return 1 or −1, and 0 where the log does not say."""
+        """Return the direction 1 or −1 of a motor; 0: the log has none."""
         if functions.get(column + 1) in _THROTTLES:
             return -1.0 if self.parameters.get(f'SERVO{column + 1}_REVERSED', 0.0) else 1.0
         return self.parameters.get(f'MOT_{motor}_DIRECTION', 0.0)
 
 
 def _clock(rows: list[TimedRow]) -> np.ndarray:
-    """Return times (n,) in ns that go on where the autopilot started again."""
+    """Return times (n,) in ns that increase across restarts of the autopilot."""
     stamps = np.array([stamp for _, stamp, _ in rows], float)
-    again = np.diff(stamps, prepend=stamps[:1]) < -NANOSECONDS
-    return np.asarray(stamps + _BOOT * np.cumsum(again))
+    restarts = np.diff(stamps, prepend=stamps[:1]) < -NANOSECONDS
+    return np.asarray(stamps + _RESTART_OFFSET * np.cumsum(restarts))
 
 
 def _interpolate(at: np.ndarray, time: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return values (n, k) at times (n,), NaN far from what is known (m, k)."""
+    """Return values (n, k) at times (n,); NaN farther than ``_MAX_INTERPOLATION`` from samples."""
     order = np.argsort(time, kind='stable')
     time, values = time[order], values[order]
     after = np.minimum(np.searchsorted(time, at), len(time) - 1)
-    far = np.minimum(np.abs(time[after] - at), np.abs(at - time[np.maximum(after - 1, 0)]))
+    distance = np.minimum(np.abs(time[after] - at), np.abs(at - time[np.maximum(after - 1, 0)]))
     result = np.stack([np.interp(at, time, column) for column in values.T], axis=1)
-    result[far > _MAX_INTERPOLATION] = math.nan
+    result[distance > _MAX_INTERPOLATION] = math.nan
     return result
 
 
@@ -287,17 +300,17 @@ def _parameters(file: Path, text: str) -> Iterator[tuple[str, float]]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Leave out what pymavlink prints for every damaged byte; its indexer in C does so too."""
+    """Suppress pymavlink's messages about damaged bytes, also those of its indexer in C."""
     sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
+    stderr, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 2)
     try:
         with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
             yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
+        os.dup2(stderr, 2)
+        os.close(stderr)
+        os.close(null)
 
 
 # Logs of ArduPilot as bags: dataflash (.BIN) and telemetry (.tlog).
@@ -317,13 +330,13 @@ _ESTIMATORS = {'XKF': 3, 'NKF': 2}
 
 
 class _Dataflash:
-    """Takes the messages of a dataflash log; times are those since the autopilot started."""
+    """Converter of the messages of a dataflash log; stamps: time since its start."""
 
     KINDS = ('PARM', 'IMU', 'BARO', 'RCOU', 'ATT', 'CTUN', 'XKF1', 'NKF1', 'XKF4', 'NKF4')
     PILOT_KINDS = ('BAT', 'RCIN', 'MODE', 'MSG', 'ERR', 'EV')
 
     def __init__(self, mode_name: Callable[[int], str]) -> None:
-        """Begin with nothing; ``mode_name`` names a flight mode by its number."""
+        """Start without messages; ``mode_name`` names a flight mode by its number."""
         self.rows = AutopilotRows()
         self._mode_name = mode_name
         self._height = math.nan
@@ -345,7 +358,7 @@ class _Dataflash:
             if kind.endswith('4'):
                 self._primary[core[0], int(getattr(m, 'PI', 0))] += 1
         elif kind in ('ATT', 'CTUN'):
-            self._plain(m, stamp)
+            self._add_attitude(m, stamp)
         elif kind in self.PILOT_KINDS:
             self._add_pilot(m, stamp)
         else:
@@ -375,8 +388,8 @@ class _Dataflash:
         elif not number:
             self.rows.rates.append((stamp, stamp, (m.GyrX, m.GyrY, m.GyrZ)))
 
-    def _plain(self, m: Any, stamp: int) -> None:
-        """Take attitude and height of a log in which no estimator is."""
+    def _add_attitude(self, m: Any, stamp: int) -> None:
+        """Take attitude and height, for logs without messages of an estimator."""
         if m.get_type() == 'CTUN':
             self._height = float(m.Alt)
             return
@@ -396,15 +409,15 @@ class _Dataflash:
 
     def rows_of_primary(self) -> AutopilotRows:
         """Return the rows: those of the estimator that flew the vehicle and its primary core."""
-        cores = [core for core, found in self._cores.items() if found.estimates]
+        cores = [core for core, core_rows in self._cores.items() if core_rows.estimates]
         if not cores:
             self.rows.attitudes = self._attitudes
             return self.rows
         best = max(cores, key=lambda c: (self._active[_ESTIMATORS[c[0]]], self._primary[c]))
-        found = self._cores[best]
+        core_rows = self._cores[best]
         self.rows.source = f'{best[0]}1, core {best[1]}'
-        self.rows.estimates, self.rows.attitudes = found.estimates, found.attitudes
-        self.rows.status = found.status
+        self.rows.estimates, self.rows.attitudes = core_rows.estimates, core_rows.attitudes
+        self.rows.status = core_rows.status
         return self.rows
 
 
@@ -412,11 +425,11 @@ def _dataflash(path: Path) -> AutopilotRows:
     reader = require('pymavlink.DFReader', f'{path}: a log of ArduPilot')
     log = reader.DFReader_binary(str(path), zero_time_base=True)
     names = mode_names(path)
-    found = _Dataflash(lambda number: names(log.mav_type, number))
-    kinds = {*found.KINDS, *found.PILOT_KINDS}
+    converter = _Dataflash(lambda number: names(log.mav_type, number))
+    kinds = {*converter.KINDS, *converter.PILOT_KINDS}
     while (m := log.recv_match(type=kinds)) is not None:
-        found.take(m)
-    return found.rows_of_primary()
+        converter.take(m)
+    return converter.rows_of_primary()
 
 
 def _radians(*degrees: float) -> LogRow:
@@ -445,10 +458,10 @@ _NO_CURRENT = -1
 
 
 class _Telemetry:
-    """Takes the MAVLink messages of one vehicle, as they were received."""
+    """Converter of the MAVLink messages of one vehicle."""
 
     def __init__(self, mode_name: Callable[[int, int], str]) -> None:
-        """Begin with nothing; ``mode_name`` names a flight mode by MAV_TYPE and number."""
+        """Start without messages; ``mode_name`` names a flight mode by MAV_TYPE and number."""
         self._mode_name = mode_name
         self._mode: tuple[int, int] | None = None
         self.rows = AutopilotRows()
@@ -467,14 +480,14 @@ class _Telemetry:
         elif kind == 'GLOBAL_POSITION_INT':
             self._height = m.relative_alt / 1000
         elif kind == 'SERVO_OUTPUT_RAW' and not m.port:
-            # Its own time starts again after 71 minutes: that of receipt counts.
+            # Its own time wraps after 71 minutes: use the time of receipt.
             outputs = tuple(float(getattr(m, f'servo{i}_raw', 0)) for i in range(1, 17))
             rows.outputs.append((receipt, receipt, outputs))
         elif kind in _PRESSURES:
             row: LogRow = (100.0 * m.press_abs, 0.01 * m.temperature)
             barometer = rows.barometers.setdefault(_PRESSURES.index(kind), [])
             barometer.append((receipt, stamp, row))
-        elif kind == 'EKF_STATUS_REPORT':  # it has no time: that of the message before
+        elif kind == 'EKF_STATUS_REPORT':  # it has no time: use that of the message before
             rows.status.append((receipt, stamp, (float(m.flags),)))
         elif kind == 'ATTITUDE':
             row = (m.roll, m.pitch, m.yaw, self._height)
@@ -490,8 +503,8 @@ class _Telemetry:
         """Take battery, sticks, modes and messages."""
         kind, rows = m.get_type(), self.rows
         if kind == 'SYS_STATUS':
-            unknown = m.current_battery == _NO_CURRENT
-            current = math.nan if unknown else 0.01 * m.current_battery
+            unmeasured = m.current_battery == _NO_CURRENT
+            current = math.nan if unmeasured else 0.01 * m.current_battery
             rows.battery.append((receipt, stamp, (0.001 * m.voltage_battery, current)))
         elif kind == 'RC_CHANNELS':
             sticks = tuple(float(getattr(m, f'chan{i}_raw')) for i in range(1, 15))
@@ -499,10 +512,10 @@ class _Telemetry:
         elif kind == 'STATUSTEXT':
             rows.events.append(status_text(m.severity, m.text, stamp))
         elif kind == 'HEARTBEAT':
-            self._note_mode(m.type, m.custom_mode, m.base_mode & _ARMED, stamp)
+            self._add_mode(m.type, m.custom_mode, m.base_mode & _ARMED, stamp)
 
-    def _note_mode(self, vehicle: int, mode: int, armed: int, stamp: int) -> None:
-        """Note a mode, and arming, where it differs from the one before."""
+    def _add_mode(self, vehicle: int, mode: int, armed: int, stamp: int) -> None:
+        """Add events of changes of mode and arming."""
         before, self._mode = self._mode, (mode, armed)
         if before is None or before[0] != mode:
             self.rows.events.append(LogEvent(stamp, 'mode', self._mode_name(vehicle, mode)))
@@ -515,15 +528,16 @@ def _telemetry(path: Path) -> AutopilotRows:
     """Return the rows of the first vehicle in a telemetry log."""
     mavutil = require('pymavlink.mavutil', f'{path}: a log of ArduPilot')
     log = mavutil.mavlogfile(str(path))
-    found = _Telemetry(mode_names(path))
+    converter = _Telemetry(mode_names(path))
     system: int | None = None
     while (m := log.recv_match(type=[*_MAVLINK_MESSAGES, *_PRESSURES])) is not None:
         if m.get_type() == 'HEARTBEAT' and m.autopilot == _NO_AUTOPILOT:
             continue
         system = m.get_srcSystem() if system is None else system
         if m.get_srcSystem() == system:
-            found.take(m, round(m._timestamp * 1e6) * 1000)  # its name in pymavlink
-    return found.rows
+            # pymavlink stores the time of receipt as _timestamp, s.
+            converter.take(m, round(m._timestamp * 1e6) * 1000)
+    return converter.rows
 
 
 def _stamp(stamp: int) -> Any:
@@ -579,11 +593,11 @@ class _Log:
     def messages(
         self, connections: Iterable[Any] = (), start: int | None = None, stop: int | None = None
     ) -> Iterator[tuple[Any, int, Any]]:
-        """Yield connection, time and what :meth:`deserialize` takes."""
-        wanted = {c.topic for c in connections or self.connections}
+        """Yield connection, time (ns) and message."""
+        names = {c.topic for c in connections or self.connections}
         for connection, (receipt, stamp, row) in self.rows:
             inside = (start is None or receipt >= start) and (stop is None or receipt < stop)
-            if inside and connection.topic in wanted:
+            if inside and connection.topic in names:
                 name = connection.topic.removeprefix(f'/{_VEHICLE}/')
                 yield connection, receipt, _MESSAGES[name](stamp, row)
 
@@ -599,25 +613,27 @@ def open_log(path: Path, text: str) -> Iterator[BagReader]:
     """Open a log; its rows are in memory.
 
     Raises:
-        RecordingError: nothing of it is a vehicle's.
+        RecordingError: it has no message of a vehicle.
     """
     with _quiet():
-        read = _telemetry(path) if path.suffix.lower() == '.tlog' else _dataflash(path)
-    read.beside, more = parameters_beside(path)
-    if read.parameters.keys() >= more.keys():
-        read.beside = ''
-    read.parameters = {**more, **read.parameters}
-    found, notes = read.topics()
-    if not found:
+        rows_of_log = _telemetry(path) if path.suffix.lower() == '.tlog' else _dataflash(path)
+    rows_of_log.parameter_file, file_parameters = parameters_beside(path)
+    if rows_of_log.parameters.keys() >= file_parameters.keys():
+        rows_of_log.parameter_file = ''
+    rows_of_log.parameters = {**file_parameters, **rows_of_log.parameters}
+    topics, notes = rows_of_log.topics()
+    if not topics:
         raise RecordingError(
             f'{text}: has no message of a vehicle; expected XKF1, RCOU or BARO of a .BIN, '
             'ATTITUDE, LOCAL_POSITION_NED or SERVO_OUTPUT_RAW of a .tlog'
         )
     connections = {
         name: Connection(f'/{_VEHICLE}/{name}', _TYPES[name], len(rows))
-        for name, rows in found.items()
+        for name, rows in topics.items()
     }
-    rows = [(connections[name], row) for name, part in found.items() for row in part]
+    rows = [(connections[name], row) for name, part in topics.items() for row in part]
     rows.sort(key=lambda row: row[1][0])
     ends = rows[0][1][0], rows[-1][1][0]
-    yield _Log(list(connections.values()), len(rows), *ends, rows, notes, tuple(read.events))
+    yield _Log(
+        list(connections.values()), len(rows), *ends, rows, notes, tuple(rows_of_log.events)
+    )

@@ -76,7 +76,7 @@ class Manifest:
 
     @property
     def ticks(self) -> int:
-        """Ticks so far."""
+        """Number of ticks so far."""
         return self._hash.ticks
 
     def add(self, stamp: int, pose: tuple[float, ...], velocity: tuple[float, ...]) -> None:
@@ -87,8 +87,8 @@ class Manifest:
         """Count ticks: stamps (n,) in ns, states (n, ...)."""
         self._hash.add_ticks(stamps, states)
 
-    def content(self, **more: Any) -> dict[str, Any]:
-        """Return the manifest's entries with ``more`` added."""
+    def content(self, **entries: Any) -> dict[str, Any]:
+        """Return the manifest's entries, and further ones."""
         return {
             'versions': versions(),
             'parameters': self._settings,
@@ -97,16 +97,16 @@ class Manifest:
             'vehicle_sha256': vehicle_digest(self._vehicle),
             'ticks': self.ticks,
             'trajectory_sha256': self._hash.hexdigest(),
-            **more,
+            **entries,
         }
 
-    def write(self, path: Path, **more: Any) -> None:
-        """Write the JSON file; ``more`` joins it.
+    def write(self, path: Path, **entries: Any) -> None:
+        """Write the JSON file, with further entries.
 
         Raises:
             RecordingError: it cannot be written.
         """
-        write_json(path, self.content(**more))
+        write_json(path, self.content(**entries))
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
@@ -124,7 +124,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 def vehicle_digest(vehicle: Vehicle) -> str:
     """Return the SHA-256 of the URDF and of the SHA-256 of every file beside it, in their order.
 
-    A file that cannot be read counts as an empty one: nothing of the run can have come from it.
+    A file that cannot be read counts as empty: the run cannot have used it.
     """
     digest = hashlib.sha256(vehicle.urdf.encode())
     for path in vehicle.files:
@@ -138,7 +138,7 @@ def vehicle_digest(vehicle: Vehicle) -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions that can change a result."""
-    from importlib import metadata  # with its parser of mails, for who records
+    from importlib import metadata  # loads the email parser; only recordings need it
 
     result = {'python': platform.python_version(), 'machine': platform.machine()}
     for name in ('marine_sim_ros', 'numpy', 'rosbags', 'rclpy'):
@@ -158,8 +158,8 @@ def recorded_parameters(bag: Path, namespace: str, *, alone: bool) -> dict[str, 
     Args:
         bag: path of the bag, from :func:`marine_sim_ros.bags.reading.bag_path`.
         namespace: namespace of the vehicle, without a slash at its ends.
-        alone: whether the bag has no other vehicle. A manifest of one vehicle does not tell which
-            of several it is: then only its environment counts.
+        alone: whether the bag has no other vehicle. A manifest of one vehicle does not name it
+            among several: then only its environment is returned.
 
     Raises:
         RecordingError: the manifest is no regular file, or too large to be one.
@@ -169,29 +169,29 @@ def recorded_parameters(bag: Path, namespace: str, *, alone: bool) -> dict[str, 
             content = json.loads(read_text_file(folder / 'manifest.json', RecordingError))
             if 'vehicles' in content:  # of a fleet
                 return dict(content['vehicles'][f'/{namespace}']['parameters'])
-            found = dict(content['parameters'])
+            parameters = dict(content['parameters'])
         except RecordingError as error:
             if (folder / 'manifest.json').exists():
                 raise error from None
             continue
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue
-        return found if alone else {k: v for k, v in found.items() if k == 'environment'}
+        return parameters if alone else {k: v for k, v in parameters.items() if k == 'environment'}
     return {}
 
 
 _ARGUMENT = re.compile(r'[A-Za-z_]\w*:=[\w.+ -]*')
-"""An argument of a shipped vehicle: a word or a number, never an expression."""
+"""Argument of a shipped vehicle: a word or a number, never an expression."""
 
 
 def described_vehicle(path: str, namespace: str, settings: Mapping[str, Any]) -> Vehicle | None:
-    """Return the vehicle of a namespace; None where the recording does not say which it is.
+    """Return the vehicle of a namespace; None where the recording has no description.
 
     Args:
-        settings: what the manifest says of it.
+        settings: its parameters in the manifest.
 
     Raises:
-        MarineSimError: the recording says which it is, and that cannot be read.
+        MarineSimError: the description cannot be read.
     """
     problem: MarineSimError | None = None
     text = _urdf(path, namespace)
@@ -200,7 +200,7 @@ def described_vehicle(path: str, namespace: str, settings: Mapping[str, Any]) ->
             return vehicle_from_urdf(
                 _confine_files(text, path), voltage=recorded_voltage(settings)
             )
-        except MarineSimError as error:  # its meshes are those of another machine
+        except MarineSimError as error:  # for example meshes on another machine
             problem = error
     arguments = shipped_arguments(settings)
     if arguments is not None:
@@ -217,12 +217,12 @@ def described_vehicle(path: str, namespace: str, settings: Mapping[str, Any]) ->
 
 def shipped_arguments(settings: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the xacro arguments of the shipped vehicle of a manifest; None for another one."""
-    given = settings.get('vehicle_arguments', ())
-    if settings.get('vehicle') not in vehicle_names() or not isinstance(given, Sequence):
+    arguments = settings.get('vehicle_arguments', ())
+    if settings.get('vehicle') not in vehicle_names() or not isinstance(arguments, Sequence):
         return None
-    if not all(isinstance(text, str) and _ARGUMENT.fullmatch(text) for text in given):
+    if not all(isinstance(text, str) and _ARGUMENT.fullmatch(text) for text in arguments):
         return None
-    return parse_xacro_arguments(given)
+    return parse_xacro_arguments(arguments)
 
 
 def recorded_voltage(settings: Mapping[str, Any]) -> float | None:
@@ -234,35 +234,35 @@ def recorded_voltage(settings: Mapping[str, Any]) -> float | None:
     value = settings.get('voltage') or None
     if value is None:
         return None
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    if not known or not 0 < value < math.inf:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 < value < math.inf:
         raise RecordingError(
             f'the voltage in the manifest is {short_text(value)}; expected a number'
         )
     return float(value)
 
 
-def described_environment(settings: Mapping[str, Any], wanted: str = '') -> Environment:
+def described_environment(settings: Mapping[str, Any], override: str = '') -> Environment:
     """Return the environment that a manifest names, with its current; still water without one.
 
     Args:
-        settings: what the manifest says.
-        wanted: shipped name or file to take instead of the one that it names.
+        settings: parameters of the manifest.
+        override: shipped name or file to use instead of the manifest's.
 
     Raises:
-        MarineSimError: it is no shipped one, or the wanted one cannot be used.
+        MarineSimError: it is not a shipped one, or the override cannot be used.
     """
-    name = wanted or settings.get('environment', '') or ''
-    if name and not wanted and name not in ENVIRONMENT_FILES.names():
+    name = override or settings.get('environment', '') or ''
+    if name and not override and name not in ENVIRONMENT_FILES.names():
         raise RecordingError(
             f'the recording is of the environment {str(name)[:80]!r}, which is no shipped one; '
             'expected --environment FILE: no path that a recording names is read'
         )
     current = settings.get('current', (0.0, 0.0, 0.0))
-    good = isinstance(current, Sequence) and all(
+    is_valid = isinstance(current, Sequence) and all(
         isinstance(v, int | float) and abs(v) < 1e9 for v in current
     )
-    if not good or len(current) != 3:
+    if not is_valid or len(current) != 3:
         raise RecordingError('the current in the manifest is no list of three numbers')
     density = settings.get('water_density') or 0.0
     if not isinstance(density, int | float) or isinstance(density, bool):
@@ -282,7 +282,7 @@ def recorded_neighbours(bag: Bag, namespace: str, environment: Environment) -> d
 
     Args:
         namespace: namespace of the vehicle.
-        environment: its environment, which says what the bodies are.
+        environment: environment of the vehicle, which describes the bodies.
 
     Raises:
         MarineSimError: one of them cannot be read.
@@ -303,29 +303,29 @@ def bodies_of(environment: Environment) -> dict[str, Vehicle]:
 
 
 def recorded_environment(bag: Bag, namespace: str) -> Environment:
-    """Return the environment of a vehicle; see :func:`described_environment`.
+    """Return the environment of a vehicle, for its sensors, without current.
 
-    Its current is left out: the environment of a recording is for its sensors.
+    See :func:`described_environment`.
     """
     settings = _settings(bag, namespace)
     return described_environment({'environment': settings.get('environment', '')})
 
 
-_OWN_PACKAGE = 'package://marine_sim_ros/'
+_THIS_PACKAGE = 'package://marine_sim_ros/'
 
 
 def description_with_meshes(vehicle: Vehicle, bag: Path) -> str:
     """Return the URDF of a vehicle for a bag, with its meshes copied into the bag's folder.
 
-    Meshes of this package stay where they are, and names of files that are not there as they are.
-    Only files of mesh formats are copied: a description of a stranger may name, or link to, any.
+    References to meshes of this package, and to missing files, are kept. Only files of mesh
+    formats are copied, because an untrusted description may name, or link to, any file.
 
     Raises:
         RecordingError: a copy cannot be written.
     """
     root = xml.parse(vehicle.urdf, vehicle.name)
     elements = [(e, e.get('filename', '')) for e in root.iter('mesh')]
-    foreign = {uri for _, uri in elements if not uri.startswith(_OWN_PACKAGE)}
+    foreign = {uri for _, uri in elements if not uri.startswith(_THIS_PACKAGE)}
     copies = {uri: _copy_mesh(uri, vehicle.folder, bag) for uri in foreign}
     for element, uri in elements:
         if name := copies.get(uri):
@@ -363,8 +363,8 @@ def _confine_files(text: str, path: str) -> str:
         ModelError: its body needs another one.
     """
     root = xml.parse(text, 'robot_description')
-    own = bag_path(path).resolve()
-    folder = own if own.is_dir() else own.parent
+    bag = bag_path(path).resolve()
+    folder = bag if bag.is_dir() else bag.parent
     changed = False
     for element in list(root.iter('mesh', 'mass_from_parts')):
         attribute = 'filename' if element.tag == 'mesh' else 'file'
@@ -401,11 +401,11 @@ def _urdf(path: str, namespace: str) -> str:
     topic = f'{namespace}/robot_description'.lstrip('/')
     with open_bag(bag_path(path), path) as reader:
         texts = [c for c in reader.connections if c.msgtype == 'std_msgs/msg/String']
-        wanted = [c for c in texts if c.topic.lstrip('/') == topic]
-        if not wanted and not namespace:
-            wanted = [c for c in texts if c.topic.endswith('/robot_description')]
-        if len({c.topic for c in wanted}) == 1:
-            for connection, _, data in reader.messages(wanted):
+        descriptions = [c for c in texts if c.topic.lstrip('/') == topic]
+        if not descriptions and not namespace:
+            descriptions = [c for c in texts if c.topic.endswith('/robot_description')]
+        if len({c.topic for c in descriptions}) == 1:
+            for connection, _, data in reader.messages(descriptions):
                 return str(reader.deserialize(data, connection.msgtype).data)
     return ''
 

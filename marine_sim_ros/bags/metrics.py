@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Metrics of a recorded run, as in metrics.json, and the depth check by the barometer."""
+"""Metrics of a recorded run, as in metrics.json, and comparison of barometer and odometry."""
 
 from __future__ import annotations
 
@@ -31,12 +31,15 @@ __all__ = ['bag_metrics', 'depth_check', 'stamp_notes', 'vehicle_metrics']
 
 # Depth by the barometer compared with the depth of the odometry.
 
-_LEAST_SPAN = 0.5
+_DEFAULT_PRESSURE, _DEFAULT_DENSITY = 101300.0, 997.0
+"""Pa, kg/m³: surface pressure and fluid density of the OrcaBarometerPlugin."""
+_MIN_DEPTH_SPAN = 0.5
+"""Range of depth, m, for the fit of density and atmospheric pressure."""
 
 
 @dataclass(frozen=True, eq=False)
 class DepthCheck:
-    """Depths of the same moments.
+    """Depths by barometer and by odometry at the same times.
 
     Attributes:
         time: (n,) s.
@@ -53,10 +56,10 @@ class DepthCheck:
     fluid_density: float
 
     def metrics(self) -> dict[str, Any]:
-        """Return bias, scatter and RMS of the difference, and the line that fits best."""
+        """Return bias, standard deviation and RMS of the difference, and a line fit."""
         error = self.measured - self.true
         density = surface = None
-        if np.ptp(self.true) > _LEAST_SPAN and len(error) > 2:
+        if np.ptp(self.true) > _MIN_DEPTH_SPAN and len(error) > 2:
             slope, offset = np.polyfit(self.true, self.measured, 1)
             weight = self.fluid_density * STANDARD_GRAVITY
             density = float(slope * self.fluid_density)
@@ -81,8 +84,8 @@ def depth_check(record: VehicleRecord, sensor: Barometer | None) -> DepthCheck |
     pressure, odom = record.get('barometer/pressure'), record.get('odom')
     if pressure is None or odom is None:
         return None
-    surface = 101300.0 if sensor is None else sensor.atmospheric_pressure
-    density = 997.0 if sensor is None else sensor.fluid_density
+    surface = _DEFAULT_PRESSURE if sensor is None else sensor.atmospheric_pressure
+    density = _DEFAULT_DENSITY if sensor is None else sensor.fluid_density
     time = pressure.time
     pose = interpolate_rows(odom, time)
     height = pose[:, ODOM_QUANTITIES.index('z')]
@@ -93,22 +96,23 @@ def depth_check(record: VehicleRecord, sensor: Barometer | None) -> DepthCheck |
             pose[:, ODOM_QUANTITIES.index('pitch')],
         )
         # Third row of R = Rz Ry Rx.
-        turned = (
+        lever_height = (
             -np.sin(pitch) * x
             + np.cos(pitch) * np.sin(roll) * y
             + np.cos(pitch) * np.cos(roll) * z
         )
-        height = height + turned + sensor.reference_offset
+        height = height + lever_height + sensor.reference_offset
     measured = (pressure.rows[:, 0] - surface) / (density * STANDARD_GRAVITY)
-    known = np.isfinite(height) & np.isfinite(measured)
-    if not known.any():
+    valid = np.isfinite(height) & np.isfinite(measured)
+    if not valid.any():
         return None
-    return DepthCheck(time[known], measured[known], -height[known], surface, density)
+    return DepthCheck(time[valid], measured[valid], -height[valid], surface, density)
 
 
 # Metrics of a recorded run, as in metrics.json.
 
-WINDOW = 5.0
+RESPONSE_WINDOW = 5.0
+"""s at the end of a run whose mean is the steady state of the response, at most half of it."""
 
 
 def bag_metrics(bag: Bag) -> dict[str, Any]:
@@ -133,8 +137,8 @@ def vehicle_metrics(record: VehicleRecord, vehicle: Vehicle | None) -> dict[str,
     """Return the entries of metrics.json for a vehicle; None where the bag lacks the data.
 
     Energies and impulses are sums of value times the time to the next message, over all messages.
-    ``impulse`` is in the body frame; ``share`` is a source's part of the sum of all sources'
-    ∫ |F| dt.
+    ``impulse`` is in the body frame; a ``..._share`` is a source's fraction of the sum of all
+    sources' ∫ |F| dt.
     """
     odom = record.channels.get('odom')
     check = depth_check(record, vehicle.barometer if vehicle else None)
@@ -152,7 +156,7 @@ def vehicle_metrics(record: VehicleRecord, vehicle: Vehicle | None) -> dict[str,
 
 def timing_metrics(timing: MessageTiming) -> dict[str, Any]:
     """Return the entries of metrics.json for stamps."""
-    interval = timing.shape
+    interval = timing.series
     return {
         'duration_s': timing.duration,
         'tick_s': timing.tick,
@@ -163,7 +167,7 @@ def timing_metrics(timing: MessageTiming) -> dict[str, Any]:
         'stamps_repeated': timing.repeated,
         'interval_min_ms': finite_number(interval.minimum[0]),
         'interval_max_ms': finite_number(interval.maximum[0]),
-        'wall_times': timing.wall,
+        'wall_times': timing.has_wall_clock,
         'real_time_factor': timing.real_time_factor,
     }
 
@@ -172,7 +176,7 @@ def stamp_notes(channels: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return a line for each topic whose stamps go back.
 
     Args:
-        channels: what :func:`vehicle_metrics` says of the topics of a vehicle.
+        channels: entry ``channels`` of :func:`vehicle_metrics`.
     """
     notes = []
     for channel in channels.values():
@@ -262,20 +266,22 @@ def _impulses(record: VehicleRecord) -> dict[str, Any]:
     sources = record.wrenches
     force = sum(s.integral[6] for s in sources.values())
     torque = sum(s.integral[7] for s in sources.values())
-    everything = dict(sources)
+    series_by_name = dict(sources)
     total = record.get('wrench/total')
     if total is not None:
-        everything['total'] = total
+        series_by_name['total'] = total
     result = {}
-    for name, series in everything.items():
-        own = name in sources
+    for name, series in series_by_name.items():
+        is_source = name in sources
         result[name] = {
             'force_N_s': series.integral[:3].tolist(),
             'torque_N_m_s': series.integral[3:6].tolist(),
             'force_size_N_s': float(series.integral[6]),
             'torque_size_N_m_s': float(series.integral[7]),
-            'force_share': float(series.integral[6] / force) if own and force > 0 else None,
-            'torque_share': float(series.integral[7] / torque) if own and torque > 0 else None,
+            'force_share': float(series.integral[6] / force) if is_source and force > 0 else None,
+            'torque_share': float(series.integral[7] / torque)
+            if is_source and torque > 0
+            else None,
             'max_force_N': finite_number(series.maximum[6]),
             'max_torque_N_m': finite_number(series.maximum[7]),
         }
@@ -283,21 +289,21 @@ def _impulses(record: VehicleRecord) -> dict[str, Any]:
 
 
 def _response(record: VehicleRecord) -> tuple[dict[str, Any] | None, str]:
-    """Return the response to the set-points, and why there is none or what limits it."""
+    """Return the response to the set-points, and a note: why it is missing, or its limits."""
     goals, odom = record.get('controller/setpoints'), record.get('odom')
     if goals is None or odom is None:
         return None, 'no set-points in the bag'
     if np.isnan(goals.rows[-1]).all():
         return None, 'all set-points are free at the end'
     time, rows = rising_rows(odom)
-    known = np.isfinite(rows[:, :12]).all(axis=1)
-    time, rows = time[known], rows[known]
+    valid = np.isfinite(rows[:, :12]).all(axis=1)
+    time, rows = time[valid], rows[valid]
     if not len(time):
         return None, 'no odometry with attitude and velocity'
     velocity = np.column_stack([rows[:, 12:15], rows[:, 9:12]])
-    window = min(WINDOW, 0.5 * float(time[-1] - time[0]))
+    window = min(RESPONSE_WINDOW, 0.5 * float(time[-1] - time[0]))
     try:
-        judged = compute_step_response(
+        response = compute_step_response(
             time - time[0],
             rows[:, :3],
             rows[:, 3:6],
@@ -308,7 +314,7 @@ def _response(record: VehicleRecord) -> tuple[dict[str, Any] | None, str]:
     except ParameterError as error:
         return None, str(error)
     note = '' if odom.stride == 1 else f'judged by every {odom.stride}th odometry'
-    return judged.to_dict(), note
+    return response.to_dict(), note
 
 
 def finite_number(value: Any) -> float | None:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reader of any recorded bag or log, from its first message to its last, in parts."""
+"""Reader of recorded bags and logs into vehicle records; recordings may have several parts."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ __all__ = ['Bag', 'Parts', 'bag_path', 'damage_as_error', 'open_bag', 'read_bag'
 
 # Parts of a recording, split where its clock starts again (reset, loop).
 
-BACK = 500_000_000
-"""ns by which a stamp of the odometry goes back where a new part begins; less is disorder."""
+MIN_RESTART = 500_000_000
+"""ns by which stamps of the odometry go back at a new part; smaller steps are disorder."""
 
 
 class Parts:
-    """Tells to which part of a vehicle's recording each message belongs; they come in order.
+    """Parts of a vehicle's recording between restarts of its clock; messages come in order.
 
     Attributes:
         part: number of the present part, from 0.
@@ -60,7 +60,7 @@ class Parts:
     def tick(self, stamp: int) -> int:
         """Return the part of an odometry with a stamp in ns, which may begin a new one."""
         if self._newest is not None:
-            if stamp < self._newest - BACK:
+            if stamp < self._newest - MIN_RESTART:
                 self.part += 1
             if stamp < self._newest:
                 self._backward += 1
@@ -72,13 +72,13 @@ class Parts:
     def part_of(self, stamp: int | None) -> int:
         """Return the part of another message with a stamp in ns; None: it has none.
 
-        What is far ahead of the odometry just after a new part began is late, of the part before.
+        A message far ahead of the odometry is late, from the part before.
         """
         late = (
             stamp is not None
             and self.part > 0
             and self._newest is not None
-            and stamp > self._newest + BACK
+            and stamp > self._newest + MIN_RESTART
         )
         return self.part - late
 
@@ -86,7 +86,8 @@ class Parts:
 # One pass over a bag from its first message to its last; needs no ROS.
 
 _FILES = ('.mcap', '.db3', '.bag', *LOG_SUFFIXES)
-_EVERY = 2000
+_PROGRESS_PERIOD = 2000
+"""Messages between two reports of progress."""
 
 
 @dataclass(frozen=True)
@@ -95,17 +96,17 @@ class Bag:
 
     Attributes:
         path: path as the caller gave it.
-        label: short, for people.
+        label: short name, for display.
         size: total size of its files, bytes.
         messages: number of messages of all topics.
         start: time of receipt of the first message, ns.
-        end: receipt time of the last message.
+        end: time of receipt of the last message, ns.
         topics: name, type, messages of every topic.
         vehicles: vehicles by namespace.
-        notes: what of it is assumed or missing, a line each; of logs of autopilots.
-        events: modes, messages and errors; of logs of autopilots.
-        parts: how often its clock started, of the vehicle where that was most.
-        part: the part that was read, from 0; None: all of them.
+        notes: assumed and missing data of an autopilot's log, a line each.
+        events: modes, messages and errors of an autopilot's log.
+        parts: largest number of parts of a vehicle's recording.
+        part: part that was read, from 0; None: all.
     """
 
     path: str
@@ -155,8 +156,8 @@ def bag_path(text: str) -> Path:
             'expected one file, or a bag repaired by `ros2 bag reindex`'
         )
     inner = sorted(p for p in path.iterdir() if _has_bag(p))
-    more = f'({len(inner)} recordings) ' if len(inner) > 1 else ''
-    hint = f'did you mean {inner[-1]}? {more}' if inner else ''
+    count = f'({len(inner)} recordings) ' if len(inner) > 1 else ''
+    hint = f'did you mean {inner[-1]}? {count}' if inner else ''
     raise RecordingError(
         f'{text}: is not a bag; {hint}expected metadata.yaml, .mcap or .db3 in it'
     )
@@ -179,14 +180,14 @@ def read_bag(
 
     Args:
         text: path of a bag, of a recording's folder, or of a file.
-        maps: theirs -> ours, as ``parse_maps`` gives it.
-        label: short, for people; default: from the path.
-        rows: gives for each vehicle what takes every row.
-        progress: function that is called with the completed share.
+        maps: topic in the bag -> topic of this package, from ``parse_maps``.
+        label: short name, for display; default: from the path.
+        rows: returns the consumer of every row of a vehicle.
+        progress: called with the completed fraction.
         part: part of it to read, from 0, where its clock started again (``Bag.parts``); None: all.
 
     Raises:
-        RecordingError: it is none, is cut off or damaged, is empty, or has nothing of a vehicle.
+        RecordingError: not a bag, cut off, damaged or empty, or without topics of a vehicle.
     """
     path = bag_path(text)
     with open_bag(path, text) as reader:
@@ -226,28 +227,28 @@ def _stream(
     rows: Callable[[VehicleRecord], RowConsumer | None],
     progress: Callable[[float], None],
 ) -> int:
-    """Give the messages to the vehicles; return how many parts the bag has."""
+    """Pass the messages to the vehicles' channels; return the number of parts of the bag."""
     sinks = {name: rows(record) for name, record in bag.vehicles.items()}
-    wanted: dict[str, list[tuple[VehicleRecord, Channel]]] = {}
+    receivers: dict[str, list[tuple[VehicleRecord, Channel]]] = {}
     for record in bag.vehicles.values():
         for channel in record.channels.values():
-            wanted.setdefault(channel.topic, []).append((record, channel))
-    connections = [c for c in reader.connections if c.topic in wanted]
+            receivers.setdefault(channel.topic, []).append((record, channel))
+    connections = [c for c in reader.connections if c.topic in receivers]
     total = max(1, sum(c.msgcount for c in connections))
     parts = {name: Parts() for name in bag.vehicles}
     for i, (connection, receipt, data) in enumerate(reader.messages(connections)):
         message = reader.deserialize(data, connection.msgtype)
-        for record, channel in wanted[connection.topic]:
-            # Of a whole bag only the odometries need a look: they count the parts.
+        for record, channel in receivers[connection.topic]:
+            # If all parts are read, only odometries, which count the parts, need this.
             counts = bag.part is not None or channel.role == 'odom'
             part = _part(parts[record.name], channel, message) if counts else None
             if bag.part in (None, part):
                 record.take(channel, message, receipt, sinks[record.name])
-        if i % _EVERY == 0:
+        if i % _PROGRESS_PERIOD == 0:
             progress(min(1.0, i / total))
     for name, record in bag.vehicles.items():
         record.finish(sinks[name])
-    return max(one.count for one in parts.values())
+    return max(p.count for p in parts.values())
 
 
 def _part(parts: Parts, channel: Channel, message: Any) -> int:
@@ -261,7 +262,7 @@ def _part(parts: Parts, channel: Channel, message: Any) -> int:
 
 @contextmanager
 def open_bag(path: Path, text: str) -> Iterator[BagReader]:
-    """Open a bag; whatever a damaged one makes of its reader becomes one line.
+    """Open a bag; any error of its reader becomes an error of one line.
 
     Raises:
         RecordingError: it is damaged, or one of its files is a device or a pipe.
@@ -276,7 +277,7 @@ def open_bag(path: Path, text: str) -> Iterator[BagReader]:
 
 @contextmanager
 def damage_as_error(text: str) -> Iterator[None]:
-    """Turn whatever a damaged bag makes of its reader into one line.
+    """Turn any error of the reader of a damaged bag into an error of one line.
 
     Raises:
         RecordingError: it is damaged.
@@ -309,15 +310,15 @@ def _ros1(text: str) -> BagStorage:
 
 
 def _no_vehicle_text(topics: Mapping[str, str]) -> str:
-    if could := suggest_topics(topics):
-        return f'has no topic of this package; expected --map OURS:=THEIRS, of: {could}'
-    some = ', '.join(sorted(topics)[:5]) + (', ...' if len(topics) > 5 else '')
-    return f'has nothing of a vehicle; expected odom, thrusters/pwm, ...; it has {some}'
+    if suggestion := suggest_topics(topics):
+        return f'has no topic of this package; expected --map OURS:=THEIRS, of: {suggestion}'
+    present = ', '.join(sorted(topics)[:5]) + (', ...' if len(topics) > 5 else '')
+    return f'has nothing of a vehicle; expected odom, thrusters/pwm, ...; it has {present}'
 
 
 def _label(path: Path) -> str:
-    named = path.parent if path.name == 'bag' else path
-    return named.stem if named.is_file() else named.resolve().name
+    source = path.parent if path.name == 'bag' else path
+    return source.stem if source.is_file() else source.resolve().name
 
 
 def _size(path: Path) -> int:

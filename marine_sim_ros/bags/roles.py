@@ -72,10 +72,10 @@ OWN_TOPICS = {
     'autopilot/battery': 'battery',
     'autopilot/sticks': 'sticks',
 }
-"""Role of each topic; below wrench/ and drag/ there are wrenches, and states of actuators have
-the role ACTUATED with the name of the actuator."""
+"""Role of each topic. Topics below wrench/ and drag/ have the role wrench, states of actuators the
+role ACTUATED with the name of the actuator."""
 DISPLAY_TOPICS = {'tether/shape': 'shape'}
-"""Role of each topic that a page shows and nothing is computed of."""
+"""Roles of topics that are only displayed."""
 DRIVER_TOPICS = {
     'local_position/odom': 'odom',
     'global_position/local': 'odom',
@@ -85,34 +85,34 @@ DRIVER_TOPICS = {
     'imu/static_pressure': 'barometer/pressure',
     'imu/temperature_baro': 'barometer/temperature',
 }
-"""Topics of MAVROS and robot_localization that say what one of ours says; the first there is
-counts, and one of ours before it."""
+"""Topics of MAVROS and robot_localization with the equivalent of this package. The first one that
+exists counts, unless the bag has the topic of this package."""
 FALLBACK_DRIVER_TOPICS = dict.fromkeys(
     ('dvl/odometry', 'dvl/odom', 'dvl/position', 'usbl/odometry', 'usbl/pose', 'usbl/position'),
     'odom',
 )
-"""Topics of DVLs (dead reckoning) and USBLs, which count where a bag has no other odometry."""
+"""Topics of DVLs (dead reckoning) and USBLs, used if a bag has no other odometry."""
 _UNUSED = 65535.0
-"""A channel that an RC override leaves alone (MAVLink, RC_CHANNELS_OVERRIDE)."""
-_PLAIN_UNITS = str.maketrans({'/': '_', '²': '2', '³': '3', '°': 'deg', '%': 'percent'})
+"""Value of a channel that an RC override does not change (MAVLink, RC_CHANNELS_OVERRIDE)."""
+_UNIT_CHARACTERS = str.maketrans({'/': '_', '²': '2', '³': '3', '°': 'deg', '%': 'percent'})
 _READINGS = {'pressure', 'temperature'}
 """Topics of sensors, below the sensor's own name."""
 
 
 def actuator_of(role: str) -> Actuator | None:
-    """Return the actuator whose state a role is; None: it is no state of one."""
+    """Return the actuator of a state's role; None: another role."""
     name = role.removeprefix(ACTUATED)
     return ACTUATORS[name] if name != role else None
 
 
 def _state_roles() -> dict[str, str]:
     """Return the roles of states of actuators by topic; the first on a topic counts."""
-    found = {
+    roles = {
         a.state_topic: ACTUATED + a.name
         for a in reversed(ACTUATORS.entries)
         if a.state is not None and a.state_topic
     }
-    return {topic: role for topic, role in found.items() if topic not in OWN_TOPICS}
+    return {topic: role for topic, role in roles.items() if topic not in OWN_TOPICS}
 
 
 def known_topics() -> tuple[str, ...]:
@@ -158,7 +158,7 @@ def _row_of_size(values: Sequence[float], count: int) -> Row:
 
 
 def _state_row(actuator: Actuator) -> Callable[[Any], Row]:
-    """Return a function of a message of an actuator's state: its fields, one after the other."""
+    """Return a converter of an actuator's state: its fields, one after the other."""
 
     def row(m: Any) -> Row:
         parts = [getattr(m, field) for field in actuator.fields]
@@ -188,23 +188,23 @@ def _state_labels(actuator: Actuator, message: Any, row: Row) -> tuple[str, ...]
 
 
 def unit_suffix(unit: str) -> str:
-    """Return a unit as names of columns have it: m_s of m/s."""
-    return re.sub(r'\W', '', unit.translate(_PLAIN_UNITS))
+    """Return a unit as a suffix of column names: m_s of m/s."""
+    return re.sub(r'\W', '', unit.translate(_UNIT_CHARACTERS))
 
 
-def _places(m: Any) -> Row:
-    """Return x, y, z of each place of a path, one after the other."""
-    at = [pose.pose.position for pose in m.poses]
-    return tuple(value for p in at for value in (p.x, p.y, p.z))
+def _path_points(m: Any) -> Row:
+    """Return x, y, z of each point of a path, one after the other."""
+    points = [pose.pose.position for pose in m.poses]
+    return tuple(value for p in points for value in (p.x, p.y, p.z))
 
 
 def _setpoints(m: Any) -> Row:
-    known = dict(zip(m.name, m.position, strict=False))
-    return tuple(float(known.get(name, _NAN)) for name in SETPOINT_QUANTITIES)
+    targets = dict(zip(m.name, m.position, strict=False))
+    return tuple(float(targets.get(name, _NAN)) for name in SETPOINT_QUANTITIES)
 
 
-def _pose_alone(message_type: str) -> Callable[[Any], Row]:
-    """Return a function of a pose: its numbers, and no velocity."""
+def _pose_converter(message_type: str) -> Callable[[Any], Row]:
+    """Return a converter of poses, with NaN for the velocity."""
     pose = message_numbers(message_type, 'position', 'orientation')
     return lambda message: (*pose(message), *(_NAN,) * 6)
 
@@ -223,7 +223,7 @@ _TYPES: dict[str, dict[str, Callable[[Any], Row]]] = {
             'nav_msgs/msg/Odometry', 'position', 'orientation', 'linear', 'angular'
         ),
         **{
-            f'geometry_msgs/msg/{kind}': _pose_alone(f'geometry_msgs/msg/{kind}')
+            f'geometry_msgs/msg/{kind}': _pose_converter(f'geometry_msgs/msg/{kind}')
             for kind in ('PoseStamped', 'PoseWithCovarianceStamped')
         },
     },
@@ -244,7 +244,7 @@ _TYPES: dict[str, dict[str, Callable[[Any], Row]]] = {
     'battery': {'sensor_msgs/msg/BatteryState': _battery},
     'sticks': {'mavros_msgs/msg/RCIn': _sticks},
     'tension': _by_type(('sensor_msgs/msg/JointState',), 'effort'),
-    'shape': {'nav_msgs/msg/Path': _places},
+    'shape': {'nav_msgs/msg/Path': _path_points},
 }
 
 EXTRA_TYPES = {
@@ -252,7 +252,7 @@ EXTRA_TYPES = {
     'mavros_msgs/msg/RCIn': 'std_msgs/Header header\nuint8 rssi\nuint16[] channels\n',
     'mavros_msgs/msg/OverrideRCIn': 'uint16[18] channels\n',
 }
-"""Definitions for bags that carry none."""
+"""Message definitions for bags without them."""
 
 
 def accepted_types(role: str) -> tuple[str, ...]:
@@ -279,8 +279,8 @@ def row_labels(role: str, message: Any, row: Row) -> tuple[str, ...]:
         return (*(f'{n}_thrust_N' for n in names), *(f'{n}_rotor_rad_s' for n in names))
     units = {'joints': 'position', 'tension': 'N'}
     if role in units:
-        known, unit = len(message.name) == len(row), units[role]
-        return tuple(f'{message.name[i] if known else i + 1}_{unit}' for i in range(len(row)))
+        is_named, unit = len(message.name) == len(row), units[role]
+        return tuple(f'{message.name[i] if is_named else i + 1}_{unit}' for i in range(len(row)))
     single = {
         'pressure': ('pressure_Pa', 'variance_Pa2'),
         'temperature': ('temperature_degC',),

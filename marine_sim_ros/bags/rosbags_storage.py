@@ -31,7 +31,7 @@ from marine_sim_ros.bags.storage import BagReader, QoS, write_error
 __all__ = ['STORAGE']
 
 METADATA_VERSION: Final = 9
-"""Of rosbag2 in ROS 2 Jazzy."""
+"""Version of metadata.yaml of rosbag2 in ROS 2 Jazzy."""
 
 
 @lru_cache(maxsize=1)
@@ -48,16 +48,16 @@ def _is_defined(message_type: str) -> bool:
     for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
         file = Path(prefix) / 'share' / package / 'msg' / f'{name}.msg'
         if prefix and file.is_file():
-            found = get_types_from_msg(file.read_text(encoding='utf-8'), message_type)
-            within = (_names(kind) for _, kind in found[message_type][1])
-            if all(_is_defined(other) for others in within for other in others):
-                store.register(found)
+            types = get_types_from_msg(file.read_text(encoding='utf-8'), message_type)
+            used = (_names(kind) for _, kind in types[message_type][1])
+            if all(_is_defined(other) for names in used for other in names):
+                store.register(types)
                 return True
     return False
 
 
 def _names(kind: Any) -> list[str]:
-    """Return the types of messages that a field's type is made of."""
+    """Return the message types within a field's type."""
     node, details = kind
     if node is Nodetype.NAME:
         return [details]
@@ -88,7 +88,7 @@ class RosbagsWriter:
         )
 
     def write(self, topic: str, stamp: int, data: bytes) -> None:
-        """Write a message; nothing once that has failed."""
+        """Write a message; do nothing after a failure."""
         if self._broken:
             return
         try:
@@ -145,21 +145,21 @@ class RosbagsStorage:
 
     def fill(self, message_type: str, values: Mapping[str, Any]) -> Any:
         """Return a new message of values by name."""
-        made = {}
+        fields = {}
         for name, (node, kind) in _type_store().fielddefs[message_type][1]:
             value = values.get(name)
             if node is Nodetype.NAME and (value is None or isinstance(value, Mapping)):
                 value = self.fill(kind, value or {})
             elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-                value = [self.fill(kind[0][1], one) for one in value]
+                value = [self.fill(kind[0][1], item) for item in value]
             elif value is None and node is Nodetype.ARRAY:
                 value = np.zeros(kind[1])
             elif value is None and node is Nodetype.SEQUENCE and kind[0][0] is Nodetype.BASE:
                 value = [] if kind[0][1][0] == 'string' else np.zeros(0)
             elif value is None and node is Nodetype.BASE:
                 value = '' if kind[0] == 'string' else 0
-            made[name] = [] if value is None else value
-        return self.message(message_type, **made)
+            fields[name] = [] if value is None else value
+        return self.message(message_type, **fields)
 
     def serialize(self, message: Any, message_type: str) -> bytes:
         """Return a message as CDR."""

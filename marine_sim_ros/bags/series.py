@@ -9,6 +9,8 @@ delays of messages. ``interpolate_rows`` and ``latest_rows`` sample a series at 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 __all__ = ['MAX_HOLD', 'MessageTiming', 'Series', 'interpolate_rows', 'latest_rows', 'rising_rows']
@@ -19,19 +21,28 @@ __all__ = ['MAX_HOLD', 'MessageTiming', 'Series', 'interpolate_rows', 'latest_ro
 BUCKETS = 1500
 """An envelope has this many buckets to twice as many: more than a screen has columns."""
 MAX_NUMBERS = 2**20
-"""Most numbers of the thinned rows, 8 MB; a shorter series is kept whole."""
+"""Bound of the numbers of thinned rows, 8 MB; a shorter series is not thinned."""
 MAX_HOLD = 2.0
 """Longest hold of a value in an integral, s; the rest of a longer gap adds nothing."""
+MAX_CLOCK_DIFFERENCE = 1_000_000
+"""ns between receipt and stamp, above which receipts have another clock."""
 MAX_GAPS = 20
-"""Most gaps that are listed, the longest first."""
+"""Bound of the listed gaps, the longest first."""
+
+
+def _extreme_indices(values: np.ndarray, axis: int | None = None) -> tuple[Any, Any]:
+    """Return the indices of minimum and maximum along an axis, without NaN."""
+    missing = np.isnan(values)
+    low = np.where(missing, np.inf, values).argmin(axis=axis)
+    return low, np.where(missing, -np.inf, values).argmax(axis=axis)
 
 
 class Series:
-    """Rows (k,) over time, of which a picture and the metrics can be made.
+    """Rows (k,) over time in bounded memory: envelope, thinned rows, extremes and integral.
 
-    An envelope keeps each bucket's minimum and maximum of every column, and when they were, so
-    that a peak of one sample is drawn however long the bag is. Thinned rows are whole rows, every
-    ``stride``-th, for what needs several columns of the same time.
+    The envelope keeps minimum and maximum of every column in each bucket, with their times, so
+    that a peak of one sample is drawn however long the bag is. Thinned rows are every
+    ``stride``-th row, for uses that need several columns of the same time.
     """
 
     def __init__(self, width: int, *, buckets: int = BUCKETS, numbers: int = MAX_NUMBERS) -> None:
@@ -41,12 +52,12 @@ class Series:
         self.minimum = np.full(width, np.nan)
         self.maximum = np.full(width, np.nan)
         self.integral = np.zeros(width)
-        self._most_buckets = buckets
-        self._most_rows = max(1024, numbers // max(1, width))
-        self._kept: list[np.ndarray] = []
-        self._kept_rows = 0
+        self._max_buckets = buckets
+        self._max_rows = max(1024, numbers // max(1, width))
+        self._thinned: list[np.ndarray] = []
+        self._thinned_count = 0
         self._per_bucket = 1
-        self._rest = np.zeros((0, width + 1))
+        self._incomplete = np.zeros((0, width + 1))
         self._buckets = np.zeros((4, 0, width))  # time of minimum, minimum, of maximum, maximum
         self._last: np.ndarray | None = None
 
@@ -60,26 +71,27 @@ class Series:
         self.minimum = np.fmin(self.minimum, np.fmin.reduce(values))
         self.maximum = np.fmax(self.maximum, np.fmax.reduce(values))
         self.count += len(rows)
-        rows = np.concatenate([self._rest, rows])
-        whole = len(rows) // self._per_bucket * self._per_bucket
-        self._rest = rows[whole:].copy()
-        self._append(rows[:whole].reshape(-1, self._per_bucket, self.width + 1))
+        rows = np.concatenate([self._incomplete, rows])
+        complete = len(rows) // self._per_bucket * self._per_bucket
+        self._incomplete = rows[complete:].copy()
+        self._append(rows[:complete].reshape(-1, self._per_bucket, self.width + 1))
 
     def _thin_rows(self, rows: np.ndarray) -> None:
-        part = rows[-self.count % self.stride :: self.stride]
+        # (-count) % stride: the first row whose number in the series is a multiple of stride.
+        part = rows[(-self.count) % self.stride :: self.stride]
         if len(part):
-            self._kept.append(part.copy())  # a view would keep the whole block alive
-            self._kept_rows += len(part)
-        while self._kept_rows > self._most_rows:
-            self._kept = [np.concatenate(self._kept)[::2].copy()]
-            self._kept_rows = len(self._kept[0])
+            self._thinned.append(part.copy())  # a view would keep the whole block alive
+            self._thinned_count += len(part)
+        while self._thinned_count > self._max_rows:
+            self._thinned = [np.concatenate(self._thinned)[::2].copy()]
+            self._thinned_count = len(self._thinned[0])
             self.stride *= 2
 
     def _integrate(self, rows: np.ndarray) -> None:
         if self._last is not None:
             rows = np.concatenate([self._last[None], rows])
         step = np.diff(rows[:, 0])
-        # What a bag does not tell is not made up: nothing is added over a gap.
+        # A gap adds nothing to the integral.
         step = np.where((step > 0) & (step <= MAX_HOLD), step, 0.0)
         self.integral = self.integral + step @ np.nan_to_num(rows[:-1, 1:])
         self._last = rows[-1].copy()
@@ -88,8 +100,7 @@ class Series:
         if not len(rows):
             return
         time, values = rows[..., 0], rows[..., 1:]
-        low = np.where(np.isnan(values), np.inf, values).argmin(axis=1)
-        high = np.where(np.isnan(values), -np.inf, values).argmax(axis=1)
+        low, high = _extreme_indices(values, axis=1)
         each, columns = np.arange(len(rows))[:, None], np.arange(self.width)[None]
         new = np.stack(
             [
@@ -100,10 +111,11 @@ class Series:
             ]
         )
         self._buckets = np.concatenate([self._buckets, new], axis=1)
-        while self._buckets.shape[1] > 2 * self._most_buckets:
-            self._merge()
+        while self._buckets.shape[1] > 2 * self._max_buckets:
+            self._merge_buckets()
 
-    def _merge(self) -> None:
+    def _merge_buckets(self) -> None:
+        """Halve the number of buckets: merge each with its neighbour."""
         even = self._buckets.shape[1] // 2 * 2
         first, second = self._buckets[:, :even:2], self._buckets[:, 1:even:2]
         lower = (second[1] < first[1]) | np.isnan(first[1])
@@ -124,21 +136,20 @@ class Series:
         return self._table()[:, 1:]
 
     def _table(self) -> np.ndarray:
-        if len(self._kept) != 1:
-            self._kept = [
-                np.concatenate(self._kept) if self._kept else np.zeros((0, self.width + 1))
+        if len(self._thinned) != 1:
+            self._thinned = [
+                np.concatenate(self._thinned) if self._thinned else np.zeros((0, self.width + 1))
             ]
-        return self._kept[0]
+        return self._thinned[0]
 
     def line(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return times and values of a column to be drawn: all of it, or its envelope."""
-        if self.stride == 1 and self.count <= 2 * self._most_buckets:
+        """Return times (s) and values of a column to draw: all rows, or the envelope."""
+        if self.stride == 1 and self.count <= 2 * self._max_buckets:
             return self.time, self.rows[:, column]
         parts = self._buckets[:, :, column]
-        if len(self._rest):
-            values, time = self._rest[:, 1 + column], self._rest[:, 0]
-            low = int(np.where(np.isnan(values), np.inf, values).argmin())
-            high = int(np.where(np.isnan(values), -np.inf, values).argmax())
+        if len(self._incomplete):
+            values, time = self._incomplete[:, 1 + column], self._incomplete[:, 0]
+            low, high = _extreme_indices(values)
             end = np.array([[time[low]], [values[low]], [time[high]], [values[high]]])
             parts = np.concatenate([parts, end], axis=1)
         time, values = parts[[0, 2]].T, parts[[1, 3]].T
@@ -149,10 +160,17 @@ class Series:
 
 
 class MessageTiming:
-    """Stamps of messages against their tick: gaps, repeats, and when the bag received them.
+    """Timing of a topic's messages: tick, gaps, repeats, lateness of receipt.
 
-    The tick is the median of the first intervals. A gap is an interval of more than one and a
-    half ticks; ``lost`` counts the ticks that fit into the gaps.
+    The tick (s) is the median interval of the first block of messages. A gap is an interval of
+    more than one and a half ticks; ``lost`` counts the ticks that fit into the gaps.
+
+    Attributes:
+        first: first stamp, ns.
+        last: last stamp, ns.
+        longest: longest gaps, s, and the stamps before them, s.
+        has_wall_clock: whether times of receipt are those of another clock than the stamps.
+        series: interval, ms; lateness of the receipt, ms; receipt since the first one, s.
     """
 
     def __init__(self) -> None:
@@ -161,10 +179,8 @@ class MessageTiming:
         self.first = self.last = 0
         self.gaps = self.lost = self.backwards = self.repeated = 0
         self.longest: list[tuple[float, float]] = []
-        self.wall = False
-        """Whether receipts have a clock of their own."""
-        self.shape = Series(3)
-        """Columns: interval, ms; lateness of the receipt, ms; receipt since the first, s."""
+        self.has_wall_clock = False
+        self.series = Series(3)
         self._receipt = self._last_receipt = 0
 
     def add(self, stamps: np.ndarray, receipts: np.ndarray) -> None:
@@ -173,25 +189,27 @@ class MessageTiming:
             return
         if not self.count:
             self.first, self._receipt = int(stamps[0]), int(receipts[0])
-            known = stamps
+            all_stamps = stamps
         else:
-            known = np.append(self.last, stamps)
-        interval = np.diff(known)
+            all_stamps = np.append(self.last, stamps)
+        interval = np.diff(all_stamps)
         if self.tick is None and np.any(interval > 0):
             self.tick = float(np.median(interval[interval > 0])) / 1e9
-        self._count(known, interval)
-        # Beyond 1 ms the clock of the receipts is not that of the stamps.
-        self.wall = self.wall or bool(np.any(np.abs(receipts - stamps) > 1_000_000))
+        self._count(all_stamps, interval)
+        difference = np.abs(receipts - stamps)
+        self.has_wall_clock = self.has_wall_clock or bool(
+            np.any(difference > MAX_CLOCK_DIFFERENCE)
+        )
         late = ((receipts - self._receipt) - (stamps - self.first)) / 1e6
-        shown = interval if self.count else np.append(0, interval)
-        shape = np.column_stack([shown / 1e6, late, (receipts - self._receipt) / 1e9])
+        intervals = interval if self.count else np.append(0, interval)
+        rows = np.column_stack([intervals / 1e6, late, (receipts - self._receipt) / 1e9])
         if not self.count:
-            shape[0, 0] = np.nan
-        self.shape.add(stamps / 1e9, shape)
+            rows[0, 0] = np.nan
+        self.series.add(stamps / 1e9, rows)
         self.count += len(stamps)
         self.last, self._last_receipt = int(stamps[-1]), int(receipts[-1])
 
-    def _count(self, known: np.ndarray, interval: np.ndarray) -> None:
+    def _count(self, stamps: np.ndarray, interval: np.ndarray) -> None:
         self.backwards += int(np.sum(interval < 0))
         self.repeated += int(np.sum(interval == 0))
         if self.tick is None:
@@ -199,26 +217,26 @@ class MessageTiming:
         wide = np.flatnonzero(interval > 1.5e9 * self.tick)
         self.gaps += len(wide)
         self.lost += int(np.sum(np.rint(interval[wide] / (1e9 * self.tick)) - 1))
-        found = [(float(interval[i]) / 1e9, float(known[i]) / 1e9) for i in wide]
-        self.longest = sorted([*self.longest, *found], reverse=True)[:MAX_GAPS]
+        new_gaps = [(float(interval[i]) / 1e9, float(stamps[i]) / 1e9) for i in wide]
+        self.longest = sorted([*self.longest, *new_gaps], reverse=True)[:MAX_GAPS]
 
     @property
     def duration(self) -> float:
-        """From the first stamp to the last, s."""
+        """Time from the first to the last stamp, s."""
         return (self.last - self.first) / 1e9
 
     @property
     def real_time_factor(self) -> float | None:
         """Simulated or measured time over time of receipt; None without wall times."""
         span = (self._last_receipt - self._receipt) / 1e9
-        return self.duration / span if self.wall and span > 0 else None
+        return self.duration / span if self.has_wall_clock and span > 0 else None
 
 
 # Values of a series between its rows.
 
 
 def rising_rows(series: Series) -> tuple[np.ndarray, np.ndarray]:
-    """Return times (m,) that rise and their rows (m, k); of equal times the last counts."""
+    """Return increasing times (m,) and their rows (m, k); of equal times, the last row."""
     time, rows = series.time, series.rows
     order = np.argsort(time, kind='stable')
     time, rows = time[order], rows[order]
@@ -227,14 +245,14 @@ def rising_rows(series: Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 def interpolate_rows(series: Series, time: np.ndarray) -> np.ndarray:
-    """Return rows (n, k) between the nearest two; NaN outside the series and in its holes."""
+    """Return rows (n, k) interpolated linearly; NaN outside the series and beside NaN."""
     at, rows = rising_rows(series)
     columns = [np.interp(time, at, c, left=np.nan, right=np.nan) for c in rows.T]
     return np.column_stack(columns) if columns else np.zeros((len(time), 0))
 
 
 def latest_rows(series: Series, time: np.ndarray) -> np.ndarray:
-    """Return the newest row (n, k) at each time; before the first, the first; without any, NaN."""
+    """Return the latest row (n, k) at each time; the first before its time; NaN without rows."""
     at, rows = rising_rows(series)
     if not len(at):
         return np.full((len(time), rows.shape[1]), np.nan)

@@ -34,7 +34,7 @@ STORAGES = {
 }
 """Python package -> the module with ``STORAGE`` that works with it; the first installed is used.
 
-The second one needs ROS and so lies above this package; like a plug-in, it is only named here.
+The second one needs ROS, so it is in a room above this one, and imported by name like a plug-in.
 """
 
 
@@ -44,7 +44,7 @@ class QoS:
 
     Attributes:
         depth: messages that are kept.
-        transient_local: whether a subscriber that comes late gets them.
+        transient_local: whether a late subscriber gets them.
     """
 
     depth: int
@@ -53,11 +53,11 @@ class QoS:
 
 @dataclass(frozen=True)
 class Connection:
-    """A topic of a bag.
+    """Topic of a bag, with the attribute names of rosbags.
 
     Attributes:
-        msgtype: its type, ``package/msg/Name``.
-        msgcount: its messages.
+        msgtype: type of its messages, ``package/msg/Name``.
+        msgcount: number of its messages.
     """
 
     topic: str
@@ -90,7 +90,7 @@ class BagReader(Protocol):
     """A bag that is open for reading; times are those of receipt, ns."""
 
     connections: Any
-    """A sequence of what has the attributes of :class:`Connection`."""
+    """Sequence of objects with the attributes of :class:`Connection`."""
     message_count: int
     start_time: int
     end_time: int
@@ -98,7 +98,7 @@ class BagReader(Protocol):
     def messages(
         self, connections: Iterable[Any] = (), start: int | None = None, stop: int | None = None
     ) -> Iterator[tuple[Any, int, bytes]]:
-        """Yield connection, time and CDR from start up to stop; without connections, of all."""
+        """Yield connection, time and CDR from start up to stop, ns; by default of all topics."""
 
     def deserialize(self, data: bytes, message_type: str) -> Any:
         """Return a message, whose fields are attributes."""
@@ -115,14 +115,14 @@ class BagStorage(Protocol):
         """
 
     def reader(self, path: Path, definitions: dict[str, str]) -> AbstractContextManager[BagReader]:
-        """Open a bag's folder or file; damaged ones raise whatever the library raises.
+        """Open a bag's folder or file; a damaged one raises any exception of the library.
 
         Args:
-            definitions: of message types that neither the bag nor the library may know.
+            definitions: message definitions by type, for bags and libraries without them.
         """
 
     def knows(self, message_type: str) -> bool:
-        """Return whether there are messages of a type ``package/msg/Name``."""
+        """Return whether the library has a message type ``package/msg/Name``."""
 
     def message(self, message_type: str, /, **fields: Any) -> Any:
         """Return a new message of a type ``package/msg/Name``."""
@@ -138,19 +138,19 @@ def storage(purpose: str) -> BagStorage:
     """Return the first library that is installed.
 
     Args:
-        purpose: what it is for, the subject of the message where there is none.
+        purpose: use of the library, subject of the error message.
 
     Raises:
         RecordingError: none is installed.
     """
     for package, module in STORAGES.items():
         try:
-            found: BagStorage = import_module(module).STORAGE
+            library: BagStorage = import_module(module).STORAGE
         except ModuleNotFoundError as error:
             if (error.name or '').split('.')[0] not in (package, 'rclpy'):
                 raise  # the package is there, and broken
         else:
-            return found
+            return library
     raise RecordingError(
         f'{purpose} needs the Python package rosbags or rosbag2_py, and neither is installed; '
         'expected `pip install rosbags`, or '
@@ -165,7 +165,7 @@ def is_recording(folder: Path) -> bool:
 
 
 def recording_parts(folder: Path) -> list[Path]:
-    """Return the recordings ``reset_1`` and so on of what followed each reset, by number."""
+    """Return the recordings after each reset, folders ``reset_1`` and so on, by number."""
     numbers = {p: p.name.removeprefix('reset_') for p in folder.glob('reset_*') if is_recording(p)}
     return sorted(
         (p for p, text in numbers.items() if text.isdecimal()), key=lambda p: int(numbers[p])

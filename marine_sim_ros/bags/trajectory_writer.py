@@ -72,14 +72,16 @@ class _Messages:
             linear=self.vector(velocity[:3]),
             angular=self.vector(velocity[3:]),
         )
-        none = np.zeros(36)
+        covariance = np.zeros(36)
         return self._make(
             'nav_msgs/msg/Odometry',
             header=self.header(stamp, 'map'),
             child_frame_id=frame,
-            pose=self._make('geometry_msgs/msg/PoseWithCovariance', pose=pose, covariance=none),
+            pose=self._make(
+                'geometry_msgs/msg/PoseWithCovariance', pose=pose, covariance=covariance
+            ),
             twist=self._make(
-                'geometry_msgs/msg/TwistWithCovariance', twist=twist, covariance=none
+                'geometry_msgs/msg/TwistWithCovariance', twist=twist, covariance=covariance
             ),
         )
 
@@ -115,10 +117,10 @@ class _Messages:
         )
 
     def reading(self, sensor: Sensor, part: SensorTopic, stamp: int, values: Any) -> Any:
-        more = {'header': self.header(stamp, part.frame_of(sensor))}
+        fields = {'header': self.header(stamp, part.frame_of(sensor))}
         if part.odometry:
-            more['child_frame_id'] = sensor.frame
-        return self._fill(part.type, {**values, **more})
+            fields['child_frame_id'] = sensor.frame
+        return self._fill(part.type, {**values, **fields})
 
 
 def _joint_topics(
@@ -153,14 +155,14 @@ def _joint_topics(
 
 
 class _Readings:
-    """The readings of a sensor that wait until their messages come."""
+    """Readings of all sensors, delayed until their times of arrival."""
 
     def __init__(self, vehicle: Vehicle, make: _Messages) -> None:
         self._make = make
         self._waiting = {sensor: deque[tuple[int, int, Readings]]() for sensor in vehicle.sensors}
 
     def add(self, trajectory: Trajectory) -> None:
-        """Take what the sensors read in a part of a run."""
+        """Add the readings of a part of a run."""
         for sensor, waiting in self._waiting.items():
             series = trajectory.sensors[sensor.name]
             stamps = zip(series.arrival.tolist(), series.stamp.tolist(), strict=True)
@@ -169,7 +171,7 @@ class _Readings:
                     waiting.append((arrival, stamp, readings))
 
     def readings_until(self, tick: int) -> Iterator[tuple[str, str, int, Any]]:
-        """Yield topic, type, stamp and message of what comes until a tick (ns), of known types."""
+        """Yield topic, type, stamp (ns) and message of readings that arrive until a tick (ns)."""
         for sensor, waiting in self._waiting.items():
             while waiting and waiting[0][0] <= tick:
                 _, stamp, readings = waiting.popleft()
@@ -187,35 +189,39 @@ class _Readings:
 
 
 def write_recording(
-    folder: Path, vehicle: Vehicle, settings: RunOptions, trajectory: Trajectory, **more: str
+    folder: Path, vehicle: Vehicle, settings: RunOptions, trajectory: Trajectory, **entries: str
 ) -> None:
-    """Write bag and manifest of a trajectory; ``more`` joins the settings in the manifest.
+    """Write bag and manifest of a trajectory; ``entries`` are further settings of its manifest.
 
     Raises:
         RecordingError: the folder cannot be written.
     """
     if trajectory.targets is not None and np.isnan(trajectory.targets).all():
         trajectory = replace(trajectory, targets=None)
-    write_parts(folder, vehicle, settings, [trajectory], **more)
+    write_parts(folder, vehicle, settings, [trajectory], **entries)
 
 
 def write_parts(
-    folder: Path, vehicle: Vehicle, settings: RunOptions, parts: Iterable[Trajectory], **more: str
+    folder: Path,
+    vehicle: Vehicle,
+    settings: RunOptions,
+    parts: Iterable[Trajectory],
+    **entries: str,
 ) -> None:
-    """Write bag and manifest of a run whose trajectory comes in parts, each as it comes.
+    """Write bag and manifest of a run whose trajectory comes in parts.
 
-    What comes before an error of the parts is a recording as well.
+    If a part raises a RunError, the parts before it are a complete recording.
 
     Args:
-        folder: a folder, made where it is missing.
+        folder: created if missing.
         parts: of :func:`marine_sim_ros.sim.simulation.simulate_blocks`.
-        **more: joins the settings in the manifest.
+        **entries: further settings in the manifest.
 
     Raises:
         RecordingError: the folder cannot be written.
     """
     store = storage('a recording')
-    manifest = Manifest({**asdict(settings), **more}, vehicle)
+    manifest = Manifest({**asdict(settings), **entries}, vehicle)
     folder.mkdir(parents=True, exist_ok=True)
     with closing(store.writer(folder / 'bag')) as writer:
         recording = _Recording(
@@ -232,17 +238,17 @@ def write_parts(
 
 
 def write_batch(folder: str | Path, batch: Batch) -> None:
-    """Write bag and manifest of every vehicle of a batch, of the ticks that are kept.
+    """Write bag and manifest of every vehicle of a batch, of its stored ticks.
 
-    Those of vehicle 17 are ``000017/bag`` and ``000017/manifest.json``.
+    The files of vehicle 17 are ``000017/bag`` and ``000017/manifest.json``.
 
     Args:
         folder: a new or empty folder.
         batch: vehicles that were simulated with ``all_quantities=True``.
 
     Raises:
-        MarineSimError: a folder that is not empty or cannot be written, or a batch that kept
-            states only.
+        MarineSimError: a folder that is not empty or cannot be written, or a batch that
+            stores states only.
     """
     folder = Path(folder)
     if folder.exists() and any(folder.iterdir()):
@@ -270,12 +276,12 @@ class _Recording:
         self._namespace = namespace
         self._make = _Messages(store, vehicle.base_link)
         self._readings = _Readings(vehicle, self._make)
-        self._accelerated = 'acceleration' in needs_of(vehicle)
-        self._known: set[str] = set()
+        self._records_acceleration = 'acceleration' in needs_of(vehicle)
+        self._added: set[str] = set()
 
     def add(self, part: Trajectory) -> None:
         """Write a part of the run."""
-        if not self._known:
+        if not self._added:
             text = self._make.text(description_with_meshes(self._vehicle, self._bag))
             self._write('robot_description', 'std_msgs/msg/String', int(part.stamp[0]), text)
         self._readings.add(part)
@@ -292,14 +298,14 @@ class _Recording:
     def _add_motion(
         self, part: Trajectory, i: int, stamp: int, wrenches: Mapping[str, np.ndarray]
     ) -> None:
-        """Write what moved the vehicle in the i-th tick, and how."""
+        """Write poses, acceleration, wrenches and thrusters of the i-th tick."""
         make, write = self._make, self._write
         moving = {f'{self._namespace}/odom': (part.states, make.body_frame)}
         moving |= {f'{n}/odom': (states, n.lstrip('/')) for n, states in part.bodies.items()}
         for topic, (states, frame) in moving.items():
             odometry = make.odometry(stamp, State(*(x[i] for x in states)), frame)
             write(topic, 'nav_msgs/msg/Odometry', stamp, odometry)
-        if self._accelerated:
+        if self._records_acceleration:
             change = make.acceleration(stamp, part.sensors.inputs.acceleration[i])
             write('acceleration', 'geometry_msgs/msg/AccelStamped', stamp, change)
         for name, values in wrenches.items():
@@ -314,7 +320,7 @@ class _Recording:
 
     def _write(self, topic: str, kind: str, stamp: int, message: Any) -> None:
         name = topic if topic.startswith('/') else f'{self._namespace}/{topic}'
-        if name not in self._known:
-            self._known.add(name)
+        if name not in self._added:
+            self._added.add(name)
             self._writer.add(name, kind, QoS(depth=10, transient_local=False))
         self._writer.write(name, stamp, self._store.serialize(message, kind))

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Record of one vehicle: its channels, and which topics they come from (``--map``)."""
+"""Record of one vehicle: time series of its topics, and mapping of topic names (``--map``)."""
 
 from __future__ import annotations
 
@@ -43,21 +43,22 @@ __all__ = [
 # Channels of one vehicle in a bag, one for each topic.
 
 BLOCK = 1024
+"""Messages of a topic that are processed together."""
 MAX_ROW_LENGTH = 1000
-"""Numbers of a row; a longer array is no quantity of a vehicle."""
+"""Bound of the numbers of a row; a longer array is not a quantity of a vehicle."""
 NUMBER_BOUND = 1e100
-"""Size of a number beyond which it is no measurement, in any unit; its square is finite."""
+"""Magnitude above which a number is not a measurement, in any unit; its square is finite."""
 ODOM_QUANTITIES = (
     *('x', 'y', 'z', 'roll', 'pitch', 'yaw'),
     *('surge', 'sway', 'heave', 'roll_rate', 'pitch_rate', 'yaw_rate'),
     *('ahead', 'port', 'up', 'speed'),
 )
 """Columns of an odometry's series: pose, m and rad (unwrapped); velocity in the body frame, m/s,
-rad/s; then the velocity in the level frame, that of set-points, and its size, m/s."""
+rad/s; then the velocity in the level frame (yaw only), as of set-points, and speed, m/s."""
 
 
 class RowConsumer(Protocol):
-    """Takes every row as it comes, before anything is thinned."""
+    """Consumer of every row, before thinning."""
 
     def __call__(
         self, channel: Channel, stamps: np.ndarray, receipts: np.ndarray, rows: np.ndarray
@@ -66,9 +67,9 @@ class RowConsumer(Protocol):
 
 
 class Clock:
-    """Tells messages without a stamp what the stamps of their vehicle were at the time.
+    """Estimated stamps of messages without one, from their times of receipt.
 
-    Between two odometries the stamps go on at the rate of the two before, and never past the next.
+    Between two odometries the stamp advances at the rate of the two before, by one step at most.
     """
 
     def __init__(self) -> None:
@@ -77,7 +78,7 @@ class Clock:
         self._step = 0
 
     def tick(self, receipt: int, stamp: int) -> None:
-        """Note an odometry."""
+        """Take receipt and stamp (ns) of an odometry."""
         if self._newest is not None:
             span = receipt - self._newest[0]
             self._step = max(0, stamp - self._newest[1])
@@ -93,17 +94,17 @@ class Clock:
 
 
 class Channel:
-    """A topic of a vehicle.
+    """Topic of a vehicle, and the time series of its messages.
 
     Attributes:
-        name: relative to the vehicle, as ours are called.
+        name: name of this package, relative to the vehicle.
         topic: topic name in the bag.
         type: type of its messages.
         role: role of the topic, one of ``roles``.
         labels: labels of the columns of its rows.
         stamped: whether its messages have stamps of their own.
-        distance: length of the path of an odometry, m; None: no place is known.
-        odd: rows of another width than the first, or too wide, left out.
+        distance: length of the path of an odometry, m; None: no position.
+        odd: number of rows that were dropped, because their width differs or is too large.
     """
 
     def __init__(self, name: str, topic: str, message_type: str, role: str) -> None:
@@ -118,13 +119,13 @@ class Channel:
         self._stamps: list[int] = []
         self._receipts: list[int] = []
         self._rows: list[tuple[float, ...]] = []
-        self._yaw: np.ndarray | None = None
-        self._place: np.ndarray | None = None
+        self._last_rpy: np.ndarray | None = None
+        self._position: np.ndarray | None = None
         self._energy = 0.0
         self._power: tuple[float, float] | None = None
 
     def take(self, message: Any, receipt: int, clock: Clock | None) -> None:
-        """Take a message; without a stamp of its own it gets the clock's, else its receipt."""
+        """Take a message; without a stamp it gets the clock's, or else its time of receipt."""
         self.count += 1
         row = self._numbers(message)
         if not self.labels and len(row) <= MAX_ROW_LENGTH:
@@ -138,8 +139,8 @@ class Channel:
             if clock is not None:
                 clock.tick(receipt, stamp)
         elif stamp is None:
-            known = clock.stamp(receipt) if clock is not None else receipt
-            stamp = -1 if known is None else known  # known when the first odometry has come
+            estimate = clock.stamp(receipt) if clock is not None else receipt
+            stamp = -1 if estimate is None else estimate  # −1: set after the first odometry
         self._stamps.append(stamp)
         self._receipts.append(receipt)
         self._rows.append(row)
@@ -152,46 +153,47 @@ class Channel:
             return None
         stamp = stamp_ns(header.stamp)  # type: ignore[union-attr]
         if stamp == 0 and self._stamps and self._stamps[-1] == 0:
-            # A run may start at 0, but two zeros mean that nobody filled the header in.
+            # A run may start at 0, but two zeros mean that the header is not used.
             self.stamped = False
-            known = zip(self._stamps, self._receipts, strict=True)
-            self._stamps = [receipt if old == 0 else old for old, receipt in known]
+            pairs = zip(self._stamps, self._receipts, strict=True)
+            self._stamps = [receipt if old == 0 else old for old, receipt in pairs]
             return None
         return stamp
 
     @property
     def first(self) -> int | None:
-        """The first stamp, ns; None so far."""
+        """First stamp, ns; None without messages."""
         if self.timing.count:
             return self.timing.first
         return self._stamps[0] if self._stamps else None
 
     @property
     def full(self) -> bool:
-        """Whether there is a block to be worked off."""
+        """Whether a block is complete."""
         return len(self._rows) >= BLOCK
 
     def flush(self, start: int | None, rows: RowConsumer | None) -> None:
-        """Work off what has been taken; ``start`` (ns) is the stamp of what came before it."""
+        """Add the block to the series; ``start`` (ns): stamp of messages before the odometry."""
         if not self._rows:
             return
         stamps, receipts = np.array(self._stamps), np.array(self._receipts)
         values = np.array(self._rows, float)
         self._stamps, self._receipts, self._rows = [], [], []
         early = stamps < 0
-        # Without any odometry the receipt is all there is.
+        # Without any odometry, use the time of receipt.
         stamps = np.where(early, receipts if start is None else start, stamps)
         values = np.where(np.abs(values) <= NUMBER_BOUND, values, np.nan)  # NaN where NaN
         if rows is not None:
             rows(self, stamps, receipts, values)
         self.timing.add(stamps, receipts)
         time = stamps / NANOSECONDS
-        shaped = self._shape(time, values)
+        columns = self._columns(time, values)
         if self.series.count == 0:
-            self.series = Series(shaped.shape[1])
-        self.series.add(time, shaped)
+            self.series = Series(columns.shape[1])
+        self.series.add(time, columns)
 
-    def _shape(self, time: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def _columns(self, time: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return values with derived columns: angles and speeds, |F| and |M|, total and energy."""
         if self.role == 'odom':
             return self._odometry(values)
         if self.role == 'wrench':
@@ -204,29 +206,31 @@ class Channel:
     def _odometry(self, values: np.ndarray) -> np.ndarray:
         position, quaternion, velocity = np.split(values, [3, 7], axis=1)
         length = np.linalg.norm(quaternion, axis=1, keepdims=True)
-        turned = np.abs(length - 1) < 0.1  # also false for NaN: no attitude in the message
-        unit = np.where(turned, quaternion / np.where(turned, length, 1.0), [0.0, 0.0, 0.0, 1.0])
+        has_attitude = np.abs(length - 1) < 0.1  # false for NaN: no attitude in the message
+        unit = np.where(
+            has_attitude, quaternion / np.where(has_attitude, length, 1.0), [0.0, 0.0, 0.0, 1.0]
+        )
         rpy = np.array(rpy_from_quaternion(unit))
-        there = turned[:, 0]  # an attitude that is not known adds no turn
-        if there.any():
-            known = rpy[there]
-            before = known[:1] if self._yaw is None else self._yaw[None]
-            rpy[there] = np.unwrap(np.concatenate([before, known]), axis=0)[1:]
-            self._yaw = rpy[there][-1]
+        valid = has_attitude[:, 0]
+        if valid.any():  # unwrap the angles, across blocks
+            angles = rpy[valid]
+            before = angles[:1] if self._last_rpy is None else self._last_rpy[None]
+            rpy[valid] = np.unwrap(np.concatenate([before, angles]), axis=0)[1:]
+            self._last_rpy = rpy[valid][-1]
         level = level_velocity(unit, velocity)
         speed = np.linalg.norm(velocity[:, :3], axis=1)
-        self._travel(position)
-        rpy = np.where(turned, rpy, np.nan)
+        self._add_distance(position)
+        rpy = np.where(has_attitude, rpy, np.nan)
         return np.column_stack([position, rpy, velocity, level, speed])
 
-    def _travel(self, position: np.ndarray) -> None:
-        known = position[np.isfinite(position).all(axis=1)]
-        if self._place is not None:
-            known = np.concatenate([self._place[None], known])
-        if len(known):
-            moved = float(np.linalg.norm(np.diff(known, axis=0), axis=1).sum())
-            self.distance = (self.distance or 0.0) + moved
-            self._place = known[-1]
+    def _add_distance(self, position: np.ndarray) -> None:
+        points = position[np.isfinite(position).all(axis=1)]
+        if self._position is not None:
+            points = np.concatenate([self._position[None], points])
+        if len(points):
+            length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+            self.distance = (self.distance or 0.0) + length
+            self._position = points[-1]
 
     def _energies(self, time: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return powers (n, k), their sum, and the energy so far, J."""
@@ -240,7 +244,7 @@ class Channel:
 
 
 class VehicleRecord:
-    """Everything a bag has of one vehicle.
+    """Topics of one vehicle in a bag.
 
     Attributes:
         name: namespace without the leading slash; may be empty.
@@ -265,7 +269,7 @@ class VehicleRecord:
             channel.flush(self._start(), rows)
 
     def finish(self, rows: RowConsumer | None) -> None:
-        """Work off what is left; channels that never had a message are dropped."""
+        """Add the last blocks, and drop channels without messages."""
         for name in sorted(self.channels, key=lambda n: n != 'odom'):
             self.channels[name].flush(self._start(), rows)
         self.channels = {n: c for n, c in self.channels.items() if c.series.count}
@@ -288,25 +292,25 @@ class VehicleRecord:
 
     @property
     def wrenches(self) -> dict[str, Series]:
-        """Sources below ``wrench/``, without the total, the known ones first."""
+        """Sources below ``wrench/``, without the total, those of this package first."""
         names = [n for n in self.channels if n.startswith('wrench/') and n != 'wrench/total']
-        known = [*FORCES, 'external']
-        rank = {f'wrench/{n}': i for i, n in enumerate(known)}
+        order = [*FORCES, 'external']
+        rank = {f'wrench/{n}': i for i, n in enumerate(order)}
         names.sort(key=lambda n: (rank.get(n, len(rank)), n))
         return {n.split('/', 1)[1]: self.channels[n].series for n in names}
 
 
 # Role and vehicle of each topic of a bag: by this package's names, or by ``--map``.
 
-_SHOWN = 4
-"""Topics that are suggested for one of ours."""
+_MAX_SUGGESTIONS = 4
+"""Topics of a bag that are suggested for one of this package."""
 
 
 def parse_maps(texts: Sequence[str]) -> dict[str, str]:
-    """Return the topics of ``OURS:=THEIRS`` texts: theirs -> ours.
+    """Return topics of the bag -> topics of this package, of texts ``OURS:=THEIRS``.
 
     Raises:
-        ParameterError: not of that form, one of theirs twice, or a name that is not ours.
+        ParameterError: not of that form, a topic of the bag twice, or an unknown name.
     """
     result: dict[str, str] = {}
     for text in texts:
@@ -314,9 +318,9 @@ def parse_maps(texts: Sequence[str]) -> dict[str, str]:
         if not (ours and sign and theirs):
             raise ParameterError(f'--map {text}: expected OURS:=THEIRS, as in odom:=/rov/odometry')
         if _split(ours)[1] is None:
-            known = ', '.join(known_topics())
+            names = ', '.join(known_topics())
             raise ParameterError(
-                f'--map {text}: {ours} is not a topic of this package; expected {known}'
+                f'--map {text}: {ours} is not a topic of this package; expected {names}'
             )
         theirs = '/' + theirs.lstrip('/')
         if theirs in result:
@@ -325,30 +329,30 @@ def parse_maps(texts: Sequence[str]) -> dict[str, str]:
     return result
 
 
-def check_maps(maps: Mapping[str, str], there: Collection[str]) -> None:
-    """Raise ParameterError where a mapped topic (theirs -> ours) is not among those there are."""
+def check_maps(maps: Mapping[str, str], topics: Collection[str]) -> None:
+    """Raise ParameterError where a mapped topic is not among the topics of the bags."""
     for theirs, ours in maps.items():
-        if theirs not in there:
+        if theirs not in topics:
             raise ParameterError(
                 f'--map {ours}:={theirs}: no bag has {theirs}; expected one of '
-                + ', '.join(sorted(there))
+                + ', '.join(sorted(topics))
             )
 
 
 def suggest_topics(topics: Mapping[str, str]) -> str:
-    """Return the topics (name -> type) that --map could name, by our names; empty for none."""
-    words = []
+    """Return suggestions of --map for topics (name -> type) of a bag; empty: none."""
+    suggestions = []
     for ours in ('odom', 'thrusters/pwm', 'barometer/pressure'):
         kinds = accepted_types(role_of(ours) or '')
-        could = [topic for topic, kind in sorted(topics.items()) if kind in kinds]
-        words += [f'--map {ours}:={topic}' for topic in could[:_SHOWN]]
-        if len(could) > _SHOWN:
-            words.append(f'({len(could) - _SHOWN} more of {ours})')
-    return ' '.join(words)
+        candidates = [topic for topic, kind in sorted(topics.items()) if kind in kinds]
+        suggestions += [f'--map {ours}:={topic}' for topic in candidates[:_MAX_SUGGESTIONS]]
+        if len(candidates) > _MAX_SUGGESTIONS:
+            suggestions.append(f'({len(candidates) - _MAX_SUGGESTIONS} more of {ours})')
+    return ' '.join(suggestions)
 
 
 def _split(topic: str) -> tuple[str, str | None]:
-    """Return namespace and our name in it; None: it is none of ours."""
+    """Return namespace, and name of this package or None."""
     parts = topic.strip('/').split('/')
     for i in range(max(0, len(parts) - 2), len(parts)):
         name = '/'.join(parts[i:])
@@ -358,7 +362,7 @@ def _split(topic: str) -> tuple[str, str | None]:
 
 
 def is_body(namespace: str) -> bool:
-    """Return whether what a bag has in a namespace is a free body, and no vehicle."""
+    """Return whether a namespace of a bag is that of a free body, not of a vehicle."""
     return f'/{namespace}'.startswith(BODIES)
 
 
@@ -371,9 +375,9 @@ def vehicles_of(
     the only vehicle there is, else to one named by the namespace of the mapped topics.
 
     Raises:
-        RecordingError: a mapped topic whose type cannot be what it is said to be.
+        RecordingError: a mapped topic has a type that does not fit.
     """
-    found: dict[str, dict[str, str]] = {}
+    by_namespace: dict[str, dict[str, str]] = {}
     mapped: dict[str, str] = {}
     for topic, message_type in topics.items():
         ours = maps.get(topic)
@@ -386,30 +390,32 @@ def vehicles_of(
                     + ', '.join(accepted_types(role))
                 )
             if ours.startswith('/') or namespace:
-                found.setdefault(namespace, {})[name or ''] = topic
+                by_namespace.setdefault(namespace, {})[name or ''] = topic
             else:
                 mapped[name or ''] = topic
             continue
         namespace, name = ('', None) if _driver(topic)[1] else _split(topic)
         if name is not None and message_type in accepted_types(role_of(name) or ''):
-            found.setdefault(namespace, {}).setdefault(name, topic)
-    _add_drivers(found, topics, maps, DRIVER_TOPICS)
-    known = {name for names in found.values() for name in names} | set(mapped)
-    if 'odom' not in known:
-        _add_drivers(found, topics, maps, FALLBACK_DRIVER_TOPICS)
-    # Any robot has joints: alone they make no vehicle.
-    found = {n: names for n, names in found.items() if set(names) != {'joint_states'}}
+            by_namespace.setdefault(namespace, {}).setdefault(name, topic)
+    _add_drivers(by_namespace, topics, maps, DRIVER_TOPICS)
+    all_names = {name for names in by_namespace.values() for name in names} | set(mapped)
+    if 'odom' not in all_names:
+        _add_drivers(by_namespace, topics, maps, FALLBACK_DRIVER_TOPICS)
+    # Any robot has joint_states: a namespace with nothing else is not a vehicle.
+    by_namespace = {
+        n: names for n, names in by_namespace.items() if set(names) != {'joint_states'}
+    }
     if mapped:
-        own = _owner(found, mapped)
-        found.setdefault(own, {}).update(mapped)
+        namespace = _default_namespace(by_namespace, mapped)
+        by_namespace.setdefault(namespace, {}).update(mapped)
     result = {}
-    for namespace, names in found.items():
+    for namespace, names in by_namespace.items():
         record = VehicleRecord(namespace)
         for name, topic in names.items():
             record.add(Channel(name, topic, topics[topic], role_of(name) or ''))
         result[namespace] = record
-    # Vehicles first: who asks for none gets the first.
-    return dict(sorted(result.items(), key=lambda one: (is_body(one[0]), one[0])))
+    # Vehicles before bodies: the first one is the default.
+    return dict(sorted(result.items(), key=lambda item: (is_body(item[0]), item[0])))
 
 
 def _driver(topic: str) -> tuple[str, str]:
@@ -421,22 +427,24 @@ def _driver(topic: str) -> tuple[str, str]:
 
 
 def _add_drivers(
-    found: dict[str, dict[str, str]],
+    by_namespace: dict[str, dict[str, str]],
     topics: Mapping[str, str],
     maps: Mapping[str, str],
     drivers: Mapping[str, str],
 ) -> None:
-    """Add the topics of common drivers, as of MAVROS, where a vehicle has none of ours."""
+    """Add topics of common drivers, such as MAVROS, for missing ones of this package."""
     for driver, ours in drivers.items():
         for topic, message_type in topics.items():
             namespace, name = _driver(topic)
-            known = name == driver and topic not in maps
-            if known and message_type in accepted_types(role_of(ours) or ''):
-                found.setdefault(namespace, {}).setdefault(ours, topic)
+            matches = name == driver and topic not in maps
+            if matches and message_type in accepted_types(role_of(ours) or ''):
+                by_namespace.setdefault(namespace, {}).setdefault(ours, topic)
 
 
-def _owner(found: Mapping[str, Mapping[str, str]], mapped: Mapping[str, str]) -> str:
-    if len(found) == 1:
-        return next(iter(found))
+def _default_namespace(
+    by_namespace: Mapping[str, Mapping[str, str]], mapped: Mapping[str, str]
+) -> str:
+    if len(by_namespace) == 1:
+        return next(iter(by_namespace))
     topic = mapped.get('odom') or next(iter(mapped.values()))
     return topic.strip('/').split('/')[0] if topic.count('/') > 1 else ''

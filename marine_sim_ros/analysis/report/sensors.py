@@ -253,10 +253,10 @@ def timing_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
     for run in shown:
         timing = run.record.channels['odom'].timing
         label = legend_name(run, 'odometry', several=several)
-        interval.append(series_line(run, timing.shape, 0, label, run.colour))
-        if timing.wall:
-            late.append(series_line(run, timing.shape, 1, label, run.colour))
-            factor += _factor(run, timing.shape, label)
+        interval.append(series_line(run, timing.series, 0, label, run.colour))
+        if timing.has_wall_clock:
+            late.append(series_line(run, timing.series, 1, label, run.colour))
+            factor += _factor(run, timing.series, label)
     panels = [ChartPanel('interval [ms]', interval)]
     note = 'Time between the stamps of successive odometry messages. '
     if late:
