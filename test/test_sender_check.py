@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from marine_sim_ros.ros.owners.summing import largest_wrench, wrench_error
 
 from marine_sim_ros.core.processes import RUN, child_environment
 from marine_sim_ros.core.state import is_physical
-from marine_sim_ros.ros.owners.summing import largest_wrench, wrench_error
 
 OWN, OTHER, NONE = b'\0\1\x12\x34rest', b'\0\1\x12\x38rest', b'\0\1\0\0rest'
 

@@ -15,14 +15,14 @@ from importlib import import_module
 from pathlib import Path
 
 import yaml
+from marine_sim_ros.ros.owners.state_owner import OWNER_PARAMETERS as OF_OWNERS
+from marine_sim_ros.ros.owners.state_owner import StateOwner
 from markdown_tables import cell, code, table
 
 import marine_sim_ros.nodes
 from marine_sim_ros.ros.base.node import COMMON
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.launching.arguments import ARGUMENTS
-from marine_sim_ros.ros.owners.state_owner import OWNER_PARAMETERS as OF_OWNERS
-from marine_sim_ros.ros.owners.state_owner import StateOwner
 from marine_sim_ros.sim.options import OPTIONS
 
 PAGE = Path(__file__).resolve().parent.parent / 'reference' / 'parameters.md'

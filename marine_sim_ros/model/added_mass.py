@@ -55,8 +55,8 @@ def ellipsoid_added_mass(semi_axes: np.ndarray, water_density: float) -> np.ndar
     product = float(np.prod(semi_axes))
     mass = water_density * 4 / 3 * np.pi * product
     alpha, beta, gamma = (
-        2 / 3 * product * float(elliprd(*others, own))
-        for own, others in ((a2, (b2, c2)), (b2, (c2, a2)), (c2, (a2, b2)))
+        2 / 3 * product * float(elliprd(*other_squares, squared))
+        for squared, other_squares in ((a2, (b2, c2)), (b2, (c2, a2)), (c2, (a2, b2)))
     )
 
     def rotation_term(p: float, q: float, first: float, second: float) -> float:
@@ -94,12 +94,12 @@ def estimate_added_mass(
     spread, axes = np.linalg.eigh(second_moment)
     radii = np.sqrt(np.maximum(spread, 1e-12 * spread.max()))
     scale = (volume / (4 / 3 * np.pi * np.prod(radii))) ** (1 / 3)
-    own = ellipsoid_added_mass(radii * scale, water_density)
-    turned = np.zeros((6, 6))
-    turned[:3, :3] = axes @ np.diag(own[:3]) @ axes.T
-    turned[3:, 3:] = axes @ np.diag(own[3:]) @ axes.T
+    ellipsoid = ellipsoid_added_mass(radii * scale, water_density)
+    matrix = np.zeros((6, 6))
+    matrix[:3, :3] = axes @ np.diag(ellipsoid[:3]) @ axes.T
+    matrix[3:, 3:] = axes @ np.diag(ellipsoid[3:]) @ axes.T
     arm = transport(center)
-    result = arm.T @ turned @ arm
+    result = arm.T @ matrix @ arm
     return (result + result.T) / 2
 
 
@@ -109,13 +109,13 @@ MAX_PANELS = 3000
 """More take minutes, and gigabytes."""
 TARGET_PANELS = 2000
 """Panels into which a surface of fewer is split."""
-_SIMPLER = tuple(0.001 * 2 ** (k / 2) for k in range(9))
-"""Of the length of the body: how far the surface may move where there are too many triangles."""
-_LOST = 0.1
-"""Share of the volume that may be lost by it."""
+_TOLERANCES = tuple(0.001 * 2 ** (k / 2) for k in range(9))
+"""Tolerances of the simplified surface, as fractions of the body's length."""
+_MAX_VOLUME_CHANGE = 0.1
+"""Upper bound of the relative change of volume by simplification."""
 _FINER = 0.9
 _SLIVER = 1e-10
-"""Area of a triangle that counts as none, as a share of the squared length of the body."""
+"""Triangles below this area, as a fraction of the body's squared length, are dropped."""
 
 
 def panel_mesh(shapes: Sequence[Shape]) -> tuple[np.ndarray, float]:
@@ -141,7 +141,7 @@ def panel_mesh(shapes: Sequence[Shape]) -> tuple[np.ndarray, float]:
 
 
 def _is_one_piece(shape: Shape) -> bool:
-    """Return whether all triangles hang together, so that there is no cavity."""
+    """Return whether the surface is connected, so that there is no cavity."""
     label, before = np.arange(len(shape.vertices)), None
     while before is None or not np.array_equal(label, before):
         before = label.copy()
@@ -150,7 +150,7 @@ def _is_one_piece(shape: Shape) -> bool:
 
 
 def _simplify_outside(shapes: Sequence[Shape]) -> tuple[Any, float]:
-    """Return the outside as a solid of at most MAX_PANELS triangles, and the tolerance it took."""
+    """Return the outer surface with at most MAX_PANELS triangles, and the tolerance used."""
     manifold3d = require('manifold3d', 'added mass of several shapes')
     solids = [solid_of(shape) for shape in shapes]
     if None in solids:
@@ -161,36 +161,36 @@ def _simplify_outside(shapes: Sequence[Shape]) -> tuple[Any, float]:
 
     def outside(tolerance: float) -> Any:
         parts = [_simplify_solid(s, tolerance) for s in solids] if tolerance else solids
-        whole = manifold3d.Manifold.batch_boolean(parts, manifold3d.OpType.Add)
-        bodies = [body for body in whole.decompose() if body.volume() > 0]
-        made = manifold3d.Manifold.compose(bodies)
-        return made.simplify(tolerance) if tolerance else made
+        union = manifold3d.Manifold.batch_boolean(parts, manifold3d.OpType.Add)
+        bodies = [body for body in union.decompose() if body.volume() > 0]
+        surface = manifold3d.Manifold.compose(bodies)
+        return surface.simplify(tolerance) if tolerance else surface
 
     exact = outside(0.0)
     if exact.num_tri() <= MAX_PANELS:
         return exact, 0.0
     low, high = np.reshape(exact.bounding_box(), (2, 3))
-    for share in _SIMPLER:
-        tolerance = share * float(np.max(high - low))
-        made = outside(tolerance)
-        if abs(made.volume() - exact.volume()) > _LOST * exact.volume():
+    for fraction in _TOLERANCES:
+        tolerance = fraction * float(np.max(high - low))
+        simplified = outside(tolerance)
+        if abs(simplified.volume() - exact.volume()) > _MAX_VOLUME_CHANGE * exact.volume():
             break
-        if made.num_tri() <= MAX_PANELS:
-            return made, tolerance
+        if simplified.num_tri() <= MAX_PANELS:
+            return simplified, tolerance
     raise ModelError(
         f'the surface has {exact.num_tri()} triangles, and fewer would change its volume by more '
-        f'than {_LOST:.0%}; expected at most {MAX_PANELS}: simplify it'
+        f'than {_MAX_VOLUME_CHANGE:.0%}; expected at most {MAX_PANELS}: simplify it'
     )
 
 
 def _simplify_solid(solid: Any, tolerance: float) -> Any:
     """Return a solid of fewer triangles, grown about its middle to the volume that it had."""
-    made = solid.simplify(tolerance)
-    if made.volume() <= 0:
+    simplified = solid.simplify(tolerance)
+    if simplified.volume() <= 0:
         return solid
     middle = np.reshape(solid.bounding_box(), (2, 3)).mean(axis=0)
-    factor = (solid.volume() / made.volume()) ** (1 / 3)
-    return made.translate(-middle).scale([factor] * 3).translate(middle)
+    factor = (solid.volume() / simplified.volume()) ** (1 / 3)
+    return simplified.translate(-middle).scale([factor] * 3).translate(middle)
 
 
 def _split_to_target(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
@@ -231,7 +231,7 @@ class PanelSolution(NamedTuple):
 
     matrix: np.ndarray
     asymmetry: float
-    least: float
+    min_eigenvalue: float
     panels: int
 
 
@@ -260,13 +260,13 @@ def solve_panels(
     matrix = -motions.T @ potential @ strength
     length = float(np.max(np.ptp(corners.reshape(-1, 3), axis=0)))
     scale = np.repeat([1.0, length], 3)
-    alike = matrix / np.outer(scale, scale)
-    largest = float(np.max(np.abs(alike)))
-    asymmetry = float(np.max(np.abs(alike - alike.T))) / largest
-    values, axes = np.linalg.eigh((alike + alike.T) / 2)
-    alike = (axes * np.maximum(values, 0.0)) @ axes.T
-    alike = (alike + alike.T) / 2 * np.outer(scale, scale)
-    return PanelSolution(alike, asymmetry, float(values[0]) / largest, len(corners))
+    scaled = matrix / np.outer(scale, scale)
+    largest = float(np.max(np.abs(scaled)))
+    asymmetry = float(np.max(np.abs(scaled - scaled.T))) / largest
+    values, axes = np.linalg.eigh((scaled + scaled.T) / 2)
+    scaled = (axes * np.maximum(values, 0.0)) @ axes.T
+    scaled = (scaled + scaled.T) / 2 * np.outer(scale, scale)
+    return PanelSolution(scaled, asymmetry, float(values[0]) / largest, len(corners))
 
 
 def _normals(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -332,10 +332,10 @@ def _panel_integrals(
     angle = 2 * np.arctan2(triple, below)
     total = -_dot(a, normals) * angle
     for k in range(3):
-        here, there = arms[:, k], arms[:, (k + 1) % 3]
-        edge = there - here
+        start, end = arms[:, k], arms[:, (k + 1) % 3]
+        edge = end - start
         length = np.linalg.norm(edge, axis=1)
-        inward = _dot(np.cross(edge, normals), here) / length
+        inward = _dot(np.cross(edge, normals), start) / length
         both = far[:, k] + far[:, (k + 1) % 3]
         gap = np.maximum(both - length, np.finfo(float).tiny)
         total = total + inward * np.log((both + length) / gap)
@@ -347,7 +347,7 @@ def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _lever(offset: Array) -> Array:
-    """Return (6, 3) that turns a force at an offset into a wrench: [E; S(r)]."""
+    """Return the matrix (6, 3) from a force at an offset to its wrench: [E; S(r)]."""
     xp = namespace(offset)
     return xp.concat([constant(xp, np.eye(3)), skew(offset)])
 

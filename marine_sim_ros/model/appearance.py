@@ -25,7 +25,7 @@ __all__ = ['Appearance', 'VisibleLink', 'Visual', 'read_colour', 'read_colours']
 
 _GREY = np.array([0.6, 0.6, 0.62, 1.0])
 _SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
-_LEAST_ALPHA = 0.5
+_MIN_ALPHA = 0.5
 """Minimum opacity of a shape in pictures."""
 
 
@@ -56,7 +56,7 @@ class Visual:
 
 @dataclass(frozen=True, eq=False)
 class VisibleJoint:
-    """A joint that moves: its name, ``revolute`` or ``prismatic``, and its axis (3,)."""
+    """Movable joint: its name, ``revolute`` or ``prismatic``, and its axis (3,)."""
 
     name: str
     kind: str
@@ -65,7 +65,7 @@ class VisibleJoint:
 
 @dataclass(frozen=True, eq=False)
 class VisibleLink:
-    """A link: its parent's name (empty: the body), its pose there, what moves it, and visuals."""
+    """Link: name of its parent (empty: the body), pose in it, joint, and visuals."""
 
     name: str
     parent: str
@@ -78,7 +78,7 @@ class Appearance:
     """Appearance of a vehicle; its meshes are read on demand."""
 
     def __init__(self, vehicle: Vehicle) -> None:
-        """Read the vehicle's URDF, and its meshes, when they are asked for."""
+        """Prepare; the URDF and its meshes are read on demand."""
         self._vehicle, self._base = vehicle, vehicle.folder
         self._placed: tuple[dict[str, float], list[_Placed]] | None = None
 
@@ -94,9 +94,9 @@ class Appearance:
 
     @cached_property
     def _read(self) -> tuple[tuple[VisibleLink, ...], tuple[str, ...]]:
-        told: list[str] = []
+        warnings: list[str] = []
         root = Reader(parse(self._vehicle.urdf, self._vehicle.name), self._vehicle.name)
-        return tuple(_links(root, self._vehicle.base_link, self._base, told)), tuple(told)
+        return tuple(_links(root, self._vehicle.base_link, self._base, warnings)), tuple(warnings)
 
     def parts(self) -> tuple[VisiblePart, ...]:
         """Return the visible parts in the body's frame, joints at zero.
@@ -107,50 +107,50 @@ class Appearance:
         return self.parts_at({})
 
     def parts_at(
-        self, joints: Mapping[str, float], turns: Mapping[str, float] | None = None
+        self, joints: Mapping[str, float], link_angles: Mapping[str, float] | None = None
     ) -> tuple[VisiblePart, ...]:
         """Return the visible parts in the body's frame with joints at positions, rad or m.
 
         Args:
             joints: positions by the names of the joints; others are at 0.
-            turns: angles by the names of links that turn about their own z axes, rad, with what
-                they carry; None: none does.
+            link_angles: rad, by names of links that rotate about their z axes, with
+                what they carry; None: none does.
 
         Raises:
             ModelError: the URDF cannot be read.
         """
-        turned: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        found: list[VisiblePart] = []
+        moved_links: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        parts_in_body: list[VisiblePart] = []
         for link, pose, parts in self._at(joints):
-            angle = 0.0 if turns is None else turns.get(link.name, 0.0)
-            before = turned.get(link.parent)
+            angle = 0.0 if link_angles is None else link_angles.get(link.name, 0.0)
+            before = moved_links.get(link.parent)
             if not angle and before is None:
-                found += parts
+                parts_in_body += parts
                 continue
-            turn, shift = _about_z(pose, angle)
+            rotation, shift = _about_z(pose, angle)
             if before is not None:
-                turn, shift = before[0] @ turn, before[0] @ shift + before[1]
-            turned[link.name] = turn, shift
-            found += [
-                replace(p, position=turn @ p.position + shift, rotation=turn @ p.rotation)
+                rotation, shift = before[0] @ rotation, before[0] @ shift + before[1]
+            moved_links[link.name] = rotation, shift
+            parts_in_body += [
+                replace(p, position=rotation @ p.position + shift, rotation=rotation @ p.rotation)
                 for p in parts
             ]
-        return tuple(found)
+        return tuple(parts_in_body)
 
     def _at(self, joints: Mapping[str, float]) -> list[_Placed]:
-        """Return links, where they are in the body, and their parts; the last ones are kept."""
-        given = dict(joints)
-        if self._placed is None or self._placed[0] != given:
+        """Return links, their poses in the body and their parts; the last result is cached."""
+        positions = dict(joints)
+        if self._placed is None or self._placed[0] != positions:
             poses: dict[str, Pose] = {}
-            found = []
+            placed = []
             for link in self.links:
                 pose = poses.get(link.parent, IDENTITY).then(link.pose)
                 if link.joint is not None:
-                    pose = pose.then(_joint_pose(link.joint, given.get(link.joint.name, 0.0)))
+                    pose = pose.then(_joint_pose(link.joint, positions.get(link.joint.name, 0.0)))
                 poses[link.name] = pose
                 parts = [_part(v, pose.then(v.pose)) for v in link.visuals if _is_opaque(v)]
-                found.append((link, pose, parts))
-            self._placed = given, found
+                placed.append((link, pose, parts))
+            self._placed = positions, placed
         return self._placed[1]
 
 
@@ -158,14 +158,14 @@ _Placed = tuple[VisibleLink, Pose, list[VisiblePart]]
 
 
 def _about_z(pose: Pose, angle: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return R (3, 3) and s (3,), m: R p + s is where p goes by a turn about a frame's z axis."""
+    """Return R (3, 3) and s (3,), m: R p + s is the point p rotated about a frame's z axis."""
     axis = np.asarray(rotation_matrix(pose.quaternion))[:, 2]
-    turn = np.asarray(rotation_matrix(rotation_vector_quaternion(axis * angle)))
-    return turn, pose.translation - turn @ pose.translation
+    rotation = np.asarray(rotation_matrix(rotation_vector_quaternion(axis * angle)))
+    return rotation, pose.translation - rotation @ pose.translation
 
 
 def _is_opaque(visual: Visual) -> bool:
-    return bool(visual.colour[3] >= _LEAST_ALPHA) and (
+    return bool(visual.colour[3] >= _MIN_ALPHA) and (
         visual.kind != 'mesh' or visual.corners.size > 0
     )
 
@@ -178,7 +178,7 @@ def _joint_pose(joint: VisibleJoint, position: float) -> Pose:
 
 
 def _part(visual: Visual, pose: Pose) -> VisiblePart:
-    turn, corners, middle = (
+    rotation, corners, middle = (
         np.asarray(rotation_matrix(pose.quaternion)),
         visual.corners,
         np.zeros(3),
@@ -191,8 +191,8 @@ def _part(visual: Visual, pose: Pose) -> VisiblePart:
     else:
         width = 2 * visual.size[0]
         size = np.array([width, width, visual.size[-1] if visual.kind == 'cylinder' else width])
-    place = pose.translation + turn @ middle
-    return VisiblePart(visual.kind, size, place, turn, visual.colour[:3], corners)
+    position = pose.translation + rotation @ middle
+    return VisiblePart(visual.kind, size, position, rotation, visual.colour[:3], corners)
 
 
 def _mesh(shape: Reader, base: Path | None) -> np.ndarray:
@@ -261,18 +261,18 @@ def _colour(visual: Reader, colours: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def _visuals(
-    link: Reader, colours: dict[str, np.ndarray], base: Path | None, told: list[str]
+    link: Reader, colours: dict[str, np.ndarray], base: Path | None, warnings: list[str]
 ) -> tuple[Visual, ...]:
-    found = []
+    visuals = []
     for element in link.element.findall('visual'):
         try:
-            found.append(_visual(Reader(element, link.source), colours, base))
+            visuals.append(_visual(Reader(element, link.source), colours, base))
         except MarineSimError as error:  # one lost mesh does not take the whole view away
-            told.append(str(error))
-    return tuple(found)
+            warnings.append(str(error))
+    return tuple(visuals)
 
 
-def _links(root: Reader, body: str, base: Path | None, told: list[str]) -> list[VisibleLink]:
+def _links(root: Reader, body: str, base: Path | None, warnings: list[str]) -> list[VisibleLink]:
     colours = read_colours(root)
     links = {e.get('name', ''): Reader(e, root.source) for e in root.element.findall('link')}
     children: dict[str, list[Reader]] = {}
@@ -286,7 +286,7 @@ def _links(root: Reader, body: str, base: Path | None, told: list[str]) -> list[
     while queue:
         name, parent_name, by = queue.pop(0)
         pose = IDENTITY if by is None else read_origin_pose(by)
-        visuals = _visuals(links[name], colours, base, told) if name in links else ()
+        visuals = _visuals(links[name], colours, base, warnings) if name in links else ()
         result.append(
             VisibleLink(name, parent_name, pose, None if by is None else _joint(by), visuals)
         )

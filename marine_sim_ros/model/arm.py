@@ -18,7 +18,7 @@ from marine_sim_ros.model.added_mass import Buoyancy, Inertia
 __all__ = ['Articulation', 'BANDWIDTH', 'GRIPPER', 'Gripper', 'Manipulator']
 
 
-# An arm: the joints of a vehicle that move, and what moves with them.
+# An arm: the movable joints of a vehicle, and their links.
 
 BANDWIDTH = 5.0
 """rad/s of the joints' drives: critically damped, 90 % of a small step after 0.8 s."""
@@ -26,15 +26,15 @@ BANDWIDTH = 5.0
 
 @dataclass(frozen=True, eq=False)
 class Articulation:
-    """What moves and resists n joints whose motion follows from efforts; m links in water.
+    """Drives, friction and water loads of n joints that move by efforts; m links in water.
 
     Attributes:
-        effort: (n,) greatest effort of each drive, N·m or N.
+        effort: (n,) maximum effort of each drive, N·m or N.
         damping: (n,) viscous damping of each gear, N·m·s/rad or N·s/m.
         friction: (n,) Coulomb friction of each gear, N·m or N.
-        bandwidth: of the drives that go to a position, rad/s.
-        fixed: whether the vehicle is held where it is, as on a test bench.
-        added_mass: (n, 6, 6) of what hangs on each joint, about and in the joint frame.
+        bandwidth: of the position control of the drives, rad/s.
+        fixed: whether the vehicle is fixed in space, as on a test bench.
+        added_mass: (n, 6, 6) of the links on each joint, about and in the joint frame.
         drag_joint: (m,) number of the joint that carries each link with drag.
         drag_arm: (m, 6, 6) velocity of the joint frame -> velocity of the link's centre of drag.
         linear: (m, 6) N·s/m and N·m·s/rad.
@@ -67,10 +67,10 @@ class Manipulator:
         lower: (n,) least position, rad or m.
         upper: (n,) greatest position, rad or m.
         max_rate: (n,) rad/s or m/s.
-        mass: (n,) of what hangs on each joint up to the next, kg.
-        center_of_mass: (n, 3) of that in the joint frame, m.
-        tensor: (n, 3, 3) of that about its centre of mass, joint axes, kg·m².
-        volume: (n,) that it displaces, m³.
+        mass: (n,) of the links on each joint, up to the next joint, kg.
+        center_of_mass: (n, 3) of those links in the joint frame, m.
+        tensor: (n, 3, 3) of those links about their centre of mass, joint axes, kg·m².
+        volume: (n,) displaced by those links, m³.
         center_of_volume: (n, 3) in the joint frame, m.
         body: mass of the vehicle without the arm.
         body_buoyancy: displaced volume of the vehicle without the arm.
@@ -105,8 +105,8 @@ class Manipulator:
         return frozenset(self.carrier)
 
     @cached_property
-    def carries(self) -> np.ndarray:
-        """(n, n) 1 where joint j moves what hangs on joint i, else 0."""
+    def support_matrix(self) -> np.ndarray:
+        """(n, n) 1 where joint j moves the links of joint i, else 0."""
         result = np.eye(len(self))
         for i, p in enumerate(self.parent):
             if p >= 0:
@@ -121,14 +121,14 @@ class Manipulator:
 
     @cached_property
     def rotation_by_sine(self) -> np.ndarray:
-        """(n, 3, 3) what sin q of a joint adds to its rotation: R₀ S(a)."""
+        """(n, 3, 3) coefficient of sin q in a joint's rotation: R₀ S(a)."""
         return np.asarray(self.rotation @ np.array([skew(a) for a in self.axis]))
 
     @cached_property
     def rotation_by_versine(self) -> np.ndarray:
-        """(n, 3, 3) what 1 − cos q of a joint adds to its rotation: R₀ S(a)²."""
-        turn = np.array([skew(a) for a in self.axis])
-        return np.asarray(self.rotation @ turn @ turn)
+        """(n, 3, 3) coefficient of 1 − cos q in a joint's rotation: R₀ S(a)²."""
+        cross = np.array([skew(a) for a in self.axis])
+        return np.asarray(self.rotation @ cross @ cross)
 
     @cached_property
     def slide_axis(self) -> np.ndarray:
@@ -140,11 +140,11 @@ class Manipulator:
         return len(self.names)
 
 
-# Grippers: where a vehicle's arm takes hold of a payload, and what it can hold.
+# Grippers: position, reach and capacity.
 
 GRIPPER = 'gripper'
-"""Name in joint_states, after the joints: its position is the number of the payload that is held,
-counted from 1 in the order of the environment; 0: none."""
+"""Last name in joint_states; its position is the number of the gripped payload, from 1 in the
+order of the environment; 0: none."""
 
 
 @dataclass(frozen=True, eq=False)

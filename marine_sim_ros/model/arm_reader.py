@@ -142,14 +142,14 @@ def read_manipulator(
     carriers = _carriers(robot, joints)
     base = frames[base_name(frames)]
     at = [frames[joint.child] for joint in joints]
-    turns = [rotation_matrix(frame.quaternion) for frame in at]
+    rotations = [rotation_matrix(frame.quaternion) for frame in at]
     parent = [carriers[joint.parent] for joint in joints]
     translation, rotation = [], []
     for i, p in enumerate(parent):
         origin = at[p].translation if p >= 0 else base.translation
-        back = turns[p].T if p >= 0 else np.eye(3)
+        back = rotations[p].T if p >= 0 else np.eye(3)
         translation.append(back @ (at[i].translation - origin))
-        rotation.append(back @ turns[i])
+        rotation.append(back @ rotations[i])
 
     def parts(table: Mapping[str, Any], i: int) -> list[Any]:
         return [part for link, part in table.items() if carriers[link] == i]
@@ -172,15 +172,15 @@ def read_manipulator(
         center_of_mass=np.array(
             [
                 r.T @ (b.center_of_mass - f.translation) * (b.mass > 0)
-                for b, f, r in zip(bodies, at, turns, strict=True)
+                for b, f, r in zip(bodies, at, rotations, strict=True)
             ]
         ),
-        tensor=np.array([r.T @ b.tensor @ r for b, r in zip(bodies, turns, strict=True)]),
+        tensor=np.array([r.T @ b.tensor @ r for b, r in zip(bodies, rotations, strict=True)]),
         volume=np.array([b.volume for b in floats]),
         center_of_volume=np.array(
             [
                 r.T @ (b.center_of_volume - f.translation) * (b.volume > 0)
-                for b, f, r in zip(floats, at, turns, strict=True)
+                for b, f, r in zip(floats, at, rotations, strict=True)
             ]
         ),
         body=combined_inertia(parts(inertias, -1)),
@@ -245,32 +245,32 @@ class ManipulatorElement:
 
 
 def _link_water(
-    own: LinkElement, arm: Manipulator, frames: Mapping[str, Frame], at: list[Frame]
+    element: LinkElement, arm: Manipulator, frames: Mapping[str, Frame], at: list[Frame]
 ) -> _Water:
-    name = own.name
+    name = element.name
     if name not in arm.carrier:
-        raise own.reader.error(
+        raise element.reader.error(
             f'{name!r} does not move; expected one of: {", ".join(sorted(arm.carrier))}'
         )
     joint = arm.carrier[name]
     link, moving = frames[name], at[joint]
-    place, turn = own.reader.pose()
+    translation, quaternion = element.reader.pose()
     of_link, of_joint = rotation_matrix(link.quaternion), rotation_matrix(moving.quaternion)
-    offset = of_joint.T @ (link.translation + of_link @ place - moving.translation)
-    back = (of_joint.T @ of_link @ rotation_matrix(turn)).T
+    offset = of_joint.T @ (link.translation + of_link @ translation - moving.translation)
+    back = (of_joint.T @ of_link @ rotation_matrix(quaternion)).T
     return _Water(
         joint,
         np.kron(np.eye(2), back) @ transport(offset),
-        own.added_mass,
-        own.linear_damping,
-        own.quadratic_damping,
+        element.added_mass,
+        element.linear_damping,
+        element.quadratic_damping,
     )
 
 
 def read_articulation(
     root: Reader, robot: Any, frames: Mapping[str, Frame], arm: Manipulator | None
 ) -> Manipulator | None:
-    """Return an arm as <manipulator dynamics=""> says; without that it is kinematic.
+    """Return an arm with the articulation of <manipulator dynamics="">; default: kinematic.
 
     Args:
         frames: frames of all links, joints at zero.
@@ -282,33 +282,33 @@ def read_articulation(
     reader = root.child('manipulator')
     if reader is None:
         return arm
-    own = reader.read(ManipulatorElement)
+    manipulator = reader.read(ManipulatorElement)
     if arm is None:
         raise reader.error('no joint moves; expected a revolute or prismatic one')
     joints = {joint.name: joint for joint in robot.joints}
     ordered = [joints[name] for name in arm.names]
     at = [frames[joint.child] for joint in ordered]
-    parts = [_link_water(child, arm, frames, at) for child in own.link]
-    if own.dynamics == 'kinematic':
+    parts = [_link_water(child, arm, frames, at) for child in manipulator.link]
+    if manipulator.dynamics == 'kinematic':
         return arm
-    if len(light := np.flatnonzero(arm.mass @ arm.carries <= 0)):
+    if len(light := np.flatnonzero(arm.mass @ arm.support_matrix <= 0)):
         raise reader.error(f'joint {arm.names[light[0]]!r} moves no mass; expected an <inertial>')
     added = np.zeros((len(arm), 6, 6))
     for part in parts:
         added[part.joint] += part.arm.T @ np.diag(part.added) @ part.arm
 
     def of_joints(element: str, name: str) -> np.ndarray:
-        found = [getattr(getattr(joint, element), name, None) or 0.0 for joint in ordered]
-        if not (np.isfinite(found).all() and min(found) >= 0):
+        values = [getattr(getattr(joint, element), name, None) or 0.0 for joint in ordered]
+        if not (np.isfinite(values).all() and min(values) >= 0):
             raise reader.error(f'a joint has a <{element} {name}=""> below 0 or not finite')
-        return np.array(found, float)
+        return np.array(values, float)
 
     chain = Articulation(
         effort=of_joints('limit', 'effort'),
         damping=of_joints('dynamics', 'damping'),
         friction=of_joints('dynamics', 'friction'),
-        bandwidth=own.bandwidth,
-        fixed=own.base == 'fixed',
+        bandwidth=manipulator.bandwidth,
+        fixed=manipulator.base == 'fixed',
         added_mass=added,
         drag_joint=np.array([part.joint for part in parts], int),
         drag_arm=np.array([part.arm for part in parts]).reshape(-1, 6, 6),

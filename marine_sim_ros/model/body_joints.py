@@ -108,18 +108,18 @@ class BodyJoint:
     mate: Mate | None = None
 
     @property
-    def moves(self) -> bool:
+    def is_movable(self) -> bool:
         """Whether it moves about or along an axis."""
         return self.type in _MOVING_TYPES
 
     @property
     def is_reported(self) -> bool:
         """Whether its position is published: it moves about an axis, or it mates."""
-        return self.moves or self.mate is not None
+        return self.is_movable or self.mate is not None
 
 
 def reported_joints(joints: Sequence[BodyJoint]) -> dict[str, list[str]]:
-    """Return the names of the joints whose positions are published, by their child."""
+    """Return the names of joints with published positions, by their child body."""
     result: dict[str, list[str]] = {}
     for joint in joints:
         if joint.is_reported:
@@ -149,9 +149,11 @@ def _read_joint(reader: YamlReader, index: int, bodies: dict[str, FreeBody]) -> 
     reader.mapping(_KEYS | _MOVES, {'type', 'child'})
     kind = reader.child('type').choice(_TYPES)
     mates = reader.child('mate').value is not None
-    given = sorted((_MOVES - {'axis'} if mates else _MOVES) & set(reader.value))
-    if kind not in _MOVING_TYPES and given:
-        raise reader.error(f'.{given[0]}: a {kind} joint has none; expected revolute or prismatic')
+    unused = sorted((_MOVES - {'axis'} if mates else _MOVES) & set(reader.value))
+    if kind not in _MOVING_TYPES and unused:
+        raise reader.error(
+            f'.{unused[0]}: a {kind} joint has none; expected revolute or prismatic'
+        )
     child = reader.child('child').choice(tuple(bodies))
     parent = reader.child('parent', 'world').choice(('world', *bodies))
     if child == parent:
@@ -159,7 +161,7 @@ def _read_joint(reader: YamlReader, index: int, bodies: dict[str, FreeBody]) -> 
     position = reader.child('position')
     at = bodies[child].position if position.value is None else position.vector()
     axis = _direction(reader.child('axis', [0.0, 0.0, 1.0]))
-    read = YamlReader.angle if kind == 'revolute' else _way
+    read = YamlReader.angle if kind == 'revolute' else _read_distance
     return BodyJoint(
         reader.child('name', f'joint_{index}').word(),
         kind,
@@ -191,8 +193,8 @@ def _direction(reader: YamlReader) -> np.ndarray:
 def _mate(reader: YamlReader, axis: np.ndarray) -> Mate | None:
     if reader.value is None:
         return None
-    known = frozenset({'position', 'axis', 'distance', 'angle', 'force'})
-    reader.mapping(known, {'position', 'distance'})
+    keys = frozenset({'position', 'axis', 'distance', 'angle', 'force'})
+    reader.mapping(keys, {'position', 'distance'})
     other = reader.child('axis')
     return Mate(
         reader.child('position').vector(),
@@ -219,7 +221,7 @@ def _detents(reader: YamlReader, read: Callable[[YamlReader], float]) -> Detents
     return Detents(positions, reader.child('effort').number(0.0, _NUMBER_BOUND), width)
 
 
-def _way(reader: YamlReader) -> float:
+def _read_distance(reader: YamlReader) -> float:
     return reader.number(-1e6, 1e6)
 
 

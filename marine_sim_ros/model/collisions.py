@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-# Collisions with what they are made of: shape on the body, material, hull parameters.
+# Collisions: shape on the body, material, hull parameters.
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +77,12 @@ def read_materials(root: Reader) -> dict[str, float]:
     result: dict[str, float] = {}
     for element in root.element.findall('buoyancy_material'):
         reader = Reader(element, root.source)
-        own = reader.read(MaterialElement)
-        if own.name in result:
+        material = reader.read(MaterialElement)
+        if material.name in result:
             raise reader.error('is defined twice; expected one definition of a name')
-        if own.density is None:
+        if material.density is None:
             raise reader.error('has no <density value="..."/>')
-        result[own.name] = own.density
+        result[material.name] = material.density
     return result
 
 
@@ -110,7 +110,7 @@ def _read_positive(reader: Reader, what: str, values: Any, count: int) -> np.nda
     return numbers
 
 
-def _read_shape(reader: Reader, geometry: Any, base: Path | None, most: int) -> Shape:
+def _read_shape(reader: Reader, geometry: Any, base: Path | None, max_triangles: int) -> Shape:
     """Return the shape of a urdf_parser_py geometry."""
     kind = type(geometry).__name__
     if kind == 'Box':
@@ -128,7 +128,9 @@ def _read_shape(reader: Reader, geometry: Any, base: Path | None, most: int) -> 
     if kind == 'Mesh':
         scale = np.ones(3) if geometry.scale is None else np.array(geometry.scale, float)
         try:
-            return load_mesh(str(geometry.filename or ''), scale, base=base, max_triangles=most)
+            return load_mesh(
+                str(geometry.filename or ''), scale, base=base, max_triangles=max_triangles
+            )
         except ModelError as error:
             raise reader.error(str(error)) from None
     raise reader.error('has no geometry; expected <box>, <cylinder>, <sphere> or <mesh>')
@@ -139,13 +141,13 @@ def standard_urdf(root: Element, source: str) -> Any:
     import urdf_parser_py.urdf as urdf
 
     plain = deepcopy(root)
-    known = robot_elements()
+    standard = robot_elements()
     for element in list(plain):
-        if element.tag in known or element.tag == 'gazebo':
+        if element.tag in standard or element.tag == 'gazebo':
             plain.remove(element)
     for collision in plain.iter('collision'):
         for element in list(collision):
-            if element.tag in known:
+            if element.tag in standard:
                 collision.remove(element)
     try:
         # It reports unknown elements on stderr; they do not concern this package.
@@ -169,7 +171,7 @@ def read_collisions(
     base: Path | None,
     warnings: list[str],
 ) -> list[Collision]:
-    """Return all collisions with their shapes; what was repaired goes into the warnings.
+    """Return all collisions with their shapes; repairs are added to the warnings.
 
     Args:
         frames: frames of all links.
@@ -222,28 +224,28 @@ def _read_collision(
     base: Path | None,
     warnings: list[str],
 ) -> Collision:
-    own = reader.child('hydrodynamics')
-    if own is not None:
-        own.children(HULL_SCHEMA.children)
-    settings = read_hull_settings(own, defaults, warnings)
+    element = reader.child('hydrodynamics')
+    if element is not None:
+        element.children(HULL_SCHEMA.children)
+    settings = read_hull_settings(element, defaults, warnings)
     translation, quaternion = urdf_pose(collision.origin)
     if not is_usable_pose(translation, quaternion):
         raise reader.error(f'its <origin> is not finite, or beyond {MAX_PART_DISTANCE:g} m')
-    turned = rotation_matrix(frame.quaternion)
+    link_rotation = rotation_matrix(frame.quaternion)
     shape = _read_shape(reader, collision.geometry, base, settings.max_triangles)
     warnings.extend(reader.warning(text) for text in shape.warnings)
     return Collision(
         link,
         reader,
         shape,
-        turned @ rotation_matrix(quaternion),
-        frame.translation + turned @ translation,
+        link_rotation @ rotation_matrix(quaternion),
+        frame.translation + link_rotation @ translation,
         settings,
         _relative_density(reader, materials),
     )
 
 
-# Collisions -> hull: panels, voxels, and the mass of what is given by its material.
+# Collisions -> hull: panels, voxels, and masses from materials.
 
 MAX_PANELS = 200_000
 EDGES_ALONG_BODY = 3
@@ -262,7 +264,7 @@ _KEYS = {
     'slamming_multiplier': 'slamming/multiplier',
     'air_coefficient': 'air_resistance/coefficient',
 }
-"""Where the fields of PanelCoefficients stand in the description; others have the same name."""
+"""Keys of HULL_PARAMETERS for fields of PanelCoefficients with another name."""
 
 
 def _coefficient(settings: HullSettings, name: str) -> float:
@@ -288,12 +290,12 @@ def build_panels(collisions: Sequence[Collision]) -> Panels | None:
         except ModelError as error:
             raise collision.reader.error(str(error)) from None
         shape = move_shape(shape, collision.rotation, collision.translation)
-        kept = _faces_with_area(shape)
+        corners_of_faces = _faces_with_area(shape)
         vertices.append(shape.vertices)
-        faces.append(kept + count)
+        faces.append(corners_of_faces + count)
         count += len(shape.vertices)
         values = [_coefficient(collision.settings, f.name) for f in fields(PanelCoefficients)]
-        columns.append(np.tile(np.array(values)[:, None], (1, len(kept))))
+        columns.append(np.tile(np.array(values)[:, None], (1, len(corners_of_faces))))
     if not faces:
         return None
     if sum(map(len, faces)) > MAX_PANELS:
@@ -308,7 +310,7 @@ def build_panels(collisions: Sequence[Collision]) -> Panels | None:
 
 
 def _faces_with_area(shape: Shape) -> np.ndarray:
-    """Return the faces (n, 3) that have a direction: slivers without an area have none."""
+    """Return the faces (n, 3) without slivers, which have no normal."""
     a, b, c = np.moveaxis(shape.vertices[shape.faces], 1, 0)
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
     return shape.faces[area > 1e-12 * float(np.max(shape.extents)) ** 2]
@@ -317,7 +319,7 @@ def _faces_with_area(shape: Shape) -> np.ndarray:
 def _switch_off(
     hull: Hull, coefficients: PanelCoefficients, where: slice, terms: tuple[str, ...]
 ) -> None:
-    """Set to zero, for some panels, what belongs to the terms that are off."""
+    """Set the coefficients of disabled terms to zero, for some panels."""
     only = hull.with_terms(terms).panels
     assert only is not None
     for f in fields(PanelCoefficients):
@@ -364,8 +366,8 @@ def displaced_volumes(
             raise c.reader.error(
                 'buoyancy_mode is mass_density, but it has no <buoyancy_material name="..."/>'
             )
-        share = c.shape.volume / weights[c.link]
-        result.append(masses.get(c.link, 0.0) * share / water_density)
+        fraction = c.shape.volume / weights[c.link]
+        result.append(masses.get(c.link, 0.0) * fraction / water_density)
     return np.array(result)
 
 

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-# What a material is, and what two of them are to each other where they touch.
+# Contact parameters of a material, and of a pair of materials.
 
 FRICTION_MODELS = ('default', 'cone', 'box', 'scaledBox', 'orientedBox')
 SOLVERS = ('default', 'split', 'direct', 'iterative', 'iterativeAndDirect', 'directAndIterative')
@@ -142,7 +142,7 @@ def derive_contact(a: Material, b: Material) -> ContactMaterial:
     )
 
 
-# Where a vehicle touches what is solid: points, spheres, and the flats between them.
+# Contact geometry of a vehicle: points, spheres, and the edges and faces between them.
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +228,7 @@ class ContactPoints:
 
     @cached_property
     def reach(self) -> float:
-        """m; nothing of the vehicle is farther from the body's origin."""
+        """m; bound of the distance of the vehicle's points from the body's origin."""
         if not len(self):
             return 0.0
         if self.farthest is not None:
@@ -257,6 +257,6 @@ class ContactPoints:
 
 
 def no_contact() -> ContactPoints:
-    """Return the contact points of a vehicle that touches nothing."""
+    """Return the empty contact points of a vehicle without contact."""
     none = np.zeros(0)
     return ContactPoints(np.zeros((0, 3)), none, none, np.zeros(0, int), ())

@@ -35,9 +35,9 @@ __all__ = ['DescribedContact', 'contact_points', 'solid_points']
 # Shapes -> contact points: a few points of the surface that touch first.
 
 _RIM = 24
-"""Points on each rim of a cylinder: in between it is at most r (1 − cos(π/24)) farther out."""
+"""Points on each rim of a cylinder; the error between them is at most r (1 − cos(π/24))."""
 MAX_MESH_POINTS = 32
-"""Of a mesh; its convex hull's outermost vertices in so many directions."""
+"""Bound of a mesh's points: outermost vertices of its convex hull in as many directions."""
 
 
 def _box(size: np.ndarray) -> np.ndarray:
@@ -57,9 +57,9 @@ def _directions(count: int) -> np.ndarray:
     """Return unit vectors (count, 3) spread over the sphere: Fibonacci's lattice."""
     i = np.arange(count) + 0.5
     z = 1 - 2 * i / count
-    turn = math.pi * (1 + math.sqrt(5)) * i
+    angle = math.pi * (1 + math.sqrt(5)) * i
     flat = np.sqrt(1 - z * z)
-    return np.stack([flat * np.cos(turn), flat * np.sin(turn), z], axis=-1)
+    return np.stack([flat * np.cos(angle), flat * np.sin(angle), z], axis=-1)
 
 
 def _mesh(shape: Shape) -> np.ndarray:
@@ -69,24 +69,24 @@ def _mesh(shape: Shape) -> np.ndarray:
     """
     spatial = require('scipy.spatial', 'contact of a mesh')
     try:
-        found = spatial.ConvexHull(shape.vertices, qhull_options='QbB Pp Qt').vertices
-        hull = shape.vertices[np.sort(found)]
+        indices = spatial.ConvexHull(shape.vertices, qhull_options='QbB Pp Qt').vertices
+        hull = shape.vertices[np.sort(indices)]
     except (spatial.QhullError, ValueError):  # flat: any of its vertices will do
         hull = shape.vertices
     if len(hull) <= MAX_MESH_POINTS:
         return np.array(hull)
     # Scaled to a cube first, so that a slender hull gets its points all along.
     middle, half = hull.mean(axis=0), np.maximum(np.ptp(hull, axis=0) / 2, 1e-9)
-    found = np.argmax(((hull - middle) / half) @ _directions(MAX_MESH_POINTS).T, axis=0)
-    return np.array(hull[np.unique(found)])
+    indices = np.argmax(((hull - middle) / half) @ _directions(MAX_MESH_POINTS).T, axis=0)
+    return np.array(hull[np.unique(indices)])
 
 
 def _kind(collision: Collision) -> tuple[str, Any]:
     """Return the kind of a shape, and its element."""
     geometry = collision.reader.element.find('geometry')
     assert geometry is not None
-    known = ((c.tag, c) for c in geometry if c.tag in ('box', 'cylinder', 'sphere'))
-    return next(known, ('mesh', geometry))
+    shapes = ((c.tag, c) for c in geometry if c.tag in ('box', 'cylinder', 'sphere'))
+    return next(shapes, ('mesh', geometry))
 
 
 def _points(collision: Collision) -> tuple[np.ndarray, float]:
@@ -102,7 +102,7 @@ def _points(collision: Collision) -> tuple[np.ndarray, float]:
 
 
 _NO_FACE_OFFSET = 1e6
-"""m; the offset of a face that is none."""
+"""m; offset of a padding face."""
 
 
 def _faces(points: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -120,16 +120,19 @@ def _faces(points: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 def _solids(hulls: Sequence[tuple[int, np.ndarray]]) -> Solids:
     """Return the convex bodies of shapes by their number and their points (n, 3)."""
-    found = [(index, faces) for index, p in hulls if (faces := _faces(p)) is not None]
-    if not found:
+    faces_by_index = [(index, faces) for index, p in hulls if (faces := _faces(p)) is not None]
+    if not faces_by_index:
         return no_solids()
-    rows = max(len(offset) for _, (_, offset) in found)
+    rows = max(len(offset) for _, (_, offset) in faces_by_index)
     return Solids(
-        np.stack([np.pad(a, ((0, rows - len(a)), (0, 0))) for _, (a, _) in found]),
+        np.stack([np.pad(a, ((0, rows - len(a)), (0, 0))) for _, (a, _) in faces_by_index]),
         np.stack(
-            [np.pad(b, (0, rows - len(b)), constant_values=_NO_FACE_OFFSET) for _, (_, b) in found]
+            [
+                np.pad(b, (0, rows - len(b)), constant_values=_NO_FACE_OFFSET)
+                for _, (_, b) in faces_by_index
+            ]
         ),
-        np.array([index for index, _ in found]),
+        np.array([index for index, _ in faces_by_index]),
     )
 
 
@@ -142,26 +145,34 @@ def solid_points(kind: str, size: np.ndarray) -> tuple[np.ndarray, float]:
     return np.zeros((1, 3)), float(size[0] / 2)
 
 
-def with_link_points(own: ContactPoints, arm: Manipulator, links: Sequence[str]) -> ContactPoints:
+def with_link_points(
+    points: ContactPoints, arm: Manipulator, links: Sequence[str]
+) -> ContactPoints:
     """Return points whose links move with an arm; ``links`` has the link of every shape."""
     carriers = np.array([arm.carrier.get(link, -1) for link in links], int)
     if not np.any(carriers >= 0):
-        return own
-    joint = carriers[own.shape]
-    places, turns, reaches = [np.zeros(3)], [np.eye(3)], [0.0]
+        return points
+    joint = carriers[points.shape]
+    joint_positions, joint_rotations, reaches = [np.zeros(3)], [np.eye(3)], [0.0]
     for i, p in enumerate(arm.parent):
         slide = max(abs(arm.lower[i]), abs(arm.upper[i])) * arm.sliding[i]
-        places.append(places[p + 1] + turns[p + 1] @ arm.translation[i])
-        turns.append(turns[p + 1] @ arm.rotation[i])
+        joint_positions.append(
+            joint_positions[p + 1] + joint_rotations[p + 1] @ arm.translation[i]
+        )
+        joint_rotations.append(joint_rotations[p + 1] @ arm.rotation[i])
         reaches.append(reaches[p + 1] + float(np.linalg.norm(arm.translation[i])) + slide)
-    place, turn = np.array(places)[joint + 1], np.array(turns)[joint + 1]
-    local = ((own.position - place)[:, None, :] @ turn)[:, 0]
-    far = np.array(reaches)[joint + 1] + np.linalg.norm(local, axis=1) + own.radius
-    still = carriers[own.solids.shape] < 0
-    solids = Solids(*(getattr(own.solids, name)[still] for name in ('normal', 'offset', 'shape')))
-    fixed = tuple(o if c < 0 else None for o, c in zip(own.outlines, carriers, strict=True))
+    position, rotation = np.array(joint_positions)[joint + 1], np.array(joint_rotations)[joint + 1]
+    local = ((points.position - position)[:, None, :] @ rotation)[:, 0]
+    far = np.array(reaches)[joint + 1] + np.linalg.norm(local, axis=1) + points.radius
+    still = carriers[points.solids.shape] < 0
+    solids = Solids(
+        *(getattr(points.solids, name)[still] for name in ('normal', 'offset', 'shape'))
+    )
+    fixed = tuple(o if c < 0 else None for o, c in zip(points.outlines, carriers, strict=True))
     farthest = float(far.max())
-    return replace(own, solids=solids, joint=joint, local=local, farthest=farthest, outlines=fixed)
+    return replace(
+        points, solids=solids, joint=joint, local=local, farthest=farthest, outlines=fixed
+    )
 
 
 def contact_points(
@@ -197,11 +208,11 @@ def contact_points(
 
 def _outline(collision: Collision) -> Outline:
     middle = collision.shape.bounds.mean(axis=0)
-    place = collision.translation + collision.rotation @ middle
-    return Outline(_kind(collision)[0], collision.shape.extents, place, collision.rotation)
+    center = collision.translation + collision.rotation @ middle
+    return Outline(_kind(collision)[0], collision.shape.extents, center, collision.rotation)
 
 
-# Contact points from the text of a description, found when something is there to touch.
+# Contact points from the text of a description, computed on first use.
 
 
 class DescribedContact:
@@ -240,7 +251,7 @@ class DescribedContact:
 def _read_contact_points(
     text: str, source: str, base: Path | None, body: str, arm: Manipulator | None
 ) -> ContactPoints:
-    # A process with a vehicle that touches nothing needs no reader of descriptions.
+    # A vehicle without contact needs no reader of descriptions in its process.
     from marine_sim_ros.model.collisions import read_shapes, standard_urdf
     from marine_sim_ros.model.contact_tags import read_contact_tags
     from marine_sim_ros.model.kinematics import fixed_frames

@@ -32,8 +32,8 @@ _OF_LINK = ('mass_type', 'massType')
 
 
 def _camel(name: str) -> str:
-    first, *others = name.split('_')
-    return first + ''.join(word.capitalize() for word in others)
+    first, *rest_of_words = name.split('_')
+    return first + ''.join(part.capitalize() for part in rest_of_words)
 
 
 _PARAMETERS = {spelling: name for name in MATERIAL_RANGES for spelling in (name, _camel(name))}
@@ -41,7 +41,7 @@ _PARAMETERS = {spelling: name for name in MATERIAL_RANGES for spelling in (name,
 
 @dataclass(frozen=True)
 class ContactTags:
-    """What a description says of contact.
+    """Contact settings of a description.
 
     Attributes:
         collisions: material of every collision, in the order of the description.
@@ -94,8 +94,8 @@ def _read_tag(parent: Reader, default: str | Material, warnings: list[str]) -> s
             low, high = MATERIAL_RANGES[name]
             values[name] = reader.attribute_number(spelling, 0.0, low, high)
         elif spelling not in ('name', *of_link):
-            known = ', '.join(('name', *of_link[:1], *MATERIAL_RANGES))
-            raise reader.error(f'unknown attribute {spelling!r}; expected any of: {known}')
+            names = ', '.join(('name', *of_link[:1], *MATERIAL_RANGES))
+            raise reader.error(f'unknown attribute {spelling!r}; expected any of: {names}')
     material = reader.attribute('name', default if isinstance(default, str) else '')
     if material == IN_PLACE:
         return Material(name=IN_PLACE, **values)
@@ -114,8 +114,8 @@ def _link_density(link: Reader) -> dict[str, float | None]:
     if kind not in ('mass', 'density'):
         raise reader.error(f'mass_type is {kind!r}; expected mass or density')
     low, high = MATERIAL_RANGES['density']
-    given = reader.element.get('density') is not None
-    value = reader.attribute_number('density', 0.0, low, high) if given else None
+    is_given = reader.element.get('density') is not None
+    value = reader.attribute_number('density', 0.0, low, high) if is_given else None
     return {link.attribute('name', ''): value} if kind == 'density' else {}
 
 
@@ -144,9 +144,9 @@ def set_mass_from_density(
 
     parts = []
     for collision, name in zip(collisions, tags.collisions, strict=True):
-        own = tags.densities.get(collision.link)
+        density = tags.densities.get(collision.link)
         material = materials.material(name) if isinstance(name, str) else name
-        parts.append(replace(collision, relative_density=own or material.density))
+        parts.append(replace(collision, relative_density=density or material.density))
     for link in robot.links:
         if link.name not in tags.densities:
             continue

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Elements of a description that are ours: names of their attributes and children."""
+"""Elements of this package in a URDF: names of their attributes and children."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _ROBOT: Mapping[str, ElementSchema] = {
     'manipulator': schema_of(ManipulatorElement),
 }
 COLLISION_ELEMENTS = frozenset({'buoyancy_material', 'hydrodynamics', CONTACT_MATERIAL})
-"""Elements of ours in a <collision>."""
+"""Elements of this package in a <collision>."""
 
 
 def element_schemas() -> dict[str, ElementSchema]:
-    """Return the content of each element of ours whose declaration is known.
+    """Return the schema of each element of this package that has one.
 
     The readers of <sensor> and <contact_material> refuse attributes that they do not know.
     """
@@ -46,7 +46,7 @@ def element_schemas() -> dict[str, ElementSchema]:
 
 
 def robot_elements() -> set[str]:
-    """Return the elements below <robot> that are read; other readers of URDF ignore them."""
+    """Return the names of this package's elements below <robot>; other readers ignore them."""
     entries = (*SENSORS.values(), *FORCES.values(), *CONTROLLERS.values())
-    others = {entry.element for entry in entries if entry.element}
-    return {*_ROBOT, CONTACT_MATERIAL, SENSOR_ELEMENT} | others
+    extensions = {entry.element for entry in entries if entry.element}
+    return {*_ROBOT, CONTACT_MATERIAL, SENSOR_ELEMENT} | extensions

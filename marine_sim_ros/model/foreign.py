@@ -63,16 +63,18 @@ def _number(reader: Reader, name: str, default: float, low: float, high: float) 
     return reader.value_of(name, lambda r: r.number(low, high), default)
 
 
-def _unknown_tags(reader: Reader, known: set[str]) -> list[str]:
+def _unknown_tags(reader: Reader, names: set[str]) -> list[str]:
     """Return a warning for each tag the plugin would ignore without a word."""
     warnings = []
     for child in reader.element:
-        if child.tag not in known:
-            hint = next((k for k in sorted(known) if child.tag.strip('_') == k), None)
-            meant = f'; did you mean <{hint}>?' if hint else f'; known: {", ".join(sorted(known))}'
+        if child.tag not in names:
+            hint = next((k for k in sorted(names) if child.tag.strip('_') == k), None)
+            suggestion = (
+                f'; did you mean <{hint}>?' if hint else f'; known: {", ".join(sorted(names))}'
+            )
             warnings.append(
                 f'{place(reader.source, child)}: <{child.tag}> in {reader.name} '
-                f'is unknown and ignored{meant}'
+                f'is unknown and ignored{suggestion}'
             )
     return warnings
 
@@ -115,18 +117,18 @@ def _thrusters(reader: Reader, base: str) -> tuple[ThrusterSet, list[str]]:
 
 
 def _buoyancy(reader: Reader, base: str) -> tuple[Buoyancy, list[str]]:
-    known = {'base_link', 'center_of_volume', 'fluid_density', 'height', 'volume'}
+    names = {'base_link', 'center_of_volume', 'fluid_density', 'height', 'volume'}
     _check_base_link(reader, base)
     return Buoyancy(
         _number(reader, 'volume', 0.01, 0.0, 1e6),
         reader.value_of('center_of_volume', Reader.vector, np.zeros(3)),
         _number(reader, 'height', 0.25, 1e-6, 1e3),
         _number(reader, 'fluid_density', 997.0, 0.0, 2e4),
-    ), _unknown_tags(reader, known)
+    ), _unknown_tags(reader, names)
 
 
 def _drag(reader: Reader, base: str) -> tuple[Damping, list[str]]:
-    known = {'base_link', 'center_of_mass', 'linear_drag', 'angular_drag'}
+    names = {'base_link', 'center_of_mass', 'linear_drag', 'angular_drag'}
     _check_base_link(reader, base)
     linear = reader.value_of('linear_drag', Reader.vector, LINEAR_DRAG)
     angular = reader.value_of('angular_drag', Reader.vector, ANGULAR_DRAG)
@@ -136,7 +138,7 @@ def _drag(reader: Reader, base: str) -> tuple[Damping, list[str]]:
         np.zeros((6, 6)),
         np.diag(np.concatenate([linear, angular])),
         reader.value_of('center_of_mass', Reader.vector, np.zeros(3)),
-    ), _unknown_tags(reader, known)
+    ), _unknown_tags(reader, names)
 
 
 def _barometer(reader: Reader, link: str, frames: dict[str, Frame]) -> tuple[Barometer, list[str]]:
@@ -146,7 +148,7 @@ def _barometer(reader: Reader, link: str, frames: dict[str, Frame]) -> tuple[Bar
     z = 0, and the plugin subtracts ``baro_link_to_base_link_z``. Only with the offset
     z_base − z_link, as its source describes it, that is the height of the sensor.
     """
-    known = {
+    names = {
         'atmospheric_pressure',
         'baro_link_to_base_link_z',
         'fluid_density',
@@ -155,7 +157,7 @@ def _barometer(reader: Reader, link: str, frames: dict[str, Frame]) -> tuple[Bar
     }
     if link not in frames:
         raise reader.error(f'<gazebo reference="{link}"> names no link')
-    warnings = _unknown_tags(reader, known)
+    warnings = _unknown_tags(reader, names)
     height = float(frames[link].translation[2])
     offset = _number(reader, 'baro_link_to_base_link_z', 0.0, -100.0, 100.0)
     if abs(offset + height) > 1e-9:
@@ -180,19 +182,19 @@ def _barometer(reader: Reader, link: str, frames: dict[str, Frame]) -> tuple[Bar
 def apply_orca3_plugins(
     vehicle: Vehicle, robot: Element, frames: dict[str, Frame], source: str
 ) -> Vehicle:
-    """Return the vehicle with what its Orca3 plugins describe.
+    """Return the vehicle with the properties of its Orca3 plugins.
 
     Raises:
         ModelError: an Orca3 plugin this package does not know, or one that is given twice.
     """
-    seen: set[str] = set()
+    kinds: set[str] = set()
     base = base_name(frames)
     for gazebo, element in _orca3_plugins(robot):
         kind = str(element.get('filename')).split(_PREFIX)[1].removesuffix('Plugin.so')
         reader = Reader(element, source)
-        if kind in seen:
+        if kind in kinds:
             raise reader.error(f'a second {_PREFIX}{kind}Plugin.so; expected one')
-        seen.add(kind)
+        kinds.add(kind)
         if kind == 'Thruster':
             part, warnings = _thrusters(reader, base)
             vehicle = replace(vehicle, thrusters=part)
@@ -218,7 +220,7 @@ def apply_orca3_plugins(
     return vehicle
 
 
-# Names the Gazebo plugins of a description that nothing here reads.
+# Gazebo plugins of a description that are not read.
 
 IMPORT_HINT = 'marine_sim import reads plugins of Gazebo, UUV Simulator and VRX'
 READ_ELEMENTS = (
@@ -274,13 +276,14 @@ def check_native(path: Path, robot: xml.Element) -> None:
         for gazebo in robot.findall('gazebo')
         for p in gazebo.iter('plugin')
     )
-    found = next((label for _, label in plugins if _WATER.search(label)), '')
-    if not found and robot.find('link/buoyancy') is not None:
-        found = '<buoyancy> in a <link>'
-    if found:
+    plugin_label = next((label for _, label in plugins if _WATER.search(label)), '')
+    if not plugin_label and robot.find('link/buoyancy') is not None:
+        plugin_label = '<buoyancy> in a <link>'
+    if plugin_label:
         written = path.name.removesuffix('.xacro').removesuffix('.urdf')
         raise ModelError(
-            f'{path}: its water is described for another simulator ({found[:120]}), and without '
+            f'{path}: its water is described for another simulator ({plugin_label[:120]}), and '
+            'without '
             f'it the vehicle falls; import it first: marine_sim import {path} -o '
             f'{written}_imported.urdf'
         )

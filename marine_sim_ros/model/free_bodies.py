@@ -33,10 +33,10 @@ __all__ = ['BODIES', 'CREEP', 'DEFAULT_WATER_DENSITY', 'FreeBody', 'box_drag', '
 BODIES = '/bodies/'
 """Namespace of free bodies: their odometry is ``/bodies/<name>/odom``."""
 DEFAULT_WATER_DENSITY = 1027.0
-"""kg/m³, where an environment says none: as ``<water_density>``."""
+"""kg/m³; default density, as that of ``<water_density>``."""
 
 CREEP = 0.1
-"""m/s and rad/s; below it the drag is linear, so that nothing drifts for ever."""
+"""m/s and rad/s; below it the drag is linear, so that a free body comes to rest."""
 _DENSEST = 20.0
 """Relative density above which a body has a lumped volume instead of a material."""
 _BODY_FIELDS = frozenset({'mass', 'density', 'volume', 'drag_coefficient', 'velocity'})
@@ -63,7 +63,7 @@ class FreeBody:
 
     @cached_property
     def vehicle(self) -> Vehicle:
-        """The body in named quantities; raises ModelError for a description that has a fault."""
+        """Free body in named quantities; raises ModelError for an invalid description."""
         from marine_sim_ros.model.library import load_vehicle
 
         return load_vehicle(self.description)
@@ -111,7 +111,7 @@ def body_description(
     drag = drag_coefficient * box_drag(shape.size, density)
     drag[:3] *= AREA_SHARES[shape.kind]
     material, displaced = '', f'<buoyancy><volume>{volume!r}</volume></buoyancy>'
-    if volume * _DENSEST * density > mass:  # what is denser never floats, whatever its attitude
+    if volume * _DENSEST * density > mass:  # denser bodies sink in any attitude
         floats = mass / (density * volume)
         displaced = (
             f'<buoyancy_material name="own"><density value="{floats!r}"/></buoyancy_material>'
@@ -170,10 +170,10 @@ def read_free_bodies(
     ground = Scene((), None, ()) if scene is None else scene
     result: list[FreeBody] = []
     for index, item in enumerate(reader.items()):
-        own = isinstance(item.value, dict) and 'file' in item.value
+        has_file = isinstance(item.value, dict) and 'file' in item.value
         body = (
             _read_vehicle_body(item, index, ground, folder)
-            if own
+            if has_file
             else _read_shape_body(item, index, ground, density)
         )
         if body.name in {other.name for other in result}:
@@ -188,12 +188,12 @@ def read_free_bodies(
 
 def _velocity(reader: YamlReader) -> np.ndarray:
     """Return the velocity (6,) of a start: three or six numbers."""
-    own = reader.child('velocity', [0.0, 0.0, 0.0])
-    if not isinstance(own.value, list) or len(own.value) not in (3, 6):
-        raise own.error(
-            f' is {short_text(own.value)}; expected three numbers, m/s, or six, m/s and rad/s'
+    field = reader.child('velocity', [0.0, 0.0, 0.0])
+    if not isinstance(field.value, list) or len(field.value) not in (3, 6):
+        raise field.error(
+            f' is {short_text(field.value)}; expected three numbers, m/s, or six, m/s and rad/s'
         )
-    numbers = [item.number(-50.0, 50.0) for item in own.items()]
+    numbers = [item.number(-50.0, 50.0) for item in field.items()]
     return np.array([*numbers, *[0.0] * (6 - len(numbers))])
 
 

@@ -148,7 +148,7 @@ class Panels:
 
     @cached_property
     def total_area(self) -> float:
-        """Of all panels, m²."""
+        """Total area of the panels, m²."""
         return float(self.area.sum())
 
 
@@ -192,7 +192,7 @@ class VoxelSet:
 
 
 def check_terms(terms: Sequence[str]) -> None:
-    """Raise ModelError for a name that is none of FORCE_TERMS."""
+    """Raise ModelError for a name that is not in FORCE_TERMS."""
     for term in terms:
         if term not in FORCE_TERMS:
             raise ModelError(
@@ -296,9 +296,9 @@ class Radiation:
 
     def added_mass(self, omega: float) -> np.ndarray:
         """Return A(ω) − A(∞) (6,) = Σ c (ω₀² − ω²)/((ω₀² − ω²)² + 4 α² ω²); kg, kg m²."""
-        rest = self.frequency**2 - omega * omega
-        below = rest**2 + 4 * self.decay**2 * omega * omega
-        return self.selection.T @ (self.coefficient * rest / below)
+        difference = self.frequency**2 - omega * omega
+        below = difference**2 + 4 * self.decay**2 * omega * omega
+        return self.selection.T @ (self.coefficient * difference / below)
 
 
 @dataclass(frozen=True, kw_only=True)

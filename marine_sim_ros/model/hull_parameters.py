@@ -94,11 +94,11 @@ _TRIANGLES = 4000
 
 
 def _read_forces(reader: Reader) -> tuple[str, ...]:
-    words = (reader.element.text or '').split()
-    for word in words:
-        if word not in FORCE_TERMS:
-            raise reader.error(f'is {word[:40]!r}; expected any of: {", ".join(FORCE_TERMS)}')
-    return tuple(term for term in FORCE_TERMS if term in words)
+    names = (reader.element.text or '').split()
+    for name in names:
+        if name not in FORCE_TERMS:
+            raise reader.error(f'is {name[:40]!r}; expected any of: {", ".join(FORCE_TERMS)}')
+    return tuple(term for term in FORCE_TERMS if term in names)
 
 
 @dataclass(frozen=True)
@@ -126,10 +126,10 @@ class HullSettings:
         _TRIANGLES, 100, 200_000, '', 'more triangles are simplified', whole=True
     )
     forces: tuple[str, ...] = special(_read_forces, FORCE_TERMS, 'forces that are switched on')
-    given: bool = False
+    is_described: bool = False
 
     def coefficient(self, key: str) -> float:
-        """Return a parameter; a pressure given as a drag coefficient as C = ½ ρ v_ref² C_d, Pa.
+        """Return a parameter; converts a drag coefficient to a pressure, C = ½ ρ v_ref² C_d, Pa.
 
         Source: the guide's own estimate C_d ≈ 2F/(ρ v² A), solved for the pressure.
         """
@@ -146,9 +146,9 @@ def _read_number(
     """Read a number; an impossible value is an error, an unusual one a warning."""
     value = reader.number()
     if not parameter.low <= value <= parameter.high:
-        least = 'more than 0' if value <= 0 < parameter.low else f'{parameter.low:g} or more'
+        lower = 'more than 0' if value <= 0 < parameter.low else f'{parameter.low:g} or more'
         raise reader.error(
-            f'is {value:g}; expected {least} and at most {parameter.high:g} {parameter.unit}'
+            f'is {value:g}; expected {lower} and at most {parameter.high:g} {parameter.unit}'
         )
     low, high = parameter.usual[0], _USUAL_CD if unit == 'cd' else parameter.usual[1]
     if not low <= value <= high:
@@ -185,7 +185,7 @@ HULL_SCHEMA = ElementSchema(
 def read_hull_settings(
     root: Reader | None, defaults: HullSettings, warnings: list[str]
 ) -> HullSettings:
-    """Return the defaults with what an element overrides; unusual values go into the warnings.
+    """Return the defaults with the overrides of an element; unusual values add warnings.
 
     Raises:
         ModelError: a value that is impossible, or an element that is unknown or given twice.
@@ -193,11 +193,13 @@ def read_hull_settings(
     if root is None:
         return defaults
     values, as_cd = dict(defaults.values), set(defaults.drag_coefficients)
-    own = root.values(HullSettings, **{n: getattr(defaults, n) for n in fields_of(HullSettings)})
-    unit = own['coefficient_unit']
+    numbers = root.values(
+        HullSettings, **{n: getattr(defaults, n) for n in fields_of(HullSettings)}
+    )
+    unit = numbers['coefficient_unit']
     # A density alone is that of the water: it does not ask for the hull model.
     tags = HULL_SCHEMA.children.keys() - {'water_density'}
-    given = any(root.child(tag) is not None for tag in tags)
+    replaced = any(root.child(tag) is not None for tag in tags)
     for key, parameter in HULL_PARAMETERS.items():
         group = root.child(parameter.group) if parameter.group else root
         if group is None:
@@ -216,6 +218,6 @@ def read_hull_settings(
         defaults,
         values=values,
         drag_coefficients=frozenset(as_cd),
-        given=defaults.given or given,
-        **own,
+        is_described=defaults.is_described or replaced,
+        **numbers,
     )

@@ -45,10 +45,10 @@ from marine_sim_ros.model.xml import Reader
 __all__ = ['CACHE_KIND', 'read_hull']
 
 
-# Reads added_mass="panels": source panels on the collisions of a vehicle, kept between runs.
+# Reader of added_mass="panels": source panels on the collisions, cached between runs.
 
 CACHE_KIND = 'added_mass'
-"""Name of the folder of kept results."""
+"""Name of the folder of cached results."""
 _ROUNDING = 1e-3
 """Share of the largest number by which an eigenvalue may be negative."""
 
@@ -98,14 +98,15 @@ def read_panels(
             dump=_to_json,
         )
     except ModelError as error:
-        place = parts[0].reader if len(parts) == 1 else root
-        raise place.error(f'added_mass="panels": {error}') from None
-    found, tolerance = result
-    matrix = density * found.matrix
+        reader = parts[0].reader if len(parts) == 1 else root
+        raise reader.error(f'added_mass="panels": {error}') from None
+    solution, tolerance = result
+    matrix = density * solution.matrix
     numbers = ' '.join(f'{x:.3g}' for x in np.diag(matrix))
     note = (
-        f'added mass of {found.panels} source panels in unbounded water: {numbers} kg and kg·m² '
-        f'(surge to yaw), and couplings; A and Aᵀ differ by {found.asymmetry:.2g} of the largest'
+        f'added mass of {solution.panels} source panels in unbounded water: {numbers} kg and '
+        f'kg·m² (surge to yaw), and couplings; A and Aᵀ differ by {solution.asymmetry:.2g} of the '
+        'largest'
     )
     warnings: tuple[str, ...] = ()
     if tolerance:
@@ -130,7 +131,7 @@ def _cache_key(shapes: Sequence[Shape]) -> str:
 def _solve(shapes: Sequence[Shape], progress: Callable[[float], None]) -> _Result:
     corners, tolerance = panel_mesh(shapes)
     solution = solve_panels(corners, progress)
-    if not solution.least > -_ROUNDING:
+    if not solution.min_eigenvalue > -_ROUNDING:
         raise ModelError(
             'the equations have no physical solution: some motion would gain energy from '
             'nothing; expected a closed surface without walls that are nearly in one place'
@@ -139,41 +140,41 @@ def _solve(shapes: Sequence[Shape], progress: Callable[[float], None]) -> _Resul
 
 
 def _to_json(result: _Result) -> bytes:
-    found, tolerance = result
+    solution, tolerance = result
     content = {
-        'matrix': found.matrix.tolist(),
-        'asymmetry': found.asymmetry,
-        'least': found.least,
-        'panels': found.panels,
+        'matrix': solution.matrix.tolist(),
+        'asymmetry': solution.asymmetry,
+        'least': solution.min_eigenvalue,
+        'panels': solution.panels,
         'tolerance': tolerance,
     }
     return json.dumps(content).encode()
 
 
 def _from_json(text: bytes) -> _Result:
-    """Return the result of a file's content; whatever is odd about it raises."""
+    """Return the result of a file's content; raises for any unexpected content."""
     content = json.loads(text)
     matrix = np.array(content['matrix'], float)
     numbers = [float(content[name]) for name in ('asymmetry', 'least', 'panels', 'tolerance')]
-    asymmetry, least, panels, tolerance = numbers
+    asymmetry, min_eigenvalue, panels, tolerance = numbers
     sound = matrix.shape == (6, 6) and np.array_equal(matrix, matrix.T)
     if not (sound and np.all(np.isfinite([*matrix.flat, *numbers]))):
         raise ValueError
     if min(asymmetry, panels, tolerance) < 0:
         raise ValueError
-    solution = PanelSolution(matrix, asymmetry, least, int(panels))
+    solution = PanelSolution(matrix, asymmetry, min_eigenvalue, int(panels))
     return _Result(solution, tolerance)
 
 
 # Decides which parts of a vehicle get a hull model, and reads them.
 
 FRESH_WATER = 1000.0
-"""kg/m³, of vehicles that say nothing of their water."""
+"""kg/m³; default for vehicles without a water density."""
 
 
 @dataclass(frozen=True, eq=False)
 class HullReading:
-    """What the collisions of a description say.
+    """Properties that follow from the collisions of a description.
 
     Attributes:
         water_density: kg/m³, that the vehicle is trimmed for.
@@ -195,7 +196,7 @@ class HullReading:
 
 
 def _refuse_lost_tags(root: Reader) -> None:
-    """Raise for our elements where nobody would read them."""
+    """Raise for this package's elements in places where they are not read."""
     for tag in ('hydrodynamics', 'buoyancy_material'):
         for element in root.element.iter(tag):
             parent: Any = element.getparent()
@@ -240,12 +241,12 @@ def read_hull(
     _refuse_lost_tags(root)
     in_collision = any(c.find('hydrodynamics') is not None for c in collisions)
     material = any(c.find('buoyancy_material') is not None for c in collisions)
-    drags = settings.given or in_collision or not _lumped_drag(hydrodynamics)
+    drags = settings.is_described or in_collision or not _lumped_drag(hydrodynamics)
     lumped = any(root.element.find(tag) is not None for tag in ('buoyancy', 'mass_from_parts'))
     floats = not lumped and (material or drags)
     method = added_mass_method(hydrodynamics)
-    known = hydrodynamics is not None or material
-    density = settings.values['water_density'] if known else FRESH_WATER
+    has_density = hydrodynamics is not None or material
+    density = settings.values['water_density'] if has_density else FRESH_WATER
     if not (drags or material or method):
         return HullReading(density, warnings=tuple(warnings))
     parts = read_collisions(robot, root, frames, settings, base=base, warnings=warnings)
@@ -269,10 +270,10 @@ def read_hull(
     added_mass, notes = None, []
     if method == PANELS:
         assert hydrodynamics is not None
-        found = read_panels(parts, density, root, progress)
-        added_mass = found.added_mass
-        notes.append(hydrodynamics.warning(found.note))
-        warnings.extend(found.warnings)
+        added_mass_result = read_panels(parts, density, root, progress)
+        added_mass = added_mass_result.added_mass
+        notes.append(hydrodynamics.warning(added_mass_result.note))
+        warnings.extend(added_mass_result.warnings)
     elif method:
         added_mass = _estimate(parts, density, root)
     return HullReading(
@@ -313,7 +314,7 @@ def _summary(voxels: VoxelSet, density: float) -> Buoyancy:
 
 
 def _estimate(parts: Sequence[Collision], density: float, root: Reader) -> np.ndarray:
-    """Return the added mass of an ellipsoid as large and as long as all collisions together."""
+    """Return the added mass of an ellipsoid with the second moments of all collisions."""
     shapes = [c.shape for c in parts]
     volume = sum(s.volume for s in shapes)
     if volume <= 0:
@@ -322,6 +323,6 @@ def _estimate(parts: Sequence[Collision], density: float, root: Reader) -> np.nd
     center = sum(s.volume * r for s, r in zip(shapes, centers, strict=True)) / volume
     second = np.zeros((3, 3))
     for part, r in zip(parts, centers, strict=True):
-        turned = part.rotation @ part.shape.second_moment @ part.rotation.T
-        second = second + turned + part.shape.volume * np.outer(r - center, r - center)
+        tensor = part.rotation @ part.shape.second_moment @ part.rotation.T
+        second = second + tensor + part.shape.volume * np.outer(r - center, r - center)
     return estimate_added_mass(volume, np.asarray(center), second, density)

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Readers of what acts on the whole vehicle: damping, added mass, displaced volumes, materials."""
+"""Readers of damping, added mass, displaced volumes and materials of a vehicle."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ __all__ = [
 ]
 
 
-# Reads the damping of <hydrodynamics>, and accepts only what cannot add energy.
+# Reader of the damping in <hydrodynamics>; refuses coefficients that can add energy.
 
 _ROUNDING = 1e-9
 _NOTHING = 1e-60
-"""Of roots of coefficients; what is less counts as 0, so that nothing overflows."""
+"""Lower bound of square roots of coefficients; smaller ones count as 0, against overflow."""
 
 
 def _read_matrix(reader: Reader, flaw: Callable[[np.ndarray], str]) -> np.ndarray:
@@ -58,15 +58,17 @@ def _read_matrix(reader: Reader, flaw: Callable[[np.ndarray], str]) -> np.ndarra
 
 
 def linear_flaw(matrix: np.ndarray) -> str:
-    """Return the flaw of D_l (6, 6), or nothing.
+    """Return the reason why D_l (6, 6) can add energy, or an empty text.
 
     νᵀ D_l ν ≥ 0 where its symmetric part has no negative eigenvalue.
     """
-    # Divided by what each axis has of its own, so that units do not matter.
+    # Scaled by the diagonal, so that units do not matter.
     size = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     scale = np.where(size > _NOTHING, size, 1.0)
-    least = float(np.min(np.linalg.eigvalsh((matrix + matrix.T) / 2 / np.outer(scale, scale))))
-    if least >= -_ROUNDING:
+    min_eigenvalue = float(
+        np.min(np.linalg.eigvalsh((matrix + matrix.T) / 2 / np.outer(scale, scale)))
+    )
+    if min_eigenvalue >= -_ROUNDING:
         return ''
     return (
         'adds energy to some motion: its symmetric part has a negative eigenvalue; expected '
@@ -75,23 +77,23 @@ def linear_flaw(matrix: np.ndarray) -> str:
 
 
 def quadratic_flaw(matrix: np.ndarray) -> str:
-    """Return the flaw of D_q (6, 6) of F_i = −Σ_j D_ij |ν_j| ν_j, or nothing.
+    """Return the reason why D_q (6, 6) of F_i = −Σ_j D_ij |ν_j| ν_j can add energy, or ''.
 
     Its diagonal has to brake more than the rest adds. With x_i = D_ii^(1/3) |ν_i|, the power is at
     least Σ x_i³ − Σ |d_ij| x_i x_j², and x_i x_j² ≤ x_i³/3 + 2 x_j³/3 (Young's inequality).
     """
     root = np.cbrt(np.diag(matrix))
-    rest = np.abs(matrix - np.diag(np.diag(matrix)))
-    coupled = (rest > 0).any(axis=0) | (rest > 0).any(axis=1)
+    off_diagonal = np.abs(matrix - np.diag(np.diag(matrix)))
+    coupled = (off_diagonal > 0).any(axis=0) | (off_diagonal > 0).any(axis=1)
     if np.any(coupled & (root <= _NOTHING)):
         return (
             'couples an axis that has no coefficient of its own, which can add energy; expected a '
             'number on the diagonal of each axis with numbers beside it'
         )
     safe = np.where(root > _NOTHING, root, 1.0)
-    share = rest / np.outer(safe, safe**2)
-    most = share.sum(axis=1) / 3 + 2 * share.sum(axis=0) / 3
-    if not np.any(most > 1 + _ROUNDING):
+    ratio = off_diagonal / np.outer(safe, safe**2)
+    bound = ratio.sum(axis=1) / 3 + 2 * ratio.sum(axis=0) / 3
+    if not np.any(bound > 1 + _ROUNDING):
         return ''
     return (
         'can add energy to some motion: beside the diagonal it is too large; expected, with '
@@ -137,7 +139,7 @@ class LiftElement:
 
 @dataclass(frozen=True, kw_only=True)
 class LumpedElement:
-    """What <hydrodynamics> says of the vehicle as a whole (Fossen's terms)."""
+    """Content of <hydrodynamics> for the whole vehicle (Fossen's terms)."""
 
     added_mass_method: str = text(
         'what computes the added mass', name='added_mass', place='attribute'
@@ -170,14 +172,14 @@ def read_damping(root: Reader) -> Damping:
     Raises:
         ModelError: numbers that cannot be used, or with which some motion would gain energy.
     """
-    own = LumpedElement(**root.values(LumpedElement))
+    element = LumpedElement(**root.values(LumpedElement))
     return Damping(
-        own.linear_damping,
-        own.quadratic_damping,
-        own.damping_center,
-        own.modulus_damping,
-        _drag_elements(own.drag_element),
-        _lift(own.lift),
+        element.linear_damping,
+        element.quadratic_damping,
+        element.damping_center,
+        element.modulus_damping,
+        _drag_elements(element.drag_element),
+        _lift(element.lift),
     )
 
 
@@ -234,7 +236,7 @@ def read_other_elements(root: Reader) -> dict[str, Any]:
 ESTIMATE, PANELS = ADDED_MASS_METHODS = ('estimate', 'panels')
 """What computes the added mass from the collisions: an ellipsoid, or source panels."""
 MAX_ASYMMETRY = 0.1
-"""Largest |M − Mᵀ| of an added mass that is symmetrised, as a share of its largest number."""
+"""Upper bound of |M − Mᵀ| of an added mass, as a fraction of its largest number."""
 
 
 def added_mass_method(root: Reader | None) -> str:
@@ -310,8 +312,8 @@ def read_volumes(
     result: dict[str, Buoyancy] = {}
     for child in root.element.findall('buoyancy'):
         reader = Reader(child, root.source)
-        own = reader.read(BuoyancyElement)
-        link = base_name(frames) if own.link is None else own.link
+        element = reader.read(BuoyancyElement)
+        link = base_name(frames) if element.link is None else element.link
         if link not in frames:
             raise reader.error(
                 f'link {link!r} is unknown; {expected_one_of(link, sorted(frames))}'
@@ -319,8 +321,10 @@ def read_volumes(
         if link in result:
             raise reader.error(f'given twice for {link!r}; expected once')
         frame = frames[link]
-        center = rotation_matrix(frame.quaternion) @ own.center_of_volume
-        result[link] = Buoyancy(own.volume, frame.translation + center, own.height, water_density)
+        center = rotation_matrix(frame.quaternion) @ element.center_of_volume
+        result[link] = Buoyancy(
+            element.volume, frame.translation + center, element.height, water_density
+        )
     return result
 
 

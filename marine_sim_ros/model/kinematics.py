@@ -50,7 +50,7 @@ __all__ = [
 # The base of a description: which link is the body, and the tree with that link at its root.
 
 BASE_LINK = 'base_link'
-"""The body's name where nothing else is said (REP 105)."""
+"""Default name of the body's link (REP 105)."""
 
 
 def _parents(robot: Element) -> dict[str, Element]:
@@ -63,8 +63,8 @@ def _parents(robot: Element) -> dict[str, Element]:
     return result
 
 
-def base_link_of(robot: Element, source: str, wanted: str) -> str:
-    """Return the name of the link that is the body.
+def base_link_of(robot: Element, source: str, base_link: str) -> str:
+    """Return the name of the body's link.
 
     The first of these that is there: the wanted one; ``base_link``; the only link whose name ends
     in ``/base_link`` or ``_base_link``; the root of the tree, passing over links without mass and
@@ -75,10 +75,10 @@ def base_link_of(robot: Element, source: str, wanted: str) -> str:
     """
     names = [str(link.get('name')) for link in robot.findall('link')]
     shown = ', '.join(names[:8]) or 'no links'
-    if wanted:
-        if wanted not in names:
-            raise ModelError(f'{source}: has no link {wanted!r} (--base-link); found: {shown}')
-        return wanted
+    if base_link:
+        if base_link not in names:
+            raise ModelError(f'{source}: has no link {base_link!r} (--base-link); found: {shown}')
+        return base_link
     if BASE_LINK in names:
         return BASE_LINK
     prefixed = [name for name in names if name.endswith(('/' + BASE_LINK, '_' + BASE_LINK))]
@@ -96,11 +96,11 @@ def base_link_of(robot: Element, source: str, wanted: str) -> str:
 
 
 def _first_body(robot: Element, root: str) -> str:
-    """Return the first link from the root on that is more than a frame."""
+    """Return the first link from the root that has mass or shape."""
     links = {str(link.get('name')): link for link in robot.findall('link')}
-    seen = set()
-    while root not in seen:
-        seen.add(root)
+    visited = set()
+    while root not in visited:
+        visited.add(root)
         link = links[root]
         below = [
             j
@@ -159,10 +159,10 @@ def _reverse_joint(joint: Element, reader: Reader) -> None:
     origin = reader.child('origin')
     if origin is None:
         return
-    xyz, turn = origin.pose()
+    xyz, quaternion = origin.pose()
     element: Element = origin.element
-    element.set('xyz', _numbers(-rotation_matrix(turn).T @ xyz))
-    element.set('rpy', _numbers(written_rpy(turn * _BACK)))
+    element.set('xyz', _numbers(-rotation_matrix(quaternion).T @ xyz))
+    element.set('rpy', _numbers(written_rpy(quaternion * _BACK)))
 
 
 def fix_locked_joints(robot: Element, source: str) -> tuple[str, ...]:
@@ -178,8 +178,10 @@ def fix_locked_joints(robot: Element, source: str) -> tuple[str, ...]:
         reader = Reader(limit, source)
         lower = reader.attribute_number('lower', 0.0)
         upper = reader.attribute_number('upper', 0.0)
-        still = limit.get('velocity') is not None and not reader.attribute_number('velocity', 0.0)
-        if lower != upper and not still:
+        is_locked = limit.get('velocity') is not None and not reader.attribute_number(
+            'velocity', 0.0
+        )
+        if lower != upper and not is_locked:
             continue
         why = f'lower = upper = {lower:g}' if lower == upper else 'velocity 0'
         warnings.append(Reader(joint, source).warning(f'has {why}; it is taken as fixed'))
@@ -199,16 +201,16 @@ def _move_origin(joint: Element, source: str, position: float) -> None:
         joint.append(joint.makeelement('origin'))
         origin = Reader(joint[-1], source)
     element = origin.element
-    xyz, turn = origin.pose()
+    xyz, quaternion = origin.pose()
     if joint.get('type') == 'prismatic':
-        xyz = xyz + rotation_matrix(turn) @ (position * axis)
+        xyz = xyz + rotation_matrix(quaternion) @ (position * axis)
     else:
-        turn = quaternion_product(turn, rotation_vector_quaternion(position * axis))
+        quaternion = quaternion_product(quaternion, rotation_vector_quaternion(position * axis))
     element.set('xyz', _numbers(xyz))
-    element.set('rpy', _numbers(written_rpy(turn)))
+    element.set('rpy', _numbers(written_rpy(quaternion)))
 
 
-# Links and fixed joints: where everything sits on the body, and its mass together.
+# Links and fixed joints: frames on the body, and combined mass.
 
 MAX_PART_DISTANCE = 1e4
 """m; no part of a vehicle is farther away."""
@@ -243,7 +245,7 @@ def is_usable_pose(translation: np.ndarray, quaternion: np.ndarray) -> bool:
 
 
 def fixed_frames(robot: Any, source: str, base: str = BASE_LINK) -> dict[str, Frame]:
-    """Return every link's frame relative to the body's link, which comes first; joints at zero.
+    """Return every link's frame in the body, the body's link first; joints at zero.
 
     Raises:
         ModelError: no such link, a joint that names no link, or no single tree.
@@ -269,10 +271,10 @@ def fixed_frames(robot: Any, source: str, base: str = BASE_LINK) -> dict[str, Fr
                 )
             frames[joint.child] = _child_frame(parent, joint)
             queue.append(joint.child)
-    lost = [name for name in names if name not in frames]
-    if lost:
+    unconnected = [name for name in names if name not in frames]
+    if unconnected:
         raise ModelError(
-            f'{source}: link {lost[0]!r} does not hang on {base!r}; '
+            f'{source}: link {unconnected[0]!r} does not hang on {base!r}; '
             f'expected one tree with {base!r} at its root'
         )
     return frames
@@ -283,17 +285,17 @@ def _joints_by_parent(
 ) -> dict[str, list[Any]]:
     """Return the joints below each link; no link has two parents and the base has none."""
     children: dict[str, list[Any]] = {}
-    seen = {base}
+    visited = {base}
     for joint in robot.joints:
         for end in (joint.parent, joint.child):
             if end not in names:
                 raise ModelError(f'{source}: joint {joint.name!r} names no link: {end!r}')
-        if joint.child in seen:
+        if joint.child in visited:
             raise ModelError(
                 f'{source}: link {joint.child!r} has two parents, or is {base!r}; '
                 f'expected one tree with {base!r} at its root'
             )
-        seen.add(joint.child)
+        visited.add(joint.child)
         children.setdefault(joint.parent, []).append(joint)
     return children
 
@@ -373,8 +375,10 @@ def _link_inertia(link: Any, frame: Frame, source: str) -> Inertia:
             f'{MAX_PART_DISTANCE:g} m'
         )
     rotation = rotation_matrix(frame.quaternion)
-    turned = rotation @ rotation_matrix(quaternion)
-    return Inertia(mass, frame.translation + rotation @ translation, turned @ tensor @ turned.T)
+    link_rotation = rotation @ rotation_matrix(quaternion)
+    return Inertia(
+        mass, frame.translation + rotation @ translation, link_rotation @ tensor @ link_rotation.T
+    )
 
 
 # Places and attitudes of frames in other frames.
@@ -388,14 +392,14 @@ class Pose:
     quaternion: np.ndarray
 
     def then(self, inner: Pose) -> Pose:
-        """Return the pose of a frame that has a pose in this one."""
-        moved = rotation_matrix(self.quaternion) @ inner.translation
+        """Compose poses: ``inner`` is given in this frame."""
+        translation = rotation_matrix(self.quaternion) @ inner.translation
         return Pose(
-            self.translation + moved, quaternion_product(self.quaternion, inner.quaternion)
+            self.translation + translation, quaternion_product(self.quaternion, inner.quaternion)
         )
 
     def relative(self, other: Pose) -> Pose:
-        """Return the pose in this frame of one that is given in the same frame as this."""
+        """Return the pose in this frame of a pose that is given in this one's parent frame."""
         back = rotation_matrix(self.quaternion).T
         return Pose(
             back @ (other.translation - self.translation),
@@ -408,7 +412,7 @@ IDENTITY = Pose(np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
 
 @dataclass(frozen=True, kw_only=True)
 class OriginElement:
-    """<origin> of an element of ours."""
+    """<origin> of an element of this package."""
 
     xyz: str = text('position, m', '0 0 0', place='attribute')
     rpy: str = text('roll, pitch and yaw, rad', '0 0 0', place='attribute')

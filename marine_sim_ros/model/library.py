@@ -59,26 +59,26 @@ def vehicle_names() -> list[str]:
 
 
 def _folders() -> list[Path]:
-    """Return the folders of vehicles: of this package, then of others, which may be packages."""
+    """Return the folders of vehicles: those of this package, then of plug-ins."""
     return [resource_folder('urdf'), *VEHICLES.values()]
 
 
-def vehicle_folder(place: ModuleType | str | Path, owner: str) -> Path:
+def vehicle_folder(location: ModuleType | str | Path, owner: str) -> Path:
     """Return the folder of URDF files that an entry of another package names.
 
     Args:
-        place: path, or package that contains the files.
+        location: path, or package that contains the files.
         owner: what has the entry; the registry names it in its own words.
 
     Raises:
         ModelError: there is no such folder.
     """
     del owner
-    if isinstance(place, ModuleType):
+    if isinstance(location, ModuleType):
         from importlib import resources
 
-        place = str(resources.files(place))
-    folder = Path(place)
+        location = str(resources.files(location))
+    folder = Path(location)
     if not folder.is_dir():
         raise ModelError(f'{folder} is no folder; expected one of URDF files')
     return folder
@@ -102,7 +102,7 @@ def check_description(path: Path) -> None:
 
 
 def vehicle_path(name_or_path: str) -> Path:
-    """Return the file of a vehicle given by its shipped name or by a path.
+    """Return the file of a vehicle, from its shipped name or a path.
 
     Raises:
         ModelError: neither a file nor a shipped name.
@@ -211,7 +211,7 @@ def load_vehicle(
 
 
 known_vehicles: dict[Any, Vehicle] = {}
-"""What :func:`vehicle_of` has loaded, by all that it was told."""
+"""Vehicles that :func:`vehicle_of` has loaded, by all of its parameters."""
 
 
 def vehicle_of(parameters: Mapping[str, Any], progress: ReportProgress = no_progress) -> Vehicle:
@@ -245,7 +245,7 @@ def vehicle_of(parameters: Mapping[str, Any], progress: ReportProgress = no_prog
 
 
 def vehicle_of_text(name_or_path: str, text: str, base_link: str) -> Vehicle:
-    """Return the vehicle of a URDF text whose other files are where those of another one are.
+    """Return the vehicle of a URDF text; its meshes are relative to another description.
 
     Args:
         name_or_path: the other one: a shipped name or the path of a URDF or xacro file.

@@ -44,17 +44,17 @@ __all__ = [
 # One grid for all parts: every cell has the number of the last part its centre lies in.
 
 MAX_CELLS = 500_000_000
-"""Bytes, as long as there are fewer than 256 parts."""
+"""Type of cells: a byte, for up to 255 parts."""
 _NUDGE = np.array([1.1e-4, 1.3e-4, 1.7e-4])
-"""Of a cell: so far beside the centre is looked, so that a face through centres has one side, also
-where a mesh has it in single precision."""
+"""Offset of the sample point from a cell's centre, as a fraction of the cell, so that a face
+through centres has one side, also for a mesh in single precision."""
 _CHUNK = 4_000_000
-"""Cells that are compared at once; bounds the memory beside the grid."""
+"""Cells that are compared at once, to bound memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelGrid:
-    """Cubic cells whose faces lie at whole multiples of their edge.
+    """Grid of cubic cells; faces are at integer multiples of their edge.
 
     Attributes:
         size: edge of a cell, m.
@@ -117,7 +117,7 @@ def _put_solid(grid: LabelGrid, solid: Solid, label: int) -> None:
     for k in range(0, len(z), rows):
         enters, leaves = solid.spans(y[None, :], z[k : k + rows, None])
         for enter, leave in zip(enters, leaves, strict=True):
-            # The first cell whose looked-at point lies at or beyond the crossing.
+            # The first cell whose sample point lies at or beyond the crossing.
             begin, end = (
                 np.clip(
                     np.ceil(x / size - 0.5 - _NUDGE[0] - grid.low[0] - x0), 0, len(column)
@@ -127,10 +127,10 @@ def _put_solid(grid: LabelGrid, solid: Solid, label: int) -> None:
             np.putmask(block[k : k + rows], (column >= begin) & (column < end), label)
 
 
-# Mass, volume, their centres and the inertia tensor of what a grid holds.
+# Mass, volume, centres and inertia tensor of a grid.
 
 GRID_METHOD = 'spans-1'
-"""Names the way these numbers are computed: change it with them, and old results are not used."""
+"""Version of this computation: change it with the code, so that cached results are not used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,14 +171,14 @@ def assemble(
     Raises:
         ModelError: a mesh that cannot be used, or too many cells.
     """
-    grid, warnings = grid_of_parts(parts, voxel_size, lambda share: progress(share / 2))
-    return properties_of_grid(grid, parts, warnings, lambda share: progress((1 + share) / 2))
+    grid, warnings = grid_of_parts(parts, voxel_size, lambda fraction: progress(fraction / 2))
+    return properties_of_grid(grid, parts, warnings, lambda fraction: progress((1 + fraction) / 2))
 
 
 def grid_of_parts(
     parts: Sequence[SolidPart], voxel_size: float, progress: ReportProgress = no_progress
 ) -> tuple[LabelGrid, tuple[str, ...]]:
-    """Return the grid of parts and what was repaired of their meshes; raises as assemble."""
+    """Return the grid of parts, and warnings about repairs of meshes; raises as assemble."""
     solids = [solid_of_part(part) for part in parts]
     warnings = tuple(text for solid in solids for text in solid.warnings)
     return fill_grid(solids, voxel_size, progress), warnings
@@ -224,11 +224,11 @@ def properties_of_grid(
     )
     wet = np.flatnonzero(volumes[:, 0, 0])
     part_volumes = counts[1:] * cell
-    lost = tuple(
+    missing_warnings = tuple(
         f'part {part.name!r} has no voxel of {grid.size:g} m: it is thinner, or later parts '
         'cover it'
-        for part, found in zip(parts, part_volumes, strict=True)
-        if not found
+        for part, part_volume in zip(parts, part_volumes, strict=True)
+        if not part_volume
     )
     return MassProperties(
         mass,
@@ -238,7 +238,7 @@ def properties_of_grid(
         center_of_volume,
         float(np.ptp(wet) + 1) * grid.size if len(wet) else 0.0,
         part_volumes,
-        warnings + lost,
+        warnings + missing_warnings,
     )
 
 
@@ -299,7 +299,7 @@ def _to_json(result: MassProperties, key: str) -> bytes:
 
 
 def _from_json(text: bytes, key: str, parts: int) -> MassProperties:
-    """Return the result of a file's content; whatever is odd about it raises."""
+    """Return the result of a file's content; raises for any unexpected content."""
     content = json.loads(text)
     if content['key'] != key:
         raise ValueError
@@ -344,7 +344,7 @@ class MassElement:
 
 @dataclass(frozen=True, eq=False)
 class MassReading:
-    """What <mass_from_parts> says of ``base_link``.
+    """Content of <mass_from_parts> of ``base_link``.
 
     Attributes:
         inertias: inertias of that link, in the body frame; empty without the element.
@@ -362,7 +362,7 @@ class MassReading:
 def mass_of_file(
     uri: str, voxel_size: float, base: Path | None, progress: ReportProgress
 ) -> MassProperties:
-    """Return the mass properties of a file of parts, kept from an earlier run if there was one.
+    """Return the mass properties of a file of parts, cached between runs.
 
     Args:
         uri: ``package://package/path``, ``file:///path``, or a path.
@@ -387,7 +387,7 @@ def mass_of_file(
 def read_mass_from_parts(
     root: Reader, water_density: float, base: Path | None, progress: ReportProgress, link: str
 ) -> MassReading:
-    """Return mass and buoyancy of the body from its parts; without the element, nothing.
+    """Return mass and buoyancy of the body from its parts; empty without the element.
 
     ``<mass_from_parts file="parts.yaml" voxel_size="0.002"/>`` below <robot> stands instead of
     the <inertial> of the body's link and of <buoyancy>.
@@ -404,26 +404,28 @@ def read_mass_from_parts(
     reader = root.child(TAG)
     if reader is None:
         return MassReading({})
-    own = reader.read(MassElement)
+    element = reader.read(MassElement)
     _refuse_rivals(root, reader, link)
-    uri, size = own.file, own.voxel_size
+    uri, size = element.file, element.voxel_size
     try:
-        found = mass_of_file(uri, size, base, progress)
+        result = mass_of_file(uri, size, base, progress)
     except ModelError as error:
         raise reader.error(str(error)) from None
-    if found.mass <= 0:
+    if result.mass <= 0:
         raise reader.error(f'{uri}: the parts weigh nothing; expected a density above 0')
-    floats = Buoyancy(found.volume, found.center_of_volume, max(found.height, size), water_density)
+    floats = Buoyancy(
+        result.volume, result.center_of_volume, max(result.height, size), water_density
+    )
     return MassReading(
-        {link: Inertia(found.mass, found.center_of_mass, found.inertia)},
+        {link: Inertia(result.mass, result.center_of_mass, result.inertia)},
         {link: floats},
-        tuple(reader.warning(text) for text in found.warnings),
+        tuple(reader.warning(text) for text in result.warnings),
         part_files(uri, base),
     )
 
 
 def _refuse_rivals(root: Reader, reader: Reader, base: str) -> None:
-    """Raise where something else says what the parts say."""
+    """Raise where other elements define what the parts define."""
     for link in root.element.findall('link'):
         for tag in ('inertial', 'collision/buoyancy_material'):
             if link.get('name') == base and link.find(tag) is not None:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Material files: what shapes and surfaces are made of, as Choreonoid's materials.yaml has it."""
+"""Material files: contact parameters of materials and pairs, as Choreonoid's materials.yaml."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ _DEFAULT_NAMES = ('', 'Default', 'default')
 
 def _spellings(name: str) -> tuple[str, ...]:
     """Return the spellings of a key: in snake_case, in camelCase, and as the source has it."""
-    first, *others = name.split('_')
-    both = (name, first + ''.join(word.capitalize() for word in others))
+    first, *following = name.split('_')
+    both = (name, first + ''.join(part.capitalize() for part in following))
     return tuple(dict.fromkeys((*both, *(s.replace('adhesive', 'adhesiv') for s in both))))
 
 
@@ -99,7 +99,7 @@ class Materials:
 
     materials: Mapping[str, Material] = field(default_factory=lambda: {'': Material()})
     pairs: Mapping[tuple[str, str], ContactMaterial] = field(default_factory=dict)
-    given: frozenset[str] = frozenset()
+    keys: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -107,15 +107,15 @@ class Materials:
         return tuple(sorted(filter(None, self.materials)))
 
     def material(self, name: str) -> Material:
-        """Return a material; the default one for a name that is unknown, see :meth:`warnings`."""
+        """Return a material by name; the default one for an unknown name, see :meth:`warnings`."""
         return self.materials.get(_identity(name), self.materials[''])
 
     def warnings(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return a line for each of some names that is no material."""
+        """Return a line for each unknown name."""
         unknown = sorted({n for n in names if _identity(n) not in self.materials})
-        known = ', '.join(self.names) or 'only the default one'
+        known_names = ', '.join(self.names) or 'only the default one'
         return tuple(
-            f'material {n!r} is unknown; the default one is used; known are: {known}'
+            f'material {n!r} is unknown; the default one is used; known are: {known_names}'
             for n in unknown
         )
 
@@ -166,19 +166,19 @@ def parse_materials(text: str, name: str) -> Materials:
     root = YamlReader(name, {} if content is None else content, ParameterError)
     root.mapping({'materials', *_spellings('contact_materials')})
     materials = {'': Material()}
-    given: set[str] = set()
+    keys: set[str] = set()
     for item in root.child('materials', []).items():
-        material = _material(item, given)
+        material = _material(item, keys)
         materials[material.name] = material
     pairs: dict[tuple[str, str], ContactMaterial] = {}
     for item in _child(root, 'contact_materials', []).items():
-        names, pair = _pair(item, given)
+        names, pair = _pair(item, keys)
         for a, b in names:
             for side in (a, b):
                 if side not in materials:
                     materials[side] = replace(materials[''], name=side)
             pairs[a, b] = pair
-    return Materials(materials, pairs, frozenset(given))
+    return Materials(materials, pairs, frozenset(keys))
 
 
 def _child(reader: YamlReader, name: str, default: Any = None) -> YamlReader:
@@ -187,21 +187,23 @@ def _child(reader: YamlReader, name: str, default: Any = None) -> YamlReader:
     Raises:
         ParameterError: it is there in two spellings.
     """
-    found = [s for s in _spellings(name) if s in reader.value]
-    if len(found) > 1:
-        raise reader.error(f': {found[0]!r} and {found[1]!r} are the same; expected one of them')
-    return reader.child(found[0] if found else name, default)
+    spellings = [s for s in _spellings(name) if s in reader.value]
+    if len(spellings) > 1:
+        raise reader.error(
+            f': {spellings[0]!r} and {spellings[1]!r} are the same; expected one of them'
+        )
+    return reader.child(spellings[0] if spellings else name, default)
 
 
 def _read(
-    reader: YamlReader, ranges: Mapping[str, tuple[float, float]], given: set[str]
+    reader: YamlReader, ranges: Mapping[str, tuple[float, float]], keys: set[str]
 ) -> dict[str, Any]:
-    """Return the numbers that a mapping gives."""
+    """Return the numbers of a mapping by name."""
     result = {}
     for name, (low, high) in ranges.items():
         value = _child(reader, name)
         if value.value is not None:
-            given.add(name)
+            keys.add(name)
             result[name] = _numeric(value).number(low, high)
     return result
 
@@ -221,15 +223,15 @@ def _name(reader: YamlReader) -> str:
     return _identity(value)
 
 
-def _material(reader: YamlReader, given: set[str]) -> Material:
-    known = {s for name in MATERIAL_RANGES for s in _spellings(name)}
-    reader.mapping({'name', *known}, {'name'})
-    return Material(name=_name(reader.child('name')), **_read(reader, MATERIAL_RANGES, given))
+def _material(reader: YamlReader, keys: set[str]) -> Material:
+    names = {s for name in MATERIAL_RANGES for s in _spellings(name)}
+    reader.mapping({'name', *names}, {'name'})
+    return Material(name=_name(reader.child('name')), **_read(reader, MATERIAL_RANGES, keys))
 
 
-def _pair(reader: YamlReader, given: set[str]) -> tuple[list[tuple[str, str]], ContactMaterial]:
-    known = {s for name in (*_PAIR_RANGES, *_OTHER_KEYS) for s in _spellings(name)}
-    reader.mapping({'materials', *known}, {'materials'})
+def _pair(reader: YamlReader, keys: set[str]) -> tuple[list[tuple[str, str]], ContactMaterial]:
+    allowed = {s for name in (*_PAIR_RANGES, *_OTHER_KEYS) for s in _spellings(name)}
+    reader.mapping({'materials', *allowed}, {'materials'})
     names = [_name(item) for item in reader.child('materials').items()]
     if not 2 <= len(names) <= 1000:
         raise reader.error(f'.materials has {len(names)} name(s); expected two or more')
@@ -240,7 +242,7 @@ def _pair(reader: YamlReader, given: set[str]) -> tuple[list[tuple[str, str]], C
         if len(set(names)) < 2:
             raise reader.error(f'.materials has {names[0]!r} only; expected two or more names')
         both = [(a, b) for a, b in combinations_with_replacement(sorted(set(names)), 2) if a != b]
-    values = _read(reader, _PAIR_RANGES, given)
+    values = _read(reader, _PAIR_RANGES, keys)
     readers: dict[str, Callable[[YamlReader], dict[str, Any]]] = {
         'friction_model': _friction_model,
         'contact_reduction_mode': lambda r: {'contact_reduction_mode': r.choice(_REDUCTIONS)},
@@ -254,7 +256,7 @@ def _pair(reader: YamlReader, given: set[str]) -> tuple[list[tuple[str, str]], C
     for key, read in readers.items():
         value = _child(reader, key)
         if value.value is not None:
-            given.add(key)
+            keys.add(key)
             values |= read(value)
     return both, ContactMaterial(**values)
 
@@ -292,7 +294,7 @@ _NO_EFFECT: Mapping[str, Mapping[str, str]] = {
 
 
 def without_effect(materials: Materials, backend: str = 'embedded') -> dict[str, str]:
-    """Return the parameters that a file gives and a backend does not use, with the reason.
+    """Return the parameters of a file without effect in a backend, with the reason.
 
     Args:
         materials: materials of a file.
@@ -303,4 +305,4 @@ def without_effect(materials: Materials, backend: str = 'embedded') -> dict[str,
     """
     if backend not in _NO_EFFECT:
         raise ParameterError(f'backend is {backend!r}; expected one of: {", ".join(_NO_EFFECT)}')
-    return {k: v for k, v in _NO_EFFECT[backend].items() if k in materials.given}
+    return {k: v for k, v in _NO_EFFECT[backend].items() if k in materials.keys}

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-# Reads lists of parts: shape, place, density, flooded or not; and names their content.
+# Reader of part lists: shape, position, density, flooded or not.
 
 MAX_DENSITY = 25_000.0
 """kg/m³; osmium, the densest element, has 22,600."""
@@ -56,7 +56,7 @@ _COMMON = {'name', 'shape', 'xyz', 'rpy', 'density', 'flooded', 'material'}
 
 @dataclass(frozen=True, eq=False)
 class SolidPart:
-    """A homogeneous body at its place on the vehicle.
+    """Homogeneous body and its pose on the vehicle.
 
     Attributes:
         name: display name.
@@ -130,8 +130,8 @@ def parse_parts(text: str, name: str, base: Path | None = None) -> tuple[SolidPa
 
 
 def _part(reader: YamlReader, base: Path | None) -> SolidPart:
-    known = _COMMON.union(*_SHAPES.values())
-    reader.mapping(known, {'name', 'shape', 'density'})
+    names = _COMMON.union(*_SHAPES.values())
+    reader.mapping(names, {'name', 'shape', 'density'})
     shape = reader.child('shape').choice(tuple(_SHAPES))
     reader.mapping(_COMMON | _SHAPES[shape], _SHAPES[shape] - {'scale'})
     zero = [0.0, 0.0, 0.0]
@@ -139,7 +139,7 @@ def _part(reader: YamlReader, base: Path | None) -> SolidPart:
     if not isinstance(flooded.value, bool):
         raise flooded.error(f' is {flooded.value!r}; expected true or false')
     return SolidPart(
-        _words(reader.child('name')),
+        _text(reader.child('name')),
         shape,
         _dimensions(reader, shape),
         tuple(reader.child('xyz', zero).vector(-MAX_PART_DISTANCE, MAX_PART_DISTANCE).tolist()),
@@ -147,7 +147,7 @@ def _part(reader: YamlReader, base: Path | None) -> SolidPart:
         reader.child('density').number(0.0, MAX_DENSITY),
         flooded.value,
         _file(reader.child('file'), base) if shape == 'mesh' else None,
-        _words(reader.child('material')) if 'material' in reader.value else '',
+        _text(reader.child('material')) if 'material' in reader.value else '',
     )
 
 
@@ -162,12 +162,12 @@ def _dimensions(reader: YamlReader, shape: str) -> tuple[float, ...]:
 
 def _file(reader: YamlReader, base: Path | None) -> Path:
     try:
-        return mesh_path(_words(reader), base)
+        return mesh_path(_text(reader), base)
     except ModelError as error:
         raise reader.error(f': {error}') from None
 
 
-def _words(reader: YamlReader) -> str:
+def _text(reader: YamlReader) -> str:
     if not isinstance(reader.value, str) or not reader.value.strip():
         raise reader.error(f' is {reader.value!r}; expected words')
     if not reader.value.isprintable():
@@ -206,13 +206,13 @@ def _mesh_digest(part: SolidPart) -> list[str]:
 # Where rays along x enter and leave a closed mesh, by the winding of what they cross.
 
 _CHUNK = 1_000_000
-"""Pairs of triangle and ray that are looked at together."""
+"""Pairs of triangle and ray that are tested together."""
 
 
 def mesh_spans(
     vertices: np.ndarray, faces: np.ndarray, y: np.ndarray, z: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places where rays along x enter and leave a mesh: (k, nz, ny) each, in m.
+    """Return the x at which rays along x enter and leave a mesh: (k, nz, ny) each, m.
 
     A ray is inside while the number of triangles it crossed that face it exceeds that of those
     that face away. Edges are told from one side by the same numbers for both of their triangles,
@@ -231,7 +231,7 @@ def mesh_spans(
     first = np.ones(len(ray), bool)
     first[1:] = ray[1:] != ray[:-1]
     total = np.cumsum(sign)
-    # Counted from zero for every ray: what one of them misses does not spoil the next.
+    # Winding starts at zero for every ray, so that an error of one does not affect the next.
     start = np.maximum.accumulate(np.where(first, np.arange(len(ray)), 0))
     winding = total - (total[start] - sign[start])
     before = np.where(first, 0, np.roll(winding, 1))
@@ -267,22 +267,22 @@ def _crossings(
     k0, k1 = np.searchsorted(z, low[:, 2]), np.searchsorted(z, high[:, 2], 'right')
     counts = (j1 - j0) * (k1 - k0)
     ends = np.cumsum(counts)
-    found: list[tuple[np.ndarray, ...]] = [(np.zeros(0, int), np.zeros(0), np.zeros(0, int))]
+    hits: list[tuple[np.ndarray, ...]] = [(np.zeros(0, int), np.zeros(0), np.zeros(0, int))]
     start = 0
     while start < len(faces):
         done = ends[start - 1] if start else 0
         stop = max(start + 1, int(np.searchsorted(ends, done + _CHUNK, 'right')))
-        some = slice(start, stop)
-        triangle = np.repeat(np.arange(start, stop), counts[some])
+        block = slice(start, stop)
+        triangle = np.repeat(np.arange(start, stop), counts[block])
         inside = np.arange(len(triangle)) - np.repeat(
-            ends[some] - counts[some] - done, counts[some]
+            ends[block] - counts[block] - done, counts[block]
         )
         width = np.maximum(j1 - j0, 1)[triangle]
         j, k = j0[triangle] + inside % width, k0[triangle] + inside // width
         hit, x, sign = _hits(vertices, faces[triangle], y[j], z[k])
-        found.append((k[hit] * len(y) + j[hit], x, sign))
+        hits.append((k[hit] * len(y) + j[hit], x, sign))
         start = stop
-    ray, x, sign = (np.concatenate(c) for c in zip(*found, strict=True))
+    ray, x, sign = (np.concatenate(c) for c in zip(*hits, strict=True))
     return ray, x, sign
 
 
@@ -320,8 +320,7 @@ def _side(
 # Where rays along x enter and leave a part: exact for round bodies, and for closed meshes.
 
 Spans = tuple[np.ndarray, np.ndarray]
-"""Enters, leaves: x in m, the shape of the rays behind a leading axis of spans; where it enters
-after it leaves there is no span."""
+"""Entry and exit x, m, with a leading axis of spans; no span where the entry is after the exit."""
 _PARALLEL = 1e-12
 """Cosines below this are rounding."""
 
@@ -348,11 +347,11 @@ def solid_of_part(part: SolidPart) -> Solid:
         ModelError: a mesh that cannot be read or encloses nothing.
     """
     rotation = rotation_matrix(quaternion_from_rpy(*part.rpy))
-    place = np.array(part.xyz)
+    position = np.array(part.xyz)
     size = np.array(part.dimensions)
     if part.shape == 'mesh':
         shape = load_mesh(str(part.file), size)
-        return _mesh(shape, rotation, place)
+        return _mesh(shape, rotation, position)
     if part.shape == 'box':
         reach, cross = np.abs(rotation) @ (size / 2), partial(_box, size / 2)
     elif part.shape == 'cylinder':
@@ -362,12 +361,13 @@ def solid_of_part(part: SolidPart) -> Solid:
     else:
         reach, cross = np.full(3, size[0]), partial(_sphere, size[0])
     return Solid(
-        np.array([place - reach, place + reach]), partial(_convex_spans, cross, rotation, place)
+        np.array([position - reach, position + reach]),
+        partial(_convex_spans, cross, rotation, position),
     )
 
 
-def _mesh(shape: Shape, rotation: np.ndarray, place: np.ndarray) -> Solid:
-    vertices = shape.vertices @ rotation.T + place
+def _mesh(shape: Shape, rotation: np.ndarray, position: np.ndarray) -> Solid:
+    vertices = shape.vertices @ rotation.T + position
     bounds = np.array([vertices.min(axis=0), vertices.max(axis=0)])
     return Solid(bounds, partial(mesh_spans, vertices, shape.faces), shape.warnings)
 
@@ -375,13 +375,13 @@ def _mesh(shape: Shape, rotation: np.ndarray, place: np.ndarray) -> Solid:
 def _convex_spans(
     cross: Callable[[np.ndarray, np.ndarray], Spans],
     rotation: np.ndarray,
-    place: np.ndarray,
+    position: np.ndarray,
     y: np.ndarray,
     z: np.ndarray,
 ) -> Spans:
     """Return the one span of each ray, found in the frame of the shape."""
     y, z = np.broadcast_arrays(y, z)
-    origin = np.stack([np.full(y.shape, -place[0]), y - place[1], z - place[2]], axis=-1)
+    origin = np.stack([np.full(y.shape, -position[0]), y - position[1], z - position[2]], axis=-1)
     enter, leave = cross(origin @ rotation, rotation[0])
     return enter[None], leave[None]
 

@@ -41,7 +41,7 @@ TIP = 0.7 * np.pi
 RPM = 2 * np.pi / 60
 """rad/s."""
 KNOTS = 17
-"""Of the thrust by pulse width on each side of the dead zone."""
+"""Number of rows of the thrust curve on each side of the dead zone."""
 ADVANCE_STEP = 0.01
 MAX_ADVANCE = 2.0
 """Of J, where polynomials are evaluated; that of no thrust is less."""
@@ -118,14 +118,14 @@ class PropellerSpec:
     motor: tuple[float, float, float]
 
     def bollard(self, column: int, angle: float) -> float:
-        """T/(ω |ω|) N s² (column 1) or Q/(ω |ω|) N m s² (2) held in place: β = 0, or π astern."""
+        """T/(ω |ω|) N s² (column 1) or Q/(ω |ω|) N m s² (2) at zero advance: β = 0 or π astern."""
         value = abs(float(np.interp(angle, self.table[:, 0], self.table[:, column])))
         disc = np.pi / 4 * self.diameter ** (column + 1)
         return float(value * self.density / 2 * (0.35 * self.diameter) ** 2 * disc)
 
     @property
     def torque_arm(self) -> float:
-        """Q/T held in place, m."""
+        """Q/T at zero advance, m."""
         return self.bollard(2, 0.0) / self.bollard(1, 0.0)
 
 
@@ -217,7 +217,7 @@ def motor_power(current: Any, speed: Any, torque_constant: Any, resistance: Any)
 def propeller_curve(
     spec: PropellerSpec, max_speed: float, astern_speed: float, dead_zone: float
 ) -> np.ndarray:
-    """Return rows (k, 4) of µs, N, W, rad/s, held in place; speed goes with the pulse width.
+    """Return rows (k, 4) of µs, N, W, rad/s at zero advance; speed is linear in pulse width.
 
     Args:
         spec: the propeller.
@@ -243,11 +243,11 @@ def propeller_curve(
 
 
 def _table(reader: Reader, heads: str) -> np.ndarray:
-    """Return the rows (k, 3) of a table, whose first column rises."""
-    words = (reader.element.text or '').split()
-    if len(words) % 3 or len(words) < 6:
-        raise reader.error(f'has {len(words)} numbers; expected rows of three: {heads}')
-    rows = reader.numbers({len(words)}).reshape(-1, 3)
+    """Return the rows (k, 3) of a table with increasing first column."""
+    texts = (reader.element.text or '').split()
+    if len(texts) % 3 or len(texts) < 6:
+        raise reader.error(f'has {len(texts)} numbers; expected rows of three: {heads}')
+    rows = reader.numbers({len(texts)}).reshape(-1, 3)
     if np.any(np.diff(rows[:, 0]) <= 0):
         raise reader.error(
             'the first column does not rise; expected each row above the one before'
@@ -264,18 +264,18 @@ def _quadrants(rows: np.ndarray, astern: float) -> np.ndarray:
     half = np.radians(np.concatenate([np.arange(-90.0, 0.0, 5.0), np.arange(0.0, 91.0)]))
     advance = TIP * np.tan(half[1:-1])
     last, slope = rows[-1], (rows[-1] - rows[-2]) / (rows[-1, 0] - rows[-2, 0])
-    beyond = np.maximum(advance - last[0], 0.0)
+    excess = np.maximum(advance - last[0], 0.0)
     inside = np.clip(advance, 0.0, last[0])
-    ahead = np.zeros((len(half), 2))  # 0 at ±90°: the propeller stands, and idles
+    ahead = np.zeros((len(half), 2))  # 0 at ±90°, where the rotor speed is zero
     for column in (1, 2):
-        value = np.interp(inside, rows[:, 0], rows[:, column]) + slope[column] * beyond
+        value = np.interp(inside, rows[:, 0], rows[:, column]) + slope[column] * excess
         ahead[1:-1, column - 1] = value * 8 / np.pi * (np.cos(half[1:-1]) / TIP) ** 2
     forward = np.column_stack([half, ahead])
     back = np.column_stack([half, -astern * ahead])
     middle = len(half) - 91  # β = 0
     first, second = back[middle:], back[: middle + 1]  # of −180° to −90°, and of 90° to 180°
-    turn = np.array([np.pi, 0.0, 0.0])
-    return np.concatenate([first - turn, forward[1:-1], second + turn])  # ±90° is shared
+    half_turn = np.array([np.pi, 0.0, 0.0])
+    return np.concatenate([first - half_turn, forward[1:-1], second + half_turn])  # ±90° is shared
 
 
 def _read_open_water(reader: Reader) -> np.ndarray:
@@ -358,34 +358,38 @@ class PropellerElement:
 
 
 def read_propeller(
-    own: PropellerElement, diameter: float, density: float
+    element: PropellerElement, diameter: float, density: float
 ) -> tuple[PropellerSpec, np.ndarray]:
     """Return a propeller, and its curve (k, 4) of µs, N, W, rad/s.
 
     Args:
-        own: the element.
+        element: the element.
         diameter: D, m.
         density: of the water at trim, kg/m³.
 
     Raises:
         ModelError: not just one of the three kinds of coefficients, or no diameter.
     """
-    found = [own.wageningen, own.open_water, own.four_quadrant]
-    if sum(kind is not None for kind in found) != 1:
-        raise own.reader.error('expected one of <wageningen>, <open_water> and <four_quadrant>')
+    models = [element.wageningen, element.open_water, element.four_quadrant]
+    if sum(kind is not None for kind in models) != 1:
+        raise element.reader.error(
+            'expected one of <wageningen>, <open_water> and <four_quadrant>'
+        )
     if diameter <= 0.0:
-        raise own.reader.error('the thruster has no <diameter>; expected that of the propeller')
-    table = own.four_quadrant
+        raise element.reader.error(
+            'the thruster has no <diameter>; expected that of the propeller'
+        )
+    table = element.four_quadrant
     if table is None:
-        rows = own.open_water if own.wageningen is None else own.wageningen.rows
+        rows = element.open_water if element.wageningen is None else element.wageningen.rows
         assert rows is not None
-        table = _quadrants(rows, own.astern)
-    motor = own.motor
+        table = _quadrants(rows, element.astern)
+    motor = element.motor
     numbers = (
         (1.0, 0.0, 0.0)
         if motor is None
         else (motor.torque_constant, motor.resistance, motor.idle_current)
     )
-    spec = PropellerSpec(diameter, table, own.wake, density, numbers)
-    back = own.max_speed if own.astern_speed is None else own.astern_speed
-    return spec, propeller_curve(spec, own.max_speed * RPM, back * RPM, own.dead_zone)
+    spec = PropellerSpec(diameter, table, element.wake, density, numbers)
+    back = element.max_speed if element.astern_speed is None else element.astern_speed
+    return spec, propeller_curve(spec, element.max_speed * RPM, back * RPM, element.dead_zone)

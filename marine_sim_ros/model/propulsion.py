@@ -71,23 +71,23 @@ def power_factor(ratio: Any) -> Any:
 
 
 def scaled_curve(curve: np.ndarray, ratio: float) -> np.ndarray:
-    """Return rows (k, 4) of µs, N, W, rad/s at U/U₀; rotor speed goes with the root of thrust."""
+    """Return a curve's rows (k, 4) of µs, N, W, rad/s at U/U₀; speed scales with √thrust."""
     thrust = thrust_factor(ratio)
     return curve * np.array([1.0, thrust, power_factor(ratio), np.sqrt(thrust)])
 
 
-# How far propellers have turned at a time: what console, cameras, films and RViz show alike.
+# Angles of propellers at a time: the same for console, cameras, films and RViz.
 
 _WHOLE = 2 * np.pi
 
 
 def propeller_link(thruster: str) -> str:
-    """Return the name of the link that turns with the rotor of a thruster, if a vehicle has it."""
+    """Return the name of a thruster's propeller link, if a vehicle has it."""
     return f'{thruster}_propeller_link'
 
 
 def has_propellers(vehicle: Vehicle) -> bool:
-    """Return whether the URDF of a vehicle has a link that turns with a rotor."""
+    """Return whether the URDF of a vehicle has a propeller link."""
     links = map(propeller_link, vehicle.thrusters.names)
     return any(f'{quote}{link}{quote}' in vehicle.urdf for link in links for quote in '"\'')
 
@@ -106,8 +106,8 @@ def propeller_angles(thrusters: ThrusterSet, speed: np.ndarray, time: float) -> 
         speed: (n,) rad/s of the rotors, above 0 where they push along their axes.
         time: s.
     """
-    known = np.where(np.isfinite(speed), speed, 0.0)
-    return np.mod(-thrusters.handedness * known * time, _WHOLE)
+    finite = np.where(np.isfinite(speed), speed, 0.0)
+    return np.mod(-thrusters.handedness * finite * time, _WHOLE)
 
 
 def propeller_turns(thrusters: ThrusterSet, speed: np.ndarray, time: float) -> dict[str, float]:
@@ -118,7 +118,7 @@ def propeller_turns(thrusters: ThrusterSet, speed: np.ndarray, time: float) -> d
 
 
 def with_turning_propellers(urdf: str, thrusters: Iterable[str]) -> str:
-    """Return a URDF in which links that turn with rotors hang on continuous joints.
+    """Return a URDF whose propeller links are on continuous joints.
 
     These turn about the z axes of the links. The simulation takes continuous joints for fixed
     ones, so that it reads both texts alike; who shows the first one expects no transforms of
@@ -135,23 +135,23 @@ def with_turning_propellers(urdf: str, thrusters: Iterable[str]) -> str:
 
     root, links = parse(urdf, 'robot_description'), set(map(propeller_link, thrusters))
     fixed = [joint for joint in root.findall('joint') if joint.get('type') == 'fixed']
-    turned = [j for j in fixed if any(c.get('link') in links for c in j.findall('child'))]
-    for joint in turned:
+    joints = [j for j in fixed if any(c.get('link') in links for c in j.findall('child'))]
+    for joint in joints:
         joint.set('type', 'continuous')
         for axis in joint.findall('axis'):
             joint.remove(axis)
         etree.SubElement(joint, 'axis', xyz='0 0 1')
-    return etree.tostring(root, encoding='unicode') if turned else urdf
+    return etree.tostring(root, encoding='unicode') if joints else urdf
 
 
 # Reads <thrusters>: curves, positions, axes, lags.
 
 THRUST_NOISE = 0.01
-"""Of a measured table, as a fraction of its greatest thrust; makers' have 0.02 kgf of 3.7."""
+"""Noise of a measured table, as a fraction of maximum thrust; makers' have 0.02 kgf of 3.7."""
 _PULSES = 500.0, 2500.0
-"""µs; receivers and ESCs know no others."""
+"""µs; bounds of pulse widths of receivers and ESCs."""
 T200_DIAMETER = 0.076
-"""m; of thrusters that tell none."""
+"""m; default propeller diameter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +219,7 @@ def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
             none,
             none,
         )
-    lost = [s.thrust_deduction for s in specs]
+    deductions = [s.thrust_deduction for s in specs]
     return ThrusterSet(
         names=tuple(s.name for s in specs),
         position=np.stack([s.position for s in specs]),
@@ -233,7 +233,7 @@ def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
         power_of_thrust=interpolation_table([_curve_of_thrust(s, 2) for s in specs]),
         rotor_radius=np.array([s.rotor_radius for s in specs]),
         ventilates=np.array([float(s.ventilates) for s in specs]),
-        thrust_deduction=np.array(lost) if any(lost) else None,
+        thrust_deduction=np.array(deductions) if any(deductions) else None,
         azimuths=azimuth_set([s.name for s in specs], [s.azimuth for s in specs]),
         propellers=propeller_set([s.propeller for s in specs]),
     )
@@ -251,9 +251,9 @@ def _rising_thrust(reader: Reader, rows: np.ndarray) -> np.ndarray:
     if len(falls):
         last = int(falls[0])
         first = int(np.argmax(thrust[:last]))
-        there = [f'{thrust[i]:g} N at {rows[i, 0]:g} µs{_row(reader, i)}' for i in (first, last)]
+        ends = [f'{thrust[i]:g} N at {rows[i, 0]:g} µs{_row(reader, i)}' for i in (first, last)]
         raise reader.error(
-            f'thrust falls from {there[0]} to {there[1]}; expected it to rise with the pulse '
+            f'thrust falls from {ends[0]} to {ends[1]}; expected it to rise with the pulse '
             f'width, within noise of {noise:.2g} N ({THRUST_NOISE:.0%} of the greatest)'
         )
     dead = np.flatnonzero(thrust == 0.0)
@@ -265,7 +265,7 @@ def _rising_thrust(reader: Reader, rows: np.ndarray) -> np.ndarray:
 
 
 def _row(reader: Reader, row: int) -> str:
-    """Return the line of a row of a <curve> in brackets, or nothing where it is not known."""
+    """Return the line number of a row of a <curve> in brackets; empty: unknown."""
     lines = (reader.element.text or '').split('\n')
     numbers = np.cumsum([len(line.split()) for line in lines])
     at = int(np.searchsorted(numbers, 4 * row, side='right'))
@@ -278,13 +278,13 @@ def _check_columns(reader: Reader, rows: np.ndarray) -> None:
     low, high = float(rows[:, 0].min()), float(rows[:, 0].max())
     if low < _PULSES[0] or high > _PULSES[1]:
         size = max(-low, high)
-        likely = ''
+        hint = ''
         if size <= 100.0:
             scale = 400.0 if size <= 1.0 else 4.0
-            likely = f'; they are likely a duty: write 1500 + {scale:g} times each'
+            hint = f'; they are likely a duty: write 1500 + {scale:g} times each'
         raise reader.error(
             f'has pulse widths from {low:g} to {high:g}; expected µs, '
-            f'{_PULSES[0]:g} to {_PULSES[1]:g}{likely}'
+            f'{_PULSES[0]:g} to {_PULSES[1]:g}{hint}'
         )
     negative = np.flatnonzero(rows[:, 2] < -THRUST_NOISE * np.abs(rows[:, 2]).max())
     if len(negative):
@@ -297,12 +297,12 @@ def _check_columns(reader: Reader, rows: np.ndarray) -> None:
 
 def _read_curve(reader: Reader) -> np.ndarray:
     """Return a <curve>'s rows; the sign of rpm is taken from the thrust."""
-    words = (reader.element.text or '').split()
-    if len(words) % 4 or len(words) < 8:
+    texts = (reader.element.text or '').split()
+    if len(texts) % 4 or len(texts) < 8:
         raise reader.error(
-            f'has {len(words)} numbers; expected rows of four: pwm_us thrust_N power_W rpm'
+            f'has {len(texts)} numbers; expected rows of four: pwm_us thrust_N power_W rpm'
         )
-    rows = reader.numbers({len(words)}).reshape(-1, 4)
+    rows = reader.numbers({len(texts)}).reshape(-1, 4)
     _check_columns(reader, rows)
     if np.any(np.diff(rows[:, 0]) <= 0):
         raise reader.error('pulse widths do not rise; expected each row above the one before')
@@ -335,12 +335,12 @@ def _curve_at_voltage(
         return scaled_curve(curve, voltage / nearest)
     upper = int(np.searchsorted(volts, voltage))
     (v0, a), (v1, b) = curves[upper - 1], curves[upper]
-    share = (voltage - v0) / (v1 - v0)
+    fraction = (voltage - v0) / (v1 - v0)
     pwm = np.union1d(a[:, 0], b[:, 0])
 
     def column(index: int) -> np.ndarray:
         low = np.interp(pwm, a[:, 0], a[:, index])
-        return (1 - share) * low + share * np.interp(pwm, b[:, 0], b[:, index])
+        return (1 - fraction) * low + fraction * np.interp(pwm, b[:, 0], b[:, index])
 
     return np.stack([pwm, column(1), column(2), column(3)], axis=1)
 
@@ -367,7 +367,7 @@ class CurveElement(MeasuredAt):
 
 @dataclass(frozen=True, kw_only=True)
 class LinearElement(MeasuredAt):
-    """<linear>: thrust in proportion to the pulse width beyond a dead zone."""
+    """<linear>: thrust proportional to the pulse width beyond a dead zone."""
 
     reader: Reader
     pos_force: float = number(50.0, 0.0, 1e5, 'N', 'thrust at 1900 µs', place='attribute')
@@ -427,14 +427,14 @@ def _curves_by_name(
 
 
 def _curve_of(
-    own: ThrusterElement,
+    thruster: ThrusterElement,
     curves: dict[str, np.ndarray],
     voltage: float | None,
     propeller: np.ndarray | None,
 ) -> np.ndarray:
-    linear, name = own.linear, own.curve
+    linear, name = thruster.linear, thruster.curve
     if sum(kind is not None for kind in (linear, name, propeller)) != 1:
-        raise own.reader.error(
+        raise thruster.reader.error(
             'expected one of: a curve="..." attribute, a <linear> child, a <propeller> child'
         )
     if propeller is not None:
@@ -443,38 +443,40 @@ def _curve_of(
         curve = dead_zone_curve(linear.pos_force, linear.neg_force, linear.dead_zone)
         return _curve_at_voltage(linear.reader, [(linear.voltage, curve)], voltage)
     if name not in curves:
-        raise own.reader.error(f'unknown curve {name!r}; {expected_one_of(name, sorted(curves))}')
+        raise thruster.reader.error(
+            f'unknown curve {name!r}; {expected_one_of(name, sorted(curves))}'
+        )
     return curves[name]
 
 
 def _thruster(
-    own: ThrusterElement,
+    element: ThrusterElement,
     curves: dict[str, np.ndarray],
     voltage: float | None,
     hinges: Callable[[str], Any],
     density: float,
 ) -> ThrusterSpec:
-    position, axis = _position_and_axis(own.origin)
+    position, axis = _position_and_axis(element.origin)
     propeller = rows = None
-    if own.propeller is not None:
-        propeller, rows = read_propeller(own.propeller, own.diameter, density)
+    if element.propeller is not None:
+        propeller, rows = read_propeller(element.propeller, element.diameter, density)
     # J₀ n D with n in rev/s is J₀ D / 2π per rad/s.
-    pitch = own.zero_thrust_advance_ratio * own.diameter
+    pitch = element.zero_thrust_advance_ratio * element.diameter
     return ThrusterSpec(
-        name=own.name,
+        name=element.name,
         position=position,
         axis=axis,
-        curve=_curve_of(own, curves, voltage, rows),
-        # A propeller that turns clockwise seen from behind (along +axis) throws the body the
-        # other way: counter-clockwise about the axis.
-        handedness=-1.0 if own.direction == 'cw' else 1.0,
-        reaction_torque=own.reaction_torque if propeller is None else propeller.torque_arm,
-        time_constant=own.time_constant,
+        curve=_curve_of(element, curves, voltage, rows),
+        # A propeller that turns clockwise seen from behind (along +axis) exerts a torque
+        # on the body counter-clockwise about the axis.
+        handedness=-1.0 if element.direction == 'cw' else 1.0,
+        reaction_torque=element.reaction_torque if propeller is None else propeller.torque_arm,
+        time_constant=element.time_constant,
         zero_thrust_pitch=pitch / (2 * np.pi),
-        rotor_radius=(own.diameter or T200_DIAMETER) / 2,
-        ventilates=own.ventilation,
-        thrust_deduction=own.thrust_deduction,
-        azimuth=read_azimuth(own.azimuth, position, axis, hinges),
+        rotor_radius=(element.diameter or T200_DIAMETER) / 2,
+        ventilates=element.ventilation,
+        thrust_deduction=element.thrust_deduction,
+        azimuth=read_azimuth(element.azimuth, position, axis, hinges),
         propeller=propeller,
     )
 
@@ -496,9 +498,11 @@ def read_thrusters(
     """
     if root is None:
         return thruster_set([])
-    own = root.read(ThrustersElement)
-    curves = _curves_by_name(own.curve, voltage)
-    specs = [_thruster(thruster, curves, voltage, hinges, density) for thruster in own.thruster]
+    element = root.read(ThrustersElement)
+    curves = _curves_by_name(element.curve, voltage)
+    specs = [
+        _thruster(thruster, curves, voltage, hinges, density) for thruster in element.thruster
+    ]
     names = [s.name for s in specs]
     for name in names:
         if names.count(name) > 1:

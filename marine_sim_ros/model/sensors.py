@@ -83,13 +83,13 @@ def read_sensors(root: Reader, mounting: Mounting) -> tuple[Sensor, ...]:
     Raises:
         ModelError: an element that cannot be used, or two sensors of one name.
     """
-    own = {kind.element: kind for kind in SENSORS.values() if kind.element}
+    kinds = {kind.element: kind for kind in SENSORS.values() if kind.element}
     result: dict[str, Sensor] = {}
     for element in root.element:
-        if element.tag not in {*own, SENSOR_ELEMENT} or is_foreign(element):
+        if element.tag not in {*kinds, SENSOR_ELEMENT} or is_foreign(element):
             continue
         reader = Reader(element, root.source)
-        kind = _kind(reader) if element.tag == SENSOR_ELEMENT else own[element.tag]
+        kind = _kind(reader) if element.tag == SENSOR_ELEMENT else kinds[element.tag]
         sensor = _read_sensor(reader, kind, mounting)
         if sensor.name in result:
             raise reader.error(
@@ -121,12 +121,12 @@ def _read_sensor(reader: Reader, kind: Any, mounting: Mounting) -> Sensor:
         raise reader.error(f'rate is {rate:g}; expected 0 (every tick) or {MIN_RATE:g} Hz or more')
     latency = reader.attribute_number('latency', preset.get('latency', 0.0), 0.0, MAX_LATENCY)
     link = mounting.frame(reader)
-    place = _place(reader, link, name)
+    frame = _sensor_frame(reader, link, name)
     if kind.optical:
-        turned = quaternion_product(place.quaternion, _OPTICAL)
-        place = Frame(f'{name}_optical_frame', link.name, place.translation, turned)
+        quaternion = quaternion_product(frame.quaternion, _OPTICAL)
+        frame = Frame(f'{name}_optical_frame', link.name, frame.translation, quaternion)
     bare = _drop_origin(reader)
-    mounting = mounting._replace(place=place, preset=preset)
+    mounting = mounting._replace(place=frame, preset=preset)
     if kind.read is not None:
         spec = kind.read(bare, mounting)
     else:
@@ -136,15 +136,15 @@ def _read_sensor(reader: Reader, kind: Any, mounting: Mounting) -> Sensor:
         kind.name,
         name,
         spec,
-        place,
+        frame,
         round(NANOSECONDS / rate) if rate else 0,
         round(latency * NANOSECONDS),
-        place is not link,
+        frame is not link,
     )
 
 
-def _place(reader: Reader, link: Frame, name: str) -> Frame:
-    """Return the link, or where <origin> puts the sensor on it: a frame of its own."""
+def _sensor_frame(reader: Reader, link: Frame, name: str) -> Frame:
+    """Return the frame of the link, or of the sensor's <origin> on it."""
     if reader.child('origin') is None:
         return link
     pose = read_origin_pose(reader)
@@ -157,7 +157,7 @@ def _place(reader: Reader, link: Frame, name: str) -> Frame:
 
 
 def _drop_origin(reader: Reader) -> Reader:
-    """Return a reader of what the kind itself describes."""
+    """Return a reader of the parameters of a kind of sensor."""
     element = deepcopy(reader.element)
     for origin in element.findall('origin'):
         element.remove(origin)
@@ -165,11 +165,11 @@ def _drop_origin(reader: Reader) -> Reader:
 
 
 def _check_children(reader: Reader, kind: Any) -> None:
-    """Raise for attributes and elements that nobody reads."""
-    known = set() if kind.spec is None else set(schema_of(kind.spec).children)
+    """Raise for unknown attributes and elements."""
+    names = set() if kind.spec is None else set(schema_of(kind.spec).children)
     for child in reader.element:
-        if child.tag not in known:
-            expected = expected_one_of(child.tag, sorted({*known, 'origin'}))
+        if child.tag not in names:
+            expected = expected_one_of(child.tag, sorted({*names, 'origin'}))
             raise Reader(child, reader.source).error(
                 f'is unknown in a sensor of type {kind.name}; {expected}'
             )
@@ -189,14 +189,14 @@ def _read_spec(reader: Reader, spec: type, preset: Mapping[str, Any]) -> Any:
 
 def read_frame_name(reader: Reader) -> str:
     """Return the name of a vehicle or link in an element, or an empty text."""
-    found = (reader.element.text or '').strip().strip('/')
-    if len(reader.element) or not re.fullmatch(r'[\w./-]*', found):
-        raise reader.error(f'is {found[:80]!r}; expected the name of a vehicle or link')
-    return found
+    name = (reader.element.text or '').strip().strip('/')
+    if len(reader.element) or not re.fullmatch(r'[\w./-]*', name):
+        raise reader.error(f'is {name[:80]!r}; expected the name of a vehicle or link')
+    return name
 
 
 def element_schema(kind: Any) -> ElementSchema:
-    """Return the names in the element of a kind of sensor that has one of its own."""
+    """Return the element's names of a kind of sensor that has an own element."""
     children = {'origin': schema_of(OriginElement), **schema_of(kind.spec).children}
     return ElementSchema(frozenset(COMMON - {'type'}), children)
 
@@ -215,15 +215,17 @@ def read_preset(name_or_path: str, kind: Any) -> dict[str, Any]:
 
 
 def _preset(root: YamlReader, *, kind: Any) -> dict[str, Any]:
-    known = {} if kind.spec is None else numbers_of(kind.spec)
+    numbers = {} if kind.spec is None else numbers_of(kind.spec)
     if isinstance(root.value, dict) and root.value.get('type') != kind.name:
         other = root.value.get('type')
         raise root.error(f': is of type {other!r}; expected a preset of type {kind.name!r}')
-    root.mapping({'description', 'source', 'type', 'rate', 'latency', *known}, {'type', 'source'})
+    root.mapping(
+        {'description', 'source', 'type', 'rate', 'latency', *numbers}, {'type', 'source'}
+    )
     ranges: dict[str, Field] = {
         'rate': Number('rate', 0.0, 'readings per second', 0.0, MAX_RATE, unit='Hz'),
         'latency': Number('latency', 0.0, 'latency', 0.0, MAX_LATENCY, unit='s'),
-        **known,
+        **numbers,
     }
-    given = root.value.keys() - {'description', 'source', 'type'}
-    return {key: root.field(ranges[key]) for key in given}
+    keys = root.value.keys() - {'description', 'source', 'type'}
+    return {key: root.field(ranges[key]) for key in keys}

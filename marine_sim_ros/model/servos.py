@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Servos of a vehicle, and the azimuths that turn its thrusters."""
+"""Servos of a vehicle, and azimuth thrusters."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 
-# Servos of any kind: what they have in common, and its reader.
+# Servos of any kind: common parameters and reader.
 
 DEFAULT_MAX_RATE = 1e3
-"""rad/s; of servos that tell no rate."""
+"""rad/s; default maximum rate."""
 
 
 class Servos(Protocol):
@@ -42,7 +42,7 @@ class Servos(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What they turn."""
+        """Hinge of a servo: axis, centre and limits."""
 
     @property
     def lower(self) -> Any:
@@ -90,11 +90,11 @@ class ServoElement:
         return {'lower': limit.lower, 'upper': limit.upper, 'max_rate': limit.velocity}
 
 
-# Azimuths: servos that turn thrusters, and their reader.
+# Azimuths: servos of thrusters, and their reader.
 
 UP = np.array([0.0, 0.0, 1.0])
 MAX_AXIAL_FRACTION = 0.5
-"""The most that a thrust has along the axis that it turns about, as a share."""
+"""Upper bound of the thrust component along the azimuth axis, as a fraction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,48 +164,51 @@ class AzimuthSet:
 
     @cached_property
     def index(self) -> np.ndarray:
-        """(k,) of the thrusters that turn."""
+        """(k,) indices of the azimuth thrusters."""
         return np.argmax(self.turns, axis=0)
 
 
 def turned_columns(columns: np.ndarray, azimuths: AzimuthSet) -> np.ndarray:
-    """Return (2, 6, n): what cos θ − 1 and sin θ add to wrenches (6, n) fixed to the azimuths.
+    """Return the coefficients (2, 6, n) of cos θ − 1 and sin θ in wrenches (6, n) of azimuths.
 
     With R(θ) = 1 + sin θ K + (1 − cos θ) K², K = [a]× (Rodrigues), about a point c of the axis.
     Columns of thrusters that do not turn are 0.
     """
     result = np.zeros((2, *columns.shape))
     for j, i in enumerate(azimuths.index):
-        force, moment = columns[:3, i], columns[3:, i]
-        center, turn = azimuths.center[j], skew(azimuths.axis[j])
-        about = moment - np.cross(center, force)
-        for part, matrix in enumerate((-turn @ turn, turn)):
-            pushed = matrix @ force
-            result[part, :, i] = [*pushed, *(matrix @ about + np.cross(center, pushed))]
+        force, torque = columns[:3, i], columns[3:, i]
+        center, cross = azimuths.center[j], skew(azimuths.axis[j])
+        about = torque - np.cross(center, force)
+        for part, matrix in enumerate((-cross @ cross, cross)):
+            turned_force = matrix @ force
+            result[part, :, i] = [
+                *turned_force,
+                *(matrix @ about + np.cross(center, turned_force)),
+            ]
     return result
 
 
 def azimuth_set(names: list[str], specs: list[AzimuthSpec | None]) -> AzimuthSet | None:
-    """Stack the azimuths of thrusters; None where none turns."""
-    found = [(i, spec) for i, spec in enumerate(specs) if spec is not None]
-    if not found:
+    """Stack the azimuths of thrusters; None without any."""
+    servos = [(i, spec) for i, spec in enumerate(specs) if spec is not None]
+    if not servos:
         return None
-    turns = np.zeros((len(specs), len(found)))
-    turns[[i for i, _ in found], range(len(found))] = 1.0
-    limits = [spec.hinge.limits for _, spec in found]
+    selection = np.zeros((len(specs), len(servos)))
+    selection[[i for i, _ in servos], range(len(servos))] = 1.0
+    limits = [spec.hinge.limits for _, spec in servos]
     return AzimuthSet(
-        names=tuple(spec.joint or names[i] for i, spec in found),
-        joints=tuple(spec.joint for _, spec in found),
-        turns=turns,
-        center=np.stack([spec.hinge.center for _, spec in found]),
-        axis=np.stack([spec.hinge.axis for _, spec in found]),
-        time_constant=np.array([spec.time_constant for _, spec in found]),
+        names=tuple(spec.joint or names[i] for i, spec in servos),
+        joints=tuple(spec.joint for _, spec in servos),
+        turns=selection,
+        center=np.stack([spec.hinge.center for _, spec in servos]),
+        axis=np.stack([spec.hinge.axis for _, spec in servos]),
+        time_constant=np.array([spec.time_constant for _, spec in servos]),
         **{key: np.array([limit[key] for limit in limits]) for key in limits[0]},
     )
 
 
 def read_azimuth(
-    own: AzimuthElement | None,
+    element: AzimuthElement | None,
     position: np.ndarray,
     thrust: np.ndarray,
     hinges: Callable[[str], Any],
@@ -213,7 +216,7 @@ def read_azimuth(
     """Return the <azimuth> of a thruster; None without.
 
     Args:
-        own: the element, or None.
+        element: the element, or None.
         position: (3,) of the thruster, m; the axis goes through it where no joint is named.
         thrust: (3,) its unit axis, across that of the azimuth.
         hinges: the :class:`Hinge` of a joint by name; raises ValueError with a reason.
@@ -221,26 +224,26 @@ def read_azimuth(
     Raises:
         ModelError: anything in it that is unknown, missing or out of range.
     """
-    if own is None:
+    if element is None:
         return None
-    if own.joint:
-        hinge = _hinge_of_joint(own, hinges)
+    if element.joint:
+        hinge = _hinge_of_joint(element, hinges)
     else:
-        hinge = Hinge(position, UP if own.axis is None else own.axis, own.limits)
+        hinge = Hinge(position, UP if element.axis is None else element.axis, element.limits)
     if abs(hinge.axis @ thrust) > MAX_AXIAL_FRACTION:
-        raise own.reader.error(
+        raise element.reader.error(
             f'turns about {hinge.axis.round(3).tolist()}, and the thrust is along '
             f'{thrust.round(3).tolist()}; expected a thrust across the axis'
         )
-    return AzimuthSpec(hinge, own.time_constant, own.joint)
+    return AzimuthSpec(hinge, element.time_constant, element.joint)
 
 
-def _hinge_of_joint(own: AzimuthElement, hinges: Callable[[str], Any]) -> Hinge:
-    if own.axis is not None:
-        text = f'has an <axis> and the joint {own.joint!r}; expected one of the two'
-        raise own.reader.error(text)
+def _hinge_of_joint(element: AzimuthElement, hinges: Callable[[str], Any]) -> Hinge:
+    if element.axis is not None:
+        text = f'has an <axis> and the joint {element.joint!r}; expected one of the two'
+        raise element.reader.error(text)
     try:
-        hinge: Hinge = hinges(own.joint)
+        hinge: Hinge = hinges(element.joint)
     except ValueError as error:
-        raise own.reader.error(f'joint {own.joint!r} {error}') from None
-    return hinge if own.limit is None else Hinge(hinge.center, hinge.axis, own.limits)
+        raise element.reader.error(f'joint {element.joint!r} {error}') from None
+    return hinge if element.limit is None else Hinge(hinge.center, hinge.axis, element.limits)

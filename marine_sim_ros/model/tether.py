@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-# Reels at the anchor of a tether, and winches in ``config/reels`` with what their makers say.
+# Reels at the anchor of a tether, and winches of ``config/reels`` by their data sheets.
 
 REEL = 'reel'
 """Name of the reel in tether/command and tether/state."""
@@ -58,7 +58,7 @@ class Reel:
 
 @dataclass(frozen=True)
 class Winch:
-    """What a maker says of a winch."""
+    """Data sheet of a winch."""
 
     rate: float = number(REQUIRED, 0.0, 100.0, 'm/s', 'largest speed of the cable')
     tension: float = number(REQUIRED, 0.1, 1e12, 'N', 'pull that it holds at that speed')
@@ -71,7 +71,7 @@ REELS: ConfigFiles[Winch] = ConfigFiles('reels', lambda reader: reader.read(Winc
 
 @dataclass(frozen=True, kw_only=True)
 class ReelElement:
-    """<reel> of a tether, whose rate and tension are by default those of its winch."""
+    """<reel> of a tether; default rate and tension: those of its winch."""
 
     reader: Reader
     type: str = text('winch of config/reels, or a path', place='attribute')
@@ -89,7 +89,7 @@ class ReelElement:
     )
 
 
-def _reel(own: ReelElement, length: float, maximum: float, shortest: float) -> Reel:
+def _reel(element: ReelElement, length: float, maximum: float, shortest: float) -> Reel:
     """Return the reel of an element.
 
     Args:
@@ -100,13 +100,16 @@ def _reel(own: ReelElement, length: float, maximum: float, shortest: float) -> R
     Raises:
         MarineSimError: a value that cannot be used.
     """
-    reader, winch = own.reader, REELS.load(own.type) if own.type else Winch(0.0, 1e12, 1e5)
-    if not own.type:
+    reader, winch = (
+        element.reader,
+        REELS.load(element.type) if element.type else Winch(0.0, 1e12, 1e5),
+    )
+    if not element.type:
         reader.attribute('rate')
     if maximum > winch.capacity:
         raise reader.error(
             f'maximum is {maximum:g} m; expected at most {winch.capacity:g} m, the capacity of '
-            f'{own.type}'
+            f'{element.type}'
         )
     minimum = reader.attribute_number('minimum', shortest, shortest, maximum)
     if length < minimum:
@@ -114,8 +117,10 @@ def _reel(own: ReelElement, length: float, maximum: float, shortest: float) -> R
             f'the length is {length:g} m; expected at least {minimum:g} m: the minimum, or half a '
             'segment'
         )
-    rate = winch.rate if own.rate is None else own.rate
-    return Reel(rate, winch.tension if own.tension is None else own.tension, minimum, maximum)
+    rate = winch.rate if element.rate is None else element.rate
+    return Reel(
+        rate, winch.tension if element.tension is None else element.tension, minimum, maximum
+    )
 
 
 # The ship at the far end of a tether: its size in the water, and its course.
@@ -123,7 +128,7 @@ def _reel(own: ReelElement, length: float, maximum: float, shortest: float) -> R
 
 @dataclass(frozen=True, eq=False)
 class Ship:
-    """A ship that follows the waves on a steady course; nothing pulls it off.
+    """Ship that follows the waves on a steady course, unaffected by the cable.
 
     Attributes:
         length: L of its waterplane, m.
@@ -171,7 +176,7 @@ class ShipElement:
 # Tethers: a cable of a kind in ``config/tethers``, and where a vehicle's one runs to.
 
 SEGMENT_LENGTH = 3.0
-"""m; wanted length of a segment, where a tether does not say how many it has."""
+"""m; default length of a segment."""
 MIN_SEGMENTS, MAX_SEGMENTS = 10, 100
 """Segments then."""
 FRESH_WATER = 1000.0
@@ -245,8 +250,8 @@ class Tether:
     @cached_property
     def piece(self) -> float:
         """Unstretched length of a segment, m."""
-        whole = self.length if self.reel is None else self.reel.maximum
-        return whole / self.segments
+        max_length = self.length if self.reel is None else self.reel.maximum
+        return max_length / self.segments
 
 
 def reel_of(vehicle: Vehicle) -> Reel | None:
@@ -286,27 +291,27 @@ def read_tether(reader: Reader) -> Tether:
     Raises:
         MarineSimError: a value that cannot be used.
     """
-    own = reader.read(TetherElement)
-    drum, length = own.reel, own.length
-    whole = length
+    element = reader.read(TetherElement)
+    drum, length = element.reel, element.length
+    max_length = length
     if drum is not None:
-        whole = drum.reader.attribute_number('maximum', length, length, 1e5)
-    usual = min(max(math.ceil(whole / SEGMENT_LENGTH), MIN_SEGMENTS), MAX_SEGMENTS)
-    if own.segments in (1, 2):
-        raise reader.error(f'segments is {own.segments}; expected 0, or 3 or more')
-    segments = own.segments or usual
-    vehicle = own.vehicle.strip('/')
-    if own.afloat + (own.ship is not None) + bool(vehicle) > 1:
+        max_length = drum.reader.attribute_number('maximum', length, length, 1e5)
+    usual = min(max(math.ceil(max_length / SEGMENT_LENGTH), MIN_SEGMENTS), MAX_SEGMENTS)
+    if element.segments in (1, 2):
+        raise reader.error(f'segments is {element.segments}; expected 0, or 3 or more')
+    segments = element.segments or usual
+    vehicle = element.vehicle.strip('/')
+    if element.afloat + (element.ship is not None) + bool(vehicle) > 1:
         raise reader.error('has several anchors; expected one of: afloat, vehicle, <ship>')
     return Tether(
-        CABLES.load(own.type),
+        CABLES.load(element.type),
         length,
         segments,
-        own.xyz,
-        own.anchor,
-        own.afloat,
+        element.xyz,
+        element.anchor,
+        element.afloat,
         # Less than half a segment at the drum would have no bound to its stiffness.
-        None if drum is None else _reel(drum, length, whole, whole / segments / 2),
-        None if own.ship is None else own.ship.ship,
+        None if drum is None else _reel(drum, length, max_length, max_length / segments / 2),
+        None if element.ship is None else element.ship.ship,
         vehicle,
     )

@@ -48,7 +48,7 @@ __all__ = ['vehicle_from_urdf', 'with_number']
 
 
 _SINGULAR = 1e-15
-"""Least over largest eigenvalue that double precision cannot tell from 0."""
+"""Ratio of smallest to largest eigenvalue that double precision cannot tell from 0."""
 
 
 def _check(vehicle: Vehicle, source: str) -> Vehicle:
@@ -77,14 +77,14 @@ def _check(vehicle: Vehicle, source: str) -> Vehicle:
 
 
 def _fix_joints(robot: Any, names: Collection[str]) -> None:
-    """Take joints that turn thrusters from the arm: what hangs on them stays as it is at 0."""
+    """Exclude the joints of azimuth thrusters from the arm; their links stay at 0."""
     for joint in robot.joints:
         if joint.name in names:
             joint.type = 'fixed'
 
 
 def _collision_meshes(root: Element, base: Path | None) -> list[Path]:
-    """Return the files that collisions name; the ones that are read raise where they are read."""
+    """Return the mesh files of the collisions, which are part of the vehicle's hash."""
     result = []
     for element in root.iterfind('link/collision/geometry/mesh'):
         with contextlib.suppress(ModelError):
@@ -122,13 +122,13 @@ def vehicle_from_urdf(
         raise ModelError(f'{source}: the root element is <{root.tag}>; expected <robot>{other}')
     check(root)
     body = base_link_of(root, source, base_link)
-    told = [*fix_locked_joints(root, source)]
-    if reroot(root, source, body) or told:
+    notes = [*fix_locked_joints(root, source)]
+    if reroot(root, source, body) or notes:
         text = etree.tostring(root, encoding='unicode')
     robot = standard_urdf(root, source)
     frames = fixed_frames(robot, source, body)
     reader = Reader(root, source)
-    damping, added_mass = hydrodynamics.read_hydrodynamics(reader.child('hydrodynamics'), told)
+    damping, added_mass = hydrodynamics.read_hydrodynamics(reader.child('hydrodynamics'), notes)
     tags = read_contact_tags(reader)
     if tags.densities:
         shapes = read_shapes(robot, reader, frames, base)
@@ -155,7 +155,7 @@ def vehicle_from_urdf(
         hull=hull.hull,
         frames=tuple(f for f in frames.values() if f.parent),
         warnings=(
-            *told,
+            *notes,
             *hull.warnings,
             *built.warnings,
             *tags.warnings,
@@ -199,10 +199,10 @@ _STEP = re.compile(r'([A-Za-z_][\w.-]*)(?:\[([^\]"]+)\])?')
 _END = re.compile(r'([A-Za-z_][\w.-]*)?(?:\[(\d+)\])?')
 
 
-def _xpath(path: str, place: str) -> str:
+def _xpath(path: str, element_path: str) -> str:
     """Return the XPath of elements; ``[NAME]`` is an attribute, ``[2]`` the second one."""
     steps = []
-    for step in place.split('/'):
+    for step in element_path.split('/'):
         match = _STEP.fullmatch(step)
         if match is None:
             raise ModelError(
@@ -231,37 +231,37 @@ def with_number(text: str, path: str, change: Callable[[float], float]) -> str:
     Raises:
         ModelError: the path leads to no number, or to several.
     """
-    place, separator, end = path.partition('@')
+    element_path, separator, end = path.partition('@')
     path = short_text(path)
     root = xml.parse(text, path)
     match = _END.fullmatch(end)
     if not separator or match is None:
         raise ModelError(f'{path}: expected an @ and an attribute at its end, as in mass@value')
     try:
-        found = root.findall(_xpath(path, place))
-    except (SyntaxError, ValueError):  # as of link[0]: places count from 1
+        elements = root.findall(_xpath(path, element_path))
+    except (SyntaxError, ValueError):  # link[0]: indices begin at 1
         raise ModelError(f'{path} leads nowhere; expected places from 1, as in link[1]') from None
-    if len(found) != 1:
+    if len(elements) != 1:
         raise ModelError(
-            f'{path}: {len(found)} elements of the URDF are there; expected one, chosen by its '
+            f'{path}: {len(elements)} elements of the URDF are there; expected one, chosen by its '
             'name as in link[base_link]'
         )
-    element, attribute = found[0], match[1]
+    element, attribute = elements[0], match[1]
     old = element.text if attribute is None else element.get(attribute)
-    words = (old or '').split()
+    texts = (old or '').split()
     index = int(match[2] or 0)
-    if index >= len(words) or (match[2] is None and len(words) != 1):
+    if index >= len(texts) or (match[2] is None and len(texts) != 1):
         raise ModelError(
-            f'{path}: there are {len(words)} numbers; expected '
+            f'{path}: there are {len(texts)} numbers; expected '
             + ('one, or an index as in origin@xyz[2]' if match[2] is None else 'a lower index')
         )
     try:
-        number = float(words[index])
+        number = float(texts[index])
     except ValueError:
-        raise ModelError(f'{path}: {words[index]!r} is there; expected a number') from None
-    words[index] = repr(float(change(number)))
+        raise ModelError(f'{path}: {texts[index]!r} is there; expected a number') from None
+    texts[index] = repr(float(change(number)))
     if attribute is None:
-        element.text = ' '.join(words)
+        element.text = ' '.join(texts)
     else:
-        element.set(attribute, ' '.join(words))
+        element.set(attribute, ' '.join(texts))
     return etree.tostring(root, encoding='unicode')

@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class DragElements:
-    """Parts of a vehicle that resist motion along one direction, each at a place of its own.
+    """Drag elements: parts that resist motion along one direction, each at its position.
 
     F_k = −(l + c |w| + e |v|) w n, with the velocity v of the place and its part w = n·v.
 
@@ -73,7 +73,7 @@ class Lift:
 
 @dataclass(frozen=True, eq=False)
 class Damping:
-    """Drag coefficients, positive, at a centre; and what acts elsewhere.
+    """Damping coefficients, positive, at a centre; drag elements and lift at other points.
 
     Attributes:
         linear: (6, 6) N·s/m and N·m·s/rad.
@@ -100,8 +100,8 @@ class Damping:
     @cached_property
     def lift_arms(self) -> tuple[np.ndarray, ...]:
         """(3, 6) each: velocity of the centre -> that of a centre of lift, m/s."""
-        places = () if self.lift is None else self.lift.center
-        return tuple(transport(place - self.center)[:3] for place in places)
+        centers = () if self.lift is None else self.lift.center
+        return tuple(transport(center - self.center)[:3] for center in centers)
 
     @cached_property
     def element_arms(self) -> np.ndarray:
@@ -113,7 +113,7 @@ class Damping:
         """(k, 6) [n; r × n]: velocity of the centre -> that of each element along its n."""
         if self.elements is None:
             return np.zeros((0, 6))
-        # A fit may trace the places.
+        # A fit may trace the positions.
         arms = self.element_arms
         xp = namespace(arms)
         direction = constant(xp, self.elements.direction)
@@ -128,11 +128,11 @@ class Damping:
         if self.elements is None:
             return linear, square
         parts, arms, rows = self.elements, self.element_arms, self.element_rows
-        # Speed of each place where the vehicle turns at 1 rad/s about each axis.
+        # Speed of each element where the vehicle rotates at 1 rad/s about each axis.
         turning = [np.linalg.norm(np.cross(axis, arms), axis=1) for axis in np.eye(3)]
         speeds = np.stack([*np.ones((3, len(arms))), *turning], axis=1)
-        own = parts.quadratic[:, None] * np.abs(rows) + parts.mixed[:, None] * speeds
-        return linear + parts.linear @ rows**2, square + np.sum(own * rows**2, axis=0)
+        coefficients = parts.quadratic[:, None] * np.abs(rows) + parts.mixed[:, None] * speeds
+        return linear + parts.linear @ rows**2, square + np.sum(coefficients * rows**2, axis=0)
 
 
 FULL_IMMERSION = 1 / 0.769
@@ -190,7 +190,7 @@ class ThrusterSet:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of the joints that turn some of them."""
+        """Names of the azimuths' joints."""
         return () if self.azimuths is None else self.azimuths.joints
 
     @cached_property
@@ -203,10 +203,10 @@ class ThrusterSet:
         twist = self.reaction_torque * self.handedness
         turning = twist[:, None] * self.axis
         if self.thrust_deduction is None:
-            moment = np.cross(self.position, self.axis) + turning
-            return np.concatenate([self.axis, moment], axis=1).T.copy()
-        kept = self.inflow * (1 - self.thrust_deduction)[:, None]
-        return (kept + np.concatenate([0 * turning, turning], axis=1)).T
+            torque = np.cross(self.position, self.axis) + turning
+            return np.concatenate([self.axis, torque], axis=1).T.copy()
+        thrust_columns = self.inflow * (1 - self.thrust_deduction)[:, None]
+        return (thrust_columns + np.concatenate([0 * turning, turning], axis=1)).T
 
     @cached_property
     def inflow(self) -> np.ndarray:
@@ -216,26 +216,26 @@ class ThrusterSet:
     @cached_property
     def twist(self) -> np.ndarray:
         """(6, n) wrench of a torque of 1 N m that the water puts on each rotor."""
-        moment = self.handedness[:, None] * self.axis
-        return np.concatenate([0 * moment, moment], axis=1).T
+        torque = self.handedness[:, None] * self.axis
+        return np.concatenate([0 * torque, torque], axis=1).T
 
     @cached_property
     def turned_twist(self) -> np.ndarray:
-        """(2, 6, n): what cos θ − 1 and sin θ of the azimuths add to the twist."""
+        """(2, 6, n) coefficients of cos θ − 1 and sin θ of the azimuths in the twist."""
         if self.azimuths is None:
             return np.zeros((2, 6, len(self)))
         return turned_columns(self.twist, self.azimuths)
 
     @cached_property
     def turned_effectiveness(self) -> np.ndarray:
-        """(2, 6, n): what cos θ − 1 and sin θ of the azimuths add to the effectiveness."""
+        """(2, 6, n) coefficients of cos θ − 1 and sin θ of the azimuths in the effectiveness."""
         if self.azimuths is None:
             return np.zeros((2, 6, len(self)))
         return turned_columns(self.effectiveness, self.azimuths)
 
     @cached_property
     def turned_inflow(self) -> np.ndarray:
-        """(2, n, 6): what cos θ − 1 and sin θ of the azimuths add to the inflow."""
+        """(2, n, 6) coefficients of cos θ − 1 and sin θ of the azimuths in the inflow."""
         if self.azimuths is None:
             return np.zeros((2, len(self), 6))
         return np.swapaxes(turned_columns(self.inflow.T, self.azimuths), 1, 2)
@@ -400,14 +400,14 @@ class Vehicle:
 
     @cached_property
     def contact(self) -> ContactPoints:
-        """Where it touches what is solid; raises ModelError for a mesh that cannot be used."""
+        """Contact geometry; raises ModelError for a mesh that cannot be used."""
         return self.find_contact()
 
     @property
     def barometer(self) -> Barometer | None:
         """The first barometer, or None."""
-        found = (sensor.spec for sensor in self.sensors if isinstance(sensor.spec, Barometer))
-        return next(found, None)
+        specs = (sensor.spec for sensor in self.sensors if isinstance(sensor.spec, Barometer))
+        return next(specs, None)
 
     @property
     def rigid_body_mass(self) -> np.ndarray:
@@ -426,7 +426,7 @@ class Vehicle:
 
     @cached_property
     def panel_mobility(self) -> np.ndarray:
-        """(n,) 1/kg: the most that unit damping anywhere on a panel slows any motion, per second.
+        """(n,) 1/kg; upper bound of the decay rate of any motion by unit damping on a panel.
 
         tr(H M⁻¹ Hᵀ) is convex in the point, so its maximum is at a corner.
         """

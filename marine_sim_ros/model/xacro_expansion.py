@@ -54,10 +54,10 @@ def read_description(path: Path, arguments: Mapping[str, str]) -> str:
     Raises:
         ModelError: see :func:`expand_description` and :func:`~.base.reroot`.
     """
-    text, source, _, wanted, _ = expand_description(path, arguments)
+    text, source, _, base_link, _ = expand_description(path, arguments)
     root = xml.parse(text, source)
-    turned = reroot(root, source, base_link_of(root, source, wanted))
-    return etree.tostring(root, encoding='unicode') if turned else text
+    is_rerooted = reroot(root, source, base_link_of(root, source, base_link))
+    return etree.tostring(root, encoding='unicode') if is_rerooted else text
 
 
 def expand_description(
@@ -74,16 +74,16 @@ def expand_description(
         ModelError: the file cannot be read, is not text, or xacro rejects it.
     """
     text = _read(path)
-    wanted = str(arguments.get(BASE_ARGUMENT, ''))
+    base_link = str(arguments.get(BASE_ARGUMENT, ''))
     if path.suffix == '.xacro' or 'xacro' in xml.parse(text, str(path)).nsmap:
-        return _Expansion(path, skip_missing).run(arguments)._replace(base_link=wanted)
+        return _Expansion(path, skip_missing).run(arguments)._replace(base_link=base_link)
     arguments = {k: v for k, v in arguments.items() if k != BASE_ARGUMENT}
     if arguments:
         raise ModelError(
             f'{path}: has no xacro, so it takes no arguments; '
             f'got {", ".join(f"{k}:={v}" for k, v in arguments.items())}'
         )
-    return Description(text, xml.DescriptionSource(path), False, wanted)
+    return Description(text, xml.DescriptionSource(path), False, base_link)
 
 
 def _read(path: Path) -> str:
@@ -109,21 +109,21 @@ class _Expansion:
                 document = xacro.process_file(str(self.path), mappings=dict(arguments))
             except Exception as error:  # xacro raises many unrelated types
                 raise self._refusal(error, xacro.filestack, rules.failed, arguments) from None
-        known = self._arguments()
+        declared = self._arguments()
         for name in arguments:
-            if name not in known and name != BASE_ARGUMENT:
+            if name not in declared and name != BASE_ARGUMENT:
                 raise ModelError(
                     f'{self.path}: unknown xacro argument {name!r}; '
-                    f'{expected_one_of(name, sorted(known))}'
+                    f'{expected_one_of(name, sorted(declared))}'
                 )
         text, origins = self._text(document)
-        skipped = dict.fromkeys(f'{self._place(what)}: {why}' for what, why in rules.skipped)
+        skipped = dict.fromkeys(f'{self._location(what)}: {why}' for what, why in rules.skipped)
         return Description(
             text, xml.DescriptionSource(self.path, origins), True, skipped=tuple(skipped)
         )
 
     def parse(self, parse: Callable[[str], Any], filename: str) -> Any:
-        """Return a parsed file whose elements are marked with where they stand."""
+        """Return a parsed file whose elements are marked with their file and line."""
         text = self.texts[filename] = _read(Path(filename))
         root = xml.parse(text, filename)  # refuses entities, which xacro expands
         document = parse(text)
@@ -140,8 +140,8 @@ class _Expansion:
             name
             for text in self.texts.values()
             for pattern in (_DECLARED, _USED)
-            for found in pattern.findall(re.sub('<!--.*?-->', '', text, flags=re.DOTALL))
-            for name in ((found,) if isinstance(found, str) else found)
+            for match in pattern.findall(re.sub('<!--.*?-->', '', text, flags=re.DOTALL))
+            for name in ((match,) if isinstance(match, str) else match)
             if name
         }
 
@@ -155,20 +155,20 @@ class _Expansion:
         if isinstance(cause, ModelError) and str(cause).startswith(file):
             return ModelError(str(cause) + included)
         line = self._line(file, failed)
-        place = f'{file}:{line}' if line else file
+        location = f'{file}:{line}' if line else file
         if type(cause).__name__ == 'ArgException':
             name = str(cause)
-            given = f'; got {", ".join(sorted(arguments))}' if arguments else ''
+            passed_arguments = f'; got {", ".join(sorted(arguments))}' if arguments else ''
             return ModelError(
-                f'{place}: xacro argument {name!r} has no default; '
-                f'expected {name}:=VALUE (--set {name}:=VALUE){given}{included}'
+                f'{location}: xacro argument {name!r} has no default; '
+                f'expected {name}:=VALUE (--set {name}:=VALUE){passed_arguments}{included}'
             )
         offer = '; or --skip-missing, to leave out what it holds'
         missing = isinstance(cause, (RosPackageError, FileNotFoundError))
         offer = offer if self.skip_missing is False and missing else ''
-        return ModelError(f'{place}: {_reason(error, cause, failed)}{offer}{included}')
+        return ModelError(f'{location}: {_reason(error, cause, failed)}{offer}{included}')
 
-    def _place(self, what: str) -> str:
+    def _location(self, what: str) -> str:
         """Return file, line and name of an include by its file name, or of a call by its tag."""
         call = what.startswith('xacro:')
         for file, text in self.texts.items():
@@ -180,10 +180,10 @@ class _Expansion:
         return f'<{what}>'
 
     def _line(self, file: str, text: str) -> int:
-        """Return the first line of a file with an element that has a text; 0 where none has."""
+        """Return the first line of an element with a text; 0: none."""
         for element in xml.parse(self.texts[file], file).iter() if file in self.texts else ():
             texts = [*element.attrib.values(), element.text or '', element.tail or '']
-            if text and any(text in known for known in texts):
+            if text and any(text in candidate for candidate in texts):
                 return xml.line_of(element)
         return 0
 
@@ -213,5 +213,7 @@ def _reason(error: Exception, cause: Exception, failed: str) -> str:
         return 'xacro: macros or properties are nested without end; expected an end'
     if isinstance(cause, ModelError):
         return str(cause)
-    known = cause if type(cause).__name__ == 'XacroException' else error  # without its Python
-    return f'xacro: {" ".join(str(known).split()) or type(error).__name__}'
+    source_error = (
+        cause if type(cause).__name__ == 'XacroException' else error
+    )  # without its Python
+    return f'xacro: {" ".join(str(source_error).split()) or type(error).__name__}'

@@ -30,9 +30,9 @@ MAX_BITS = 4096
 MAX_SIZE = 1_000_000
 """Characters and elements of a value, those within it included."""
 MAX_WORK = 2_000_000
-"""Steps of an expansion, and characters and elements of what it computes."""
+"""Bounds of an expansion: evaluation steps; characters and elements of results."""
 MAX_SECONDS = 10.0
-"""Processor time of an expansion; the largest vehicle that is shipped takes below one second."""
+"""Bound of an expansion's processor time, s; the largest shipped vehicle takes below 1 s."""
 _CLOCK = 1000
 """Steps between two looks at the clock."""
 _ITERATION = 5
@@ -43,18 +43,18 @@ _MAX_FIELD = 1000
 
 
 class RefusedExpression(ModelError):
-    """An expression that is valid Python, and not what a description may compute."""
+    """Valid Python expression that a description may not use."""
 
 
 class Budget:
-    """Work that one expansion may take; a file that exhausts it does so in the same place."""
+    """Remaining work of an expansion, counted so that a file always fails at the same point."""
 
     def __init__(self) -> None:
         self._work = 0
         self._end = time.process_time() + MAX_SECONDS
 
     def spend(self, work: int = 1) -> None:
-        """Count work; raises ModelError when there is none left."""
+        """Count work; raises ModelError when the bound is exceeded."""
         before, self._work = self._work, self._work + work
         if self._work > MAX_WORK:
             raise ModelError(f'its expansion takes more than {MAX_WORK:,} steps')
@@ -62,13 +62,13 @@ class Budget:
             self.check_time()
 
     def check_time(self) -> None:
-        """Raise ModelError when there is no processor time left."""
+        """Raise ModelError when the bound of processor time is exceeded."""
         if time.process_time() > self._end:
             raise ModelError(f'its expansion takes more than {MAX_SECONDS:g} s of processor time')
 
 
 class Function:
-    """A function that expressions may call; nothing of it can be reached but its result."""
+    """Function that expressions may call, without access to its attributes."""
 
     def __init__(self, name: str, call: Callable[..., Any]) -> None:
         self.name, self.call = name, call
@@ -185,9 +185,9 @@ def _modulo(a: Any, b: Any) -> Any:
 
 
 def _range(*limits: int) -> list[int]:
-    found = range(*limits)
-    _check_size(len(found))
-    return list(found)
+    numbers = range(*limits)
+    _check_size(len(numbers))
+    return list(numbers)
 
 
 def _int(value: Any = 0, *base: int) -> int:
@@ -348,14 +348,14 @@ _DICT_METHODS: Mapping[str, Callable[..., Any]] = {
 
 
 def _method(value: Any, name: str) -> Callable[..., Any] | None:
-    known: Mapping[str, Callable[..., Any]] = {}
+    methods: Mapping[str, Callable[..., Any]] = {}
     if isinstance(value, str):
-        known = _TEXT_METHODS
+        methods = _TEXT_METHODS
     elif isinstance(value, list | tuple):
-        known = _LIST_METHODS
+        methods = _LIST_METHODS
     elif isinstance(value, dict):
-        known = _DICT_METHODS
-    call = known.get(name)
+        methods = _DICT_METHODS
+    call = methods.get(name)
     return None if call is None else lambda *a: call(value, *a)
 
 
@@ -402,11 +402,11 @@ class _Evaluation(ast.NodeVisitor):
         self._names, self._budget, self._spaces = names, budget, spaces
 
     def value(self, node: ast.AST) -> Any:
-        """Return the value of a node that is data, or a function."""
-        found = self.visit(node)
-        if self._spaces and isinstance(found, self._spaces):
+        """Return the value of a node: data or an allowed function."""
+        result = self.visit(node)
+        if self._spaces and isinstance(result, self._spaces):
             raise TypeError('a namespace is no value')
-        return found
+        return result
 
     def visit(self, node: ast.AST) -> Any:
         """Return the value of a node, which may be a namespace."""
@@ -414,7 +414,7 @@ class _Evaluation(ast.NodeVisitor):
         return super().visit(node)
 
     def generic_visit(self, node: ast.AST) -> Any:
-        """Refuse what an expression of a description has no need of."""
+        """Refuse syntax that descriptions do not need."""
         raise RefusedExpression(f'uses {_LABELS.get(type(node), type(node).__name__)}')
 
     def visit_Constant(self, node: ast.Constant) -> Any:
@@ -431,17 +431,17 @@ class _Evaluation(ast.NodeVisitor):
             raise NameError(f'name {node.id!r} is not defined') from None
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
-        found = self.visit(node.value)
-        if not node.attr.startswith('__') and isinstance(found, Mapping) and node.attr in found:
-            return found[node.attr]
+        value = self.visit(node.value)
+        if not node.attr.startswith('__') and isinstance(value, Mapping) and node.attr in value:
+            return value[node.attr]
         raise RefusedExpression(f'uses the attribute .{node.attr}')
 
     def visit_Call(self, node: ast.Call) -> Any:
         call = None
         if isinstance(node.func, ast.Attribute):
-            owner = self.visit(node.func.value)
-            if not (self._spaces and isinstance(owner, self._spaces)):
-                call = _method(owner, node.func.attr)
+            target = self.visit(node.func.value)
+            if not (self._spaces and isinstance(target, self._spaces)):
+                call = _method(target, node.func.attr)
         if call is None:
             call = _callable(self.visit(node.func))
         values = self._values(node.args)
@@ -472,13 +472,13 @@ class _Evaluation(ast.NodeVisitor):
         return _UNARY[type(node.op)](self.value(node.operand))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
-        wanted = isinstance(node.op, ast.Or)
-        found = None
+        is_or = isinstance(node.op, ast.Or)
+        value = None
         for operand in node.values:
-            found = self.value(operand)
-            if bool(found) is wanted:
+            value = self.value(operand)
+            if bool(value) is is_or:
                 break
-        return found
+        return value
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         left = self.value(node.left)
@@ -524,7 +524,7 @@ class _Evaluation(ast.NodeVisitor):
     def _comprehension(
         self, element: ast.expr, generators: Sequence[ast.comprehension]
     ) -> list[Any]:
-        """Return the elements of a comprehension, whose names last as long as it does."""
+        """Return the elements of a comprehension, with the scope of its names."""
         if not generators:
             return [self.value(element)]
         first, result, outer = generators[0], [], self._names
@@ -534,10 +534,10 @@ class _Evaluation(ast.NodeVisitor):
                 self._budget.spend(_ITERATION)
                 self._names = ChainMap(_assigned_names(first.target, item), outer)  # type: ignore[arg-type]
                 if all(self.value(test) for test in first.ifs):
-                    found = self._comprehension(element, generators[1:])
-                    size += _weight(found, MAX_SIZE)
+                    values = self._comprehension(element, generators[1:])
+                    size += _weight(values, MAX_SIZE)
                     _check_size(size)
-                    result += found
+                    result += values
         finally:
             self._names = outer
         return result

@@ -117,14 +117,14 @@ class XacroRules:
                 (xacro, 'safe_eval', lambda t, g, _=None: evaluate(t, g, self._budget, spaces)),
                 (arguments, '_eval', self._substitution(arguments)),
             ]
-        before = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]
-        for owner, name, value in replaced:
-            setattr(owner, name, value)
+        before = [(module, name, getattr(module, name)) for module, name, _ in replaced]
+        for module, name, value in replaced:
+            setattr(module, name, value)
         try:
             yield
         finally:
-            for owner, name, value in before:
-                setattr(owner, name, value)
+            for module, name, value in before:
+                setattr(module, name, value)
 
     # ---- texts and expressions -----------------------------------------------------------------
 
@@ -154,10 +154,12 @@ class XacroRules:
         """Return the function for ``$(eval ...)``."""
 
         def substitute(text: str, context: Mapping[str, Any]) -> str:
-            given = context.get('arg', {})
+            xacro_arguments = context.get('arg', {})
 
             def argument(name: str) -> Any:
-                return arguments.convert_value(arguments._eval_arg(name, args=given), 'auto')
+                return arguments.convert_value(
+                    arguments._eval_arg(name, args=xacro_arguments), 'auto'
+                )
 
             functions = {
                 **{name: PYTHON[name] for name in ('list', 'dict', 'map', 'str', 'float', 'int')},
@@ -169,7 +171,7 @@ class XacroRules:
                 'env': Function('env', arguments._eval_env),
                 'optenv': Function('optenv', arguments._eval_optenv),
             }
-            values = {name: argument(name) for name in given if name not in functions}
+            values = {name: argument(name) for name in xacro_arguments if name not in functions}
             return str(evaluate(text, {**values, **functions}, self._budget))
 
         return substitute
@@ -200,7 +202,7 @@ class XacroRules:
             'abs_filename': xacro.abs_filename_spec,
             'dotify': dict,
         }
-        known = {
+        calls = {
             **files,
             'arg': argument,
             'fatal': fatal,
@@ -208,7 +210,7 @@ class XacroRules:
             'print_location': lambda: '',
             **{name: message(getattr(xacro, name)) for name in ('message', 'warning', 'error')},
         }
-        functions = {name: Function(name, call) for name, call in known.items()}
+        functions = {name: Function(name, call) for name, call in calls.items()}
         return {
             **MATH,
             **{name: PYTHON[name] for name in (*_DIRECT, 'True', 'False')},
@@ -257,7 +259,7 @@ class XacroRules:
         return str(folder)
 
     def _open(self, stack: list[str], filename: str) -> Path:
-        """Return a file that may be read; counts it."""
+        """Return the path of an allowed file, and count it."""
         path = Path(filename)
         if filename != str(self._path):
             self._folders.check(path)
@@ -271,11 +273,11 @@ class XacroRules:
     def _parser(self, xacro: Any) -> Callable[..., Any]:
         parse = xacro.parse
 
-        def parse_document(given: Any, filename: str | None = None) -> Any:
-            if given is None and filename is not None and Path(filename).exists():
+        def parse_document(document: Any, filename: str | None = None) -> Any:
+            if document is None and filename is not None and Path(filename).exists():
                 path = self._open(xacro.filestack, filename)
                 return self._parse(lambda text: parse(text, filename), str(path))
-            return parse(given, filename)
+            return parse(document, filename)
 
         return parse_document
 
@@ -298,10 +300,10 @@ class XacroRules:
             if glob.has_magic(str(folder)):
                 raise ModelError(f'{name}: expected wildcards in the name of a file only')
             self._folders.check(folder)
-            found = sorted(glob.glob(name))
-            if not found:
+            files = sorted(glob.glob(name))
+            if not files:
                 xacro.warning(escape_controls(xacro.include_no_matches_msg.format(name)))
-            yield from found
+            yield from files
 
         return find_includes
 

@@ -24,7 +24,7 @@ Element: TypeAlias = 'etree._Element'
 T = TypeVar('T')
 
 MAX_BYTES = 10_000_000
-"""Largest description that is read; the largest real URDFs are below 1 MB (meshes are apart)."""
+"""Bound of a description's size; the largest real URDFs are below 1 MB without meshes."""
 
 MAX_ELEMENTS = 200_000
 """Elements of a description; a file of less than MAX_BYTES may have millions."""
@@ -33,7 +33,7 @@ MAX_DEPTH = 256
 
 
 class DescriptionSource(str):
-    """Name of a description whose lines may be from elsewhere: from a xacro and its includes."""
+    """Source of a description whose lines may come from a xacro and its includes."""
 
     origins: Mapping[int, tuple[str, int]]
 
@@ -58,8 +58,8 @@ def line_of(element: Element) -> int:
 
 def place(source: str, element: Element) -> str:
     """Return ``file:line`` where an element of a description was written."""
-    known = source if isinstance(source, DescriptionSource) else DescriptionSource(source)
-    file, line = known.origin(line_of(element))
+    described = source if isinstance(source, DescriptionSource) else DescriptionSource(source)
+    file, line = described.origin(line_of(element))
     return f'{file}:{line}'
 
 
@@ -124,7 +124,7 @@ class Reader:
 
     @property
     def line(self) -> int:
-        """Where the element stands in its file."""
+        """Line of the element in its file."""
         return line_of(self.element)
 
     def error(self, message: str) -> ModelError:
@@ -136,18 +136,18 @@ class Reader:
         return str(self.error(message))
 
     def children(
-        self, known: Collection[str], otherwise: str = 'expected no element in it'
+        self, names: Collection[str], otherwise: str = 'expected no element in it'
     ) -> list[Reader]:
         """Return the children, all of which must have known names.
 
         Args:
-            known: the names.
+            names: the names.
             otherwise: what is expected where there is none.
         """
         result = []
         for child in self.element:
-            if child.tag not in known:
-                expected = expected_one_of(child.tag, sorted(known)) if known else otherwise
+            if child.tag not in names:
+                expected = expected_one_of(child.tag, sorted(names)) if names else otherwise
                 raise ModelError(
                     f'{place(self.source, child)}: unknown element <{child.tag}> in '
                     f'{self.name}; {expected}'
@@ -169,63 +169,67 @@ class Reader:
         schema = schema_of(declared)
         names = ', '.join(sorted(schema.attributes)) or 'none'
         self.children(schema.children, f'expected attributes alone: {names}')
-        own = {'reader': self} if 'reader' in getattr(kind, '__dataclass_fields__', ()) else {}
-        return kind(**own, **self.values(kind, **defaults))
+        reader_argument = (
+            {'reader': self} if 'reader' in getattr(kind, '__dataclass_fields__', ()) else {}
+        )
+        return kind(**reader_argument, **self.values(kind, **defaults))
 
     def values(self, kind: type, **defaults: Any) -> dict[str, Any]:
         """Return the values of the fields of a dataclass; other children may stand beside."""
         return {
-            name: self._value(known, defaults.get(name, known.default))
-            for name, known in fields_of(kind).items()
+            name: self._value(spec, defaults.get(name, spec.default))
+            for name, spec in fields_of(kind).items()
         }
 
-    def _value(self, known: Field, default: Any) -> Any:
-        if known.many:
-            found = self.element.findall(known.name)
-            return tuple(_convert(Reader(e, self.source), known) for e in found)
-        if known.place == 'content':
-            return _convert(self, known)
-        if known.place == 'attribute':
-            if default is not REQUIRED and self.element.get(known.name) is None:
+    def _value(self, spec: Field, default: Any) -> Any:
+        if spec.many:
+            elements = self.element.findall(spec.name)
+            return tuple(_convert(Reader(e, self.source), spec) for e in elements)
+        if spec.place == 'content':
+            return _convert(self, spec)
+        if spec.place == 'attribute':
+            if default is not REQUIRED and self.element.get(spec.name) is None:
                 return default
-            return self._attribute_value(known, self.attribute(known.name))
-        child = self.child(known.name)
+            return self._attribute_value(spec, self.attribute(spec.name))
+        child = self.child(spec.name)
         if child is None and default is REQUIRED:
-            raise self.error(f'has no <{known.name}>; expected one in {known.unit}')
-        return default if child is None else _convert(child, known)
+            raise self.error(f'has no <{spec.name}>; expected one in {spec.unit}')
+        return default if child is None else _convert(child, spec)
 
-    def _attribute_value(self, known: Field, text: str) -> Any:
-        if known.choices and text not in known.choices:
-            raise self.error(f'{known.name} is {text!r}; {expected_one_of(text, known.choices)}')
-        if isinstance(known, Truth):
-            return self._truth(text, f'{known.name} is')
-        if known.read is None and not isinstance(known, Number):
+    def _attribute_value(self, spec: Field, text: str) -> Any:
+        if spec.choices and text not in spec.choices:
+            raise self.error(f'{spec.name} is {text!r}; {expected_one_of(text, spec.choices)}')
+        if isinstance(spec, Truth):
+            return self._truth(text, f'{spec.name} is')
+        if spec.read is None and not isinstance(spec, Number):
             return text
         try:
-            return _convert(self, known, text)
+            return _convert(self, spec, text)
         except ModelError as error:
-            raise ModelError(f'{error} in attribute {known.name!r}') from None
+            raise ModelError(f'{error} in attribute {spec.name!r}') from None
 
     def _truth(self, text: str, subject: str) -> bool:
-        word = text.strip().lower()
-        if word not in ('true', 'false'):
+        lowered = text.strip().lower()
+        if lowered not in ('true', 'false'):
             raise self.error(f'{subject} {text.strip()!r}; expected true or false')
-        return word == 'true'
+        return lowered == 'true'
 
     def child(self, name: str) -> Reader | None:
         """Return the only child of a name, or None; two of them are an error."""
-        found = self.element.findall(name)
-        if len(found) > 1:
-            raise Reader(found[1], self.source).error(f'given twice in {self.name}; expected once')
-        return Reader(found[0], self.source) if found else None
+        elements = self.element.findall(name)
+        if len(elements) > 1:
+            raise Reader(elements[1], self.source).error(
+                f'given twice in {self.name}; expected once'
+            )
+        return Reader(elements[0], self.source) if elements else None
 
     def first(self, path: str) -> Reader | None:
         """Return the first element at a path, or None; of several, other simulators read it."""
-        found = self.element.find(path)
-        return None if found is None else Reader(found, self.source)
+        element = self.element.find(path)
+        return None if element is None else Reader(element, self.source)
 
     def value_of(self, name: str, read: Callable[[Reader], T], default: T) -> T:
-        """Return a child as ``read`` reads it, or the default where there is none."""
+        """Return a child, read by ``read``, or the default."""
         child = self.child(name)
         return default if child is None else read(child)
 
@@ -240,12 +244,12 @@ class Reader:
         """Return the finite numbers in a text (default: the element's own)."""
         text = (self.element.text or '') if text is None else text
         try:
-            values = np.array([float(word) for word in text.split()])
+            values = np.array([float(part) for part in text.split()])
         except ValueError:
             raise self.error(f'is {_short(text)}; expected numbers') from None
         if len(values) not in count or not np.all(np.isfinite(values)):
-            wanted = ' or '.join(str(n) for n in sorted(count))
-            raise self.error(f'is {_short(text)}; expected {wanted} finite number(s)')
+            counts = ' or '.join(str(n) for n in sorted(count))
+            raise self.error(f'is {_short(text)}; expected {counts} finite number(s)')
         return values
 
     def number(self, low: float = -np.inf, high: float = np.inf, text: str | None = None) -> float:
@@ -258,7 +262,7 @@ class Reader:
     def attribute_number(
         self, name: str, default: float, low: float = -np.inf, high: float = np.inf
     ) -> float:
-        """Return a number given as an attribute."""
+        """Return a number of an attribute."""
         text = self.element.get(name)
         if text is None:
             return default
@@ -288,7 +292,7 @@ class Reader:
         return values / length
 
     def matrix6(self) -> np.ndarray:
-        """Return a (6, 6) matrix, no diagonal number below 0, given as 6 or 36 numbers by row."""
+        """Return a matrix (6, 6) with non-negative diagonal, from 6 or 36 numbers by row."""
         values = self.numbers({6, 36})
         if np.max(np.abs(values)) > NUMBER_BOUND:
             raise self.error(f'has a number beyond {NUMBER_BOUND:g}')
@@ -301,32 +305,32 @@ class Reader:
         return matrix
 
 
-def _convert(reader: Reader, known: Field, text: str | None = None) -> Any:
+def _convert(reader: Reader, spec: Field, text: str | None = None) -> Any:
     """Return the value of an element, or of the text of one of its attributes."""
-    if known.read is not None:
-        return known.read(reader) if text is None else known.read(text)
-    if known.parts is not None:
-        return reader.read(known.parts)
-    if not isinstance(known, Number):
-        return _convert_text(reader, known)
-    if not known.count:
-        value = reader.number(known.low, known.high, text)
-        if known.whole and value != int(value):
+    if spec.read is not None:
+        return spec.read(reader) if text is None else spec.read(text)
+    if spec.parts is not None:
+        return reader.read(spec.parts)
+    if not isinstance(spec, Number):
+        return _convert_text(reader, spec)
+    if not spec.count:
+        value = reader.number(spec.low, spec.high, text)
+        if spec.whole and value != int(value):
             raise reader.error(f'is {value:g}; expected a whole number')
-        return int(value) if known.whole else value
-    values = reader.numbers({known.count}, text)
+        return int(value) if spec.whole else value
+    values = reader.numbers({spec.count}, text)
     for value in values:
-        if not known.low <= value <= known.high:
-            raise reader.error(f'has {value:g}; expected {known.low:g} to {known.high:g}')
-    return values if isinstance(known.default, np.ndarray) else tuple(values.tolist())
+        if not spec.low <= value <= spec.high:
+            raise reader.error(f'has {value:g}; expected {spec.low:g} to {spec.high:g}')
+    return values if isinstance(spec.default, np.ndarray) else tuple(values.tolist())
 
 
-def _convert_text(reader: Reader, known: Field) -> Any:
+def _convert_text(reader: Reader, spec: Field) -> Any:
     text = (reader.element.text or '').strip()
-    if isinstance(known, Truth):
+    if isinstance(spec, Truth):
         return reader._truth(text, 'is')
-    if known.choices and text not in known.choices:
-        raise reader.error(f'is {text[:40]!r}; {expected_one_of(text, known.choices)}')
+    if spec.choices and text not in spec.choices:
+        raise reader.error(f'is {text[:40]!r}; {expected_one_of(text, spec.choices)}')
     return text
 
 
