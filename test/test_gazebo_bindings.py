@@ -182,10 +182,10 @@ def test_the_benchmark_counts_steps(release):
 
 def test_the_compiled_bridge_connects(release):
     pytest.importorskip('rclpy')
-    from marine_sim_ros.ros.owners.compiled import CompiledTransport
+    from marine_sim_ros.ros.dynamics.compiled_node import CompiledTransport
 
     transport = object.__new__(CompiledTransport)
-    transport._place = SimpleNamespace(link='rov::base_link')
+    transport._settings = SimpleNamespace(link='rov::base_link')
     transport._connect(SimpleNamespace(bus=SimpleNamespace()))
     topics = transport._gz.topics
     assert topics['/model/rov/seat/commands'][0] is message('Bytes')

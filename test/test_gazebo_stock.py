@@ -33,8 +33,8 @@ class Run:
 
         for name, module in interfaces().items():
             monkeypatch.setitem(sys.modules, name, module)
-        from marine_sim_ros.ros.owners import gazebo as gazebo_stock_transport
-        from marine_sim_ros.ros.owners import gazebo as gazebo_transport
+        from marine_sim_ros.ros.dynamics import gazebo_node as gazebo_stock_transport
+        from marine_sim_ros.ros.dynamics import gazebo_node as gazebo_transport
 
         self.seconds = 0.0
         clock = SimpleNamespace(monotonic=lambda: self.seconds)
@@ -59,7 +59,7 @@ class Run:
             self.seconds += 0.001
             self.gazebo.turn()
             if round(self.seconds * 1000) % 500 == 0:
-                self.transport.look()
+                self.transport.check()
         raise AssertionError(f'not after {passes} passes; told {self.told[-1:]}')
 
     def next(self, passes=5000):

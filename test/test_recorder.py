@@ -29,7 +29,7 @@ qos = pytest.importorskip('rclpy.qos', reason='ros: not on this machine')
 
 from marine_sim_ros.ros import topics  # noqa: E402
 from marine_sim_ros.ros.recording.ros2_bag import (  # noqa: E402
-    BACKLOG,
+    MAX_QUEUE,
     bag_counts,
     check_ros2_bag,
     missing_messages,
@@ -161,7 +161,7 @@ def test_a_backlog_is_kept_of_which_the_usual_queue_loses_all_but_ten(ros_enviro
     deadline = time.monotonic() + PATIENCE
     while publisher.get_subscription_count() < 2 and time.monotonic() < deadline:
         time.sleep(0.01)
-    count = BACKLOG // 2
+    count = MAX_QUEUE // 2
     for i in range(count):
         publisher.publish(Float64(data=float(i)))
         time.sleep(0.0002)

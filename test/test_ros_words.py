@@ -23,12 +23,14 @@ def test_ros_reads_its_own_words_alone(own, ros, monkeypatch):
     import rclpy
     from rclpy.signals import SignalHandlerOptions
 
-    from marine_sim_ros.ros.base.process import own_words, ros_words
+    from marine_sim_ros.ros.base.process import own_arguments, ros_arguments
 
     monkeypatch.setattr(sys, 'argv', ['marine_sim', *own, *ros])
-    assert (own_words(), ros_words()) == (own, ros)
+    assert (own_arguments(), ros_arguments()) == (own, ros)
     context = rclpy.Context()
-    rclpy.init(args=ros_words(), context=context, signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(
+        args=ros_arguments(), context=context, signal_handler_options=SignalHandlerOptions.NO
+    )
     try:
         node = rclpy.create_node('words', context=context)
         space = node.get_namespace().rstrip('/')

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from marine_sim_ros.ros.owners.summing import largest_wrench, wrench_error
 
 from marine_sim_ros.core.processes import RUN, child_environment
 from marine_sim_ros.core.state import is_physical
+from marine_sim_ros.ros.dynamics.wrench_sum_node import largest_wrench, wrench_error
 
 OWN, OTHER, NONE = b'\0\1\x12\x34rest', b'\0\1\x12\x38rest', b'\0\1\0\0rest'
 
@@ -45,18 +45,18 @@ class Topic:
         count = SimpleNamespace(get_publisher_count=lambda: len(self.publishers))
         self.check.attach(SimpleNamespace(handle=count))
 
-    def takes(self, data, *publishers):
+    def accepts(self, data, *publishers):
         self.publishers = list(publishers)
-        return self.check.takes(data)
+        return self.check.accepts(data)
 
 
 @pytest.mark.ros
 def test_only_messages_of_the_run_count_beside_one_of_its_nodes(run, monkeypatch):
     topic = Topic(monkeypatch)
-    assert topic.takes(OWN, 'drag')
+    assert topic.accepts(OWN, 'drag')
     for data in (NONE, OTHER, b'', b'\0'):
-        assert not topic.takes(data, 'drag', 'stranger')
-    assert topic.takes(OWN, 'drag', 'stranger')
+        assert not topic.accepts(data, 'drag', 'stranger')
+    assert topic.accepts(OWN, 'drag', 'stranger')
     assert set(topic.warnings) == {
         'wrench/drag: /v/drag and /v/stranger publish it; what is not of this run is ignored'
     }
@@ -65,29 +65,29 @@ def test_only_messages_of_the_run_count_beside_one_of_its_nodes(run, monkeypatch
 @pytest.mark.ros
 def test_a_single_node_of_another_machine_or_of_the_user_counts(run, monkeypatch):
     topic = Topic(monkeypatch)
-    assert topic.takes(NONE, 'own_force')
-    assert topic.takes(OTHER, 'own_force')
+    assert topic.accepts(NONE, 'own_force')
+    assert topic.accepts(OTHER, 'own_force')
     assert topic.warnings == []
-    assert topic.takes(NONE, 'own_force', 'second')
+    assert topic.accepts(NONE, 'own_force', 'second')
     assert topic.warnings == ['wrench/drag: /v/own_force and /v/second publish it; expected one']
 
 
 @pytest.mark.ros
 def test_another_replaces_a_node_of_the_run_when_that_has_been_gone_for_a_while(run, monkeypatch):
     topic = Topic(monkeypatch)
-    assert topic.takes(OWN, 'drag')
+    assert topic.accepts(OWN, 'drag')
     topic.time = 4.0
-    assert not topic.takes(NONE, 'again')  # a stranger goes on when a run ends
+    assert not topic.accepts(NONE, 'again')  # a stranger goes on when a run ends
     topic.time = 6.0
-    assert topic.takes(NONE, 'again')
+    assert topic.accepts(NONE, 'again')
 
 
 @pytest.mark.ros
 def test_nodes_without_a_run_take_everything(monkeypatch):
     monkeypatch.delenv(RUN, raising=False)
     topic = Topic(monkeypatch)
-    assert topic.takes(OWN, 'drag')
-    assert topic.takes(NONE, 'drag')
+    assert topic.accepts(OWN, 'drag')
+    assert topic.accepts(NONE, 'drag')
     assert topic.warnings == []
 
 

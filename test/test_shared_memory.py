@@ -14,7 +14,7 @@ from graph import STEP, Watcher
 
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.ros.launching import installation
-from marine_sim_ros.ros.launching.installation import FOLDER, make_room, remove_stale
+from marine_sim_ros.ros.launching.installation import FOLDER, free_shared_memory, remove_stale
 
 SEGMENT, OTHER = 'fastrtps_0123456789abcdef', 'fastrtps_fedcba9876543210'
 PORT = 'fastrtps_port7412'
@@ -91,9 +91,9 @@ def test_a_full_memory_gives_one_line(monkeypatch):
     status = os.statvfs('/')
     full = os.statvfs_result((*status[:3], 0, 0, *status[5:]))
     monkeypatch.setattr(os, 'statvfs', lambda path: full)
-    make_room.cache_clear()
+    free_shared_memory.cache_clear()
     with pytest.raises(MarineSimError, match=r'^/dev/shm has 0\.0 MB left .* expected 1 MB'):
-        make_room()
+        free_shared_memory()
 
 
 def held(pid):

@@ -72,8 +72,8 @@ def test_rcl_starts_without_a_folder_for_logs(home, tmp_path):
     environment = {k: v for k, v in os.environ.items() if k not in ('HOME', 'ROS_LOG_DIR')}
     environment |= {'HOME': home} if home else {}
     started = (
-        'import rclpy; from marine_sim_ros.ros.base.internals import log_words; '
-        'rclpy.init(args=log_words()); rclpy.shutdown()'
+        'import rclpy; from marine_sim_ros.ros.base.internals import log_arguments; '
+        'rclpy.init(args=log_arguments()); rclpy.shutdown()'
     )
     command = [sys.executable, '-c', started]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)

@@ -15,13 +15,12 @@ from importlib import import_module
 from pathlib import Path
 
 import yaml
-from marine_sim_ros.ros.owners.state_owner import OWNER_PARAMETERS as OF_OWNERS
-from marine_sim_ros.ros.owners.state_owner import StateOwner
 from markdown_tables import cell, code, table
 
 import marine_sim_ros.nodes
 from marine_sim_ros.ros.base.node import COMMON
 from marine_sim_ros.ros.base.parameters import NodeParameter
+from marine_sim_ros.ros.dynamics.state_node import STATE_PARAMETERS, StateNode
 from marine_sim_ros.ros.launching.arguments import ARGUMENTS
 from marine_sim_ros.sim.options import OPTIONS
 
@@ -121,18 +120,18 @@ def parameter_row(parameter: NodeParameter) -> Sequence[str]:
 
 
 def node_parameters() -> dict[str, Sequence[NodeParameter]]:
-    """Return the parameters of every executable besides the common ones; of owners together."""
+    """Return the parameters of every executable; those of state nodes together."""
     result: dict[str, Sequence[NodeParameter]] = {}
-    owners = []
+    state_nodes = []
     for found in pkgutil.iter_modules(marine_sim_ros.nodes.__path__):
         module = import_module(f'marine_sim_ros.nodes.{found.name}')
         own: Sequence[NodeParameter] = getattr(module, 'PARAMETERS', ())
-        if any(issubclass(k, StateOwner) for _, k in inspect.getmembers(module, inspect.isclass)):
-            owners.append(found.name)
+        if any(issubclass(k, StateNode) for _, k in inspect.getmembers(module, inspect.isclass)):
+            state_nodes.append(found.name)
             if not own:
                 continue
         result[found.name] = own
-    return {' and '.join(owners): OF_OWNERS, **result}
+    return {' and '.join(state_nodes): STATE_PARAMETERS, **result}
 
 
 def page() -> str:

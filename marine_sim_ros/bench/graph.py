@@ -59,11 +59,11 @@ class Odometer:
         import rclpy
         from rclpy.signals import SignalHandlerOptions
 
-        from marine_sim_ros.ros.base.internals import log_words
+        from marine_sim_ros.ros.base.internals import log_arguments
         from marine_sim_ros.ros.base.process import executor
 
         os.environ.update(dds_profile())  # or it would hear of a run up to 3 s late
-        rclpy.init(args=log_words(), signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(args=log_arguments(), signal_handler_options=SignalHandlerOptions.NO)
         self._name = f'{namespace}/dynamics'
         self._odom_topic = f'{namespace}/odom'
         self._node = rclpy.create_node('odometer')

@@ -4,8 +4,9 @@
 """Compiled vehicle for simulator nodes: each tick is one call of a compiled program.
 
 ``CompiledVehicle`` computes the ticks of ``simulate --engine jax`` with commands from outside;
-``ros/owners/compiled.py`` calls it. Its programs fit the environment and faults at the start, and
-are compiled again where these change structure: other faults, gusts, or a current from a topic.
+``ros/dynamics/compiled_node.py`` calls it. Its programs fit the environment and faults at the
+start, and are compiled again where these change structure: other faults, gusts, or a current from
+a topic.
 """
 
 from __future__ import annotations

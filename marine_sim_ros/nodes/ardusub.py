@@ -11,11 +11,11 @@ autopilot/mode, autopilot/armed, autopilot/ekf_flags on change, autopilot/positi
 Services, with pymavlink: arm (SetBool).
 Listens: UDP on ``address``, port 9002 + 10 ``instance``.
 Parameters: the common ones, and those below.
-Failure: until an autopilot speaks, the run waits at its first tick, and after ``start_timeout``
-goes on with thrusters off. One that falls silent for 0.7 s of wall time is lost: the thrusters
-node stops the thrusters, and the autopilot is taken in again when it speaks. Datagrams that are no
-servo packets are ignored with a warning. A firmware that this node started and that ends by
-itself, or has no frame of the vehicle's, ends the node.
+Failure: the run waits at its first tick for the autopilot's first packet, and after
+``start_timeout`` continues with thrusters off. An autopilot that is silent for 0.7 s of wall time
+is lost: the thrusters node stops the thrusters, until its next packet. Datagrams that are no servo
+packets are ignored with a warning. A firmware that this node has started ends the node if it ends
+by itself or has no frame of the vehicle.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from marine_sim_ros.ros.servos import AutopilotServoPublisher
 
 __all__ = ['PARAMETERS', 'main']
 
-POLL = 0.02
-"""s between two looks for an autopilot that is waited for."""
+POLL_PERIOD = 0.02
+"""s of wall time between two polls of the socket while the node waits for an autopilot."""
 
 
 class ArdusubNode(SuiteNode):
-    """The node."""
+    """Node that exchanges sensors and servo outputs with ArduPilot firmware."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``ardusub``, and start the firmware where it is found."""
@@ -54,7 +54,7 @@ class ArdusubNode(SuiteNode):
         self._channels = channel_map(self.vehicle)
         address, instance = self.values['autopilot_address'], self.values['autopilot_instance']
         self._link = AutopilotLink(address, BASE_PORT + 10 * instance, self.warn_throttled)
-        self._place = f'{address}:{self._link.port}'
+        self._address = f'{address}:{self._link.port}'
         self._instruments = Instruments(
             self.vehicle, seed=self.values['seed'], noise=self.values['imu_noise']
         )
@@ -70,17 +70,17 @@ class ArdusubNode(SuiteNode):
         self._servos = AutopilotServoPublisher(self)
         self._waiting: tuple[int, State] | None = None
         self._waiting_since = time.monotonic()
-        self._ever = self._lost = False
+        self._has_connected = self._lost = False
         self._companion = companion_part(
             self, self._instruments, instance + 1, self._channels.frame, self.values['navigation']
         )
         self._mav_type = 0
-        told = self._companion.address if self._companion else ''
-        self._firmware = start_firmware(self, self._channels, self._link.port, told)
+        companion_address = self._companion.address if self._companion else ''
+        self._firmware = start_firmware(self, self._channels, self._link.port, companion_address)
         self.health['autopilot'] = 'waiting'
         self._battery = BatteryListener(self)
         self.listen(topics.ODOM, self._on_odom)
-        self.create_timer(POLL, self._watch, clock=self.wall_clock)
+        self.create_timer(POLL_PERIOD, self._watch, clock=self.wall_clock)
 
     def _on_odom(self, message: Odometry) -> None:
         stamp = self.newest = stamp_ns(message.header.stamp)
@@ -89,32 +89,32 @@ class ArdusubNode(SuiteNode):
         if state is None:
             self.warn_throttled('odom: not finite; thrusters off')
             self._publish(stamp, ())
-        elif self._ever and not self._lost:
+        elif self._has_connected and not self._lost:
             self._tick(stamp, state)
         elif self._link.receive() is not None:
             self._connect(stamp, state)
-        elif self._gone_without():
+        elif self._has_start_timed_out():
             self._publish(stamp, ())
         else:
             self._waiting = stamp, state
 
-    def _gone_without(self) -> bool:
-        """Return whether the run goes on without an autopilot that never came."""
+    def _has_start_timed_out(self) -> bool:
+        """Return whether the run continues without an autopilot that has never sent a packet."""
         waited = time.monotonic() - self._waiting_since
-        return not self._ever and waited > self.values['start_timeout']
+        return not self._has_connected and waited > self.values['start_timeout']
 
     def _connect(self, stamp: int, state: State) -> None:
-        """Take an autopilot in that speaks for the first time, or again."""
-        place = ':'.join(map(str, self._link.peer or ()))
-        again = ' again' if self._ever else ''
-        self.get_logger().info(f'autopilot at {place} connected{again}')
-        self.health['autopilot'] = place
-        self._ever, self._lost, self._waiting = True, False, None
+        """Begin the exchange with an autopilot, for the first time or after a loss."""
+        peer = ':'.join(map(str, self._link.peer or ()))
+        again = ' again' if self._has_connected else ''
+        self.get_logger().info(f'autopilot at {peer} connected{again}')
+        self.health['autopilot'] = peer
+        self._has_connected, self._lost, self._waiting = True, False, None
         self._exchange.forget()
         self._tick(stamp, state)
 
     def _tick(self, stamp: int, state: State) -> None:
-        """Publish what the autopilot answers to a tick."""
+        """Send the sensors of a tick to the autopilot, and publish its servo outputs."""
         environment = self.environment_at(stamp)
         self._instruments.sense(stamp, state, environment)
         battery = self._battery.reading_due(stamp)
@@ -127,7 +127,7 @@ class ArdusubNode(SuiteNode):
         pwm = self._exchange.tick(stamp, state, environment)
         if pwm is None:
             self._lost, self.health['autopilot'] = True, 'lost'
-            self.warn_throttled(f'autopilot: silent on UDP {self._place}; thrusters stop')
+            self.warn_throttled(f'autopilot: silent on UDP {self._address}; thrusters stop')
             return  # without an answer the thrusters node stops them
         self._publish(stamp, pwm)
         self._servos.publish(stamp, self._channels.values(pwm))
@@ -141,25 +141,25 @@ class ArdusubNode(SuiteNode):
         if fault and self._firmware is not None:
             self.get_logger().error(fault)
             self.end(1)
-        elif fault:  # somebody else has started it, with parameters of his own
+        elif fault:  # the user has started it, with other parameters
             self.get_logger().warning(fault)
 
     def _publish(self, stamp: int, pwm: tuple[int, ...]) -> None:
         self._pwm.publish(stamp, self._channels.pulse_widths(pwm))
 
     def _watch(self) -> None:
-        """Look after an autopilot that is waited for, and a firmware that was started."""
-        if self._firmware is not None and (left := self._firmware.failure):
+        """Poll an autopilot that the node waits for, and check the firmware that it started."""
+        if self._firmware is not None and (reason := self._firmware.failure):
             name = firmware_of(self._channels.frame)
-            self.get_logger().error(f'{name} ended by itself: {left}')
+            self.get_logger().error(f'{name} ended by itself: {reason}')
             self.end(1)
         elif self._waiting is None:
             pass
         elif self._link.receive() is not None:
             self._connect(*self._waiting)
-        elif self._gone_without():
+        elif self._has_start_timed_out():
             self.warn_throttled(
-                f'autopilot: none on UDP {self._place} after '
+                f'autopilot: none on UDP {self._address} after '
                 f'{self.values["start_timeout"]:g} s; the run goes on with thrusters off'
             )
             self._publish(self._waiting[0], ())

@@ -3,12 +3,12 @@
 
 """Barometer: absolute pressure and temperature at the sensor, with seeded noise.
 
-Takes the sensor's name as an argument where it is not called barometer.
+Takes the sensor's name as an argument; default: barometer.
 Subscribes: odom. Publishes, one per odom, same stamp: barometer/pressure (FluidPressure, Pa, with
 its variance), barometer/temperature (Temperature, °C), in the frame of the sensor's link.
 Parameters: the common ones, and ``variance`` (Pa²; -1: the vehicle's own).
-Failure: an odom that is not finite is left out with a warning. A reading that drops out by a fault
-is not sent. A vehicle without the sensor ends the node with exit code 2.
+Failure: an odom that is not finite is left out with a warning. A reading that a fault
+drops is not published. A vehicle without the sensor ends the node with exit code 2.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARAMETERS = (
 
 
 class BarometerNode(SensorNode):
-    """The node."""
+    """Node of a barometer."""
 
     def __init__(self, name: str = 'barometer', **options: object) -> None:
         """Create the node of a barometer by its name."""

@@ -19,7 +19,7 @@ from marine_sim_ros.ros.force_node import ModelNode
 __all__ = ['main']
 
 BoundaryNode = partial(ModelNode, 'boundary')
-"""The node."""
+"""Class that composed runs look up by the name of the executable."""
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Buoyancy: of voxels that follow the sea, or ρ g V of one volume lost at the surface.
+"""Buoyancy: of the hull's voxels under waves, or ρ g V of a volume that is cut at the surface.
 
 Subscribes: odom; joint_states where the vehicle has an arm.
 Publishes: wrench/buoyancy, one per odom, same stamp.
@@ -19,7 +19,7 @@ from marine_sim_ros.ros.force_node import ModelNode
 __all__ = ['main']
 
 BuoyancyNode = partial(ModelNode, 'buoyancy')
-"""The node."""
+"""Class that composed runs look up by the name of the executable."""
 
 
 def main() -> None:

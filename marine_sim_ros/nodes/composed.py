@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from rclpy.parameter import Parameter
 
 from marine_sim_ros.ros.base.bus import Bus
-from marine_sim_ros.ros.base.process import own_words, run
+from marine_sim_ros.ros.base.process import own_arguments, run
 from marine_sim_ros.ros.force_node import CompiledGraph
 from marine_sim_ros.ros.node_graph import NodeSpec, describe, has_own_process
 from marine_sim_ros.sim.fleet import remote_namespaces
@@ -29,33 +29,37 @@ if TYPE_CHECKING:
 
 __all__ = ['main']
 
-COMPILED_OWNERS = {
-    'dynamics': ('owners.compiled', 'CompiledOwner'),
-    'gazebo_bridge': ('owners.compiled', 'CompiledGazeboNode'),
+COMPILED_NODES = {
+    'dynamics': ('dynamics.compiled_node', 'CompiledStateNode'),
+    'gazebo_bridge': ('dynamics.compiled_node', 'CompiledGazeboNode'),
 }
-"""Owners of the state where a program computes all forces, in place of the executables."""
+"""State nodes where one program computes all forces, in place of the executables' classes."""
 
 
 def _make(
     spec: NodeSpec, bus: Bus, fleet: FleetRecording | None, graph: CompiledGraph | None
 ) -> Any:
-    if graph is not None and spec.executable in COMPILED_OWNERS:
-        file, name = COMPILED_OWNERS[spec.executable]
-        kind = getattr(import_module(f'marine_sim_ros.ros.{file}'), name)
+    if graph is not None and spec.executable in COMPILED_NODES:
+        module_name, name = COMPILED_NODES[spec.executable]
+        node_class = getattr(import_module(f'marine_sim_ros.ros.{module_name}'), name)
     else:
         module = import_module(f'marine_sim_ros.nodes.{spec.executable}')
-        kind = getattr(module, f'{spec.executable.title().replace("_", "")}Node')
+        node_class = getattr(module, f'{spec.executable.title().replace("_", "")}Node')
     # The clock comes over the bus: one subscription to /clock per node would cost more than the
     # physics.
     parameters = {**spec.parameters, 'use_sim_time': False}
     overrides = [Parameter(name, value=value) for name, value in parameters.items()]
-    own: dict[str, Any] = {'fleet': fleet} if spec.executable == 'recorder' else {}
-    if graph is not None and spec.name in (*COMPILED_OWNERS, *graph.sources):
-        own['graph'] = graph
+    options: dict[str, Any] = {'fleet': fleet} if spec.executable == 'recorder' else {}
+    if graph is not None and spec.name in (*COMPILED_NODES, *graph.sources):
+        options['graph'] = graph
     if graph is not None and spec.executable == 'controller':
-        own['step'] = graph.step
-    return kind(
-        *spec.arguments, parameter_overrides=overrides, namespace=spec.namespace, bus=bus, **own
+        options['step'] = graph.step
+    return node_class(
+        *spec.arguments,
+        parameter_overrides=overrides,
+        namespace=spec.namespace,
+        bus=bus,
+        **options,
     )
 
 
@@ -63,12 +67,12 @@ def _graph(options: RunOptions, specs: Sequence[NodeSpec]) -> CompiledGraph | No
     """Return the shared graph of one vehicle's compiled forces."""
     if options.engine != 'jax':
         return None
-    owner = next(spec for spec in specs if spec.executable in COMPILED_OWNERS)
-    return CompiledGraph(owner.parameters['wrench_sources'], options.dt)
+    state_node = next(spec for spec in specs if spec.executable in COMPILED_NODES)
+    return CompiledGraph(state_node.parameters['wrench_sources'], options.dt)
 
 
 def _fleet_recording() -> FleetRecording:
-    """Return one; its module needs what writes bags, and most runs have one vehicle."""
+    """Return the shared recording of a fleet; imported here, because it needs a bag writer."""
     from marine_sim_ros.ros.recording.recorders import FleetRecording
 
     return FleetRecording()
@@ -76,7 +80,7 @@ def _fleet_recording() -> FleetRecording:
 
 def main() -> None:
     """Run the executable: ``composed OPTIONS_JSON... [--ros-args ...]``."""
-    texts = own_words()
+    texts = own_arguments()
     if not texts:
         sys.stderr.write('ERROR: composed: expected the run options as one JSON argument\n')
         sys.exit(2)

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Console: the operator's page in a browser; it shows everything, and one page steers.
+"""Console: serves the operator's page to browsers; all pages show the run, one steers.
 
 Subscribes: odom, wrench/*, thrusters/*, barometer/*, controller/setpoints, joint_states (the
 newest of each, ``rate`` times a second of wall time); /diagnostics; while a page shows the
@@ -13,9 +13,9 @@ Calls: arm, auto_depth, auto_heading, station_keeping, attach, detach, pause, st
 sets ``faults`` of all nodes and ``free_axes`` of the controller; starts a recorder.
 Parameters: the common ones, and those below.
 Failure: an operator's page that is closed, hidden, or silent for 0.7 s stops: neutral pulse widths
-or a zero velocity, and the controller is disarmed (``on_loss``). A silent page goes on when it is
-heard again, the controller armed as before; after 10 s it loses control, a closed one at once.
-The server runs in a thread; nothing waits for it. Without the extra ``console`` the node ends with
+or a zero velocity, and the controller is disarmed (``on_loss``). A page that returns within 10 s
+continues, with the controller armed as before; after that, or if it is closed, it loses control.
+The server runs in a thread; no node waits for it. Without the extra ``console`` the node ends with
 exit code 2.
 """
 
@@ -47,17 +47,17 @@ from marine_sim_ros.sim.mission import LIVE_SCORE, load_mission, mission_scenery
 
 __all__ = ['PARAMETERS', 'main']
 
-NOTICE = 5.0
-"""s that a notice is shown."""
+NOTICE_DURATION = 5.0
+"""s of wall time that a notice is shown."""
 END_TIMEOUT, MIN_END_TIME = 3.0, 0.5
-"""s from the end of the run until pages that have not taken in how it ended are left to
-themselves, and for that at least, however long a recording took to close."""
-KEPT = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints')
+"""s of wall time after the end of the run: maximum wait for pages to receive the final message, and
+minimum after closing a recording."""
+HISTORY_QUANTITIES = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints')
 """Quantities of past telemetry frames."""
 
 
 class ConsoleNode(SuiteNode):
-    """The node."""
+    """Node that serves the operator's page."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``console`` and start to serve."""
@@ -89,16 +89,16 @@ class ConsoleNode(SuiteNode):
         self._score: dict[str, Any] | None = None
         if lesson:
             self.listen(topics.MISSION_SCORE, self._on_score)
-        self._turn = 0
+        self._frame_count = 0
         self._notice = ('', 0.0, '')
         period = 1.0 / self.values['rate']
-        self.keep_time()
+        self.freeze_clock()
         self._monitor = GraphMonitor(self)
         self._recording = RecorderProcess(
-            self, self.values['recorder'], self.values['folder'], self._say
+            self, self.values['recorder'], self.values['folder'], self._notify
         )
         self._backend = ConsoleBackend(
-            self, self.session, period, record=self._recording.switch, say=self._say
+            self, self.session, period, record=self._recording.switch, report=self._notify
         )
         self._server = Server(
             live_application(self.session, self.values['rate']),
@@ -110,12 +110,12 @@ class ConsoleNode(SuiteNode):
         self.create_timer(period, self.guard('console', self._tick), clock=self.wall_clock)
 
     def warn_throttled(self, text: str, *, error: bool = False) -> None:
-        """Log it as every node does, and show it to the pages."""
+        """Log a warning as every node does, and show it to the pages."""
         super().warn_throttled(text, error=error)
         self._notice = (text, self._wall_time(), 'warning')
 
-    def _say(self, text: str, level: str = 'info', *, log: bool = True) -> None:
-        """Show what happened to the pages, and log it."""
+    def _notify(self, text: str, level: str = 'info', *, log: bool = True) -> None:
+        """Show an event to the pages, and log it."""
         if log:
             logger = self.get_logger()
             _ = logger.warning(text) if level == 'warning' else logger.info(text)
@@ -129,47 +129,47 @@ class ConsoleNode(SuiteNode):
 
     def _tick(self) -> None:
         monitor, backend = self._monitor, self._backend
-        monitor.look()
-        self.session.videos = self._video.look(self.session.watched)
-        backend.serve(self._wall_time(), monitor)
-        self._recording.look()
+        monitor.poll()
+        self.session.videos = self._video.poll(self.session.watched)
+        backend.update(self._wall_time(), monitor)
+        self._recording.check()
         if monitor.state is not None:
-            self.tell_time(monitor.stamp)
+            self.set_clock(monitor.stamp)
             self._show(monitor.stamp / NANOSECONDS)
 
     def _show(self, time: float) -> None:
         monitor, backend = self._monitor, self._backend
-        self._sensors.look(self._wall_time(), time, backend, monitor)
+        self._sensors.update(self._wall_time(), time, backend, monitor)
         self.session.pictures = self._sensors.pictures
         now = telemetry_frame(time, monitor.rows, weight=self._weight, vehicle=self.vehicle)
-        mode = backend.mode()
+        controls = backend.controls_state()
         if self._recording.closing:
-            mode['unavailable']['record'] = f'{self._recording.directory} is being closed'
+            controls['unavailable']['record'] = f'{self._recording.directory} is being closed'
         elif self.values['recorded']:
-            mode['unavailable']['record'] = f'the run is recorded to {self.values["recorded"]}'
+            controls['unavailable']['record'] = f'the run is recorded to {self.values["recorded"]}'
         notice, level = self._run_report()
         now |= {
             'energy': self._energy.add(time, monitor.rows.get('thrusters/power', ())),
-            'mode': mode,
+            'mode': controls,
             'lights': backend.lights,
             'paused': backend.paused,
             'recording': self._recording.running and self._recording.directory,
             'closing': self._recording.closing,
-            'notice': notice or mode['trouble'],
+            'notice': notice or controls['trouble'],
             'notice_level': level,
             'health': monitor.health,
             'sensors': self._sensors.rows,
             'mission': self._score,
         }
-        self._turn += 1
-        if self._turn % 2 == 0 and time != self.session.frame.get('time'):
-            self.session.history.append({name: now[name] for name in KEPT})
+        self._frame_count += 1
+        if self._frame_count % 2 == 0 and time != self.session.frame.get('time'):
+            self.session.history.append({name: now[name] for name in HISTORY_QUANTITIES})
         self.session.frame = now
 
     def _run_report(self) -> tuple[str, str]:
         """Return the notice that pages show now, and its level: info or warning."""
         text, since, level = self._notice
-        if self._wall_time() - since < NOTICE:
+        if self._wall_time() - since < NOTICE_DURATION:
             return text, level
         silence = self._monitor.silent_time
         stopped = silence >= SENSOR_TIMEOUT and not self._backend.paused
@@ -178,7 +178,7 @@ class ConsoleNode(SuiteNode):
     def _end_message(self) -> str:
         """Return the final text of pages: length of the run, recording and how to read it.
 
-        A reset begins a recording of its own; the newest is the one to look at.
+        A reset begins a new recording; the commands name the newest.
         """
         folder = self.values['recorded'] or self._recording.directory
         lesson = self.session.scenery['mission']
@@ -214,7 +214,7 @@ class ConsoleNode(SuiteNode):
         return text
 
     def close(self) -> None:
-        """Leave no command behind, and tell the pages how the run ended."""
+        """Stop the vehicle if a page steers; report the end of the run to the pages."""
         deadline = time.monotonic() + END_TIMEOUT
         if self.session.lease.page:
             self._backend.halt()

@@ -6,15 +6,16 @@
 Subscribes: odom; joint_states where the vehicle has an arm.
 Moves the free bodies of the environment, and publishes the odometry of each, one per odom and with
 its stamp: /bodies/<name>/odom, and /tf map -> bodies/<name>; where joints of it move or mate also
-/bodies/<name>/joint_states, NaN of one that is open or broken.
+/bodies/<name>/joint_states, with NaN for a joint that is open or broken.
 Publishes: wrench/contact, one per odom, same stamp; contact/markers (MarkerArray in base_link):
 the vehicle's contact points near a surface, amber, and red where they press on it.
 Parameters: the common ones, and those below; surfaces and materials are the environment's.
 Failure: an odom that is not finite is answered with a zero wrench and a warning. The first tick
 after a start, and after time went back, has no contact. Unknown materials and parameters without
 effect are reported once at the start; a collision mesh that cannot be used ends the node with one
-line. An arm touches with the collisions of its links, and with what its gripper holds; where it is
-silent its last joint positions hold. Wrenches are for exactly one step of the same length as the
+line. The contact points of an arm are those of its links and of the gripped payload; while
+joint_states is silent its last positions hold. Wrenches are for exactly one step of the same
+length as the
 last: use lockstep.
 """
 
@@ -41,8 +42,8 @@ from marine_sim_ros.sim.world import VEHICLE, World
 
 __all__ = ['main']
 
-_SHOWN = 0.02
-"""m; what is nearer is shown."""
+_MARKER_DISTANCE = 0.02
+"""m; contact points nearer to a surface are published as markers."""
 
 PARAMETERS = (
     NodeParameter(
@@ -60,12 +61,12 @@ PARAMETERS = (
 
 
 class ContactNode(ModelNode):
-    """The node."""
+    """Node of the contact force, and of the environment's free bodies."""
 
     def __init__(self, **options: Any) -> None:
-        """Create it as ``contact`` and report what will not work as it is written."""
+        """Create it as ``contact``; warn of materials and parameters without effect."""
         super().__init__('contact', PARAMETERS, **options)
-        self._shown = -(10**18)
+        self._markers_stamp = -(10**18)
         self._markers = self.publisher(topics.CONTACT_MARKERS)
         self._bodies: dict[str, BodyPublisher] = {}
         self._world: World | None = None
@@ -74,16 +75,18 @@ class ContactNode(ModelNode):
             self._world = World(self.environment, self.values['dt'])
             joints = reported_joints(self.environment.body_joints)
             for body in self.environment.free_bodies:
-                own = joints.get(body.name, ())
-                self._bodies[body.name] = BodyPublisher(self, body.name, own)
+                joint_names = joints.get(body.name, ())
+                self._bodies[body.name] = BodyPublisher(self, body.name, joint_names)
         self._solid = self.environment.scene is not None and len(self.vehicle.contact) > 0
         if self.environment.scene is not None:
             self._report_materials(self.environment.scene.materials)
 
     def _report_materials(self, surfaces: tuple[str, ...]) -> None:
         materials = self.environment.materials or shipped_materials()
-        own = tuple(m for m in self.vehicle.contact.materials if isinstance(m, str))
-        for text in materials.warnings((*own, *surfaces)):
+        materials_of_vehicle = tuple(
+            m for m in self.vehicle.contact.materials if isinstance(m, str)
+        )
+        for text in materials.warnings((*materials_of_vehicle, *surfaces)):
             self.get_logger().warning(text)
         for name, reason in without_effect(materials).items():
             self.get_logger().info(f'contact parameter {name} has no effect: {reason}')
@@ -95,17 +98,17 @@ class ContactNode(ModelNode):
         body, environment = self.inputs(stamp).body, self.environment_at(stamp)
         try:
             mover = Mover(body, state, self.values['integrator'])
-            found = self._world.tick(stamp, environment, {VEHICLE: mover})[VEHICLE]
+            wrench = self._world.tick(stamp, environment, {VEHICLE: mover})[VEHICLE]
         except RunError as error:
             self.get_logger().error(str(error))
             self.end(1)
             return np.zeros(6)
-        for name, there in self._world.states.items():
-            self._bodies[name].publish(stamp, there, self._world.joint_positions)
+        for name, body_state in self._world.states.items():
+            self._bodies[name].publish(stamp, body_state, self._world.joint_positions)
         self._report_broken(self._world)
-        if self._is_shown_at(stamp):
-            self._show(stamp, *self._world.points_on(VEHICLE))
-        return found
+        if self._markers_are_due(stamp):
+            self._publish_markers(stamp, *self._world.points_on(VEHICLE))
+        return wrench
 
     def _report_broken(self, world: World) -> None:
         for name in sorted(world.broken_joints.keys() - self._broken):
@@ -114,22 +117,22 @@ class ContactNode(ModelNode):
         self._broken = set(world.broken_joints)
 
     def on_wrench(self, tick: ForceTick) -> None:
-        """Show the points that are near a surface, or press on it."""
-        if not self._solid or tick.after is None or not self._is_shown_at(tick.stamp):
+        """Publish markers of the points that are near a surface, or press on it."""
+        if not self._solid or tick.after is None or not self._markers_are_due(tick.stamp):
             return
         body = with_contact_positions(self.inputs(tick.stamp).body, tick.after.places)
-        touch, number = contacts_within(body, tick.state, self.environment, _SHOWN)
-        pushes = np.any(np.asarray(tick.after.impulse), axis=1)
-        pressed = np.isin(number, np.asarray(tick.after.pair)[pushes])
-        self._show(tick.stamp, touch.point, pressed)
+        touch, number = contacts_within(body, tick.state, self.environment, _MARKER_DISTANCE)
+        has_impulse = np.any(np.asarray(tick.after.impulse), axis=1)
+        pressed = np.isin(number, np.asarray(tick.after.pair)[has_impulse])
+        self._publish_markers(tick.stamp, touch.point, pressed)
 
-    def _is_shown_at(self, stamp: int) -> bool:
+    def _markers_are_due(self, stamp: int) -> bool:
         """Whether markers are due."""
         rate = self.values['marker_rate']
-        return rate > 0 and not 0 <= stamp - self._shown < NANOSECONDS / rate
+        return rate > 0 and not 0 <= stamp - self._markers_stamp < NANOSECONDS / rate
 
-    def _show(self, stamp: int, points: np.ndarray, pressed: np.ndarray) -> None:
-        self._shown = stamp
+    def _publish_markers(self, stamp: int, points: np.ndarray, pressed: np.ndarray) -> None:
+        self._markers_stamp = stamp
         self._markers.publish(contact_marker(self.body_frame, stamp, points, pressed))
 
 

@@ -5,7 +5,7 @@
 
 Subscribes: odom; cmd_pose (PoseStamped in map; a NaN leaves that axis free); cmd_path (Path of
 waypoints); cmd_vel (Twist, body frame); cmd_wrench (Wrench about base_link, body frame);
-cmd_setpoints (JointState: some of the twelve quantities). Whoever speaks last has the vehicle.
+cmd_setpoints (JointState: some of the twelve quantities). The latest command holds.
 Publishes, one per odom: thrusters/pwm (start the thrusters with ``pwm_source: controller``);
 the command topics of steered actuators (start their nodes with ``servo_source: controller``);
 controller/setpoints (JointState: twelve names, targets in ``position``, NaN where free);
@@ -13,7 +13,8 @@ controller/wrench (commanded wrench, about the centre of mass).
 Services (SetBool): arm, auto_depth, auto_heading, station_keeping.
 Parameters: the common ones (of ``faults``, dead thrusters are left out), and those below.
 Failure: disarmed, the thrusters are neutral; armed and without a command, or with one that has run
-out (half a second), it holds still; without odom nothing is sent. Unusable commands are ignored.
+out (half a second), it holds its pose; without odom nothing is published. Unusable commands are
+ignored.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from marine_sim_ros.control.commander import Commander
 from marine_sim_ros.control.controllability import controllability
 from marine_sim_ros.control.controller_model import load_controller
 from marine_sim_ros.core.state import NANOSECONDS, State
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
@@ -42,6 +44,8 @@ __all__ = ['main']
 
 ODOM_TIMEOUT, STARTUP_TIMEOUT = 1.0, 10.0
 """s of wall time without odom until a warning: in the run, and in its first 10 s."""
+WATCH_PERIOD = 0.5
+"""s of wall time between two checks for odom."""
 PARAMETERS = (
     option_parameter('controller', default='modern', empty=''),
     NodeParameter(
@@ -59,21 +63,25 @@ PARAMETERS = (
 
 
 class ControllerNode(SuiteNode):
-    """The node."""
+    """Node of the controller."""
 
     def __init__(self, *, step: float | None = None, **options: Any) -> None:
-        """Create it as ``controller``; the step (s) of a compiled graph has it compiled too."""
+        """Create it as ``controller``.
+
+        Args:
+            step: s; step of a compiled graph, for a compiled controller; None: not compiled.
+        """
         super().__init__('controller', PARAMETERS, **options)
         loops = loop_factory(self.values['allocation'], step)
         self._memory: tuple[float, Any] | None = None
-        lost = unreachable_axes(self.vehicle)
-        able = controllability(self.vehicle.thrusters, self.vehicle.inertia.center_of_mass)
-        self.health |= {'rank': able.rank, 'unreachable': ', '.join(lost) or 'none'}
-        if lost:
+        uncontrollable = unreachable_axes(self.vehicle)
+        authority = controllability(self.vehicle.thrusters, self.vehicle.inertia.center_of_mass)
+        self.health |= {'rank': authority.rank, 'unreachable': ', '.join(uncontrollable) or 'none'}
+        if uncontrollable:
             self.get_logger().info(
-                f'{self.vehicle.name}: the thrusters cannot command {", ".join(lost)}'
+                f'{self.vehicle.name}: the thrusters cannot command {", ".join(uncontrollable)}'
             )
-        level = [axis for axis in ('roll', 'pitch') if axis not in able.unreachable]
+        level = [axis for axis in ('roll', 'pitch') if axis not in authority.unreachable]
         self.commander = Commander(
             armed=self.values['armed'], level=level, holds=self.values['holds']
         )
@@ -86,33 +94,35 @@ class ControllerNode(SuiteNode):
         else:
             self._loop = loops(self.vehicle, load_controller(self.values['controller']))
         # While other nodes and the browser's page start, a healthy run may pause.
-        self._started_at = self._heard_at = wall.monotonic()
+        self._started_at = self._odom_at = wall.monotonic()
         self._silent = False
         self.time = 0.0
         self._outputs = ControllerOutputs(self)
         self._operator = Operator(self, self.commander, lambda: self.time)
         self.listen_numbers(topics.ODOM, self._on_odom)
         self.take_time_from_ticks()
-        self.create_timer(0.5, self._watch, clock=self.wall_clock)
+        self.create_timer(WATCH_PERIOD, self._watch, clock=self.wall_clock)
 
     def refuse(self, name: str, value: Any) -> str:
         """Refuse thrusters that do not exist."""
         return unknown_thrusters(self.vehicle, value) if name == 'failed_thrusters' else ''
 
     def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
-        self._heard_at = wall.monotonic()
+        self._odom_at = wall.monotonic()
         self.newest = stamp
         state = state_of(numbers)
         count = len(self.vehicle.thrusters)
         if state is None:
             self.warn_throttled('odom: not finite; thrusters neutral')
-            self._outputs.publish(stamp, np.full(count, 1500.0), np.full(12, np.nan), np.zeros(6))
+            self._outputs.publish(
+                stamp, np.full(count, PWM_NEUTRAL), np.full(12, np.nan), np.zeros(6)
+            )
             return
         if self._script is not None:
             time, self._script.faults = stamp / NANOSECONDS, self.faults
-            pwm, wanted = self._script.command(time, state), self._script.setpoints(time)
+            pwm, setpoints = self._script.command(time, state), self._script.setpoints(time)
             self._outputs.actuators |= self._script.actuators
-            self._outputs.publish(stamp, pwm, wanted, self._script.wrench)
+            self._outputs.publish(stamp, pwm, setpoints, self._script.wrench)
             return
         self._outputs.publish(stamp, *self._command(stamp / NANOSECONDS, state))
 
@@ -124,24 +134,24 @@ class ControllerNode(SuiteNode):
         self.time = time
         commander = self.commander
         commander.free = tuple(axis for axis in self.values['free_axes'] if axis)
-        wanted = commander.active_setpoints(time, state)
+        setpoints = commander.active_setpoints(time, state)
         names = self.vehicle.thrusters.names
         failed = failed_thrusters(self.faults, self.vehicle, time, self.values['failed_thrusters'])
         self._note_mode()
         if not commander.armed:
             self._memory = None
             self._outputs.rest_actuators()
-            return np.full(len(names), 1500.0), wanted, np.zeros(6)
+            return np.full(len(names), PWM_NEUTRAL), setpoints, np.zeros(6)
         if commander.mode == 'wrench' and not commander.stale(time):
             self._memory = None
             output = self._loop.push(commander.wrench, state, failed=failed)
         else:
             output, self._memory = self._loop.step(
-                wanted, time, state, self._memory, failed=failed
+                setpoints, time, state, self._memory, failed=failed
             )
         self._outputs.actuators |= output.allocation.actuators
         self.health['short of'] = ', '.join(output.allocation.shortfall) or 'nothing'
-        return output.pwm, wanted, output.wrench
+        return output.pwm, setpoints, output.wrench
 
     def _note_mode(self) -> None:
         self.health['mode'] = self.commander.mode if self.commander.armed else 'disarmed'
@@ -150,13 +160,13 @@ class ControllerNode(SuiteNode):
         if self._script is None:
             self._note_mode()  # a paused run has no ticks, and may be armed
         now = wall.monotonic()
-        silent = now - self._heard_at
+        silence = now - self._odom_at
         started = now - self._started_at > STARTUP_TIMEOUT
-        if silent <= (ODOM_TIMEOUT if started else STARTUP_TIMEOUT):
+        if silence <= (ODOM_TIMEOUT if started else STARTUP_TIMEOUT):
             self._silent = False
             return
-        text = f'odom: silent for {silent:.0f} s; nothing is commanded'
-        # A pause may be long: one line for each is enough. Before its start a run only loads.
+        text = f'odom: silent for {silence:.0f} s; nothing is commanded'
+        # One log line for each pause, however long. Before its start a run only loads.
         if self._silent or not self.newest:
             self._complaints[text] = False
         else:

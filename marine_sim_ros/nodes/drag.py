@@ -9,8 +9,8 @@ per odom, same stamp; with ``publish_components`` also drag/<kind> (WrenchStampe
 viscous, pressure, suction, slamming, air; they sum to wrench/drag) and drag/components (the same
 as a MarkerArray of arrows).
 Parameters: the common ones, and those below.
-Failure: an odom that is not finite is answered with a zero wrench and a warning. Slamming needs
-the tick before: it is zero in the first tick after a start, and after time went back.
+Failure: an odom that is not finite is answered with a zero wrench and a warning. Slamming is a
+rate of change: it is zero in the first tick after a start, and after time went back.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PARAMETERS = (option_parameter('publish_components'), FORCE_SCALE)
 
 
 class DragNode(ModelNode):
-    """The node."""
+    """Node of the drag force."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``drag``."""

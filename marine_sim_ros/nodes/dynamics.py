@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Dynamics: owner of the state; publishes it, waits for every force and integrates.
+"""Dynamics: publishes the state of each tick, waits for the wrenches of all forces, integrates.
 
 Publishes, one per tick, same stamp: odom (twist in the body frame), /tf map -> base_link, /clock,
 wrench/total (weight included).
@@ -9,10 +9,10 @@ Subscribes: wrench/<source> of each of ``wrench_sources``, wrench/external (Wren
 for a second), joint_states where there is an arm, /ocean_current; recorder/written and /clock
 if configured.
 Services: pause (SetBool); of Trigger: reset (to the start), step (a tick while paused), end.
-Parameters: the common ones, and those in ros/owners/state_owner.py.
-Failure: a source that is silent for ``source_timeout`` is held or stops the run
+Parameters: the common ones, and those in ros/dynamics/state_node.py.
+Failure: a source that times out (``source_timeout``) holds its last wrench or stops the run
 (``on_missing_wrench``); a wrench that is not finite is replaced by the source's last; a second
-owner of odom in the namespace, or a state that is not finite, ends the node with exit code 1.
+publisher of odom in the namespace, or a state that is not finite, ends the node with exit code 1.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.arm.manipulator import internal_wrench
 from marine_sim_ros.physics.rigid_body import rigid_body_step
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.owners.summing import SummingOwner
+from marine_sim_ros.ros.dynamics.wrench_sum_node import WrenchSumNode
 
 __all__ = ['main']
 
 
-class DynamicsNode(SummingOwner):
-    """The node: an integrator."""
+class DynamicsNode(WrenchSumNode):
+    """Node that integrates rigid-body dynamics."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``dynamics``."""
         super().__init__('dynamics', **options)
 
-    def move(self, vehicle: Vehicle, environment: Environment, total: Wrench) -> None:
+    def integrate_body(self, vehicle: Vehicle, environment: Environment, total: Wrench) -> None:
         """Step the state under the total wrench."""
         state = self.state
         if self.values['compute']:

@@ -3,14 +3,14 @@
 
 """Fins: deflections in; lift and drag of the control surfaces out.
 
-Subscribes: odom; fins/command (JointState: ``position`` in rad that named fins go to; fins not
-named stay where they were sent); thrusters/state where the vehicle has thrusters.
+Subscribes: odom; fins/command (JointState: ``position`` in rad of named fins; the others keep
+their command); thrusters/state where the vehicle has thrusters.
 Publishes, one per odom, same stamp: wrench/fins; fins/state (JointState: position in rad).
 Parameters: the common ones, and those below.
-Failure: a command with unknown fins or numbers that are not finite is ignored as a whole and
-warned of; angles beyond the limits are clamped. The latest command holds, and ``command_timeout``
-after it the fins go to 0. With ``servo_source: controller`` the command of the same stamp is
-awaited for every odom. While thrusters/state is silent its last message holds.
+Failure: a command with unknown fins or numbers that are not finite is ignored as a whole, with
+a warning; angles beyond the limits are clamped. The latest command holds, and ``command_timeout``
+after it the fins go to 0. With ``servo_source: controller`` every odom waits for the
+command of its stamp. While thrusters/state is silent its last message holds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ['PARAMETERS', 'FinsNode', 'main']
 
 
 class FinsNode(ActuatorNode):
-    """The node."""
+    """Node of the fins' force and servos."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``fins``."""

@@ -1,22 +1,22 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gazebo bridge: owner of ``odom`` where Gazebo moves the body.
+"""Gazebo bridge: publishes ``odom`` where Gazebo moves the body.
 
-Takes Gazebo's state, publishes it, waits for every force, and gives Gazebo their sum to exert.
+Takes Gazebo's state, publishes it, waits for every force, and sends their sum to Gazebo.
 
 Publishes, one per tick, same stamp: odom (twist in the body frame), /tf map -> base_link, /clock
 (Gazebo's simulation time), wrench/total (weight included), and to Gazebo, over ros_gz_bridge,
-gazebo/wrench (without what is Gazebo's own: weight, added mass) or gazebo/link_wrench.
+gazebo/wrench (without weight and added mass, which Gazebo computes) or gazebo/link_wrench.
 Subscribes: gazebo/state and gazebo/status, or gazebo/pose, from ros_gz_bridge; wrench/<source> of
 each of ``wrench_sources``, wrench/external (WrenchStamped; holds for a second), joint_states where
 there is an arm, /ocean_current; recorder/written if configured.
 Services: pause (SetBool: Gazebo waits), reset (Trigger: Gazebo resets its world).
-Parameters: the common ones, those in ros/owners/state_owner.py, and those in ros/owners/gazebo.py.
+Parameters: the common ones, and those in ros/dynamics/state_node.py and gazebo_node.py.
 Failure: that of dynamics; Gazebo silent, paused or without the vehicle is reported and waited for;
 a world that was reset starts a new run; a tick that never came is counted and reported. A Gazebo
 that never sends a state ends the node with exit code 1.
-With delivery ``compiled`` a composed process has the class of ros/owners/compiled.py.
+With delivery ``compiled`` a composed process uses the class of ros/dynamics/compiled_node.py.
 """
 
 from __future__ import annotations
@@ -32,15 +32,19 @@ from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER
 from marine_sim_ros.gazebo.exchange import exerted_wrench
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.owners.gazebo import GAZEBO_PARAMETERS as PARAMETERS
-from marine_sim_ros.ros.owners.gazebo import GazeboOwner, InServerTransport, StockTransport
-from marine_sim_ros.ros.owners.summing import SummingOwner
+from marine_sim_ros.ros.dynamics.gazebo_node import GAZEBO_PARAMETERS as PARAMETERS
+from marine_sim_ros.ros.dynamics.gazebo_node import (
+    GazeboStateNode,
+    InServerTransport,
+    StockTransport,
+)
+from marine_sim_ros.ros.dynamics.wrench_sum_node import WrenchSumNode
 
 __all__ = ['PARAMETERS', 'main']
 
 
-class GazeboBridgeNode(GazeboOwner, SummingOwner):
-    """The node: Gazebo in place of an integrator."""
+class GazeboBridgeNode(GazeboStateNode, WrenchSumNode):
+    """Node whose integrator is Gazebo."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``gazebo_bridge``."""
@@ -59,13 +63,13 @@ class GazeboBridgeNode(GazeboOwner, SummingOwner):
 
     def on_published(self) -> None:
         """Wait for the forces, or without lockstep take the latest."""
-        if self.waits:
+        if self.waits_for_all_forces:
             super().on_published()
         else:
             self.integrate()
 
-    def move(self, vehicle: Vehicle, environment: Environment, total: Wrench) -> None:
-        """Give Gazebo the wrench of this step, and wait for the state after it."""
+    def integrate_body(self, vehicle: Vehicle, environment: Environment, total: Wrench) -> None:
+        """Send Gazebo the wrench of this step, and wait for the next state."""
         wrench = total
         if self.values['compute']:
             wrench = exerted_wrench(

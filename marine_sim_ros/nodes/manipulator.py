@@ -1,21 +1,20 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Manipulator: drives the joints of the arm, and publishes their reaction on the vehicle.
+"""Manipulator: moves the joints of the arm, and publishes their reaction wrench on the vehicle.
 
-Subscribes: odom; joint_commands (JointState: ``position`` rad or m that named joints go to, or
-``velocity``, or ``effort`` of an articulated arm in N m or N, that they keep for half a second;
-joints not named stay where they were sent).
-Publishes, one per odom, same stamp: joint_states (with ``gripper`` as the last name where there is
-a payload: the number of the one that is held, 0 for none); wrench/manipulator (the reaction, and
-the water's forces on a held payload); for a camera payloads (PoseArray in map, in the order of
+Subscribes: odom; joint_commands (JointState of named joints: ``position``, rad or m; or
+``velocity`` or, of an articulated arm, ``effort`` in N m or N, which end after half a second; the
+others keep their command).
+Publishes, one per odom, same stamp: joint_states (if there is a payload, the last name is
+``gripper``: number of the gripped payload, 0 for none); wrench/manipulator (the reaction, and
+the water's forces on a gripped payload); for a camera payloads (PoseArray in map, in the order of
 the environment).
 Services, of Trigger: attach (close on the nearest payload within reach), detach.
 Parameters: the common ones, and those below.
-Failure: a node that is started anew goes on where dynamics says that the joints were
-(joint_states/kept), with what they held, and stays silent until it does. A command with unknown
-joints or numbers that are not finite is ignored as a whole and warned of; targets beyond the
-limits are clamped.
+Failure: a restarted node continues from the joint positions and the payload that dynamics
+publishes (joint_states/kept), and waits for them. A command with unknown joints or numbers that
+are not finite is ignored as a whole, with a warning; targets beyond the limits are clamped.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from marine_sim_ros.ros.arm import ArmTick, GripperServer, JointCommands
 from marine_sim_ros.ros.base.parameters import SEEN, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher
-from marine_sim_ros.ros.force_node import CompiledTick, ForceNode
+from marine_sim_ros.ros.force_node import CompiledTick, WrenchNode
 from marine_sim_ros.sim.player import actuator_target
 from marine_sim_ros.sim.scenario import load_scenario
 
@@ -47,8 +46,8 @@ PARAMETERS = (
 )
 
 
-class ManipulatorNode(ForceNode):
-    """The node."""
+class ManipulatorNode(WrenchNode):
+    """Node of the arm, its gripper and their reaction wrench."""
 
     commanded = True
 
@@ -65,20 +64,20 @@ class ManipulatorNode(ForceNode):
         step = step_nanoseconds(self.values['dt']) / NANOSECONDS
         self._conserving = step if conserving else None
         self._gripper = GripperServer(self)
-        finger = (GRIPPER,) if self._gripper.gripping.is_possible else ()
-        self._states = JointPublisher(self, topics.JOINT_STATES, (*arm.names, *finger))
+        gripper_name = (GRIPPER,) if self._gripper.gripping.is_possible else ()
+        self._states = JointPublisher(self, topics.JOINT_STATES, (*arm.names, *gripper_name))
         self._commands = JointCommands(self, self._scenario)
 
     def on_state(self, stamp: int, state: State) -> None:
-        """Answer at once; the joints are published even where nothing is computed."""
+        """Answer at once; the joints are published even with ``compute`` off."""
         if self.graph is not None:
             super().on_state(stamp, state)
             return
         if self._commands.stamp is None:
-            held = self._commands.begin(stamp)
-            if held is None:  # dynamics will say where they were when it has missed this node
+            payload = self._commands.begin(stamp)
+            if payload is None:  # dynamics publishes them after its time-out of this node
                 return
-            self._gripper.gripping.hold(held)
+            self._gripper.gripping.hold(payload)
         wrench = self.wrench(stamp, state)
         self.publish_wrench(stamp, wrench if self.values['compute'] else np.zeros(6))
 
@@ -95,7 +94,7 @@ class ManipulatorNode(ForceNode):
         super().on_output(tick)
         assert tick.output.joints is not None
         self._commands.joints, self._commands.stamp = tick.output.joints, tick.stamp
-        self._tell(tick.stamp, tick.output.state)
+        self._publish_joints(tick.stamp, tick.output.state)
 
     def _dt(self, stamp: int) -> float:
         """Return the time since the last tick, s; where time went back, start anew."""
@@ -107,13 +106,13 @@ class ManipulatorNode(ForceNode):
         return 0.0 if last is None else (stamp - last) / NANOSECONDS
 
     def wrench(self, stamp: int, state: State) -> Wrench:
-        """Move the joints to this stamp, tell where they are, and return the reaction."""
+        """Advance the joints to this stamp (ns), publish them, return the reaction wrench (6,)."""
         dt = self._dt(stamp)
         time, last, joints = stamp / NANOSECONDS, self._gripper.tick, self._commands.joints
         memory = None if last is None else last.memory
         if self._scenario is not None:
-            jaws = actuator_target(GRIPPER_ACTUATOR, self._scenario, self.vehicle, time)
-            closed = bool((jaws > 0.5).any())
+            closing = actuator_target(GRIPPER_ACTUATOR, self._scenario, self.vehicle, time)
+            closed = bool((closing > 0.5).any())
             memory = self._gripper.follow(closed, ArmTick(time, state, joints, memory))
         effort = self._commands.efforts(stamp)
         joints, _, wrench, memory = arm_step(
@@ -130,17 +129,17 @@ class ManipulatorNode(ForceNode):
         )
         self._commands.joints, self._commands.stamp = joints, stamp
         self._gripper.tick = ArmTick(time, state, joints, memory)
-        self._tell(stamp, state)
+        self._publish_joints(stamp, state)
         return wrench
 
-    def _tell(self, stamp: int, state: State) -> None:
-        """Publish where the joints are, and the payloads."""
+    def _publish_joints(self, stamp: int, state: State) -> None:
+        """Publish the joints and the payloads."""
         joints = self._commands.joints
         position, rate = joints.position.tolist(), joints.rate.tolist()
         if self._gripper.gripping.is_possible:
             position, rate = [*position, self._gripper.gripping.held + 1.0], [*rate, 0.0]
         self._states.publish(stamp, position=position, velocity=rate)
-        self._gripper.tell(stamp, state, joints)
+        self._gripper.publish_payloads(stamp, state, joints)
 
 
 def main() -> None:

@@ -4,13 +4,13 @@
 """Markers: forces on the vehicle, for RViz or Foxglove.
 
 Subscribes: odom, wrench/<source> of every source, wrench/total, robot_description,
-thrusters/state where that description leaves propellers to be turned. Publishes: markers
+thrusters/state where that description has propellers as continuous joints. Publishes: markers
 (MarkerArray in base_link), ``rate`` times per second of simulation time: an arrow per force, the
 voxels and the hull's panels coloured by how far they are under water; scene/markers (MarkerArray
 in map, latched), once: seabed, walls and obstacles, where the environment has any; /tf of those
-propellers, ``propeller_rate`` times per second of simulation time, while somebody listens.
+propellers, ``propeller_rate`` times per second of simulation time, while /tf has subscribers.
 Parameters: the common ones, and those below.
-Failure: it only watches; nothing waits for it but a recorder, once, for scene/markers.
+Failure: no node waits for it, except a recorder, once, for scene/markers.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ PARAMETERS = (
 
 
 class MarkersNode(SuiteNode):
-    """The node."""
+    """Node that draws forces, hull and scene."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``markers``."""
         super().__init__('markers', PARAMETERS, **options)
         self._period = round(NANOSECONDS / self.values['rate'])
-        self._shown = -self._period
+        self._published_at = -self._period
         self._wrenches: dict[str, np.ndarray] = {}
         self._markers = self.publisher(topics.MARKERS)
         self.follow_current()
@@ -70,7 +70,7 @@ class MarkersNode(SuiteNode):
         self._propellers = PropellerFrames(self, self.values['propeller_rate'])
         environment = self.environment
         if environment.scene is not None or environment.free_bodies:
-            # Latched, so over DDS whoever listens now or later.
+            # Latched, so over DDS: it also reaches late subscribers.
             self._scene = self.create_publisher(
                 topics.SCENE_MARKERS.type, topics.SCENE_MARKERS.name, topics.SCENE_MARKERS.qos
             )
@@ -83,12 +83,12 @@ class MarkersNode(SuiteNode):
 
     def _on_odom(self, message: Odometry) -> None:
         stamp = stamp_ns(message.header.stamp)
-        if 0 <= stamp - self._shown < self._period:
+        if 0 <= stamp - self._published_at < self._period:
             return
         state = state_from(message)
         if state is None:
             return
-        self._shown = stamp
+        self._published_at = stamp
         self._publish(stamp, state)
 
     def _publish(self, stamp: int, state: State) -> None:
@@ -97,11 +97,11 @@ class MarkersNode(SuiteNode):
         array = wrench_arrows(self.body_frame, stamp, forces, arrow_scale(self))
         hull = self.vehicle.hull
         if hull is not None and hull.voxels is not None and self.values['voxels']:
-            shares = submerged_fractions(hull.voxels, state, environment)
-            array.markers.append(voxel_marker(self.body_frame, stamp, hull.voxels, shares))
+            fractions = submerged_fractions(hull.voxels, state, environment)
+            array.markers.append(voxel_marker(self.body_frame, stamp, hull.voxels, fractions))
         if hull is not None and hull.panels is not None and self.values['panels']:
-            shares = wet_hull(hull.panels, state, environment).wet_fraction
-            array.markers.append(panel_marker(self.body_frame, stamp, hull.panels, shares))
+            fractions = wet_hull(hull.panels, state, environment).wet_fraction
+            array.markers.append(panel_marker(self.body_frame, stamp, hull.panels, fractions))
         self._markers.publish(array)
 
 

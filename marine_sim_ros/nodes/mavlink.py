@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""MAVLink: our controller as a vehicle for QGroundControl, Cockpit and pymavlink scripts.
+"""MAVLink: emulates ArduSub on top of the controller, for QGroundControl, Cockpit, pymavlink.
 
 Subscribes: odom; thrusters/pwm; the pressure of the first barometer.
 Publishes: cmd_wrench (MANUAL), cmd_setpoints (the other modes), servos, lights and joint_commands
@@ -10,7 +10,7 @@ Calls, of the controller (SetBool): arm.
 Speaks, over UDP to ``ground_station``: the messages of docs/reference/mavlink.md.
 Parameters: the common ones, and those below.
 Failure: a ground station that is silent for ``ground_station_timeout`` disarms; an override
-that is not renewed for RC_OVERRIDE_TIME is released. What is not understood is refused by the
+that is not renewed for RC_OVERRIDE_TIME is released. Unsupported requests are refused by the
 protocol's answer and a status text.
 """
 
@@ -70,7 +70,7 @@ PARAMETERS = (
 
 
 class MavlinkCommands:
-    """Publishes efforts as wrenches, and set-points as they are."""
+    """Publisher of efforts, as wrenches, and of set-points."""
 
     def __init__(self, node: SuiteNode) -> None:
         """Make the publishers."""
@@ -85,10 +85,10 @@ class MavlinkCommands:
             targets = command.targets.tolist()
             self._setpoints.publish(JointState(name=list(SETPOINT_QUANTITIES), position=targets))
         else:
-            self._push(command.efforts)
+            self._publish_wrench(command.efforts)
 
-    def _push(self, efforts: np.ndarray) -> None:
-        """Publish the wrench that the thrusters make of efforts (6,), −1 to 1."""
+    def _publish_wrench(self, efforts: np.ndarray) -> None:
+        """Publish the wrench of the thrusters at efforts (6,), −1 to 1."""
         thrust = self._thrusters.thrust_of_pwm(self._mixer.pwm(efforts))
         message = Wrench()
         f, t = message.force, message.torque
@@ -97,7 +97,7 @@ class MavlinkCommands:
 
 
 class MavlinkNode(SuiteNode):
-    """The node."""
+    """Node that connects the emulated ArduSub to the topics of a vehicle."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``mavlink``."""

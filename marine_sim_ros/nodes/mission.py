@@ -1,13 +1,13 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mission: scores a mission while the vehicle flies it.
+"""Mission: scores a mission while the vehicle performs it.
 
 Subscribes: odom, wrench/contact and wrench/tether where the run has them, every tick of each.
 Publishes: mission/score (String, latched), the score of the ticks so far as JSON, ``rate`` times
 a second of wall time while the run goes on; mission/tick, the stamp up to which it has every
-message: the state owner (``await_mission``) waits for it, so that no tick is lost.
-Writes: ``live_score.json`` in ``directory`` when it ends, where that is given: the score of all
+message: the state node (``await_mission``) waits for it, so that no tick is lost.
+Writes: ``live_score.json`` in ``directory``, if set, when it ends: the score of all
 ticks, by the same function as that of the bag.
 Parameters: the common ones, and those below.
 A reset begins the mission anew. Failure: a tick that was lost ends the score with an error.
@@ -37,7 +37,7 @@ from marine_sim_ros.sim.mission_states import LOADS, MissionLog
 __all__ = ['main']
 
 IDLE_TIME = 0.3
-"""s of wall time without a message after which nothing is under way any more."""
+"""s of wall time without a message after which the queues count as empty."""
 PARAMETERS = (
     option_parameter('lesson', empty=''),
     NodeParameter('rate', 2.0, 'scores per second of wall time', 0.1, 20.0, unit='Hz'),
@@ -49,7 +49,7 @@ PARAMETERS = (
 
 
 class MissionNode(SuiteNode):
-    """The node."""
+    """Node that scores a mission."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``mission``."""
@@ -58,7 +58,7 @@ class MissionNode(SuiteNode):
         self._loads = [name for name in LOADS if name in self.wrench_sources]
         self._log = MissionLog(self._loads)
         self._published = self._ticked = 0
-        self._heard = time.monotonic()
+        self._received_at = time.monotonic()
         self._score = self.create_publisher(
             topics.MISSION_SCORE.type, topics.MISSION_SCORE.name, topics.MISSION_SCORE.qos
         )
@@ -84,7 +84,7 @@ class MissionNode(SuiteNode):
 
     def _report_tick(self) -> None:
         """Publish the newest complete tick, once."""
-        self._heard = time.monotonic()
+        self._received_at = time.monotonic()
         ticks = self._log.ticks
         if ticks > self._ticked:
             self._ticked = ticks
@@ -104,8 +104,8 @@ class MissionNode(SuiteNode):
             self.health['time'] = f'{self._log.newest / NANOSECONDS:.3f}'
 
     def drain(self, engine: Any) -> None:
-        """Take what is still in the queues."""
-        while time.monotonic() - self._heard < IDLE_TIME:
+        """Receive what is still in the queues."""
+        while time.monotonic() - self._received_at < IDLE_TIME:
             engine.spin_once(timeout_sec=0.05)
 
     def close(self) -> None:

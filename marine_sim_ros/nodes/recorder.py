@@ -4,15 +4,15 @@
 """Recorder: writes every topic of the suite to an MCAP rosbag2, without a loss in lockstep.
 
 Subscribes: everything in ros/recording/bag_topics.py. Publishes: recorder/written, the stamp
-up to which it has every topic of every tick, -1 s as soon as it listens; the state owner
+up to which it has every topic of every tick, -1 s as soon as it has subscribed; the state node
 (``await_recorder``) starts then, and never gets further ahead than the queues hold.
 Writes: <directory>/bag (rosbag2, MCAP; times are simulation time) and <directory>/manifest.json.
 With ``recorder: ros2_bag`` it is `ros2 bag record` that writes the bag (times are those of
 receipt); this node starts and ends it, and counts what it lost in a warning and the manifest.
 Parameters: the common ones, and those below.
-A reset begins a recording of its own, <directory>/reset_1 and so on: a bag has one time.
+A reset begins a new recording, <directory>/reset_1 and so on, because time in a bag increases.
 Failure: when the disk is full the bag is closed as far as it goes, the node ends with exit code 1
-and one line that names the file; the run itself goes on.
+and one line that names the file; the run itself continues.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from marine_sim_ros.core.state import NANOSECONDS, header_stamp
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
-from marine_sim_ros.ros.base.process import own_words, run
+from marine_sim_ros.ros.base.process import own_arguments, run
 from marine_sim_ros.ros.base.publishers import NumbersPublisher
 from marine_sim_ros.ros.codecs import read_numbers, remove_tag
 from marine_sim_ros.ros.recording import bag_topics
@@ -46,11 +46,15 @@ from marine_sim_ros.ros.ticks import TickProgress
 __all__ = ['main']
 
 IDLE_TIME = 0.3
+"""s of wall time without a message after which the queues count as empty."""
+REPORT_PERIOD = 0.05
+"""s of wall time between two reports of the written stamp."""
 MAX_STAMP_AHEAD = 3600 * NANOSECONDS
-"""ns that a stamp may be ahead of the newest odom; beyond that it is of another clock."""
-_SETTLING = 20
-"""Ticks after a reset in which messages of before it may still come."""
-OFTEN = topics.ACK_WINDOW // 2  # ticks, after which the owner is told that they are written
+"""ns that a stamp may be ahead of the newest odom; a later one is of another clock."""
+_SETTLING_TICKS = 20
+"""Ticks after a reset in which messages from before it may still arrive."""
+REPORT_TICKS = topics.ACK_WINDOW // 2
+"""Ticks after which the written stamp is reported at once, without waiting for the timer."""
 PARAMETERS = (
     NodeParameter('directory', 'out/run', 'new or empty folder to write to'),
     NodeParameter('manifest', '{}', 'JSON object to write into manifest.json'),
@@ -61,7 +65,7 @@ PARAMETERS = (
 
 
 class RecorderNode(SuiteNode):
-    """The node."""
+    """Node that records the topics of a vehicle."""
 
     def __init__(self, *, fleet: FleetRecording | None = None, **options: Any) -> None:
         """Create it as ``recorder`` and open the bag, or join that of a fleet."""
@@ -73,24 +77,24 @@ class RecorderNode(SuiteNode):
             bag_topics.recorded_topics(self),
             bag_topics.per_tick_topics(self),
         )
-        self._kept: dict[str, bytes] = {}
-        """Last message of each topic that is sent once and kept for who comes late."""
+        self._latched: dict[str, bytes] = {}
+        """Last message of each latched topic."""
         self._settled = -1
-        """Stamp (ns) after a reset until which later ones are of before it."""
+        """Stamp (ns) until which, after a reset, messages with later stamps are from before it."""
         self._files = RecorderFiles(self, Path(self.values['directory']), fleet)
         self._bag = self._files.bag(self._named)
         self._readiness = Readiness(self._bag, self._every_tick)
         self._progress = TickProgress(
-            {*self._every_tick, *bag_topics.one_time_topics(self)} & {*self._bag.heard}
+            {*self._every_tick, *bag_topics.one_time_topics(self)} & {*self._bag.topics}
         )
         self._written = NumbersPublisher(self, topics.RECORDER_WRITTEN, Time())
-        for name in self._bag.heard:
+        for name in self._bag.topics:
             topic = self._named[name]
             bag_topics.subscribe_to(self, name, topic, partial(self._take, topic, name))
-        self.create_timer(0.05, self._tell, clock=self.wall_clock)
+        self.create_timer(REPORT_PERIOD, self._report_written, clock=self.wall_clock)
 
     def _take(self, topic: topics.Topic, full: str, data: bytes) -> None:
-        """Write a message; one that is none is left out, and any other failure ends the run."""
+        """Write a message; skip an invalid one; any other failure ends the node."""
         if self.finished:
             return
         try:
@@ -98,55 +102,60 @@ class RecorderNode(SuiteNode):
         except (ValueError, IndexError, struct.error) as error:
             self.warn_throttled(f'{topic.name}: {error}; not recorded')
         except Exception as error:  # a recording with a gap would go unnoticed
-            known = isinstance(error, MarineSimError)
-            self._fail(str(error) if known else f'{topic.name}: {type(error).__name__}: {error}')
+            expected = isinstance(error, MarineSimError)
+            self._fail(
+                str(error) if expected else f'{topic.name}: {type(error).__name__}: {error}'
+            )
 
     def _write(self, topic: topics.Topic, full: str, data: bytes) -> None:
-        own = header_stamp(data) if topic.has_stamp and topic.per_tick else None
-        if own is not None and not 0 <= own <= self._stamp + MAX_STAMP_AHEAD:
-            self.warn_throttled(f'{topic.name}: a stamp of {own / NANOSECONDS:g} s; not recorded')
+        header = header_stamp(data) if topic.has_stamp and topic.per_tick else None
+        if header is not None and not 0 <= header <= self._stamp + MAX_STAMP_AHEAD:
+            self.warn_throttled(
+                f'{topic.name}: a stamp of {header / NANOSECONDS:g} s; not recorded'
+            )
             return
-        if own is not None and self._stamp < self._settled < own:
+        if header is not None and self._stamp < self._settled < header:
             return
-        if topic.per_tick and not topic.shared:  # others may never be quiet, as diagnostics
+        if topic.per_tick and not topic.shared:  # diagnostics, for example, never end
             self._last_message = wall.monotonic()
         if topic is topics.ODOM:
             before, (self._stamp, numbers) = self._stamp, read_numbers(Odometry, data)
             if self._stamp < before:
-                self._begin_again()
+                self._split_recording()
             else:
                 self._step = max(self._stamp - before, 1)
             if not self._manifest.ticks:
                 self._describe()
             self._manifest.add(self._stamp, numbers[:7], numbers[7:])
-        waited = None if topic.sometimes else own  # a sensor with a rate: its node's tick is
-        self._progress.take(full, waited, self._last_message)
-        if self._progress.is_reached:  # else the owner would wait for the timer
-            self._tell()
+        # Of a sensor with a rate, the tick of its node counts instead.
+        tick = None if topic.sometimes else header
+        self._progress.take(full, tick, self._last_message)
+        if self._progress.is_reached:  # else the state node would wait for the timer
+            self._report_written()
         if topic.transient_local and not topic.per_tick:
-            self._kept[full] = remove_tag(data)
-        self._bag.write(full, self._stamp if own is None else own, remove_tag(data))
+            self._latched[full] = remove_tag(data)
+        self._bag.write(full, self._stamp if header is None else header, remove_tag(data))
 
-    def _begin_again(self) -> None:
-        """Close the recording of before a reset; go on in one of its own where that can be."""
+    def _split_recording(self) -> None:
+        """After a reset, begin a new recording, if the recorder supports that."""
         if self._files.splits:
             before = self._files.folder
             self._finish()
             self._files.begin_part()
             self._bag = self._files.bag(self._named)
-            for full, data in self._kept.items():
+            for full, data in self._latched.items():
                 self._bag.write(full, self._stamp, data)
-            said = f'{before} is complete, and {self._files.folder} goes on'
+            text = f'{before} is complete, and {self._files.folder} goes on'
         else:
-            said = 'the bag has both, the manifest its end'
-        self.warn_throttled(f'the run was reset: {said}')
+            text = 'the bag has both, the manifest its end'
+        self.warn_throttled(f'the run was reset: {text}')
         self._manifest = Manifest(self._settings, self.vehicle)
-        self._settled = self._stamp + _SETTLING * self._step
+        self._settled = self._stamp + _SETTLING_TICKS * self._step
 
     def _describe(self) -> None:
-        """Write the URDF: who reads a recording opens no file that it names."""
+        """Write the URDF with its meshes, so that readers of the recording need no other file."""
         full = self.resolve_topic_name(topics.ROBOT_DESCRIPTION.name)
-        if full in self._bag.heard and full not in self._kept and self.vehicle.urdf:
+        if full in self._bag.topics and full not in self._latched and self.vehicle.urdf:
             text = description_with_meshes(self.vehicle, self._files.folder / 'bag')
             self._bag.write(full, self._stamp, bytes(serialize_message(String(data=text))))
 
@@ -154,17 +163,17 @@ class RecorderNode(SuiteNode):
         self.warn_throttled(text, error=True)
         self.end(1)
 
-    def _tell(self) -> None:
-        """Say how far the recording is."""
+    def _report_written(self) -> None:
+        """Publish the stamp up to which every topic is written."""
         if not self._is_ready():
             return
         stamp = self._progress.complete(wall.monotonic())
-        self._progress.aim((stamp or 0) + OFTEN * self._step)
+        self._progress.aim((stamp or 0) + REPORT_TICKS * self._step)
         self._written.publish(-NANOSECONDS if stamp is None else stamp)
         self.health['ticks'] = self._manifest.ticks
 
     def _is_ready(self) -> bool:
-        """Return whether the run may go on."""
+        """Return whether the run may continue: the bag is complete so far."""
         if self.finished:
             return False
         if self._bag.has_failed:
@@ -175,7 +184,7 @@ class RecorderNode(SuiteNode):
         return self._readiness.reached
 
     def drain(self, engine: Any) -> None:
-        """Take what is still in the queues; of a run that goes on, no more than they hold."""
+        """Receive what is still in the queues; bounded, because the run may continue."""
         if self.finished:
             return
         first = self._stamp
@@ -192,15 +201,15 @@ class RecorderNode(SuiteNode):
             self.exit_code = 1
 
     def _finish(self) -> None:
-        # In lockstep there was one message of each of these topics for every tick.
+        # In lockstep each of these topics has one message for every tick.
         names = self._every_tick if self._settings.get('lockstep', True) else ()
-        more = self._bag.close(dict.fromkeys(names, self._manifest.ticks))
-        self._files.write_manifest(self._manifest, more)
+        entries = self._bag.close(dict.fromkeys(names, self._manifest.ticks))
+        self._files.write_manifest(self._manifest, entries)
 
 
 def main() -> None:
     """Run ``recorder``, or for a fleet ``recorder NAME JSON...``."""
-    run(*recorders(RecorderNode, own_words()))
+    run(*recorders(RecorderNode, own_arguments()))
 
 
 if __name__ == '__main__':

@@ -8,7 +8,7 @@ Subscribes: odom. Publishes: thrusters/pwm, one per odom (start the thrusters wi
 this one only checks.
 Parameters: the common ones, and ``scenario`` (shipped name or path of a YAML file).
 After the scenario's duration it checks once; its exit code is 0 when all expectations hold, else
-1. A reset starts all over.
+1. A reset starts anew.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['main']
 
+TIME_TOLERANCE = 1e-9
+"""s; rounding of times."""
 PARAMETERS = (
     option_parameter('scenario', default='dive', empty=''),
     option_parameter('duration', empty="the scenario's"),
@@ -37,7 +39,7 @@ PARAMETERS = (
 
 
 class ScenarioNode(SuiteNode):
-    """The node."""
+    """Node that plays and checks a scenario."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``scenario``."""
@@ -45,7 +47,7 @@ class ScenarioNode(SuiteNode):
         self._scenario = load_scenario(self.values['scenario'])
         self._pilot = ScriptedPilot(self._scenario, self.vehicle)
         self._duration = self.values['duration'] or self._scenario.duration
-        self._seen: list[tuple[float, float]] = []  # of the times that are judged
+        self._depth_samples: list[tuple[float, float]] = []  # s, m; within expectations
         self._time = 0.0
         if not self._scenario.closed_loop:
             self._pwm = PwmPublisher(self)
@@ -61,21 +63,24 @@ class ScenarioNode(SuiteNode):
         if not self._scenario.closed_loop:
             self._pwm.publish(stamp, self._pilot.command(time, state))
         if time < self._time:
-            self._seen, self.health, self.exit_code = [], {}, 0
+            self._depth_samples, self.health, self.exit_code = [], {}, 0
         self._time = time
-        if any(e.start - 1e-9 <= time <= e.end + 1e-9 for e in self._scenario.expectations):
-            self._seen.append((time, float(state.position[2])))
-        if time >= self._duration - 1e-9 and not self.health:
-            self._judge()
+        if any(
+            e.start - TIME_TOLERANCE <= time <= e.end + TIME_TOLERANCE
+            for e in self._scenario.expectations
+        ):
+            self._depth_samples.append((time, float(state.position[2])))
+        if time >= self._duration - TIME_TOLERANCE and not self.health:
+            self._check_expectations()
 
-    def _judge(self) -> None:
-        time, z = np.array(self._seen, float).reshape(-1, 2).T
+    def _check_expectations(self) -> None:
+        time, z = np.array(self._depth_samples, float).reshape(-1, 2).T
         verdicts = self._scenario.verdicts(time, z)
         self.health = {text: ok for ok, text in verdicts} or {'expectations': 'none'}
         if not all(ok for ok, _ in verdicts):
             self.exit_code = 1
         for ok, text in verdicts:
-            # One line for each severity: rclpy takes no other at a place that has logged once.
+            # One call per severity: rclpy fixes that of a line of code at its first log.
             if ok:
                 self.get_logger().info(f'holds: {text}')
             else:

@@ -1,16 +1,16 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sensor: one sensor of the vehicle in a process of its own: for one that takes long.
+"""Sensor: one sensor of the vehicle in its own process, for a slow one such as a camera.
 
 Takes the name of the sensor, which is the node's too: ``sensor barometer --ros-args ...``.
 Subscribes: odom; acceleration, thrusters/supply, and of a camera joint_states, payloads,
-tether/nodes and thrusters/state, where the sensor needs them; of the neighbours that it sees odom,
-and the same four.
+tether/nodes and thrusters/state, where the sensor needs them; of the neighbours that it detects
+odom, and the same four.
 Publishes: <name>/<topic> of each topic of its kind, stamped with the time of the measurement;
 <node>/tick (Header) when all of a tick are read, for the recorder, which waits for it.
-Sends, where a camera is told to: H.264 over RTP to the UDP address ``video``.
-Serves, where ``protocol`` says so: the wire protocol of a real instrument.
+Sends, of a camera with ``video``: H.264 over RTP to that UDP address.
+Serves, with ``protocol``: the wire protocol of a real instrument.
 Parameters: the common ones, neighbours, protocol and video.
 Failure: an odom that is not finite is left out with a warning; while acceleration or
 thrusters/supply is silent its last message holds; a neighbour that is silent for 10 s stays

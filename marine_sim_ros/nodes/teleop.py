@@ -3,18 +3,18 @@
 
 """Teleop: a gamepad (sensor_msgs/Joy) or the keyboard drives a vehicle.
 
-Subscribes: /joy; odom; joint_states where the vehicle has an arm.
-Publishes, while somebody steers, at ``rate`` of wall time, one of: thrusters/pwm (``output: pwm``,
-no controller needed); cmd_vel (``velocity``: Twist in the body frame); cmd_pose (``pose``:
-PoseStamped in map, on change and twice a second). While the sticks move the arm: joint_commands
-(JointState, velocity).
+Subscribes: /joy; odom; joint_states where the vehicle has an arm. Publishes, while the sticks or
+keys are in use, at ``rate`` of wall time, one of: thrusters/pwm (``output: pwm``, no controller
+needed); cmd_vel (``velocity``: Twist in the body frame); cmd_pose (``pose``: PoseStamped in map,
+on change and twice a second). While the sticks move the arm: joint_commands (JointState,
+velocity).
 Calls: arm, auto_depth, auto_heading, station_keeping (SetBool, of the controller); attach, detach
 (Trigger, of the manipulator).
 Parameters: the common ones, and those below. The keyboard needs a terminal: ``marine_sim teleop``.
 Failure: no Joy message for ``joy_timeout`` (a gamepad that was pulled out) stops: neutral pulse
-widths, a zero velocity or the vehicle's own pose, once, and then nothing until somebody steers.
-Pulse widths are not sent while a controller sends some. A warning says when nobody listens to the
-commands, or when no controller answers.
+widths, a zero velocity or the present pose, once, and then nothing until the next input.
+Pulse widths are not sent while a controller sends some. A warning says that the commands have no
+subscriber, or that no controller answers.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ __all__ = ['TeleopNode', 'main']
 PARAMETERS = (
     NodeParameter('output', 'pwm', 'output of the sticks at the start', choices=OUTPUT_MODES),
     NodeParameter('rate', 20.0, 'commands per second of wall time', 1.0, 200.0, unit='Hz'),
-    NodeParameter('gain', 1.0, 'share of full stick at the start', 0.0, 1.0),
+    NodeParameter('gain', 1.0, 'fraction of full stick at the start', 0.0, 1.0),
     *STICK_PARAMETERS,
     option_parameter('gamepad', help='layout of the gamepad: shipped name or YAML file'),
     NodeParameter(
@@ -64,7 +64,7 @@ PARAMETERS = (
 
 
 class TeleopNode(SuiteNode):
-    """The node; the terminal of ``marine_sim teleop`` steers it too."""
+    """Node that steers by a gamepad, and by the terminal of ``marine_sim teleop``."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``teleop``."""
@@ -78,7 +78,7 @@ class TeleopNode(SuiteNode):
         self.switches = Switches(self, list(names), 'controller')
         self.state: State | None = None
         self._stamp = 0
-        self._grip = StickMemory()
+        self._stick_memory = StickMemory()
         self._joy_at: int | None = None
         self.keyboard = self.reads_gamepad = False
         self.notice: tuple[str, int] = ('', 0)
@@ -86,7 +86,7 @@ class TeleopNode(SuiteNode):
         self.listen(topics.JOY, self._on_joy)
         self.listen(topics.ODOM, self._on_odom)
         if self.arm.pairs:
-            self.listen(topics.JOINT_STATES, self.arm.hear)
+            self.listen(topics.JOINT_STATES, self.arm.update_gripper)
         self._period = 1.0 / self.values['rate']
         self.create_timer(self._period, self._tick, clock=self.wall_clock)
 
@@ -111,19 +111,19 @@ class TeleopNode(SuiteNode):
             return
         self.arm.perform(function)
         if function in ('stop', 'output'):
-            self._grip = replace(self._grip, centred=frozenset())
+            self._stick_memory = replace(self._stick_memory, centred=frozenset())
             self.halt(function == 'output')
         self.pilot = perform_function(self.pilot, function, self.state)
 
     def halt(self, send: bool = True) -> None:
-        """Hold nothing any more, and send that."""
+        """Centre the sticks, and publish the command that follows."""
         self.pilot = stop_vehicle(self.pilot, self.state)
         self.arm.move(0, ())
         if send:
             self.command_publisher.send(self.pilot, self._stamp)
 
     def close(self) -> None:
-        """Leave no command behind."""
+        """Stop the vehicle if something steers it."""
         if self.keyboard or self.joy_alive:
             self.halt()
 
@@ -136,8 +136,12 @@ class TeleopNode(SuiteNode):
 
     def _on_joy(self, message: Joy) -> None:
         self._joy_at = self.wall_clock.now().nanoseconds
-        efforts, functions, self._grip = read_sticks(
-            self.gamepad, self._grip, message.axes, message.buttons, self.values['dead_band']
+        efforts, functions, self._stick_memory = read_sticks(
+            self.gamepad,
+            self._stick_memory,
+            message.axes,
+            message.buttons,
+            self.values['dead_band'],
         )
         self.pilot = replace(self.pilot, sticks=tuple(efforts.tolist()))
         for function in functions:
@@ -148,7 +152,7 @@ class TeleopNode(SuiteNode):
         if self._joy_at is not None:
             age = (self.wall_clock.now().nanoseconds - self._joy_at) / NANOSECONDS
             if age > self.values['joy_timeout']:
-                self._joy_at, self._grip = None, StickMemory()
+                self._joy_at, self._stick_memory = None, StickMemory()
                 self.warn_throttled('joy: silent; stopped')
                 self.halt()
         if self.keyboard or self.joy_alive:

@@ -14,10 +14,10 @@ times per second of simulated time: tether/tension (JointState: effort is the ca
 Parameters: the common ones, and those below; the cable is the vehicle's <tether>.
 Failure: an odom that is not finite is answered with a zero wrench and a warning. A vehicle
 without a tether, and one that starts farther from the anchor than its tether reaches, end the node
-with one line. A tether that parts is reported once; it pulls no more until time goes back. A
-command that is not one finite number for ``reel`` is ignored and warned of; beyond the reel's
-limits it is clamped. The latest one holds, and ``command_timeout`` after it the reel stops. A
-silent vehicle at the anchor stays where it was last after 10 s.
+with one line. A tether that parts is reported once; it does not pull until time goes back. A
+command that is not one finite number for ``reel`` is ignored, with a warning; beyond the reel's
+limits it is clamped. The latest one holds, and ``command_timeout`` after it the reel stops. After
+10 s without odom of the vehicle at the anchor, its last pose holds.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ PARAMETERS = (
 
 
 class TetherNode(ModelNode):
-    """The node."""
+    """Node of the tether's pull, and of its reel."""
 
     commanded = True
 
@@ -85,21 +85,21 @@ class TetherNode(ModelNode):
         )
 
     def inputs(self, stamp: int) -> ForceInputs:
-        """Return the reel's commanded rate at a stamp in ns, and who carries the anchor."""
-        known = super().inputs(stamp)
-        return known._replace(anchor=self._anchor.state, commands=self.commands(stamp))
+        """Return the reel's commanded rate at a stamp in ns, and the state at the anchor."""
+        force_inputs = super().inputs(stamp)
+        return force_inputs._replace(anchor=self._anchor.state, commands=self.commands(stamp))
 
     def commands(self, stamp: int) -> dict[str, Any]:
         """Return the commanded rate of the reel at a stamp in ns, for a compiled graph."""
         return {} if self._reel is None else {'reel': self._reel.commanded_values(stamp)}
 
     def on_state(self, stamp: int, state: State) -> None:
-        """Answer when it is known where the anchor is; where nothing is computed, all stands."""
+        """Answer when the anchor's state has arrived; with ``compute`` off, at once."""
         if self.values['compute']:
             self._anchor.wait(stamp, state)
             return
-        self._anchor.tell(stamp, None)
-        self._shape.tell(stamp, np.zeros((0, 3)))
+        self._anchor.publish(stamp, None)
+        self._shape.publish_nodes(stamp, np.zeros((0, 3)))
         if self._reel is not None:
             self._states.publish(stamp, self._start)
         self._on_anchor(stamp, state)
@@ -108,7 +108,7 @@ class TetherNode(ModelNode):
         (super().on_state if self._reel is None else self._reel.wait)(stamp, state)
 
     def wrench(self, stamp: int, state: State) -> Wrench:
-        """Return the pull; a tether that cannot reach ends the node."""
+        """Return the pull (6,); end the node if the tether cannot reach the anchor."""
         try:
             if self._stamp is None:
                 check_tether_reach(
@@ -124,7 +124,7 @@ class TetherNode(ModelNode):
     def on_wrench(self, tick: ForceTick) -> None:
         """Publish the reel, tension and shape, and report a tether that parts."""
         cable: CableState = tick.after
-        self._anchor.tell(tick.stamp, cable.pull[1])
+        self._anchor.publish(tick.stamp, cable.pull[1])
         if (reel := reel_state(cable)) is not None:
             self._states.publish(tick.stamp, reel)
         if cable.attached == 0 and (tick.before is None or tick.before.attached > 0):

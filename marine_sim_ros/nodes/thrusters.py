@@ -12,11 +12,11 @@ power W, and voltage V and charge A h of a battery) where a sensor needs it; the
 actuators (JointState: position in rad).
 Parameters: the common ones, and those below.
 Failure: a command of the wrong length or beyond 800 to 2200 µs is ignored as a whole, one beyond
-1100 to 1900 µs is clamped; both are warned of. With ``pwm_source: external`` the latest command
+1100 to 1900 µs is clamped; both with a warning. With ``pwm_source: external`` the latest command
 holds, and ``command_timeout`` after it the thrusters stop. With ``pwm_source: controller`` the
-command of the same stamp is awaited for every odom; a controller that falls silent for 0.8 s stops
-them. Faults (live parameters ``faults`` and ``failed_thrusters``) are computed as in
-faults/thrusters.py; of commands that get lost, the last one holds for ``command_timeout``.
+command of the same stamp is required for every odom; after 0.8 s without one they stop. Faults
+(live parameters ``faults`` and ``failed_thrusters``) are computed as in faults/thrusters.py; after
+a lost command the last one holds for ``command_timeout``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from marine_sim_ros.faults.thrusters import LiveThrusters
 from marine_sim_ros.physics.thrusters import THRUSTERS
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, NodeParameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.force_node import CompiledTick, ForceNode
+from marine_sim_ros.ros.force_node import CompiledTick, WrenchNode
 from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ActuatorCommands
 from marine_sim_ros.ros.thrusters import PwmCommands, ThrusterOutputs
 from marine_sim_ros.sim.player import unknown_thrusters
@@ -52,8 +52,8 @@ PARAMETERS = (
 )
 
 
-class ThrustersNode(ForceNode):
-    """The node."""
+class ThrustersNode(WrenchNode):
+    """Node of the thrusters' force."""
 
     commanded = True
 
@@ -69,7 +69,7 @@ class ThrustersNode(ForceNode):
             self.graph.timeout = self.values['command_timeout']
 
     def on_state(self, stamp: int, state: State) -> None:
-        """Answer at once, or when the commands for this state are there."""
+        """Answer at once, or when the commands for this state have arrived."""
         self._actuators.wait(stamp, state)
 
     def refuse(self, name: str, value: object) -> str:
@@ -77,7 +77,7 @@ class ThrustersNode(ForceNode):
         return unknown_thrusters(self.vehicle, value) if name == 'failed_thrusters' else ''
 
     def on_parameters(self) -> None:
-        """Take what goes wrong."""
+        """Apply the faults."""
         names = [name for name in self.values['failed_thrusters'] if name]
         faults = (*self.faults, *(Dead(thruster=name) for name in names))
         self._live.take(faults)
@@ -85,9 +85,10 @@ class ThrustersNode(ForceNode):
             return
         tables = self._live.tables
         if tables is not None and not self._commands.per_tick:
-            tables = replace(tables, lost=None)  # here commands get lost as they come
+            # Without per-tick commands, PwmCommands drops the lost ones.
+            tables = replace(tables, lost=None)
         self.graph.faults = tables
-        self.graph.listed, self.graph.loses_command = faults, self._commands.per_tick
+        self.graph.fault_list, self.graph.loses_command = faults, self._commands.per_tick
 
     def _answer(self, stamp: int, state: State) -> None:
         live = self._live

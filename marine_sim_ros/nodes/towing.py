@@ -7,8 +7,8 @@ Subscribes: odom; of each vehicle in ``towed_by`` <namespace>/tether/anchor_wren
 Publishes, one per odom, same stamp: wrench/towing.
 Parameters: the common ones, and those below.
 Failure: an odom that is not finite is answered with a zero wrench and a warning, and the last pull
-holds where one is not finite. A vehicle that is silent for 10 s is not waited for, and its last
-pull holds, until it is back.
+holds where one is not finite. After 10 s without a message of a vehicle, its last pull holds
+until its next one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.codecs import is_finite, wrench_from
 from marine_sim_ros.ros.fleet import OtherVehicles
-from marine_sim_ros.ros.force_node import ForceNode
+from marine_sim_ros.ros.force_node import WrenchNode
 from marine_sim_ros.ros.ticks import TickSynchronizer
 
 __all__ = ['main']
@@ -34,39 +34,39 @@ PARAMETERS = (
 )
 
 
-def _read(message: Any) -> np.ndarray | None:
+def _read_wrench(message: Any) -> np.ndarray | None:
     wrench = wrench_from(message)
     return wrench if is_finite(wrench) else None
 
 
-class TowingNode(ForceNode):
-    """The node."""
+class TowingNode(WrenchNode):
+    """Node of the pull of tethers that end at this vehicle."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``towing``."""
         super().__init__('towing', PARAMETERS, **options)
         names = [name for name in self.values['towed_by'] if name]
-        others = OtherVehicles(
+        vehicles = OtherVehicles(
             self,
             names,
             topics.TETHER_ANCHOR,
-            _read,
+            _read_wrench,
             first=np.zeros(6),
-            meanwhile='its last pull holds',
+            fallback='its last pull holds',
         )
-        self._gathering = TickSynchronizer(self._on_all, others.last, names)
-        others.listen(self._gathering)
+        self._synchronizer = TickSynchronizer(self._on_all, vehicles.last, names)
+        vehicles.listen(self._synchronizer)
 
     def on_state(self, stamp: int, state: State) -> None:
-        """Answer when the pulls of this tick are there."""
+        """Answer when the pulls of this tick have arrived."""
         if self.values['compute']:
-            self._gathering.main(stamp, state)
+            self._synchronizer.main(stamp, state)
         else:
             self.publish_wrench(stamp, self._zero)
 
-    def _on_all(self, stamp: int, state: State, given: Mapping[str, np.ndarray]) -> None:
+    def _on_all(self, stamp: int, state: State, pulls: Mapping[str, np.ndarray]) -> None:
         del state
-        self.publish_wrench(stamp, sum(given.values(), start=self._zero))
+        self.publish_wrench(stamp, sum(pulls.values(), start=self._zero))
 
 
 def main() -> None:

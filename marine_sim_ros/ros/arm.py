@@ -24,7 +24,7 @@ from marine_sim_ros.physics.arm.manipulator import (
     joints_at_rest,
 )
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.arm_joints import KeptJoints
+from marine_sim_ros.ros.arm_joints import JointHoldListener
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.codecs import is_finite, set_stamp
 from marine_sim_ros.sim.player import actuator_target
@@ -46,7 +46,7 @@ class JointCommands:
         """Listen for a node whose vehicle has an arm.
 
         Args:
-            scenario: that the joints follow instead, or None.
+            scenario: scenario that commands the joints instead, or None.
         """
         self._node, self._scenario = node, scenario
         assert node.vehicle.manipulator is not None
@@ -55,72 +55,72 @@ class JointCommands:
         self._by_effort = chain is not None
         self._bandwidth = BANDWIDTH if chain is None else chain.bandwidth
         self.restart()
-        self._kept = KeptJoints(node) if node.bus is None else None
+        self._hold = JointHoldListener(node) if node.bus is None else None
         node.listen(topics.ARM_COMMANDS, self._on_command)
 
     def restart(self) -> None:
-        """Forget commands: the run begins anew."""
+        """Drop all commands, for a new run."""
         self.joints = joints_at_rest(self._arm)
         """Positions of the joints, set by the node that moves them."""
         self.stamp: int | None = None
-        """Of ``joints``, ns; None before the first tick."""
+        """Stamp of ``joints``, ns; None before the first tick."""
         self._target = np.zeros(len(self._arm))
         self._rate = np.zeros(len(self._arm))
         self._rate_until = self._effort_until = -1
         self._effort = np.full(len(self._arm), np.nan)
 
     def begin(self, stamp: int) -> int | None:
-        """Begin at a stamp in ns, at rest or where the joints were before this node came back.
+        """Begin at a stamp in ns, at zero or, after a restart, at held positions.
 
         Returns:
-            number of the payload that the gripper held, −1: none; None: the joints are not known.
+            number of the gripped payload, −1: none; None: no held positions have arrived yet.
         """
-        if not stamp or self._kept is None:
+        if not stamp or self._hold is None:
             return -1
-        known = self._kept.kept_positions
-        if known is None:
+        held = self._hold.held_positions
+        if held is None:
             return None
-        position, rate, held = known
+        position, rate, payload = held
         self.joints, self._target = JointMotion(position, rate), position.copy()
-        return held
+        return payload
 
     def _on_command(self, message: JointState) -> None:
         unknown = [name for name in message.name if name not in self._arm.names]
-        for what in ('position', 'velocity', 'effort'):
-            values = getattr(message, what)
+        for field in ('position', 'velocity', 'effort'):
+            values = getattr(message, field)
             if unknown or (values and len(values) != len(message.name)):
                 self._node.warn_throttled(
-                    f'joint_commands: {what} of {list(message.name)}; expected one number for '
+                    f'joint_commands: {field} of {list(message.name)}; expected one number for '
                     f'each of some of: {", ".join(self._arm.names)}; ignored'
                 )
                 return
             if not is_finite(np.array(values, float)):
-                self._node.warn_throttled(f'joint_commands: {what} is not finite; ignored')
+                self._node.warn_throttled(f'joint_commands: {field} is not finite; ignored')
                 return
-        places = [self._arm.names.index(name) for name in message.name]
+        indices = [self._arm.names.index(name) for name in message.name]
         if message.position:
-            self._target[places] = message.position
+            self._target[indices] = message.position
             self._rate = np.zeros(len(self._arm))
-            self._effort[places] = np.nan
+            self._effort[indices] = np.nan
         elif message.velocity:
-            # A joint with a new speed command starts from where it is, braking room included.
-            fresh = (
-                np.ones(len(places), bool)
+            # A joint with a new speed command starts from where it can stop.
+            is_new = (
+                np.ones(len(indices), bool)
                 if (self.stamp or 0) >= self._rate_until
-                else (self._rate[places] != np.array(message.velocity))
+                else (self._rate[indices] != np.array(message.velocity))
             )
-            self._target[places] = np.where(fresh, self._stops[places], self._target[places])
+            self._target[indices] = np.where(is_new, self._stops[indices], self._target[indices])
             self._rate = np.zeros(len(self._arm))
-            self._rate[places] = message.velocity
+            self._rate[indices] = message.velocity
             self._rate_until = (self.stamp or 0) + round(COMMAND_TIMEOUT * NANOSECONDS)
-            self._effort[places] = np.nan
+            self._effort[indices] = np.nan
         elif message.effort and not self._by_effort:
             self._node.warn_throttled(
                 'joint_commands: effort for a kinematic arm; expected position or velocity, or '
                 '<manipulator dynamics="articulated">; ignored'
             )
         elif message.effort:
-            self._effort[places] = message.effort
+            self._effort[indices] = message.effort
             self._effort_until = (self.stamp or 0) + round(COMMAND_TIMEOUT * NANOSECONDS)
 
     @property
@@ -133,23 +133,24 @@ class JointCommands:
         if self._scenario is not None:
             return self._scenario_command(JOINTS, self._scenario, stamp)
         if stamp < self._rate_until:
-            moved = self._target + dt * np.clip(
+            target = self._target + dt * np.clip(
                 self._rate, -self._arm.max_rate, self._arm.max_rate
             )
-            self._target = np.clip(moved, self._arm.lower, self._arm.upper)
-            if self._by_effort:  # a joint that is blocked is not left behind
-                room = self._arm.max_rate / self._bandwidth
-                here = self.joints.position
-                self._target = np.clip(self._target, here - room, here + room)
+            self._target = np.clip(target, self._arm.lower, self._arm.upper)
+            if self._by_effort:  # anti-windup: the target stays near a blocked joint
+                max_lead = self._arm.max_rate / self._bandwidth
+                position = self.joints.position
+                self._target = np.clip(self._target, position - max_lead, position + max_lead)
         return self._target
 
     def _scenario_command(self, actuator: Actuator, scenario: Scenario, stamp: int) -> np.ndarray:
         return actuator_target(actuator, scenario, self._node.vehicle, stamp / NANOSECONDS)
 
     def efforts(self, stamp: int) -> np.ndarray | None:
-        """Return the efforts (n,) that joints give at a stamp in ns, NaN: they go to a position.
+        """Return the commanded efforts (n,) at a stamp in ns; NaN: position control.
 
-        None where the arm is kinematic. A joint whose effort has run out stays where it is.
+        None where the arm is kinematic. After the time-out of an effort, the joint holds its
+        position.
         """
         if not self._by_effort:
             return None
@@ -177,7 +178,7 @@ class GripperServer:
     """Takes and releases payloads between two ticks.
 
     Attributes:
-        gripping: what is held.
+        gripping: payloads, and which of them the gripper holds.
         tick: latest tick, set by the node after each; None before the first.
     """
 
@@ -190,28 +191,28 @@ class GripperServer:
         self._node = node
         self.restart()
         needed = node.values['seen'] or 'payloads' in topics.sensor_needs(node.vehicle)
-        self._places = node.publisher(topics.PAYLOADS) if needed else None
+        self._payloads = node.publisher(topics.PAYLOADS) if needed else None
         node.create_service(Trigger, 'attach', self._on_attach)
         node.create_service(Trigger, 'detach', self._on_detach)
 
     def restart(self) -> None:
-        """Begin anew: nothing is held, and payloads are where they are declared."""
+        """Restart: the gripper is empty, and payloads are at their declared poses."""
         self.gripping = Gripping(self._node.vehicle, self._node.environment)
         self.tick: ArmTick | None = None
 
-    def tell(self, stamp: int, state: State, joints: JointMotion) -> None:
-        """Publish where the payloads are at a stamp in ns, where a sensor needs it."""
-        if self._places is None:
+    def publish_payloads(self, stamp: int, state: State, joints: JointMotion) -> None:
+        """Publish the poses of the payloads at a stamp in ns, if a sensor needs them."""
+        if self._payloads is None:
             return
         message = PoseArray()
         message.header.frame_id = 'map'
         set_stamp(message.header.stamp, stamp)
         for row in self.gripping.places(state, joints, stamp / NANOSECONDS).tolist():
             pose = Pose()
-            place, turn = pose.position, pose.orientation
-            place.x, place.y, place.z, turn.x, turn.y, turn.z, turn.w = row
+            p, q = pose.position, pose.orientation
+            p.x, p.y, p.z, q.x, q.y, q.z, q.w = row
             message.poses.append(pose)
-        self._places.publish(message)
+        self._payloads.publish(message)
 
     def follow(self, closed: bool, tick: ArmTick) -> ArmMemory | None:
         """Follow a scenario; return the arm's momentum without what was released."""
@@ -223,7 +224,7 @@ class GripperServer:
         return memory
 
     def _log(self, done: bool, text: str) -> None:
-        # One line for each severity: rclpy takes no other at a place that has logged once.
+        # A call for each severity: rclpy fixes the severity of a line of code at its first log.
         if done:
             self._node.get_logger().info(text)
         else:

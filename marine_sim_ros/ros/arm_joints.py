@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint positions of an arm: listeners, and their keeper in the owner of the state.
+"""Joint positions of an arm: subscribers, and their hold while the arm's node is not running.
 
-The owner keeps the joints while no node moves them: at rest before the run, and at their last
-positions after a time-out of ``manipulator``. While that node runs the message is empty, so a node
-that restarts before the time-out waits instead of continuing from old positions.
+The state node publishes held positions while no node moves the joints: zero before the run, and
+the last positions after a time-out of ``manipulator``. While that node runs the message is empty,
+so a node that restarts before the time-out waits instead of continuing from old positions.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.codecs import is_finite
 from marine_sim_ros.ros.ticks import PairSynchronizer
 
-__all__ = ['ArmFollower', 'ArmListener', 'JointKeeper', 'KeptJoints']
+__all__ = ['ArmFollower', 'ArmListener', 'JointHoldPublisher', 'JointHoldListener']
 
 
 # Listener of the arm's joint positions.
 
 
 class ArmListener:
-    """Knows the joint positions (n,), their stamp (ns) and message; ignores unusable ones."""
+    """Latest valid joint positions (n,), rad or m, with their stamp (ns) and message."""
 
-    def __init__(self, node: SuiteNode, heard: Callable[[int], None]) -> None:
-        """Listen for a node whose vehicle has an arm; ``heard`` is called with each stamp."""
+    def __init__(self, node: SuiteNode, on_stamp: Callable[[int], None]) -> None:
+        """Subscribe for a node whose vehicle has an arm; call ``on_stamp`` with each stamp, ns."""
         arm = node.vehicle.manipulator
         assert arm is not None
         self._node = node
-        self._heard = heard
+        self._on_stamp = on_stamp
         self.position = np.zeros(len(arm))
-        self._held: int | None = None
+        self._payload: int | None = None
         self._load: Load | None = None
         self.stamp = -1
         self.last: JointState | None = None
@@ -55,8 +55,8 @@ class ArmListener:
     def _on_joints(self, message: JointState) -> None:
         position = np.array(message.position, float)
         if list(message.name)[len(self.position) :] == [GRIPPER]:
-            position, held = position[: len(self.position)], position[len(self.position) :]
-            self._hold(held)
+            position, payload = position[: len(self.position)], position[len(self.position) :]
+            self._take_payload(payload)
         if len(position) == len(self.position) and is_finite(position):
             self.position, self.last = position, message
         else:
@@ -64,22 +64,22 @@ class ArmListener:
                 f'joint_states: expected {len(self.position)} finite positions; the last hold'
             )
         self.stamp = stamp_ns(message.header.stamp)
-        self._heard(self.stamp)
+        self._on_stamp(self.stamp)
 
-    def _hold(self, held: np.ndarray) -> None:
-        """Take the number (1,) of the payload that is held; 0: none."""
+    def _take_payload(self, numbers: np.ndarray) -> None:
+        """Store the number (1,) of the gripped payload, counted from 1; 0: none."""
         count = len(self._node.environment.payloads)
-        number = float(held[0]) if len(held) == 1 else -1.0
+        number = float(numbers[0]) if len(numbers) == 1 else -1.0
         if number not in range(count + 1):
             self._node.warn_throttled(
                 f'joint_states: {GRIPPER} is {number:g}; expected a whole number from 0 to '
                 f"{count}, the environment's payloads; the last holds"
             )
-        elif number != self._held:
-            self._held = int(number)
+        elif number != self._payload:
+            self._payload = int(number)
             node = self._node
             self._load = (
-                gripper_load(node.vehicle, node.environment, self._held - 1) if number else None
+                gripper_load(node.vehicle, node.environment, self._payload - 1) if number else None
             )
 
 
@@ -88,8 +88,8 @@ class ArmFollower:
 
     def __init__(self, node: SuiteNode, answer: Callable[[int, State], None]) -> None:
         """Listen for a node whose vehicle has an arm."""
-        self._arm = ArmListener(node, lambda stamp: self._pairing.second(stamp, None))
-        self._pairing: PairSynchronizer[State, None] = PairSynchronizer(
+        self._arm = ArmListener(node, lambda stamp: self._synchronizer.second(stamp, None))
+        self._synchronizer: PairSynchronizer[State, None] = PairSynchronizer(
             lambda stamp, state, _: answer(stamp, state), None
         )
 
@@ -99,51 +99,55 @@ class ArmFollower:
         return self._arm.poses
 
     def wait(self, stamp: int, state: State) -> None:
-        """Answer a state when the joints of its stamp are known."""
-        self._pairing.first(stamp, state)
+        """Answer a state when the joints of its stamp have arrived."""
+        self._synchronizer.first(stamp, state)
 
 
-# Keeper of joint positions: the state owner restores them when the arm's node restarts.
+# Hold of joint positions: the state node publishes them, the arm's node starts from them.
 
 
-class JointKeeper:
-    """The owner's end."""
+class JointHoldPublisher:
+    """Publishes the positions to hold, for the state node."""
 
     def __init__(self, node: SuiteNode, arm: ArmListener) -> None:
-        """Keep the joints of a node's vehicle that a listener hears of."""
+        """Create the publisher.
+
+        Args:
+            arm: subscriber to the positions to hold.
+        """
         assert node.vehicle.manipulator is not None
         names = list(node.vehicle.manipulator.names)
-        none = [0.0] * len(names)
-        self._rest = JointState(name=names, position=none, velocity=none)
+        zeros = [0.0] * len(names)
+        self._zero = JointState(name=names, position=zeros, velocity=zeros)
         self._arm = arm
         self._out = node.publisher(topics.KEPT_JOINTS)
 
-    def keep(self, *, begun: bool) -> None:
-        """Keep the joints where they were last; at rest before the run has begun."""
+    def start(self, *, begun: bool) -> None:
+        """Hold the joints at their last positions; at zero before the run has begun."""
         last = self._arm.last if begun else None
-        self._out.publish(self._rest if last is None else last)
+        self._out.publish(self._zero if last is None else last)
 
-    def give(self) -> None:
-        """Leave them to the node that moves them."""
+    def stop(self) -> None:
+        """Release the joints to the node that moves them."""
         self._out.publish(JointState())
 
 
-class KeptJoints:
-    """The end of the node that moves them: positions and rates (n,), payload held or −1."""
+class JointHoldListener:
+    """Positions and rates (n,) held by the state node, and the gripped payload, or −1."""
 
     def __init__(self, node: SuiteNode) -> None:
         """Listen for a node whose vehicle has an arm."""
         assert node.vehicle.manipulator is not None
         self._count = len(node.vehicle.manipulator)
         self._message = JointState()
-        node.listen(topics.KEPT_JOINTS, self._on_kept)
+        node.listen(topics.KEPT_JOINTS, self._on_hold)
 
-    def _on_kept(self, message: JointState) -> None:
+    def _on_hold(self, message: JointState) -> None:
         self._message = message
 
     @property
-    def kept_positions(self) -> tuple[np.ndarray, np.ndarray, int] | None:
-        """Kept positions; None while the joints are not kept."""
+    def held_positions(self) -> tuple[np.ndarray, np.ndarray, int] | None:
+        """Positions and rates (n,), payload number or −1; None while nothing is held."""
         position = np.array(self._message.position, float)
         rate = np.array(self._message.velocity, float)
         n = self._count

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Firmware, companion, status and battery of the autopilot of a node."""
+"""External autopilot of a node: firmware process, MAVLink companion, status topics, battery."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = ['BatteryListener', 'FIRMWARE_PARAMETERS', 'companion_part', 'start_fi
 
 
 class BatteryListener:
-    """Hears thrusters/supply, where the vehicle has a battery monitor."""
+    """Subscriber to thrusters/supply, if the vehicle has a battery monitor."""
 
     def __init__(self, node: SuiteNode) -> None:
         """Listen."""
@@ -48,11 +48,11 @@ class BatteryListener:
             node.listen_numbers(topics.THRUSTER_SUPPLY, self._on_supply, read_joints)
 
     def _on_supply(self, stamp: int, numbers: JointNumbers) -> None:
-        known = dict(zip(topics.SUPPLY, numbers[0], strict=False))
-        self._supply.take(stamp, known.get('power', 0.0), known.get('voltage', math.nan))
+        reading = dict(zip(topics.SUPPLY, numbers[0], strict=False))
+        self._supply.take(stamp, reading.get('power', 0.0), reading.get('voltage', math.nan))
 
     def reading_due(self, stamp: int) -> tuple[float, float] | None:
-        """Return voltage (V) and current (A) told at a tick (ns); None: they are as before."""
+        """Return voltage (V) and current (A) to report at a tick (ns); None: unchanged."""
         return self._supply.reading_due(stamp)
 
 
@@ -60,7 +60,7 @@ class BatteryListener:
 
 
 class StatusPublisher:
-    """Publishes changes."""
+    """Publishes changes of mode, arming, EKF flags and position."""
 
     def __init__(self, node: SuiteNode) -> None:
         """Make the publishers."""
@@ -72,15 +72,15 @@ class StatusPublisher:
             topics.AUTOPILOT_EKF,
             topics.AUTOPILOT_POSITION,
         )
-        self._outlets = {topic.name: node.publisher(topic) for topic in named}
+        self._publishers = {topic.name: node.publisher(topic) for topic in named}
 
     def publish(self, stamp: int, status: Status, origin: Origin) -> None:
         """Publish what has changed.
 
         Args:
             stamp: time, ns.
-            status: what the autopilot has said.
-            origin: where map is on the Earth.
+            status: latest status of the autopilot.
+            origin: geographic origin of map.
         """
         last, self._last = self._last, status
         if status is last or not status.mode:
@@ -93,15 +93,15 @@ class StatusPublisher:
         ]
         for changed, topic, message in changes:
             if changed or first:
-                self._outlets[topic.name].publish(message)
+                self._publishers[topic.name].publish(message)
         if status.position is not None and status.position != last.position:
             north, east, down = status.position
-            place = PointStamped()
-            place.header.frame_id = 'map'
-            set_stamp(place.header.stamp, stamp)
-            p = place.point
+            point = PointStamped()
+            point.header.frame_id = 'map'
+            set_stamp(point.header.stamp, stamp)
+            p = point.point
             p.x, p.y, p.z = origin.in_map(np.array([east, north, -down])).tolist()
-            self._outlets[topics.AUTOPILOT_POSITION.name].publish(place)
+            self._publishers[topics.AUTOPILOT_POSITION.name].publish(point)
         self._node.health |= {'mode': status.mode, 'armed': 'yes' if status.armed else 'no'}
 
 
@@ -114,14 +114,14 @@ def companion_part(
     """Return the companion of a MAVLink system; None: pymavlink is not installed.
 
     Args:
-        instruments: what the autopilot reads.
+        instruments: sensors that the autopilot reads.
         system: MAVLink system of the autopilot.
         frame: ArduPilot's frame of the vehicle.
-        navigation: by what it navigates: ``gps``, ``dvl`` or ``usbl``.
+        navigation: source of its position: ``gps``, ``dvl`` or ``usbl``.
 
     Raises:
         MissingPackageError: it is not installed, and needed to navigate.
-        ParameterError: the vehicle lacks what it navigates by.
+        ParameterError: the vehicle lacks the sensors for that navigation.
     """
     origin = node.environment.origin
     try:
@@ -135,7 +135,7 @@ def companion_part(
 
 
 class CompanionPart:
-    """Hears what the autopilot says, and tells it how it moved."""
+    """MAVLink companion: reads the autopilot's status, sends odometry and position fixes."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class CompanionPart:
         firmware: str,
         navigation: str,
     ) -> None:
-        """Offer topics and the service, and find what the autopilot navigates by."""
+        """Create topics and the service, and the sources of navigation."""
         self._firmware = firmware
         self._node, self._companion, self._navigate = node, companion, navigation != 'gps'
         self._instruments = instruments
@@ -163,7 +163,7 @@ class CompanionPart:
 
     @property
     def mav_type(self) -> int:
-        """MAV_TYPE of the autopilot's heartbeat; 0: it has said nothing."""
+        """MAV_TYPE of the autopilot's heartbeat; 0: no heartbeat yet."""
         return self._companion.status.mav_type
 
     def _on_arm(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
@@ -181,12 +181,12 @@ class CompanionPart:
         environment: Environment,
         battery: tuple[float, float] | None = None,
     ) -> None:
-        """Talk while the autopilot waits for the frames of a tick.
+        """Exchange messages while the autopilot waits for the frames of a tick.
 
         Args:
             stamp: time of the tick, ns.
             battery: new voltage (V) and current (A), for an autopilot that reads none in its
-                replies; None: they are as before.
+                replies; None: unchanged.
         """
         companion = self._companion
         if battery is not None:
@@ -200,19 +200,19 @@ class CompanionPart:
         if self._voltage is not None:
             companion.set_voltage(self._voltage)
             self._voltage = None
-        self._tell_leak(stamp)
+        self._send_leak(stamp)
         if self._navigate:
-            self._tell_motion(stamp, state, environment)
+            self._send_motion(stamp, state, environment)
 
-    def _tell_leak(self, stamp: int) -> None:
-        """Tell once a second whether the enclosure leaks, if that has changed."""
+    def _send_leak(self, stamp: int) -> None:
+        """Send once a second whether the enclosure leaks, if that has changed."""
         if stamp % NANOSECONDS == 0:
             before, self._wet = self._wet, self._instruments.has_leak
             if self._wet != before:
                 self._companion.set_leak(self._wet)
 
-    def _tell_motion(self, stamp: int, state: State, environment: Environment) -> None:
-        """Tell velocities, and positions where there are some."""
+    def _send_motion(self, stamp: int, state: State, environment: Environment) -> None:
+        """Send odometry, and position fixes if there are any."""
         companion = self._companion
         if self._fixes is not None:
             fix = self._fixes.at(stamp, state, environment)
@@ -269,17 +269,17 @@ FIRMWARE_PARAMETERS = (
 def start_firmware(
     node: SuiteNode, channels: ChannelMap, port: int, navigator: str
 ) -> Firmware | None:
-    """Start the firmware of a node's parameters; None: somebody else is to start it.
+    """Start the firmware of a node's parameters; None: the user starts it.
 
     Args:
-        node: a node with ``PARAMETERS``.
+        node: a node with ``FIRMWARE_PARAMETERS``.
         channels: frame and channels of the node's vehicle.
         port: UDP port of the simulator.
         navigator: UDP address of the companion, or empty.
 
     Raises:
         ParameterError: no such firmware, or no parameters for the frame.
-        ModelError: the thrusters push otherwise than the motors of the firmware that is started.
+        ModelError: the thrusters push in other directions than the motors of the frame.
     """
     values, origin = node.values, node.environment.origin
     settings = FirmwareSettings(
@@ -304,7 +304,7 @@ def start_firmware(
         return firmware
     if fault:
         node.get_logger().warning(fault)
-    place = f'{values["autopilot_address"]}:{port}'
-    node.get_logger().info(f'waiting for {firmware_of(channels.frame)} on UDP {place}')
+    address = f'{values["autopilot_address"]}:{port}'
+    node.get_logger().info(f'waiting for {firmware_of(channels.frame)} on UDP {address}')
     node.get_logger().info(f'start it with: {command_by_hand(settings)}')
     return None

@@ -73,7 +73,7 @@ except ImportError:
 
 
 BODY = 4
-"""Bytes before the fields."""
+"""Bytes of the CDR header, before the fields."""
 ORDERS = {b'\0\0': '>', b'\0\1': '<'}
 """Byte orders of struct by the first two bytes."""
 
@@ -84,7 +84,7 @@ class MessageLayout(NamedTuple):
     Attributes:
         header: bytes of the fields before the header.
         strings: strings after the stamp.
-        numbers: what follows them, as struct has it, all of it aligned to 8 bytes.
+        numbers: format (struct) of the numbers after the strings, aligned to 8 bytes.
     """
 
     header: int
@@ -133,7 +133,7 @@ def read_numbers(kind: Any, data: bytes) -> tuple[int, tuple[float, ...]]:
     """Return the stamp (ns) and the numbers of a serialised message.
 
     Args:
-        kind: message class, of LAYOUTS.
+        kind: message class, of MESSAGE_LAYOUTS.
         data: message of any sender, with any names of frames, in either byte order.
 
     Raises:
@@ -142,15 +142,15 @@ def read_numbers(kind: Any, data: bytes) -> tuple[int, tuple[float, ...]]:
     layout = MESSAGE_LAYOUTS[kind]
     try:
         order = ORDERS[bytes(data[:2])]
-        seconds, rest = struct.unpack_from(order + 'iI', data, layout.stamp())
+        seconds, nanoseconds = struct.unpack_from(order + 'iI', data, layout.stamp())
         numbers = struct.unpack_from(order + layout.numbers, data, layout.offset(data, order))
     except (KeyError, struct.error):
         raise message_error(kind, data) from None
-    return seconds * NANOSECONDS + rest, numbers
+    return seconds * NANOSECONDS + nanoseconds, numbers
 
 
 def run_tag() -> bytes:
-    """Return the two bytes that tell messages of this run from others; empty: it has no tag.
+    """Return the two bytes that mark messages of this run; empty: the run has no tag.
 
     They stand in the options of a serialised message, which readers of CDR ignore. The last two
     bits stay 0: with them XCDR2 counts padding.
@@ -179,7 +179,7 @@ class MessageTemplate:
     """A serialised message whose stamp and numbers are written anew."""
 
     def __init__(self, message: Any) -> None:
-        """Serialise a message of a class of LAYOUTS; its strings stay as they are."""
+        """Serialise a message of a class of MESSAGE_LAYOUTS; its strings stay as they are."""
         layout, data = (
             MESSAGE_LAYOUTS[type(message)],
             write_tag(bytearray(serialize_message(message))),
@@ -205,14 +205,14 @@ class MessageTemplate:
 
 STAMP_LABEL = 'stamp'
 """Label of the dimension of pulse widths that holds a stamp: size is its seconds, stride its ns.
-The type has no header, and readers that only take ``data`` need not know."""
+The type has no header, and readers of ``data`` alone ignore the layout."""
 
 JointNumbers = tuple[Sequence[float], Sequence[float], Sequence[float]]
 """position, velocity and effort of a JointState."""
 
 
-class _Walk:
-    """A place in serialised bytes that moves ahead field by field.
+class _CdrCursor:
+    """Cursor in CDR bytes that advances field by field.
 
     Raises:
         struct.error: the bytes end before a field does.
@@ -224,20 +224,20 @@ class _Walk:
         self._data, self.order, self.at = data, ORDERS[bytes(data[:2])], BODY
 
     def unsigned(self) -> int:
-        """Pass a number of four bytes and return it."""
+        """Read an unsigned number of four bytes."""
         self.at += -self.at % 4
         (value,) = struct.unpack_from(self.order + 'I', self._data, self.at)
         self.at += 4
         return int(value)
 
     def text(self) -> bytes:
-        """Pass a string and return it, without its closing zero."""
+        """Read a string, without its closing zero."""
         size = self.unsigned()
         self.at += size
         return bytes(self._data[self.at - size : self.at - 1])
 
     def sequence(self, code: str) -> tuple[int, struct.Struct]:
-        """Pass a sequence of numbers; return where they are, and their layout."""
+        """Skip a sequence of numbers; return their offset and their layout."""
         count, size = self.unsigned(), struct.calcsize(code)
         if count:  # an empty one is not padded
             self.at += (BODY - self.at) % size
@@ -247,13 +247,13 @@ class _Walk:
         return start, struct.Struct(f'{self.order}{count}{code}')
 
 
-def _joint_sequences(walk: _Walk) -> list[tuple[int, struct.Struct]]:
-    """Pass a JointState; return position, velocity and effort."""
-    walk.at += 8  # the stamp
-    walk.text()
-    for _ in range(walk.unsigned()):
-        walk.text()
-    return [walk.sequence('d') for _ in range(3)]
+def _joint_sequences(cursor: _CdrCursor) -> list[tuple[int, struct.Struct]]:
+    """Skip a JointState; return offset and layout of position, velocity and effort."""
+    cursor.at += 8  # the stamp
+    cursor.text()
+    for _ in range(cursor.unsigned()):
+        cursor.text()
+    return [cursor.sequence('d') for _ in range(3)]
 
 
 def read_joints(data: bytes) -> tuple[int, JointNumbers]:
@@ -263,12 +263,14 @@ def read_joints(data: bytes) -> tuple[int, JointNumbers]:
         ValueError: the bytes are no such message.
     """
     try:
-        walk = _Walk(data)
-        seconds, rest = struct.unpack_from(walk.order + 'iI', data, BODY)
-        position, velocity, effort = (s.unpack_from(data, at) for at, s in _joint_sequences(walk))
+        cursor = _CdrCursor(data)
+        seconds, nanoseconds = struct.unpack_from(cursor.order + 'iI', data, BODY)
+        position, velocity, effort = (
+            s.unpack_from(data, at) for at, s in _joint_sequences(cursor)
+        )
     except (KeyError, struct.error):
         raise message_error(JointState, data) from None
-    return seconds * NANOSECONDS + rest, (position, velocity, effort)
+    return seconds * NANOSECONDS + nanoseconds, (position, velocity, effort)
 
 
 class JointTemplate:
@@ -279,9 +281,9 @@ class JointTemplate:
         position, velocity, effort = (list(part) for part in numbers)
         message = JointState(name=names, position=position, velocity=velocity, effort=effort)
         self._data = write_tag(bytearray(serialize_message(message)))
-        walk = _Walk(self._data)
-        self._stamp, self._sequences = struct.Struct(walk.order + 'iI'), _joint_sequences(walk)
-        del self._data[walk.at :]  # of a sequence the serialiser overstates the size
+        cursor = _CdrCursor(self._data)
+        self._stamp, self._sequences = struct.Struct(cursor.order + 'iI'), _joint_sequences(cursor)
+        del self._data[cursor.at :]  # of a sequence the serialiser overstates the size
 
     def write(self, stamp: int, numbers: JointNumbers) -> bytes:
         """Return the message with a stamp (ns) and as many numbers as before."""
@@ -291,35 +293,35 @@ class JointTemplate:
         return bytes(self._data)
 
 
-def _pass_dimensions(walk: _Walk, found: Callable[[bytes, int], Any]) -> None:
-    """Pass the layout of a multi-array; call with the label and the place of each dimension."""
-    for _ in range(walk.unsigned()):
-        label = walk.text()
-        walk.at += -walk.at % 4
-        found(label, walk.at)
-        walk.at += 8
-    walk.unsigned()
+def _read_dimensions(cursor: _CdrCursor, on_dimension: Callable[[bytes, int], Any]) -> None:
+    """Skip the layout of a multi-array; call with label and offset of each dimension."""
+    for _ in range(cursor.unsigned()):
+        label = cursor.text()
+        cursor.at += -cursor.at % 4
+        on_dimension(label, cursor.at)
+        cursor.at += 8
+    cursor.unsigned()
 
 
 def read_pwm(data: bytes) -> tuple[int | None, tuple[int, ...]]:
     """Return the stamp (ns) of the state that serialised pulse widths answer, and the widths, µs.
 
-    The stamp is None where they do not say.
+    The stamp is None where the layout has none.
 
     Raises:
         ValueError: the bytes are no UInt16MultiArray.
     """
     stamps: list[int] = []
     try:
-        walk = _Walk(data)
+        cursor = _CdrCursor(data)
 
         def note_label(label: bytes, at: int) -> None:
             if label == STAMP_LABEL.encode():
-                seconds, rest = struct.unpack_from(walk.order + 'II', data, at)
-                stamps.append(seconds * NANOSECONDS + rest)
+                seconds, nanoseconds = struct.unpack_from(cursor.order + 'II', data, at)
+                stamps.append(seconds * NANOSECONDS + nanoseconds)
 
-        _pass_dimensions(walk, note_label)
-        at, layout = walk.sequence('H')
+        _read_dimensions(cursor, note_label)
+        at, layout = cursor.sequence('H')
         widths = layout.unpack_from(data, at)
     except (KeyError, struct.error):
         raise message_error(UInt16MultiArray, data) from None
@@ -334,12 +336,12 @@ class PwmTemplate:
         message = UInt16MultiArray(data=[0] * count)
         message.layout.dim = [MultiArrayDimension(label=STAMP_LABEL)]
         self._data = write_tag(bytearray(serialize_message(message)))
-        walk = _Walk(self._data)
-        places: list[int] = []
-        _pass_dimensions(walk, lambda _, at: places.append(at))
-        self._stamp, (self._stamp_at,) = struct.Struct(walk.order + 'II'), places
-        self._at, self._widths = walk.sequence('H')
-        del self._data[walk.at :]  # of a sequence the serialiser overstates the size
+        cursor = _CdrCursor(self._data)
+        offsets: list[int] = []
+        _read_dimensions(cursor, lambda _, at: offsets.append(at))
+        self._stamp, (self._stamp_at,) = struct.Struct(cursor.order + 'II'), offsets
+        self._at, self._widths = cursor.sequence('H')
+        del self._data[cursor.at :]  # of a sequence the serialiser overstates the size
 
     def write(self, stamp: int, widths: Sequence[int]) -> bytes:
         """Return the message that answers the state of a stamp (ns) with widths in µs."""
@@ -454,7 +456,7 @@ def _messages(message: Any, name: str, values: Sequence[Mapping[str, Any]]) -> l
     kind = message.get_fields_and_field_types()[name]
     package, name = re.findall(r'(\w+)/(\w+)', kind)[0]
     make = getattr(import_module(f'{package}.msg'), name)
-    made = [make() for _ in values]
-    for one, value in zip(made, values, strict=True):
-        set_fields(one, value)
-    return made
+    messages = [make() for _ in values]
+    for item, value in zip(messages, values, strict=True):
+        set_fields(item, value)
+    return messages

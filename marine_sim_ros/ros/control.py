@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Operator's commands, control loop and outputs of the controller node."""
+"""Controller node: command topics and services, control loop, outputs."""
 
 from __future__ import annotations
 
@@ -54,23 +54,25 @@ class ControllerOutputs:
         self._pwm = PwmPublisher(node)
 
     def rest_actuators(self) -> None:
-        """Command rest, but of those that turn thrusters: without thrust they stay."""
+        """Command rest, except for azimuth angles, which stay while there is no thrust."""
         for actuator in self._steered:
             if actuator.stage:
                 self.actuators[actuator.name] = np.full_like(
                     self.actuators[actuator.name], actuator.rest
                 )
 
-    def publish(self, stamp: int, pwm: np.ndarray, wanted: np.ndarray, wrench: np.ndarray) -> None:
+    def publish(
+        self, stamp: int, pwm: np.ndarray, setpoints: np.ndarray, wrench: np.ndarray
+    ) -> None:
         """Publish the answer to the odom of a stamp in ns.
 
         Args:
             stamp: ns.
             pwm: pulse widths (n,), µs.
-            wanted: set-points (12,), NaN where free.
-            wrench: (6,) that was commanded.
+            setpoints: (12,), NaN where free.
+            wrench: commanded wrench (6,).
         """
-        self._setpoints.publish(stamp, position=wanted.tolist())
+        self._setpoints.publish(stamp, position=setpoints.tolist())
         self._wrench.publish(stamp, wrench)
         for name, publisher in self._actuators.items():
             publisher.publish(stamp, self.actuators[name])
@@ -87,7 +89,7 @@ def loop_factory(
 
     Args:
         allocation: allocation method, ``bounded`` or ``pseudo_inverse``.
-        step: s between two states of a compiled graph; None where nothing is compiled.
+        step: s between two states of a compiled graph; None: not compiled.
     """
     if step is None or allocation != 'bounded':
         return partial(ClosedLoop, method=allocation)
@@ -116,12 +118,12 @@ START_PARAMETERS = (
         live=True,
     ),
 )
-"""Parameters of what an operator may change later, as it is at the start."""
+"""Initial values of what an operator may change later."""
 
 MAX_WAYPOINTS = 1000
-"""Waypoints of a path."""
+"""Bound of the waypoints of a path."""
 MAX_TARGET = 1e5
-"""m, m/s, N: nothing that is commanded is larger."""
+"""Bound of each commanded number, m, m/s, N or N·m."""
 
 
 def pose_targets(pose: Pose) -> np.ndarray:
@@ -130,7 +132,7 @@ def pose_targets(pose: Pose) -> np.ndarray:
     A NaN in the position frees that axis, a NaN in the quaternion frees all three angles.
 
     Raises:
-        ValueError: beyond reach, or a quaternion that is none.
+        ValueError: out of bounds, or a quaternion whose length is not near 1.
     """
     p, q = pose.position, pose.orientation
     position = np.array([p.x, p.y, p.z])
@@ -139,17 +141,17 @@ def pose_targets(pose: Pose) -> np.ndarray:
         raise ValueError(f'position {position.tolist()} is beyond {MAX_TARGET:g} m')
     if np.any(np.isnan(quaternion)):
         return np.concatenate([position, np.full(3, np.nan)])
-    length = float(np.linalg.norm(quaternion))
-    if not 0.5 < length < 2.0:
-        raise ValueError(f'quaternion {quaternion.tolist()} has length {length:g}; expected 1')
-    return np.concatenate([position, rpy_from_quaternion(quaternion / length)])
+    norm = float(np.linalg.norm(quaternion))
+    if not 0.5 < norm < 2.0:
+        raise ValueError(f'quaternion {quaternion.tolist()} has length {norm:g}; expected 1')
+    return np.concatenate([position, rpy_from_quaternion(quaternion / norm)])
 
 
 def named_targets(names: Sequence[str], numbers: Sequence[float]) -> np.ndarray:
-    """Return set-points (12,) of named quantities; the others are free, as those of NaN.
+    """Return set-points (12,) of named quantities; the others are free, that is NaN.
 
     Raises:
-        ValueError: a name that is no quantity, or a number that is none or too large.
+        ValueError: an unknown or repeated name, or a number out of bounds.
     """
     if len(names) != len(numbers) or len(set(names)) != len(names):
         raise ValueError(f'{len(names)} names and {len(numbers)} positions; expected one for each')
@@ -165,7 +167,8 @@ def named_targets(names: Sequence[str], numbers: Sequence[float]) -> np.ndarray:
     return result
 
 
-def _six(linear: object, angular: object) -> np.ndarray:
+def _spatial_vector(linear: object, angular: object) -> np.ndarray:
+    """Return the numbers (6,) of two vectors; raise ValueError if they are out of bounds."""
     numbers = [getattr(part, axis) for part in (linear, angular) for axis in 'xyz']
     if not math.fsum(map(abs, numbers)) < MAX_TARGET:
         raise ValueError(f'{numbers} is not finite, or too large')
@@ -173,7 +176,7 @@ def _six(linear: object, angular: object) -> np.ndarray:
 
 
 class Operator:
-    """Gives a node's commander what is said on the command topics and services."""
+    """Passes commands of topics and services to a node's commander."""
 
     def __init__(self, node: SuiteNode, commander: Commander, now: Callable[[], float]) -> None:
         """Subscribe and offer the services; ``now`` is the simulation time, s."""
@@ -213,10 +216,10 @@ class Operator:
         return pose_targets(pose)
 
     def _on_velocity(self, message: Twist) -> None:
-        self._commander.drive(_six(message.linear, message.angular), self._now())
+        self._commander.drive(_spatial_vector(message.linear, message.angular), self._now())
 
     def _on_wrench(self, message: Wrench) -> None:
-        self._commander.push(_six(message.force, message.torque), self._now())
+        self._commander.push(_spatial_vector(message.force, message.torque), self._now())
 
     def _on_aim(self, message: JointState) -> None:
         self._commander.aim(named_targets(message.name, message.position), self._now())

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages of other vehicles of a fleet, tick by tick, a tether's end on one, and modems."""
+"""Synchronised messages of other vehicles of a fleet: states, tether anchor, modem packets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
 from marine_sim_ros.ros.codecs import set_stamp, state_from
-from marine_sim_ros.ros.owners.state_owner import START_TIMEOUT
+from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT
 from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, TickSynchronizer
 from marine_sim_ros.ros.topics import Topic
 from marine_sim_ros.sensors.acoustic_network import OutgoingData
@@ -36,14 +36,14 @@ __all__ = ['OtherVehicles', 'Outbox', 'TetherAnchor', 'outbox_message', 'read_ou
 # Listener of one topic of each other vehicle of a fleet, tick by tick.
 
 CHECK_PERIOD = 0.1
-"""s of wall time between looks for who is silent."""
+"""s of wall time between checks for vehicles that timed out."""
 
 
 class OtherVehicles:
     """Messages of other vehicles at each tick, for a synchroniser.
 
     Attributes:
-        last: what was said last, by namespace, or by name of the topic.
+        last: latest value by namespace, or by name of the topic.
     """
 
     def __init__(
@@ -54,67 +54,67 @@ class OtherVehicles:
         read: Callable[[Any], Any],
         *,
         first: Any,
-        meanwhile: str,
+        fallback: str,
         by_topic: bool = False,
     ) -> None:
-        """Take what is to be heard.
+        """Prepare the subscriptions of :meth:`listen`.
 
         Args:
             names: namespaces of the other vehicles.
             topic: topic of each of them.
-            read: returns what a message says; None: it is not finite, and the last one holds.
-            first: what each of them has said before it speaks.
-            meanwhile: what holds while one is silent, for the warning.
-            by_topic: whether the gathering knows it by the names of the topics, because it has
-                something else by the namespaces.
+            read: returns the value of a message; None: it is not finite, and the last one holds.
+            first: value of each before its first message.
+            fallback: what applies after a time-out, for the warning.
+            by_topic: whether the synchroniser's inputs are named by topics, because those named
+                by namespaces are others.
         """
-        self._node, self._topic, self._read, self._meanwhile = node, topic, read, meanwhile
-        told = {name: f'{name}/{topic.name}' for name in names}
-        self._topics = {topic: topic for topic in told.values()} if by_topic else told
+        self._node, self._topic, self._read, self._fallback = node, topic, read, fallback
+        names_of_topics = {name: f'{name}/{topic.name}' for name in names}
+        self._topics = (
+            {topic: topic for topic in names_of_topics.values()} if by_topic else names_of_topics
+        )
         self.last: dict[str, Any] = dict.fromkeys(self._topics, first)
-        self._heard = Followers(self.last)
+        self._followers = Followers(self.last)
 
-    def listen(self, gathering: TickSynchronizer) -> None:
-        """Give what is heard to a gathering, which waits for it."""
+    def listen(self, synchronizer: TickSynchronizer) -> None:
+        """Subscribe, and pass the values to a synchroniser that waits for them."""
         for name in self.last:
             topic = replace(self._topic, name=self._topics[name])
-            self._node.listen(topic, partial(self._on_message, gathering, name))
+            self._node.listen(topic, partial(self._on_message, synchronizer, name))
         if self.last:
             clock = self._node.wall_clock
-            self._node.create_timer(CHECK_PERIOD, partial(self._watch, gathering), clock=clock)
+            self._node.create_timer(CHECK_PERIOD, partial(self._watch, synchronizer), clock=clock)
 
-    def _on_message(self, gathering: TickSynchronizer, name: str, message: Any) -> None:
-        stamp, said = stamp_ns(message.header.stamp), self._read(message)
-        if said is None:
+    def _on_message(self, synchronizer: TickSynchronizer, name: str, message: Any) -> None:
+        stamp, value = stamp_ns(message.header.stamp), self._read(message)
+        if value is None:
             self._node.warn_throttled(f'{self._topics[name]}: not finite; its last one holds')
-            said = self.last[name]
-        if self._heard.take(name, stamp, wall.monotonic()):
-            gathering.absent.discard(name)
+            value = self.last[name]
+        if self._followers.take(name, stamp, wall.monotonic()):
+            synchronizer.absent.discard(name)
             self._node.get_logger().info(f'{name} is back')
-        self.last[name] = said
-        gathering.add_other(name, stamp, said)
+        self.last[name] = value
+        synchronizer.add_other(name, stamp, value)
 
-    def _watch(self, gathering: TickSynchronizer) -> None:
-        """Wait no longer for who is silent."""
-        stamp = gathering.next_stamp
-        silent = self._heard.give_up(stamp, wall.monotonic(), FOLLOWER_TIMEOUT, START_TIMEOUT)
+    def _watch(self, synchronizer: TickSynchronizer) -> None:
+        """Stop waiting for vehicles that timed out."""
+        stamp = synchronizer.next_stamp
+        silent = self._followers.give_up(stamp, wall.monotonic(), FOLLOWER_TIMEOUT, START_TIMEOUT)
         for name in silent:
-            self._node.get_logger().warning(
-                f'{name} is silent: {self._meanwhile} until it is back'
-            )
+            self._node.get_logger().warning(f'{name} is silent: {self._fallback} until it is back')
         if silent:
-            gathering.leave(silent)
+            synchronizer.leave(silent)
 
 
 # Far end of a tether on another vehicle: its state of each tick, and its force.
 
 
 class TetherAnchor:
-    """Waits for the other vehicle's state of the same tick, and publishes the pull on it.
+    """Tether anchor on another vehicle: its state of the same tick, and the wrench on it.
 
     Attributes:
-        state: state of the other vehicle at the tick that is answered; None: nothing is known of
-            it, or no vehicle carries the anchor.
+        state: state of the other vehicle at the answered tick; None: not received yet, or no
+            vehicle carries the anchor.
     """
 
     def __init__(
@@ -124,39 +124,39 @@ class TetherAnchor:
 
         Args:
             node: the node of the tether.
-            answer: called with stamp (ns) and state of the own vehicle when the other's is there.
+            answer: called with stamp (ns) and state of this vehicle when the other's has arrived.
         """
         self._tether, self._answer = tether, answer
         self.state: State | None = None
         if not tether.vehicle:
             return
         name = '/' + tether.vehicle
-        others = OtherVehicles(
+        vehicles = OtherVehicles(
             node,
             [name],
             topics.ODOM,
             state_from,
             first=None,
-            meanwhile='the tether ends where it was last',
+            fallback='the tether ends where it was last',
         )
         self._name, self._node = name, node
-        self._gathering = TickSynchronizer(self._on_both, others.last, [name])
-        others.listen(self._gathering)
+        self._synchronizer = TickSynchronizer(self._on_both, vehicles.last, [name])
+        vehicles.listen(self._synchronizer)
         self._publisher = SpatialPublisher(node, topics.TETHER_ANCHOR)
 
     def wait(self, stamp: int, state: State) -> None:
-        """Answer a state at a stamp (ns) when the other vehicle's is there."""
+        """Answer a state at a stamp (ns) when the other vehicle's has arrived."""
         if not self._tether.vehicle:
             self._answer(stamp, state)
             return
-        self._gathering.main(stamp, state)
+        self._synchronizer.main(stamp, state)
 
-    def _on_both(self, stamp: int, state: State, given: Mapping[str, Any]) -> None:
-        self.state = given[self._name]
+    def _on_both(self, stamp: int, state: State, values: Mapping[str, Any]) -> None:
+        self.state = values[self._name]
         self._answer(stamp, state)
 
-    def tell(self, stamp: int, pull: np.ndarray | None) -> None:
-        """Publish the pull (3,) of the cable on the anchor, map, N; None: nothing is computed."""
+    def publish(self, stamp: int, pull: np.ndarray | None) -> None:
+        """Publish the pull (3,) of the cable on the anchor, map, N; None: not computed, zero."""
         if not self._tether.vehicle:
             return
         wrench = np.zeros(6)
@@ -169,7 +169,7 @@ class TetherAnchor:
 # every tick, so that all compute the same network.
 
 _MAX_WAITING_PACKETS = 64
-"""Packets that wait for the next tick at which the modem works."""
+"""Packets that wait for the next tick at which the modem sends."""
 
 
 def read_outbox(message: JointState) -> OutgoingData | None:
@@ -194,7 +194,7 @@ def outbox_message(data: OutgoingData) -> JointState:
 
 
 class Outbox:
-    """Takes what users send by the modem of a vehicle, and publishes it tick by tick."""
+    """Packets that users send by the modem of a vehicle, published tick by tick."""
 
     def __init__(self, node: SuiteNode, modem: Sensor) -> None:
         """Listen to ``<modem>/send``."""
@@ -206,10 +206,10 @@ class Outbox:
 
     def _on_send(self, message: Any) -> None:
         labels = [dimension.label for dimension in message.layout.dim]
-        size, most = len(message.data), int(self._modem.spec.packet_size)
-        if size > most:
+        size, max_size = len(message.data), int(self._modem.spec.packet_size)
+        if size > max_size:
             self._node.warn_throttled(
-                f'{self._modem.name}/send: {size} bytes; expected at most {most}; ignored'
+                f'{self._modem.name}/send: {size} bytes; expected at most {max_size}; ignored'
             )
             return
         destination = labels[0].strip('/') if labels else ''
@@ -221,11 +221,11 @@ class Outbox:
             self._waiting.clear()
             self._before = -1
         before, self._before = self._before, stamp
-        found: OutgoingData = ()
+        packets: OutgoingData = ()
         if is_due(self._modem.period, stamp, before):
-            found = tuple(self._waiting)
+            packets = tuple(self._waiting)
             self._waiting.clear()
-        message = outbox_message(found)
+        message = outbox_message(packets)
         set_stamp(message.header.stamp, stamp)
         self._publisher.publish(message)
-        return found
+        return packets

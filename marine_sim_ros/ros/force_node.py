@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Base classes of force nodes, and the graph of forces that one program computes."""
+"""Base classes of nodes that publish a force's wrench, and the graph of compiled forces."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
     'ActuatorNode',
     'CompiledGraph',
     'CompiledTick',
-    'ForceNode',
+    'WrenchNode',
     'ForceTick',
     'ModelNode',
 ]
@@ -46,27 +46,27 @@ Compute = Callable[[int, dict[str, Any]], None]
 
 
 class CompiledForce(Protocol):
-    """The node of a force, as far as a compiled graph knows it."""
+    """Interface of a force's node to a compiled graph."""
 
     newest: int
 
     def on_state(self, stamp: int, state: State) -> None:
-        """Have the node give its commands for a state, now or when they are there."""
+        """Pass the node's commands for a state to the graph, now or when they arrive."""
 
     def on_output(self, tick: Any) -> None:
-        """Publish what a program computed for a tick."""
+        """Publish the computed output of a tick."""
 
 
 class CompiledGraph:
-    """The nodes of a vehicle's forces, and the commands of a tick that they have given so far.
+    """Collects the commands of a vehicle's force nodes at each tick, for one compiled program.
 
     Attributes:
         sources: names of the forces, in the order of their sum.
         step: s between two ticks.
         forces: nodes by their names.
-        faults: what is wrong with the thrusters, or None.
-        listed: those faults as they were given, for a program in another process.
-        loses: whether commands are sent for a tick, and may get lost in it.
+        faults: tables of the thrusters' faults, or None.
+        fault_list: the same faults as a list, for a program in another process.
+        loses_command: whether the command of a tick may get lost.
         timeout: time without a command after which the thrusters stop, s.
     """
 
@@ -75,7 +75,7 @@ class CompiledGraph:
         self.sources, self.step = tuple(sources), step
         self.forces: dict[str, CompiledForce] = {}
         self.faults: FaultTables | None = None
-        self.listed: tuple[Fault, ...] = ()
+        self.fault_list: tuple[Fault, ...] = ()
         self.loses_command = True
         self.timeout = COMMAND_TIMEOUT
         self._compute: Compute | None = None
@@ -84,65 +84,65 @@ class CompiledGraph:
         self.forget()
 
     def join(self, name: str, node: CompiledForce, *, commanded: bool) -> None:
-        """Take the node of a force; one that is commanded is awaited in every tick."""
+        """Add the node of a force; every tick waits for the commands of a commanded one."""
         self.forces[name] = node
         if commanded:
             self._commanded.append(name)
 
     def serve(self, compute: Compute) -> None:
-        """Have a function called with the stamp (ns) and the commands of each tick."""
+        """Set the function to call with the stamp (ns) and the commands of each tick."""
         self._compute = compute
 
     def forget(self) -> None:
-        """Wait for nothing."""
+        """Drop the tick that is waited for."""
         self._stamp: int | None = None
-        self._given: dict[str, dict[str, Any]] = {}
+        self._received: dict[str, dict[str, Any]] = {}
 
     def begin(self, stamp: int, state: State) -> None:
-        """Ask for the commands of a tick: stamp in ns."""
-        self._stamp, self._given = stamp, {}
+        """Request the commands of a tick from all nodes; stamp in ns."""
+        self._stamp, self._received = stamp, {}
         for name in self._commanded:
             self.forces[name].on_state(stamp, state)
         self._conclude()
 
-    def give(self, name: str, stamp: int, commands: dict[str, Any]) -> None:
-        """Take the commands of a node for a stamp in ns."""
-        if stamp != self._stamp or name in self._given:
+    def add_commands(self, name: str, stamp: int, commands: dict[str, Any]) -> None:
+        """Add the commands of a node for a stamp in ns."""
+        if stamp != self._stamp or name in self._received:
             return
-        self._given[name] = self._last[name] = commands
+        self._received[name] = self._last[name] = commands
         self._conclude()
 
     @property
     def missing(self) -> list[str]:
-        """The nodes that are waited for."""
+        """Names of the nodes whose commands are missing."""
         if self._stamp is None:
             return []
-        return [name for name in self._commanded if name not in self._given]
+        return [name for name in self._commanded if name not in self._received]
 
     @property
     def started(self) -> bool:
-        """Whether those that are waited for have ever given something."""
+        """Whether the missing nodes have ever sent commands."""
         return set(self.missing) <= self._last.keys()
 
     def give_up(self) -> None:
-        """Go on with the last commands of those that are waited for."""
+        """Continue with the last commands of the missing nodes."""
         for name in self.missing:
-            self._given[name] = self._last[name]
+            self._received[name] = self._last[name]
         self._conclude()
 
     def _conclude(self) -> None:
         if self._stamp is None or self.missing or self._compute is None:
             return
         stamp, self._stamp = self._stamp, None
-        commands = {k: v for given in self._given.values() for k, v in given.items()}
+        commands = {k: v for received in self._received.values() for k, v in received.items()}
         self._compute(stamp, commands)
 
 
 # Force nodes: one wrench for every ``odom``, with the same stamp.
 
 
-class ForceNode(SuiteNode):
-    """Answers every ``odom`` with one wrench of the same stamp; has no timer of its own."""
+class WrenchNode(SuiteNode):
+    """Answers every ``odom`` with one wrench of the same stamp; has no timer."""
 
     commanded = False
     """Whether the force follows commands that a compiled graph waits for."""
@@ -157,7 +157,7 @@ class ForceNode(SuiteNode):
     ) -> None:
         """Subscribe to ``odom`` and publish ``wrench/<name>``.
 
-        With a compiled graph the node computes nothing: it brings its commands, and publishes.
+        With a compiled graph the node computes nothing: it supplies commands and publishes output.
         """
         super().__init__(name, parameters, **options)
         self._wrench = SpatialPublisher(self, topics.wrench_topic(name))
@@ -181,7 +181,7 @@ class ForceNode(SuiteNode):
     def on_state(self, stamp: int, state: State) -> None:
         """Answer a state; the default computes :meth:`wrench` at once."""
         if self.graph is not None:
-            self.graph.give(self.source, stamp, self.commands(stamp))
+            self.graph.add_commands(self.source, stamp, self.commands(stamp))
             return
         compute = self.values['compute']
         self.publish_wrench(stamp, self.wrench(stamp, state) if compute else self._zero)
@@ -217,7 +217,7 @@ class ForceTick(NamedTuple):
 
 
 class CompiledTick(NamedTuple):
-    """A tick of a compiled graph: stamp in ns, water, output, and what forces remember.
+    """A tick of a compiled graph: stamp in ns, environment, output, and memories of forces.
 
     Attributes:
         force_memories: memory of a force before and after it, by the name of the force.
@@ -229,12 +229,12 @@ class CompiledTick(NamedTuple):
     force_memories: Callable[[str], tuple[Any, Any]]
 
 
-class ModelNode(ForceNode):
-    """The node of a :class:`~marine_sim_ros.physics.ForceModel`, with what that needs.
+class ModelNode(WrenchNode):
+    """Node of a :class:`~marine_sim_ros.physics.ForceModel`, with the inputs that it needs.
 
     Subscribes beside ``odom``: ``joint_states`` where the force needs the joints of an arm,
-    ``thrusters/state`` where it needs the thrust; each of the same stamp. While one of them is
-    silent its last message holds.
+    ``thrusters/state`` where it needs the thrust; each of the same stamp. After the
+    time-out of one of them its last message holds.
     """
 
     def __init__(
@@ -264,18 +264,18 @@ class ModelNode(ForceNode):
         if 'joints' in needs and self.vehicle.manipulator is not None:
             self.arm = ArmFollower(self, answer)
             answer = self.arm.wait
-        self._when_known = answer
+        self._wait_for_inputs = answer
 
     def _begin(self) -> None:
         self._memory: Any = None
         self._stamp: int | None = None
 
     def on_state(self, stamp: int, state: State) -> None:
-        """Answer when all that the force needs is known for this stamp."""
+        """Answer when all inputs of the force for this stamp have arrived."""
         if not self.values['compute']:
             super().on_state(stamp, state)
             return
-        self._when_known(stamp, state)
+        self._wait_for_inputs(stamp, state)
         if self._thrusts is not None and self._thrusts.out:
             self.warn_throttled('thrusters/state: silent; the last thrust holds')
 
@@ -295,7 +295,7 @@ class ModelNode(ForceNode):
         self._thrusts.second(stamp, thrust)
 
     def wrench(self, stamp: int, state: State) -> Wrench:
-        """Return the force on a state; time that stands still or goes back starts anew."""
+        """Return the wrench (6,) on a state; if time does not advance, the memory starts anew."""
         if self._stamp is not None and stamp <= self._stamp:
             self._begin()
         if self._stamp is None and self.model.begin is not None:
@@ -332,7 +332,7 @@ class ModelNode(ForceNode):
         return ForceInputs(self._thrust, body, {})
 
     def on_wrench(self, tick: ForceTick) -> None:
-        """Called with each evaluation; the default does nothing."""
+        """React to each evaluation; the default does nothing."""
 
 
 ACTUATOR_PARAMETERS = (*SERVO_PARAMETERS, COMMAND_HOLD)
@@ -340,7 +340,7 @@ ACTUATOR_PARAMETERS = (*SERVO_PARAMETERS, COMMAND_HOLD)
 
 
 class ActuatorNode(ModelNode):
-    """The node of a force, and of the actuators whose commands it follows.
+    """Node of a force and of the actuators whose commands it follows.
 
     Subscribes beside what the force needs: their command topics. Publishes their states.
     """
@@ -355,8 +355,8 @@ class ActuatorNode(ModelNode):
         self.commanded = bool(actuators)
         super().__init__(name, ACTUATOR_PARAMETERS if actuators else (), **options)
         if actuators and not any(a.names(self.vehicle) for a in actuators):
-            wanted = f'<{self.model.element}>' if self.model.element else actuators[0].part
-            raise ParameterError(f'{name}: {self.vehicle.name} has no {wanted}')
+            missing = f'<{self.model.element}>' if self.model.element else actuators[0].part
+            raise ParameterError(f'{name}: {self.vehicle.name} has no {missing}')
         timeout = self.values.get('command_timeout', np.inf)
         self._commands = ActuatorCommands(self, name, answer=super().on_state, timeout=timeout)
         self._states = ActuatorStates(self, name)
@@ -385,5 +385,5 @@ class ActuatorNode(ModelNode):
         self._publish(tick.stamp, tick.after)
 
     def _publish(self, stamp: int, memory: Any) -> None:
-        whole = Memory(rest(), Propulsion(np.zeros(0)), {self.source: memory})
-        self._states.publish(stamp, whole)
+        step_memory = Memory(rest(), Propulsion(np.zeros(0)), {self.source: memory})
+        self._states.publish(stamp, step_memory)

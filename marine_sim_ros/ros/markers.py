@@ -80,9 +80,9 @@ def point(values: np.ndarray) -> Point:
     return Point(x=x, y=y, z=z)
 
 
-def _shades(shares: np.ndarray, alpha: float) -> list[ColorRGBA]:
-    """Return colours from dry to wet for submerged shares (n,)."""
-    mixed = _DRY + shares[:, None] * (_WET - _DRY)
+def _submersion_colours(fractions: np.ndarray, alpha: float) -> list[ColorRGBA]:
+    """Return colours from dry to wet for submerged fractions (n,)."""
+    mixed = _DRY + fractions[:, None] * (_WET - _DRY)
     return [ColorRGBA(r=float(r), g=float(g), b=float(b), a=alpha) for r, g, b in mixed]
 
 
@@ -96,12 +96,12 @@ def wrench_arrows(
     array = MarkerArray()
     for name, wrench in wrenches.items():
         force, torque = np.asarray(wrench[:3]), np.asarray(wrench[3:])
-        size = float(force @ force)
+        squared_norm = float(force @ force)
         marker = new_marker(frame, stamp, Marker.ARROW, name)
-        if size**0.5 * scale < _MIN_ARROW_LENGTH:
+        if squared_norm**0.5 * scale < _MIN_ARROW_LENGTH:
             marker.action = Marker.DELETE
         else:
-            start = np.cross(force, torque) / size
+            start = np.cross(force, torque) / squared_norm
             marker.points = [point(start), point(start + force * scale)]
             marker.scale = Vector3(x=0.012, y=0.03, z=0.04)
         r, g, b = force_colour(name)
@@ -110,22 +110,22 @@ def wrench_arrows(
     return array
 
 
-def voxel_marker(frame: str, stamp: int, voxels: VoxelSet, shares: np.ndarray) -> Marker:
-    """Return the voxels (m) as cubes, coloured by their submerged shares (m,)."""
+def voxel_marker(frame: str, stamp: int, voxels: VoxelSet, fractions: np.ndarray) -> Marker:
+    """Return the voxels (m) as cubes, coloured by their submerged fractions (m,)."""
     marker = new_marker(frame, stamp, Marker.CUBE_LIST, 'voxels')
     size = 0.9 * float(np.median(np.linalg.norm(voxels.extent, axis=-1)))
     marker.scale = Vector3(x=size, y=size, z=size)
     marker.points = [point(center) for center in voxels.center]
-    marker.colors = _shades(shares, 0.6)
+    marker.colors = _submersion_colours(fractions, 0.6)
     return marker
 
 
-def panel_marker(frame: str, stamp: int, panels: Panels, wet_shares: np.ndarray) -> Marker:
-    """Return the hull's panels (n) as triangles, coloured by their wet shares (n,)."""
+def panel_marker(frame: str, stamp: int, panels: Panels, wet_fractions: np.ndarray) -> Marker:
+    """Return the hull's panels (n) as triangles, coloured by their wet fractions (n,)."""
     marker = new_marker(frame, stamp, Marker.TRIANGLE_LIST, 'panels')
     marker.scale = Vector3(x=1.0, y=1.0, z=1.0)
     marker.points = [point(corner) for corner in panels.corners.reshape(-1, 3)]
-    marker.colors = _shades(np.repeat(wet_shares, 3), 0.8)
+    marker.colors = _submersion_colours(np.repeat(wet_fractions, 3), 0.8)
     return marker
 
 
@@ -158,7 +158,7 @@ def _colour(material: str, light: float = 1.0, alpha: float = 1.0) -> ColorRGBA:
 
 
 def _plane_markers(scene: Scene, plane: Plane, stamp: int) -> list[Marker]:
-    """Return a plane's face, see-through unless it is ground, and the grid on it."""
+    """Return a plane's face, transparent unless it is ground, and the grid on it."""
     corners = plane_outline(scene, plane)
     if len(corners) < 3:
         return []
@@ -177,27 +177,27 @@ def _plane_markers(scene: Scene, plane: Plane, stamp: int) -> list[Marker]:
 
 def _terrain_marker(terrain: HeightMap, stamp: int) -> Marker:
     """Return the terrain as triangles, lighter where it is higher and faces the light."""
-    seen = coarsen_terrain(terrain)
-    rows, columns = seen.heights.shape
-    x, y = (seen.origin[i] + seen.spacing * np.arange(n) for i, n in enumerate((columns, rows)))
-    vertices = np.stack([*np.meshgrid(x, y), seen.heights], axis=-1)
+    grid = coarsen_terrain(terrain)
+    rows, columns = grid.heights.shape
+    x, y = (grid.origin[i] + grid.spacing * np.arange(n) for i, n in enumerate((columns, rows)))
+    vertices = np.stack([*np.meshgrid(x, y), grid.heights], axis=-1)
     a, b = vertices[:-1, :-1], vertices[:-1, 1:]
     c, d = vertices[1:, :-1], vertices[1:, 1:]
     corners = np.stack([a, b, d, a, d, c], axis=2).reshape(-1, 3)
-    height = (corners[:, 2] - seen.heights.min()) / max(float(np.ptp(seen.heights)), 1e-9)
-    slope = seen.normal(corners[:, 0], corners[:, 1]) @ np.array([-0.4, 0.3, 0.87])
+    height = (corners[:, 2] - grid.heights.min()) / max(float(np.ptp(grid.heights)), 1e-9)
+    slope = grid.normal(corners[:, 0], corners[:, 1]) @ np.array([-0.4, 0.3, 0.87])
     light = np.round((0.55 + 0.45 * height) * slope, 2)
-    shades = {value: _colour(seen.material, 1.2 * value) for value in set(light.tolist())}
+    shades = {value: _colour(grid.material, 1.2 * value) for value in set(light.tolist())}
     marker = new_marker('map', stamp, Marker.TRIANGLE_LIST, 'terrain')
     marker.scale = _UNIT_SCALE
-    marker.color = _colour(seen.material)
+    marker.color = _colour(grid.material)
     marker.points = [point(corner) for corner in corners]
     marker.colors = [shades[value] for value in light.tolist()]
     return marker
 
 
-_MOST_TRIANGLES = 50_000
-"""Of a mesh in a marker: RViz draws them in every frame, and each is 72 bytes of the message."""
+_MAX_TRIANGLES = 50_000
+"""Bound for a mesh in a marker: RViz draws all in every frame, and each has 72 bytes."""
 
 
 def _triangle_colours(obstacle: Obstacle, corners: np.ndarray) -> list[ColorRGBA]:
@@ -213,7 +213,7 @@ def _triangle_colours(obstacle: Obstacle, corners: np.ndarray) -> list[ColorRGBA
 def _obstacle_marker(obstacle: Obstacle, stamp: int) -> Marker:
     marker = new_marker('map', stamp, _SHAPES[obstacle.kind], obstacle.name)
     if obstacle.mesh is not None:
-        corners = coarsen_surface(obstacle.mesh, _MOST_TRIANGLES)
+        corners = coarsen_surface(obstacle.mesh, _MAX_TRIANGLES)
         marker.points = [point(corner) for corner in corners.reshape(-1, 3)]
         marker.colors = [shade for shade in _triangle_colours(obstacle, corners) for _ in range(3)]
     marker.pose.position = point(obstacle.position)
@@ -228,14 +228,14 @@ def _obstacle_marker(obstacle: Obstacle, stamp: int) -> Marker:
 
 
 def scene_markers(scene: Scene | None, stamp: int, bodies: Iterable[FreeBody] = ()) -> MarkerArray:
-    """Return everything solid of a scene, namespaces being the names of the surfaces.
+    """Return markers of all surfaces of a scene, with their names as namespaces.
 
-    Free bodies are in their own frames, which tf moves.
+    Free bodies are drawn in their own frames, whose transforms tf has.
     """
     array = MarkerArray()
     for body in bodies:
         for i, shape in enumerate(solid_scene(body.vehicle.contact).obstacles):
-            marker = _obstacle_marker(shape, 0)  # whatever the time: the newest transform
+            marker = _obstacle_marker(shape, 0)  # stamp 0: RViz takes the newest transform
             marker.header.frame_id = topics.body_frame_name(body.name)
             marker.ns, marker.id, marker.frame_locked = body.name, i, True
             array.markers.append(marker)

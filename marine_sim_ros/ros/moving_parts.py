@@ -37,7 +37,7 @@ __all__ = ['PROPELLER_RATE', 'PropellerFrames', 'TetherShape', 'listen_to_parts'
 
 # Publisher of a tether's cable: shape and tension at a rate, nodes per tick.
 
-_STEP = 24
+_POINT_SIZE = 24
 """Bytes of a point: three numbers of 8."""
 
 
@@ -45,8 +45,8 @@ class TetherShape:
     """Publishes tether/tension and tether/shape, and tether/nodes where a camera needs it."""
 
     def __init__(self, node: SuiteNode, rate: float) -> None:
-        """Publish for a node ``rate`` times per second of simulated time; 0: none but nodes."""
-        self._rate, self._shown = rate, -(10**18)
+        """Publish for a node ``rate`` times per second of simulated time; 0: only nodes."""
+        self._rate, self._published_at = rate, -(10**18)
         self._tension = node.publisher(topics.TETHER_TENSION)
         self._shape = node.publisher(topics.TETHER_SHAPE)
         needed = node.values['seen'] or 'tether' in topics.sensor_needs(node.vehicle)
@@ -55,40 +55,40 @@ class TetherShape:
             PointField(name=name, offset=8 * i, datatype=PointField.FLOAT64, count=1)
             for i, name in enumerate('xyz')
         ]
-        self._cloud = PointCloud2(height=1, point_step=_STEP, fields=fields, is_dense=True)
+        self._cloud = PointCloud2(height=1, point_step=_POINT_SIZE, fields=fields, is_dense=True)
         self._cloud.header.frame_id = 'map'
 
     def publish(self, stamp: int, cable: CableState) -> None:
         """Publish a cable at a stamp in ns."""
-        self.tell(stamp, cable.position)
-        if self._rate <= 0 or 0 <= stamp - self._shown < NANOSECONDS / self._rate:
+        self.publish_nodes(stamp, cable.position)
+        if self._rate <= 0 or 0 <= stamp - self._published_at < NANOSECONDS / self._rate:
             return
-        self._shown = stamp
+        self._published_at = stamp
         tension = JointState(name=['vehicle', 'anchor'])
         set_stamp(tension.header.stamp, stamp)
         tension.effort = np.linalg.norm(cable.pull, axis=-1).tolist()
         self._tension.publish(tension)
         self._shape.publish(path_message(stamp, cable.position))
 
-    def tell(self, stamp: int, places: np.ndarray) -> None:
-        """Publish places (n, 3) in map, m, as nodes where a sensor needs them."""
+    def publish_nodes(self, stamp: int, points: np.ndarray) -> None:
+        """Publish points (n, 3) in map, m, on tether/nodes, if a sensor needs them."""
         if self._nodes is None:
             return
         set_stamp(self._cloud.header.stamp, stamp)
-        set_cloud(self._cloud, places)
+        set_cloud(self._cloud, points)
         self._nodes.publish(self._cloud)
 
 
-def set_cloud(cloud: PointCloud2, places: np.ndarray) -> None:
-    """Write places (n, 3) into a cloud of x, y and z, as little-endian float64."""
-    cloud.width, cloud.row_step = len(places), _STEP * len(places)
-    cloud.data = array('B', np.ascontiguousarray(places, '<f8').tobytes())
+def set_cloud(cloud: PointCloud2, points: np.ndarray) -> None:
+    """Write points (n, 3) into a cloud of x, y and z, as little-endian float64."""
+    cloud.width, cloud.row_step = len(points), _POINT_SIZE * len(points)
+    cloud.data = array('B', np.ascontiguousarray(points, '<f8').tobytes())
 
 
 def cloud_points(cloud: PointCloud2) -> np.ndarray:
-    """Return the places (n, 3) that :func:`set_cloud` wrote; raises ValueError for another."""
-    if cloud.point_step != _STEP:
-        raise ValueError(f'points have {cloud.point_step} bytes; expected {_STEP}')
+    """Return the points (n, 3) that :func:`set_cloud` wrote; raises ValueError for another."""
+    if cloud.point_step != _POINT_SIZE:
+        raise ValueError(f'points have {cloud.point_step} bytes; expected {_POINT_SIZE}')
     return np.frombuffer(bytes(cloud.data), '<f8').reshape(-1, 3)
 
 
@@ -100,13 +100,13 @@ PartReader = Callable[[Any], np.ndarray | None]
 def part_readers(vehicle: Vehicle, environment: Environment) -> dict[str, PartReader]:
     """Return readers of the messages of a vehicle's moving parts, by name of the need.
 
-    Each returns the numbers of :class:`~marine_sim_ros.sensors.SensorInputs`; None where there
-    are not so many as the vehicle and the environment have, or they are not finite.
+    Each returns the numbers of :class:`~marine_sim_ros.sensors.SensorInputs`; None where their
+    number is not that of the vehicle and the environment, or they are not finite.
     """
     arm = vehicle.manipulator
     joints = 0 if arm is None else len(arm)
     readers: dict[str, tuple[Callable[[Any], np.ndarray], tuple[int, ...]]] = {
-        # The number of the payload that is held may follow.
+        # The number of the gripped payload may follow.
         'joints': (lambda m: np.array(m.position[:joints], float), (joints,)),
         'payloads': (_poses, (len(environment.payloads), 7)),
         'tether': (cloud_points, (3,)),
@@ -118,14 +118,14 @@ def part_readers(vehicle: Vehicle, environment: Environment) -> dict[str, PartRe
 def listen_to_parts(
     node: SuiteNode, last: Mapping[str, Any], take: Callable[[str, int, Any], None]
 ) -> None:
-    """Have a node of sensors listen to what its sensors need of the own vehicle's parts.
+    """Subscribe to the moving parts of a vehicle that the sensors of a node need.
 
     Args:
-        last: what each need was last, by name, of all that the sensors need.
-        take: is given the name of a need, a stamp in ns and the value.
+        last: latest value of each need of the sensors, by name.
+        take: called with the name of a need, a stamp in ns and the value.
     """
 
-    def hear(need: str, read: PartReader, message: Any) -> None:
+    def on_message(need: str, read: PartReader, message: Any) -> None:
         value = read(message)
         if value is None:
             name = topics.NEEDS[need].name
@@ -137,7 +137,7 @@ def listen_to_parts(
 
     for need, read in part_readers(node.vehicle, node.environment).items():
         if need in last:
-            node.listen(topics.NEEDS[need], partial(hear, need, read))
+            node.listen(topics.NEEDS[need], partial(on_message, need, read))
 
 
 def _read_checked(
@@ -148,7 +148,7 @@ def _read_checked(
 
 
 def _poses(message: Any) -> np.ndarray:
-    """Return places and orientations (p, 7) of a PoseArray."""
+    """Return positions and quaternions (p, 7) of a PoseArray."""
     rows = []
     for pose in message.poses:
         p, q = pose.position, pose.orientation
@@ -179,11 +179,11 @@ class _Mount(NamedTuple):
 
 
 class PropellerFrames:
-    """Publishes the transforms of those propellers that a robot_description leaves to others.
+    """Publishes the transforms of propellers that are continuous joints of a robot_description.
 
-    Each is stamped a period ahead, with the angle that the rotor has then at its present speed.
-    Who shows the newest moment of which all frames are known else shows propellers where the
-    vehicle was up to a period ago.
+    Each is stamped a period ahead, with the angle that the rotor reaches by then at its present
+    speed: a viewer shows the newest time at which all frames are known, so that stamps of now
+    would hold the picture of the vehicle back by up to a period.
     """
 
     def __init__(self, node: SuiteNode, rate: float) -> None:
@@ -211,27 +211,27 @@ class PropellerFrames:
             self._publisher = self._node.create_publisher(tf.type, tf.name, tf.subscriber_qos)
             self._node.listen(topics.THRUSTER_STATE, self._on_thrusters, raw=True)
 
-    def _on_thrusters(self, given: Any) -> None:
-        """Take a message, or its bytes, which are read where it is time."""
-        raw = isinstance(given, bytes)
-        stamp = header_stamp(given) if raw else stamp_ns(given.header.stamp)
-        passed = stamp - self._last
-        if 0 <= passed < self._period or not self._publisher.get_subscription_count():
+    def _on_thrusters(self, message: Any) -> None:
+        """Take a message, or its bytes, which are deserialised only when a transform is due."""
+        raw = isinstance(message, bytes)
+        stamp = header_stamp(message) if raw else stamp_ns(message.header.stamp)
+        elapsed = stamp - self._last
+        if 0 <= elapsed < self._period or not self._publisher.get_subscription_count():
             return
         kind = topics.THRUSTER_STATE.type
-        speeds = self._speeds(deserialize_message(given, kind) if raw else given)
+        speeds = self._speeds(deserialize_message(message, kind) if raw else message)
         if speeds is None:
             self._node.warn_throttled(
                 'thrusters/state: not one finite speed for each thruster; propellers stand still'
             )
             return
         self._last = stamp
-        # The first ones, and those after a gap, are about now too: tf knows no moment before.
-        now = () if self._period <= passed <= 2 * self._period else (stamp,)
+        # After a gap, tf needs the transform of now too, to interpolate from.
+        now = () if self._period <= elapsed <= 2 * self._period else (stamp,)
         transforms = [
             transform
-            for moment in (*now, stamp + self._period)
-            for transform in self._transforms(speeds, moment)
+            for time in (*now, stamp + self._period)
+            for transform in self._transforms(speeds, time)
         ]
         assert topics.TF is not None
         self._publisher.publish(topics.TF.type(transforms=transforms))
@@ -239,11 +239,11 @@ class PropellerFrames:
     def _transforms(self, speeds: np.ndarray, stamp: int) -> Iterator[Any]:
         """Yield the transforms at a stamp, ns, of rotors with speeds (n,), rad/s."""
         prefix = self._node.values['frame_prefix']
-        turns = propeller_turns(self._node.vehicle.thrusters, speeds, stamp / NANOSECONDS)
+        angles = propeller_turns(self._node.vehicle.thrusters, speeds, stamp / NANOSECONDS)
         for link, parent, origin in self._mounts:
-            angle = np.array([0.0, 0.0, turns[link]])
-            turn = Pose(IDENTITY.translation, np.asarray(rotation_vector_quaternion(angle)))
-            pose = origin.then(turn)
+            angle = np.array([0.0, 0.0, angles[link]])
+            rotation = Pose(IDENTITY.translation, np.asarray(rotation_vector_quaternion(angle)))
+            pose = origin.then(rotation)
             message = transform_message(
                 prefix + parent, prefix + link, pose.translation, pose.quaternion
             )
@@ -252,7 +252,7 @@ class PropellerFrames:
 
 
 def _mounts(urdf: str, links: Collection[str]) -> Iterator[_Mount]:
-    """Yield where continuous joints carry links of the given names."""
+    """Yield the mounts of the given links that continuous joints carry."""
     root = parse(urdf, 'robot_description')
     for element in root.findall('joint'):
         joint = Reader(element, 'robot_description')

@@ -49,16 +49,16 @@ from marine_sim_ros.sim.world import seen_bodies
 __all__ = ['NodeSpec', 'describe', 'describe_fleet', 'has_own_process']
 
 MAVLINK = 'mavlink'
-"""The autopilot that is our own controller, with a node that speaks for it."""
+"""Autopilot that is this package's controller, with a node that speaks MAVLink for it."""
 
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """One node.
+    """Executable, namespace and parameters of one node.
 
     Attributes:
         executable: ``marine_sim_ros/<executable>``.
-        namespace: namespace of the vehicle; empty: of nodes that have one each.
+        namespace: namespace of the vehicle; empty: each node of the executable has its own.
         parameters: parameters of the node.
         arguments: arguments of an executable that serves nodes of several names: the name first.
     """
@@ -122,7 +122,7 @@ def _forces_of(
 
 
 def _check_run(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Scenario | None:
-    """Return the scenario; raise for anything a node would refuse later."""
+    """Return the scenario; raise for whatever a node would refuse after its start."""
     if options.lesson and not options.lockstep:
         raise ParameterError('lesson: a score needs every tick; expected lockstep')
     if not options.lockstep and 'contact' in sources:
@@ -153,11 +153,11 @@ def _check_run(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) ->
 
 
 def _check_compiled(options: RunOptions, vehicle: Vehicle) -> None:
-    """Raise for what no compiled program does in a graph."""
+    """Raise for options that compiled forces do not support in a graph."""
     compiled = options.gazebo.get('delivery') == 'compiled'
     tether = vehicle.extensions.get('tether')
     joined = 'towing' in vehicle.extensions or (tether is not None and bool(tether.vehicle))
-    for wrong, expected in (
+    for is_unsupported, expected in (
         (joined, 'no tether between vehicles'),
         (
             options.gazebo and not compiled,
@@ -166,18 +166,18 @@ def _check_compiled(options: RunOptions, vehicle: Vehicle) -> None:
         (not options.lockstep and not compiled, 'lockstep'),
         (not options.compute, 'that forces are computed'),
     ):
-        if wrong:
+        if is_unsupported:
             raise ParameterError(f'engine jax: expected {expected}, or engine numpy')
 
 
 def _find_autopilot(options: RunOptions) -> ControllerModel | None:
-    """Return the program that sends the pulse widths, where it is no controller of ours."""
+    """Return the external program that sends the pulse widths; None: this package's controller."""
     if options.autopilot == MAVLINK:
         return None
     program = find_autopilot(options.autopilot or options.controller)
     if options.autopilot and program is None:
-        known = [*(n for n in CONTROLLERS if find_autopilot(n) is not None), MAVLINK]
-        expected = expected_one_of(options.autopilot, known)
+        names = [*(n for n in CONTROLLERS if find_autopilot(n) is not None), MAVLINK]
+        expected = expected_one_of(options.autopilot, names)
         raise ParameterError(f'autopilot is {options.autopilot!r}; {expected}')
     return program
 
@@ -222,7 +222,7 @@ def describe(
     """Return the nodes of a run.
 
     Args:
-        progress: function that is called with the completed share of long work.
+        progress: function that is called with the completed fraction of long work.
         warn: function that is called with the warnings about the vehicle description.
 
     Raises:
@@ -255,37 +255,37 @@ def describe(
     servos = script
     if closed and program is None:
         servos = {'servo_source': 'controller'}
-    own: dict[str, dict[str, Any]] = {name: {} for name in sources}
-    others = {**options.neighbours, **seen_bodies(environment)}
-    seen = {'neighbours': json.dumps(others)} if others else {}
-    for node, kind in sensor_nodes(vehicle).items():
-        own[node] = dict(seen) if kind in ('sensor', 'sensors') else {}
+    nodes: dict[str, dict[str, Any]] = {name: {} for name in sources}
+    neighbours = {**options.neighbours, **seen_bodies(environment)}
+    sensor_options = {'neighbours': json.dumps(neighbours)} if neighbours else {}
+    for node, executable in sensor_nodes(vehicle).items():
+        nodes[node] = dict(sensor_options) if executable in ('sensor', 'sensors') else {}
     for node, address in _video_addresses(options, vehicle).items():
-        own[node]['video'] = address
+        nodes[node]['video'] = address
     for node, addresses in _protocols(options, vehicle).items():
-        own[node]['protocol'] = addresses
-    shown = {'seen': bool(camera_parts(options, vehicle))}
-    moved = _actuator_parameters(vehicle, script, servos)
+        nodes[node]['protocol'] = addresses
+    camera_options = {'seen': bool(camera_parts(options, vehicle))}
+    actuators = _actuator_parameters(vehicle, script, servos)
     special: dict[str, dict[str, Any]] = {
-        **moved,
-        'thrusters': {**pwm, **moved.get('thrusters', {})},
+        **actuators,
+        'thrusters': {**pwm, **actuators.get('thrusters', {})},
         'drag': {'publish_components': True} if options.publish_components else {},
         'manipulator': {
             **script,
-            **shown,
+            **camera_options,
             'dt': float(options.dt),
             'integrator': options.integrator,
         },
         'contact': {'dt': float(options.dt), 'integrator': options.integrator},
-        'tether': {**script, **shown},
+        'tether': {**script, **camera_options},
         'towing': {'towed_by': list(pullers)},
     }
-    own |= {name: parameters for name, parameters in special.items() if name in own}
-    own |= _controller_nodes(options, program, script, closed=closed)
+    nodes |= {name: parameters for name, parameters in special.items() if name in nodes}
+    nodes |= _controller_nodes(options, program, script, closed=closed)
     if scenario is not None:
-        own['scenario'] = {**script, 'duration': float(options.duration)}
+        nodes['scenario'] = {**script, 'duration': float(options.duration)}
     if options.markers:
-        own['markers'] = {'wrench_sources': sources}
+        nodes['markers'] = {'wrench_sources': sources}
     common = _common_parameters(options, start)
     recorder = {
         'manifest': json.dumps({**asdict(options), 'namespace': namespace}),
@@ -296,8 +296,8 @@ def describe(
         **pwm,
     }
     if options.console:
-        own['console'] = {
-            'use_sim_time': False,  # it has the time of what it shows; /clock comes every tick
+        nodes['console'] = {
+            'use_sim_time': False,  # it takes time from odom; /clock would come every tick
             'wrench_sources': sources,
             'port': options.console_port,
             'output': 'velocity' if closed else 'pwm',
@@ -305,23 +305,24 @@ def describe(
             'recorded': options.record,
             'lesson': options.lesson,
         }
-    own |= _mission_node(options, sources)
+    nodes |= _mission_node(options, sources)
     if options.record:
-        own['recorder'] = {'directory': options.record, 'recorder': options.recorder, **recorder}
-    owner = 'gazebo_bridge' if options.gazebo else 'dynamics'
-    own[owner] = {**_dynamics_node(options, scenario, sources, start), **options.gazebo}
+        nodes['recorder'] = {'directory': options.record, 'recorder': options.recorder, **recorder}
+    state_node = 'gazebo_bridge' if options.gazebo else 'dynamics'
+    nodes[state_node] = {**_dynamics_node(options, scenario, sources, start), **options.gazebo}
     programs = {force.name: force.executable for force in forces}
     programs |= sensor_nodes(vehicle)
     return [
         _make_node(programs.get(name, name), name, namespace, {**common, **extra})
-        for name, extra in own.items()
+        for name, extra in nodes.items()
     ]
 
 
 def has_own_process(spec: NodeSpec, options: RunOptions) -> bool:
-    """Return whether a node of a composed run is a process of its own, and holds up no other.
+    """Return whether a node of a composed run has a process of its own.
 
-    The console is one, and a sensor that takes long, unless the run waits for it anyway.
+    The console has, and a slow sensor unless the run waits for it anyway: other nodes then do not
+    wait for them.
     """
     waits = bool(options.record) or options.synchronous
     return spec.executable == 'console' or (spec.executable == 'sensor' and not waits)
@@ -352,10 +353,10 @@ def _protocols(options: RunOptions, vehicle: Vehicle) -> dict[str, list[str]]:
 def _controller_nodes(
     options: RunOptions, program: ControllerModel | None, script: dict[str, Any], *, closed: bool
 ) -> dict[str, dict[str, Any]]:
-    """Return the nodes that close the loop, and their parameters, where there are some."""
+    """Return the parameters of the nodes that close the control loop, by node; may be empty."""
     if program is not None:
-        given = {name: getattr(options, name) for name in program.options}
-        return {program.executable: given}
+        parameters = {name: getattr(options, name) for name in program.options}
+        return {program.executable: parameters}
     if not closed:
         return {}
     name = options.controller or ('modern' if options.autopilot == MAVLINK else '')
@@ -375,11 +376,11 @@ def _controller_nodes(
 
 
 def _mission_node(options: RunOptions, sources: list[str]) -> dict[str, dict[str, Any]]:
-    """Return the node that scores a mission, where there is one."""
+    """Return the parameters of the node that scores a mission, by node; may be empty."""
     if not options.lesson:
         return {}
-    given = {'lesson': options.lesson, 'directory': options.record, 'wrench_sources': sources}
-    return {'mission': given}
+    parameters = {'lesson': options.lesson, 'directory': options.record, 'wrench_sources': sources}
+    return {'mission': parameters}
 
 
 def _make_node(executable: str, name: str, namespace: str, parameters: dict[str, Any]) -> NodeSpec:
@@ -398,7 +399,7 @@ def describe_fleet(
 
     Args:
         runs: options of the vehicles, from :func:`fleet_runs`.
-        progress: function that is called with the completed share of long work.
+        progress: function that is called with the completed fraction of long work.
         warn: function that is called with the warnings about the vehicle descriptions.
 
     Raises:
@@ -408,6 +409,6 @@ def describe_fleet(
     recorders = [spec for spec in specs if spec.executable == 'recorder']
     if len(recorders) < 2:
         return specs
-    told = [json.dumps({'namespace': s.namespace, 'parameters': s.parameters}) for s in recorders]
-    one = NodeSpec('recorder', '', {}, ('recorder', *told))
-    return [*(spec for spec in specs if spec.executable != 'recorder'), one]
+    texts = [json.dumps({'namespace': s.namespace, 'parameters': s.parameters}) for s in recorders]
+    shared = NodeSpec('recorder', '', {}, ('recorder', *texts))
+    return [*(spec for spec in specs if spec.executable != 'recorder'), shared]

@@ -58,11 +58,11 @@ __all__ = ['SENSORS_PARAMETERS', 'SENSOR_PARAMETERS', 'SensorNode', 'SensorsNode
 
 
 class Neighbours(OtherVehicles):
-    """Listens to the odom of every other vehicle, and puts their bodies into an environment.
+    """States and moving parts of every other vehicle, whose bodies sensors detect.
 
     Attributes:
-        last: the last known state by namespace; None before the first.
-        gathered: the same, and the last known parts by name of the topic: what is waited for.
+        last: latest state by namespace; None before the first.
+        inputs: the same, and the latest parts by name of the topic: inputs of the synchroniser.
     """
 
     def __init__(
@@ -76,14 +76,14 @@ class Neighbours(OtherVehicles):
 
         Args:
             text: value of the parameter ``neighbours``.
-            needs: what the sensors see move of vehicles, of ``topics.NEEDS``.
-            partners: names of the vehicles that count; None: all.
+            needs: moving parts of vehicles that the sensors detect, of ``topics.NEEDS``.
+            partners: names of the vehicles to include; None: all.
 
         Raises:
             MarineSimError: not JSON, or a vehicle that cannot be used.
         """
         vehicles = _vehicles(text, partners)
-        seeds = {name: one['seed'] for name, one in described_neighbours(text).items()}
+        seeds = {name: entry['seed'] for name, entry in neighbour_parameters(text).items()}
         self._bodies = {n: body_of(vehicle, n, seeds[n]) for n, vehicle in vehicles.items()}
         super().__init__(
             node,
@@ -91,7 +91,7 @@ class Neighbours(OtherVehicles):
             topics.ODOM,
             state_from,
             first=None,
-            meanwhile='sensors see it where it was last',
+            fallback='sensors see it where it was last',
         )
         none = SensorInputs.none()
         self._parts = {
@@ -101,7 +101,7 @@ class Neighbours(OtherVehicles):
                 topics.NEEDS[need],
                 read,
                 first=getattr(none, need),
-                meanwhile='cameras see its parts where they were last',
+                fallback='cameras see its parts where they were last',
                 by_topic=True,
             )
             for name, vehicle in vehicles.items()
@@ -111,42 +111,42 @@ class Neighbours(OtherVehicles):
             }.items()
             if need in needs and need in moving_parts(vehicle) | needs_of(vehicle)
         }
-        self.gathered = dict(self.last)
+        self.inputs = dict(self.last)
         for part in self._parts.values():
-            self.gathered |= part.last
+            self.inputs |= part.last
 
-    def listen(self, gathering: TickSynchronizer) -> None:
-        """Give what is heard to a gathering, which waits for it."""
-        super().listen(gathering)
+    def listen(self, synchronizer: TickSynchronizer) -> None:
+        """Subscribe, and pass the values to a synchroniser that waits for them."""
+        super().listen(synchronizer)
         for part in self._parts.values():
-            part.listen(gathering)
+            part.listen(synchronizer)
 
-    def inputs_among_neighbours(
-        self, environment: Environment, own: SensorInputs, given: Mapping[str, Any]
+    def inputs_with_neighbours(
+        self, environment: Environment, own: SensorInputs, values: Mapping[str, Any]
     ) -> tuple[Environment, SensorInputs]:
         """Return the inputs of sensors at a tick, as :func:`inputs_with_others` does.
 
         Args:
             environment: water and scene.
             own: inputs of the own vehicle's sensors.
-            given: what is known of the other vehicles, by the names of ``gathered``.
+            values: states and parts of the other vehicles, by the names of ``inputs``.
         """
         others = dict.fromkeys(self._bodies, SensorInputs.none(float(own.time)))
         for (name, need), part in self._parts.items():
             (key,) = part.last
-            others[name] = others[name]._replace(**{need: given[key]})
-        return inputs_with_others(environment, own, self._bodies, given, others)
+            others[name] = others[name]._replace(**{need: values[key]})
+        return inputs_with_others(environment, own, self._bodies, values, others)
 
 
 def _vehicles(text: str, partners: Collection[str] | None) -> dict[str, Vehicle]:
     return {
         name: vehicle_of(parameters)
-        for name, parameters in described_neighbours(text).items()
+        for name, parameters in neighbour_parameters(text).items()
         if partners is None or name.strip('/') in partners
     }
 
 
-def described_neighbours(text: str) -> dict[str, dict[str, Any]]:
+def neighbour_parameters(text: str) -> dict[str, dict[str, Any]]:
     """Return vehicle and vehicle_arguments by namespace, of the parameter ``neighbours``.
 
     Raises:
@@ -155,14 +155,14 @@ def described_neighbours(text: str) -> dict[str, dict[str, Any]]:
     if not text:
         return {}
     try:
-        told = json.loads(text)
+        entries = json.loads(text)
         return {
             name: {
-                'vehicle': str(one['vehicle']),
-                'vehicle_arguments': [str(text) for text in one['vehicle_arguments']],
-                'seed': int(one.get('seed', 0)),
+                'vehicle': str(entry['vehicle']),
+                'vehicle_arguments': [str(text) for text in entry['vehicle_arguments']],
+                'seed': int(entry.get('seed', 0)),
             }
-            for name, one in told.items()
+            for name, entry in entries.items()
         }
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ParameterError(
@@ -174,21 +174,21 @@ def described_neighbours(text: str) -> dict[str, dict[str, Any]]:
 # Sensor nodes: readings for each ``odom``.
 
 SENSORS_PARAMETERS = (NEIGHBOURS, PROTOCOL)
-"""Of the node of several sensors, beside the common ones."""
+"""Parameters of the node of several sensors, beside the common ones."""
 SENSOR_PARAMETERS = (*SENSORS_PARAMETERS, VIDEO)
-"""Of the node of one sensor, beside the common ones."""
+"""Parameters of the node of one sensor, beside the common ones."""
 
 DELIVERY_TIMEOUT = Duration(seconds=1)
 """Grace period before a subscriber of pictures counts as gone."""
 
 
 def _is_wanted(topic: SensorTopic, publisher: Any) -> bool:
-    """Whether anybody gets the next message of a topic."""
+    """Whether the next message of a topic has a receiver."""
     return bool(publisher.get_subscription_count() if topic.on_demand else publisher.has_receiver)
 
 
-class _Publishing:
-    """One sensor of a node: what it reads, and the messages that are on their way."""
+class _SensorPublisher:
+    """Reads one sensor of a node, and publishes its readings after their latency."""
 
     def __init__(self, node: SuiteNode, sensor: Sensor) -> None:
         self.reader = SensorReader(sensor, node.values['seed'])
@@ -197,30 +197,32 @@ class _Publishing:
         self._outputs = []
         self.video: VideoStream | None = None
         self.servers: list[InstrumentServer] = []
-        told = topics.published_topics(sensor)
+        published = topics.published_topics(sensor)
         for topic in self.reader.model.topics_of(sensor):
-            if topic not in told:
+            if topic not in published:
                 node.get_logger().info(
                     f'{sensor.name}/{topic.name} is not published: {topic.type} is not installed'
                 )
-        for topic in told:
-            own = topics.sensor_topic(sensor, topic)
-            message = own.type()
+        for topic in published:
+            ros_topic = topics.sensor_topic(sensor, topic)
+            message = ros_topic.type()
             prefix = node.values['frame_prefix']
-            if own.has_stamp:
+            if ros_topic.has_stamp:
                 message.header.frame_id = topic.frame_of(sensor, prefix)
             if topic.odometry:
                 message.child_frame_id = prefix + sensor.frame
-            # Made on demand of DDS alone: wrappers of publishers do not know who asks.
+            # Made on demand of DDS subscribers only, which a wrapped publisher does not count.
             create = node.create_publisher
             publisher = (
-                create(own.type, own.name, own.qos) if topic.on_demand else node.publisher(own)
+                create(ros_topic.type, ros_topic.name, ros_topic.qos)
+                if topic.on_demand
+                else node.publisher(ros_topic)
             )
-            self._outputs.append((topic, message, publisher, own.has_stamp))
+            self._outputs.append((topic, message, publisher, ros_topic.has_stamp))
 
     @property
     def _has_reader(self) -> bool:
-        """Whether anybody takes what it reads."""
+        """Whether the readings have a receiver."""
         return (
             bool(self._waiting)
             or self.video is not None
@@ -228,21 +230,26 @@ class _Publishing:
             or any(_is_wanted(topic, publisher) for topic, _, publisher, _ in self._outputs)
         )
 
-    def read(self, node: SensorsNode, stamp: int, moment: SensorSample) -> bool:
-        """Take a tick: publish what is due; return whether there was something."""
+    def read(self, node: SensorsNode, stamp: int, sample: SensorSample) -> bool:
+        """Read at a tick, and publish due readings; return whether there were any.
+
+        Args:
+            stamp: ns.
+            sample: returns state, environment and inputs of the tick; called only if needed.
+        """
         if stamp < self._stamp:  # the run was reset
             self._waiting.clear()
         self._stamp = stamp
         for server in self.servers:
             while server.instrument.changes:
                 server.instrument.changes.popleft()(self.reader)
-        if not self._has_reader and self.reader.skip(stamp, moment, node.faults):
+        if not self._has_reader and self.reader.skip(stamp, sample, node.faults):
             return False
-        found = self.reader.read(stamp, *moment(), node.faults)
-        if found is not None:
+        reading = self.reader.read(stamp, *sample(), node.faults)
+        if reading is not None:
             if self.reader.first == stamp and any(topic.odometry for topic, *_ in self._outputs):
-                node.frame_odometry(self.reader.sensor, moment()[0])
-            arrival, readings = found
+                node.frame_odometry(self.reader.sensor, sample()[0])
+            arrival, readings = reading
             self._waiting.append((arrival, stamp, readings, self.reader.sensor))
         due = bool(self._waiting) and self._waiting[0][0] <= stamp
         while self._waiting and self._waiting[0][0] <= stamp:
@@ -251,7 +258,7 @@ class _Publishing:
         return due
 
     def deliver(self) -> None:
-        """Wait until who listens has received the messages."""
+        """Wait until all subscribers have received the messages."""
         for _, _, publisher, _ in self._outputs:
             publisher.wait_for_all_acked(DELIVERY_TIMEOUT)
 
@@ -273,7 +280,7 @@ class _Publishing:
 
 
 class SensorsNode(SuiteNode):
-    """Publishes what some sensors of the vehicle read; by default all that have no other node."""
+    """Publishes readings of sensors; by default of all that have no node of their own."""
 
     def __init__(
         self,
@@ -283,23 +290,26 @@ class SensorsNode(SuiteNode):
     ) -> None:
         """Create the node."""
         super().__init__(name, parameters, **options)
-        self._sensors = [_Publishing(self, sensor) for sensor in self._own_sensors(name)]
+        self._sensors = [_SensorPublisher(self, sensor) for sensor in self._own_sensors(name)]
         self._serve_instruments()
-        found = {n for s in self._sensors for n in s.reader.model.needs}
-        needs = [need for need in topics.sensor_needs(self.vehicle) if need in found]
+        all_needs = {n for s in self._sensors for n in s.reader.model.needs}
+        needs = [need for need in topics.sensor_needs(self.vehicle) if need in all_needs]
         none = SensorInputs.none()
         self._last = {need: getattr(none, need) for need in needs}
-        sees = any(s.reader.model.sees for s in self._sensors)
+        line_of_sight = any(s.reader.model.sees for s in self._sensors)
         sensors = [s.reader.sensor for s in self._sensors]
         partners = {name for name in map(partner_of, sensors) if name}
-        others = self.values.get('neighbours', '') if sees or partners else ''
-        check_partners(sensors, self.get_namespace(), described_neighbours(others))
-        self._neighbours = Neighbours(self, others, found, None if sees else partners)
-        last = {**self._last, **self._neighbours.gathered}
-        self._gathering = TickSynchronizer(self._on_motion, last, self._neighbours.gathered)
-        self._neighbours.listen(self._gathering)
-        own = self.get_namespace()
-        self.environment = replace(self.environment, looks=OwnParts(self.vehicle), own=own)
+        neighbours = self.values.get('neighbours', '') if line_of_sight or partners else ''
+        check_partners(sensors, self.get_namespace(), neighbour_parameters(neighbours))
+        self._neighbours = Neighbours(
+            self, neighbours, all_needs, None if line_of_sight else partners
+        )
+        last = {**self._last, **self._neighbours.inputs}
+        self._synchronizer = TickSynchronizer(self._on_motion, last, self._neighbours.inputs)
+        self._neighbours.listen(self._synchronizer)
+        self.environment = replace(
+            self.environment, looks=OwnParts(self.vehicle), own=self.get_namespace()
+        )
         modem = next((s for s in sensors if 'outbox' in SENSORS[s.kind].needs), None)
         self._outbox = None if modem is None else Outbox(self, modem)
         if 'acceleration' in needs:
@@ -311,9 +321,9 @@ class SensorsNode(SuiteNode):
         self._frames_publisher: Any = None
         self._publish_frames()
         tick = topics.sensor_tick(name)
-        told = tick in topics.sensor_ticks(self.vehicle)
-        self._tick = NumbersPublisher(self, tick, tick.type()) if told else None
-        # Pictures are many packets: a tick, sent later, may come sooner, unless by the bus.
+        reports = tick in topics.sensor_ticks(self.vehicle)
+        self._tick = NumbersPublisher(self, tick, tick.type()) if reports else None
+        # Pictures are many packets: over DDS a tick that is sent later may arrive before them.
         slow = any(SENSORS[s.reader.sensor.kind].executable == 'sensor' for s in self._sensors)
         self._large = slow and self.bus is None
         self.follow_current()
@@ -326,10 +336,10 @@ class SensorsNode(SuiteNode):
         return [s for s in self.vehicle.sensors if SENSORS[s.kind].executable == SHARED]
 
     def _serve_instruments(self) -> None:
-        """Listen for drivers of the sensors that speak a wire protocol."""
+        """Start the servers of the sensors that have a wire protocol."""
         by_name = {s.reader.sensor.name: s for s in self._sensors}
-        own = [s.reader.sensor for s in self._sensors]
-        for address in read_protocols(self.values.get('protocol', ()), own, self.vehicle.name):
+        sensors = [s.reader.sensor for s in self._sensors]
+        for address in read_protocols(self.values.get('protocol', ()), sensors, self.vehicle.name):
             sensor = by_name[address.sensor]
             server = InstrumentServer(sensor.reader.sensor, address, self.warn_throttled)
             sensor.servers.append(server)
@@ -344,17 +354,18 @@ class SensorsNode(SuiteNode):
                 server.close()
 
     def _publish_frames(self) -> None:
-        """Tell tf where sensors sit that are no links: robot_state_publisher does not know."""
+        """Publish the frames of sensors without a link, which robot_state_publisher cannot."""
         for sensor in (s.reader.sensor for s in self._sensors):
             if sensor.own_frame:
-                place = sensor.position, sensor.place.quaternion
-                self._put_frame(self.body_frame, sensor.frame, *place)
+                self._put_frame(
+                    self.body_frame, sensor.frame, sensor.position, sensor.place.quaternion
+                )
         self._send_frames()
 
     def frame_odometry(self, sensor: Sensor, state: State) -> None:
-        """Tell tf where the odometry of a sensor starts: in a state of the vehicle."""
-        place = start_pose(state, sensor.position, sensor.place.quaternion)
-        self._put_frame('map', f'{sensor.name}_odom', *place)
+        """Publish the frame in which a sensor's odometry starts, at a state of the vehicle."""
+        pose = start_pose(state, sensor.position, sensor.place.quaternion)
+        self._put_frame('map', f'{sensor.name}_odom', *pose)
         self._send_frames()
 
     def _put_frame(
@@ -368,7 +379,7 @@ class SensorsNode(SuiteNode):
             return
         if self._frames_publisher is None:
             self._frames_publisher = self.publisher(topics.TF_STATIC)
-        # All at once: who comes later is sent the last messages only.
+        # All in one message: late subscribers get the last message only.
         transforms = list(self._frames.values())
         self._frames_publisher.publish(topics.TF_STATIC.type(transforms=transforms))
 
@@ -379,7 +390,7 @@ class SensorsNode(SuiteNode):
         if state is None:
             self.warn_throttled('odom: not finite; no reading')
         else:
-            self._gathering.main(stamp, state)
+            self._synchronizer.main(stamp, state)
 
     def _on_acceleration(self, stamp: int, numbers: Sequence[float]) -> None:
         acceleration = np.array(numbers)
@@ -397,24 +408,25 @@ class SensorsNode(SuiteNode):
 
     def _take(self, need: str, stamp: int, value: Any) -> None:
         self._last[need] = value
-        self._gathering.add_other(need, stamp, value)
+        self._synchronizer.add_other(need, stamp, value)
 
-    def _on_motion(self, stamp: int, state: State, given: Mapping[str, Any]) -> None:
+    def _on_motion(self, stamp: int, state: State, values: Mapping[str, Any]) -> None:
         environment = self.environment
 
-        @cache  # what nobody wants to be read is not made
-        def moment() -> tuple[State, Environment, SensorInputs]:
-            needs = {name: given[name] for name in self._last}
+        @cache  # computed once, and only if a sensor is due
+        def sample() -> tuple[State, Environment, SensorInputs]:
+            needs = {name: values[name] for name in self._last}
             inputs = SensorInputs.none(stamp / NANOSECONDS)._replace(**needs)
             now = environment.at(stamp / NANOSECONDS)
-            return state, *self._neighbours.inputs_among_neighbours(now, inputs, given)
+            return state, *self._neighbours.inputs_with_neighbours(now, inputs, values)
 
         for sensor in self._sensors:
             try:
-                told = sensor.read(self, stamp, moment)
-                if told and self._large and self._tick is not None and self._tick.has_subscriber:
+                published = sensor.read(self, stamp, sample)
+                waits = self._large and self._tick is not None and self._tick.has_subscriber
+                if published and waits:
                     sensor.deliver()
-            except Exception as error:  # the others go on
+            except Exception as error:  # the other sensors continue
                 text = f'{sensor.reader.sensor.name}: {type(error).__name__}: {error}'
                 self.warn_throttled(text, error=True)
         if self._tick is not None:
@@ -422,7 +434,7 @@ class SensorsNode(SuiteNode):
 
 
 class SensorNode(SensorsNode):
-    """Publishes what the sensor of the node's name reads."""
+    """Publishes the readings of the sensor that has the node's name."""
 
     def __init__(
         self,
@@ -430,7 +442,7 @@ class SensorNode(SensorsNode):
         parameters: Sequence[NodeParameter] = SENSOR_PARAMETERS,
         **options: Any,
     ) -> None:
-        """Create the node; send video where it is asked for."""
+        """Create the node; send video if the parameter has an address."""
         super().__init__(name, parameters, **options)
         sensor = self._sensors[0]
         if getattr(sensor.reader.sensor.spec, 'light', 0.0):
@@ -453,14 +465,14 @@ class SensorNode(SensorsNode):
             video.close()
 
     def _own_sensors(self, name: str) -> list[Sensor]:
-        found = [sensor for sensor in self.vehicle.sensors if sensor.name == name]
-        if not found:
-            known = ', '.join(s.name for s in self.vehicle.sensors) or 'none'
-            raise ParameterError(f'{self.vehicle.name} has no sensor {name!r}; it has: {known}')
-        return found
+        sensors = [sensor for sensor in self.vehicle.sensors if sensor.name == name]
+        if not sensors:
+            names = ', '.join(s.name for s in self.vehicle.sensors) or 'none'
+            raise ParameterError(f'{self.vehicle.name} has no sensor {name!r}; it has: {names}')
+        return sensors
 
     def _on_lights(self, message: Any) -> None:
-        """Dim the lamps of a camera: their mean brightness counts."""
+        """Set the light level of a camera to the mean of its lamps."""
         levels = np.array(message.data, float)
         if not levels.size or not np.all((levels >= 0.0) & (levels <= 1.0)):
             self.warn_throttled(f'lights: {levels[:9].tolist()}; expected 0 to 1 each; ignored')
@@ -468,6 +480,6 @@ class SensorNode(SensorsNode):
         self.describe_sensor(light_level=float(levels.mean()))
 
     def describe_sensor(self, **changes: Any) -> None:
-        """Replace parts of what describes the sensor."""
+        """Replace fields of the sensor's specification."""
         reader = self._sensors[0].reader
         reader.sensor = replace(reader.sensor, spec=replace(reader.sensor.spec, **changes))

@@ -44,11 +44,11 @@ SERVO_PARAMETERS = (
         choices=('external', 'controller'),
     ),
 )
-"""Of a node with servos."""
+"""Parameters of a node with servos."""
 
 
 class ServoPublisher:
-    """Publishes numbers of an actuator; nothing of a vehicle that has none."""
+    """Publisher of an actuator's state or command; publishes nothing without the actuator."""
 
     def __init__(
         self, node: SuiteNode, actuator: Actuator, topic: topics.Topic | None = None
@@ -70,11 +70,11 @@ class ServoPublisher:
 
 
 class ServoCommands:
-    """The commands of one of a node's actuators, by stamp.
+    """Commands of one of a node's actuators, by stamp.
 
-    A command with unknown names or numbers that are not finite is ignored as a whole and warned
-    of. With ``servo_source: controller`` the command of each stamp of a steered actuator is
-    awaited. A vehicle without the actuator is answered at once.
+    A command with unknown names or numbers that are not finite is ignored as a whole, with a
+    warning. With ``servo_source: controller`` each stamp of a steered actuator waits for its
+    command. Without the actuator each state is answered at once.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class ServoCommands:
         Args:
             node: has the parameters of SERVO_PARAMETERS, or of them only ``scenario``.
             actuator: the actuator that is commanded.
-            answer: called with a stamp in ns and a state when the command is known.
+            answer: called with a stamp in ns and a state when the command has arrived.
             timeout: s after which a command no longer holds, and 0 is commanded.
         """
         self._node, self._actuator, self._field = node, actuator, actuator.command_field
@@ -101,49 +101,51 @@ class ServoCommands:
         self._target = np.full(len(self._names), actuator.rest)
         self._commanded: int | None = None
         self._stamp = 0
-        self._pairing: PairSynchronizer[State, None] | None = None
+        self._synchronizer: PairSynchronizer[State, None] | None = None
         if not (self._names and self._topic):
             return
         if actuator.steered and node.values.get('servo_source') == 'controller':
-            self._pairing = PairSynchronizer(lambda stamp, state, _: answer(stamp, state), None)
+            self._synchronizer = PairSynchronizer(
+                lambda stamp, state, _: answer(stamp, state), None
+            )
             node.listen(topics.actuator_commands(actuator, per_tick=True), self._on_command)
         elif self._scenario is None:
             node.listen(topics.actuator_commands(actuator), self._on_command)
 
     def wait(self, stamp: int, state: State) -> None:
-        """Answer a state when the command of its stamp is known."""
+        """Answer a state when the command of its stamp has arrived."""
         self._stamp = stamp
-        if self._pairing is None:
+        if self._synchronizer is None:
             self._answer(stamp, state)
             return
-        self._pairing.first(stamp, state)
-        if self._pairing.out:
+        self._synchronizer.first(stamp, state)
+        if self._synchronizer.out:
             self._node.warn_throttled(f'{self._topic}: silent; the last command holds')
 
     def _on_command(self, message: JointState) -> None:
-        if complaint := self._take(
+        if reason := self._take(
             list(message.name), np.array(getattr(message, self._field), float)
         ):
-            self._node.warn_throttled(f'{self._topic}: {complaint}; ignored')
+            self._node.warn_throttled(f'{self._topic}: {reason}; ignored')
         else:
             self._commanded = self._stamp
-        if self._pairing is not None:
-            self._pairing.second(stamp_ns(message.header.stamp), None)
+        if self._synchronizer is not None:
+            self._synchronizer.second(stamp_ns(message.header.stamp), None)
 
     def _take(self, names: list[str], angles: np.ndarray) -> str:
-        """Take angles (k,) of named servos, or return a complaint."""
-        known = self._names
-        if len(angles) != len(names) or not set(names) <= set(known):
-            expected = f'expected one number for each of some of: {", ".join(known)}'
+        """Store values (k,) of named servos, or return the reason to refuse them."""
+        servos = self._names
+        if len(angles) != len(names) or not set(names) <= set(servos):
+            expected = f'expected one number for each of some of: {", ".join(servos)}'
             return f'{self._field} of {names}; {expected}'
         if not is_finite(angles):
             return f'{self._field} is not finite'
-        self._target[[known.index(name) for name in names]] = angles
+        self._target[[servos.index(name) for name in names]] = angles
         return ''
 
     def commanded_values(self, stamp: int) -> np.ndarray:
         """Return the commanded numbers (k,) at a stamp in ns."""
-        if self._pairing is not None:
+        if self._synchronizer is not None:
             return self._target.copy()
         if self._scenario is not None:
             vehicle = self._node.vehicle
@@ -165,7 +167,7 @@ class ServoCommands:
 
 
 class ActuatorCommands:
-    """The commands of a vehicle's actuators that a force follows, by stamp."""
+    """Commands of the actuators that a force follows, by stamp."""
 
     def __init__(
         self,
@@ -180,16 +182,16 @@ class ActuatorCommands:
         Args:
             node: has the parameters of SERVO_PARAMETERS where there are such actuators.
             source: name of the force.
-            answer: called with a stamp in ns and a state when all commands are known.
+            answer: called with a stamp in ns and a state when all commands have arrived.
             timeout: s after which a command no longer holds, and rest is commanded.
         """
         self._servos: dict[str, ServoCommands] = {}
-        for actuator in reversed(actuators_of(node.vehicle)):  # each one answers the one before
+        for actuator in reversed(actuators_of(node.vehicle)):  # a chain: each answers the next
             if actuator.source == source:
                 servos = ServoCommands(node, actuator, answer=answer, timeout=timeout)
                 self._servos[actuator.name], answer = servos, servos.wait
         self.wait = answer
-        """Answer a state at a stamp in ns when all commands are known."""
+        """Answer a state at a stamp in ns when all commands have arrived."""
 
     def commanded_values(self, stamp: int) -> dict[str, np.ndarray]:
         """Return the commanded numbers (k,) by the name of the actuator at a stamp in ns."""
@@ -217,7 +219,7 @@ class ActuatorStates:
 
         Args:
             stamp: ns.
-            memory: of the vehicle, at least of the force.
+            memory: memory of the vehicle; only that of the force is read.
         """
         for name, state in actuator_states(self._actuators, memory).items():
             if name in self._publishers:
@@ -228,7 +230,7 @@ class ActuatorStates:
 
 
 class AutopilotServoPublisher:
-    """Publishes values where they change: on servos, and on the topics of what they move."""
+    """Publishes changes of an autopilot's servos, and of the lights and joints that they move."""
 
     def __init__(self, node: SuiteNode) -> None:
         """Make the publishers."""

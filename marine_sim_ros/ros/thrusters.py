@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pulse widths for the thrusters in, thrusts, rotor speeds, power and supply out."""
+"""Thruster node: subscriber to pulse widths; publishers of thrust, speed, power and supply."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ __all__ = ['PwmCommands', 'ThrusterOutputs']
 # Range of valid pulse widths.
 
 PULSE_WIDTH_BOUNDS = (800, 2200)
+"""µs; a command beyond them is not a pulse width, and is ignored."""
 
 
 def check_pulse_widths(widths: Sequence[int], count: int) -> tuple[np.ndarray | None, str]:
-    """Return the pulse widths (n,) in µs within their limits, and a complaint or nothing.
+    """Return the pulse widths (n,) in µs, clamped to their limits, and a warning or an empty text.
 
-    None where the command is to be ignored as a whole: of the wrong length, or beyond what any
-    thruster takes (a negative number wraps to a huge one).
+    None where the command is to be ignored as a whole: of the wrong length, or out of
+    ``PULSE_WIDTH_BOUNDS`` (a negative number wraps to a huge one).
     """
     pwm = np.array(widths, float)
     if len(pwm) != count:
@@ -49,10 +50,10 @@ def check_pulse_widths(widths: Sequence[int], count: int) -> tuple[np.ndarray | 
     low, high = min(widths), max(widths)
     if not (PULSE_WIDTH_BOUNDS[0] <= low and high <= PULSE_WIDTH_BOUNDS[1]):
         span = f'{low:g} to {high:g} us'
-        return None, f'thrusters/pwm: {span}; expected 1100 to 1900; ignored'
+        return None, f'thrusters/pwm: {span}; expected {PWM_MIN:g} to {PWM_MAX:g}; ignored'
     if low < PWM_MIN or high > PWM_MAX:
         clamped = np.clip(pwm, PWM_MIN, PWM_MAX)
-        return clamped, 'thrusters/pwm: beyond 1100 to 1900 us; clamped'
+        return clamped, f'thrusters/pwm: beyond {PWM_MIN:g} to {PWM_MAX:g} us; clamped'
     return pwm, ''
 
 
@@ -60,11 +61,12 @@ def check_pulse_widths(widths: Sequence[int], count: int) -> tuple[np.ndarray | 
 
 CONTROLLER_TIMEOUT = 0.8
 """s of wall time that a controller may take; less than dynamics waits for a wrench."""
-NEVER = -1
+NO_COMMAND = -1
+"""Stamp of the latest command before the first one."""
 
 
 class PwmCommands:
-    """Listens to thrusters/pwm, and calls back when the command for a state is there."""
+    """Subscriber to thrusters/pwm that calls back when the command for a state has arrived."""
 
     def __init__(
         self, node: SuiteNode, live: LiveThrusters, answer: Callable[[int, State], None]
@@ -72,8 +74,8 @@ class PwmCommands:
         """Listen for a node with the parameters ``pwm_source`` and ``command_timeout``.
 
         Args:
-            live: thrusters and their faults; commands may get lost.
-            answer: takes the stamp (ns) and the state that a command is there for.
+            live: thrusters and their faults, which may lose commands.
+            answer: called with the stamp (ns) and the state whose command has arrived.
         """
         self._node, self._live, self._answer = node, live, answer
         self._neutral = np.full(len(node.vehicle.thrusters), PWM_NEUTRAL)
@@ -81,57 +83,63 @@ class PwmCommands:
         self._pwm_stamp = 0
         self._waiting: tuple[int, State] | None = None
         self._waiting_since = 0.0
-        self._answers: int | None = NEVER
-        self._lost = False
+        self._answers: int | None = NO_COMMAND
+        self._controller_lost = False
         self.per_tick = node.values['pwm_source'] == 'controller'
-        """Whether a command is awaited for every state."""
+        """Whether every state waits for its command."""
         topic = topics.PWM_PER_TICK if self.per_tick else topics.PWM
         node.listen_numbers(topic, self._on_pwm, read_pwm)
         if self.per_tick:
             node.create_timer(CONTROLLER_TIMEOUT / 8, self._watch, clock=node.wall_clock)
 
     def restart(self) -> None:
-        """Take time from the beginning: the run was reset."""
+        """Restart the time-out: the run was reset, and stamps begin at 0."""
         self._pwm_stamp = 0
 
     def _on_pwm(self, stamp: int | None, widths: Sequence[int]) -> None:
-        pwm, complaint = check_pulse_widths(widths, len(self._neutral))
-        if complaint:
-            self._node.warn_throttled(complaint)
+        pwm, warning = check_pulse_widths(widths, len(self._neutral))
+        if warning:
+            self._node.warn_throttled(warning)
         if not self.per_tick:
             if pwm is not None and not self._live.loses_command:
                 self._pwm, self._pwm_stamp = pwm, self._live.stamp or 0
             return
-        self._lost, self._answers = False, stamp
+        self._controller_lost, self._answers = False, stamp
         self._pwm = self._neutral if pwm is None else pwm
         if self._waiting is not None and self._answers in (None, self._waiting[0]):
-            self._go_on(*self._waiting)
+            self._answer_state(*self._waiting)
 
     def wait(self, stamp: int, state: State) -> None:
-        """Call back for a state (stamp in ns), now or when its command is there."""
-        here = self._lost or (self._pwm is not None and self._answers in (None, stamp))
-        if self.per_tick and not here:
-            if self._waiting is None:  # else dynamics went on alone, and this is no new patience
+        """Call back for a state (stamp in ns), now or when its command has arrived."""
+        has_command = self._controller_lost or (
+            self._pwm is not None and self._answers in (None, stamp)
+        )
+        if self.per_tick and not has_command:
+            if self._waiting is None:  # else keep the first deadline: dynamics continued alone
                 self._waiting_since = time.monotonic()
             self._waiting = (stamp, state)
         else:
-            self._go_on(stamp, state)
+            self._answer_state(stamp, state)
 
-    def _go_on(self, stamp: int, state: State) -> None:
+    def _answer_state(self, stamp: int, state: State) -> None:
         self._waiting = None
         self._answer(stamp, state)
 
     def _watch(self) -> None:
-        """Stop the thrusters where a controller that has spoken before falls silent."""
+        """Stop the thrusters after the time-out of a controller that has sent commands before."""
         since = time.monotonic() - self._waiting_since
-        if self._waiting is not None and self._answers != NEVER and since > CONTROLLER_TIMEOUT:
-            self._lost = True
-            self._go_on(*self._waiting)
+        if (
+            self._waiting is not None
+            and self._answers != NO_COMMAND
+            and since > CONTROLLER_TIMEOUT
+        ):
+            self._controller_lost = True
+            self._answer_state(*self._waiting)
 
     def command(self, stamp: int) -> np.ndarray:
-        """Return the pulse widths (n,) in µs that hold at a stamp in ns."""
+        """Return the commanded pulse widths (n,) in µs at a stamp in ns."""
         if self.per_tick:
-            if self._lost:
+            if self._controller_lost:
                 self._node.warn_throttled(
                     'thrusters/pwm: the controller is silent; thrusters stopped'
                 )
@@ -148,7 +156,7 @@ class PwmCommands:
 
 
 class ThrusterOutputs:
-    """Publishes thrusters/state, thrusters/power, and what else the vehicle or a sensor needs."""
+    """Publishers of thrusters/state and thrusters/power, azimuth states, and the supply."""
 
     def __init__(self, node: SuiteNode) -> None:
         """Create the publishers."""

@@ -24,11 +24,11 @@ __all__ = [
 # Pacing of simulation time by the wall clock; without ROS.
 
 MAX_DEBT = 0.5
-"""s of wall time; a run that is further behind goes on from where it is instead of racing."""
+"""s of wall time; a run that is further behind continues at its pace instead of catching up."""
 
 
 class Pacer:
-    """Tells when a stamp is due. Times are in seconds."""
+    """Pacing of simulation time by wall time. Times are in seconds."""
 
     def __init__(self, real_time_factor: float) -> None:
         """Pace at a factor of real time; 0 never waits."""
@@ -37,11 +37,11 @@ class Pacer:
         self._sim0 = 0.0
 
     def restart(self) -> None:
-        """Forget the past: the next stamp is due at once."""
+        """Start anew: the next stamp is due at once."""
         self._wall0 = None
 
     def is_due(self, sim: float, wall: float) -> bool:
-        """Return whether a simulation time may be shown at a wall time."""
+        """Return whether a simulation time is due at a wall time."""
         if self.factor <= 0:
             return True
         if self._wall0 is None:
@@ -55,28 +55,28 @@ class Pacer:
 # Completeness of a subscriber: the stamp up to which it has every tick.
 
 TOPIC_TIMEOUT = 1.0
-"""s of wall time; a topic that lags and has been silent for longer has lost its node."""
+"""s of wall time; a late topic without a message for longer has lost its node."""
 
 
 class TickProgress:
-    """The newest stamp of each topic.
+    """Newest stamp of each topic, and the stamp up to which all are complete.
 
     Attributes:
-        missing: topics that have not come at all; the first tick is complete when there are none.
+        missing: topics without any message; the first tick is complete when there are none.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Start with topics of which nothing has come."""
+        """Start without messages."""
         self.missing = set(names)
         self._newest: dict[str, tuple[int, float]] = {}
         self._goal = 0
         self._short: set[str] = set()
 
     def take(self, name: str, stamp: int | None, now: float) -> None:
-        """Note a message.
+        """Record a message.
 
         Args:
-            stamp: ns; None where the message does not tell.
+            stamp: ns; None where the message has none.
             now: wall time, s.
         """
         self.missing.discard(name)
@@ -86,43 +86,41 @@ class TickProgress:
                 self._short.discard(name)
 
     def aim(self, stamp: int) -> None:
-        """Have ``reached`` say when every topic so far has come up to a stamp (ns)."""
+        """Set the stamp (ns) that :attr:`is_reached` is about."""
         self._goal = stamp
         self._short = {name for name, (newest, _) in self._newest.items() if newest < stamp}
 
     @property
     def is_reached(self) -> bool:
-        """Whether every topic has come up to the stamp aimed at, those that lost a node too."""
+        """Whether every topic has reached the stamp of :meth:`aim`, silent ones included."""
         return not (self._short or self.missing)
 
     def complete(self, now: float) -> int | None:
-        """Return the stamp (ns) up to which everything has come; None before the first tick is.
+        """Return the stamp (ns) up to which all topics are complete; None before the first tick.
 
         A topic that has lost its node does not count.
         """
         if self.missing or not self._newest:
             return None
         newest = max(stamp for stamp, _ in self._newest.values())
-        alive = now - TOPIC_TIMEOUT
-        return min(s for s, seen in self._newest.values() if s == newest or seen > alive)
+        alive_since = now - TOPIC_TIMEOUT
+        return min(s for s, at in self._newest.values() if s == newest or at > alive_since)
 
 
-# Progress of the nodes that a state owner waits for; without ROS.
+# Progress of the nodes that a state node waits for; without ROS.
 
 FOLLOWER_TIMEOUT = 10.0
-"""s of wall time that another vehicle is waited for; its own forces get a second of it."""
+"""s of wall time to wait for another vehicle, whose own forces have one second of it."""
 
 
 class Followers:
-    """The newest complete tick of each follower, and who is silent.
+    """Newest complete tick of each follower, and the followers that timed out.
 
-    A follower is another vehicle of the same clock, or a node of sensors.
-
-    One that says nothing for too long while it is waited for is silent: nobody waits for it until
-    it speaks again.
+    A follower is another vehicle of the same clock, or a node of sensors. One that times out is
+    silent: the run does not wait for it until its next message.
 
     Attributes:
-        silent: those that nobody waits for.
+        silent: followers that the run does not wait for.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -138,7 +136,7 @@ class Followers:
         self._since = None
 
     def take(self, name: str, stamp: int, now: float) -> bool:
-        """Note a complete tick at a stamp (ns) and a wall time (s); return whether it is back."""
+        """Record a complete tick (ns) at a wall time (s); return whether it was silent."""
         self._newest[name], self._heard[name] = stamp, now
         back = name in self.silent
         self.silent.discard(name)
@@ -146,7 +144,7 @@ class Followers:
 
     def late_sources(self, stamp: int) -> list[str]:
         """Return the sources that have not answered at a stamp (ns)."""
-        return [n for n, seen in self._newest.items() if seen < stamp and n not in self.silent]
+        return [n for n, newest in self._newest.items() if newest < stamp and n not in self.silent]
 
     def give_up(self, stamp: int, now: float, limit: float, first: float) -> list[str]:
         """Drop the sources that have not answered, and return their names.
@@ -154,22 +152,22 @@ class Followers:
         Args:
             stamp: complete tick that is waited for, ns.
             now: wall time, s.
-            limit: wall time that one may say nothing, s.
-            first: the same for one that has not spoken yet, s.
+            limit: time-out since the last message, s of wall time.
+            first: time-out of the first message, s of wall time.
         """
         late = self.late_sources(stamp)
         if not late:
             self._since = None
             return []
         self._since = now if self._since is None else self._since
-        lost = [
+        timed_out = [
             name
             for name in late
             if now - max(self._since, self._heard.get(name, self._since))
             > (limit if name in self._heard else first)
         ]
-        self.silent.update(lost)
-        return lost
+        self.silent.update(timed_out)
+        return timed_out
 
 
 # Synchroniser of two per-tick inputs with the same stamp; without ROS.
@@ -179,10 +177,10 @@ S = TypeVar('S')
 
 
 class PairSynchronizer(Generic[F, S]):
-    """Answers each first input when the second of the same stamp is there.
+    """Calls back for each first input once the second of the same stamp has arrived.
 
-    The second's sender may die: a tick that it missed is answered with its last word as soon as
-    the next tick comes, and from then on nobody waits for it until it speaks again.
+    If the second's sender stops, the tick that it missed is answered with its last value when the
+    next tick arrives; from then on there is no waiting for it until its next message.
     """
 
     def __init__(self, answer: Callable[[int, F, S], None], initial: S) -> None:
@@ -194,21 +192,21 @@ class PairSynchronizer(Generic[F, S]):
         self.out = False
 
     def first(self, stamp: int, value: F) -> None:
-        """Take a first input; where time went back, what waited is forgotten."""
+        """Take a first input; if time went back, drop the waiting one."""
         if self._waiting is not None and stamp > self._waiting[0]:
             self.out = True
-            self._give()
+            self._answer_ready()
         self._waiting = (stamp, value)
         if self.out or self._last_stamp == stamp:
-            self._give()
+            self._answer_ready()
 
     def second(self, stamp: int, value: S) -> None:
         """Take a second input."""
         self.last, self._last_stamp, self.out = value, stamp, False
         if self._waiting is not None and self._waiting[0] == stamp:
-            self._give()
+            self._answer_ready()
 
-    def _give(self) -> None:
+    def _answer_ready(self) -> None:
         assert self._waiting is not None
         (stamp, value), self._waiting = self._waiting, None
         self._answer(stamp, value, self.last)
@@ -217,89 +215,97 @@ class PairSynchronizer(Generic[F, S]):
 # Synchroniser of several per-tick inputs with the same stamp; without ROS.
 
 MAX_WAITING_TICKS = 8
-"""Ticks that wait for an input; the senders of a lockstep run are never so far apart."""
+"""Bound of ticks that wait for an input; in lockstep, senders are never so far apart."""
 
 MAX_KEPT_VALUES = 8 * MAX_WAITING_TICKS
 """Values of an input that wait for the main one."""
 
 
 class TickSynchronizer:
-    """Answers each stamp of the main input when the others of that stamp are there.
+    """Calls back for each stamp of the main input once the others of that stamp have arrived.
 
-    A sender may die: a stamp that waits for it longer than ``WINDOW`` ticks is answered with its
-    last word. Those in ``patient`` are waited for until they are in ``absent``.
+    If a sender stops, a stamp that waits for longer than ``MAX_WAITING_TICKS`` is answered with
+    its last value. Required inputs have no such bound: they are waited for until they are in
+    ``absent``.
     """
 
     def __init__(
         self,
         answer: Callable[[int, Any, Mapping[str, Any]], None],
         last: Mapping[str, Any],
-        patient: Collection[str] = (),
+        required: Collection[str] = (),
     ) -> None:
         """Call ``answer`` with the stamp, the main input and the others, by name.
 
         Args:
-            answer: what to do with a complete tick.
-            last: the other inputs by name, as they are before anybody has sent one.
-            patient: those that are waited for, however many ticks wait.
+            answer: called with each complete tick.
+            last: initial values of the other inputs, by name.
+            required: inputs that are waited for, however many ticks wait.
         """
-        self._patient = frozenset(patient)
+        self._required = frozenset(required)
         self.absent: set[str] = set()
         self._answer, self._last = answer, dict(last)
         self._main: dict[int, Any] = {}
         self._newest = -1
-        self._others: dict[str, dict[int, Any]] = {name: {} for name in last}
+        self._inputs: dict[str, dict[int, Any]] = {name: {} for name in last}
 
     def main(self, stamp: int, value: Any) -> None:
-        """Take a main input; where time went back, what waited is forgotten."""
+        """Take a main input; if time went back, drop the waiting ones."""
         if stamp <= self._newest:
             self._main.clear()
-            for known in self._others.values():
-                for late in [other for other in known if other > stamp]:
-                    del known[late]
+            for values in self._inputs.values():
+                for late in [other for other in values if other > stamp]:
+                    del values[late]
         self._newest = stamp
         self._main[stamp] = value
-        self._give()
+        self._answer_ready()
 
     def add_other(self, name: str, stamp: int, value: Any) -> None:
         """Take another input."""
-        known = self._others[name]
-        known[stamp] = self._last[name] = value
-        if len(known) > MAX_KEPT_VALUES:
-            del known[next(iter(known))]
-        self._give()
+        values = self._inputs[name]
+        values[stamp] = self._last[name] = value
+        if len(values) > MAX_KEPT_VALUES:
+            del values[next(iter(values))]
+        self._answer_ready()
 
     @property
     def next_stamp(self) -> int:
-        """The stamp that is answered next, ns; −1 where none waits."""
+        """Oldest waiting stamp, ns; −1: none."""
         return next(iter(self._main), -1)
 
     def leave(self, names: Collection[str]) -> None:
-        """Wait for some no more, until they are taken out of ``absent``."""
+        """Do not wait for some inputs until they are removed from ``absent``."""
         self.absent.update(names)
-        self._give()
+        self._answer_ready()
 
-    def _give(self) -> None:
+    def _answer_ready(self) -> None:
         while self._main:
             stamp = next(iter(self._main))
-            here = {name: known[stamp] for name, known in self._others.items() if stamp in known}
-            missing = self._others.keys() - here.keys() - self.absent
-            if missing & self._patient or (missing and len(self._main) <= MAX_WAITING_TICKS):
+            arrived = {
+                name: values[stamp] for name, values in self._inputs.items() if stamp in values
+            }
+            missing = self._inputs.keys() - arrived.keys() - self.absent
+            if missing & self._required or (missing and len(self._main) <= MAX_WAITING_TICKS):
                 return
             value = self._main.pop(stamp)
-            for name in here:
-                del self._others[name][stamp]
-            self._answer(stamp, value, {**self._last, **here})
+            for name in arrived:
+                del self._inputs[name][stamp]
+            self._answer(stamp, value, {**self._last, **arrived})
 
 
 # Barrier that waits for every source of a tick; without ROS.
 
 
 class WrenchBarrier:
-    """Collects one wrench per source and tick, and keeps account of who is out.
+    """Collects one wrench per source and tick.
 
-    A source that missed a tick is out: its last wrench holds and nobody waits for it, until it
+    A source that missed a tick is out: its last wrench holds, and no tick waits for it until it
     answers again.
+
+    Attributes:
+        last: latest wrench (6,) of each source.
+        out: sources that have missed a tick.
+        ever: sources that have answered at least once.
     """
 
     def __init__(self, sources: Sequence[str]) -> None:
@@ -312,13 +318,13 @@ class WrenchBarrier:
         self.stamp = -1
 
     def begin(self, stamp: int) -> None:
-        """Start to wait for the answers to a stamp (ns)."""
+        """Begin to wait for the answers to a stamp (ns)."""
         self.stamp = stamp
         self.answered = set()
 
     @property
     def complete(self) -> bool:
-        """Whether everyone who is not out has answered."""
+        """Whether every source that is not out has answered."""
         return all(s in self.answered or s in self.out for s in self.sources)
 
     @property
@@ -327,9 +333,9 @@ class WrenchBarrier:
         return [s for s in self.sources if s not in self.answered and s not in self.out]
 
     def offer(self, source: str, stamp: int, wrench: np.ndarray) -> bool:
-        """Take an answer; return whether the source came back with it.
+        """Take an answer; return whether the source was out before.
 
-        Answers to other stamps do not count, but show that a source lives.
+        Answers to other stamps do not count, but show that a source is running.
         """
         self.ever.add(source)
         back = source in self.out
@@ -338,7 +344,7 @@ class WrenchBarrier:
             self.answered.add(source)
             self.last[source] = wrench
         elif back and stamp < self.stamp:
-            # It answers an earlier tick; this one it has not seen to the end yet.
+            # Still an answer to an earlier tick: newer than the wrench that holds.
             self.last[source] = wrench
         return back
 
@@ -349,7 +355,7 @@ class WrenchBarrier:
         return missing
 
     def total(self, start: np.ndarray) -> np.ndarray:
-        """Return the sum of a first wrench and all sources', always in the same order."""
+        """Return the sum (6,) of a first wrench and those of all sources, in a fixed order."""
         result = start
         for source in self.sources:
             result = result + self.last[source]

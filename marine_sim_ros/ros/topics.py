@@ -117,14 +117,14 @@ LOCKSTEP = QoSProfile(
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
-"""Of what is sent once per tick. Transient local, so that the first tick reaches a node that is
-discovered late: the first tick is the handshake, and nobody has to wait or to send twice."""
-OF_OTHERS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
-"""Of a subscriber to what others publish too, as tf2_ros has it."""
+"""QoS of per-tick topics. Transient local, so that the first tick, which is the handshake,
+reaches a node that is discovered late."""
+SHARED_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+"""QoS of a subscriber to topics with publishers of other packages, as that of tf2_ros."""
 QUEUE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
-"""Of what anybody may send at any time."""
+"""QoS of topics that any node may publish at any time."""
 ACK_WINDOW = 8
-"""Ticks that the state owner may be ahead of the recorder; below the queues' depth, so that
+"""Ticks that the state node may be ahead of the recorder; below the queues' depth, so that
 nothing is dropped."""
 
 
@@ -137,12 +137,13 @@ class Topic:
         type: message class.
         qos: quality of service.
         per_tick: one message for every tick.
-        sometimes: sent as those of every tick are, but not in every one: a sensor with a rate.
-        optional: no node waits for it, so that it is left out where nobody listens.
+        sometimes: has the QoS of per-tick topics, but not a message in every tick: a sensor with a
+            rate.
+        optional: no node waits for it, so that it is not sent without subscribers.
         open_ended: its messages have sequences of names before numbers, or end in empty ones, of
             which ``serialize_message`` overstates the size; strict readers take only what DDS
             delivered.
-        shared: other packages publish it too, and keep nothing for who comes late.
+        shared: other packages publish it too, without messages for late subscribers.
     """
 
     name: str
@@ -161,17 +162,17 @@ class Topic:
 
     @property
     def subscriber_qos(self) -> QoSProfile:
-        """The quality of service with which a subscriber hears every publisher."""
-        return OF_OTHERS if self.shared else self.qos
+        """QoS with which a subscriber matches every publisher."""
+        return SHARED_QOS if self.shared else self.qos
 
     @property
     def transient_local(self) -> bool:
-        """Whether a subscriber that comes late gets what was sent last."""
+        """Whether a late subscriber gets the last messages."""
         return bool(self.qos.durability == DurabilityPolicy.TRANSIENT_LOCAL)
 
     @property
     def has_stamp(self) -> bool:
-        """Whether a message starts with a header or a stamp, so that its bytes tell the time."""
+        """Whether a message starts with a header or a stamp, so that its bytes have the time."""
         first = next(iter(self.type.get_fields_and_field_types().values()))
         return first in ('std_msgs/Header', 'builtin_interfaces/Time')
 
@@ -204,7 +205,7 @@ RECORDER_WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
 LATCHED = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
-"""Of what is sent once and kept for who comes later."""
+"""QoS of topics that are sent once and delivered to late subscribers."""
 TF_STATIC = Topic(
     '/tf_static',
     TFMessage,
@@ -228,10 +229,10 @@ AUTOPILOT_ARMED = Topic('autopilot/armed', Bool, LATCHED, per_tick=False)
 AUTOPILOT_EKF = Topic('autopilot/ekf_flags', UInt16, LATCHED, per_tick=False)
 """EKF_STATUS_FLAGS of MAVLink."""
 AUTOPILOT_POSITION = Topic('autopilot/position', PointStamped, QUEUE, per_tick=False)
-"""In map, as the autopilot's estimator has it."""
+"""Position in map, estimated by the autopilot, m."""
 JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP)
 KEPT_JOINTS = Topic('joint_states/kept', JointState, LATCHED, per_tick=False)
-"""Joint positions kept by dynamics while no node moves the arm, else empty."""
+"""Joint positions that dynamics holds while no node moves the arm, else empty."""
 ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
 COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
 COMMAND_POSE = Topic('cmd_pose', PoseStamped, QUEUE, per_tick=False)
@@ -253,7 +254,7 @@ TETHER_ANCHOR = Topic('tether/anchor_wrench', WrenchStamped, LOCKSTEP)
 """On the vehicle that carries the anchor, in its body frame; where one does."""
 TETHER_SHAPE = Topic('tether/shape', Path, QUEUE, per_tick=False)
 GAZEBO_STATE = Topic('gazebo/state', Odometry, QUEUE, per_tick=False)
-"""Between gazebo_bridge and ros_gz_bridge, which knows no latched topics."""
+"""Between gazebo_bridge and ros_gz_bridge, which has no latched topics."""
 GAZEBO_CLOCK = Topic('gazebo/clock', Clock, QUEUE, per_tick=False)
 GAZEBO_POSE = Topic('gazebo/pose', PoseStamped, QUEUE, per_tick=False)
 GAZEBO_WRENCH = Topic('gazebo/wrench', WrenchStamped, QUEUE, per_tick=False)
@@ -264,10 +265,10 @@ DRAG_KINDS = ('damping', *FORCE_TERMS)
 
 
 PAYLOADS = Topic('payloads', PoseArray, LOCKSTEP, open_ended=True)
-"""Of the environment, in its order; published where a sensor needs it."""
+"""Poses of the environment's payloads, in its order; published if a sensor needs them."""
 OUTBOX = Topic('outbox', JointState, LOCKSTEP, open_ended=True)
-"""What the vehicle's modem was asked to send at a tick. name: destinations; velocity: number of
-bytes for each; position: all bytes, one after the other."""
+"""Packets that the vehicle's modem sends at a tick. name: destinations; velocity: number of bytes
+of each; position: all bytes, one after the other."""
 TETHER_NODES = Topic('tether/nodes', PointCloud2, LOCKSTEP, open_ended=True)
 """Exact shape of the tether in every tick; published where a sensor needs it."""
 NEEDS = {
@@ -279,9 +280,9 @@ NEEDS = {
     'rotors': THRUSTER_STATE,
     'outbox': OUTBOX,
 }
-"""Topics of what only some sensors need."""
+"""Topics that only some sensors need, by the name of the need."""
 _RECORDED_NEEDS = ('acceleration', 'supply')
-"""The others follow from what is recorded anyway, and serve pictures alone."""
+"""The other needs follow from recorded topics, and serve pictures only."""
 
 
 def actuator_commands(actuator: Actuator, *, per_tick: bool = False) -> Topic:
@@ -309,7 +310,7 @@ def wrench_topic(source: str) -> Topic:
 
 
 def modem_send(sensor: Sensor) -> Topic:
-    """Return the topic of what a modem is asked to send."""
+    """Return the topic of packets that a modem is to send."""
     return Topic(f'{sensor.name}/send', UInt8MultiArray, QUEUE, per_tick=False)
 
 
@@ -330,19 +331,19 @@ def published_topics(sensor: Sensor) -> tuple[SensorTopic, ...]:
 
 @cache
 def _is_installed(message_type: str) -> bool:
-    """Return whether a message is there: packages of older versions have fewer of them."""
+    """Return whether a message type exists; older versions of packages have fewer."""
     package, _, name = message_type.split('/')
-    found = find_spec(package)
-    if found is None or found.origin is None:
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
         return False
     module = re.sub(r'(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])', '_', name).lower()
-    return (FilePath(found.origin).parent / 'msg' / f'_{module}.py').is_file()
+    return (FilePath(spec.origin).parent / 'msg' / f'_{module}.py').is_file()
 
 
 def sensor_ticks(vehicle: Vehicle) -> tuple[Topic, ...]:
     """Return the topic on which sensor nodes report completed ticks.
 
-    Sensors with a rate do not tell it themselves in every tick, and pictures may be on their way.
+    Sensors with a rate do not publish in every tick, and pictures may still be on their way.
     """
     programs = {s.name: SENSORS[s.kind].executable for s in vehicle.sensors}
     rare = {
@@ -358,7 +359,7 @@ def sensor_ticks(vehicle: Vehicle) -> tuple[Topic, ...]:
 
 
 def sensor_tick(node: str) -> Topic:
-    """Return the topic on which a node of sensors tells each tick that it has read them."""
+    """Return the topic on which a sensor node reports each tick that it has completed."""
     return Topic(f'{node}/tick', Header, LOCKSTEP)
 
 
@@ -371,20 +372,20 @@ def sensor_needs(vehicle: Vehicle) -> tuple[str, ...]:
 
 
 def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
-    """Return the topics of all sensors of a vehicle, and of what they need that is recorded.
+    """Return the recorded topics of a vehicle's sensors, and of their recorded needs.
 
-    Those that are made on demand are left out: their content is in another topic.
+    Topics on demand are left out: their content is in another topic.
     """
     needs = sensor_needs(vehicle)
     needed = (NEEDS[need] for need in _RECORDED_NEEDS if need in needs)
-    told = (
+    readings = (
         sensor_topic(sensor, topic)
         for sensor in vehicle.sensors
         for topic in published_topics(sensor)
         if not topic.on_demand
     )
     sends = (modem_send(s) for s in vehicle.sensors if 'outbox' in SENSORS[s.kind].needs)
-    return (*needed, *told, *sends)
+    return (*needed, *readings, *sends)
 
 
 _ALWAYS = (
@@ -413,14 +414,14 @@ _ALWAYS = (
 
 def _actuator_topics(vehicle: Vehicle, sources: Sequence[str]) -> tuple[Topic, ...]:
     """Return states and commands of the actuators that some sources of wrenches move."""
-    found: dict[str, Topic] = {}
+    result: dict[str, Topic] = {}
     for actuator in actuators_of(vehicle):
         if actuator.source in sources:
             if actuator.state_topic:
-                found.setdefault(actuator.state_topic, actuator_state(actuator))
+                result.setdefault(actuator.state_topic, actuator_state(actuator))
             if actuator.command_topic:
-                found.setdefault(actuator.command_topic, actuator_commands(actuator))
-    return tuple(found.values())
+                result.setdefault(actuator.command_topic, actuator_commands(actuator))
+    return tuple(result.values())
 
 
 def body_odom(name: str) -> Topic:

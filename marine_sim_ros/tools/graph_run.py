@@ -76,7 +76,7 @@ def run_graph(
     claimed = claim_namespaces(s.namespace for s in specs if s.namespace.strip('/'))
     with claimed, supervisor.catch_signals():
         supervisor.start_run(
-            settings, specs, composed=composed, followers=followers, processes=processes
+            settings, specs, composed=composed, followers=followers, process_count=processes
         )
         start = time.monotonic()
         last = _final_processes(supervisor, settings)

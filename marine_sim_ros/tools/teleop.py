@@ -123,7 +123,7 @@ def _read_gamepad(node: Any, vehicle: str) -> bool:
 
 def _serve(node: Any, engine: Any, keyboard: _Keyboard, shutdown: Any) -> None:
     with Live(screen(node), auto_refresh=False) as live:
-        while not shutdown.asked and keyboard.serve():
+        while not shutdown.requested and keyboard.serve():
             end = time.monotonic() + PERIOD
             while (left := end - time.monotonic()) > 0:
                 engine.spin_once(timeout_sec=left)
@@ -146,13 +146,13 @@ def execute(options: argparse.Namespace) -> int:
     from rclpy.signals import SignalHandlerOptions
 
     from marine_sim_ros.nodes.teleop import TeleopNode
-    from marine_sim_ros.ros.base.internals import log_words
+    from marine_sim_ros.ros.base.internals import log_arguments
     from marine_sim_ros.ros.base.process import Shutdown, executor
 
     shutdown = Shutdown()
-    signal.signal(signal.SIGHUP, lambda *_: setattr(shutdown, 'asked', True))
+    signal.signal(signal.SIGHUP, lambda *_: setattr(shutdown, 'requested', True))
     # The screen shows what the log would say in the middle of it.
-    words = ['--ros-args', '--disable-stdout-logs', *log_words()]
+    words = ['--ros-args', '--disable-stdout-logs', *log_arguments()]
     rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
     overrides = [
         Parameter('vehicle', value=options.vehicle),

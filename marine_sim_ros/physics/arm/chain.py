@@ -39,13 +39,13 @@ class Chain(NamedTuple):
         screw: (..., n, 6) s of each joint.
         jacobian: (..., n, 6, n) q̇ -> twist of each link relative to the vehicle.
         to_joint: (..., n, 6, 6) twist about ``base_link`` -> of the joint frame in its axes.
-        carries: (n, n) 1 where joint j moves link i.
+        support_matrix: (n, n) 1 where joint j moves link i.
     """
 
     screw: Array
     jacobian: Array
     to_joint: Array
-    carries: Array
+    support_matrix: Array
 
 
 def make_chain(arm: Manipulator, translation: Array, rotation: Array) -> Chain:
@@ -61,12 +61,12 @@ def make_chain(arm: Manipulator, translation: Array, rotation: Array) -> Chain:
     screw = xp.concat(
         [slides * axis + (1 - slides) * cross(translation, axis), (1 - slides) * axis], axis=-1
     )
-    carries = constant(xp, arm.carries)
-    jacobian = xp.matrix_transpose(screw)[..., None, :, :] * carries[:, None, :]
+    support = constant(xp, arm.support_matrix)
+    jacobian = xp.matrix_transpose(screw)[..., None, :, :] * support[:, None, :]
     back = xp.matrix_transpose(rotation)
     top = xp.concat([back, -back @ skew(translation)], axis=-1)
     below = xp.concat([xp.zeros_like(back), back], axis=-1)
-    return Chain(screw, jacobian, xp.concat([top, below], axis=-2), carries)
+    return Chain(screw, jacobian, xp.concat([top, below], axis=-2), support)
 
 
 def _base_tensors(chain: Chain, inertia: Array) -> Array:
@@ -126,7 +126,7 @@ def bias_forces(chain: Chain, base: Array, inertia: Array, velocity: Array, rate
     relative = link_twists(chain, xp.zeros_like(velocity), rate)
     motion = velocity + relative
     screw_rate = _twist_cross(relative, chain.screw)
-    acceleration_terms = chain.carries @ (screw_rate * rate[:, None])
+    acceleration_terms = chain.support_matrix @ (screw_rate * rate[:, None])
     acceleration_terms = acceleration_terms - _twist_cross(relative, velocity + 0 * relative)
     force = matvec(inertia_at_base, acceleration_terms) + momentum_rate(
         motion, matvec(inertia_at_base, motion)
@@ -148,7 +148,7 @@ def kinetic_energy_gradient(chain: Chain, inertia: Array, u: Array, other: Array
         other: w (6 + n,).
     """
     xp = namespace(u)
-    inertia_at_base, carried_by_joint = _base_tensors(chain, inertia), chain.carries.T
+    inertia_at_base, carried_by_joint = _base_tensors(chain, inertia), chain.support_matrix.T
 
     def twist_terms(velocities: Array) -> tuple[Array, Array]:
         motion = link_twists(chain, velocities[:6], velocities[6:])

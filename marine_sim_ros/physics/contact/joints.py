@@ -102,7 +102,7 @@ class HeldJoint(NamedTuple):
             states: states of the bodies, by name.
             reference: rad; the angle nearest to this is returned, of those that differ by 2π.
         """
-        if not self.joint.moves:
+        if not self.joint.is_movable:
             return 0.0
         if self.joint.type == 'prismatic':
             return float(self.axis_in_map(states)[0] @ self._gap(states))
@@ -329,7 +329,7 @@ def joint_rows(
             )
             rows.append((constraint, -error / step.dt, softness, k, turning))
         joint = one.joint
-        if not joint.moves:
+        if not joint.is_movable:
             continue
         turning = joint.type == 'revolute'
         axis_row = one.rows(states, group, one.axis_in_map(states), angular=turning)

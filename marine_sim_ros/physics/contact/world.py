@@ -103,7 +103,7 @@ class ContactWorld:
             joint.name: OpenMate.at_start(joint, starts) for joint in joints if joint.mate
         }
         self.joint_positions = {
-            name: 0.0 for name, joint in self._joints.items() if joint.joint.moves
+            name: 0.0 for name, joint in self._joints.items() if joint.joint.is_movable
         }
         self.broken: dict[str, tuple[float, float]] = {}
         self._friction_impulses: dict[str, float] = {}

@@ -7,9 +7,10 @@ DDS gets the topics that have subscribers outside. Deliveries wait in one queue,
 out, so every receiver has seen a message object before it is filled again for the next tick.
 
 The nodes of a run write its tag (ros/codecs.py) into their messages. Where a topic has such a
-publisher, messages without the tag are ignored: they come from a forgotten node, another run, or a
-stranger. Where it has none any more, any node may publish: a force node of the user, or a vehicle
-on another machine. The tag is no secret: on an open DDS network anybody can read and send it.
+publisher, messages without the tag are ignored: they come from a node left over, another run, or
+a foreign program. Where it has none any more, any node may publish: a force node of the user, or a
+vehicle on another machine. The tag is no secret: on an open DDS network anyone can read and send
+it.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ __all__ = ['Bus', 'NEWEST', 'Outlet', 'SenderCheck', 'ThrottledPublisher', 'thro
 FIRST_MESSAGES = 16
 """Messages that a publisher sends though it has no subscriber yet: what its queue keeps."""
 UNHEARD_PERIOD = 0.04
-"""s of wall time between those that it sends later though it has none."""
+"""s of wall time between the messages that it sends later though it has no subscriber."""
 
 
 class Bus:
     """Handlers by full topic name, and the queue of deliveries.
 
     Attributes:
-        time: newest stamp of /clock, ns; None before anybody keeps it here.
+        time: newest stamp of /clock, ns; None before a node of this process follows it.
         clock_is_here: whether a node of this process publishes /clock.
     """
 
@@ -73,27 +74,27 @@ class Bus:
         self._handlers.setdefault(name, []).append(handler)
 
     def subscribe_numbers(self, name: str, handler: Callable[[tuple[int, Any]], None]) -> None:
-        """Deliver stamp (ns) and numbers of a topic to a handler, of which no message is made."""
+        """Deliver stamp (ns) and numbers of a topic to a handler, without building a message."""
         self._readers.setdefault(name, []).append(handler)
 
     def subscribe_bytes(self, name: str, handler: Callable[[bytes], None]) -> None:
-        """Deliver the serialised messages of a topic to a handler: who records makes none."""
+        """Deliver the serialised messages of a topic to a handler, as a recorder needs them."""
         self._recorders.setdefault(name, []).append(handler)
 
     def handlers(self, name: str) -> list[Callable[[Any], None]]:
-        """Return the handlers of a topic's messages, those that come later included."""
+        """Return the handlers of a topic's messages; the list grows with later subscriptions."""
         return self._handlers.setdefault(name, [])
 
     def readers(self, name: str) -> list[Callable[[Any], None]]:
-        """Return the handlers of a topic's numbers, those that come later included."""
+        """Return the handlers of a topic's numbers; the list grows with later subscriptions."""
         return self._readers.setdefault(name, [])
 
     def recorders(self, name: str) -> list[Callable[[bytes], None]]:
-        """Return the handlers of a topic's bytes, those that come later included."""
+        """Return the handlers of a topic's bytes; the list grows with later subscriptions."""
         return self._recorders.setdefault(name, [])
 
     def relay(self, name: str, data: bytes, stamp: int, numbers: Any) -> None:
-        """Queue a message of another process for those who read numbers or record.
+        """Queue a message of another process for readers of numbers and recorders.
 
         Args:
             name: full name of its topic.
@@ -106,11 +107,11 @@ class Bus:
             self._queue.append((recorder, data))
 
     def call(self, handler: Callable[[Any], None], message: Any) -> None:
-        """Call a function with a message when what was published before is delivered."""
+        """Call a function with a message after all deliveries queued before."""
         self._queue.append((handler, message))
 
     def call_from_thread(self, handler: Callable[[Any], None], message: Any) -> None:
-        """Have the thread that makes deliveries call a function, from another thread."""
+        """Queue a call from another thread, and wake the thread that makes deliveries."""
         self._queue.append((handler, message))
         self.wake()
 
@@ -120,7 +121,7 @@ class Bus:
         return len(self._queue)
 
     def run(self, count: int) -> None:
-        """Make up to so many deliveries."""
+        """Make up to ``count`` deliveries."""
         queue = self._queue
         for _ in range(count):
             if not queue:
@@ -130,9 +131,10 @@ class Bus:
 
 
 class Outlet:
-    """A publisher that serves the bus, and DDS where somebody listens.
+    """Publisher to the bus, and to DDS where it has subscribers.
 
-    Where nobody does, DDS gets a message now and then: what it keeps for who comes late is new.
+    Without subscribers DDS gets a message every ``UNHEARD_PERIOD``, so that a late one receives
+    recent data.
 
     Attributes:
         topic_name: full name of the topic.
@@ -143,7 +145,7 @@ class Outlet:
 
         Args:
             bus: the bus of this process, if it has one.
-            always: give DDS every message, because a node may wait for it that is found late.
+            always: send every message over DDS, for a waiting node that is discovered late.
         """
         self._publisher = publisher
         self._bus = Bus() if bus is None else bus
@@ -157,7 +159,7 @@ class Outlet:
 
     @property
     def has_receiver(self) -> bool:
-        """Whether anybody gets the next message, now or when he is discovered."""
+        """Whether the next message has a receiver, present or discovered later."""
         return bool(self._handlers) or self.wants_bytes
 
     @property
@@ -177,7 +179,7 @@ class Outlet:
     def publish(self, message: Any) -> None:
         """Publish a message, or the bytes of one, which no handler of messages gets.
 
-        DDS gets the first ones too, and keeps them for who comes late.
+        DDS also gets the first ones, and keeps them for late subscribers.
         """
         if self._sends():
             self._first -= 1
@@ -191,17 +193,17 @@ class Outlet:
             self.deliver(message)
 
     def deliver(self, message: Any) -> None:
-        """Give a message to the nodes of this process that take it as an object."""
+        """Deliver a message object to the nodes of this process that subscribe to it."""
         for handler in self._handlers:
             self._bus.call(handler, message)
 
     def publish_numbers(self, stamp: int, numbers: Any) -> None:
-        """Give stamp (ns) and numbers of a message to those on the bus who read no more of it."""
+        """Deliver stamp (ns) and numbers to the subscribers on the bus that read only those."""
         for reader in self._readers:
             self._bus.call(reader, (stamp, numbers))
 
     def wait_for_all_acked(self, timeout: Any) -> bool:
-        """Wait until everybody who listens over DDS has what was sent; return whether they do."""
+        """Wait until all DDS subscribers have acknowledged; return whether they have."""
         return bool(self._publisher.wait_for_all_acked(timeout))
 
     def get_subscription_count(self) -> int:
@@ -212,7 +214,7 @@ class Outlet:
 # Throttled second topic of each per-tick topic, for viewers.
 
 THROTTLED_PERIOD = 0.04
-"""s of wall time between messages, at least."""
+"""Minimum interval between messages, s of wall time."""
 NEWEST = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.BEST_EFFORT, durability=DurabilityPolicy.VOLATILE
 )
@@ -220,35 +222,35 @@ NEWEST = QoSProfile(
 
 
 def throttled_name(name: str) -> str:
-    """Return the hidden topic beside one of a vehicle's."""
+    """Return the name of the hidden, throttled topic that belongs to a topic."""
     return f'{name}/_slow' if name.startswith('/') else f'_slow/{name}'
 
 
 class ThrottledPublisher:
-    """A publisher of every tick that sends some of it to the hidden topic too, where one looks.
+    """Per-tick publisher that also sends at most every 40 ms to the hidden topic.
 
-    What was held back, :meth:`catch_up` sends as soon as one looks: else who looks at a run that
-    was paused, or begins so, would never see its last tick.
+    :meth:`catch_up` sends the latest message that throttling has held back, so that a viewer of a
+    paused run sees its last tick.
     """
 
     def __init__(self, node: Node, topic: Topic, publisher: Any) -> None:
         """Stand in front of the publisher of a per-tick topic."""
         self._publisher = publisher
         self._slow = node.create_publisher(topic.type, throttled_name(topic.name), NEWEST)
-        self._lookers = peer_counter(self._slow, 'get_subscription_count')
+        self._viewer_count = peer_counter(self._slow, 'get_subscription_count')
         self._due = 0.0
-        self._held: Any = None
+        self._unsent: Any = None
         self.topic_name = publisher.topic_name
 
     @property
     def has_receiver(self) -> bool:
-        """Whether anybody gets the next message."""
-        return bool(self._publisher.has_receiver) or self._lookers() > 0
+        """Whether the next message has a receiver."""
+        return bool(self._publisher.has_receiver) or self._viewer_count() > 0
 
     @property
     def wants_bytes(self) -> bool:
-        """Whether anybody outside gets the next message, or a recorder of this process."""
-        return bool(self._publisher.wants_bytes) or self._lookers() > 0
+        """Whether another process or a recorder of this one gets the next message."""
+        return bool(self._publisher.wants_bytes) or self._viewer_count() > 0
 
     @property
     def has_local_receiver(self) -> bool:
@@ -256,29 +258,29 @@ class ThrottledPublisher:
         return bool(self._publisher.has_local_receiver)
 
     def publish_numbers(self, stamp: int, numbers: Any) -> None:
-        """Give stamp (ns) and numbers of a message to those on the bus who read no more of it."""
+        """Deliver stamp (ns) and numbers to the subscribers on the bus that read only those."""
         self._publisher.publish_numbers(stamp, numbers)
 
     def deliver(self, message: Any) -> None:
-        """Give a message to the nodes of this process that take it as an object."""
+        """Deliver a message object to the nodes of this process that subscribe to it."""
         self._publisher.deliver(message)
 
     def publish(self, message: Any) -> None:
         """Publish a message."""
         self._publisher.publish(message)
-        self._held = message
+        self._unsent = message
         if time.monotonic() >= self._due:
             self.catch_up()
 
     def catch_up(self) -> None:
-        """Send the newest message to the hidden topic, where that has not been done."""
+        """Send the newest message to the hidden topic, unless it has been sent."""
         self._due = time.monotonic() + THROTTLED_PERIOD
-        if self._held is not None and self._lookers():
-            self._slow.publish(self._held)
-            self._held = None
+        if self._unsent is not None and self._viewer_count():
+            self._slow.publish(self._unsent)
+            self._unsent = None
 
     def wait_for_all_acked(self, timeout: Any) -> bool:
-        """Wait until everybody who listens to every tick has it; return whether they do."""
+        """Wait until all subscribers of every tick have acknowledged; return whether they have."""
         return bool(self._publisher.wait_for_all_acked(timeout))
 
     def get_subscription_count(self) -> int:
@@ -293,30 +295,32 @@ SENDER_TIMEOUT = 5.0
 
 
 class SenderCheck:
-    """Looks at the messages of one subscription."""
+    """Filter of one subscription: accepts messages of this run's publisher only."""
 
     def __init__(self, node: Node, topic: str, warn: Callable[..., None]) -> None:
-        """Look at none yet.
+        """Start without a message.
 
         Args:
             warn: called with a warning, and ``error``.
         """
         self._node, self._topic, self._warn = node, topic, warn
         self._tag = run_tag()
-        self._heard: float | None = None
+        self._heard_at: float | None = None
         self._count: Callable[[], int] = int
 
     def attach(self, subscription: Any) -> None:
-        """Look at a subscription's publishers."""
+        """Count the publishers of a subscription."""
         self._count = peer_counter(subscription, 'get_publisher_count')
 
-    def takes(self, data: bytes) -> bool:
-        """Return whether a serialised message counts."""
+    def accepts(self, data: bytes) -> bool:
+        """Return whether a serialised message is of this run, or of the only publisher."""
         if self._tag and tag_of(data) == self._tag:
-            self._heard = monotonic()
+            self._heard_at = monotonic()
             return True
         several = self._count() > 1
-        if self._heard is None or (not several and monotonic() - self._heard > SENDER_TIMEOUT):
+        if self._heard_at is None or (
+            not several and monotonic() - self._heard_at > SENDER_TIMEOUT
+        ):
             if several:
                 self._warn(f'{self._topic}: {self.publishers()} publish it; expected one')
             return True

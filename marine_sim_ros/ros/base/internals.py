@@ -21,7 +21,7 @@ __all__ = [
     'clock_subscription',
     'import_type_support',
     'leave_clock',
-    'log_words',
+    'log_arguments',
     'peer_counter',
 ]
 
@@ -43,7 +43,7 @@ def leave_clock(node: Any) -> bool:
 
 
 def activate_ros_time(clock: Any) -> None:
-    """Let a clock show the time that it is set to."""
+    """Switch a clock from system time to the time that it is set to."""
     activate = getattr(clock, '_set_ros_time_is_active', None)
     if activate is not None:
         activate(True)
@@ -75,8 +75,8 @@ _GENERATOR = f'{_PACKAGE}.generate_py_impl'
 def import_type_support() -> None:
     """Import ``rosidl_generator_py`` as messages need it.
 
-    The package goes without its generator where that cannot be imported. The generator brings
-    two parsers, lark and empy, that cost every node 30 ms and 5 MB.
+    The package works without its generator, whose import is made to fail here: it would load two
+    parsers, lark and empy, which cost every node 30 ms and 5 MB.
     """
     if _PACKAGE in sys.modules:
         return
@@ -90,16 +90,16 @@ def import_type_support() -> None:
 # Log files of rcl, left out where their folder cannot be made.
 
 
-def log_words() -> list[str]:
-    """Return words for :func:`rclpy.init`: no log files where rcl cannot make their folder.
+def log_arguments() -> list[str]:
+    """Return arguments for :func:`rclpy.init`: no log files where rcl cannot make their folder.
 
     rcl takes ``$ROS_LOG_DIR``, else ``$ROS_HOME/log``, else ``~/.ros/log``, and ends the process
     where that fails (https://docs.ros.org/en/jazzy/Tutorials/Demos/Logging-and-logger-configuration.html).
     """
-    given, home = os.environ.get('ROS_LOG_DIR'), os.environ.get('ROS_HOME')
-    if not (given or home or os.environ.get('HOME')):  # rcl asks no list of users
+    log_dir, home = os.environ.get('ROS_LOG_DIR'), os.environ.get('ROS_HOME')
+    if not (log_dir or home or os.environ.get('HOME')):  # rcl reads no /etc/passwd
         return ['--ros-args', '--disable-external-lib-logs']
-    folder = Path(given or Path(home or Path.home() / '.ros') / 'log')
+    folder = Path(log_dir or Path(home or Path.home() / '.ros') / 'log')
     try:
         folder = folder.expanduser()
         folder.mkdir(parents=True, exist_ok=True)

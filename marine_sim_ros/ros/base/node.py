@@ -33,10 +33,11 @@ from marine_sim_ros.ros.codecs import read_numbers, vector_from
 __all__ = ['COMMON', 'SuiteNode']
 
 WARN_PERIOD = 5.0
+"""s of wall time between two log lines of the same warning."""
 MAX_WARNING_KINDS = 256
-"""Kinds of complaints that are remembered, since some have a name that anybody chose."""
-FASTEST_WATER = 100.0
-"""m/s; no current is faster."""
+"""Bound of the warnings whose last log time is stored; some contain names from messages."""
+MAX_CURRENT = 100.0
+"""Upper bound of each component of a current, m/s."""
 
 COMMON = (
     option_parameter('vehicle'),
@@ -71,7 +72,7 @@ COMMON = (
 
 
 class SuiteNode(Node):
-    """A node with a vehicle and an environment that no message can kill."""
+    """Node with a vehicle and an environment; a failing callback is logged and survived."""
 
     def __init__(
         self,
@@ -83,7 +84,7 @@ class SuiteNode(Node):
     ) -> None:
         """Declare the common and the node's own parameters and load the vehicle.
 
-        With a bus, what is sent once per tick goes over it to the nodes of this process.
+        With a bus, per-tick messages to nodes of this process go over it.
 
         Raises:
             MarineSimError: a parameter or a vehicle that cannot be used.
@@ -91,13 +92,13 @@ class SuiteNode(Node):
         super().__init__(name, **options)
         self.bus = bus
         self.wall_clock = Clock(clock_type=ClockType.STEADY_TIME)
-        self._known = {p.name: p for p in (*COMMON, *parameters)}
-        self.values = declare(self, self._known.values())
+        self._declared = {p.name: p for p in (*COMMON, *parameters)}
+        self.values = declare(self, self._declared.values())
         self.vehicle = vehicle_of(self.values)
         self.newest = 0
-        for parameter in self._known.values():
+        for parameter in self._declared.values():
             if parameter.live and (
-                reason := self._why_not(parameter.name, self.values[parameter.name])
+                reason := self._refusal(parameter.name, self.values[parameter.name])
             ):
                 raise ParameterError(f'{name}: parameter {parameter.name!r}: {reason}')
         self.environment = run_environment(
@@ -112,7 +113,7 @@ class SuiteNode(Node):
         self._complaints: dict[str, bool] = {}
         self.health: dict[str, Any] = {}
         self._warned: dict[str, int] = {}
-        self._lanes: list[ThrottledPublisher] = []
+        self._throttled_publishers: list[ThrottledPublisher] = []
         self.faults: tuple[Fault, ...] = ()
         self._take_faults()
         self._diagnostics = self.create_publisher(
@@ -120,23 +121,23 @@ class SuiteNode(Node):
         )
         self.create_timer(1.0, self._report, clock=self.wall_clock)
         self.add_on_set_parameters_callback(self._on_set_parameters)
-        self._ticks_tell_time = False
+        self._clock_from_ticks = False
         if bus is not None:
             self._follow_bus_clock(bus)
         elif (clock := clock_subscription(self)) is not None:
-            # rclpy raises where a stamp is negative, and a node would die of it.
+            # rclpy raises where a stamp is negative, which would end the node.
             clock.callback = self.guard(topics.CLOCK.name, clock.callback)
 
     def _follow_bus_clock(self, bus: Bus) -> None:
-        """Do for this node what use_sim_time does, without a subscription.
+        """Take ROS time from the bus, as use_sim_time does from /clock.
 
         The clock is set where it is read, once a second: one delivery a tick for all nodes.
         """
-        self.keep_time()
+        self.freeze_clock()
         if bus.time is None:
             bus.time = 0
             clock = topics.CLOCK
-            bus.subscribe_numbers(clock.name, lambda given: setattr(bus, 'time', given[0]))
+            bus.subscribe_numbers(clock.name, lambda numbers: setattr(bus, 'time', numbers[0]))
             if not bus.clock_is_here:  # one subscription serves all nodes of the process
 
                 def take(data: bytes) -> None:
@@ -145,41 +146,41 @@ class SuiteNode(Node):
                 self.listen_to_bytes(clock, take)
 
     def take_time_from_ticks(self) -> None:
-        """Do what use_sim_time does with the newest tick, without a subscription to /clock.
+        """Take ROS time from the newest tick, as use_sim_time does from /clock.
 
-        For nodes that hear every tick anyway and look at their clock once a second.
+        For nodes that receive every tick anyway and read their clock once a second.
         """
         if self.bus is None and self.get_parameter('use_sim_time').value:
-            self._ticks_tell_time = leave_clock(self)
+            self._clock_from_ticks = leave_clock(self)
 
-    def keep_time(self) -> None:
-        """Let this node's clock stand still but for :meth:`tell_time`."""
+    def freeze_clock(self) -> None:
+        """Stop this node's clock; from now on only :meth:`set_clock` changes it."""
         activate_ros_time(self.get_clock())
 
-    def tell_time(self, stamp: int) -> None:
+    def set_clock(self, stamp: int) -> None:
         """Set this node's clock to a stamp in ns."""
         clock: Any = self.get_clock()  # a ROSClock: SuiteNode has no other
         clock.set_ros_time_override(Time(nanoseconds=stamp, clock_type=ClockType.ROS_TIME))
 
-    def _on_set_parameters(self, wanted: Sequence[Any]) -> SetParametersResult:
-        for parameter in wanted:
-            if (known := self._known.get(parameter.name)) is None:
+    def _on_set_parameters(self, parameters: Sequence[Any]) -> SetParametersResult:
+        for parameter in parameters:
+            if (declared := self._declared.get(parameter.name)) is None:
                 continue
             try:
-                reason = known.refusal(parameter.value) or self._why_not(
+                reason = declared.refusal(parameter.value) or self._refusal(
                     parameter.name, parameter.value
                 )
-            except Exception as error:  # a node does not die of a parameter
+            except Exception as error:  # of any kind: a parameter does not end a node
                 reason = f'{type(error).__name__}: {error}'
             if reason:
                 return SetParametersResult(successful=False, reason=reason)
-        self.values.update({p.name: p.value for p in wanted if p.name in self._known})
-        if any(p.name == 'faults' for p in wanted):
+        self.values.update({p.name: p.value for p in parameters if p.name in self._declared})
+        if any(p.name == 'faults' for p in parameters):
             self._take_faults()
         self.on_parameters()
         return SetParametersResult(successful=True)
 
-    def _why_not(self, name: str, value: Any) -> str:
+    def _refusal(self, name: str, value: Any) -> str:
         if name != 'faults':
             return self.refuse(name, value)
         try:
@@ -188,12 +189,12 @@ class SuiteNode(Node):
             return str(error)
 
     def _take_faults(self) -> None:
-        """Let happen what the parameter says; without a time, from now on."""
+        """Apply the parameter ``faults``; one without a time begins now."""
         self.faults = parse_faults(self.values['faults'], self.newest / NANOSECONDS)
         self.environment = with_gusts(replace(self.environment, gusts=None), self.faults)
 
     def on_parameters(self) -> None:
-        """Called when live parameters have new values; the default does nothing."""
+        """React to new values of live parameters; the default does nothing."""
 
     def refuse(self, name: str, value: Any) -> str:
         """Return the reason to refuse a value of a live parameter; the default accepts all."""
@@ -207,7 +208,7 @@ class SuiteNode(Node):
 
     @property
     def wrench_sources(self) -> list[str]:
-        """The parameter ``wrench_sources``, or what acts on the vehicle in its environment."""
+        """Parameter ``wrench_sources``; default: all forces on the vehicle in its environment."""
         named = [source for source in self.values['wrench_sources'] if source]
         return named or list(wrench_sources(self.vehicle, self.environment))
 
@@ -215,17 +216,17 @@ class SuiteNode(Node):
         """Let /ocean_current replace the parameter ``current``.
 
         Args:
-            warns: whether to say that a current is ignored: one node of a vehicle does.
+            warns: whether to report a refused current; one node of a vehicle does.
         """
         self.listen(topics.OCEAN_CURRENT, partial(self._on_current, warns))
 
     def _on_current(self, warns: bool, message: Any) -> None:
         current = vector_from(message)
-        if np.all(np.abs(current) <= FASTEST_WATER):  # false for NaN
+        if np.all(np.abs(current) <= MAX_CURRENT):  # false for NaN
             self.environment = replace(self.environment, current=current)
         elif warns:
             self.warn_throttled(
-                f'/ocean_current: {current}; expected up to {FASTEST_WATER:g} m/s; ignored'
+                f'/ocean_current: {current}; expected up to {MAX_CURRENT:g} m/s; ignored'
             )
 
     def listen_numbers(
@@ -236,24 +237,23 @@ class SuiteNode(Node):
     ) -> None:
         """Subscribe as :meth:`listen` does, with a callback of stamp (ns) and numbers.
 
-        Over a bus they come as they are; over DDS they are read in the bytes, for to make a
-        message of them costs more than that.
+        Over DDS both are read from the bytes, which costs less than to build a message.
 
         Args:
             callback: called with stamp and numbers.
-            reader: returns both of serialised bytes; None: as codecs.py reads the type.
+            reader: returns stamp and numbers of serialised bytes; default: that of codecs.py.
         """
-        of_bytes = reader or partial(read_numbers, topic.type)
+        read = reader or partial(read_numbers, topic.type)
         if bus := self._bus_of(topic):
-            guarded = self.guard(topic.name, lambda given: callback(*given))
+            guarded = self.guard(topic.name, lambda pair: callback(*pair))
             bus.subscribe_numbers(self.resolve_topic_name(topic.name), guarded)
         else:
-            self.listen_to_bytes(topic, lambda data: callback(*of_bytes(data)))
+            self.listen_to_bytes(topic, lambda data: callback(*read(data)))
 
     def listen_to_bytes(self, topic: topics.Topic, callback: Callable[[bytes], None]) -> None:
-        """Subscribe over DDS with a callback of bytes, also where a bus brings the topic.
+        """Subscribe over DDS with a callback of bytes, also where a bus delivers the topic.
 
-        A topic of every tick has one rightful publisher.
+        Of a per-tick topic, only the publisher of this run is accepted.
         """
         if not topic.per_tick or topic.shared:
             self._subscribe(topic, callback, raw=True)
@@ -261,7 +261,7 @@ class SuiteNode(Node):
         check = SenderCheck(self, topic.name, self.warn_throttled)
 
         def take(data: bytes) -> None:
-            if check.takes(data):
+            if check.accepts(data):
                 callback(data)
 
         check.attach(self._subscribe(topic, take, raw=True))
@@ -271,7 +271,7 @@ class SuiteNode(Node):
     ) -> Any:
         """Subscribe with a callback whose failure is reported and survived.
 
-        With ``raw`` it gets serialised bytes of what comes over DDS.
+        With ``raw`` it gets the serialised bytes of messages over DDS.
 
         Returns:
             The subscription, or None over a bus.
@@ -291,38 +291,41 @@ class SuiteNode(Node):
     def guard(self, name: str, callback: Callable[..., None]) -> Callable[..., None]:
         """Return a callback whose failure is reported, with a name, and survived.
 
-        RunError is none of the message: it ends the process with exit code 1.
+        A RunError does not come from the message: it ends the process with exit code 1.
         """
 
-        def call_guarded(*given: Any) -> None:
+        def call_guarded(*arguments: Any) -> None:
             try:
-                callback(*given)
-            except RunError as error:  # not of the message
+                callback(*arguments)
+            except RunError as error:
                 self.get_logger().error(str(error))
                 self.end(1)
-            except Exception as error:  # whatever a message brings: a node does not die of it
+            except Exception as error:  # of any kind: a message does not end a node
                 self.warn_throttled(f'{name}: {type(error).__name__}: {error}', error=True)
 
         return call_guarded
 
     def _bus_of(self, topic: topics.Topic) -> Bus | None:
-        """Return the bus that brings a topic; None: it comes over DDS."""
+        """Return the bus that delivers a topic; None: it comes over DDS."""
         if self.bus is None or not topic.per_tick:
             return None
         return self.bus if self.bus.has_topic(self.resolve_topic_name(topic.name)) else None
 
     def publisher(self, topic: topics.Topic) -> Any:
-        """Return something with ``publish`` for a topic."""
+        """Return a publisher of a topic, to the bus and DDS."""
         publisher = self.create_publisher(topic.type, topic.name, topic.qos)
         always = self.bus is None and not topic.optional
         result = Outlet(publisher, self.bus, always=always)
         if not topic.per_tick or topic.name.startswith('/'):
             return result
-        self._lanes.append(ThrottledPublisher(self, topic, result))
-        return self._lanes[-1]
+        self._throttled_publishers.append(ThrottledPublisher(self, topic, result))
+        return self._throttled_publishers[-1]
 
     def warn_throttled(self, text: str, *, error: bool = False) -> None:
-        """Log a complaint, each kind at most every five seconds, and show it in diagnostics."""
+        """Log a warning or an error at most every five seconds, and show it in diagnostics.
+
+        Texts that differ in digits only count as the same.
+        """
         text = escape_controls(text)
         self._complaints[text] = error
         kind = ''.join(c for c in text if not c.isdigit())
@@ -332,7 +335,7 @@ class SuiteNode(Node):
         if len(self._warned) >= MAX_WARNING_KINDS:
             self._warned.clear()
         self._warned[kind] = now
-        # One line for each severity: rclpy takes no other at a place that has logged once.
+        # A call for each severity: rclpy fixes the severity of a line of code at its first log.
         if error:
             self.get_logger().error(text)
         else:
@@ -344,17 +347,17 @@ class SuiteNode(Node):
         self.finished = True
 
     def stop_ticks(self) -> None:
-        """Begin no further tick, because the process ends early; the default begins none."""
+        """Begin no further tick, because the process ends early; the default does nothing."""
 
     def drain(self, engine: Any) -> None:
-        """Take what is still under way when the process ends; the default takes nothing."""
+        """Receive what is still on its way when the process ends; the default does nothing."""
 
     def close(self) -> None:
-        """Finish what was opened; the default opened nothing."""
+        """Close files and sockets; the default does nothing."""
 
     def _report(self) -> None:
-        for lane in self._lanes:
-            lane.catch_up()
+        for publisher in self._throttled_publishers:
+            publisher.catch_up()
         level = DiagnosticStatus.OK
         if self._complaints:
             errors = any(self._complaints.values())
@@ -367,9 +370,9 @@ class SuiteNode(Node):
             values=[KeyValue(key=k, value=str(v)) for k, v in self.health.items()],
         )
         if self.bus is not None:
-            self.tell_time(self.bus.time or 0)
-        elif self._ticks_tell_time:
-            self.tell_time(self.newest)
+            self.set_clock(self.bus.time or 0)
+        elif self._clock_from_ticks:
+            self.set_clock(self.newest)
         array = DiagnosticArray(status=[status])
         array.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(array)

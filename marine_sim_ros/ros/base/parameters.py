@@ -64,19 +64,19 @@ def option_parameter(option: str, **changes: Any) -> NodeParameter:
     Args:
         **changes: fields that differ on this node, such as the default.
     """
-    known = OPTIONS[option]
-    default: Any = known.default
+    option_spec = OPTIONS[option]
+    default: Any = option_spec.default
     if isinstance(default, tuple):
         default = list(default) or ['']  # an empty list of ROS has no type
     settings: dict[str, Any] = {
-        'name': known.name,
+        'name': option_spec.name,
         'default': default,
-        'help': known.help,
-        'low': known.low,
-        'high': known.high,
-        'choices': known.choices,
-        'unit': known.unit,
-        'empty': known.empty,
+        'help': option_spec.help,
+        'low': option_spec.low,
+        'high': option_spec.high,
+        'choices': option_spec.choices,
+        'unit': option_spec.unit,
+        'empty': option_spec.empty,
     }
     return NodeParameter(**{**settings, **changes})
 

@@ -28,32 +28,49 @@ from marine_sim_ros.core.processes import end_with_parent
 from marine_sim_ros.core.progress import own_line_text
 from marine_sim_ros.core.startup import paused_garbage_collection
 from marine_sim_ros.ros.base.bus import Bus
-from marine_sim_ros.ros.base.internals import import_type_support, log_words
+from marine_sim_ros.ros.base.internals import import_type_support, log_arguments
 from marine_sim_ros.ros.base.node import SuiteNode
 
-__all__ = ['Shutdown', 'executor', 'join', 'own_words', 'ros_words', 'run', 'run_named', 'spin']
+__all__ = [
+    'Shutdown',
+    'executor',
+    'join',
+    'own_arguments',
+    'ros_arguments',
+    'run',
+    'run_named',
+    'spin',
+]
 
 SPIN_PERIOD = 0.1
-DELIVERIES, EVENTS, LAST = 128, 4, 10**6
-PARTING = 2.0
-"""s of processor time for DDS to take leave in. Once in a while Fast DDS spins for ever in there,
-and holds Python's lock, so that no handler of Python's ends it."""
-LONGEST_PARTING = 4.0
-"""The same in s of wall time for a process that failed, which then ends with exit code 1."""
+"""s of wall time that the executor waits for an event before signals are checked."""
+DELIVERIES, EVENTS = 128, 4
+"""Deliveries over the bus, and events of the executor, that take turns."""
+MAX_LAST_DELIVERIES = 10**6
+"""Bound of the deliveries after the end of a run."""
+SHUTDOWN_CPU_TIME = 2.0
+"""s of processor time for DDS to shut down. Occasionally Fast DDS spins there for ever and holds
+Python's lock, so that no signal handler of Python can end it."""
+SHUTDOWN_TIME = 4.0
+"""s of wall time for the same in a process that failed, which then ends with exit code 1."""
 
 
 class Shutdown:
-    """Set by SIGINT and SIGTERM alike; a job in the background may have SIGINT ignored."""
+    """Flag that SIGINT and SIGTERM set; a shell starts background jobs with SIGINT ignored.
+
+    Attributes:
+        requested: whether a signal has arrived.
+    """
 
     def __init__(self) -> None:
         """Install the handlers."""
-        self.asked = False
+        self.requested = False
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._handle)
 
     def _handle(self, number: int, frame: object) -> None:
         del number, frame
-        self.asked = True
+        self.requested = True
 
 
 def executor() -> Any:
@@ -78,21 +95,21 @@ def spin(nodes: Sequence[SuiteNode], shutdown: Shutdown, bus: Bus | None = None)
     for node in nodes:
         engine.add_node(node)
     # Not spin(): without a timeout the EventsExecutor never looks at the signals.
-    while not shutdown.asked and not any(n.finished for n in nodes):
+    while not shutdown.requested and not any(n.finished for n in nodes):
         bus.run(DELIVERIES)
         if not bus.pending:
             engine.spin_once(timeout_sec=SPIN_PERIOD)
             continue
         for _ in range(EVENTS):
             engine.spin_once(timeout_sec=0)
-    if shutdown.asked or any(n.exit_code for n in nodes):
+    if shutdown.requested or any(n.exit_code for n in nodes):
         for node in nodes:
             node.stop_ticks()
-    bus.run(LAST)  # what is under way; a run that has ended sends no more
+    bus.run(MAX_LAST_DELIVERIES)  # what is queued; a run that has ended sends no more
     for node in nodes:
         node.drain(engine)
         node.close()
-    engine.shutdown()  # what it holds would keep DDS, and its shared memory, alive
+    engine.shutdown()  # its references would keep DDS, and its shared memory, alive
     return max(n.exit_code for n in nodes)
 
 
@@ -114,43 +131,43 @@ def _ros_errors() -> Iterator[None]:
 
 
 def join() -> None:
-    """Be in the graph before there is a node of this process; :func:`run` goes on from there.
+    """Join the ROS graph before :func:`run` creates nodes, so that discovery begins early.
 
     Raises:
-        ParameterError: ROS refuses it, as of a variable of the environment.
+        ParameterError: ROS refuses it, for example because of an environment variable.
     """
     end_with_parent()
     import_type_support()
     with _ros_errors():
-        # Not sys.argv, the command's: rcl reads any NAME:=VALUE there as a remap rule.
-        rclpy.init(args=log_words(), signal_handler_options=SignalHandlerOptions.NO)
+        # Without sys.argv, where rcl would read any NAME:=VALUE as a remap rule.
+        rclpy.init(args=log_arguments(), signal_handler_options=SignalHandlerOptions.NO)
         name = f'_early_{os.getpid()}'  # hidden
         _joined.append(Node(name, enable_rosout=False, start_parameter_services=False))
 
 
 def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
-    """Make nodes, serve them, and end the process with their exit code (2: bad input)."""
+    """Create nodes, serve them, and end the process with their exit code (2: bad input)."""
     shutdown = Shutdown()
     end_with_parent()
     import_type_support()
     code = 1
-    nodes: list[SuiteNode] = []  # also those before one that cannot be made
+    nodes: list[SuiteNode] = []  # also complete where a later node cannot be created
     try:
         with paused_garbage_collection(), _ros_errors():
             if not _joined:
-                words = [*ros_words(), *log_words()]
-                rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
+                arguments = [*ros_arguments(), *log_arguments()]
+                rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
             for make in makers:
                 nodes.append(make())
             while _joined:
                 _joined.pop().destroy_node()
-            gc.freeze()  # what a node starts with is there to its end
+            gc.freeze()  # objects of the start live to the end: do not scan them again
         code = spin(nodes, shutdown, bus)
     except MarineSimError as error:
         sys.stderr.write(own_line_text(f'ERROR: {error}\n', sys.stderr))
         code = exit_code(error)
     finally:
-        _limit_parting(code)
+        _limit_shutdown(code)
         for node in (*_joined, *nodes):
             node.destroy_node()
         rclpy.try_shutdown()
@@ -160,27 +177,27 @@ def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
     os._exit(code)
 
 
-def _limit_parting(code: int) -> None:
-    """End this process where DDS does not take leave; one that failed still says so."""
+def _limit_shutdown(code: int) -> None:
+    """End this process where DDS does not shut down; a failed one still returns exit code 1."""
     if code:
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        faulthandler.dump_traceback_later(LONGEST_PARTING, exit=True, file=quiet)
+        null = os.open(os.devnull, os.O_WRONLY)
+        faulthandler.dump_traceback_later(SHUTDOWN_TIME, exit=True, file=null)
         return
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_PROF, PARTING)
+    signal.setitimer(signal.ITIMER_PROF, SHUTDOWN_CPU_TIME)
 
 
-def own_words() -> list[str]:
-    """Return the words of the command line before those of ROS."""
-    return list(takewhile(lambda word: word != '--ros-args', sys.argv[1:]))
+def own_arguments() -> list[str]:
+    """Return the command-line arguments before those of ROS."""
+    return list(takewhile(lambda argument: argument != '--ros-args', sys.argv[1:]))
 
 
-def ros_words() -> list[str]:
-    """Return the words of the command line for ROS, from ``--ros-args`` on.
+def ros_arguments() -> list[str]:
+    """Return the command-line arguments for ROS, from ``--ros-args`` on.
 
-    rcl reads NAME:=VALUE among other words as a remap rule, which no option of ours is.
+    Among other arguments rcl would read NAME:=VALUE as a remap rule.
     """
-    return sys.argv[1 + len(own_words()) :]
+    return sys.argv[1 + len(own_arguments()) :]
 
 
 def run_named(kind: str, make: Callable[[str], SuiteNode]) -> None:

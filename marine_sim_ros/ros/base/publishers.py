@@ -31,21 +31,21 @@ __all__ = [
 ]
 
 
-class _Written(Protocol):
-    """A template of a message."""
+class _Template(Protocol):
+    """Template of a message."""
 
     def write(self, stamp: int, numbers: Any) -> bytes:
         """Return the message with a stamp (ns) and numbers."""
 
 
 class _TemplatePublisher:
-    """Publishes what a template writes."""
+    """Publisher of messages that a template writes."""
 
     def __init__(self, node: SuiteNode, topic: topics.Topic) -> None:
         self._kind, self._publisher = topic.type, node.publisher(topic)
         self.topic_name = self._publisher.topic_name
 
-    def _publish(self, template: _Written, stamp: int, numbers: Any) -> None:
+    def _publish(self, template: _Template, stamp: int, numbers: Any) -> None:
         """Publish numbers with a stamp in ns."""
         publisher = self._publisher
         publisher.publish_numbers(stamp, numbers)
@@ -56,16 +56,16 @@ class _TemplatePublisher:
 
     @property
     def has_subscriber(self) -> bool:
-        """Whether anybody listens over DDS."""
+        """Whether there is a subscriber over DDS."""
         return self._publisher.get_subscription_count() > 0
 
     def wait_for_all_acked(self, timeout: Any) -> bool:
-        """Wait until everybody who listens has it; return whether they do."""
+        """Wait until all DDS subscribers have acknowledged; return whether they have."""
         return bool(self._publisher.wait_for_all_acked(timeout))
 
 
 class NumbersPublisher(_TemplatePublisher):
-    """Publishes messages of which only stamp and numbers differ."""
+    """Publisher of messages that differ in stamp and numbers only."""
 
     def __init__(self, node: SuiteNode, topic: topics.Topic, message: Any) -> None:
         """Create the publisher.
@@ -78,12 +78,12 @@ class NumbersPublisher(_TemplatePublisher):
         self._template = MessageTemplate(message)
 
     def publish(self, stamp: int, numbers: Sequence[float] = ()) -> None:
-        """Publish numbers, as codecs.py has them, with a stamp in ns."""
+        """Publish numbers, in the order of the layout in codecs.py, with a stamp in ns."""
         self._publish(self._template, stamp, numbers)
 
 
 class OdometryPublisher(NumbersPublisher):
-    """Publishes a state in map as odometry and, where tf2_msgs is there, as a transform.
+    """Publisher of a state in map as odometry and, where tf2_msgs is installed, a transform.
 
     Attributes:
         transform: publisher of the transform, or None.
@@ -113,8 +113,8 @@ class OdometryPublisher(NumbersPublisher):
         """Publish a state with a stamp in ns.
 
         Args:
-            acknowledgement: duration for which to wait, before the transform, until everybody
-                has the odometry; None: not at all.
+            acknowledgement: time-out of the acknowledgement of the odometry, before the transform
+                is published; None: do not wait.
         """
         pose = [*state.position.tolist(), *state.orientation.tolist()]
         self.publish(stamp, [*pose, *state.velocity.tolist()])
@@ -125,7 +125,7 @@ class OdometryPublisher(NumbersPublisher):
 
 
 class BodyPublisher:
-    """Publishes the odometry of a free body, its frame, and where its joints are."""
+    """Publisher of a free body's odometry, transform and joint positions."""
 
     def __init__(self, node: SuiteNode, name: str, joints: Sequence[str] = ()) -> None:
         """Create the publishers of a body by its name, and the names of its joints."""
@@ -143,7 +143,7 @@ class BodyPublisher:
 
 
 class SpatialPublisher(NumbersPublisher):
-    """Publishes wrenches or accelerations of ``base_link``."""
+    """Publisher of wrenches or accelerations of ``base_link``."""
 
     def __init__(self, node: SuiteNode, topic: topics.Topic) -> None:
         """Create the publisher."""
@@ -157,7 +157,7 @@ class SpatialPublisher(NumbersPublisher):
 
 
 class JointPublisher(_TemplatePublisher):
-    """Publishes numbers of named joints, always as many."""
+    """Publisher of the same named joints in every message."""
 
     def __init__(self, node: SuiteNode, topic: topics.Topic, names: Sequence[str]) -> None:
         """Create the publisher of a topic of JointState."""
@@ -181,7 +181,7 @@ class JointPublisher(_TemplatePublisher):
 
 
 class PwmPublisher(_TemplatePublisher):
-    """Publishes the pulse widths that answer a state."""
+    """Publisher of the pulse widths that answer a state."""
 
     def __init__(self, node: SuiteNode) -> None:
         """Create the publisher of thrusters/pwm."""

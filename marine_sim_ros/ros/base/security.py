@@ -11,7 +11,7 @@ import rclpy
 from rclpy.exceptions import NotInitializedException
 from rclpy.node import Node
 
-from marine_sim_ros.ros.base.internals import log_words
+from marine_sim_ros.ros.base.internals import log_arguments
 
 __all__ = ['main']
 
@@ -19,7 +19,7 @@ __all__ = ['main']
 def main() -> None:
     """Make a participant; its error, in one line, on standard output, and exit code 1."""
     try:
-        rclpy.init(args=log_words())
+        rclpy.init(args=log_arguments())
         Node('_security', enable_rosout=False, start_parameter_services=False).destroy_node()
     except (RuntimeError, NotInitializedException) as error:  # RCLError is a RuntimeError
         sys.stdout.write(' '.join(str(error).split()) + '\n')

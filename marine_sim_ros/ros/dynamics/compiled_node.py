@@ -1,14 +1,15 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nodes that own the vehicle's state, advanced by the compiled engine: alone, and for Gazebo.
+"""State nodes on the compiled engine: in place of ``dynamics``, and of ``gazebo_bridge``.
 
 At each tick such a node waits for the commands of all others, runs one compiled step, and
 publishes the state and the wrenches.
 
-``CompiledOwner`` replaces the node ``dynamics`` in a process with the nodes of all forces, and has
-its topics, services and parameters. ``on_missing_wrench`` and ``source_timeout`` are about the
-commands of nodes (thrusters, actuators, manipulator), the only ones that are waited for.
+``CompiledStateNode`` replaces the node ``dynamics`` in a process with the nodes of all forces. It
+has the topics, services and parameters of that node, but ``on_missing_wrench`` and
+``source_timeout`` are about the commands of nodes (thrusters, actuators, manipulator), the only
+inputs that it waits for.
 
 ``CompiledGazeboNode`` replaces ``gazebo_bridge`` in the same way: the nodes of forces supply their
 commands, and publish the wrenches that the server has computed. Commands go to the server, states
@@ -39,16 +40,20 @@ from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
+from marine_sim_ros.ros.dynamics.gazebo_node import (
+    GAZEBO_PARAMETERS,
+    GazeboStateNode,
+    InServerTransport,
+)
+from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT, StateNode
+from marine_sim_ros.ros.dynamics.wrench_sum_node import ExternalWrench
 from marine_sim_ros.ros.force_node import CompiledGraph, CompiledTick
-from marine_sim_ros.ros.owners.gazebo import GAZEBO_PARAMETERS, GazeboOwner, InServerTransport
-from marine_sim_ros.ros.owners.state_owner import START_TIMEOUT, StateOwner
-from marine_sim_ros.ros.owners.summing import ExternalWrench
 from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, Stepping, advance, begin
 
-__all__ = ['CompiledGazeboNode', 'CompiledOwner', 'CompiledTransport']
+__all__ = ['CompiledGazeboNode', 'CompiledStateNode', 'CompiledTransport']
 
 
-class CompiledOwner(StateOwner):
+class CompiledStateNode(StateNode):
     """Node ``dynamics`` of a run with ``--engine jax``."""
 
     def __init__(
@@ -76,7 +81,7 @@ class CompiledOwner(StateOwner):
         self.create_timer(0.2, self._watch_commands, clock=self.wall_clock)
 
     def _prepare(self) -> None:
-        """Compile."""
+        """Compile the vehicle's step."""
         require_jax()
         from marine_sim_ros.engine.compiled_vehicle import CompiledVehicle
 
@@ -89,14 +94,14 @@ class CompiledOwner(StateOwner):
             Stepping(self.dt, self.values['integrator'], implicit, graph.timeout),
             faults=graph.faults,
         )
-        self._compiling = self._engine.compile_time
+        self._compile_time = self._engine.compile_time
         self.get_logger().info(
             f'engine jax: all forces of {self.vehicle.name} in one program, compiled in '
-            f'{self._compiling:.1f} s; {program_folder()}'
+            f'{self._compile_time:.1f} s; {program_folder()}'
         )
 
     def on_reset(self) -> None:
-        """Start the vehicle anew."""
+        """Restart the vehicle and the exchange of commands."""
         self._run += 1
         self._graph.forget()
         self._external.restart()
@@ -106,7 +111,7 @@ class CompiledOwner(StateOwner):
         self._engine.restart()
 
     def on_published(self) -> None:
-        """Ask for the commands of the state that was just published, when others have had it."""
+        """Request the commands for the state just published, after its delivery on the bus."""
         assert self.bus is not None
         self.bus.call(self._begin, (self._run, self.stamp))
 
@@ -118,38 +123,38 @@ class CompiledOwner(StateOwner):
         self._run_guarded(lambda: self._compute(stamp, commands))
 
     def _run_guarded(self, work: Any) -> None:
-        """Do something; where it fails the run ends, for nothing would move the vehicle."""
+        """Call a function; its failure ends the run, because nothing would move the vehicle."""
         try:
             work()
-        except Exception as error:  # whatever a program does with what a user gives it
+        except Exception as error:  # of any kind: models and faults are the user's
             self.fail(f'engine jax: {type(error).__name__}: {error}'.splitlines()[0])
 
     def _compute(self, stamp: int, commands: dict[str, Any]) -> None:
-        """Move the vehicle by a tick, and tell all that acted on it."""
+        """Advance the vehicle by one tick, and publish the forces that acted."""
         environment = self.environment_at(stamp)
         self._engine.change(self.environment, self._graph.faults)
-        given = StepCommands(
+        step_commands = StepCommands(
             commands.get('pwm', self._none),
             {name: command for name, command in commands.items() if name != 'pwm'},
             external=self._external.at(stamp),
         )
-        output, state = self._engine.tick(stamp, given)
-        self._tell_compiling()
-        self._tell(CompiledTick(stamp, environment, output, self._engine.force_memories))
+        output, state = self._engine.tick(stamp, step_commands)
+        self._log_compilation()
+        self._publish_forces(CompiledTick(stamp, environment, output, self._engine.force_memories))
         self.advance(state)
 
-    def _tell(self, tick: CompiledTick) -> None:
-        """Have all nodes publish what acted in a tick."""
+    def _publish_forces(self, tick: CompiledTick) -> None:
+        """Let all force nodes publish their outputs of a tick."""
         for node in self._graph.forces.values():
             node.on_output(tick)
         self.total.publish(tick.stamp, tick.output.total)
 
-    def _tell_compiling(self) -> None:
-        """Say that a change of faults or water took a while."""
-        spent = self._engine.compile_time - self._compiling
-        if spent:
-            self._compiling += spent
-            self.get_logger().info(f'engine jax: compiled anew in {spent:.1f} s for a change')
+    def _log_compilation(self) -> None:
+        """Log the time of a compilation that a change of faults or water has caused."""
+        duration = self._engine.compile_time - self._compile_time
+        if duration:
+            self._compile_time += duration
+            self.get_logger().info(f'engine jax: compiled anew in {duration:.1f} s for a change')
 
     def _watch_commands(self) -> None:
         missing = ', '.join(self._graph.missing)
@@ -159,23 +164,23 @@ class CompiledOwner(StateOwner):
         started = self._graph.started
         if waited < (self.values['source_timeout'] if started else START_TIMEOUT):
             return
-        told = f'no command for {missing} for {waited:.1f} s at {self.time:.3f} s'
+        text = f'no command for {missing} for {waited:.1f} s at {self.time:.3f} s'
         if not started or self.values['on_missing_wrench'] == 'stop':
-            self.fail(told)
+            self.fail(text)
             return
         self.health['outages'] += len(self._graph.missing)
-        self.warn_throttled(f'{told}: the last one holds')
+        self.warn_throttled(f'{text}: the last one holds')
         self._graph.give_up()
 
 
-BACKLOG = 64
-"""States that may wait to be taken; more of them, of a Gazebo that waits for nobody, are lost."""
+MAX_WAITING_STATES = 64
+"""States of Gazebo that may wait for this node; without lockstep, further ones are dropped."""
 
 Numbers = dict[str, np.ndarray]
 
 
 class CompiledTransport(InServerTransport):
-    """By the compiled system in the server; the node takes what acted before the state."""
+    """Transport to the compiled system in the server: commands out, states and forces back."""
 
     _node: CompiledGazeboNode
 
@@ -197,13 +202,13 @@ class CompiledTransport(InServerTransport):
         self._waiting = 0
         self._reader = NumberReader()
         self._gz = transport.Node()
-        topic = f'/model/{self._place.link.split("::")[0]}/seat'
+        topic = f'/model/{self._settings.link.split("::")[0]}/seat'
         self._commands = self._gz.advertise(f'{topic}/commands', content)
 
         def on_tick(raw: bytes, info: Any) -> None:
-            """Hand over to the thread of the node; this one is gz-transport's."""
+            """Hand a message of gz-transport's thread over to the thread of the node."""
             del info
-            if self._waiting < BACKLOG:
+            if self._waiting < MAX_WAITING_STATES:
                 self._waiting += 1
                 bus.call_from_thread(self._on_tick, raw)
 
@@ -212,7 +217,7 @@ class CompiledTransport(InServerTransport):
         )
 
     def send(self, stamp: int, state: State, answer: Any) -> None:
-        """Publish the commands for a state: a message."""
+        """Publish the commands for a state, as a serialised message."""
         del stamp, state
         self._commands.publish_raw(answer, MESSAGE_TYPE)
 
@@ -230,8 +235,8 @@ class CompiledTransport(InServerTransport):
         self._arrived(stamp, state._replace(velocity=velocity))
 
 
-class CompiledGazeboNode(GazeboOwner, CompiledOwner):
-    """The node."""
+class CompiledGazeboNode(GazeboStateNode, CompiledStateNode):
+    """Node ``gazebo_bridge`` of a run with ``delivery:=compiled``."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``gazebo_bridge``, after the nodes of all forces."""
@@ -239,14 +244,14 @@ class CompiledGazeboNode(GazeboOwner, CompiledOwner):
         self.follow(CompiledTransport)
 
     def _prepare(self) -> None:
-        """Compute a tick, for the structure of what the server will send."""
+        """Compute one tick, for the names and shapes of the arrays that the server will send."""
         first = begin(self.vehicle, self.environment, self._initial)
         commands = StepCommands(np.full(len(self.vehicle.thrusters), PWM_NEUTRAL, float))
-        self._like: tuple[StepOutput, Memory] = advance(
+        self._example: tuple[StepOutput, Memory] = advance(
             self.vehicle, self.environment.at(0.0), first, commands, Stepping(self.dt), since=0.0
         )
         self._writers: dict[Any, NumberWriter] = {}
-        self._listed: tuple[Any, str] = (None, '')
+        self._last_faults: tuple[Any, str] = (None, '')
         forces = self._graph.forces.items()
         self._remembered = [n for n, f in forces if getattr(f, 'has_watchers', False)]
         self._begun = first.forces
@@ -261,42 +266,44 @@ class CompiledGazeboNode(GazeboOwner, CompiledOwner):
 
     def _compute(self, stamp: int, commands: dict[str, Any]) -> None:
         """Send the commands of a tick to the server."""
-        given = {'pwm': self._none, **commands, 'current': self.environment.current}
+        numbers = {'pwm': self._none, **commands, 'current': self.environment.current}
         if (external := self._external.at(stamp)) is not None:
-            given['external'] = external
-        self.answer(self._message(stamp, given))
+            numbers['external'] = external
+        self.answer(self._message(stamp, numbers))
 
-    def _message(self, stamp: int, given: dict[str, Any]) -> bytes:
+    def _message(self, stamp: int, numbers: dict[str, Any]) -> bytes:
         rows = {'stamp': np.array(float(stamp))}
-        rows |= {name: np.asarray(x, float) for name, x in given.items() if x is not None}
-        told = self._fault_text(), self._graph.loses_command
-        key = *((name, x.shape) for name, x in rows.items()), told
+        rows |= {name: np.asarray(x, float) for name, x in numbers.items() if x is not None}
+        faults, lost_commands = self._fault_text(), self._graph.loses_command
+        key = *((name, x.shape) for name, x in rows.items()), faults, lost_commands
         if key not in self._writers:
             self._writers[key] = NumberWriter(
                 [(name, x.shape) for name, x in rows.items()],
-                faults=told[0],
-                lost_commands=told[1],
+                faults=faults,
+                lost_commands=lost_commands,
                 remembered=self._remembered,
             )
         return self._writers[key].write(*rows.values())
 
     def _fault_text(self) -> str:
         """Return all faults that act on the vehicle: gusts are this node's, as everywhere."""
-        given = self._graph.listed, self.faults
-        if self._listed[0] != given:
-            thrusters = (f for f in self._graph.listed if not isinstance(f, Gust))
+        sources = self._graph.fault_list, self.faults
+        if self._last_faults[0] != sources:
+            thrusters = (f for f in self._graph.fault_list if not isinstance(f, Gust))
             gusts = (f for f in self.faults if isinstance(f, Gust))
-            self._listed = given, fault_text((*thrusters, *gusts))
-        return self._listed[1]
+            self._last_faults = sources, fault_text((*thrusters, *gusts))
+        return self._last_faults[1]
 
     def take(self, stamp: int, numbers: Numbers) -> None:
-        """Have the nodes publish what acted before the state of a stamp, once."""
+        """Let the force nodes publish what led to the state of a stamp (ns), once."""
         ticked = int(numbers['ticked'])
         if ticked < 0 or not self._awaits or stamp == self.account.stamp or stamp < ticked:
             return
-        output: StepOutput = rebuild_tree(self._like[0], numbers, 'output')
-        before, forces = self._before, self._like[1].forces
+        output: StepOutput = rebuild_tree(self._example[0], numbers, 'output')
+        before, forces = self._before, self._example[1].forces
         after = {n: rebuild_tree(forces[n], numbers, f'memory.{n}') for n in before}
         self._before = {n: before[n] if x is None else x for n, x in after.items()}
         environment = self.environment_at(ticked)
-        self._tell(CompiledTick(ticked, environment, output, lambda n: (before[n], after[n])))
+        self._publish_forces(
+            CompiledTick(ticked, environment, output, lambda n: (before[n], after[n]))
+        )

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gazebo as the owner of the state: transports over ros_gz_bridge, pause, reset, time-out.
+"""State node whose states Gazebo integrates: transports over ros_gz_bridge, pause, reset.
 
 A transport calls ``arrived(stamp, state)`` for every state of Gazebo and takes a wrench for each.
 """
@@ -36,12 +36,12 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
 from marine_sim_ros.ros.codecs import set_stamp, state_from
-from marine_sim_ros.ros.owners.state_owner import StateOwner
+from marine_sim_ros.ros.dynamics.state_node import StateNode
 from marine_sim_ros.ros.ticks import Pacer
 
 __all__ = [
     'GAZEBO_PARAMETERS',
-    'GazeboOwner',
+    'GazeboStateNode',
     'InServerTransport',
     'StockTransport',
     'TransportSettings',
@@ -78,26 +78,26 @@ class ControlledWorld:
         return bool(self._client.service_is_ready())
 
     def ask(self, *, pause: bool = False, steps: int = 0, reset: bool = False) -> None:
-        """Ask for something; the answer comes before it is done, so nobody waits for that."""
+        """Request control of the world; Gazebo answers before it acts, so nothing waits for it."""
         request = self._kind.Request()
         request.world_control.pause = pause
         request.world_control.multi_step = steps
         request.world_control.reset.all = reset
         self._client.call_async(request)
 
-    def watch(self, told: Callable[[int], None]) -> None:
-        """Call ``told`` with the world's time in ns, about 1,000 times a second.
+    def watch(self, on_time: Callable[[int], None]) -> None:
+        """Call ``on_time`` with the world's time in ns, about 1,000 times a second.
 
-        ros_gz_bridge takes up to a second to begin: that bridge is lazy, so that nothing is spent
-        while nobody watches.
+        ros_gz_bridge takes up to a second to begin: it bridges this topic only while it has a
+        subscriber.
         """
         if self._watched is None:
             self._watched = self._node.listen(
-                topics.GAZEBO_CLOCK, lambda message: told(_time(message))
+                topics.GAZEBO_CLOCK, lambda message: on_time(_time(message))
             )
 
-    def look_away(self) -> None:
-        """Watch no longer; not to be called while it tells."""
+    def stop_watching(self) -> None:
+        """Unsubscribe from the world's time; not to be called within ``on_time``."""
         if self._watched is not None:
             self._node.destroy_subscription(self._watched)
             self._watched = None
@@ -142,26 +142,28 @@ class Transport(Protocol):
         """Request a reset of the world; return whether the service exists."""
 
     def pause(self, *, paused: bool) -> None:
-        """Let a world that waits for nobody stand still, or go on."""
+        """Pause or resume a world that runs without lockstep."""
 
-    def look(self) -> None:
-        """Do what is due twice a second."""
+    def check(self) -> None:
+        """Check for time-outs; called twice a second."""
 
 
 class InServerTransport:
-    """By the lockstep system in the server, which waits for the wrench of each reported state.
+    """Transport to the lockstep system in the server, which waits for a wrench for each state.
 
-    Without lockstep it waits for the first one alone.
+    Without lockstep it waits for the first one only.
     """
 
-    def __init__(self, node: SuiteNode, place: TransportSettings, arrived: StateCallback) -> None:
+    def __init__(
+        self, node: SuiteNode, settings: TransportSettings, arrived: StateCallback
+    ) -> None:
         """Subscribe to the lockstep system."""
         self._arrived = arrived
         self._node = node
-        self._place = place
-        self._physics_step = place.step / place.impulse_ratio / NANOSECONDS
+        self._settings = settings
+        self._physics_step = settings.step / settings.impulse_ratio / NANOSECONDS
         try:
-            self._world: ControlledWorld | None = ControlledWorld(node, place.world)
+            self._world: ControlledWorld | None = ControlledWorld(node, settings.world)
         except MarineSimError:  # only a pause and a reset need it
             self._world = None
         node.listen(topics.GAZEBO_STATUS, self._on_status)
@@ -186,10 +188,10 @@ class InServerTransport:
 
     def pause(self, *, paused: bool) -> None:
         """Pause the world where it does not wait for the wrench."""
-        if self._world is not None and not self._place.lockstep:
+        if self._world is not None and not self._settings.lockstep:
             self._world.ask(pause=paused)
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Do nothing: the lockstep system repeats a state that has no wrench yet."""
 
     def _on_state(self, message: Odometry) -> None:
@@ -208,150 +210,156 @@ class InServerTransport:
 
 STEP_TIMEOUT = 2.0
 """s of wall time after which a requested step counts as lost."""
-CATCH_UP = 0.2
+MAX_COVERED_TIME = 0.2
 """s whose impulse one wrench may have where states were missed: drag over longer overshoots."""
 
 
 class StockTransport:
     """One summed wrench, then one step of a paused world; PosePublisher reports the result.
 
-    Only the poses that Gazebo reports are not smoothed; velocities are what moves one to the next.
-    Without lockstep the world starts with the first wrench, and each acts for one physics step,
-    scaled to have the impulse of the time since the one before.
+    Gazebo smooths the velocities that it reports, but not the poses: velocities are differences of
+    poses. Without lockstep the world starts with the first wrench, and each acts for one physics
+    step, scaled to have the impulse of the time since the wrench before.
 
-    Where the world is, is unknown at first, after a reset and after a silence. Then its time
-    tells: at 0 the state is known; elsewhere two poses are waited for, and in lockstep asked for
-    by steps without a wrench.
+    The state is unknown at first, after a reset and after a time-out. It is the initial one if the
+    time is 0; else the transport waits for two poses, which in lockstep it requests by steps
+    without a wrench.
     """
 
-    def __init__(self, node: SuiteNode, place: TransportSettings, arrived: StateCallback) -> None:
+    def __init__(
+        self, node: SuiteNode, settings: TransportSettings, arrived: StateCallback
+    ) -> None:
         """Listen to PosePublisher and look for the world.
 
         Raises:
             MarineSimError: ros_gz_interfaces is not installed.
         """
         self._arrived = arrived
-        self._place = place
-        self._world = ControlledWorld(node, place.world)
+        self._settings = settings
+        self._world = ControlledWorld(node, settings.world)
         from ros_gz_interfaces.msg import Entity, EntityWrench
 
-        self._message = EntityWrench(entity=Entity(name=place.link, type=Entity.LINK))
+        self._message = EntityWrench(entity=Entity(name=settings.link, type=Entity.LINK))
         topic = topics.Topic('gazebo/link_wrench', EntityWrench, topics.QUEUE, per_tick=False)
         self._publisher = node.publisher(topic)
-        self._stamp, self._state = -1, place.initial
-        self._given = -1
-        self._known = self._resetting = self._running = False
+        self._stamp, self._state = -1, settings.initial
+        self._answered = -1
+        self._is_synchronized = self._resetting = self._running = False
         self._before: tuple[int, State] | None = None
-        self._asked: float | None = None
-        self._heard = wall.monotonic()
+        self._requested_at: float | None = None
+        self._received_at = wall.monotonic()
         node.listen(topics.GAZEBO_POSE, self._on_pose)
         self._world.watch(self._on_time)
 
     def send(self, stamp: int, state: State, wrench: Wrench) -> None:
-        """Give the wrench in world axes at the link's origin, then let one step go."""
+        """Publish the wrench in world axes at the link's origin, then request one step."""
         if self._resetting:
             return
-        turned = self._ratio(stamp) * rotation_matrix(state.orientation)
+        rotation = self._ratio(stamp) * rotation_matrix(state.orientation)
         force, torque = self._message.wrench.force, self._message.wrench.torque
-        force.x, force.y, force.z = (turned @ wrench[:3]).tolist()
-        torque.x, torque.y, torque.z = (turned @ wrench[3:]).tolist()
+        force.x, force.y, force.z = (rotation @ wrench[:3]).tolist()
+        torque.x, torque.y, torque.z = (rotation @ wrench[3:]).tolist()
         set_stamp(self._message.header.stamp, stamp)
         self._publisher.publish(self._message)
-        self._given = stamp
-        if self._place.lockstep:
+        self._answered = stamp
+        if self._settings.lockstep:
             self._ask_step()
         elif not self._running:
             self._running = True
             self._world.ask(pause=False)
 
     def _ratio(self, stamp: int) -> float:
-        """Return by what a wrench is multiplied to have its impulse in one physics step."""
-        if self._place.lockstep:
+        """Return the factor by which a wrench has its impulse within one physics step."""
+        if self._settings.lockstep:
             return 1.0
-        step, since = self._place.step, stamp - self._given
-        covered = min(since, CATCH_UP * NANOSECONDS) if 0 <= self._given < stamp else step
-        return self._place.impulse_ratio * covered / step
+        step, since = self._settings.step, stamp - self._answered
+        covered = (
+            min(since, MAX_COVERED_TIME * NANOSECONDS) if 0 <= self._answered < stamp else step
+        )
+        return self._settings.impulse_ratio * covered / step
 
     def restart(self) -> bool:
-        """Reset the world, as soon as no step is under way: Gazebo would forget one of the two."""
+        """Reset the world once no step is pending: of two pending requests, Gazebo drops one."""
         if not self._world.is_available:
             return False
         self._resetting = True
-        if self._asked is None:
+        if self._requested_at is None:
             self._ask_reset()
         return True
 
     def pause(self, *, paused: bool) -> None:
         """Pause the world where it does not wait for the wrench."""
-        if not self._place.lockstep:
+        if not self._settings.lockstep:
             self._world.ask(pause=paused)
 
-    def look(self) -> None:
-        """Look for the world again when it has been silent, and away when it is found."""
+    def check(self) -> None:
+        """Subscribe to the time of a world that timed out; unsubscribe once its state is known."""
         now = wall.monotonic()
-        if self._known:
-            self._world.look_away()
-        since = self._asked if self._place.lockstep or self._resetting else self._heard
+        if self._is_synchronized:
+            self._world.stop_watching()
+        since = (
+            self._requested_at if self._settings.lockstep or self._resetting else self._received_at
+        )
         if since is None or now - since < STEP_TIMEOUT:
             return
-        self._asked, self._heard = None, now
+        self._requested_at, self._received_at = None, now
         if self._resetting:
             self._ask_reset()
         else:
             self._lose_world()
 
     def _lose_world(self) -> None:
-        self._known, self._before = False, None
+        self._is_synchronized, self._before = False, None
         self._world.watch(self._on_time)
 
     def _ask_step(self) -> None:
-        self._asked = wall.monotonic()
+        self._requested_at = wall.monotonic()
         self._world.ask(pause=True, steps=1)
 
     def _ask_reset(self) -> None:
-        self._asked = wall.monotonic()
+        self._requested_at = wall.monotonic()
         self._world.ask(reset=True, pause=True)
         self._lose_world()
 
     def _on_time(self, now: int) -> None:
-        """Take the time of a world of which nothing else is known."""
-        if self._known or not self._world.is_available:
+        """Act on the time (ns) of a world whose state is unknown."""
+        if self._is_synchronized or not self._world.is_available:
             return
-        lost = self._stamp == now and self._given == now and not self._resetting
-        if now == 0 and not lost:
+        wrench_is_queued = self._stamp == now and self._answered == now and not self._resetting
+        if now == 0 and not wrench_is_queued:
             self._begin()
-        elif self._resetting or self._asked is not None:
+        elif self._resetting or self._requested_at is not None:
             return
-        elif not self._place.lockstep:
-            self._known = 0 <= now - self._stamp < self._place.step  # it is paused
+        elif not self._settings.lockstep:
+            self._is_synchronized = 0 <= now - self._stamp < self._settings.step  # it is paused
         else:
-            self._known = lost  # then the wrench is in Gazebo's queue
+            self._is_synchronized = wrench_is_queued  # then the wrench is in Gazebo's queue
             self._ask_step()
 
     def _begin(self) -> None:
-        self._known, self._resetting, self._running = True, False, False
-        self._asked, self._given = None, -1
-        self._stamp, self._state = 0, self._place.initial
+        self._is_synchronized, self._resetting, self._running = True, False, False
+        self._requested_at, self._answered = None, -1
+        self._stamp, self._state = 0, self._settings.initial
         self._arrived(0, self._state)
 
     def _on_pose(self, message: PoseStamped) -> None:
         p, q = message.pose.position, message.pose.orientation
         pose = State(np.array([p.x, p.y, p.z]), np.array([q.x, q.y, q.z, q.w]), np.zeros(6))
-        self._heard = wall.monotonic()
-        self._take(stamp_ns(message.header.stamp), pose)
+        self._received_at = wall.monotonic()
+        self._take_pose(stamp_ns(message.header.stamp), pose)
 
-    def _take(self, stamp: int, pose: State) -> None:
+    def _take_pose(self, stamp: int, pose: State) -> None:
         if self._resetting:
-            if self._known:  # the step that was under way is through
+            if self._is_synchronized:  # the step that was under way is through
                 self._ask_reset()
             return
-        self._asked = None
-        if self._known and stamp < self._stamp:
-            if stamp <= self._place.step:  # somebody has reset the world
-                self._stamp, self._state, self._given = 0, self._place.initial, -1
+        self._requested_at = None
+        if self._is_synchronized and stamp < self._stamp:
+            if stamp <= self._settings.step:  # the world was reset by another program
+                self._stamp, self._state, self._answered = 0, self._settings.initial, -1
             else:
                 self._lose_world()
-        if not self._known and not self._learn(stamp, pose):
+        if not self._is_synchronized and not self._take_unknown_pose(stamp, pose):
             return
         if stamp <= self._stamp:
             return
@@ -363,19 +371,19 @@ class StockTransport:
         self._stamp, self._state = stamp, pose._replace(velocity=velocity)
         self._arrived(stamp, self._state)
 
-    def _learn(self, stamp: int, pose: State) -> bool:
-        """Take a pose of a world whose state is unknown; return whether it can tell a velocity."""
+    def _take_unknown_pose(self, stamp: int, pose: State) -> bool:
+        """Take a pose of a world whose state is unknown; return whether it gives a velocity."""
         before, self._before = self._before, (stamp, pose)
         if before is None or stamp <= before[0]:
-            if self._place.lockstep:
+            if self._settings.lockstep:
                 self._ask_step()
             return False
         (self._stamp, self._state), self._before = before, None
-        self._known = self._running = True
+        self._is_synchronized = self._running = True
         return True
 
 
-# Base class of owners of a state that Gazebo integrates: states, pauses, resets, time-outs.
+# Base class of nodes of a state that Gazebo integrates: states, pauses, resets, time-outs.
 
 GAZEBO_PARAMETERS = (
     NodeParameter(
@@ -398,26 +406,26 @@ GAZEBO_PARAMETERS = (
 )
 
 
-class GazeboOwner(StateOwner):
-    """Takes the states of Gazebo in place of an integrator's, and answers each.
+class GazeboStateNode(StateNode):
+    """Publishes the states of Gazebo, and answers each with a wrench or with commands.
 
     Attributes:
-        account: account of the states that came.
-        transport: how they come, and how answers go.
+        account: count of the states received and lost.
+        transport: exchange of states and answers.
     """
 
     transport: Transport
 
-    def follow(self, kind: Any) -> None:
-        """Take states by a transport; to be called when the node is made."""
+    def follow(self, transport_class: Any) -> None:
+        """Receive states by a class of transport; to be called at the end of construction."""
         values = self.values
         if not values['lockstep']:
             self.pacer = Pacer(0.0)  # Gazebo keeps the pace
         self.account = TickAccount(self._step)
         self._awaits = True
-        self._heard = wall.monotonic()
+        self._received_at = wall.monotonic()
         self._sent: tuple[int, Any] = (-1, None)
-        place = TransportSettings(
+        settings = TransportSettings(
             values['world'],
             values['link'],
             self._initial,
@@ -425,12 +433,12 @@ class GazeboOwner(StateOwner):
             values['lockstep'],
             values['impulse_ratio'],
         )
-        self.transport = kind(self, place, self.on_gazebo)
+        self.transport = transport_class(self, settings, self.on_gazebo)
         self.get_logger().info(f'wrenches go to Gazebo {values["delivery"]}')
         self.create_timer(0.5, self._watch_gazebo, clock=self.wall_clock)
 
     def idle_answer(self) -> Any:
-        """Return an answer under which nothing acts on the vehicle but Gazebo."""
+        """Return the answer that adds no force to those of Gazebo."""
         raise NotImplementedError
 
     def awaits_state(self) -> bool:
@@ -438,21 +446,21 @@ class GazeboOwner(StateOwner):
         return self._awaits or super().awaits_state()
 
     def on_pace(self) -> None:
-        """Leave the pace to Gazebo."""
+        """Do nothing: Gazebo sets the pace."""
 
     def answer(self, answer: Any) -> None:
-        """Give Gazebo the answer to the present state, and wait for the state after it."""
+        """Send Gazebo the answer to the present state, and wait for the next state."""
         self._sent = (self.stamp, answer)
         self._awaits, self.published = True, False
-        self._heard = wall.monotonic()
+        self._received_at = wall.monotonic()
         self.transport.send(self.stamp, self.state, answer)
 
     def on_gazebo(self, stamp: int, state: State) -> None:
         """Take a state of Gazebo."""
-        self._heard = wall.monotonic()
+        self._received_at = wall.monotonic()
         arrival = self.account.take(stamp)
         if arrival is TickArrival.AGAIN:
-            if self._sent[0] == stamp:  # the answer was lost, or has crossed with the question
+            if self._sent[0] == stamp:  # the answer was lost, or is still on its way
                 self.transport.send(stamp, state, self._sent[1])
             return
         if arrival is TickArrival.BACK:
@@ -482,18 +490,18 @@ class GazeboOwner(StateOwner):
 
     def _watch_gazebo(self) -> None:
         """Report when Gazebo is silent although its state is due."""
-        self.transport.look()
-        silent = wall.monotonic() - self._heard
+        self.transport.check()
+        silence = wall.monotonic() - self._received_at
         if not self._awaits or self.finished:
             return
-        if self.account.stamp < 0 and silent > self.values['start_timeout']:
+        if self.account.stamp < 0 and silence > self.values['start_timeout']:
             self.fail(
-                f'nothing from Gazebo for {silent:.0f} s; expected gz sim with the world '
+                f'nothing from Gazebo for {silence:.0f} s; expected gz sim with the world '
                 f'{self.values["world"]!r} and ros_gz_bridge'
             )
-        elif self.account.stamp >= 0 and silent > self.values['gazebo_timeout']:
+        elif self.account.stamp >= 0 and silence > self.values['gazebo_timeout']:
             self.warn_throttled(
-                f'nothing from Gazebo for {silent:.0f} s at {self.time:.3f} s: '
+                f'nothing from Gazebo for {silence:.0f} s at {self.time:.3f} s: '
                 'is it paused, or gone?',
                 error=True,
             )

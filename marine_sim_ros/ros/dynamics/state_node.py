@@ -1,10 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Base class of owners of the state: odometry, clock, pause, reset; rival publishers.
+"""Base class of the nodes that publish the state: odometry, clock, pause, reset; second runs.
 
 The younger of two runs with the same vehicle ends with exit code 2 at its start. Later, and
-against publishers that own no state (a bag that is played, a test), it names them and continues.
+against other publishers (a bag that is played, a test), it names them and continues.
 Two vehicles that share a clock or frames continue, because the physics of a run reads no clock;
 both runs warn, and name the option that separates them.
 """
@@ -48,20 +48,20 @@ from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, Pacer
 from marine_sim_ros.ros.topics import ODOM
 from marine_sim_ros.sim.run_setup import start_warnings, step_warnings
 
-__all__ = ['OWNER_PARAMETERS', 'START_TIMEOUT', 'StateOwner']
+__all__ = ['STATE_PARAMETERS', 'START_TIMEOUT', 'StateNode']
 
 
-# Rival publishers of the owner's topics: another run in the ROS domain.
+# Other publishers of a state node's topics: another run in the ROS domain.
 
 SETTLING_TIME = 2.0
 """s of wall time after its start that a run may find an older one; discovery takes 0.1 to 0.6 s,
 and on a busy machine up to 3 s."""
-OWNERS = ('dynamics', 'gazebo_bridge')
-"""Nodes that own a state."""
+STATE_NODES = ('dynamics', 'gazebo_bridge')
+"""Names of the nodes that publish a state."""
 
 
-class Rivals:
-    """Looks for other publishers of a node's topics."""
+class PublisherConflicts:
+    """Search for other publishers of a node's topics."""
 
     def __init__(
         self,
@@ -71,28 +71,28 @@ class Rivals:
         clocks: Sequence[str],
         frames: Sequence[str],
     ) -> None:
-        """Start young.
+        """Prepare the search; for ``SETTLING_TIME`` a conflict ends the node.
 
         Args:
-            node: owner of a state; it ends where an older one publishes the same.
-            topics: full names of the topics that are its own.
+            node: state node; it ends where an older run publishes the same topics.
+            topics: full names of the topics that only this node may publish.
             clocks: full names of topics on which it publishes the time.
-            frames: full names of topics on which frames of other owners must differ from its own.
+            frames: full names of topics on which other state nodes need other frame names.
         """
         self._node, self._topics = node, tuple(topics)
         self._clocks, self._frames = tuple(clocks), tuple(frames)
-        self._heard: dict[str, _Heard] = {}
+        self._body_frames: dict[str, _BodyFrame] = {}
         self._settles = wall.monotonic() + SETTLING_TIME
 
-    def look(self) -> None:
-        """End or warn where there are others."""
-        young = wall.monotonic() < self._settles
+    def check(self) -> None:
+        """Warn of other publishers; end this run where it is the younger of two."""
+        is_starting = wall.monotonic() < self._settles
         for topic in self._topics:
-            others = self._other_publishers(topic)
-            if not others:
+            publishers = self._other_publishers(topic)
+            if not publishers:
                 continue
-            text = f'{topic} is published by {" and ".join(others)} too'
-            if not _owners(others):
+            text = f'{topic} is published by {" and ".join(publishers)} too'
+            if not _owners(publishers):
                 self._node.warn_throttled(f'{text}; expected this run alone', error=True)
                 continue
             text += (
@@ -100,34 +100,34 @@ class Rivals:
                 'with --clock follow, --namespace and --frame-prefix'
             )
             self._node.warn_throttled(text, error=True)
-            if young:
+            if is_starting:
                 self._node.end(2)
                 return
         for topic in self._clocks:
-            if owners := _owners(self._other_publishers(topic)):
+            if names := _owners(self._other_publishers(topic)):
                 self._node.warn_throttled(
-                    f'{topic} is published by {" and ".join(owners)} too, which is another run: '
+                    f'{topic} is published by {" and ".join(names)} too, which is another run: '
                     'what follows the clock jumps between two times; expected --clock follow in '
                     'one of them, or another ROS_DOMAIN_ID'
                 )
         for topic in self._frames:
-            for owner in _owners(self._other_publishers(topic)):
-                self._compare_frames(topic, owner)
+            for name in _owners(self._other_publishers(topic)):
+                self._compare_frames(topic, name)
 
-    def _compare_frames(self, topic: str, owner: str) -> None:
-        """Warn where another owner has the body frame of this one: ask its first odometry."""
-        heard = self._heard.setdefault(owner, _Heard())
-        if heard.frame is None and heard.subscription is None:
-            odometry = f'{owner.rpartition("/")[0]}/{ODOM.name}'
-            heard.subscription = self._node.create_subscription(
-                Odometry, odometry, heard.take, qos_profile_sensor_data
+    def _compare_frames(self, topic: str, name: str) -> None:
+        """Warn where another state node has the same body frame, by its first odometry."""
+        other = self._body_frames.setdefault(name, _BodyFrame())
+        if other.frame is None and other.subscription is None:
+            odometry = f'{name.rpartition("/")[0]}/{ODOM.name}'
+            other.subscription = self._node.create_subscription(
+                Odometry, odometry, other.take, qos_profile_sensor_data
             )
-        if heard.frame is not None and heard.subscription is not None:
-            self._node.destroy_subscription(heard.subscription)
-            heard.subscription = None
-        if heard.frame == self._node.body_frame:
+        if other.frame is not None and other.subscription is not None:
+            self._node.destroy_subscription(other.subscription)
+            other.subscription = None
+        if other.frame == self._node.body_frame:
             self._node.warn_throttled(
-                f'{topic} has the frame {heard.frame!r} of {owner} too, which is another run; '
+                f'{topic} has the frame {other.frame!r} of {name} too, which is another run; '
                 'expected a --frame-prefix of its own for each, or another ROS_DOMAIN_ID'
             )
 
@@ -139,14 +139,14 @@ class Rivals:
             f'{info.node_namespace.rstrip("/")}/{info.node_name}'
             for info in self._node.get_publishers_info_by_topic(topic)
         ]
-        own = self._node.get_fully_qualified_name()
-        if own in names:
-            names.remove(own)  # once: another run may have a node of the same name
+        own_name = self._node.get_fully_qualified_name()
+        if own_name in names:
+            names.remove(own_name)  # once: another run may have a node of the same name
         return names
 
 
-class _Heard:
-    """The body frame of another owner of a state, once its odometry was heard."""
+class _BodyFrame:
+    """Body frame of another state node, None until its first odometry."""
 
     def __init__(self) -> None:
         self.frame: str | None = None
@@ -158,23 +158,31 @@ class _Heard:
 
 
 def _owners(names: Sequence[str]) -> list[str]:
-    """Return those of full names of nodes that own a state."""
-    return [name for name in names if name.rpartition('/')[2] in OWNERS]
+    """Return the full names that are those of state nodes."""
+    return [name for name in names if name.rpartition('/')[2] in STATE_NODES]
 
 
-# Base class of owners of the state: publish, keep time, pause, reset, end.
+# Base class of state nodes: publish, keep time, pause, reset, end.
 
 ACKNOWLEDGEMENT = Duration(seconds=1)
 """Time-out of acknowledgements; after it, a subscriber counts as gone."""
-AHEAD = topics.ACK_WINDOW // 2
-"""Ticks ahead of a follower, which is ACK_WINDOW ahead of its recorder: together fewer than the
-queues keep for who is discovered late."""
-LONGEST_READING = 30.0
+MAX_TICKS_AHEAD = topics.ACK_WINDOW // 2
+"""Ticks that the state may be ahead of a follower, which may be ACK_WINDOW ahead of its recorder:
+together fewer than the queues keep for a subscriber that is discovered late."""
+SENSOR_TIMEOUT = 30.0
 """s of wall time that a sensor may take for a reading on a busy machine."""
 START_TIMEOUT = 60.0
-"""s of wall time; who has not spoken at all by then is missing."""
+"""s of wall time; a node that has not published by then counts as missing."""
+END_TIMEOUT = 5.0
+"""s of wall time after the last tick that the recorder may take to write it."""
+WATCH_PERIOD = 0.5
+"""s of wall time between two reports of the run, and two searches for a second one."""
+UNPACED_PERIOD = 0.05
+"""s of wall time between two checks whether the state is due, where no pace is set."""
+MIN_TIMER_PERIOD = 2e-4
+"""s of wall time; a shorter period of a timer is not kept."""
 
-OWNER_PARAMETERS = (
+STATE_PARAMETERS = (
     option_parameter('dt'),
     option_parameter('real_time_factor'),
     WRENCH_SOURCES,
@@ -211,30 +219,31 @@ OWNER_PARAMETERS = (
         'await_acknowledgement', False, 'wait for every other listener to odom, over DDS'
     ),
 )
-"""Parameters of every owner of the state."""
+"""Parameters of every state node."""
 
 
-def _three(name: str, values: Any) -> np.ndarray:
+def _vector_parameter(name: str, values: Any) -> np.ndarray:
+    """Return a parameter of three numbers (3,)."""
     array = np.array(values, float)
     if array.shape != (3,) or not np.all(np.isfinite(array)):
         raise ParameterError(f'{name} is {list(values)}; expected three finite numbers')
     return array
 
 
-class StateOwner(SuiteNode):
-    """Publishes the state of a tick when it is due, and lets a subclass integrate it."""
+class StateNode(SuiteNode):
+    """Publishes the state of each tick when it is due; a subclass computes the next one."""
 
     def __init__(
         self, name: str, parameters: Sequence[NodeParameter] = (), **options: Any
     ) -> None:
         """Set up at time 0; nothing is published before the first spin."""
-        super().__init__(name, (*OWNER_PARAMETERS, *parameters), **options)
+        super().__init__(name, (*STATE_PARAMETERS, *parameters), **options)
         values = self.values
         self._step = step_nanoseconds(values['dt'])
         self.dt = self._step / NANOSECONDS
         self._initial = State(
-            _three('initial_position', values['initial_position']),
-            quaternion_from_rpy(*_three('initial_rpy', values['initial_rpy'])),
+            _vector_parameter('initial_position', values['initial_position']),
+            quaternion_from_rpy(*_vector_parameter('initial_rpy', values['initial_rpy'])),
             np.zeros(6),
         )
         self.state, self.stamp, self.published = self._initial, 0, False
@@ -252,21 +261,24 @@ class StateOwner(SuiteNode):
         self._sensors = Followers(topic.name for topic in ticks)
         self._sensor_ticks = ticks
         self._ticks_reported = (0, wall.monotonic())
-        self._published_at = self._ended_at = self._heard_at = wall.monotonic()
-        odd = start_warnings(self.environment, self._initial.position)
-        odd += step_warnings(self.vehicle, self.environment, self.dt, values['integrator'])
-        for text in (*self.vehicle.warnings, *odd):  # one node of a run is enough
+        self._published_at = self._ended_at = self._written_at = wall.monotonic()
+        warnings = [
+            *self.vehicle.warnings,
+            *start_warnings(self.environment, self._initial.position),
+            *step_warnings(self.vehicle, self.environment, self.dt, values['integrator']),
+        ]
+        for text in warnings:  # this node warns for all of a run
             self.get_logger().warning(text)
         self._make_messages()
         self.total = SpatialPublisher(self, topics.TOTAL_WRENCH)
         needed = 'acceleration' in topics.sensor_needs(self.vehicle)
         self._acceleration = SpatialPublisher(self, topics.ACCELERATION) if needed else None
-        self._rivals = self._find_rivals()
+        self._conflicts = self._publisher_conflicts()
         self._make_inputs()
         self.take_time_from_ticks()
-        period = self.dt / self.pacer.factor if self.pacer.factor else 0.05
-        self.create_timer(max(period, 2e-4), self._on_timer, clock=self.wall_clock)
-        self.create_timer(0.5, self._watch, clock=self.wall_clock)
+        period = self.dt / self.pacer.factor if self.pacer.factor else UNPACED_PERIOD
+        self.create_timer(max(period, MIN_TIMER_PERIOD), self._on_timer, clock=self.wall_clock)
+        self.create_timer(WATCH_PERIOD, self._watch, clock=self.wall_clock)
 
     def _make_messages(self) -> None:
         truth = self.values['truth_frame']
@@ -305,14 +317,14 @@ class StateOwner(SuiteNode):
         return wall.monotonic() - self._published_at
 
     def on_published(self) -> None:
-        """Called when the state of a tick is out."""
+        """React to the publication of the state of a tick."""
         raise NotImplementedError
 
     def on_pace(self) -> None:
-        """Called when wall time has come to a tick."""
+        """React to wall time reaching the next tick, without lockstep."""
 
     def on_reset(self) -> None:
-        """Called when the run starts anew."""
+        """Prepare a new run, from the start."""
 
     def fail(self, text: str) -> None:
         """End the run with an error."""
@@ -321,12 +333,12 @@ class StateOwner(SuiteNode):
         self.end(1)
 
     def advance(self, state: State) -> None:
-        """Take the state of the next tick, and publish it as soon as it may be."""
+        """Accept the state of the next tick, and publish it as soon as it is due."""
         if not is_physical(state.position, state.velocity):
-            told = f'the state is not physical after {self.time:.3f} s: expected {LIMITS}'
-            self.fail(f'{told}; try a smaller dt')
+            text = f'the state is not physical after {self.time:.3f} s: expected {LIMITS}'
+            self.fail(f'{text}; try a smaller dt')
             return
-        if self._acceleration is not None and self.stamp >= 0:  # none leads to the first state
+        if self._acceleration is not None and self.stamp >= 0:  # before 0 there is no state
             change = (state.velocity - self.state.velocity) / self.dt
             self._acceleration.publish(self.stamp, change)
         if self._end is not None and self.stamp >= self._end:
@@ -340,7 +352,7 @@ class StateOwner(SuiteNode):
         self.publish_when_due()
 
     def publish_when_due(self) -> None:
-        """Publish the state unless it is out already or something holds it back."""
+        """Publish the state once, as soon as pause, followers and pace allow it."""
         if self.published or self.finished or (self.paused and not self._single):
             return
         if self.awaits_state():
@@ -352,8 +364,8 @@ class StateOwner(SuiteNode):
         stamp = self.stamp
         if self.values['clock'] == 'publish':
             self._clock_publisher.publish(stamp)
-        pause = stamp // self._step % topics.ACK_WINDOW == 0
-        waits = pause and self.values['await_acknowledgement']
+        ends_window = stamp // self._step % topics.ACK_WINDOW == 0
+        waits = ends_window and self.values['await_acknowledgement']
         self._odom_publisher.publish_state(stamp, self.state, ACKNOWLEDGEMENT if waits else None)
         self.on_published()
 
@@ -361,7 +373,7 @@ class StateOwner(SuiteNode):
         """Return whether the present state may not be published yet."""
         if self.values['clock'] == 'follow' and self.stamp > self._followed:
             return True
-        if self._followers_are_late(self.stamp - AHEAD * self._step):
+        if self._followers_are_late(self.stamp - MAX_TICKS_AHEAD * self._step):
             return True
         if not self.values['await_recorder']:
             return False
@@ -369,12 +381,12 @@ class StateOwner(SuiteNode):
         return not self._recorder_listens or ahead > topics.ACK_WINDOW * self._step
 
     def _followers_are_late(self, stamp: int) -> bool:
-        """Whether a follower or sensor that lives has not completed the tick of a stamp (ns)."""
-        for group, patience in (
+        """Whether a follower or sensor is late at a stamp (ns) and has not timed out."""
+        for group, timeout in (
             (self._followers, FOLLOWER_TIMEOUT),
-            (self._sensors, LONGEST_READING),
+            (self._sensors, SENSOR_TIMEOUT),
         ):
-            for name in group.give_up(stamp, wall.monotonic(), patience, START_TIMEOUT):
+            for name in group.give_up(stamp, wall.monotonic(), timeout, START_TIMEOUT):
                 text = f'{name} is silent at {self.time:.3f} s: the run goes on without waiting'
                 self.get_logger().warning(f'{text} for it')
         return stamp >= 0 and bool(
@@ -396,18 +408,18 @@ class StateOwner(SuiteNode):
 
     def _on_clock(self, stamp: int, _: Sequence[float]) -> None:
         before, self._followed = self._followed, stamp
-        if self._followed < before:  # who publishes the clock was reset
+        if self._followed < before:  # the run that publishes the clock was reset
             self._restart()
         self.publish_when_due()
 
     def _on_written(self, stamp: int, _: Sequence[float]) -> None:
-        self._recorder_listens = self._recorder_listens or self._is_heard()
-        self._written, self._heard_at = max(self._written, stamp), wall.monotonic()
+        self._recorder_listens = self._recorder_listens or self._recorder_has_transform()
+        self._written, self._written_at = max(self._written, stamp), wall.monotonic()
         self.publish_when_due()
         self._finish()
 
-    def _is_heard(self) -> bool:
-        """Whether the recorder gets the first transform, which nothing keeps for it."""
+    def _recorder_has_transform(self) -> bool:
+        """Whether the recorder is connected to /tf, of which no queue keeps the first message."""
         transform = self._odom_publisher.transform
         return transform is None or is_recorded(self, transform.topic_name)
 
@@ -452,12 +464,14 @@ class StateOwner(SuiteNode):
         return response
 
     def _finish(self) -> None:
-        """End when the last tick is through, and written if that is configured."""
+        """End when the last tick has reached all followers and, if configured, the recorder."""
         ended = self._end is not None and self.stamp >= self._end and self.paused
-        late = wall.monotonic() - max(self._ended_at, self._heard_at) > 5.0
+        timed_out = wall.monotonic() - max(self._ended_at, self._written_at) > END_TIMEOUT
         if ended and self._followers_are_late(self.stamp):
             return
-        if ended and (late or not self.values['await_recorder'] or self._written >= self.stamp):
+        if ended and (
+            timed_out or not self.values['await_recorder'] or self._written >= self.stamp
+        ):
             self.end()
 
     def stop_ticks(self) -> None:
@@ -465,20 +479,20 @@ class StateOwner(SuiteNode):
         self.finished = True
 
     def close(self) -> None:
-        """Stay until who records has the last tick; what is not received ends with its sender."""
-        followed = self.values['clock'] == 'follow'  # the others wait for its last tick
-        if not (followed or self.values['await_acknowledgement']):
+        """Wait until every subscriber has the last tick: DDS drops unsent data at shutdown."""
+        follows = self.values['clock'] == 'follow'  # the other runs wait for the last tick
+        if not (follows or self.values['await_acknowledgement']):
             return
         transform = self._odom_publisher.transform
-        own: list[NumbersPublisher] = [self._odom_publisher, self.total]
-        own += [transform] if transform is not None else []
+        publishers: list[NumbersPublisher] = [self._odom_publisher, self.total]
+        publishers += [transform] if transform is not None else []
         if self.values['clock'] == 'publish':
-            own.append(self._clock_publisher)
-        for publisher in own:
+            publishers.append(self._clock_publisher)
+        for publisher in publishers:
             publisher.wait_for_all_acked(ACKNOWLEDGEMENT)
 
     def _watch(self) -> None:
-        """Look for a second owner, and report how the run goes."""
+        """Search for a second run, and report time, real-time factor, depth and ticks."""
         self._finish()
         now = wall.monotonic()
         stamp, since = self._ticks_reported
@@ -491,15 +505,15 @@ class StateOwner(SuiteNode):
             ticks=self.stamp // self._step,
             paused='yes' if self.paused else 'no',
         )
-        if self.values['clock'] == 'publish':  # one vehicle of a run
+        if self.values['clock'] == 'publish':  # of a fleet, one vehicle reports
             report_time(self.time)
-        self._rivals.look()
+        self._conflicts.check()
 
-    def _find_rivals(self) -> Rivals:
+    def _publisher_conflicts(self) -> PublisherConflicts:
         """Return the search for other runs."""
         publishes = self.values['clock'] == 'publish'
         transform = None if self.values['truth_frame'] else self._odom_publisher.transform
-        return Rivals(
+        return PublisherConflicts(
             self,
             [self._odom_publisher.topic_name],
             clocks=(self._clock_publisher.topic_name,) if publishes else (),

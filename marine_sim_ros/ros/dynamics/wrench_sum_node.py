@@ -1,7 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Owner of the state that sums the wrenches of all forces, and an external one."""
+"""Node that integrates the state once the wrenches of all forces for a stamp have arrived.
+
+An external wrench, from any node, acts beside them. Bounds keep an absurd wrench from the state.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,13 @@ from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.arm_joints import ArmListener, JointKeeper
+from marine_sim_ros.ros.arm_joints import ArmListener, JointHoldPublisher
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.codecs import wrench_from
-from marine_sim_ros.ros.owners.state_owner import START_TIMEOUT, StateOwner
+from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT, StateNode
 from marine_sim_ros.ros.ticks import WrenchBarrier
 
-__all__ = ['ExternalWrench', 'SummingOwner', 'largest_wrench', 'wrench_error']
+__all__ = ['ExternalWrench', 'WrenchSumNode', 'largest_wrench', 'wrench_error']
 
 
 # Limits of a wrench on a vehicle.
@@ -48,43 +51,43 @@ def largest_wrench(mass: float, dt: float) -> float:
 
 def wrench_error(wrench: Sequence[float], largest: float) -> str:
     """Return the reason to refuse a wrench (6,), or an empty text."""
-    size = sum(map(abs, wrench))
-    if size <= largest:  # false for NaN
+    total = sum(map(abs, wrench))
+    if total <= largest:  # false for NaN
         return ''
-    if size != size or size == float('inf'):
+    if total != total or total == float('inf'):
         return 'not finite'
-    return f'{size:g} (|F| + |M|, N and N m), expected {largest:g} at most'
+    return f'{total:g} (|F| + |M|, N and N m), expected {largest:g} at most'
 
 
 # External wrench, on the topic wrench/external.
 
 EXTERNAL_WRENCH_DURATION = 1.0
-"""s that a message holds."""
+"""s of simulated time that a message acts."""
 
 
 class ExternalWrench:
-    """The latest message, for as long as it holds; one that cannot act is ignored."""
+    """Latest message of wrench/external while it acts; a message out of bounds is ignored."""
 
-    def __init__(self, owner: StateOwner) -> None:
-        """Listen for the owner of the state."""
-        self._owner = owner
+    def __init__(self, node: StateNode) -> None:
+        """Subscribe."""
+        self._node = node
         self._wrench = np.zeros(6)
         self._until = -1
-        self._largest = largest_wrench(owner.vehicle.inertia.mass, owner.dt)
-        owner.listen(topics.EXTERNAL_WRENCH, self._on_wrench)
+        self._largest = largest_wrench(node.vehicle.inertia.mass, node.dt)
+        node.listen(topics.EXTERNAL_WRENCH, self._on_wrench)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         wrench = wrench_from(message)
-        if fault := self._fault(wrench, message.header.frame_id):
-            self._owner.warn_throttled(f'wrench/external: {fault}; ignored')
+        if error := self._error(wrench, message.header.frame_id):
+            self._node.warn_throttled(f'wrench/external: {error}; ignored')
             return
         self._wrench = wrench
-        self._until = self._owner.stamp + round(EXTERNAL_WRENCH_DURATION * NANOSECONDS)
+        self._until = self._node.stamp + round(EXTERNAL_WRENCH_DURATION * NANOSECONDS)
 
-    def _fault(self, wrench: Wrench, frame: str) -> str:
+    def _error(self, wrench: Wrench, frame: str) -> str:
         """Return the reason to refuse a wrench, or an empty text."""
-        body = self._owner.body_frame
-        if frame not in ('', self._owner.vehicle.base_link, body):
+        body = self._node.body_frame
+        if frame not in ('', self._node.vehicle.base_link, body):
             return f'frame_id is {frame!r}, expected {body!r}'
         return wrench_error(wrench.tolist(), self._largest)
 
@@ -93,20 +96,23 @@ class ExternalWrench:
         return self._wrench if stamp < self._until else None
 
     def restart(self) -> None:
-        """Forget it, since the run starts anew."""
+        """End the effect of the latest message, for a new run."""
         self._until = -1
 
 
-# Owner of the state that waits for every force and sums them.
+# State node that waits for every force and sums the wrenches.
+
+SOURCE_CHECK_PERIOD = 0.05
+"""s of wall time between two checks for missing sources."""
 
 
-class SummingOwner(StateOwner):
-    """A barrier in front of what moves the body."""
+class WrenchSumNode(StateNode):
+    """Integrates the state once the wrenches of all forces for its stamp have arrived."""
 
     def __init__(
         self, name: str, parameters: Sequence[NodeParameter] = (), **options: Any
     ) -> None:
-        """Listen to every source."""
+        """Subscribe to every source."""
         super().__init__(name, parameters, **options)
         sources = self.wrench_sources
         self.barrier = WrenchBarrier(sources)
@@ -114,16 +120,16 @@ class SummingOwner(StateOwner):
         self._begun = False
         self._largest = largest_wrench(self.vehicle.inertia.mass, self.dt)
         self.health['outages'] = 0
-        moves = self.vehicle.manipulator is not None and 'manipulator' in sources
-        self._arm = ArmListener(self, self._on_joints) if moves else None
-        self._keeper: JointKeeper | None = None
+        has_arm = self.vehicle.manipulator is not None and 'manipulator' in sources
+        self._arm = ArmListener(self, self._on_joints) if has_arm else None
+        self._joint_hold: JointHoldPublisher | None = None
         if self._arm is not None and self.bus is None:
-            self._keeper = JointKeeper(self, self._arm)
+            self._joint_hold = JointHoldPublisher(self, self._arm)
         for source in sources:
             self.listen_numbers(topics.wrench_topic(source), partial(self._on_wrench, source))
         self.follow_current(warns=True)
         self._external = ExternalWrench(self)
-        self.create_timer(0.05, self._watch_sources, clock=self.wall_clock)
+        self.create_timer(SOURCE_CHECK_PERIOD, self._watch_sources, clock=self.wall_clock)
 
     def on_reset(self) -> None:
         """Forget the wrenches of the run before."""
@@ -132,58 +138,61 @@ class SummingOwner(StateOwner):
         self._external.restart()
 
     @property
-    def waits(self) -> bool:
-        """Whether the present tick waits for every force.
+    def waits_for_all_forces(self) -> bool:
+        """Whether the present tick waits for the wrench of every force.
 
-        Without lockstep the first does, so that nothing falls before the forces are there.
+        Without lockstep only the first does, so that the vehicle does not fall before the forces
+        have started.
         """
         return self.values['lockstep'] or not self._begun
 
     def on_published(self) -> None:
-        """Wait for the answers to the state that was just published."""
-        if self._keeper is not None and not self._begun:
-            self._keeper.keep(begun=False)
-        if not self.waits:
+        """Wait for the wrenches that answer the state just published."""
+        if self._joint_hold is not None and not self._begun:
+            self._joint_hold.start(begun=False)
+        if not self.waits_for_all_forces:
             return
         self.barrier.begin(self.stamp)
         self._integrate_when_complete()
 
     def _integrate_when_complete(self) -> None:
-        """Integrate when every wrench is there, and the joints of an arm that lives."""
+        """Integrate when every wrench and the joint positions of a running arm have arrived."""
         arm = None if 'manipulator' in self.barrier.out else self._arm
         if self.barrier.complete and (arm is None or arm.stamp == self.stamp):
             self.integrate()
 
     def _on_joints(self, stamp: int) -> None:
-        if self.waits and self.published and stamp == self.stamp:
+        if self.waits_for_all_forces and self.published and stamp == self.stamp:
             self._integrate_when_complete()
 
     def on_pace(self) -> None:
-        """Without lockstep every due tick uses the latest wrenches."""
-        if not self.waits and self.published:
+        """Integrate a due tick with the latest wrenches, without lockstep."""
+        if not self.waits_for_all_forces and self.published:
             self.integrate()
 
     def _on_wrench(self, source: str, stamp: int, numbers: Sequence[float]) -> None:
         wrench = np.array(numbers)
-        if fault := wrench_error(numbers, self._largest):
-            self.warn_throttled(f'wrench/{source}: {fault}; its last wrench holds', error=True)
+        if error := wrench_error(numbers, self._largest):
+            self.warn_throttled(f'wrench/{source}: {error}; its last wrench holds', error=True)
             wrench = self.barrier.last[source]
         if self.barrier.offer(source, stamp, wrench):
             self.get_logger().info(f'wrench/{source} is back at {stamp / NANOSECONDS:.3f} s')
-            if self._keeper is not None and source == 'manipulator':
-                self._keeper.give()
-        if not self.waits:
+            if self._joint_hold is not None and source == 'manipulator':
+                self._joint_hold.stop()
+        if not self.waits_for_all_forces:
             self.barrier.last[source] = wrench
         elif self.published:
             self._integrate_when_complete()
 
     def _watch_sources(self) -> None:
-        if self._keeper is not None and not self.waits:
-            self._keeper.keep(begun=True)  # nobody notices that a node is silent
-        if not (self.published and self.waits):
+        """Act on late sources, in this order: joints only, not yet started, lost."""
+        if self._joint_hold is not None and not self.waits_for_all_forces:
+            # Without lockstep no barrier reports a lost arm node.
+            self._joint_hold.start(begun=True)
+        if not (self.published and self.waits_for_all_forces):
             return
         waited = self.seconds_since_publishing()
-        if self.barrier.complete:
+        if self.barrier.complete:  # only joint_states is late
             if waited > self.values['source_timeout']:
                 self.warn_throttled('joint_states: silent; the last joint positions hold')
                 self.integrate()
@@ -195,21 +204,25 @@ class SummingOwner(StateOwner):
         if not started or self.values['on_missing_wrench'] == 'stop':
             self.fail(f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s')
             return
-        silent = self.barrier.give_up()
-        self.health['outages'] += len(silent)
-        for source in silent:
-            if source in FORCES and FORCES[source].impulsive:
-                self.barrier.last[source] = np.zeros(6)
-        if self._keeper is not None and 'manipulator' in silent:
-            self._keeper.keep(begun=True)
-        told = f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s'
-        self.get_logger().warning(f'{told}: holding the last one until it is back')
+        self._replace_lost_sources()
+        text = f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s'
+        self.get_logger().warning(f'{text}: holding the last one until it is back')
         self.integrate()
 
+    def _replace_lost_sources(self) -> None:
+        """Hold the last wrench of each missing source; an impulse does not act again."""
+        lost = self.barrier.give_up()
+        self.health['outages'] += len(lost)
+        for source in lost:
+            if source in FORCES and FORCES[source].impulsive:
+                self.barrier.last[source] = np.zeros(6)
+        if self._joint_hold is not None and 'manipulator' in lost:
+            self._joint_hold.start(begun=True)
+
     def integrate(self) -> None:
-        """Sum the wrenches, publish the sum, and move the body."""
-        if self._keeper is not None and not self._begun:
-            self._keeper.give()
+        """Sum the wrenches, publish the sum, and move the body by one step."""
+        if self._joint_hold is not None and not self._begun:
+            self._joint_hold.stop()
         self._begun = True
         environment = self.environment_at(self.stamp)
         vehicle = pose_vehicle(self.vehicle, None if self._arm is None else self._arm.poses)
@@ -217,15 +230,15 @@ class SummingOwner(StateOwner):
         external = self._external.at(self.stamp)
         if external is not None:
             total = total + external
-        if not self.values['compute']:
+        if not self.values['compute']:  # a benchmark of the messages alone
             total = np.zeros(6)
         self.total.publish(self.stamp, total)
         if self.barrier.out:
             self.warn_throttled(
                 f'holding the last wrench of {", ".join(sorted(self.barrier.out))}'
             )
-        self.move(vehicle, environment, total)
+        self.integrate_body(vehicle, environment, total)
 
-    def move(self, vehicle: Vehicle, environment: Environment, total: Wrench) -> None:
+    def integrate_body(self, vehicle: Vehicle, environment: Environment, total: Wrench) -> None:
         """Move the body of a vehicle by one step under a wrench (6,), weight included."""
         raise NotImplementedError

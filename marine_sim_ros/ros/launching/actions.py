@@ -47,7 +47,7 @@ from marine_sim_ros.ros.launching.arguments import (
     unknown_argument_warnings,
     viewer_layout,
 )
-from marine_sim_ros.ros.launching.installation import check_joy, dds_profile, make_room
+from marine_sim_ros.ros.launching.installation import check_joy, dds_profile, free_shared_memory
 from marine_sim_ros.ros.node_graph import NodeSpec, describe_fleet, has_own_process
 from marine_sim_ros.ros.recording import ros2_bag
 from marine_sim_ros.sim.fleet import select_fleet_runs, split_runs
@@ -58,8 +58,8 @@ __all__ = ['actions', 'simulation']
 
 # Reaction of a launch to the end of a process that the run needs.
 
-_CLEAN = (*THROUGH, -signal.SIGINT, 128 + signal.SIGINT)
-"""Exit codes of a process that came to its end, or was interrupted together with the launch."""
+_CLEAN_EXIT_CODES = (*THROUGH, -signal.SIGINT, 128 + signal.SIGINT)
+"""Exit codes of a process that finished, or was interrupted together with the launch."""
 
 
 def end_launch(event: ProcessExited, context: LaunchContext) -> list[Any]:
@@ -70,7 +70,7 @@ def end_launch(event: ProcessExited, context: LaunchContext) -> list[Any]:
     """
     if context.is_shutdown:
         return []
-    if event.returncode in _CLEAN:
+    if event.returncode in _CLEAN_EXIT_CODES:
         return [Shutdown(reason=f'{event.process_name} has ended')]
     raise RuntimeError(
         f'{event.process_name} has died with exit code {event.returncode}; the launch ends'
@@ -78,12 +78,12 @@ def end_launch(event: ProcessExited, context: LaunchContext) -> list[Any]:
 
 
 def end_launch_on_failure(event: ProcessExited, context: LaunchContext) -> list[Any]:
-    """End the launch with a process that fails, for its ``on_exit``; one at its end may leave.
+    """End the launch with a process that fails, for its ``on_exit``; ignore one that finished.
 
     Raises:
         RuntimeError: the process failed; ``ros2 launch`` then ends all others and returns 1.
     """
-    return [] if event.returncode in _CLEAN else end_launch(event, context)
+    return [] if event.returncode in _CLEAN_EXIT_CODES else end_launch(event, context)
 
 
 # Launch actions of Gazebo: server, ros_gz_bridge, and their files.
@@ -123,44 +123,46 @@ def gazebo_actions(
         options = replace(options, engine='jax')
     folder = Path(tempfile.mkdtemp(prefix='marine_sim_gazebo_'))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    made = write_run(options, folder, world=world, delivery=transport)
+    run_files = write_run(options, folder, world=world, delivery=transport)
     bridge = Node(
         package='ros_gz_bridge',
         executable='parameter_bridge',
         name='ros_gz_bridge',
         parameters=[{'config_file': str(folder / 'ros_gz_bridge.yaml')}],
-        arguments=[control_service(made.name)],
+        arguments=[control_service(run_files.name)],
         output='screen',
         on_exit=end_launch,
     )
-    told = [LogInfo(msg=f'Gazebo: wrenches are delivered {transport}: {why}')]
-    told += [LogInfo(msg=f'WARNING: {warning}') for warning in made.warnings]
+    messages = [LogInfo(msg=f'Gazebo: wrenches are delivered {transport}: {why}')]
+    messages += [LogInfo(msg=f'WARNING: {warning}') for warning in run_files.warnings]
     return (
-        replace(options, gazebo=bridge_parameters(made, options.dt, delivery=transport)),
-        [*told, _server(folder, gui=gui, delivery=transport), bridge],
+        replace(options, gazebo=bridge_parameters(run_files, options.dt, delivery=transport)),
+        [*messages, _server(folder, gui=gui, delivery=transport), bridge],
     )
 
 
 # Launch actions of the graph in ros/node_graph.py, for all launch files.
 
 PACKAGE = 'marine_sim_ros'
-WRITES_LAST = {'sigterm_timeout': '30', 'sigkill_timeout': '30'}
-"""s, in place of launch's 5: whoever records writes what waits before it ends."""
+RECORDER_TIMEOUTS = {'sigterm_timeout': '30', 'sigkill_timeout': '30'}
+"""s, in place of launch's 5: a recorder writes its queue before it ends."""
 
 
 def _node(spec: NodeSpec) -> Node:
     ends: dict[str, Any] = {}
-    if spec.executable in ('dynamics', 'gazebo_bridge', 'recorder'):  # nothing goes on without
+    if spec.executable in ('dynamics', 'gazebo_bridge', 'recorder'):  # the run needs it
         ends['on_exit'] = end_launch
-    if spec.parameters.get('clock') == 'follow':  # the run ends with who publishes the clock
+    if spec.parameters.get('clock') == 'follow':  # the run ends with the publisher of the clock
         ends['on_exit'] = end_launch_on_failure
     if spec.executable == 'recorder':
-        ends.update(WRITES_LAST)
+        ends.update(RECORDER_TIMEOUTS)
     return Node(
         package=PACKAGE,
         executable=spec.executable,
         arguments=list(spec.arguments),
-        name=spec.name if spec.namespace else None,  # of several nodes, each has its own
+        name=spec.name
+        if spec.namespace
+        else None,  # the nodes of a fleet's recorder name themselves
         namespace=spec.namespace or None,
         parameters=[spec.parameters],
         output='screen',
@@ -170,7 +172,7 @@ def _node(spec: NodeSpec) -> Node:
 
 
 def _container(runs: Sequence[RunOptions], *, first: bool) -> Node:
-    """Return the process of all nodes of some vehicles; the first has the one with the clock."""
+    """Return the process of all nodes of some vehicles; that of the clock ends the launch."""
     return Node(
         package=PACKAGE,
         executable='composed',
@@ -178,12 +180,12 @@ def _container(runs: Sequence[RunOptions], *, first: bool) -> Node:
         output='screen',
         on_exit=end_launch if first else end_launch_on_failure,
         additional_env={**child_environment(), **dds_profile()},
-        **WRITES_LAST,
+        **RECORDER_TIMEOUTS,
     )
 
 
 def _check_recorder(options: RunOptions) -> None:
-    """Raise MarineSimError where the recorder has nothing to write with, or an old recording."""
+    """Raise MarineSimError if the recorder lacks a package, or the folder has a recording."""
     check_new_recording(options.record)
     if options.recorder == 'ros2_bag':
         ros2_bag.check_ros2_bag()
@@ -202,7 +204,7 @@ def _link_publisher(options: RunOptions, namespace: str, *, arm: bool) -> list[N
     vehicle = vehicle_of(
         {'vehicle': options.vehicle, 'vehicle_arguments': options.vehicle_arguments}
     )
-    if options.markers:  # whose node publishes the transforms of what turns
+    if options.markers:  # the markers node publishes the transforms of propellers
         text = with_turning_propellers(text, vehicle.thrusters.names)
     turning = [a.state_topic for a in actuators_of(vehicle) if a.source == THRUSTERS.name]
     parameters = {
@@ -216,7 +218,7 @@ def _link_publisher(options: RunOptions, namespace: str, *, arm: bool) -> list[N
             executable='robot_state_publisher',
             namespace=namespace,
             parameters=[parameters],
-            # Without an arm the joints that move are those that turn thrusters, if any.
+            # Without an arm the only moving joints are those of azimuth thrusters.
             remappings=[] if arm else [('joint_states', topic) for topic in turning],
             output='screen',
         )
@@ -243,9 +245,9 @@ def _rviz(namespace: str) -> Node:
 
 
 def _estimator(options: RunOptions, namespace: str) -> list[Node]:
-    """Return the estimator and, in place of a global one, the place of odom in map."""
+    """Return ekf_node and, in place of a global estimator, an identity map -> odom."""
     prefix = options.frame_prefix
-    place = ['--frame-id', 'map', '--child-frame-id', f'{prefix}odom']
+    identity = ['--frame-id', 'map', '--child-frame-id', f'{prefix}odom']
     return [
         Node(
             package='robot_localization',
@@ -259,7 +261,7 @@ def _estimator(options: RunOptions, namespace: str) -> list[Node]:
             package='tf2_ros',
             executable='static_transform_publisher',
             namespace=namespace,
-            arguments=place,
+            arguments=identity,
             output='screen',
         ),
     ]
@@ -281,18 +283,18 @@ def actions(
     """Return the launch actions of a run.
 
     Args:
-        composed: one process for all nodes that would not hold others up.
-        links: publish robot_description and the links on tf, where this can be done.
-        joy: add a gamepad and what it drives.
+        composed: one process for all nodes but slow ones (console, cameras).
+        links: publish robot_description and the links on tf, if robot_state_publisher exists.
+        joy: add a gamepad driver and the teleop node.
         gamepad: shipped name or YAML file.
         output: output of the gamepad: pwm, velocity or pose.
-        rviz: start RViz, which shows what the options' markers publish.
-        localized: start an estimator, of options of ``localization.localized``.
+        rviz: start RViz, which needs ``options.markers``.
+        localized: start ekf_node; options of ``enable_localization_sensors``.
         followers: options of the other vehicles of a fleet.
         processes: number of processes that share the vehicles of a composed fleet.
 
     Raises:
-        MarineSimError: something that is asked for is not installed.
+        MarineSimError: a requested program or package is not installed.
         ParameterError: more processes than vehicles.
     """
     result: list[Any] = []
@@ -318,18 +320,22 @@ def actions(
     if joy:
         driver = load_gamepad(gamepad).driver  # reports a wrong name before a missing package
         check_joy()
-        own: dict[str, Any] = {'vehicle': options.vehicle, 'gamepad': gamepad, 'output': output}
+        parameters: dict[str, Any] = {
+            'vehicle': options.vehicle,
+            'gamepad': gamepad,
+            'output': output,
+        }
         if options.vehicle_arguments:
-            own['vehicle_arguments'] = list(options.vehicle_arguments)
-        result.append(_node(NodeSpec('teleop', specs[0].namespace, own)))
+            parameters['vehicle_arguments'] = list(options.vehicle_arguments)
+        result.append(_node(NodeSpec('teleop', specs[0].namespace, parameters)))
         result.append(Node(package='joy', executable=driver))
     return result
 
 
 def _is_own_file(context: LaunchContext) -> bool:
-    """Return whether the launch file that the user named is ours, and none that includes it."""
-    own = Path(getattr(context.locals, 'current_launch_file_path', '')).name
-    return own in {Path(word).name for word in sys.argv[1:]}
+    """Return whether the user named this package's launch file, not one that includes it."""
+    current = Path(getattr(context.locals, 'current_launch_file_path', '')).name
+    return current in {Path(argument).name for argument in sys.argv[1:]}
 
 
 def _start(context: LaunchContext) -> list[Any]:
@@ -338,7 +344,7 @@ def _start(context: LaunchContext) -> list[Any]:
         context.launch_configurations, alone=_is_own_file(context)
     ):
         get_logger('marine_sim_ros').warning(line)
-    make_room()
+    free_shared_memory()
     values = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     options, start = read_options(values)
     gazebo: list[Any] = []

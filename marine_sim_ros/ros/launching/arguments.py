@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arguments of launch files, and layouts of viewers; imports no launch."""
+"""Arguments of launch files, and layouts of viewers, without importing ``launch``."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ __all__ = [
 
 # Launch arguments and values, from the options of sim/options.py; imports no launch.
 
-_LIKENESS = 0.8
-"""Of two names; launch files that include ours may have arguments of their own."""
+_MIN_SIMILARITY = 0.8
+"""Similarity of names to suspect a typing error; launch files that include these may have
+arguments of their own."""
 _OF_LAUNCH = {'emulate_tty', 'launch-prefix', 'launch-prefix-filter'}
 """Launch configurations that launch itself reads."""
 
@@ -69,11 +70,11 @@ def read_options(values: Mapping[str, str]) -> tuple[RunOptions, StartOptions]:
     Raises:
         ParameterError: a text that is no value of its argument, or a value out of its range.
     """
-    found: dict[str, Any] = {name: OPTIONS[name].parse(values[name]) for name in ARGUMENTS}
-    found['record'] = _recording_folder(found['record'], found['fleet'] or found['vehicle'])
+    parsed: dict[str, Any] = {name: OPTIONS[name].parse(values[name]) for name in ARGUMENTS}
+    parsed['record'] = _recording_folder(parsed['record'], parsed['fleet'] or parsed['vehicle'])
 
     def values_for(cls: type) -> dict[str, Any]:
-        return {f.name: found[f.name] for f in fields(cls) if f.name in found}
+        return {f.name: parsed[f.name] for f in fields(cls) if f.name in parsed}
 
     return RunOptions(**values_for(RunOptions)), StartOptions(**values_for(StartOptions))
 
@@ -92,22 +93,22 @@ def check_new_recording(folder: str) -> None:
 
 
 def unknown_argument_warnings(names: Iterable[str], *, alone: bool) -> list[str]:
-    """Return a warning for each name that nothing reads, with the nearest argument.
+    """Return a warning for each unknown launch argument, with the nearest known one.
 
-    ``ros2 launch`` takes any name, so that it would do nothing without a word.
+    ``ros2 launch`` accepts any name, and would ignore it silently.
 
     Args:
         names: names of the launch configurations.
-        alone: whether no launch file includes ours; another may have arguments of its own, and
-            only what is nearly one of ours is told.
+        alone: whether no other launch file includes this one; another may have arguments of its
+            own, so that only similar names are reported.
     """
     unknown = [name for name in names if name not in ARGUMENTS and name not in _OF_LAUNCH]
-    near = {name: nearest_name(name, ARGUMENTS, _LIKENESS) for name in unknown}
+    near = {name: nearest_name(name, ARGUMENTS, _MIN_SIMILARITY) for name in unknown}
     return [
         f'{name}:= is no argument of this launch file and does nothing; '
-        + (f'did you mean {found}:=?' if found else '--show-args lists those that it has')
-        for name, found in near.items()
-        if found or alone
+        + (f'did you mean {similar}:=?' if similar else '--show-args lists those that it has')
+        for name, similar in near.items()
+        if similar or alone
     ]
 
 

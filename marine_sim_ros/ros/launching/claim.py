@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names of runs on this machine: a second run of a namespace is refused before it starts."""
+"""Lock of a namespace on this machine: a second run with it is refused before it starts."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from marine_sim_ros.core.errors import ParameterError
 __all__ = ['claim_namespaces']
 
 TERMINATION_GRACE = 5.0
-"""s that processes of an earlier run get to end."""
+"""s of wall time to wait for the end of an earlier run's processes."""
 
 
 @contextmanager
 def claim_namespaces(namespaces: Iterable[str]) -> Iterator[None]:
-    """Hold namespaces in this ROS domain while a run is alive.
+    """Lock namespaces in this ROS domain within a ``with`` block.
 
     Each is a socket with an abstract name (Linux). The kernel frees it with the last process of
     the run, and separates containers as it separates their networks. Runs of other machines are
-    detected by the owner of the state, once it is discovered.
+    detected by the state node, once they are discovered.
 
     Raises:
         ParameterError: another run of this machine has one of them.
     """
-    with ExitStack() as held:
+    with ExitStack() as sockets:
         if sys.platform == 'linux':
             for namespace in sorted(set(namespaces)):
-                held.enter_context(_claim(namespace))
+                sockets.enter_context(_claim(namespace))
         yield
 
 
@@ -48,32 +48,32 @@ def _claim(namespace: str) -> socket.socket:
     )
     key = sha256('\n'.join((domain, *partition, namespace)).encode()).hexdigest()
     address = f'\0marine_sim_ros/{key}'
-    held = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     end = time.monotonic() + TERMINATION_GRACE
-    while not (bound := _bind(held, address)) and time.monotonic() < end:
+    while not (bound := _bind(lock, address)) and time.monotonic() < end:
         time.sleep(0.1)
     if not bound:
-        held.close()
+        lock.close()
         raise ParameterError(
             f'{namespace}: {_holder(address)} of this machine has this name in ROS domain '
             f'{domain}: end it, or set another ROS_DOMAIN_ID, or join its clock with '
             '--clock follow, --namespace and --frame-prefix'
         )
-    held.listen()
-    return held
+    lock.listen()
+    return lock
 
 
-def _bind(held: socket.socket, address: str) -> bool:
-    """Return whether a socket has got an address."""
+def _bind(lock: socket.socket, address: str) -> bool:
+    """Bind a socket to an address; return whether it was free."""
     try:
-        held.bind(address)
+        lock.bind(address)
     except OSError:
         return False
     return True
 
 
 def _holder(address: str) -> str:
-    """Return the text that names the run with an address, with its process id."""
+    """Return a description of the run that holds an address, with its process id."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
         caller.settimeout(0.2)  # a full backlog blocks
         try:

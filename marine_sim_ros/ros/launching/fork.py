@@ -4,8 +4,8 @@
 """Nodes and readers of vehicles as forks of this process, with shared imports.
 
 DDS takes 0.1 s to discover a process, so forks join the graph while the vehicle is still read. A
-fork of its own reads descriptions: that needs lxml, xacro and fifty modules of this package, which
-nodes with the finished vehicle do not need.
+separate fork reads descriptions, because that needs lxml, xacro and fifty modules of this package,
+which nodes with a finished vehicle do not need.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ __all__ = ['EarlyFork', 'Fork', 'can_fork', 'import_shared', 'read_vehicles']
 
 _PR_SET_NAME = 15  # prctl(2)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_POLL = 0.01
-"""s between two looks at a process that is waited for."""
+_POLL_PERIOD = 0.01
+"""s between two polls of a process that is waited for."""
 _SHARED_MODULES = (
     'control',
     'environment.reader',
@@ -69,55 +69,55 @@ _MESSAGE_MODULES = (
     'type_description_interfaces.srv',
     'visualization_msgs.msg',
 )
-_OF_RCLPY = ('ament_index_python', 'concurrent.futures.thread')
+_RCLPY_IMPORTS = ('ament_index_python', 'concurrent.futures.thread')
 """Imports of rclpy that start no thread."""
 
 
 def can_fork() -> bool:
-    """Return whether a fork of this process is all of it: no thread would be missing there.
+    """Return whether this process has one thread: a fork would lack all others.
 
-    rclpy starts two as it is imported, so no process that has ROS already can fork nodes.
+    The import of rclpy starts two, so a process that has imported it cannot fork nodes.
     """
     threads = Path('/proc/self/task')
     return threads.is_dir() and len(list(threads.iterdir())) == 1
 
 
 def import_shared() -> None:
-    """Import what every node imports, but for rclpy."""
+    """Import what every node imports, except rclpy."""
     for name in _SHARED_MODULES:
         import_module(f'marine_sim_ros.{name}')
-    for name in _OF_RCLPY:
+    for name in _RCLPY_IMPORTS:
         import_module(name)
     for name in _MESSAGE_MODULES:
         package = name.partition('.')[0]
-        with suppress(ImportError):  # tf2_msgs is not on PyPI; a node says what it lacks
+        with suppress(ImportError):  # tf2_msgs is not on PyPI; a node reports what it lacks
             import_module(name)
             import_module(f'{package}.{package}_s__rosidl_typesupport_c')
     import_type_support()
     # The largest of the libraries that rclpy loads; it starts no thread before there is a node.
     if uses_fast_dds() and (library := fast_dds_library()):
-        with suppress(OSError):  # of another processor, say; rclpy then says so itself
+        with suppress(OSError):  # for example of another processor; rclpy then reports it
             ctypes.CDLL(library.name)
-    gc.freeze()  # a collection in a fork would copy every page that it looks at
+    gc.freeze()  # else garbage collection in a fork would copy every page
 
 
 class Fork:
-    """A node in a fork of this process, with what ``subprocess.Popen`` has for it."""
+    """Node in a fork of this process, with the interface of ``subprocess.Popen``."""
 
     def __init__(
         self, name: str, executable: str, arguments: Sequence[str], env: Mapping[str, str]
     ) -> None:
-        """Start it in a session of its own, without standard input.
+        """Start it in a new session, without standard input.
 
         Args:
             name: name for ps and top, which have room for its last 15 characters.
             executable: module of ``marine_sim_ros.nodes``.
-            arguments: words after it on a command line.
+            arguments: command-line arguments.
         """
-        self._part(lambda: run_node(name, executable, arguments), env)
+        self._fork(lambda: run_node(name, executable, arguments), env)
 
-    def _part(self, run: Callable[[], None], env: Mapping[str, str]) -> None:
-        """Have a fork of this process run a function, and end."""
+    def _fork(self, run: Callable[[], None], env: Mapping[str, str]) -> None:
+        """Fork this process; the child runs a function and ends."""
         self.returncode: int | None = None
         sys.stdout.flush()
         sys.stderr.flush()
@@ -140,7 +140,7 @@ class Fork:
         while (code := self.poll()) is None:
             if timeout is not None and time.monotonic() - start > timeout:
                 raise subprocess.TimeoutExpired(str(self.pid), timeout)
-            time.sleep(_POLL)
+            time.sleep(_POLL_PERIOD)
         return code
 
     def terminate(self) -> None:
@@ -158,7 +158,7 @@ class Fork:
 
 @contextmanager
 def _block_signals() -> Iterator[None]:
-    """Hold signals back: one in between would be handled by the parent's handler in the child."""
+    """Block signals around a fork: in the child they would reach the parent's handlers."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         yield
@@ -167,7 +167,7 @@ def _block_signals() -> Iterator[None]:
 
 
 def _run(function: Callable[[], None], env: Mapping[str, str]) -> NoReturn:
-    """Call a function in a process of its own, which ends with it."""
+    """Call a function in the child process, and end it with its exit code."""
     code = 1
     try:
         os.setsid()
@@ -202,7 +202,7 @@ def run_node(name: str, executable: str, arguments: Sequence[str]) -> None:
 
 
 class EarlyFork(Fork):
-    """A fork of this process that waits for its words; without them it ends, and says nothing."""
+    """Fork that waits for its arguments; without them it ends silently."""
 
     def __init__(self, executable: str, env: Mapping[str, str]) -> None:
         """Start it.
@@ -211,20 +211,20 @@ class EarlyFork(Fork):
             executable: module of ``marine_sim_ros.nodes``.
         """
         end, self._start = os.pipe()
-        self._part(lambda: self._wait(executable, end), env)
+        self._fork(lambda: self._wait(executable, end), env)
         os.close(end)
 
     def begin(self, name: str, arguments: Sequence[str]) -> None:
-        """Let it run, with the vehicles that are known by now; arguments as of :class:`Fork`."""
+        """Send the arguments, as of :class:`Fork`, and the vehicles read so far."""
         try:
             vehicles = pickle.dumps(known_vehicles)
         except (pickle.PicklingError, TypeError, AttributeError):
-            vehicles = pickle.dumps({})  # it reads them itself
+            vehicles = pickle.dumps({})  # the child reads them itself
         with suppress(BrokenPipeError), open(self._start, 'wb') as pipe:
             pickle.dump((name, arguments, vehicles), pipe)
 
     def leave(self) -> None:
-        """Let it end, where it is not needed."""
+        """End the child, because it is not needed."""
         os.close(self._start)
 
     def _wait(self, executable: str, end: int) -> None:
@@ -235,7 +235,7 @@ class EarlyFork(Fork):
             try:
                 name, arguments, vehicles = pickle.load(pipe)
             except EOFError:
-                os._exit(0)  # not through what DDS does at an end
+                os._exit(0)  # skips the shutdown of DDS
         known_vehicles.update(pickle.loads(vehicles))
         run_node(name, executable, arguments)
 
@@ -246,23 +246,23 @@ class EarlyFork(Fork):
 def read_vehicles(
     vehicles: Iterable[Mapping[str, Any]],
     progress: ReportProgress,
-    shared: Callable[[], None] = lambda: None,
+    on_imported: Callable[[], None] = lambda: None,
 ) -> None:
-    """Have :func:`~marine_sim_ros.model.library.vehicle_of` know vehicles.
+    """Fill the cache of :func:`~marine_sim_ros.model.library.vehicle_of` with vehicles.
 
-    A fork reads them while this process imports what all nodes import. One that cannot be read, or
-    cannot be handed over, is left to ``vehicle_of``, which says why. Without a fork nothing is
-    done.
+    A fork reads them while this process imports what all nodes import. A vehicle that cannot be
+    read or pickled is left to ``vehicle_of``, which reports the reason. Without forks this does
+    nothing.
 
     Args:
-        vehicles: parameters that name a vehicle each.
-        progress: function that is called with the completed share of long work.
-        shared: function that is called when all that nodes share is imported.
+        vehicles: parameters of each vehicle.
+        progress: called with the completed fraction of long work.
+        on_imported: called when all modules that nodes share are imported.
     """
     if not can_fork():
         return
     for registry in (ACTUATORS, FORCES, SENSORS, CONTROLLERS, VEHICLES):
-        len(registry)  # what other packages bring is loaded, and what is wrong with it told, once
+        len(registry)  # loads entry points of other packages here, so that each warning comes once
     end, start = os.pipe()
     parent = child_environment()
     pid = os.fork()
@@ -271,25 +271,25 @@ def read_vehicles(
         _send_vehicles(vehicles, start)
     os.close(start)
     import_shared()
-    shared()
+    on_imported()
     with open(end, 'rb') as file, suppress(EOFError, pickle.UnpicklingError):
-        while not isinstance(told := pickle.load(file), dict):
-            progress(told)
-        known_vehicles.update(told)
+        while not isinstance(item := pickle.load(file), dict):
+            progress(item)
+        known_vehicles.update(item)
     os.waitpid(pid, 0)
 
 
 def _send_vehicles(vehicles: Iterable[Mapping[str, Any]], pipe: int) -> NoReturn:
-    """Write the vehicles to a pipe, after the shares of long work."""
-    with suppress(BaseException):  # it is tried again where a message is due
+    """Write the completed fractions of long work to a pipe, then the vehicles."""
+    with suppress(BaseException):  # vehicle_of tries again and reports the error
         end_with_parent()
         with open(pipe, 'wb') as file:
 
-            def tell(share: float) -> None:
-                pickle.dump(share, file)
+            def send_progress(fraction: float) -> None:
+                pickle.dump(fraction, file)
                 file.flush()
 
             for parameters in vehicles:
-                vehicle_of(parameters, tell)
+                vehicle_of(parameters, send_progress)
             pickle.dump(known_vehicles, file)
     os._exit(0)

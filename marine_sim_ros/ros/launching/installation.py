@@ -31,7 +31,7 @@ __all__ = [
     'fast_dds_library',
     'fast_dds_version',
     'has_joy',
-    'make_room',
+    'free_shared_memory',
     'no_joy',
     'remove_stale',
     'uses_fast_dds',
@@ -152,23 +152,23 @@ def _is_locked(path: Path) -> bool:
 
 
 def _mapped_files(folder: Path) -> frozenset[Path]:
-    """Return the files in a folder that processes have mapped, where they can be looked at."""
-    found: set[Path] = set()
+    """Return the files in a folder that processes have mapped, as far as /proc is readable."""
+    files: set[Path] = set()
     for maps in Path('/proc').glob('[0-9]*/maps'):
         with suppress(OSError):
             for line in maps.read_text(errors='replace').splitlines():
                 name = line.partition(f' {folder}/')[2]
                 if name:
-                    found.add(folder / name)
-    return frozenset(found)
+                    files.add(folder / name)
+    return frozenset(files)
 
 
 @cache
-def make_room() -> None:
-    """Remove what no process holds, once.
+def free_shared_memory() -> None:
+    """Remove stale shared memory of DDS, once; check that enough is free.
 
     Raises:
-        MarineSimError: too little is left, of which a process would die.
+        MarineSimError: too little is free; without it a process crashes.
     """
     if not uses_fast_dds():
         return
@@ -177,10 +177,10 @@ def make_room() -> None:
         status = os.statvfs(FOLDER)
     except OSError:  # no Linux
         return
-    room = status.f_bavail * status.f_frsize
-    if room < MIN_FREE_SPACE:
+    free = status.f_bavail * status.f_frsize
+    if free < MIN_FREE_SPACE:
         raise MarineSimError(
-            f'{FOLDER} has {room / 1e6:.1f} MB left for the shared memory of DDS; expected '
+            f'{FOLDER} has {free / 1e6:.1f} MB left for the shared memory of DDS; expected '
             f'{MIN_FREE_SPACE / 1e6:.0f} MB or more: remove what fills it, or give it more, as of '
             'docker run --shm-size=64m'
         )
@@ -191,7 +191,7 @@ def make_room() -> None:
 
 @cache
 def has_joy() -> bool:
-    """Return whether the ament index has the package."""
+    """Return whether the ROS package joy is installed."""
     try:
         from ament_index_python.packages import get_package_prefix
 
@@ -202,7 +202,7 @@ def has_joy() -> bool:
 
 
 def no_joy() -> str:
-    """Return the missing package, and the remedies."""
+    """Return the message that joy is missing, with the remedies."""
     return (
         'the ROS package joy, which reads gamepads, is not installed (PyPI does not have it); '
         f'expected `apt install {ros_packages("joy")}` (rosdep key joy), `marine_sim teleop '
@@ -212,6 +212,6 @@ def no_joy() -> str:
 
 
 def check_joy() -> None:
-    """Raise ParameterError where it is not installed."""
+    """Raise ParameterError if joy is not installed."""
     if not has_joy():
         raise ParameterError(f'joy:=true: {no_joy()} (console:=true)')

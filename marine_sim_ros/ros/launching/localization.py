@@ -3,7 +3,7 @@
 
 """EKF of robot_localization on a simulated run: sensors to switch on, frames, initial pose.
 
-Used by the launch files and by ``run``; so it does not import ``launch``.
+It does not import ``launch``, so that ``marine_sim run`` can use it without.
 """
 
 from __future__ import annotations
@@ -49,33 +49,33 @@ def enable_localization_sensors(options: RunOptions) -> RunOptions:
     Raises:
         MarineSimError: a vehicle without these sensors.
     """
-    known = parse_xacro_arguments(options.vehicle_arguments)
-    more = (
+    chosen = parse_xacro_arguments(options.vehicle_arguments)
+    arguments = (
         *options.vehicle_arguments,
-        *(a for a in SENSOR_ARGUMENTS if a.split(':=')[0] not in known),
+        *(a for a in SENSOR_ARGUMENTS if a.split(':=')[0] not in chosen),
     )
     if missing := _missing_sensor(options, options.vehicle_arguments):
         try:
-            still = _missing_sensor(options, more)
+            lacking = _missing_sensor(options, arguments)
         except ModelError:  # it has no such arguments
-            still = missing
-        if still:
+            lacking = missing
+        if lacking:
             raise ParameterError(
-                f'localization:=true: {options.vehicle} has no {still}; expected one in its URDF'
+                f'localization:=true: {options.vehicle} has no {lacking}; expected one in its URDF'
             )
-        options = replace(options, vehicle_arguments=more)
+        options = replace(options, vehicle_arguments=arguments)
     return replace(options, truth_frame=options.truth_frame or TRUTH_FRAME)
 
 
 def _missing_sensor(options: RunOptions, arguments: Sequence[str]) -> str:
-    """Return the first sensor that EKF_FILE names and the vehicle lacks, in words; empty: none."""
+    """Return the description of the first missing sensor of EKF_FILE; empty: none."""
     vehicle = load_vehicle(options.vehicle, **parse_xacro_arguments(arguments))
     sensors = {sensor.name: sensor for sensor in vehicle.sensors}
     for name, needed in (('imu', 'orientation'), ('dvl', ''), ('barometer', 'pose')):
-        found = sensors.get(name)
-        if found is None or found.kind != name or (needed and not getattr(found.spec, needed)):
-            what = f' with <{needed}>1</{needed}>' if needed else ''
-            return f'{name} called {name}{what}'
+        sensor = sensors.get(name)
+        if sensor is None or sensor.kind != name or (needed and not getattr(sensor.spec, needed)):
+            setting = f' with <{needed}>1</{needed}>' if needed else ''
+            return f'{name} called {name}{setting}'
     return ''
 
 
@@ -91,5 +91,6 @@ def ekf_parameters(options: RunOptions) -> dict[str, Any]:
         'odom_frame': f'{prefix}odom',
         'world_frame': f'{prefix}odom',
         'base_link_frame': f'{prefix}base_link',
+        # 15 states of robot_localization: pose, velocity (6), linear acceleration (3).
         'initial_state': [*map(float, (*position, *rpy)), *[0.0] * 9],
     }

@@ -20,7 +20,7 @@ from marine_sim_ros.core.progress import ProgressFile, log_format
 from marine_sim_ros.core.startup import paused_garbage_collection
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.ros.launching.fork import EarlyFork, Fork, can_fork, import_shared
-from marine_sim_ros.ros.launching.installation import dds_profile, make_room, remove_stale
+from marine_sim_ros.ros.launching.installation import dds_profile, free_shared_memory, remove_stale
 from marine_sim_ros.ros.node_graph import NodeSpec, has_own_process
 from marine_sim_ros.sim.fleet import split_runs
 from marine_sim_ros.sim.options import RunOptions
@@ -28,7 +28,7 @@ from marine_sim_ros.sim.options import RunOptions
 __all__ = ['Supervisor', 'process_environment']
 
 TERMINATION_GRACE = 5.0
-"""s that processes get to end by themselves before they are killed."""
+"""s of wall time between SIGTERM and SIGKILL."""
 
 
 def process_environment() -> dict[str, str]:
@@ -40,18 +40,18 @@ def process_environment() -> dict[str, str]:
 
 
 def _is_suspended(pid: int) -> bool:
-    """Return whether a child is suspended; it is waited for as before."""
+    """Return whether a child is suspended, without reaping it."""
     if not hasattr(os, 'waitid'):  # macOS before Python 3.13
         return False
     try:
-        found = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+        status = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:  # it has ended
         return False
-    return found is not None and found.si_code == os.CLD_STOPPED
+    return status is not None and status.si_code == os.CLD_STOPPED
 
 
 class Supervisor:
-    """The processes of one run."""
+    """Processes of one run: start, exit codes, termination."""
 
     def __init__(self) -> None:
         """Start no process yet."""
@@ -61,12 +61,12 @@ class Supervisor:
         self._early: list[EarlyFork] = []
 
     def prepare(self, count: int) -> None:
-        """Start processes of composed nodes that join the graph and wait for their run.
+        """Fork processes of composed nodes that join the graph and wait for their run.
 
         Raises:
-            MarineSimError: no room for shared memory.
+            MarineSimError: too little shared memory is free.
         """
-        make_room()
+        free_shared_memory()
         if can_fork():
             self._early = [EarlyFork('composed', self._environment()) for _ in range(count)]
 
@@ -78,7 +78,7 @@ class Supervisor:
 
     @contextmanager
     def catch_signals(self) -> Iterator[None]:
-        """End the run, not this process, on SIGINT and SIGTERM meanwhile."""
+        """Request the end of the run, instead of that of this process, on SIGINT and SIGTERM."""
         before = {
             number: signal.signal(number, self._request_shutdown)
             for number in (signal.SIGINT, signal.SIGTERM)
@@ -90,12 +90,12 @@ class Supervisor:
                 signal.signal(number, handler)
 
     def start(self, specs: Sequence[NodeSpec]) -> None:
-        """Start one process per node; they share modules that are imported before the fork.
+        """Start one process per node; they share modules imported before the fork.
 
         Raises:
-            MarineSimError: no room for shared memory.
+            MarineSimError: too little shared memory is free.
         """
-        make_room()
+        free_shared_memory()
         if specs and can_fork():
             import_shared()
             for spec in specs:
@@ -103,8 +103,8 @@ class Supervisor:
                     vehicle_of(spec.parameters)
         for spec in specs:
             # Of a fleet, the nodes of the first vehicle have their plain names.
-            again = spec.name in self.processes
-            name = f'{spec.namespace}/{spec.name}' if again else spec.name
+            is_taken = spec.name in self.processes
+            name = f'{spec.namespace}/{spec.name}' if is_taken else spec.name
             self._start(name, spec.executable, spec.ros_arguments())
 
     @paused_garbage_collection()
@@ -115,33 +115,34 @@ class Supervisor:
         *,
         composed: bool,
         followers: Sequence[RunOptions] = (),
-        processes: int = 1,
+        process_count: int = 1,
     ) -> None:
         """Start all nodes of a run.
 
         Args:
             specs: nodes of the run, from :func:`marine_sim_ros.ros.node_graph.describe`.
-            composed: one process for all nodes that would not hold others up.
+            options: options of the run.
+            composed: one process for all nodes but slow ones (console, cameras).
             followers: options of the other vehicles of a fleet.
-            processes: number of processes that share the vehicles of a composed fleet.
+            process_count: number of processes that share the vehicles of a composed fleet.
 
         Raises:
             ParameterError: more processes than vehicles.
         """
-        make_room()
-        if composed or options.one_process or processes > 1:
-            for i, part in enumerate(split_runs((options, *followers), processes)):
-                told = [replace(run, console=False).to_json() for run in part]
+        free_shared_memory()
+        if composed or options.one_process or process_count > 1:
+            for i, part in enumerate(split_runs((options, *followers), process_count)):
+                arguments = [replace(run, console=False).to_json() for run in part]
                 name = f'{part[0].namespace}/composed' if i else 'composed'
-                self._start(name, 'composed', told)
+                self._start(name, 'composed', arguments)
             specs = [spec for spec in specs if has_own_process(spec, options)]
-        while self._early:  # no run has taken these
+        while self._early:  # prepared, but not used by this run
             self._early.pop().leave()
         self.start(specs)
 
     def _start(self, name: str, executable: str, arguments: list[str]) -> None:
-        # A session of its own: a terminal's ctrl-C reaches only the supervisor, which passes it
-        # on, so that every process gets exactly one signal.
+        # In a new session: a terminal's ctrl-C reaches only the supervisor, which terminates the
+        # processes, so that each gets exactly one signal.
         if executable == 'composed' and self._early:
             self.processes[name] = early = self._early.pop(0)
             early.begin(name, arguments)
@@ -164,7 +165,7 @@ class Supervisor:
         return {name: pid for name, pid in alive.items() if _is_suspended(pid)}
 
     def terminate(self, name: str) -> int:
-        """Terminate one process, and watch it no more; return its exit code."""
+        """Terminate one process and remove it; return its exit code."""
         self._terminate([name])
         return self.processes.pop(name).wait()
 

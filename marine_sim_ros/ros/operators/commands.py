@@ -53,15 +53,15 @@ SWITCH_RETRY_PERIOD = 0.5
 that the server has not discovered yet."""
 
 SwitchCallback = Callable[[bool, str], None]
-"""Called once with whether the switch was set, and else with the reason."""
+"""Called once with success, and the reason of a failure."""
 
 
 @dataclass
 class _Request:
-    """A wish that has no answer yet; wall times in ns.
+    """Request without an answer yet; wall times in ns.
 
     Attributes:
-        absent_since: wall time and the node's, since when nobody offers the switch.
+        absent_since: wall and simulated time since when the switch has no server, ns.
     """
 
     on: bool
@@ -70,10 +70,10 @@ class _Request:
     answered: SwitchCallback | None
     futures: list[Any] = field(default_factory=list)
     sent: int = 0
-    told: bool = False
+    reported: bool = False
 
-    def note_presence(self, offered: bool, wall: int, simulated: int) -> None:
-        """Begin the time of absence anew while the switch is offered, or once the run is reset."""
+    def update_absence(self, offered: bool, wall: int, simulated: int) -> None:
+        """Restart the time of absence while the switch has a server, or after a reset."""
         if offered:
             self.absent_since = wall, simulated
         self.absent_since = self.absent_since[0], min(self.absent_since[1], simulated)
@@ -88,10 +88,10 @@ class _Request:
 class Switches:
     """Known switches of another node; call :meth:`check` regularly."""
 
-    def __init__(self, node: SuiteNode, names: Sequence[str], whose: str) -> None:
-        """Make a client for each name; ``whose`` names their node in warnings."""
+    def __init__(self, node: SuiteNode, names: Sequence[str], server: str) -> None:
+        """Make a client for each name; ``server`` names their node in warnings."""
         self._node = node
-        self._whose = whose
+        self._server = server
         self._clients = {name: node.create_client(SetBool, name) for name in names}
         self._requests: dict[str, _Request] = {}
         self.states: dict[str, bool | None] = dict.fromkeys(names)
@@ -102,7 +102,7 @@ class Switches:
         return frozenset(self._requests)
 
     def is_offered(self, name: str) -> bool:
-        """Return whether somebody offers a switch."""
+        """Return whether a switch has a server."""
         return bool(self._clients[name].service_is_ready())
 
     def ask(
@@ -110,33 +110,33 @@ class Switches:
     ) -> None:
         """Ask for on, off, or (None) the other; an older request is superseded.
 
-        A switch that nobody offers is waited for during ``SWITCH_TIMEOUT`` of both clocks, at most
-        ``STANDSTILL_TIMEOUT`` of wall time, and one that is offered until it answers: a request
-        that was sent may be done late, and is not refused.
+        A switch without a server is waited for during ``SWITCH_TIMEOUT`` of both clocks, at most
+        ``STANDSTILL_TIMEOUT`` of wall time. One with a server is waited for until it answers,
+        because it may still act on the request.
 
         Args:
-            on: state that is wanted; None: the other.
+            on: requested state; None: the other.
             answered: called once.
         """
         self._conclude(name, False, 'superseded')
-        wanted = not self.states[name] if on is None else on
+        target = not self.states[name] if on is None else on
         now = self._wall_time()
-        self._requests[name] = _Request(wanted, now, (now, self._simulated_time()), answered)
+        self._requests[name] = _Request(target, now, (now, self._simulated_time()), answered)
         self._send(name)
 
     def check(self) -> None:
-        """Send what waits, give up what nobody offers, forget the state of what is gone."""
+        """Send waiting requests; drop those without a server, and the states of lost switches."""
         now, simulated = self._wall_time(), self._simulated_time()
         for name, request in list(self._requests.items()):
-            request.note_presence(self.is_offered(name), now, simulated)
+            request.update_absence(self.is_offered(name), now, simulated)
             if request.has_expired(now, simulated):
                 self._give_up(name)
                 continue
             if now - request.sent > SWITCH_RETRY_PERIOD * NANOSECONDS:
                 self._send(name)
-            if now - request.since > SWITCH_TIMEOUT * NANOSECONDS and not request.told:
-                request.told = True
-                self._node.warn_throttled(f'{name}: no {self._whose} answers yet; waiting')
+            if now - request.since > SWITCH_TIMEOUT * NANOSECONDS and not request.reported:
+                request.reported = True
+                self._node.warn_throttled(f'{name}: no {self._server} answers yet; waiting')
         for name in self._clients:
             if self.states[name] is not None and not self.is_offered(name):
                 self.states[name] = None
@@ -159,13 +159,13 @@ class Switches:
 
     def _give_up(self, name: str) -> None:
         self.states[name] = None
-        text = f'{name}: no {self._whose} answers'
+        text = f'{name}: no {self._server} answers'
         self._node.warn_throttled(text)
         self._conclude(name, False, text)
 
     def _take(self, name: str, request: _Request, future: Any) -> None:
         if self._requests.get(name) is not request:
-            return  # given up, or asked anew
+            return  # given up, or superseded
         answer = future.result()
         if answer is None or not answer.success:
             text = '' if answer is None else answer.message
@@ -201,8 +201,8 @@ def call_trigger(
     """Call a service; warn with the reason where it is not there, and where it refuses.
 
     Args:
-        absent: what is told where nobody serves it.
-        done: function that is called after it has succeeded.
+        absent: warning if the service has no server.
+        done: called after success.
     """
     if not client.service_is_ready():
         node.warn_throttled(f'{name}: {absent}')
@@ -227,10 +227,10 @@ def _report_answer(
 
 def find_service_owner(node: Node, service: str) -> str | None:
     """Return the full name of a node that offers a service (relative to a namespace), or None."""
-    wanted = node.resolve_service_name(service)
+    full_name = node.resolve_service_name(service)
     for name, namespace in node.get_node_names_and_namespaces():
         offered = node.get_service_names_and_types_by_node(name, namespace)
-        if any(found == wanted for found, _ in offered):
+        if any(other == full_name for other, _ in offered):
             return f'{namespace.rstrip("/")}/{name}'
     return None
 
@@ -251,13 +251,13 @@ STICK_PARAMETERS = (
         'max_rate', [0.5, 0.5, 0.8], 'roll, pitch and yaw rate of full stick', unit='rad/s'
     ),
     NodeParameter(
-        'dead_band', 0.08, 'share of a stick around its middle that counts as 0', 0.0, 0.9
+        'dead_band', 0.08, 'fraction of a stick around its middle that counts as 0', 0.0, 0.9
     ),
 )
 
 
 def full_stick_velocity(node: SuiteNode) -> np.ndarray:
-    """Return the velocities (6,) of full stick, m/s and rad/s, of a node with ``STICKS``.
+    """Return the velocities (6,) of full stick, m/s and rad/s, of ``STICK_PARAMETERS``.
 
     Raises:
         ParameterError: one is not three numbers of 0 to 1000.
@@ -274,14 +274,14 @@ def full_stick_velocity(node: SuiteNode) -> np.ndarray:
 
 
 class CommandPublisher:
-    """The pilot's three outputs, of which one is used at a time."""
+    """Publishers of the pilot's three outputs, of which one is used at a time."""
 
     def __init__(self, node: SuiteNode, top: np.ndarray) -> None:
         """Make the publishers; ``top`` (6,) are the velocities of full effort, m/s and rad/s."""
         self._node = node
         self._top = top
         self._mixer = PilotMixer(node.vehicle.thrusters)
-        self._outlets = {
+        self._publishers = {
             output: node.publisher(topic)
             for output, topic in OUTPUT_TOPICS.items()
             if output != 'pwm'
@@ -292,62 +292,63 @@ class CommandPublisher:
             'pose': self._send_pose,
         }
         self._sent: tuple[PoseTarget | None, int] = (None, 0)
-        self._rival = False
-        self._unheard: frozenset[str] = frozenset()
+        self._has_controller = False
+        self._unsubscribed: frozenset[str] = frozenset()
         self.pwm = np.full(len(node.vehicle.thrusters), 1500.0)
         node.create_timer(0.5, self._look_around, clock=node.wall_clock)
         self._finding = node.create_timer(0.1, self._find_thrusters, clock=node.wall_clock)
 
     def send(self, pilot: Pilot, stamp: int) -> None:
-        """Send what the pilot wants; a pose only when it is new or due, with a stamp in ns."""
+        """Publish the pilot's command; a pose only when it is new or due, with a stamp in ns."""
         self._send[pilot.output](pilot, stamp)
 
     def trouble(self, output: str) -> str:
         """Return the reason why an output has no effect, or an empty text."""
-        if output == 'pwm' and self._rival:
+        if output == 'pwm' and self._has_controller:
             return 'a controller drives the thrusters; take another output than pwm'
         who = 'no thrusters listen' if output == 'pwm' else 'no controller listens'
-        return f'{who} to {OUTPUT_TOPICS[output].name}' if output in self._unheard else ''
+        return f'{who} to {OUTPUT_TOPICS[output].name}' if output in self._unsubscribed else ''
 
     def _find_thrusters(self) -> None:
-        """Speak to thrusters that listen; those that await a controller would complain of us."""
+        """Create the publisher of pulse widths, if the thrusters follow no controller."""
         name = self._node.resolve_topic_name(topics.PWM.name)
-        wanted = {
+        durabilities = {
             info.qos_profile.durability
             for info in self._node.get_subscriptions_info_by_topic(name)
             if info.qos_profile.reliability is ReliabilityPolicy.RELIABLE
         }
-        if wanted == {DurabilityPolicy.VOLATILE}:
-            self._outlets['pwm'] = self._node.publisher(topics.PWM)
+        if durabilities == {DurabilityPolicy.VOLATILE}:
+            self._publishers['pwm'] = self._node.publisher(topics.PWM)
             self._finding.cancel()
 
     def _look_around(self) -> None:
         name = self._node.resolve_topic_name(topics.PWM.name)
-        self._unheard = frozenset(
+        self._unsubscribed = frozenset(
             output
             for output in OUTPUT_TOPICS
-            if output not in self._outlets or not self._outlets[output].get_subscription_count()
+            if output not in self._publishers
+            or not self._publishers[output].get_subscription_count()
         )
-        # Whoever sends one command for every odom latches it, as an operator's node does not.
-        self._rival = any(
+        # A controller, which sends one command per odom, latches it; an operator's node does not.
+        self._has_controller = any(
             info.qos_profile.durability is DurabilityPolicy.TRANSIENT_LOCAL
             for info in self._node.get_publishers_info_by_topic(name)
         )
 
     def _send_pwm(self, pilot: Pilot, stamp: int) -> None:
         del stamp
-        if self._rival:
+        if self._has_controller:
             return
         self.pwm = self._mixer.pwm(pilot.efforts())
-        if 'pwm' in self._outlets:
-            self._outlets['pwm'].publish(UInt16MultiArray(data=[int(p) for p in self.pwm]))
+        if 'pwm' in self._publishers:
+            self._publishers['pwm'].publish(UInt16MultiArray(data=[int(p) for p in self.pwm]))
 
     def _send_velocity(self, pilot: Pilot, stamp: int) -> None:
         del stamp
         message = Twist()
         v, w = message.linear, message.angular
         v.x, v.y, v.z, w.x, w.y, w.z = (pilot.efforts() * self._top).tolist()
-        self._outlets['velocity'].publish(message)
+        self._publishers['velocity'].publish(message)
 
     def _send_pose(self, pilot: Pilot, stamp: int) -> None:
         now = self._node.wall_clock.now().nanoseconds
@@ -361,18 +362,18 @@ class CommandPublisher:
         p, q = message.pose.position, message.pose.orientation
         p.x, p.y, p.z = target.position
         q.x, q.y, q.z, q.w = target.orientation().tolist()
-        self._outlets['pose'].publish(message)
+        self._publishers['pose'].publish(message)
 
 
 # Arm of an operator: joint speeds on joint_commands, and services of the gripper.
 
 
 class ArmOperator:
-    """Moves the joints of a node's vehicle by pairs, and closes and opens its gripper.
+    """Commands of an operator to an arm: rates of a pair of joints, and the gripper.
 
     Attributes:
         pairs: number of pairs of joints; 0 without an arm.
-        holds: whether the gripper holds something, as far as joint_states was told.
+        holds: whether the gripper holds a payload, by the latest joint_states.
     """
 
     def __init__(self, node: SuiteNode) -> None:
@@ -380,7 +381,7 @@ class ArmOperator:
         arm = node.vehicle.manipulator
         self._node = node
         self._names = () if arm is None else arm.names
-        self._fastest = () if arm is None else tuple(arm.max_rate.tolist())
+        self._max_rates = () if arm is None else tuple(arm.max_rate.tolist())
         self.pairs = math.ceil(len(self._names) / 2)
         self.holds = False
         self._moving: list[str] = []
@@ -389,13 +390,13 @@ class ArmOperator:
         names = ('attach', 'detach') if has else ()
         self._clients = {name: node.create_client(Trigger, name) for name in names}
 
-    def hear(self, message: JointState) -> None:
-        """Take what joint_states says of the gripper."""
-        held = dict(zip(message.name, message.position, strict=False)).get(GRIPPER, 0.0)
-        self.holds = held > 0
+    def update_gripper(self, message: JointState) -> None:
+        """Update ``holds`` from joint_states."""
+        payload = dict(zip(message.name, message.position, strict=False)).get(GRIPPER, 0.0)
+        self.holds = payload > 0
 
     def move(self, pair: int, efforts: Sequence[float] | np.ndarray) -> None:
-        """Move a pair of joints at shares of their largest rates, and stop those of before.
+        """Move a pair of joints at fractions of their maximum rates, and stop those of before.
 
         Args:
             pair: number of the pair, from 1; 0: none.
@@ -406,12 +407,12 @@ class ArmOperator:
         first = 2 * pair - 2
         names = list(self._names[first : first + 2]) if pair else []
         rates = dict(zip(names, (float(e) for e in efforts), strict=False))
-        wanted = dict.fromkeys(self._moving, 0.0) | {n: r for n, r in rates.items() if r}
+        commands = dict.fromkeys(self._moving, 0.0) | {n: r for n, r in rates.items() if r}
         self._moving = [name for name, rate in rates.items() if rate]
-        if wanted:
-            fastest = dict(zip(self._names, self._fastest, strict=True))
-            velocity = [rate * fastest[name] for name, rate in wanted.items()]
-            self._out.publish(JointState(name=list(wanted), velocity=velocity))
+        if commands:
+            max_rates = dict(zip(self._names, self._max_rates, strict=True))
+            velocity = [rate * max_rates[name] for name, rate in commands.items()]
+            self._out.publish(JointState(name=list(commands), velocity=velocity))
 
     def go(self, joints: Mapping[str, float]) -> None:
         """Send joints to positions, rad or m, by name."""
@@ -419,7 +420,7 @@ class ArmOperator:
             self._out.publish(JointState(name=list(joints), position=list(joints.values())))
 
     def perform(self, function: str) -> None:
-        """Do what the key or the button of a function does, where it is the gripper's."""
+        """Perform the function of a key or button, if it is the gripper's."""
         if function == GRIPPER_FUNCTION:
             self.grip()
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests of the console's pages as topics and services, and parameters of its node."""
+"""Console backend: publishes what a page requests, and checks that its operator is alive."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ CONSOLE_PARAMETERS = (
         600.0,
         unit='s',
     ),
-    NodeParameter('gain', 0.5, 'share of full stick at the start', 0.0, 1.0),
+    NodeParameter('gain', 0.5, 'fraction of full stick at the start', 0.0, 1.0),
     NodeParameter(
         'on_loss',
         'disarm',
@@ -124,7 +124,7 @@ CONSOLE_PARAMETERS = (
 # Operator's requests as topics and services; when steering stops, all outputs stop.
 
 SWITCH_SETTLING_TIME = 2.5
-"""s after which diagnostics tell of a switch; they come once a second."""
+"""s of wall time until diagnostics, once a second, report a change."""
 TRIGGERS = ('reset', 'step', 'end')
 DONE = {'reset': 'the run is back at time 0', 'end': 'the run ends …'}
 """Confirmations of called services."""
@@ -133,17 +133,18 @@ SLOW_PAGE = (
     'the 3D view off in its menu Layers'
 )
 PAGE_TIMEOUT = 10.0
-"""s after a page's last look at the sensors, one each second, until it no longer looks."""
+"""s of wall time after a page's last request for sensors, one each second, until it counts as
+closed."""
 
 
 def _light_level(vehicle: Vehicle) -> float:
-    """Return the brightness that lamps of cameras have until somebody sets another."""
+    """Return the initial brightness of the cameras' lamps, 0 to 1."""
     lit = (s.spec for s in vehicle.sensors if getattr(s.spec, 'light', 0.0))
     return max((spec.light_level for spec in lit), default=0.0)
 
 
 class ConsoleBackend:
-    """Does what pages ask for; call :meth:`serve` at a steady rate.
+    """Executes requests of pages, and steers; call :meth:`update` at a steady rate.
 
     Attributes:
         slow_count: number of times that the operator's page was too slow to steer.
@@ -156,17 +157,18 @@ class ConsoleBackend:
         period: float,
         *,
         record: Callable[[bool], None],
-        say: Callable[..., object],
+        report: Callable[..., object],
     ) -> None:
         """Make publishers and clients.
 
         Args:
             node: the console, with its parameters.
-            period: period of calls of ``serve``, s.
+            session: requests of pages, and who steers.
+            period: period of calls of ``update``, s.
             record: starts and ends a recording.
-            say: function that is called with what was done, its level, and whether to log it.
+            report: called with a text, its level, and whether to log it.
         """
-        self._node, self._session, self._period, self._say = node, session, period, say
+        self._node, self._session, self._period, self._report = node, session, period, report
         self._top = full_stick_velocity(node)
         self.command_publisher = CommandPublisher(node, self._top)
         names = dict.fromkeys(name for name, _ in SWITCHES.values())
@@ -177,7 +179,7 @@ class ConsoleBackend:
         self.paused = False
         self._switched = 0.0
         self.slow_count = 0
-        self._looked: dict[str, float] = {}
+        self._viewers: dict[str, float] = {}
         self._rearm = False
         self._watchdog = OperatorWatchdog(
             period, node.values['operator_timeout'], node.values['lease_timeout']
@@ -187,7 +189,7 @@ class ConsoleBackend:
         self.lights = dict.fromkeys(session.scenery['look']['lights'], _light_level(node.vehicle))
         node.listen(topics.LIGHTS, self._on_lights)
         self._by_hand = False
-        self._grip, self._pad = StickMemory(), ''
+        self._stick_memory, self._pad = StickMemory(), ''
         self._pads: dict[str, Gamepad] = {}
         self._names: dict[str, str] = {}
         self._out = {
@@ -205,7 +207,7 @@ class ConsoleBackend:
         self._pause = node.create_client(SetBool, 'pause')
         self._controller: AsyncParameterClient | None = None
         self._do: dict[str, Callable[[Any], None]] = {
-            'hands': self._hands,
+            'hands': self._take_sticks,
             'stop': lambda _: self.halt(),
             'output': self._output,
             'gain': lambda value: self._set(gain=value),
@@ -229,7 +231,7 @@ class ConsoleBackend:
     def _set(self, **changes: Any) -> None:
         self.pilot = replace(self.pilot, **changes)
 
-    def mode(self) -> dict[str, Any]:
+    def controls_state(self) -> dict[str, Any]:
         """Return the state of the controls for pages."""
         unavailable = self._unavailable_reasons()
         return {
@@ -244,27 +246,27 @@ class ConsoleBackend:
 
     def _unavailable_reasons(self) -> dict[str, str]:
         """Return the reasons why outputs and switches have no effect now, by name."""
-        found = {name: self.command_publisher.trouble(name) for name in OUTPUT_MODES}
+        reasons = {name: self.command_publisher.trouble(name) for name in OUTPUT_MODES}
         for axis in self._session.scenery['look']['unreachable']:
-            found[axis] = (
+            reasons[axis] = (
                 f'{self._node.vehicle.name} cannot command {axis}: no thruster or fin can'
             )
         for name in self.switches.states:
             if not self.switches.is_offered(name):
-                found[name] = f'no controller offers {name}: start with --controller modern'
-        return {name: reason for name, reason in found.items() if reason}
+                reasons[name] = f'no controller offers {name}: start with --controller modern'
+        return {name: reason for name, reason in reasons.items() if reason}
 
-    def serve(self, now: float, monitor: GraphMonitor) -> None:
-        """Do what was asked since the last call at a time of the wall clock (s), and steer."""
+    def update(self, now: float, monitor: GraphMonitor) -> None:
+        """Execute the requests since the last call, at a wall time (s), and steer."""
         self.state, self.stamp = monitor.state, monitor.stamp
         if (
             now - self._switched > SWITCH_SETTLING_TIME
-        ):  # the nodes know better than what was asked here
+        ):  # else diagnostics are older than a request
             self.paused = monitor.paused
             self.switches.states['arm'] = monitor.armed
         self._watchdog.advance(now)
         for page, request in self._session.requests():
-            self._take(page, request, now)
+            self._handle_request(page, request, now)
         self._watch_operator()
         if 'arm' in self.switches.unanswered:  # an answer comes between two calls at the earliest
             self._switched = now
@@ -274,15 +276,15 @@ class ConsoleBackend:
             self._steer()
 
     def _watch_operator(self) -> None:
-        """Stop while the operator's page is silent, and take control from one that stays so.
+        """Stop after the time-out of the operator's page; after that of the lease, revoke control.
 
-        A page that lives but does not say what is held holds nothing; it keeps control, armed.
-        A controller that was disarmed for a silence is armed again after it.
+        The sticks of a page that is connected but sends no sticks count as released; it keeps
+        control, armed. A controller that a time-out has disarmed is armed again after it.
         """
         event = self._watchdog.check(self._session.lease)
         if event is OperatorEvent.EXPIRED:
             self._node.warn_throttled("the operator's page stays silent; it has lost control")
-            self._vacate()
+            self._revoke_control()
         elif event is OperatorEvent.SILENT:
             self._node.warn_throttled("the operator's page is silent; stopped until it is heard")
             armed = self.switches.states['arm'] is True
@@ -294,27 +296,27 @@ class ConsoleBackend:
             self._rearm = False
         elif event is OperatorEvent.SLOW and any(self.pilot.sticks):
             self.slow_count += 1
-            self._say(SLOW_PAGE, 'warning', log=self.slow_count == 1)
-            self._let_go()
+            self._report(SLOW_PAGE, 'warning', log=self.slow_count == 1)
+            self._release_sticks()
 
     def _switch(self, name: str, on: bool | None) -> None:
         if name == 'arm':
-            self._rearm = False  # what the operator asks for now counts
+            self._rearm = False  # the operator's request replaces it
         self.switches.ask(name, on)
 
-    def looked_at(self, now: float) -> bool:
-        """Return whether a page looks at the sensors at a time of the wall clock, s."""
-        self._looked = {
-            page: when for page, when in self._looked.items() if now - when < PAGE_TIMEOUT
+    def has_viewers(self, now: float) -> bool:
+        """Return whether a page shows the sensors at a wall time, s."""
+        self._viewers = {
+            page: when for page, when in self._viewers.items() if now - when < PAGE_TIMEOUT
         }
-        return bool(self._looked)
+        return bool(self._viewers)
 
-    def _take(self, page: str, request: Request, now: float) -> None:
-        if request.kind == 'look':  # no sign of life of who steers: that is what the sticks send
-            self._looked[page] = now
+    def _handle_request(self, page: str, request: Request, now: float) -> None:
+        if request.kind == 'look':  # does not renew the lease of the operator, which the sticks do
+            self._viewers[page] = now
             return
         if request.kind == LOST:
-            self._looked.pop(page, None)
+            self._viewers.pop(page, None)
             self._names.pop(page, None)
         if request in STOPS and page != self._session.lease.page:
             self._stop_from(page)
@@ -330,12 +332,12 @@ class ConsoleBackend:
             if leave_lease(lease, page) != lease:
                 if kind == LOST:
                     self._node.warn_throttled("the operator's page is gone; it has lost control")
-                self._vacate()
+                self._revoke_control()
         elif kind not in FREE_FOR_ALL and page == lease.page:
             self._do[kind](request.value)
 
     def _stop_from(self, page: str) -> None:
-        """Stop for a page that does not steer; who steers loses control, so that it stays so."""
+        """Stop by request of a page that does not steer; the operator loses control."""
         if self._session.lease.page:
             name = self._names.get(page) or f'page {page[:4]}'
             self._node.warn_throttled(f'{name} pressed STOP; take control to steer again')
@@ -344,20 +346,20 @@ class ConsoleBackend:
         self.halt()
 
     def _take_control(self, page: str, over: bool) -> None:
-        """Let a page steer: what another one held is let go. A refused request changes nothing."""
+        """Give a page control; the sticks of the page before are released. May be refused."""
         name = self._names.get(page) or f'operator {page[:4]}'
         before = self._session.lease
         lease = take_lease(before, page, name, self._watchdog.now, over=over)
         if lease.page != page:
             return
         if before.page != page:
-            self._let_go()
+            self._release_sticks()
             self._watchdog.restart()
             self._rearm = False
         self._watchdog.note_sticks()
         self._session.lease = lease
 
-    def _vacate(self) -> None:
+    def _revoke_control(self) -> None:
         self._session.lease = ControlLease()
         self._stop_after_loss()
         self._watchdog.restart()
@@ -367,11 +369,11 @@ class ConsoleBackend:
         if self._node.values['on_loss'] == 'disarm':
             self.halt()
         else:
-            self._let_go()
+            self._release_sticks()
 
-    def _let_go(self) -> None:
-        """Hold nothing any more, and send that."""
-        self._by_hand, self._grip, self._pad = False, StickMemory(), ''
+    def _release_sticks(self) -> None:
+        """Centre the sticks, and publish the command that follows."""
+        self._by_hand, self._stick_memory, self._pad = False, StickMemory(), ''
         self.pilot = stop_vehicle(self.pilot, self.state)
         if self.pilot.output != 'pose':
             self.command_publisher.send(self.pilot, self.stamp)
@@ -379,33 +381,34 @@ class ConsoleBackend:
     def halt(self) -> None:
         """Bring the thrusters to neutral: directly, or by disarming the controller."""
         self._rearm = False
-        self._let_go()
+        self._release_sticks()
         if self.switches.is_offered('arm') and self.switches.states['arm'] is not False:
             self.switches.ask('arm', False)
 
     def _output(self, output: str) -> None:
-        self._let_go()
+        self._release_sticks()
         self.pilot = stop_vehicle(replace(self.pilot, output=output), self.state)
 
-    def _hands(self, hands: OperatorInput) -> None:
+    def _take_sticks(self, sticks: OperatorInput) -> None:
+        """Steer by the sticks of a page, and by its gamepad in addition."""
         self._watchdog.note_sticks()
-        efforts = np.array(hands.sticks)
-        if hands.gamepad != self._pad:  # another one, or it was pulled out
-            self._grip, self._pad = StickMemory(), hands.gamepad
-        if hands.gamepad:
-            pad = self._pads.setdefault(hands.gamepad, load_gamepad(hands.gamepad))
+        efforts = np.array(sticks.sticks)
+        if sticks.gamepad != self._pad:  # another gamepad, or none
+            self._stick_memory, self._pad = StickMemory(), sticks.gamepad
+        if sticks.gamepad:
+            pad = self._pads.setdefault(sticks.gamepad, load_gamepad(sticks.gamepad))
             dead_band = self._node.values['dead_band']
-            own, functions, self._grip = read_sticks(
-                pad, self._grip, hands.axes, hands.buttons, dead_band
+            gamepad_efforts, functions, self._stick_memory = read_sticks(
+                pad, self._stick_memory, sticks.axes, sticks.buttons, dead_band
             )
-            efforts = np.clip(efforts + own, -1.0, 1.0)
+            efforts = np.clip(efforts + gamepad_efforts, -1.0, 1.0)
             for function in functions:
                 self._perform(function)
         self._set(sticks=tuple(efforts.tolist()))
         self._by_hand = self._by_hand or bool(np.any(efforts))
 
     def _perform(self, function: str) -> None:
-        """Do what a button of the gamepad does."""
+        """Perform the function of a gamepad button."""
         if function in SWITCHES:
             self._switch(*SWITCHES[function])
         elif function == 'stop':
@@ -415,23 +418,23 @@ class ConsoleBackend:
 
     def _steer(self) -> None:
         if self.pilot.output == 'pose' and not self._by_hand:
-            return  # what was commanded last holds
+            return  # the last command holds
         self.pilot = follow_sticks(self.pilot, self._top, self._period, self.state)
         self.command_publisher.send(self.pilot, self.stamp)
 
     def _find_controller(self) -> None:
-        """Take whoever can be armed for the controller."""
+        """Find the controller: the node that offers the service ``arm``."""
         if self._controller is None and self.switches.is_offered('arm'):
-            owner = find_service_owner(self._node, 'arm')
-            self._controller = None if owner is None else AsyncParameterClient(self._node, owner)
+            name = find_service_owner(self._node, 'arm')
+            self._controller = None if name is None else AsyncParameterClient(self._node, name)
 
     def _command(self, free: Sequence[str]) -> None:
-        """Get ready for command mode: nothing is steered by hand, and some angles are free."""
+        """Switch to commands instead of sticks; some angles may be free."""
         self.pilot = replace(stop_vehicle(self.pilot, self.state), output='pose', target=None)
         self._by_hand = False
         if self._controller is not None and self._controller.services_are_ready():
-            wanted = [Parameter('free_axes', value=list(free) or [''])]
-            self._controller.set_parameters(wanted)
+            parameters = [Parameter('free_axes', value=list(free) or [''])]
+            self._controller.set_parameters(parameters)
 
     def _target(self, target: Sequence[float]) -> None:
         angles = target[3:]
@@ -459,16 +462,16 @@ class ConsoleBackend:
         self._out[topics.COMMAND_PATH.name].publish(message)
 
     def _clear(self) -> None:
-        """Want nothing: a velocity of zero takes over from a pose."""
+        """Clear the target: a velocity of zero replaces a pose."""
         self._command([])
         self._out[topics.COMMAND_VELOCITY.name].publish(Twist())
 
     def _light(self, lights: dict[str, float]) -> None:
-        self.lights |= {name: share for name, share in lights.items() if name in self.lights}
+        self.lights |= {name: level for name, level in lights.items() if name in self.lights}
         self._out[topics.LIGHTS.name].publish(Float32MultiArray(data=list(self.lights.values())))
 
     def _on_lights(self, message: Any) -> None:
-        """Show what another node, such as an autopilot, set."""
+        """Take the levels that another node, such as an autopilot, has set."""
         self.lights |= dict(zip(self.lights, map(float, message.data), strict=False))
 
     def _current(self, velocity: Sequence[float]) -> None:
@@ -497,5 +500,5 @@ class ConsoleBackend:
     def _trigger(self, name: str) -> None:
         client = self._triggers[name]
         done = DONE.get(name)
-        told = None if done is None else partial(self._say, done)
-        call_trigger(self._node, name, client, absent='no node owns the state', done=told)
+        on_success = None if done is None else partial(self._report, done)
+        call_trigger(self._node, name, client, absent='no node owns the state', done=on_success)

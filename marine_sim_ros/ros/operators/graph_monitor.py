@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The newest message of every topic and the health of every node, for the console."""
+"""Latest message of every topic and health of every node, for the console."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ['GraphMonitor', 'create_hidden_node', 'ignore_message']
 
 
 def create_hidden_node(node: SuiteNode, name: str) -> Node:
-    """Return a node beside another one that no executor serves."""
+    """Return a hidden node in the namespace of another one, served by no executor."""
     return rclpy.create_node(
         f'_{node.get_name()}_{name}',
         namespace=node.get_namespace(),
@@ -41,73 +41,74 @@ def create_hidden_node(node: SuiteNode, name: str) -> Node:
 
 
 def ignore_message(message: Any) -> None:
-    """Stand where rclpy wants a callback; nobody calls it."""
+    """Serve as the callback that rclpy requires; never called."""
     del message
 
 
 class LatestMessageReader:
-    """Subscriptions of a hidden node that no executor serves.
+    """Subscriptions that are polled for their latest message.
 
-    Where a publisher has a slow lane, that is looked at, and its every tick costs nobody anything.
+    Of a per-tick topic with a throttled publisher (ros/base/bus.py), that one is subscribed to.
     """
 
     def __init__(self, node: SuiteNode, topics: Iterable[Topic]) -> None:
         """Subscribe in a node's namespace."""
-        self._eyes = create_hidden_node(node, 'eyes')
+        self._hidden_node = create_hidden_node(node, 'eyes')
         self._topics = {topic.name: topic for topic in topics}
         self._subscriptions: dict[str, Any] = {}
-        self._slow: dict[str, bool] = {}
-        self._look_around()
-        node.create_timer(0.5, self._look_around, clock=node.wall_clock)
+        self._throttled: dict[str, bool] = {}
+        self._update_subscriptions()
+        node.create_timer(0.5, self._update_subscriptions, clock=node.wall_clock)
 
-    def _look_around(self) -> None:
-        """Take the slow lane of every topic that has one, and the topic itself where none is."""
+    def _update_subscriptions(self) -> None:
+        """Subscribe to each topic that has a publisher: to its throttled one, if there is one."""
         for name, topic in self._topics.items():
-            slow = bool(self._eyes.count_publishers(throttled_name(name)))
-            there = slow or bool(self._eyes.count_publishers(name))
-            if not there or self._slow.get(name) is slow:
+            throttled = bool(self._hidden_node.count_publishers(throttled_name(name)))
+            has_publisher = throttled or bool(self._hidden_node.count_publishers(name))
+            if not has_publisher or self._throttled.get(name) is throttled:
                 continue
             if name in self._subscriptions:
-                self._eyes.destroy_subscription(self._subscriptions[name])
-            lane = throttled_name(name) if slow else name
-            self._subscriptions[name] = self._eyes.create_subscription(
-                topic.type, lane, ignore_message, NEWEST
+                self._hidden_node.destroy_subscription(self._subscriptions[name])
+            full_name = throttled_name(name) if throttled else name
+            self._subscriptions[name] = self._hidden_node.create_subscription(
+                topic.type, full_name, ignore_message, NEWEST
             )
-            self._slow[name] = slow
+            self._throttled[name] = throttled
 
     def read_newest(self) -> dict[str, Any]:
-        """Return the messages that came since the last call, by topic; of each the newest."""
-        found = {}
+        """Return the newest message of each topic since the last call, by topic."""
+        messages = {}
         for name, subscription in self._subscriptions.items():
             with subscription.handle:
                 taken = subscription.handle.take_message(subscription.msg_type, False)
             if taken is not None:
-                found[name] = taken[0]
-        return found
+                messages[name] = taken[0]
+        return messages
 
     def close(self) -> None:
-        """Give the subscriptions up."""
-        self._eyes.destroy_node()
+        """End the subscriptions."""
+        self._hidden_node.destroy_node()
 
 
 # Monitor of a graph: the newest row of every topic, and health of the nodes.
 
 LEVELS = ('ok', 'warning', 'error', 'stale')
 STALE = 4.0
-"""s of wall time after which nobody knows how a node is; they say it once a second."""
+"""s of wall time without a report after which a node's health is unknown; nodes report every
+second."""
 
 
 class GraphMonitor:
-    """The newest of everything.
+    """Latest numbers of every topic, and latest diagnostics of every node.
 
     Attributes:
-        rows: rows by topic name.
+        rows: latest numbers by topic name.
         state: state of the vehicle, or None before the first.
         stamp: stamp of that state, ns.
     """
 
     def __init__(self, node: SuiteNode) -> None:
-        """Look at the topics of a node's namespace; the node has ``SOURCES``."""
+        """Monitor the topics of a node's namespace; the node has ``WRENCH_SOURCES``."""
         sources = node.wrench_sources
         readings = [t for t in topics.sensor_topics(node.vehicle) if role_of(t.name)]
         states = {
@@ -116,7 +117,7 @@ class GraphMonitor:
             if a.source in sources and actuator_of(role_of(a.state_topic) or '') is a
         }
         bodies = [topics.body_odom(body.name) for body in node.environment.free_bodies]
-        looked_at = (
+        monitored = (
             topics.ODOM,
             *bodies,
             topics.PWM,
@@ -129,28 +130,28 @@ class GraphMonitor:
             *(topics.wrench_topic(s) for s in (*sources, 'total')),
             *((topics.TETHER_TENSION, topics.TETHER_SHAPE) if 'tether' in sources else ()),
         )
-        self._sampler = LatestMessageReader(node, looked_at)
+        self._sampler = LatestMessageReader(node, monitored)
         self._namespace = node.get_namespace().rstrip('/') + '/'
         self._numbers = {
             t.name: row_converter(role_of(t.name) or DISPLAY_TOPICS[t.name], _type(t))
-            for t in looked_at
+            for t in monitored
             if t not in bodies
         }
         self._numbers |= {t.name: row_converter('odom', _type(t)) for t in bodies}
-        self._said: dict[str, dict[str, str]] = {}
+        self._reports: dict[str, dict[str, str]] = {}
         self._values: dict[str, dict[str, str]] = {}
-        self._told: dict[str, float] = {}
+        self._reported_at: dict[str, float] = {}
         self.rows: dict[str, tuple[float, ...]] = {}
         self.state: State | None = None
-        self.stamp, self._heard = 0, time.monotonic()
+        self.stamp, self._received_at = 0, time.monotonic()
         node.listen(topics.DIAGNOSTICS, self._on_diagnostics)
 
-    def look(self) -> None:
-        """Take what is new."""
-        found = self._sampler.read_newest()
-        if found:
-            self._heard = time.monotonic()
-        for name, message in found.items():
+    def poll(self) -> None:
+        """Read the new messages."""
+        messages = self._sampler.read_newest()
+        if messages:
+            self._received_at = time.monotonic()
+        for name, message in messages.items():
             if name == topics.ODOM.name:
                 if (state := state_from(message)) is None:
                     continue
@@ -158,34 +159,34 @@ class GraphMonitor:
             self.rows[name] = self._numbers[name](message)
 
     def close(self) -> None:
-        """Look no more."""
+        """End the subscriptions."""
         self._sampler.close()
 
     @property
     def silent_time(self) -> float:
-        """For how long nothing new has come, s of wall time."""
-        return time.monotonic() - self._heard
+        """Time since the latest message, s of wall time."""
+        return time.monotonic() - self._received_at
 
     @property
     def health(self) -> dict[str, Any]:
-        """Return the state owner's report of the run, and the report of every node."""
-        nodes = [self._node_health(name) for name in sorted(self._said)]
+        """Return the state node's report of the run, and the report of every node."""
+        nodes = [self._node_health(name) for name in sorted(self._reports)]
         voltage = self._values.get('thrusters', {}).get('voltage')
-        return {**self._owner, 'nodes': nodes, 'voltage': voltage}
+        return {**self._state_report, 'nodes': nodes, 'voltage': voltage}
 
     def _silent_time(self, name: str) -> float:
-        return time.monotonic() - self._told[name]
+        return time.monotonic() - self._reported_at[name]
 
     def _node_health(self, name: str) -> dict[str, str]:
         silent = self._silent_time(name)
         if silent < STALE:
-            return self._said[name]
+            return self._reports[name]
         return {'node': name, 'state': LEVELS[3], 'message': f'silent for {silent:.0f} s'}
 
     @property
     def paused(self) -> bool:
-        """Whether the run waits."""
-        return self._owner.get('paused') == 'yes'
+        """Whether the run is paused."""
+        return self._state_report.get('paused') == 'yes'
 
     @property
     def armed(self) -> bool | None:
@@ -194,7 +195,8 @@ class GraphMonitor:
         return modes[0] != 'disarmed' if modes else None
 
     @property
-    def _owner(self) -> dict[str, str]:
+    def _state_report(self) -> dict[str, str]:
+        """Report of the state node; empty where it is stale."""
         for name, values in self._values.items():
             if 'real_time_factor' in values and self._silent_time(name) < STALE:
                 return values
@@ -206,8 +208,8 @@ class GraphMonitor:
             if name == status.name:
                 continue  # another vehicle's
             level = min(int.from_bytes(status.level, 'little'), 3)
-            self._told[name] = time.monotonic()
-            self._said[name] = {'node': name, 'state': LEVELS[level], 'message': status.message}
+            self._reported_at[name] = time.monotonic()
+            self._reports[name] = {'node': name, 'state': LEVELS[level], 'message': status.message}
             self._values[name] = {v.key: v.value for v in status.values}
 
 

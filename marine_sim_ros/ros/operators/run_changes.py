@@ -35,6 +35,7 @@ from marine_sim_ros.faults.fault_types import (
     unsuited_fault,
 )
 from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.dynamics.state_node import STATE_NODES
 from marine_sim_ros.ros.node_graph import NodeSpec
 from marine_sim_ros.sensors import sensor_nodes
 
@@ -43,9 +44,8 @@ __all__ = ['FaultInjector', 'RecorderProcess']
 
 # Faults that an operator sets during a run, in every affected node.
 
-STATE_OWNERS = ('dynamics', 'gazebo_bridge')
 EXCLUSIVE_KINDS = {'dead': 'thrust', 'weak': 'thrust'}
-"""Kinds of which a thruster has one or the other."""
+"""Fault kinds of which a thruster has one at most, by the name of their slot."""
 Slot = tuple[str, str]
 
 
@@ -54,7 +54,10 @@ def _slot(kind: str, thruster: str) -> Slot:
 
 
 class FaultInjector:
-    """One fault of a kind, of thrusters one of a kind each; kept here, and set as a whole."""
+    """Active faults, at most one of each kind (of thrusters: each kind and thruster).
+
+    Every change sets the parameter ``faults`` of all nodes.
+    """
 
     def __init__(self, node: SuiteNode, sources: Sequence[str]) -> None:
         """Begin with the faults of the node's parameter; ``sources`` also name nodes."""
@@ -63,7 +66,7 @@ class FaultInjector:
         sensors = sensor_nodes(node.vehicle)
         self._clients = {
             name: node.create_client(SetParameters, f'{name}/set_parameters')
-            for name in dict.fromkeys((*STATE_OWNERS, *controllers, *sensors, *sources))
+            for name in dict.fromkeys((*STATE_NODES, *controllers, *sensors, *sources))
         }
         self._faults = {_slot(fault_type_name(f), _thruster(f)): f for f in node.faults}
 
@@ -89,7 +92,7 @@ class FaultInjector:
         if isinstance(fault, (BarometerDrift, Gust)):
             fault = replace(fault, start=stamp / NANOSECONDS)
         self._faults[_slot(fault_type_name(fault), _thruster(fault))] = fault
-        self._tell()
+        self._publish()
 
     def clear(self, kind: str, thruster: str) -> None:
         """Clear faults of a kind; empty: clear all faults."""
@@ -97,19 +100,19 @@ class FaultInjector:
             self._faults.pop(_slot(kind, thruster), None)
         else:
             self._faults.clear()
-        self._tell()
+        self._publish()
 
     def restart(self) -> None:
-        """Forget what began at a time that is yet to come, since the run starts anew."""
+        """Drop faults with a start time, for a new run."""
         self._faults = {slot: fault for slot, fault in self._faults.items() if not fault.start}
-        self._tell()
+        self._publish()
 
-    def _tell(self) -> None:
+    def _publish(self) -> None:
         text = fault_text(tuple(self._faults.values()))
-        wanted = [Parameter('faults', value=text).to_parameter_msg()]
+        parameters = [Parameter('faults', value=text).to_parameter_msg()]
         for name, client in self._clients.items():
             if client.service_is_ready():
-                future = client.call_async(SetParameters.Request(parameters=wanted))
+                future = client.call_async(SetParameters.Request(parameters=parameters))
                 future.add_done_callback(partial(self._report_answer, name))
 
     def _report_answer(self, name: str, future: Any) -> None:
@@ -128,40 +131,40 @@ def _thruster(fault: Fault) -> str:
 # Recorder that an operator starts and ends during a run.
 
 CLOSING_TIMEOUT = 3.0
-"""s that a recorder gets to close its bag."""
+"""s of wall time that a recorder may take to close its bag."""
 
 
 class RecorderProcess:
-    """The recorder node as a process of its own; nothing in the run waits for it."""
+    """Recorder node in a separate process, started and ended by an operator."""
 
     def __init__(
-        self, node: SuiteNode, parameters: str, folder: str, say: Callable[[str], object]
+        self, node: SuiteNode, parameters: str, folder: str, report: Callable[[str], object]
     ) -> None:
-        """Get ready.
+        """Prepare; start nothing.
 
         Args:
             node: node that starts the recording, in whose namespace it records.
             parameters: parameters of the recorder, JSON; empty where none can be started.
             folder: folder for the recordings, one subfolder each.
-            say: function that is called with what happens to a recording.
+            report: called with messages about a recording.
         """
-        self._node, self._parameters, self._folder, self._say = node, parameters, folder, say
+        self._node, self._parameters, self._folder, self._report = node, parameters, folder, report
         self._process: subprocess.Popen[bytes] | None = None
-        self._asked_to_end = False
+        self._is_ending = False
         self.directory = ''
 
     @property
     def running(self) -> bool:
-        """Whether it records."""
+        """Whether the process is running."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def closing(self) -> bool:
-        """Whether a recording was asked to end, and still writes."""
-        return self.running and self._asked_to_end
+        """Whether a recording was told to end, and is still writing."""
+        return self.running and self._is_ending
 
-    def look(self) -> None:
-        """Tell of a recorder that has ended since the last call."""
+    def check(self) -> None:
+        """Report a recorder that has ended since the last call."""
         if self._process is None or self.running:
             return
         code, self._process = self._process.returncode, None
@@ -172,7 +175,7 @@ class RecorderProcess:
             self._node.warn_throttled(f'record: {self.directory} is not recorded: {why}')
             self.directory = ''
         else:
-            self._say(f'recording saved: {self.directory}')
+            self._report(f'recording saved: {self.directory}')
 
     def switch(self, on: bool) -> None:
         """Start or end a recording."""
@@ -182,7 +185,7 @@ class RecorderProcess:
             return
         if not on:
             self._interrupt()
-            self._say(f'closing the recording {self.directory} …')
+            self._report(f'closing the recording {self.directory} …')
         elif not self._parameters:
             self._node.warn_throttled('record: the run is recorded already, or nothing says how')
         else:
@@ -194,7 +197,7 @@ class RecorderProcess:
             self._interrupt()
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(CLOSING_TIMEOUT)
-                self.look()
+                self.check()
 
     def _start(self) -> None:
         name = f'{file_name(self._node.vehicle.name)}_{time.strftime("%Y%m%d_%H%M%S")}'
@@ -203,11 +206,11 @@ class RecorderProcess:
         spec = NodeSpec('recorder', self._node.get_namespace(), parameters)
         command = module_command('marine_sim_ros.nodes.recorder', *spec.ros_arguments())
         self._process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL)
-        self._asked_to_end = False
-        self._say(f'recording to {self.directory}')
+        self._is_ending = False
+        self._report(f'recording to {self.directory}')
 
     def _interrupt(self) -> None:
         if self._process is not None and self._process.poll() is None:
             # Not SIGINT: a recorder that is still starting would print a traceback.
             self._process.send_signal(signal.SIGTERM)
-            self._asked_to_end = True
+            self._is_ending = True

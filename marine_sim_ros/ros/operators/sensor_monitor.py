@@ -31,17 +31,17 @@ __all__ = ['SENSOR_TIMEOUT', 'SensorPanel', 'VideoMonitor']
 # Listener of the sensors while a page shows them.
 
 QUEUE_DEPTH = 64
-"""Messages that wait; of more the oldest are lost."""
+"""Queue depth of a subscription; if it is full, the oldest messages are lost."""
 LARGE_TYPES = ('sensor_msgs/msg/Image',)
-"""Types of which only a few wait, unless all are wanted."""
+"""Types with a short queue, unless every message is needed."""
 SENSOR_TIMEOUT = 3.0
 """s without any message after which a page shows it."""
 UPDATE_PERIOD = 0.25
-"""s of wall time between looks at the sensors."""
+"""s of wall time between updates of the sensors."""
 
 
 class SensorMonitor:
-    """Subscriptions of a hidden node, which are there while :meth:`look` is called.
+    """Subscriptions of a hidden node, which exist while :meth:`poll` is called.
 
     They are best effort and volatile, so that no publisher waits for them. Messages are counted by
     their bytes, and only those that are shown become objects.
@@ -51,52 +51,54 @@ class SensorMonitor:
     """
 
     def __init__(self, node: SuiteNode) -> None:
-        """Prepare rows of the sensors of a node's vehicle; listen to nothing."""
+        """Prepare rows of the sensors of a node's vehicle; subscribe to nothing."""
         self._node = node
-        self._eyes: Any = None
-        self._heard: list[tuple[SensorRow, topics.Topic, str, Any, int]] = []
+        self._hidden_node: Any = None
+        self._subscriptions: list[tuple[SensorRow, topics.Topic, str, Any, int]] = []
         self._since = 0.0
-        self.rows = self._fresh()
+        self.rows = self._new_rows()
 
-    def _fresh(self) -> SensorRows:
+    def _new_rows(self) -> SensorRows:
         sensors = self._node.vehicle.sensors
         return SensorRows((sensor, topics.published_topics(sensor)) for sensor in sensors)
 
-    def look(
+    def poll(
         self, now: float, faults: Sequence[Fault], ticks: float
     ) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
-        """Take what is new at a time of the run (s); return the rows and pictures of the sensors.
+        """Read new messages; return the rows and pictures of the sensors.
 
         Args:
             now: time of the run, s.
             ticks: ticks per second of the run's time; 0: unknown.
         """
-        if self._eyes is None or now < self._since:  # at the first look, and after a reset
+        if self._hidden_node is None or now < self._since:  # at the first call, and after a reset
             self.close()
             self._listen(now)
-        for row, topic, name, subscription, depth in self._heard:
-            self._take(row, topic, name, subscription, depth, now)
+        for row, topic, name, subscription, depth in self._subscriptions:
+            self._read(row, topic, name, subscription, depth, now)
         frame = self.rows.frame(now, since=self._since, faults=faults, ticks=ticks)
         return frame, self.rows.pictures()
 
     def _listen(self, now: float) -> None:
         node = self._node
-        self.rows, self._since = self._fresh(), now
-        self._eyes = create_hidden_node(node, 'sensors')
+        self.rows, self._since = self._new_rows(), now
+        self._hidden_node = create_hidden_node(node, 'sensors')
         for row in self.rows.rows:
-            told = {topic.name: topic for topic in topics.published_topics(row.sensor)}
-            for name, every in row.wanted.items():
-                topic = topics.sensor_topic(row.sensor, told[name])
-                depth = 4 if topic.type_name in LARGE_TYPES and not every else QUEUE_DEPTH
-                # One reading in every tick is more than a page needs: its slow lane is enough.
-                lane = topic.name if row.sensor.period else throttled_name(topic.name)
+            published = {topic.name: topic for topic in topics.published_topics(row.sensor)}
+            for name, needs_all in row.wanted.items():
+                topic = topics.sensor_topic(row.sensor, published[name])
+                depth = 4 if topic.type_name in LARGE_TYPES and not needs_all else QUEUE_DEPTH
+                # A page needs no per-tick readings: the throttled topic is enough.
+                full_name = topic.name if row.sensor.period else throttled_name(topic.name)
                 quality = QoSProfile(
                     depth=depth, reliability=NEWEST.reliability, durability=NEWEST.durability
                 )
-                heard = self._eyes.create_subscription(topic.type, lane, ignore_message, quality)
-                self._heard.append((row, topic, name, heard, depth))
+                subscription = self._hidden_node.create_subscription(
+                    topic.type, full_name, ignore_message, quality
+                )
+                self._subscriptions.append((row, topic, name, subscription, depth))
 
-    def _take(
+    def _read(
         self,
         row: SensorRow,
         topic: topics.Topic,
@@ -108,10 +110,10 @@ class SensorMonitor:
         taken: list[bytes] = []
         while len(taken) < depth:
             with subscription.handle:
-                found = subscription.handle.take_message(subscription.msg_type, True)
-            if found is None:
+                received = subscription.handle.take_message(subscription.msg_type, True)
+            if received is None:
                 break
-            taken.append(found[0])
+            taken.append(received[0])
         if not taken:
             return
         stamps = [header_stamp(data) / NANOSECONDS if topic.has_stamp else now for data in taken]
@@ -120,25 +122,25 @@ class SensorMonitor:
         row.take(name, stamps, messages, gap=len(taken) == depth)
 
     def close(self) -> None:
-        """Listen no more."""
-        self._heard.clear()
-        if self._eyes is not None:
-            self._eyes.destroy_node()
-            self._eyes = None
+        """End the subscriptions."""
+        self._subscriptions.clear()
+        if self._hidden_node is not None:
+            self._hidden_node.destroy_node()
+            self._hidden_node = None
 
 
 class SensorPanel:
     """Sensor panel of a page, refreshed a few times per second while a page shows it.
 
     Attributes:
-        rows: one for each sensor; None: nobody looks.
+        rows: one for each sensor; None: no page shows them.
         pictures: PNG by name.
     """
 
     def __init__(self, node: SuiteNode) -> None:
         """Prepare for the sensors of a node's vehicle."""
         self._monitor = SensorMonitor(node)
-        self._looked = self._ticks = 0.0
+        self._updated_at = self._ticks = 0.0
         self.rows: list[dict[str, Any]] | None = None
         self.pictures: dict[str, bytes] = {}
         self.close()
@@ -147,31 +149,31 @@ class SensorPanel:
         """Return the constant data of the sensors."""
         return self._monitor.rows.scenery()
 
-    def look(self, clock: float, time: float, page: ConsoleBackend, run: GraphMonitor) -> None:
-        """Make rows and pictures of what is new, if a page shows them.
+    def update(self, clock: float, time: float, page: ConsoleBackend, run: GraphMonitor) -> None:
+        """Update rows and pictures, if a page shows them.
 
         Args:
             clock: wall time, s.
             time: time of the run, s.
-            page: knows whether somebody looks, and the faults of the run.
-            run: tells of its health and silence.
+            page: whether a page shows the sensors, and the faults of the run.
+            run: health of the run, and time since its latest message.
         """
-        if not page.looked_at(clock):
+        if not page.has_viewers(clock):
             self.close()
             return
-        if self.rows is not None and clock - self._looked < UPDATE_PERIOD:
+        if self.rows is not None and clock - self._updated_at < UPDATE_PERIOD:
             return
-        self._looked = clock
+        self._updated_at = clock
         ticks = float(run.health.get('ticks') or 0)
         if ticks and time > 0:
             self._ticks = ticks / time
         faults = page.fault_injector.faults
-        rows, self.pictures = self._monitor.look(time, faults, self._ticks)
+        rows, self.pictures = self._monitor.poll(time, faults, self._ticks)
         stopped = run.silent_time > SENSOR_TIMEOUT and not page.paused
         self.rows = [{**row, 'state': 'silent'} for row in rows] if stopped else rows
 
     def close(self) -> None:
-        """Listen no more."""
+        """End the subscriptions."""
         self.rows, self.pictures = None, {}
         self._monitor.close()
 
@@ -180,14 +182,14 @@ class SensorPanel:
 
 
 class VideoMonitor:
-    """Subscriptions of a hidden node to JPEG pictures, which a camera encodes for who asks.
+    """Subscriptions of a hidden node to JPEG pictures, which a camera encodes on demand.
 
     Attributes:
         names: cameras of the vehicle.
     """
 
     def __init__(self, node: SuiteNode) -> None:
-        """Find the cameras of a node's vehicle; listen to none."""
+        """Find the cameras of a node's vehicle; subscribe to none."""
         self._node = node
         self._topics = {
             sensor.name: topics.sensor_topic(sensor, topic)
@@ -197,28 +199,28 @@ class VideoMonitor:
         }
         self.names = list(self._topics)
         self._pictures: dict[str, tuple[int, bytes]] = {}
-        self._eyes: Any = None
-        self._heard: dict[str, Any] = {}
+        self._hidden_node: Any = None
+        self._subscriptions: dict[str, Any] = {}
         self._count = 0
 
-    def look(self, watched: Sequence[str]) -> dict[str, tuple[int, bytes]]:
-        """Return number and JPEG of the newest pictures of the cameras that are watched, by name.
+    def poll(self, watched: Sequence[str]) -> dict[str, tuple[int, bytes]]:
+        """Return number and JPEG of the newest pictures of the watched cameras, by name.
 
-        The others are not listened to any more.
+        Subscriptions to other cameras end.
         """
-        wanted = [name for name in watched if name in self._topics]
-        for name in self._heard.keys() - set(wanted):
-            self._eyes.destroy_subscription(self._heard.pop(name))
-        pictures = {n: one for n, one in self._pictures.items() if n in wanted}
-        for name in wanted:
-            if self._eyes is None:
-                self._eyes = create_hidden_node(self._node, 'video')
-            if name not in self._heard:
+        cameras = [name for name in watched if name in self._topics]
+        for name in self._subscriptions.keys() - set(cameras):
+            self._hidden_node.destroy_subscription(self._subscriptions.pop(name))
+        pictures = {n: picture for n, picture in self._pictures.items() if n in cameras}
+        for name in cameras:
+            if self._hidden_node is None:
+                self._hidden_node = create_hidden_node(self._node, 'video')
+            if name not in self._subscriptions:
                 topic = self._topics[name]
-                self._heard[name] = self._eyes.create_subscription(
+                self._subscriptions[name] = self._hidden_node.create_subscription(
                     topic.type, topic.name, ignore_message, NEWEST
                 )
-            subscription = self._heard[name]
+            subscription = self._subscriptions[name]
             with subscription.handle:
                 taken = subscription.handle.take_message(subscription.msg_type, True)
             if taken is not None:
@@ -229,8 +231,8 @@ class VideoMonitor:
         return pictures
 
     def close(self) -> None:
-        """Listen no more."""
-        self._heard.clear()
-        if self._eyes is not None:
-            self._eyes.destroy_node()
-            self._eyes = None
+        """End the subscriptions."""
+        self._subscriptions.clear()
+        if self._hidden_node is not None:
+            self._hidden_node.destroy_node()
+            self._hidden_node = None

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Topics that a bag records, and whether the recorder listens to all of them."""
+"""Topics that a bag records, and whether the recorder has subscribed to all of them."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ RECORDING_PARAMETERS = (
     NodeParameter('controller', False, 'record the topics of a controller too'),
     WRENCH_SOURCES,
 )
-"""Parameters of a node that has to know the list."""
+"""Parameters of a node that computes the recorded topics."""
 MARKERS_PARAMETER = option_parameter('markers')
 
 
 def recorded_topics(node: SuiteNode) -> dict[str, topics.Topic]:
-    """Return the topics of a node's run by full name; the node has ``PARAMETERS``."""
-    found = topics.topics_to_record(
+    """Return the topics of a node's run by full name; the node has ``RECORDING_PARAMETERS``."""
+    recorded = topics.topics_to_record(
         node.vehicle,
         components=node.values['publish_components'],
         controller=node.values['controller'],
@@ -55,7 +55,7 @@ def recorded_topics(node: SuiteNode) -> dict[str, topics.Topic]:
         bodies=[body.name for body in node.environment.free_bodies],
         joined=list(reported_joints(node.environment.body_joints)),
     )
-    return {node.resolve_topic_name(topic.name): topic for topic in found}
+    return {node.resolve_topic_name(topic.name): topic for topic in recorded}
 
 
 def subscribe_to(
@@ -73,7 +73,7 @@ def subscribe_to(
 def bag_node(namespace: str) -> str:
     """Return the node name of the `ros2 bag record` that records a namespace.
 
-    Each has one of its own, so that another recorder of the same graph is not taken for it.
+    Each namespace has its own, so that another recorder of the graph is not mistaken for it.
     """
     return f'rosbag2_recorder_{namespace.strip("/").replace("/", "_")}'
 
@@ -87,7 +87,7 @@ def is_recorded(node: SuiteNode, topic: str) -> bool:
 
 
 def per_tick_topics(node: SuiteNode) -> list[str]:
-    """Return the full names of those that have one message for every tick of the node's run."""
+    """Return the full names of the topics with one message for every tick of the node's run."""
     silent = tuple(
         f'{sensor.name}/'
         for sensor in node.vehicle.sensors
@@ -95,21 +95,26 @@ def per_tick_topics(node: SuiteNode) -> list[str]:
         if isinstance(fault, SILENCING_FAULTS)
         and getattr(fault, 'sensor', sensor.name) == sensor.name
     )
-    told = {tick.name for tick in topics.sensor_ticks(node.vehicle)}  # whatever the sensor reads
+    ticks = {tick.name for tick in topics.sensor_ticks(node.vehicle)}  # also without readings
     return [
         name
         for name, topic in recorded_topics(node).items()
         if topic.per_tick
         and not topic.sometimes
-        and (topic.name in told or not topic.name.startswith(silent))
+        and (topic.name in ticks or not topic.name.startswith(silent))
     ]
 
 
 def one_time_topics(node: SuiteNode) -> list[str]:
-    """Return the full names of those that come once, and may come late; it has ``MARKERS``."""
-    around = node.environment
-    shown = node.values['markers'] and (around.scene is not None or around.free_bodies)
-    return [node.resolve_topic_name(topics.SCENE_MARKERS.name)] if shown else []
+    """Return the full names of topics with one message in a run, which may come late.
+
+    The node has ``MARKERS_PARAMETER``.
+    """
+    environment = node.environment
+    has_markers = node.values['markers'] and (
+        environment.scene is not None or environment.free_bodies
+    )
+    return [node.resolve_topic_name(topics.SCENE_MARKERS.name)] if has_markers else []
 
 
 # Check that a bag has every topic: `ros2 bag record` discovers topics with a delay.

@@ -37,7 +37,7 @@ class FleetRecording:
         self._vehicles: dict[str, dict[str, Any]] = {}
 
     def writer(self, bag: Path) -> BagWriter:
-        """Return the writer for one more recorder; the first makes the bag.
+        """Return the writer for one more recorder; the first one creates the bag.
 
         Raises:
             RecordingError: it cannot be made, or nothing that writes bags is installed.
@@ -48,7 +48,7 @@ class FleetRecording:
         return _VehicleWriter(self, self._writer)
 
     def claim(self, topic: str) -> bool:
-        """Return whether a recorder is the first that has a topic, and writes it."""
+        """Return whether no other recorder writes a topic yet, and register it."""
         first = topic not in self._topics
         self._topics.add(topic)
         return first
@@ -69,19 +69,19 @@ class FleetRecording:
 
 
 class _VehicleWriter:
-    """A writer of one recorder, which leaves out the topics that another one writes."""
+    """Writer of one recorder of a fleet, without the topics that another one writes."""
 
     def __init__(self, fleet: FleetRecording, writer: BagWriter) -> None:
         self._fleet, self._writer = fleet, writer
-        self._own: set[str] = set()
+        self._topics: set[str] = set()
 
     def add(self, topic: str, message_type: str, qos: QoS) -> None:
         if self._fleet.claim(topic):
-            self._own.add(topic)
+            self._topics.add(topic)
             self._writer.add(topic, message_type, qos)
 
     def write(self, topic: str, stamp: int, data: bytes) -> None:
-        if topic in self._own:
+        if topic in self._topics:
             self._writer.write(topic, stamp, data)
 
     def close(self) -> None:
@@ -96,9 +96,9 @@ class SuiteBag:
     """Messages of all topics, at times of the simulation.
 
     Attributes:
-        heard: full names of the topics that the recorder has to subscribe to.
-        has_failed: whether nothing can be written any more.
-        settling: s from when it listens to when all publishers know.
+        topics: full names of the topics that the recorder has to subscribe to.
+        has_failed: whether writing is no longer possible.
+        settling: s of wall time between subscription and discovery by all publishers.
     """
 
     has_failed = False
@@ -118,7 +118,7 @@ class SuiteBag:
         """
         del node
         self._writer = (fleet or storage('the recorder')).writer(bag)
-        self.heard = tuple(topics)
+        self.topics = tuple(topics)
         for name, topic in topics.items():
             self._writer.add(name, topic.type_name, QoS(topic.qos.depth, topic.transient_local))
 
@@ -136,7 +136,7 @@ class SuiteBag:
         self._writer.write(name, stamp, data)
 
     def close(self, expected: Mapping[str, int]) -> dict[str, Any]:
-        """Finish the bag; return what the manifest says of it.
+        """Finish the bag; return its entries of the manifest.
 
         Raises:
             RecordingError: what was buffered cannot be written.
@@ -173,7 +173,7 @@ class RecorderFiles:
         return self._fleet is None and self._node.values['recorder'] == 'suite'
 
     def begin_part(self) -> None:
-        """Let what comes go into a folder of its own.
+        """Begin a new recording in a subfolder, after a reset.
 
         Raises:
             RecordingError: it cannot be made.
@@ -195,38 +195,38 @@ class RecorderFiles:
             return SuiteBag(self._node, path, named, self._fleet)
         return RECORDERS[self._node.values['recorder']](self._node, path, named)
 
-    def write_manifest(self, manifest: Manifest, more: Mapping[str, Any]) -> None:
-        """Write the manifest, or its part of that of a fleet; ``more`` joins it.
+    def write_manifest(self, manifest: Manifest, entries: Mapping[str, Any]) -> None:
+        """Write the manifest, or a vehicle's part of that of a fleet, with further entries.
 
         Raises:
             RecordingError: it cannot be written.
         """
         path = self.folder / 'manifest.json'
         if self._fleet is None:
-            manifest.write(path, **more)
+            manifest.write(path, **entries)
         else:
-            own = manifest.content(**more)
-            self._fleet.write_manifest(path, self._node.get_namespace(), own)
+            content = manifest.content(**entries)
+            self._fleet.write_manifest(path, self._node.get_namespace(), content)
 
 
 def recorders(
-    kind: Callable[..., SuiteNode], words: Sequence[str]
+    node_class: Callable[..., SuiteNode], arguments: Sequence[str]
 ) -> list[Callable[[], SuiteNode]]:
     """Return a factory of the recorders of a process.
 
     Args:
-        kind: class of the recorder.
-        words: command line: for a fleet the name of the node, then namespace and parameters of
+        node_class: class of the recorder.
+        arguments: command line; for a fleet the name of the node, then namespace and parameters of
             each recorder as JSON.
     """
-    if not words:
-        return [kind]
+    if not arguments:
+        return [node_class]
     fleet = FleetRecording()
-    return [partial(_recorder, kind, fleet, json.loads(text)) for text in words[1:]]
+    return [partial(_recorder, node_class, fleet, json.loads(text)) for text in arguments[1:]]
 
 
 def _recorder(
-    kind: Callable[..., SuiteNode], fleet: FleetRecording, told: dict[str, Any]
+    node_class: Callable[..., SuiteNode], fleet: FleetRecording, spec: dict[str, Any]
 ) -> SuiteNode:
-    values = [Parameter(name, value=value) for name, value in told['parameters'].items()]
-    return kind(fleet=fleet, parameter_overrides=values, namespace=told['namespace'])
+    values = [Parameter(name, value=value) for name, value in spec['parameters'].items()]
+    return node_class(fleet=fleet, parameter_overrides=values, namespace=spec['namespace'])

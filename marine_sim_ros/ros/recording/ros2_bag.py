@@ -33,15 +33,15 @@ __all__ = [
     'ros2_bag_command',
 ]
 
-BACKLOG = 5000
-"""Messages of a topic that wait until they are written; by default it is ten, and what comes then
-is lost. Fast DDS keeps no more for a subscription, whatever it is asked for."""
+MAX_QUEUE = 5000
+"""Depth of the subscription queue of each topic; the default of ten loses messages, and Fast DDS
+allows no more."""
 IDLE_SAMPLES, IDLE_PERIOD = 25, 0.02
-"""Of what its threads do, s apart; one that waits for a core counts as one that has it."""
-IDLE_SHARE = 0.2
-"""``ros2 bag record`` that is busy less often than this has nothing left to write."""
+"""Number of samples of its threads' states, and s between them."""
+IDLE_FRACTION = 0.2
+"""Fraction of busy samples below which ``ros2 bag record`` has nothing left to write."""
 CLOSING_TIMEOUT = 20.0
-"""s that it gets to write what waits, and as long to close its bag."""
+"""s of wall time to write its queue, and again to close its bag."""
 
 
 def check_ros2_bag() -> None:
@@ -59,7 +59,7 @@ def qos_overrides(topics: Mapping[str, Topic]) -> dict[str, dict[str, Any]]:
     return {
         name: {
             'history': 'keep_last',
-            'depth': BACKLOG,
+            'depth': MAX_QUEUE,
             'reliability': 'reliable',
             'durability': topic.subscriber_qos.durability.short_key,
         }
@@ -110,17 +110,17 @@ def bag_counts(bag: Path) -> dict[str, int]:
 
 
 def missing_messages(counts: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, int]:
-    """Return by topic how many messages are missing of those that are expected, where any are."""
+    """Return the number of missing messages by topic, where any are missing."""
     missing = {name: n - counts.get(name, 0) for name, n in expected.items()}
     return {name: n for name, n in missing.items() if n > 0}
 
 
 class Ros2Bag:
-    """The child process. It subscribes for itself, and writes messages at times of receipt.
+    """Child process, which subscribes itself and writes messages at times of receipt.
 
     Attributes:
-        heard: full names of the topics that the recorder has to subscribe to besides.
-        settling: s from when it listens to when all publishers know; only they could tell.
+        topics: full names of the topics that the recorder has to subscribe to as well.
+        settling: s of wall time between subscription and discovery by all publishers.
     """
 
     settling = 1.0
@@ -131,7 +131,7 @@ class Ros2Bag:
         Args:
             node: the recorder, in whose graph the topics are.
             bag: new folder of the bag.
-            topics: what to record, by full name.
+            topics: topics to record, by full name.
 
         Raises:
             ParameterError: it is not installed.
@@ -147,17 +147,17 @@ class Ros2Bag:
         self._node, self._bag = node, bag
         self._name = bag_node(node.get_namespace())
         # A tick is complete when all forces are in the total, and the sensors have answered.
-        telling = {
+        tick_topics = {
             ODOM.name,
             TOTAL_WRENCH.name,
             *(t.name for t in sensor_topics(node.vehicle) if not t.sometimes),
             *(t.name for t in sensor_ticks(node.vehicle)),
         }
-        self.heard = tuple(n for n, t in topics.items() if t.name in telling)
+        self.topics = tuple(n for n, t in topics.items() if t.name in tick_topics)
         with tempfile.NamedTemporaryFile('w', suffix='.yaml', delete=False) as file:
             yaml.safe_dump(qos_overrides(topics), file)
         self._overrides = Path(file.name)
-        # A session of its own: ctrl-C is for the recorder, which lets it write what waits.
+        # In a new session: ctrl-C reaches the recorder only, which lets it write its queue.
         self._process = subprocess.Popen(
             ros2_bag_command(self._bag, self._overrides, topics, self._name),
             start_new_session=True,
@@ -166,19 +166,19 @@ class Ros2Bag:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it has ended without being asked to."""
+        """Whether it has ended by itself."""
         return self._process.poll() is not None
 
     def unsubscribed(self, names: Iterable[str]) -> list[str]:
-        """Return to which of some topics it does not listen yet."""
+        """Return the topics that it has not subscribed to yet."""
         ends = self._node.get_subscriptions_info_by_topic
         return [n for n in names if self._name not in {end.node_name for end in ends(n)}]
 
     def write(self, name: str, stamp: int, data: bytes) -> None:
-        """Do nothing: the child has the message too."""
+        """Do nothing: the child receives the message too."""
 
     def close(self, expected: Mapping[str, int]) -> dict[str, Any]:
-        """Let it write what waits, and end it; return what the manifest says of the bag.
+        """Let it write its queue, and end it; return its entries of the manifest.
 
         Args:
             expected: messages by topic.
@@ -186,7 +186,7 @@ class Ros2Bag:
         Raises:
             RecordingError: it did not end.
         """
-        if self.has_failed:  # that is told already
+        if self.has_failed:  # reported before
             self._overrides.unlink(missing_ok=True)
             return {}
         self._settle()
@@ -208,22 +208,22 @@ class Ros2Bag:
         return {'lost_messages': missing}
 
     def _settle(self) -> None:
-        """Wait until it does nothing, at most so long."""
+        """Wait until it is idle, at most ``CLOSING_TIMEOUT``."""
         deadline = time.monotonic() + CLOSING_TIMEOUT
         while time.monotonic() < deadline and self._process.poll() is None:
             busy = 0
             for _ in range(IDLE_SAMPLES):
                 busy += _is_busy(self._process.pid)
                 time.sleep(IDLE_PERIOD)
-            if busy < IDLE_SHARE * IDLE_SAMPLES:
+            if busy < IDLE_FRACTION * IDLE_SAMPLES:
                 return
 
 
 def _is_busy(pid: int) -> bool:
-    """Return whether a thread of a process runs, or waits for a core or a disk to do so."""
+    """Return whether a thread of a process runs, or waits for a core or a disk."""
     for stat in Path(f'/proc/{pid}/task').glob('*/stat'):
         with suppress(OSError):  # a thread that has just ended
-            # The state comes after the name, which is in brackets and may have any others in it.
+            # The state follows the name, which is in brackets and may contain brackets.
             if stat.read_text().rpartition(') ')[2][:1] in 'RD':
                 return True
     return False

@@ -26,7 +26,7 @@ from marine_sim_ros.ros.codecs import set_fields
 __all__ = ['STORAGE']
 
 MCAP_END = b'\x89MCAP0\r\n'
-"""The last bytes of an MCAP file that is whole; rosbag2 says nothing when the disk is full."""
+"""Last bytes of a complete MCAP file; rosbag2 reports nothing when the disk is full."""
 CDR_LENGTH = 4
 """Bytes of a sequence's length."""
 STORAGE_IDS = {'.mcap': 'mcap', '.db3': 'sqlite3'}
@@ -75,7 +75,7 @@ class Rosbag2Writer:
         )
 
     def write(self, topic: str, stamp: int, data: bytes) -> None:
-        """Write a message; nothing once that has failed."""
+        """Write a message; do nothing after a failure."""
         if self._broken:
             return
         try:
@@ -85,7 +85,7 @@ class Rosbag2Writer:
             raise write_error(self.path, error) from None
 
     def close(self) -> None:
-        """Finish the bag, and look whether it is whole."""
+        """Finish the bag, and check that it is complete."""
         try:
             self._writer.close()
         except RuntimeError as error:
@@ -104,8 +104,8 @@ class Rosbag2Reader:
         """Open a bag's folder or file."""
         kind = STORAGE_IDS.get(path.suffix, '') if path.is_file() else ''
         self._options = rosbag2_py.StorageOptions(uri=str(path), storage_id=kind)
-        found = rosbag2_py.Info().read_metadata(str(path), kind)
-        self._compressed = bool(found.compression_mode) and found.compression_mode != 'NONE'
+        info = rosbag2_py.Info().read_metadata(str(path), kind)
+        self._compressed = bool(info.compression_mode) and info.compression_mode != 'NONE'
         metadata = self._open().get_metadata()
         self.connections = [
             Connection(t.topic_metadata.name, t.topic_metadata.type, t.message_count)
@@ -124,17 +124,17 @@ class Rosbag2Reader:
     def messages(
         self, connections: Iterable[Any] = (), start: int | None = None, stop: int | None = None
     ) -> Iterator[tuple[Any, int, bytes]]:
-        """Yield connection, time and CDR from start up to stop; without connections, of all."""
-        wanted = {c.topic: c for c in connections or self.connections}
+        """Yield connection, time (ns) and CDR from start up to stop; by default of all topics."""
+        by_topic = {c.topic: c for c in connections or self.connections}
         reader = self._open()
-        reader.set_filter(rosbag2_py.StorageFilter(topics=list(wanted)))
+        reader.set_filter(rosbag2_py.StorageFilter(topics=list(by_topic)))
         if start is not None:
             reader.seek(start)
         while reader.has_next():
             topic, data, time = reader.read_next()
             if stop is not None and time >= stop:
                 return
-            yield wanted[topic], time, data
+            yield by_topic[topic], time, data
 
     def deserialize(self, data: bytes, message_type: str) -> Any:
         """Return a message."""
