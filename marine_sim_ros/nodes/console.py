@@ -50,7 +50,7 @@ __all__ = ['PARAMETERS', 'main']
 NOTICE_DURATION = 5.0
 """s of wall time that a notice is shown."""
 END_TIMEOUT, MIN_END_TIME = 3.0, 0.5
-"""s of wall time after the end of the run: maximum wait for pages to receive the final message, and
+"""s of wall time after the end: maximum wait for pages to receive the final message, and the
 minimum after closing a recording."""
 HISTORY_QUANTITIES = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints')
 """Quantities of past telemetry frames."""
