@@ -233,7 +233,7 @@ class Node:
 
     def on_state(self, stamp, state):
         if self.answers:
-            self.graph.give(self.name, stamp, {self.name: stamp})
+            self.graph.add_commands(self.name, stamp, {self.name: stamp})
 
 
 def test_a_tick_waits_for_all_commands_and_goes_on_without_who_is_silent():
@@ -245,16 +245,16 @@ def test_a_tick_waits_for_all_commands_and_goes_on_without_who_is_silent():
     graph.begin(5, None)
     assert graph.missing == ['thrusters']
     assert not graph.started  # nobody has ever heard of it
-    graph.give('thrusters', 4, {'pwm': 1})  # of a run before
+    graph.add_commands('thrusters', 4, {'pwm': 1})  # of a run before
     assert done == []
-    graph.give('thrusters', 5, {'pwm': 2})
+    graph.add_commands('thrusters', 5, {'pwm': 2})
     assert done == [(5, {'fins': 5, 'pwm': 2})]
     graph.begin(10, None)
     assert graph.started
     graph.give_up()
     assert done[1:] == [(10, {'fins': 10, 'pwm': 2})]
     assert graph.missing == []
-    graph.give('thrusters', 10, {'pwm': 3})  # too late
+    graph.add_commands('thrusters', 10, {'pwm': 3})  # too late
     assert len(done) == 2
 
 
