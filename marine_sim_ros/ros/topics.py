@@ -89,6 +89,7 @@ __all__ = [
     'SCENE_MARKERS',
     'SERVOS',
     'SETPOINTS',
+    'STATE_NODES',
     'TETHER_ANCHOR',
     'TETHER_SHAPE',
     'TETHER_TENSION',
@@ -178,6 +179,8 @@ class Topic:
 
 
 ODOM = Topic('odom', Odometry, LOCKSTEP)
+STATE_NODES = ('dynamics', 'gazebo_bridge')
+"""Names of the nodes that publish the state."""
 TF = Topic('/tf', TFMessage, LOCKSTEP, shared=True, optional=True) if TFMessage else None
 """None: tf2_msgs is missing, which has no wheel on PyPI; the graph runs without."""
 CLOCK = Topic('/clock', Clock, LOCKSTEP)

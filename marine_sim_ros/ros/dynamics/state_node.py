@@ -45,7 +45,7 @@ from marine_sim_ros.ros.base.publishers import (
 )
 from marine_sim_ros.ros.recording.bag_topics import is_recorded
 from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, Pacer
-from marine_sim_ros.ros.topics import ODOM
+from marine_sim_ros.ros.topics import ODOM, STATE_NODES
 from marine_sim_ros.sim.run_setup import start_warnings, step_warnings
 
 __all__ = ['STATE_PARAMETERS', 'START_TIMEOUT', 'StateNode']
@@ -56,8 +56,6 @@ __all__ = ['STATE_PARAMETERS', 'START_TIMEOUT', 'StateNode']
 SETTLING_TIME = 2.0
 """s of wall time after its start that a run may find an older one; discovery takes 0.1 to 0.6 s,
 and on a busy machine up to 3 s."""
-STATE_NODES = ('dynamics', 'gazebo_bridge')
-"""Names of the nodes that publish a state."""
 
 
 class PublisherConflicts:

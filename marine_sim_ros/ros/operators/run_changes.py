@@ -35,8 +35,8 @@ from marine_sim_ros.faults.fault_types import (
     unsuited_fault,
 )
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.dynamics.state_node import STATE_NODES
 from marine_sim_ros.ros.node_graph import NodeSpec
+from marine_sim_ros.ros.topics import STATE_NODES
 from marine_sim_ros.sensors import sensor_nodes
 
 __all__ = ['FaultInjector', 'RecorderProcess']
