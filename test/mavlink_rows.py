@@ -771,7 +771,8 @@ def fly_auto(g):
 
 
 def start_mission(g, items):
-    """Upload a mission, and fly it."""
+    """Upload a mission in place of the last one, and fly it."""
+    clear(g)  # else ArduSub begins at the number of the item that was flown last
     assert upload(items)(g) == 0
     assert g.command(300) == 0
     return g.now
@@ -798,6 +799,19 @@ def disarm_in_auto(g):
     return before, result, again
 
 
+def another_mission(g):
+    """Upload another mission on the way to item 2, and start it: the item that is flown."""
+    assert reaches(g, 1, start_mission(g, mission_here((1, 0), (8, 0))))
+    g.run(1)
+    g.mode(ALT_HOLD)
+    assert upload(mission_here((4, 4), (4, 8), (4, 0)))(g) == 0
+    g.command(300)
+    g.run(0.5)
+    found = current_item(g)
+    g.mode(ALT_HOLD)
+    return found
+
+
 def level_speed(g):
     return math.hypot(*ned_speed(g, (), 0)[:2])
 
@@ -809,7 +823,8 @@ def auto_again(g):
         home, *points = mission_here((1, 0), (20, 0))(g)
         return [home, points[0], {'command': 178, 'params': (1, 0.2, -1, 0)}, points[1]]
 
-    assert reaches(g, 1, start_mission(g, items))
+    # ArduSub queues one number for MISSION_ITEM_REACHED: that of item 2, done at once, is left.
+    assert reaches(g, 2, start_mission(g, items))
     g.run(12)
     before, slow = current_item(g), level_speed(g)
     g.mode(ALT_HOLD)
@@ -860,7 +875,7 @@ def select_item(seq):
 SKIPS = {
     2: (178, (1, 0.2, -1, 0)), 3: (178, (1, 0.2, 0, 0)), 4: (178, (0, 0.2, -1, 0)),
     5: (112, (0.1, 0, 0, 0)), 6: (112, (0.3, 0, 0, 0)), 7: (115, (90, 20, 1, 1)),
-    8: (114, (5.1, 0, 0, 0)), 9: (114, (0.5, 0, 0, 0)), 10: (115, (33.3, 0, 1, 1)),
+    8: (114, (0.5, 0, 0, 0)), 9: (114, (5.1, 0, 0, 0)), 10: (115, (33.3, 0, 1, 1)),
 }  # fmt: skip
 """Command and parameters of items between two waypoints, of which ArduSub skips some."""
 
@@ -1539,12 +1554,14 @@ MOTION_ROWS += [
         (3, True, 3, True)),
     Row('MISSION_START to the end, then AUTO again: item, mode, flown', complete_and_again,
         (1, AUTO, True)),
+    Row('MISSION_START of another mission: item', another_mission, 2, 1,
+        'a new mission starts at its beginning'),
     Row('MISSION_CLEAR_ALL in AUTO: type, mode, item', while_flown(clear), (1, AUTO, 1)),
     Row('MISSION_COUNT 2 in AUTO: type, mode, item',
         while_flown(upload(mission_here((3, 0)))), (0, AUTO, 1)),
     Row('MISSION_SET_CURRENT 2 in AUTO: mode, item', while_flown(select_item(2)),
         (None, AUTO, 2)),
-    Row('MISSION_START with items that are skipped', skipped_items, [3, 4, 6, 7, 9]),
+    Row('MISSION_START with items that are skipped', skipped_items, [3, 4, 6, 7, 8]),
     Row('SURFACE: mode in the end, m of depth', rise, (ALT_HOLD, near(0.15, 0.06))),
     Row('silence of the ground station: disarmed, after s', silence, (True, near(3, 0.7))),
 ]  # fmt: skip

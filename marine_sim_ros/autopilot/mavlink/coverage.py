@@ -74,7 +74,8 @@ MAVLINK_MESSAGES = (
         'answered with the value that holds, and a status text where it is refused'),
     Row('MISSION_COUNT', DONE,
         'the items below, 1000 at most; no fences, no rally points. In AUTO the new mission is '
-        'flown from its beginning at once (ArduSub: from the item after the one that is flown)'),
+        'flown at once. It starts at its beginning (ArduSub: at the number that was flown last, '
+        'unless the mission was cleared)'),
     Row('MISSION_ITEM', DONE, 'in an upload; with current 2 or 3 it is refused'),
     Row('MISSION_ITEM_INT', DONE, 'in an upload; with current 2 or 3 it is refused'),
     *_rows(DONE, '', 'MISSION_REQUEST_LIST MISSION_REQUEST MISSION_REQUEST_INT MISSION_CLEAR_ALL '
