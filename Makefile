@@ -27,7 +27,8 @@ dev: setup  ## Add JAX (--engine jax, sweep), the console, tests and linters to 
 
 run: setup $(if $(filter --console,$(ARGS)),console)  ## A BlueROV2 dives; recorded to out/first; ARGS=--console shows it in a browser
 	@$(BIN)/marine_sim run bluerov2 --scenario dive --record out/first --overwrite $(ARGS)
-	@echo 'Next: . .venv/bin/activate; then marine_sim analyze out/first, marine_sim demo, or for pilots make train'
+	@echo 'Next: steer it yourself in the browser: make train'
+	@echo '      all commands: . .venv/bin/activate; then marine_sim console out/first, marine_sim analyze out/first, marine_sim demo'
 
 train: console  ## Lessons for pilots: choose one and fly it in a browser; ARGS=--list shows progress
 	@$(BIN)/marine_sim train $(ARGS)

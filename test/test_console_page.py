@@ -582,6 +582,19 @@ def test_a_newcomer_is_told_what_to_do_what_was_done_and_how_it_ended(
         return shown.filter((number) => number);
     }""")
     assert shown in ([200], [])  # none: a new one of the run came behind it
+    for width, height in ((390, 844), (844, 390), (1280, 720)):  # nobody scrolls to steer
+        page.tab.set_viewport_size({'width': width, 'height': height})
+        page.drawn_anew()
+        for part in (
+            '.view',
+            '[data-stick=left]',
+            '[data-stick=right]',
+            'button:has-text("Armed")',
+        ):
+            box = page.tab.locator(part).first.bounding_box()
+            assert box['y'] >= 0, part
+            assert box['y'] + box['height'] <= height, part
+            assert box['x'] + box['width'] <= width, part
     page.press('Reset')
     page.reads('the run is back at time 0')
     page.press('End run')

@@ -456,7 +456,11 @@ def test_without_the_package_joy_screen_and_launch_say_who_reads_a_gamepad(monke
     monkeypatch.setenv('AMENT_PREFIX_PATH', '/nowhere')
     installation.has_joy.cache_clear()
     try:
-        assert 'gamepad none: no package joy; try --gamepad' in rendered()
+        for there, remedy in ((None, 'pip install pygame-ce'), (object(), 'try --gamepad')):
+            monkeypatch.setattr(
+                'marine_sim_ros.tools.teleop_screen.find_spec', lambda _, there=there: there
+            )
+            assert f'gamepad none: {remedy}' in rendered()
         with pytest.raises(ParameterError, match=r'^joy:=true: .*PyPI.* browser reads it'):
             installation.check_joy()
     finally:

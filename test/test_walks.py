@@ -16,6 +16,7 @@ from conftest import marine_sim
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import simulate
+from marine_sim_ros.tools.catalogue import CATALOGUE
 
 pytestmark = pytest.mark.long
 
@@ -34,6 +35,12 @@ WATER = """<buoyancy><volume>0.011</volume><center_of_volume>0 0 0.02</center_of
     <linear_damping>4 6 6 0.1 0.1 0.1</linear_damping>
     <quadratic_damping>40 80 120 1.5 1.5 1.5</quadratic_damping>
   </hydrodynamics>"""
+THRUSTERS = """<thrusters>
+    <thruster name="port"><origin xyz="-0.2 0.12 0" rpy="0 1.5707963267948966 0"/>
+      <linear pos_force="20" neg_force="20"/></thruster>
+    <thruster name="starboard"><origin xyz="-0.2 -0.12 0" rpy="0 1.5707963267948966 0"/>
+      <linear pos_force="20" neg_force="20"/></thruster>
+  </thrusters>"""
 DVL = '<sensor name="dvl" type="dvl" link="base_link"><origin xyz="0 0 -0.1"/></sensor>'
 
 
@@ -49,8 +56,14 @@ def test_a_student_with_a_hull_is_led_to_a_vehicle_that_sinks_no_further(hull):
     hull.write_text(HULL.format(more=''))
     code, output = marine_sim('doctor', hull)
     assert code in (1, 2), output
-    assert 'buoyancy' in output
+    assert 'add <hydrodynamics><buoyancy_mode>geometry</buoyancy_mode></hydrodynamics>' in output
     assert 'Traceback' not in output
+    # Her thrusters push, and she has not thought of drag: one error says so, not four.
+    hull.write_text(HULL.format(more=WATER.partition('<hydrodynamics>')[0] + THRUSTERS))
+    code, output = marine_sim('doctor', hull)
+    assert code == 1, output
+    findings = [line for line in output.splitlines() if ' give ' in line and 'N ahead' in line]
+    assert len(findings) == 1, output
     hull.write_text(
         HULL.format(more=WATER.replace('>4 6 6 0.1 0.1 0.1', '>-4 -6 -6 -0.1 -0.1 -0.1'))
     )
@@ -76,6 +89,22 @@ def test_a_student_with_a_hull_is_led_to_a_vehicle_that_sinks_no_further(hull):
     (metrics,) = told['bags'][0]['vehicles'].values()
     # 11 kg in 11 litres of water of 997 kg/m³ or more: it stays where it is, to a few centimetres.
     assert metrics['motion']['max_depth_m'] == pytest.approx(1.0, abs=0.1)
+
+
+def test_lists_break_between_words_in_every_window(monkeypatch):
+    """Wrapped text is the same words; `list lessons` is what a pilot types."""
+    for columns in (80, 100):
+        monkeypatch.setattr('marine_sim_ros.tools.list.terminal_width', lambda n=columns: n)
+        for kind in CATALOGUE:
+            code, output = marine_sim('list', kind)
+            assert code == 0
+            assert max(map(len, output.splitlines()), default=0) <= columns, output
+            words = ' '.join(f'{k} {v}' for k, v in CATALOGUE[kind]().items()).split()
+            assert output.split() == words
+    assert 'first_flight' in marine_sim('list', 'lessons')[1]
+    code, output = marine_sim('train', 'first_fligt')
+    assert code == 2
+    assert output.startswith("ERROR: lesson 'first_fligt' is neither a file nor a shipped lesson")
 
 
 def test_an_engineer_with_a_bag_from_sea_has_it_beside_the_model(tmp_path, monkeypatch):

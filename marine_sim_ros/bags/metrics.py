@@ -26,7 +26,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.vehicle import Barometer, Vehicle
 
-__all__ = ['bag_metrics', 'depth_check', 'stamp_notes', 'vehicle_metrics']
+__all__ = ['bag_metrics', 'depth_check', 'has_values', 'stamp_notes', 'vehicle_metrics']
 
 
 # Depth by the barometer compared with the depth of the odometry.
@@ -227,9 +227,26 @@ def _largest_degrees(low: float, high: float) -> float | None:
     return finite_number(math.degrees(max(abs(low), abs(high))))
 
 
+def has_values(record: VehicleRecord, topic: str, columns: slice) -> bool:
+    """Whether columns of a topic of thrusters have values.
+
+    Power and rotor speed of a vehicle that describes neither are 0 while its thrusters push.
+    """
+    series, thrust = record.get(topic), record.get('thrusters/state')
+    if series is None:
+        return False
+    half = 0 if thrust is None else thrust.width // 2
+    pushes = thrust is not None and _is_nonzero(thrust, slice(half))
+    return not pushes or _is_nonzero(series, columns)
+
+
+def _is_nonzero(series: Series, columns: slice) -> bool:
+    return bool(np.any(series.minimum[columns]) or np.any(series.maximum[columns]))
+
+
 def _energy(record: VehicleRecord) -> dict[str, Any] | None:
     power = record.get('thrusters/power')
-    if power is None:
+    if power is None or not has_values(record, 'thrusters/power', slice(-2)):
         return None
     each = power.integral[:-2]
     span = record.channels['thrusters/power'].timing.duration
@@ -256,9 +273,12 @@ def _thrusters(record: VehicleRecord) -> dict[str, Any] | None:
         result |= {
             'thrust_min_N': _numbers(thrust.minimum[:half]),
             'thrust_max_N': _numbers(thrust.maximum[:half]),
-            'rotor_min_rpm': _numbers(thrust.minimum[half:] * rpm),
-            'rotor_max_rpm': _numbers(thrust.maximum[half:] * rpm),
         }
+        if has_values(record, 'thrusters/state', slice(half, None)):
+            result |= {
+                'rotor_min_rpm': _numbers(thrust.minimum[half:] * rpm),
+                'rotor_max_rpm': _numbers(thrust.maximum[half:] * rpm),
+            }
     return result
 
 

@@ -8,11 +8,22 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
+import sys
+import textwrap
 from collections.abc import Container, Sequence
 from hashlib import sha256
 from typing import Any
 
-__all__ = ['aligned_columns', 'file_name', 'json_text', 'markdown_row', 'markdown_text']
+__all__ = [
+    'aligned_columns',
+    'file_name',
+    'json_text',
+    'markdown_row',
+    'markdown_text',
+    'terminal_width',
+    'wrapped_columns',
+]
 
 
 # Tables as text, and rows of Markdown.
@@ -25,6 +36,28 @@ def aligned_columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a table whose columns are as wide as their widest cell."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ['  '.join(t.ljust(w) for t, w in zip(r, widths, strict=True)).rstrip() for r in rows]
+
+
+def wrapped_columns(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Return the lines of a table whose last column is wrapped between words.
+
+    Args:
+        rows: cells; all rows have as many.
+        width: letters of a line; 0: nothing is wrapped. The last column gets 20 at least.
+    """
+    indent = sum(max(map(len, column)) + 2 for column in zip(*(r[:-1] for r in rows), strict=True))
+    room = max(width - indent, 20) if width else 0
+    result: list[str] = []
+    for line, row in zip(aligned_columns(rows), rows, strict=True):
+        parts = textwrap.wrap(row[-1], room, break_long_words=False) if room else [row[-1]]
+        result.append(f'{line[:indent]}{"".join(parts[:1])}'.rstrip())
+        result += [' ' * indent + part for part in parts[1:]]
+    return result
+
+
+def terminal_width() -> int:
+    """Return the letters of a line of standard output; 0 where it is no terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 
 def markdown_text(text: str) -> str:

@@ -340,9 +340,13 @@ class ConfigFiles(Generic[Content]):
         folder: str,
         read: Callable[[YamlReader], Content],
         error: type[MarineSimError] = ParameterError,
+        kind: str = '',
     ) -> None:
-        """Name the folder below ``config``, the reader of a file's content and its error."""
-        self.folder, self.kind = folder, folder.removesuffix('s')
+        """Name the folder below ``config``, the reader of a file's content and its error.
+
+        Messages call such a file by ``kind``; empty: by the name of the folder.
+        """
+        self.folder, self.kind = folder, kind or folder.removesuffix('s')
         self._read, self._error = read, error
 
     def names(self) -> list[str]:

@@ -10,13 +10,19 @@ from collections.abc import Iterator
 import numpy as np
 
 from marine_sim_ros.control.controllability import BODY_AXES
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import rest
 from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic
-from marine_sim_ros.doctor.verdict import full_thrust, steady_speed_under
+from marine_sim_ros.doctor.verdict import (
+    MAX_PLAUSIBLE_SPEED,
+    full_thrust,
+    judge_motion,
+    steady_speed_under,
+    undamped_motions,
+)
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import actuators_of
-from marine_sim_ros.physics.drag import damping_matrix, drag
+from marine_sim_ros.physics.drag import damping_matrix
 from marine_sim_ros.physics.rigid_body import AUTO_INTEGRATOR, resolve_integrator
 from marine_sim_ros.sim.run_setup import (
     drag_rates,
@@ -87,13 +93,9 @@ def added_mass(context: DescriptionContext) -> Iterator[Diagnostic]:
 
 def undamped_axes(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Every motion is opposed by some drag."""
-    vehicle = context.vehicle
-    free = []
-    for i, axis in enumerate(BODY_AXES):
-        state = State(np.array([0, 0, -100.0]), np.array([0, 0, 0, 1.0]), np.eye(6)[i])
-        if not np.asarray(drag(vehicle, state, Environment()))[i] < 0:
-            free.append(axis)
-    if not free:
+    free = undamped_motions(context.vehicle)
+    # Where thrust or weight acts along one, the check unbounded-speed has it all.
+    if not free or any(f.kind == 'speed' for f in judge_motion(context.vehicle).flaws):
         return
     yield context.warning(
         context.root.find('hydrodynamics'),
@@ -129,7 +131,8 @@ def top_speed(context: DescriptionContext) -> Iterator[Diagnostic]:
             'of about 0.02; give real ones with <coefficient_unit>cd</coefficient_unit>',
         )
         return
-    yield context.warning(element, text, 'check the damping: N·s/m and N·s²/m²')
+    if speed <= MAX_PLAUSIBLE_SPEED:  # beyond, the check unbounded-speed has it
+        yield context.warning(element, text, 'check the damping: N·s/m and N·s²/m²')
 
 
 def munk_speeds(vehicle: Vehicle) -> tuple[float, float]:
@@ -268,7 +271,8 @@ def step_line(vehicle: Vehicle, environment: Environment, integrator: str) -> st
     if integrator_fault(vehicle, DEFAULT_STEP, integrator):
         return f'steps: none is safe with the integrator {name}'
     calm, reason = longest_safe_step(vehicle, integrator=integrator)
-    text = f'steps: safe up to {calm * 1e3:.3g} ms in calm water with {name}: {reason}'
+    limit = 'at any step' if np.isinf(calm) else f'up to {calm * 1e3:.3g} ms'
+    text = f'steps: safe {limit} in calm water with {name}: {reason}'
     if environment.waves is None:
         return text
     rough, reason = longest_safe_step(vehicle, environment, integrator)

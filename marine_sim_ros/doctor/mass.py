@@ -144,11 +144,14 @@ def displaced_mass(context: DescriptionContext) -> Iterator[Diagnostic]:
     mass = vehicle.inertia.mass
     element = context.root.find('buoyancy')
     if ratio == 0:
-        yield context.error(
-            element,
-            'displaces no water, so it falls',
-            'add <buoyancy><volume>, or collisions with a <buoyancy_material>',
-        )
+        shapes = context.root.find('link/collision') is not None
+        what_to_do = 'add <buoyancy><volume>, or collisions with a <buoyancy_material>'
+        if shapes:  # which float by themselves, once they are told to
+            what_to_do = (
+                'add <hydrodynamics><buoyancy_mode>geometry</buoyancy_mode></hydrodynamics>, so '
+                'that its collision shapes displace water; or <buoyancy><volume>'
+            )
+        yield context.error(element, 'displaces no water, so it falls', what_to_do)
         return
     text = f'its mass is {mass:.4g} kg (all links), it displaces {ratio * mass:.4g} kg of water'
     net = (ratio - 1) * mass * Environment().gravity

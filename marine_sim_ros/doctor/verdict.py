@@ -205,8 +205,9 @@ def _speed(
             doubts.append((speed / hull, sentence))
     text = 'without end' if np.isinf(speed) else f'{speed:.2g} m/s'
     if speed > MAX_PLAUSIBLE_SPEED:
+        pace = 'a speed without bound' if np.isinf(speed) else text
         sentence = (
-            f'{abs(force):.3g} N {how} give {text}: its drag in {BODY_AXES[axis]} is missing or '
+            f'{abs(force):.3g} N {how} give {pace}: its drag in {BODY_AXES[axis]} is missing or '
             'hundreds of times too small'
         )
         flaws.append(Flaw('speed', sentence))
@@ -242,15 +243,26 @@ def _thrust(
     return line + ', '.join(parts), pushes
 
 
-def _drag(vehicle: Vehicle) -> str:
-    """Return the drag at 1 m/s and 1 rad/s on each axis."""
+def _unit_drag(vehicle: Vehicle) -> list[float]:
+    """Return the drag at 1 m/s and 1 rad/s on each axis, N and N m."""
     pulls = []
     for i in range(6):
         state = State(_DEEP, _LEVEL, np.eye(6)[i])
         pulls.append(-float(np.asarray(drag(vehicle, state, Environment()))[i]))
+    return pulls
+
+
+def undamped_motions(vehicle: Vehicle) -> list[str]:
+    """Return the axes along and about which nothing drags."""
+    return [axis for axis, pull in zip(BODY_AXES, _unit_drag(vehicle), strict=True) if pull <= 0]
+
+
+def _drag(vehicle: Vehicle) -> str:
+    """Return the drag at 1 m/s and 1 rad/s on each axis, as text."""
+    pulls = _unit_drag(vehicle)
     straight = ', '.join(f'{p:.3g}' for p in pulls[:3])
     turning = ', '.join(f'{p:.3g}' for p in pulls[3:])
-    free = [axis for axis, pull in zip(BODY_AXES, pulls, strict=True) if pull <= 0]
+    free = undamped_motions(vehicle)
     text = f'damps: {straight} N at 1 m/s, {turning} N·m at 1 rad/s'
     return f'{text}; nothing damps {", ".join(free)}' if free else text
 
@@ -285,13 +297,18 @@ def _float(vehicle: Vehicle, flaws: list[Flaw]) -> str:
 def unbounded_speed(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Thrust and net weight end in a speed that a marine vehicle can have."""
     element = context.root.find('hydrodynamics')
-    verdict = judge_motion(context.vehicle)
-    for flaw in verdict.flaws:
-        if flaw.kind == 'speed':  # the check displaced-mass has the others
-            what_to_do = (
-                'give <linear_damping> or <quadratic_damping>, a hull that drags, or less thrust'
-            )
-            yield context.error(element, flaw.text, what_to_do)
+    # The check displaced-mass has the others.
+    found = [f.text for f in judge_motion(context.vehicle).flaws if f.kind == 'speed']
+    if not found:
+        return
+    text = found[0]
+    if len(found) > 1:  # one drag that is missing is one error, whatever pushes
+        pushes = ', '.join(one.partition(':')[0] for one in found)
+        text = f'{pushes}: its drag is missing or hundreds of times too small'
+    if free := undamped_motions(context.vehicle):
+        text += f'; nothing damps {", ".join(free)}'
+    what_to_do = 'give <linear_damping> or <quadratic_damping>, a hull that drags, or less thrust'
+    yield context.error(element, text, what_to_do)
 
 
 # Repairs with exactly one right answer.

@@ -161,6 +161,7 @@ class TeleopNode(SuiteNode):
             self.arm.move(self.pilot.pair, self.pilot.joint_efforts())
             self.trouble = self.command_publisher.trouble(self.pilot.output)
             if self.trouble:
+                self.trouble += '; key m: next output' if self.keyboard else ''
                 super().warn_throttled(self.trouble)
 
 

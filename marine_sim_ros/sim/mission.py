@@ -29,6 +29,7 @@ __all__ = [
     'PenaltyResult',
     'TaskResult',
     'lesson_options',
+    'load_lesson',
     'lesson_pilot',
     'load_mission',
     'mission_names',
@@ -191,6 +192,8 @@ def _read_mission(root: YamlReader) -> Mission:
 
 MISSIONS = ConfigFiles('missions', _read_mission, ScenarioError)
 load_mission, mission_names = MISSIONS.load, MISSIONS.names
+load_lesson = ConfigFiles('missions', _read_mission, ScenarioError, kind='lesson').load
+"""The same, with the word that pilots know in its messages."""
 
 
 # Runs of a mission.

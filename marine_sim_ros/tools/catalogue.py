@@ -127,6 +127,7 @@ CATALOGUE: Mapping[str, Callable[[], dict[str, str]]] = {
     'reels': partial(_config_files, 'reels'),
     'experiments': partial(_config_files, 'experiments'),
     'missions': partial(_config_files, 'missions'),
+    'lessons': partial(_config_files, 'missions'),
     'tasks': _tasks,
     'controllers': _controllers,
     'forces': _forces,

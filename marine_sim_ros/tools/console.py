@@ -12,6 +12,7 @@ from marine_sim_ros.bags.vehicle_record import parse_maps
 from marine_sim_ros.console.page.links import listen, read_token, require_pages
 from marine_sim_ros.console.replay import Replay
 from marine_sim_ros.tools.options import add_recorded_arguments, add_trust_option
+from marine_sim_ros.tools.progress import show_waiting
 
 __all__ = ['add_arguments', 'execute']
 
@@ -43,13 +44,14 @@ def execute(options: argparse.Namespace) -> int:
     from marine_sim_ros.console.page.recorded import replay_application
     from marine_sim_ros.console.page.server import Server
 
-    replay = Replay(
-        options.bag,
-        vehicle=options.vehicle,
-        environment=options.environment,
-        namespace=options.namespace,
-        maps=parse_maps(options.maps),
-    )
+    with show_waiting(f'opening {options.bag}: its vehicle and its messages ...'):
+        replay = Replay(
+            options.bag,
+            vehicle=options.vehicle,
+            environment=options.environment,
+            namespace=options.namespace,
+            maps=parse_maps(options.maps),
+        )
     label = options.bag.rstrip('/').rsplit('/', 1)[-1]
     server = Server(replay_application(replay, label), options.host, options.port, token)
     print(f'console at {server.address}', flush=True)

@@ -222,7 +222,8 @@ def _print_recording(folder: Path, wall: float) -> None:
         return
     content = json.loads(manifest.read_text(encoding='utf-8'))
     for namespace, part in content.get('vehicles', {'': content}).items():
-        print(f'{namespace} {part["ticks"]} ticks in {wall:.1f} s'.strip())
+        seconds = (part['ticks'] - 1) * part['parameters']['dt']
+        print(f'{namespace} simulated {seconds:.1f} s in {wall:.1f} s'.strip())
         print(f'trajectory_sha256 {part["trajectory_sha256"]}')
     print(f'bag       {folder / "bag"}')
     print(f'manifest  {manifest}')

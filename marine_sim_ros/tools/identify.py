@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from marine_sim_ros.bags.description import (
@@ -254,11 +255,9 @@ def _print(vehicle: Vehicle, found: Identification) -> None:
             print(f'{label}: {", ".join(terms)}')
     print()
     head = ('parameter', 'axis', 'value', '95 %', 'unit', 'described')
-    rows = [head, *map(_row, found.estimates)]
+    rows = [head, *(_row(estimate, found.kept) for estimate in found.estimates)]
     print('\n'.join(aligned_columns(rows)))
-    for estimate in found.estimates:
-        if not estimate.observable:
-            print(f'not observable: {estimate.parameter.name}: {estimate.reason}')
+    _print_unobservable(found)
     print()
     print('axis   measured rms  residual rms  noise    explained')
     for axis in BODY_AXES:
@@ -278,9 +277,26 @@ def _print(vehicle: Vehicle, found: Identification) -> None:
     print(fitted_tags(vehicle, found))
 
 
-def _row(estimate: Estimate) -> tuple[str, ...]:
+def _print_unobservable(found: Identification) -> None:
+    """Print a line for each reason, with all parameters that it concerns."""
+    reasons: dict[str, list[str]] = {}
+    for estimate in found.estimates:
+        if not estimate.observable:
+            reasons.setdefault(estimate.reason, []).append(estimate.parameter.name)
+    for reason, names in reasons.items():
+        print(f'not observable: {reason}: {", ".join(names)}')
+
+
+_DRAG_TERMS = ('drag elements', 'modulus damping', 'drag of the panels of the hull')
+"""Terms that damp, beside the coefficients of a table."""
+
+
+def _row(estimate: Estimate, kept: Sequence[str]) -> tuple[str, ...]:
     p = estimate.parameter
     described = f'{p.described:.4g}'
+    beside = [term for term in _DRAG_TERMS if term in kept]
+    if p.described == 0 and p.kind in ('linear_damping', 'quadratic_damping') and beside:
+        described = f'by {beside[0]}'
     if not estimate.observable:
         return (p.kind, p.axis, 'not observable', '', '', described)
     value, half = estimate.texts()

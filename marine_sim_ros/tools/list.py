@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 
+from marine_sim_ros.core.text import terminal_width, wrapped_columns
 from marine_sim_ros.tools.catalogue import CATALOGUE
 
 __all__ = ['add_arguments', 'execute']
@@ -27,7 +28,6 @@ def execute(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(found, indent=2, ensure_ascii=False))
         return 0
-    width = max(map(len, found), default=0)
-    for name, text in found.items():
-        print(f'{name:{width}}  {text}'.rstrip())
+    for line in wrapped_columns([*found.items()], terminal_width()):
+        print(line)
     return 0

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,8 @@ def _head(node: Any) -> RenderableType:
         heading = _heading(node, at.yaw)
         place = f'depth {at.depth:.2f} m   heading {heading}   speed {speed:.2f} m/s'
     heard = has_joy() or node.reads_gamepad
-    silent = f'{node.gamepad.name} (silent)' if heard else 'none: no package joy; try --gamepad'
+    remedy = 'try --gamepad' if find_spec('pygame') else 'pip install pygame-ce'
+    silent = f'{node.gamepad.name} (silent)' if heard else f'none: {remedy}'
     gamepad = node.gamepad.name if node.joy_alive else silent
     first = Text.assemble(
         ('output ', 'bold'),

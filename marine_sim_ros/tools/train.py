@@ -17,8 +17,14 @@ from pathlib import Path
 from marine_sim_ros.analysis.debriefing import score_lines
 from marine_sim_ros.core.errors import RunError, expected_one_of
 from marine_sim_ros.core.ros_needed import require_ros
-from marine_sim_ros.core.text import aligned_columns, file_name
-from marine_sim_ros.sim.mission import Mission, lesson_options, load_mission, mission_names
+from marine_sim_ros.core.text import file_name, terminal_width, wrapped_columns
+from marine_sim_ros.sim.mission import (
+    Mission,
+    lesson_options,
+    load_lesson,
+    load_mission,
+    mission_names,
+)
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.tools.mission import last_part, score_recording, write_debriefing
 from marine_sim_ros.tools.options import add_option, prepare_recording_folder
@@ -113,7 +119,7 @@ def progress_table(attempts: Sequence[Attempt], pilot: str) -> str:
         medal, score = ('', '') if best is None else (best.medal or 'none', f'{best.score:.1f}')
         row = (str(i), lesson.name, medal, score, str(count or ''), lesson.description)
         rows.append(row)
-    return f'pilot {pilot}\n' + '\n'.join(aligned_columns(rows))
+    return f'pilot {pilot}\n' + '\n'.join(wrapped_columns(rows, terminal_width()))
 
 
 def _choose() -> str:
@@ -141,7 +147,7 @@ def _fly(options: argparse.Namespace, name: str, pilot: str, results: ResultsFil
     require_ros('train')
     if options.console:
         require_pages()
-    mission = load_mission(name)
+    mission = load_lesson(name)
     now = datetime.now(timezone.utc)
     stem = f'{file_name(pilot.replace(" ", "_"))}_{file_name(mission.name)}_{now:%Y%m%d_%H%M%S}'
     folder = Path(options.record or f'out/{stem}')

@@ -24,6 +24,7 @@ from marine_sim_ros.analysis.report.plotly_charts import (
     simplify_polyline,
     stair_line,
 )
+from marine_sim_ros.bags.metrics import has_values
 from marine_sim_ros.bags.series import Series, interpolate_rows, rising_rows
 from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES
 from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
@@ -419,7 +420,10 @@ def _thruster_lines(
         series = run.record.get(topic)
         if series is None:
             continue
-        for i, column in enumerate(columns(series)):
+        chosen = columns(series)
+        if not has_values(run.record, topic, slice(chosen.start, chosen.stop)):
+            continue
+        for i, column in enumerate(chosen):
             # There are six colours: the lines of thrusters 7 to 12 are twice as wide.
             width = 1.2 * (1 + i // len(COLOURS))
             label = legend_name(run, f'thruster {i + 1}', several=len(runs) > 1)
@@ -437,7 +441,7 @@ def _total_lines(
     lines = []
     for run in runs:
         series = run.record.get('thrusters/power')
-        if series is not None:
+        if series is not None and has_values(run.record, 'thrusters/power', slice(-2)):
             label = legend_name(run, what, several=len(runs) > 1)
             lines.append(
                 series_line(

@@ -96,7 +96,7 @@ function depthScale(host) {
       for (let m = middle - 5; m <= middle + 5; m++) {
         const y = m * each;
         draw(scale, "line", { x1: m % 5 ? 34 : 26, y1: y, x2: 44, y2: y, class: m === 0 ? "surface" : "tick" });
-        if (m % 2 === 0) draw(scale, "text", { x: 22, y: y + 4, class: "small end" }, `${m}`.replace("-", "−"));
+        if (m % 2 === 0 && Math.abs(m - middle) < 4) draw(scale, "text", { x: 22, y: y + 4, class: "small end" }, `${m}`.replace("-", "−"));
       }
     }
     scale.setAttribute("transform", `translate(0 ${60 - depth * each})`);
