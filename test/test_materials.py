@@ -171,7 +171,7 @@ def test_both_spellings_read_the_same():
     first, second = snake.contact('a', 'b'), camel.contact('a', 'b')
     assert second.solver == 'split'
     assert first == ContactMaterial(**{**second.__dict__, 'solver': 'default'})
-    assert snake.given == camel.given
+    assert snake.keys == camel.keys
 
 
 def test_modulus_of_a_pair_scales_with_the_materials_poisson_ratios():

@@ -94,7 +94,7 @@ class Materials:
     Attributes:
         materials: materials by name; '' is the default material.
         pairs: pairs by two names in alphabetical order.
-        given: parameters that were given, for :func:`without_effect`.
+        keys: parameters that the file has, for :func:`without_effect`.
     """
 
     materials: Mapping[str, Material] = field(default_factory=lambda: {'': Material()})
