@@ -9,7 +9,9 @@ from foreign import SDF, UUV, imported
 
 from marine_sim_ros.importers import load
 from marine_sim_ros.importers.builder import Options, VehicleBuilder
+from marine_sim_ros.importers.description import Fin, ImportedJoint, Sourced
 from marine_sim_ros.importers.load import import_vehicle
+from marine_sim_ros.model.kinematics import IDENTITY
 
 MANAGER = 'thruster_manager:\n  tf_prefix: auv\n  max_thrust: {}\n  timeout: -1\n'
 UNLIMITED = UUV.replace('<clampMin>-100</clampMin><clampMax>100</clampMax>', '')
@@ -159,3 +161,19 @@ def test_water_and_rotors_of_marinegym(tmp_path, monkeypatch):
     half = 9.81 * (4.7368e-07 * speed**2 - 1.9275e-04 * speed + 8.4452e-02)
     assert thrust(vehicle, 1700.0) == pytest.approx([half, half / 2])
     np.testing.assert_allclose(vehicle.thrusters.axis, [[1, 0, 0], [0, 1, 0]], atol=1e-9)
+
+
+def test_names_of_fins_stay_unique_and_a_circle_of_fixed_joints_ends(tmp_path):
+    builder = VehicleBuilder('rov', 'x', 'SDF', tmp_path, Options())
+    for name in ('fin', 'fin_3', 'fin', 'fin'):
+        builder.add_fin(Fin(name, IDENTITY, {}, Sourced((-0.5, 0.5), 'x')))
+    assert [fin.name for fin in builder.fins] == ['fin', 'fin_3', 'fin_2', 'fin_4']
+    builder.base = 'base'
+    for name, parent, child in (('a', 'one', 'two'), ('b', 'two', 'one'), ('c', 'base', 'arm')):
+        builder.joints[name] = ImportedJoint(name, 'fixed', parent, child)
+    assert [builder.is_rigid(link) for link in ('one', 'two', 'arm', 'base')] == [
+        False,
+        False,
+        True,
+        True,
+    ]

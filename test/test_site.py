@@ -24,6 +24,7 @@ from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.importers.site import Site, _sample_site, fill_gaps, write_terrain
+from marine_sim_ros.scene.soundings import read_soundings
 from marine_sim_ros.tools.main import main
 from marine_sim_ros.tools.parsing import Parser
 from marine_sim_ros.tools.terrain import add_arguments
@@ -373,3 +374,12 @@ def test_damaged_files_are_read_or_refused_in_one_line(tmp_path, count):
     assert 'signal 24' not in found, found  # none runs out of processor time
     assert found['refused'] > count, found
     assert crashed <= 0.02 * 6 * count, found
+
+
+@pytest.mark.parametrize('head', ['Survey', 'x y z', 'Survey of the bay, by boat', 'x,y'])
+def test_a_title_above_soundings_is_ignored(tmp_path, head):
+    (tmp_path / 's.xyz').write_text(f'{head}\n0 0 -5\n1 0 -6\n0 1 -7\n')
+    assert read_soundings(tmp_path / 's.xyz', 'up')[:, 2].tolist() == [-5, -6, -7]
+    (tmp_path / 't.xyz').write_text(f'0 0 -5\n{head}\n1 0 -6\n0 1 -7\n')
+    with pytest.raises(ParameterError, match=r't.xyz:2: .*expected three numbers'):
+        read_soundings(tmp_path / 't.xyz', 'up')

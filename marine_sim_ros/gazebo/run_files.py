@@ -168,7 +168,7 @@ def run_world(
     if any(m.get('name') == label for m in found[0].findall('model')):
         raise ModelError(f'{source}: has a model {label!r} already; expected a world without it')
     warnings: list[str] = []
-    _set_gravity(found[0], gravity, warnings)
+    _set_gravity(found[0], gravity, source, warnings)
     physics = _physics(found[0])
     own = _physics_step(physics, step, source, delivery if lockstep else IN_SERVER, warnings)
     _set_text(physics, 'real_time_factor', 0 if lockstep else real_time_factor)
@@ -197,20 +197,33 @@ def _set_text(parent: Element, tag: str, value: float) -> None:
     add_element(parent, tag, value)
 
 
-def _set_gravity(world: Element, gravity: float, warnings: list[str]) -> None:
+def _read_numbers(element: Element, count: int, source: str) -> list[float]:
+    text = (element.text or '').strip()
+    try:
+        numbers = [float(word) for word in text.split()]
+    except ValueError:
+        numbers = []
+    if len(numbers) != count or not np.isfinite(numbers).all():
+        raise ModelError(
+            f'{source}: <{element.tag}> is {text[:60]!r}; expected {count} finite number(s)'
+        )
+    return numbers
+
+
+def _set_gravity(world: Element, gravity: float, source: str, warnings: list[str]) -> None:
     """Let both halves of the simulation have one gravity; else a neutral vehicle would drift."""
-    given = world.find('gravity')
-    wanted = [0.0, 0.0, -gravity]
-    if given is not None:
-        words = (given.text or '').split()
-        if len(words) == 3 and np.allclose([float(w) for w in words], wanted, atol=1e-9):
+    element = world.find('gravity')
+    expected = [0.0, 0.0, -gravity]
+    if element is not None:
+        numbers = _read_numbers(element, 3, source)
+        if np.allclose(numbers, expected, atol=1e-9):
             return
         warnings.append(
-            f'<gravity> is {" ".join(words)} in the world and {gravity:g} m/s² in the '
+            f'<gravity> is {" ".join(map(str, numbers))} in the world and {gravity:g} m/s² in the '
             'environment; the latter holds'
         )
-        world.remove(given)
-    add_element(world, 'gravity', wanted)
+        world.remove(element)
+    add_element(world, 'gravity', expected)
 
 
 def _physics(world: Element) -> Element:
@@ -227,8 +240,9 @@ def _physics_step(
     physics: Element, step: int, source: str, delivery: str, warnings: list[str]
 ) -> int:
     """Return the physics step in ns; it stays the world's where the period is a multiple of it."""
-    given = physics.findtext('max_step_size')
-    own = step if given is None else round(float(given) * NANOSECONDS)
+    element = physics.find('max_step_size')
+    seconds = step / NANOSECONDS if element is None else _read_numbers(element, 1, source)[0]
+    own = round(seconds * NANOSECONDS)
     if delivery == STOCK and own != step:
         warnings.append(
             f'<max_step_size> is {own * 1e-9:g} s; a wrench that acts for one step needs '
@@ -237,7 +251,7 @@ def _physics_step(
         own = step
     if own <= 0 or step % own or own % _MIN_STEP:
         raise ModelError(
-            f'{source}: <max_step_size> is {given} s; expected whole µs, of which the control '
+            f'{source}: <max_step_size> is {seconds:g} s; expected whole µs, of which the control '
             f'period, {step * 1e-9:g} s, is a multiple'
         )
     _set_text(physics, 'max_step_size', own / NANOSECONDS)

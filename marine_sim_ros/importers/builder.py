@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -254,8 +254,7 @@ class VehicleBuilder:
 
     def add_fin(self, fin: Fin) -> None:
         """Add a fin; a name that is taken gets a number."""
-        names = [other.name for other in self.fins]
-        name = fin.name if fin.name not in names else f'{fin.name}_{len(names) + 1}'
+        name = _free_name(fin.name, {other.name for other in self.fins})
         self.fins.append(replace(fin, name=name))
 
     def assume(self, text: str) -> None:
@@ -303,10 +302,8 @@ class VehicleBuilder:
     def add_thruster(self, thruster: Thruster, index: str | int | None = '') -> None:
         """Add a thruster, with its number in the source; empty or None where it has none."""
         text = '' if index is None else str(index)
-        names = {other.name for other in self.thrusters}
-        if thruster.name in names:
-            read_number = next(n for n in count(2) if f'{thruster.name}_{n}' not in names)
-            own = f'{thruster.name}_{read_number}'
+        own = _free_name(thruster.name, {other.name for other in self.thrusters})
+        if own != thruster.name:
             self.assume(f'a second thruster {thruster.name!r}: it is called {own!r}')
             thruster = replace(thruster, name=own)
         self.thrusters.append(thruster)
@@ -327,9 +324,10 @@ class VehicleBuilder:
         """Return whether a link is there, with only fixed joints between it and the base."""
         above = self.parent_joints()
         while link != self.base:
-            if link not in above or above[link].kind != 'fixed':
+            joint = above.pop(link, None)  # each once: joints of a file may form a circle
+            if joint is None or joint.kind != 'fixed':
                 return False
-            link = above[link].parent
+            link = joint.parent
         return True
 
     def pose_of(self, link: str) -> Pose:
@@ -429,3 +427,10 @@ class VehicleBuilder:
         self._without_gain()
         self._merge_volumes()
         self.links = dict(sorted(self.links.items(), key=lambda link: link[0] != self.base))
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    """The name, or the first of ``name_2``, ``name_3`` … that is not taken."""
+    if name not in taken:
+        return name
+    return next(other for n in count(2) if (other := f'{name}_{n}') not in taken)

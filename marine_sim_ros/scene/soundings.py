@@ -32,7 +32,7 @@ def read_soundings(path: Path, positive: str) -> np.ndarray:
     """Return the soundings (n, 3) of a text file: x, y and height above the mean surface, m.
 
     Each line has three numbers, separated by spaces, commas, semicolons or tabs. Further columns,
-    lines of text before the first number, and text after # are ignored.
+    lines without a number before the first sounding, and text after # are ignored.
 
     Args:
         positive: ``up``, heights; or ``down``, depths.
@@ -54,8 +54,8 @@ def read_soundings(path: Path, positive: str) -> np.ndarray:
             if len(row) < 3 or not all(abs(x) < _MAX_NUMBER for x in row):
                 raise ValueError
         except ValueError:
-            if not rows and len(tokens) >= 3 and not any(map(_is_number, tokens[:3])):
-                continue  # names of the columns
+            if not rows and not any(map(_is_number, tokens)):
+                continue  # a title, or names of the columns
             raise ParameterError(
                 f'{path}:{number}: {line.strip()[:60]!r}; expected three numbers: x, y and z'
             ) from None

@@ -324,6 +324,8 @@ def _error(value: float | None, reference: PublishedValue) -> float | None:
     if value is None:
         return None
     nearest = min(max(value, reference.low), reference.high)
+    if value == nearest:
+        return 0.0
     return (value - nearest) / abs(nearest) if nearest else math.copysign(math.inf, value)
 
 
