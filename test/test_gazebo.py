@@ -290,10 +290,10 @@ def test_without_lockstep_gazebo_keeps_the_pace_and_its_step():
     [
         ('<sdf version="1.9"/>', '0 <world> in <sdf>; expected one'),
         ('<world name="x"/>', '0 <world> in <world>'),
-        (OWN.format('abc'), "<max_step_size> is 'abc'; expected 1 finite number"),
-        (OWN.format('nan'), "<max_step_size> is 'nan'; expected 1 finite number"),
-        (OWN.replace('0 0 -9.81', '0 0 down'), "<gravity> is '0 0 down'; expected 3 finite"),
-        (OWN.replace('0 0 -9.81', '-9.81'), "<gravity> is '-9.81'; expected 3 finite"),
+        (OWN.format('abc'), r"pool.sdf:2: <max_step_size>: is 'abc'; expected numbers"),
+        (OWN.format('nan'), r":2: <max_step_size>: is 'nan'; expected 1 finite number"),
+        (OWN.replace('0 0 -9.81', '0 0 down'), r":2: <gravity>: is '0 0 down'; expected numbers"),
+        (OWN.replace('0 0 -9.81', '-9.81'), r":2: <gravity>: is '-9.81'; expected 3 finite"),
         (OWN.format('0.003'), 'expected whole µs, of which the control period'),
         (OWN.format('0'), 'expected whole µs'),
         (

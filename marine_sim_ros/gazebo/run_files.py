@@ -21,7 +21,7 @@ from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER, STOCK
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.library import vehicle_of, vehicle_path
-from marine_sim_ros.model.xml import Element
+from marine_sim_ros.model.xml import Element, Reader
 from marine_sim_ros.sdf.geometry import GZ, add_element, add_pose, to_text
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.world import sdf_world
@@ -197,29 +197,16 @@ def _set_text(parent: Element, tag: str, value: float) -> None:
     add_element(parent, tag, value)
 
 
-def _read_numbers(element: Element, count: int, source: str) -> list[float]:
-    text = (element.text or '').strip()
-    try:
-        numbers = [float(word) for word in text.split()]
-    except ValueError:
-        numbers = []
-    if len(numbers) != count or not np.isfinite(numbers).all():
-        raise ModelError(
-            f'{source}: <{element.tag}> is {text[:60]!r}; expected {count} finite number(s)'
-        )
-    return numbers
-
-
 def _set_gravity(world: Element, gravity: float, source: str, warnings: list[str]) -> None:
     """Let both halves of the simulation have one gravity; else a neutral vehicle would drift."""
     element = world.find('gravity')
     expected = [0.0, 0.0, -gravity]
     if element is not None:
-        numbers = _read_numbers(element, 3, source)
-        if np.allclose(numbers, expected, atol=1e-9):
+        if np.allclose(Reader(element, source).numbers({3}), expected, atol=1e-9):
             return
+        text = ' '.join((element.text or '').split())
         warnings.append(
-            f'<gravity> is {" ".join(map(str, numbers))} in the world and {gravity:g} m/s² in the '
+            f'<gravity> is {text} in the world and {gravity:g} m/s² in the '
             'environment; the latter holds'
         )
         world.remove(element)
@@ -241,7 +228,7 @@ def _physics_step(
 ) -> int:
     """Return the physics step in ns; it stays the world's where the period is a multiple of it."""
     element = physics.find('max_step_size')
-    seconds = step / NANOSECONDS if element is None else _read_numbers(element, 1, source)[0]
+    seconds = step / NANOSECONDS if element is None else Reader(element, source).number()
     own = round(seconds * NANOSECONDS)
     if delivery == STOCK and own != step:
         warnings.append(
