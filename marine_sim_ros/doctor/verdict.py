@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
@@ -156,6 +157,7 @@ def steady_speed_under(
     return (low + high) / 2
 
 
+@lru_cache(maxsize=1)
 def judge_motion(vehicle: Vehicle) -> Verdict:
     """Return the verdict on a vehicle: forces, drag, net weight and steady speeds.
 
