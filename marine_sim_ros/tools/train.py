@@ -18,13 +18,7 @@ from marine_sim_ros.analysis.debriefing import score_lines
 from marine_sim_ros.core.errors import RunError, expected_one_of
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.text import file_name, terminal_width, wrapped_columns
-from marine_sim_ros.sim.mission import (
-    Mission,
-    lesson_options,
-    load_lesson,
-    load_mission,
-    mission_names,
-)
+from marine_sim_ros.sim.mission import Mission, load_lesson, load_mission, mission_names
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.tools.mission import last_part, score_recording, write_debriefing
 from marine_sim_ros.tools.options import add_option, prepare_recording_folder
@@ -160,7 +154,6 @@ def _fly(options: argparse.Namespace, name: str, pilot: str, results: ResultsFil
     )  # fmt: skip
     if options.scenario:
         settings = replace(settings, duration=0.0)
-    settings = lesson_options(settings)
     specs = describe(settings)
     prepare_recording_folder(str(folder), overwrite=False)
     print(f'\n{mission.title}\n\n{mission.briefing.strip()}\n')
