@@ -121,7 +121,7 @@ def test_a_missing_package_is_one_line(name, arguments, tmp_path):
     )
     assert 'Traceback' not in done.stderr
     lines = (done.stdout + done.stderr).splitlines()
-    said = [s for s in lines if re.search('is not installed|neither is installed', s)]
+    said = [s for s in lines if re.search('(is|are) not installed|neither is installed', s)]
     assert said, done.stdout + done.stderr
     assert f'pip install {shlex.quote(PACKAGE_SOURCES[name].pip)}' in said[0]
     assert done.returncode != 0
