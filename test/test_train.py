@@ -3,6 +3,7 @@
 
 """Lessons of pilots: results are kept, and foreign or damaged files are left as they are."""
 
+import argparse
 import csv
 import io
 import os
@@ -15,8 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.progress import no_progress
+from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.mission import load_mission, mission_names
-from marine_sim_ros.tools import train
+from marine_sim_ros.tools import run, train
 from marine_sim_ros.tools.pilot_results import (
     Attempt,
     ResultsFile,
@@ -165,6 +168,21 @@ def test_a_lesson_is_flown_scored_and_kept(processes, tmp_path):
     assert attempt.recording == str(folder)
     assert f'score {attempt.score:.1f} of 100' in told
     assert (folder / 'debriefing.png').is_file()
+
+
+@pytest.mark.parametrize('name', mission_names())
+def test_run_has_the_water_of_its_lesson_at_the_console_too(name):
+    pytest.importorskip('nicegui')
+    pytest.importorskip('rclpy')
+    parser = argparse.ArgumentParser()
+    run.add_arguments(parser)
+    mission = load_mission(name)
+    words = [mission.vehicle, '--lesson', name, '--console']
+    (options,), _ = run._runs(parser.parse_args(words), no_progress)
+    assert (options.environment, options.controller) == (mission.environment, 'modern')
+    console = next(node for node in describe(options) if node.executable == 'console')
+    assert console.parameters['lesson'] == name
+    assert console.parameters['environment'] == mission.environment
 
 
 def test_ctrl_c_at_the_menu_is_no_lesson(monkeypatch, capsys):

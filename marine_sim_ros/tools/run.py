@@ -16,7 +16,7 @@ from marine_sim_ros.core.progress import ReportProgress
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.startup import paused_garbage_collection
 from marine_sim_ros.ros.launching.fork import read_vehicles
-from marine_sim_ros.sim.mission import load_mission
+from marine_sim_ros.sim.mission import lesson_options, load_mission
 from marine_sim_ros.sim.options import OPTIONS, RunOptions
 from marine_sim_ros.tools.options import (
     add_run_arguments,
@@ -70,7 +70,7 @@ def execute(options: argparse.Namespace) -> int:
     for folder in folders:
         prepare_recording_folder(folder, overwrite=options.overwrite)
     if not options.fleet:
-        _print_console_defaults(read_run_options(options), settings)
+        _print_console_defaults(lesson_options(read_run_options(options)), settings)
     code = run_graph(
         settings,
         specs,
@@ -106,7 +106,7 @@ def _runs(
     """
     if bool(options.vehicle) == bool(options.fleet):
         raise ParameterError('run: expected either VEHICLE or --fleet FILE')
-    settings = read_run_options(options)
+    settings = lesson_options(read_run_options(options))
     if settings.console:
         from marine_sim_ros.console.page.links import require_pages
 
@@ -143,11 +143,13 @@ def _with_console_defaults(run: RunOptions) -> RunOptions:
     """Return a run with what a pilot at the console expects, where nothing else was asked for.
 
     That is a controller, without which neither joystick mode nor auto depth works, and a bottom to
-    see. A scenario or an autopilot steers by itself, and keeps its water.
+    see. A scenario or an autopilot steers by itself, and keeps its water; so does a lesson.
     """
     if run.console and not (run.scenario or run.autopilot):
         added: dict[str, Any] = {
-            name: used for name, (used, _) in CONSOLE_DEFAULTS.items() if not getattr(run, name)
+            name: used
+            for name, (used, _) in CONSOLE_DEFAULTS.items()
+            if not (getattr(run, name) or (name == 'environment' and run.lesson))
         }
         run = replace(run, **added)
     return replace(run, controller='') if run.controller == 'none' else run
