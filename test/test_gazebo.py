@@ -340,6 +340,12 @@ def test_a_run_s_world_has_the_vehicle_s_mass_at_its_start(name, tmp_path):
     np.testing.assert_allclose(reader.mass_matrix(), vehicle.mass_matrix, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize('world', ['/dev/zero', '/', '/none.sdf'])
+def test_a_world_that_is_no_file_is_one_line(world, tmp_path):
+    with pytest.raises(ParameterError, match=f'^{world}: [^\n]*$'):
+        write_run(RunOptions(), tmp_path, world=world, delivery='in_server')
+
+
 def test_a_world_that_is_made_has_the_run_s_step(tmp_path):
     written = write_run(RunOptions(dt=0.002), tmp_path, world='', delivery='in_server')
     assert written.physics_step == 2 * MS

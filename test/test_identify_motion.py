@@ -13,6 +13,7 @@ from marine_sim_ros.core.number_paths import number_at
 from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_of_angles, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.identification import table_recordings
 from marine_sim_ros.identification.parameters import FITS, with_values
 from marine_sim_ros.identification.recording import MotionRecording, OdometryNoise, noisy_odometry
 from marine_sim_ros.identification.table_recordings import COLUMN_MAPS, recording_of_table
@@ -173,6 +174,18 @@ velocity: ["v[0]", "v[1]", "v[2]", "v[3]", "v[4]", "v[5]"]
 sticks: {surge: "-stick[0]", heave: "stick[1]"}
 skip: {t: 2}
 """
+
+
+def test_tables_that_do_not_end_or_unpack_without_end_are_refused(heavy, tmp_path, monkeypatch):
+    monkeypatch.setattr(table_recordings, 'LARGEST_TABLE', 20_000)
+    columns = COLUMN_MAPS.load('saabmarine2025')
+    np.savez_compressed(tmp_path / 'packed.npz', t=np.zeros(10_000))
+    assert (tmp_path / 'packed.npz').stat().st_size < 1000
+    (tmp_path / 'long.csv').write_text('t\n' + '0\n' * 10_001)
+    (tmp_path / 'zero.csv').symlink_to('/dev/zero')
+    for name in ('packed.npz', 'long.csv', 'zero.csv'):
+        with pytest.raises(ParameterError, match=f'{name}: (is a device|has 0.02 MB|has 0.08)'):
+            recording_of_table(tmp_path / name, columns, heavy.thrusters)
 
 
 def test_an_npz_is_read_as_its_mapping_says(heavy, tmp_path):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError, ParameterError
-from marine_sim_ros.core.files import expand_home, resource_folder
+from marine_sim_ros.core.files import expand_home, read_text_file, resource_folder
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import NANOSECONDS, State, step_nanoseconds
 from marine_sim_ros.environment.reader import run_environment
@@ -318,10 +318,7 @@ def _world_text(options: RunOptions, file: str, folder: Path) -> tuple[str, str]
     """Return the text of the world and where it is from; meshes go to a folder."""
     if file:
         path = expand_home(file)
-        try:
-            return absolute_uris(path.read_text(encoding='utf-8'), path), str(path)
-        except (OSError, UnicodeDecodeError) as error:
-            raise ParameterError(f'world:={file}: cannot be read: {error}') from None
+        return absolute_uris(read_text_file(path, ParameterError), path), str(path)
     made = sdf_world('marine_sim', run_environment(options.environment), step=options.dt)
     for name, text in made.meshes.items():
         path = folder / name

@@ -17,6 +17,7 @@ import numpy as np
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.control.pilot import ardusub_manual_pwm
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
+from marine_sim_ros.core.files import check_archive, check_file
 from marine_sim_ros.core.spatial import quaternion_of_angles, quaternion_product, rotation_matrix
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.identification.parameters import required_text
@@ -31,6 +32,8 @@ _KEYS = {
     *('stamp_to_sample', 'tilt', 'origin'),
 }
 _UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
+LARGEST_TABLE = 1_000_000_000
+"""Bytes of a table, unpacked: more than an hour at 1 kHz."""
 _TICKS = (1e-4, 2.0)
 """s between rows of a motion."""
 _COLUMN = re.compile(r'(-?)([^\[\]]+?)(?:\[(\d+)\])?')
@@ -144,10 +147,12 @@ def recording_of_table(
     """Return a recording of a ``.npz`` or ``.csv`` file.
 
     Raises:
-        ParameterError: the file, or a column in it, cannot be used.
+        ParameterError: the file, or a column in it, cannot be used, or the file is too large.
     """
     path = Path(path)
-    table = _npz(path) if path.suffix.lower() == '.npz' else _csv(path)
+    archived = path.suffix.lower() == '.npz'
+    (check_archive if archived else check_file)(path, LARGEST_TABLE, ParameterError)
+    table = _npz(path) if archived else _csv(path)
 
     def column(text: str) -> np.ndarray:
         match = _COLUMN.fullmatch(text)

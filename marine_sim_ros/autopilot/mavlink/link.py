@@ -19,7 +19,7 @@ from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.files import expand_home
+from marine_sim_ros.core.files import expand_home, read_text_file
 
 __all__ = ['OPTION', 'MavlinkLink', 'read_key', 'number_error']
 
@@ -31,6 +31,8 @@ DATAGRAM = 65536
 """Bytes."""
 SIGNING_EPOCH = 1420070400.0
 """s, Unix time of 2015-01-01, from which signatures count in 10 µs (mavlink.io, signing)."""
+LARGEST_KEY = 10_000
+"""Bytes of a file with a key."""
 MAX_SENDERS = 32
 """Foreign senders that are named one by one."""
 PARAMS = frozenset(f'param{k}' for k in range(1, 8))
@@ -97,13 +99,9 @@ def read_key(path: str) -> bytes:
     A passphrase becomes a key as ground stations make it, by SHA-256.
 
     Raises:
-        ParameterError: a file that cannot be read, or is empty.
+        ParameterError: a file that cannot be read, is large, or is empty.
     """
-    try:
-        text = expand_home(path).read_text(encoding='utf-8').strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, 'strerror', None) or 'no text'
-        raise ParameterError(f'ground_station_key {path}: {reason}') from None
+    text = read_text_file(expand_home(path), ParameterError, LARGEST_KEY).strip()
     if not text:
         raise ParameterError(
             f'ground_station_key {path}: empty; expected a passphrase or 64 hexadecimal digits'

@@ -12,7 +12,7 @@ from typing import Any
 
 from marine_sim_ros.autopilot.mavlink.mission import MAX_ITEMS, MissionItem, item_fault
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.files import expand_home
+from marine_sim_ros.core.files import expand_home, read_text_file
 
 __all__ = ['parse_mission', 'read_mission']
 
@@ -30,15 +30,7 @@ def read_mission(path: str) -> tuple[MissionItem, ...]:
     Raises:
         ParameterError: one line with what is wrong, where, and what was expected.
     """
-    file = expand_home(path)
-    try:
-        if file.stat().st_size > LARGEST_FILE or not file.is_file():
-            raise ParameterError(f'{path}: expected a file of at most {LARGEST_FILE} bytes')
-        text = file.read_bytes().decode('utf-8-sig')
-    except OSError as error:
-        raise ParameterError(f'{path}: {error.strerror}') from None
-    except (UnicodeDecodeError, ValueError):
-        raise ParameterError(f'{path}: no text; expected a .plan or a .waypoints file') from None
+    text = read_text_file(expand_home(path), ParameterError, LARGEST_FILE, mark=True)
     return parse_mission(text, path)
 
 
