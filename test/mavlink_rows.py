@@ -771,8 +771,11 @@ def fly_auto(g):
 
 
 def start_mission(g, items):
-    """Upload a mission in place of the last one, and fly it."""
-    clear(g)  # else ArduSub begins at the number of the item that was flown last
+    """Upload a mission in place of the last one, and fly it from its beginning."""
+    # Else ArduSub begins at the number of the item that was flown last.
+    g.command(400, 0)
+    assert clear(g) == 0
+    g.command(400, 1)
     assert upload(items)(g) == 0
     assert g.command(300) == 0
     return g.now
@@ -863,6 +866,28 @@ def while_flown(act):
         return found
 
     return play
+
+
+def clear_when_left(g):
+    """Types of the ACK of MISSION_CLEAR_ALL: after AUTO was left, and when disarmed."""
+    start_mission(g, mission_here((8, 0), (8, 2)))
+    g.run(2)
+    g.mode(ALT_HOLD)
+    g.run(1)
+    left = clear(g)
+    g.command(400, 0)
+    found = left, clear(g)
+    g.command(400, 1)
+    return found
+
+
+def clear_at_the_end(g):
+    """Type of the ACK of MISSION_CLEAR_ALL at the end of a mission, in AUTO."""
+    assert reaches(g, 1, start_mission(g, mission_here((1, 0))))
+    g.run(3)
+    found = clear(g)
+    g.mode(ALT_HOLD)
+    return found
 
 
 def select_item(seq):
@@ -1557,6 +1582,8 @@ MOTION_ROWS += [
     Row('MISSION_START of another mission: item', another_mission, 2, 1,
         'a new mission starts at its beginning'),
     Row('MISSION_CLEAR_ALL in AUTO: type, mode, item', while_flown(clear), (1, AUTO, 1)),
+    Row('MISSION_CLEAR_ALL after AUTO was left, and disarmed: types', clear_when_left, (1, 0)),
+    Row('MISSION_CLEAR_ALL at the end of a mission: type', clear_at_the_end, 0),
     Row('MISSION_COUNT 2 in AUTO: type, mode, item',
         while_flown(upload(mission_here((3, 0)))), (0, AUTO, 1)),
     Row('MISSION_SET_CURRENT 2 in AUTO: mode, item', while_flown(select_item(2)),

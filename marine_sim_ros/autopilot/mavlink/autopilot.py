@@ -142,11 +142,6 @@ class Autopilot:
             self.mission.resume()
         return ''
 
-    @property
-    def is_flying_mission(self) -> bool:
-        """Whether a mission is under way."""
-        return self.mode == 'auto' and self.armed and not self.mission.complete
-
     def set_armed(self, on: bool) -> None:
         """Record whether the controller is armed."""
         if on == self.armed:

@@ -74,12 +74,15 @@ MAVLINK_MESSAGES = (
         'answered with the value that holds, and a status text where it is refused'),
     Row('MISSION_COUNT', DONE,
         'the items below, 1000 at most; no fences, no rally points. In AUTO the new mission is '
-        'flown at once. It starts at its beginning (ArduSub: at the number that was flown last, '
-        'unless the mission was cleared)'),
+        'flown at once. It starts at its beginning (ArduSub: at the number that was flown last '
+        'while a mission is begun)'),
     Row('MISSION_ITEM', DONE, 'in an upload; with current 2 or 3 it is refused'),
     Row('MISSION_ITEM_INT', DONE, 'in an upload; with current 2 or 3 it is refused'),
-    *_rows(DONE, '', 'MISSION_REQUEST_LIST MISSION_REQUEST MISSION_REQUEST_INT MISSION_CLEAR_ALL '
+    *_rows(DONE, '', 'MISSION_REQUEST_LIST MISSION_REQUEST MISSION_REQUEST_INT '
            'MISSION_SET_CURRENT'),
+    Row('MISSION_CLEAR_ALL', DONE,
+        'refused while a mission is begun, also after AUTO was left: its end, or disarming, ends '
+        'it'),
     Row('TIMESYNC', DONE, 'answered with simulated time'),
     Row('MISSION_WRITE_PARTIAL_LIST', REFUSED, 'upload the mission whole'),
     Row('SET_GPS_GLOBAL_ORIGIN', REFUSED, 'the origin is the environment\'s; sent back as it is'),

@@ -216,6 +216,8 @@ class MissionRun:
         self.current = 0
         """Number of the item that is flown, or is next."""
         self.complete = False
+        self.begun = False
+        """Whether it was started and has not ended, also after AUTO was left."""
         self.level_speed = math.nan
         """m/s, of DO_CHANGE_SPEED; NaN: that of WPNAV_SPEED."""
         self._started = False
@@ -258,7 +260,7 @@ class MissionRun:
 
     def abandon(self) -> None:
         """End it where it is, as ArduSub does with disarming; it starts at its beginning again."""
-        self.complete = True
+        self.complete, self.begun = True, False
         self._queue.clear()
 
     def resume(self) -> None:
@@ -300,7 +302,7 @@ class MissionRun:
             else:
                 self._queue.append(index)
                 index += 1
-        self.complete = True
+        self.complete, self.begun = True, False
         for queued in self._queue:
             self._do(self.items[queued], state)
         self._queue.clear()
@@ -315,7 +317,7 @@ class MissionRun:
         return target
 
     def _start(self, index: int, time: float, state: State) -> None:
-        self.current, self._started = index, True
+        self.current, self._started, self.begun = index, True, True
         self._next = index + 1
         self._since = self._condition_since = math.nan
         self._looking = self._surfacing = self._circling = False

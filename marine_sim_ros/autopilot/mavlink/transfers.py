@@ -41,7 +41,6 @@ class MissionTransfer:
         link: MavlinkLink,
         mission: MissionRun,
         home: Callable[[], MissionItem],
-        flying: Callable[[], bool],
         say: Callable[[str], None],
         complain: Callable[[str], None],
     ) -> None:
@@ -50,12 +49,11 @@ class MissionTransfer:
         Args:
             mission: what is flown.
             home: returns item 0.
-            flying: returns whether the mission is under way.
             say: called with what was done.
             complain: called with why something is refused.
         """
         self._link, self._mission, self._home = link, mission, home
-        self._flying, self._say, self._complain = flying, say, complain
+        self._say, self._complain = say, complain
         self._items: list[MissionItem] = []
         self._count = 0
         self._sender: tuple[int, int] | None = None
@@ -202,9 +200,9 @@ class MissionTransfer:
         if self._sender is not None:
             self._acknowledge(message, ERROR, 'mission upload: under way')
             return
-        if self._flying():
+        if self._mission.begun:
             self._acknowledge(
-                message, ERROR, 'MISSION_CLEAR_ALL: the mission is flown; leave AUTO'
+                message, ERROR, 'MISSION_CLEAR_ALL: the mission is begun; end it, or disarm'
             )
             return
         self._mission.replace([])

@@ -83,12 +83,7 @@ class MavlinkVehicle:
             self.link, self.autopilot, self._streams, telemetry, self._arm, self.say, self.refuse
         )
         self._missions = MissionTransfer(
-            self.link,
-            self.autopilot.mission,
-            self._home,
-            lambda: self.autopilot.is_flying_mission,
-            self.say,
-            self.refuse,
+            self.link, self.autopilot.mission, self._home, self.say, self.refuse
         )
         parameters = ParameterTransfer(
             self.link, self.autopilot.parameters, self._on_parameter, self.refuse
