@@ -10,6 +10,7 @@ from foreign import SDF, STONEFISH, UUV, VRX, imported
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.fins import fins_of
 
@@ -423,3 +424,118 @@ def test_a_box_smaller_than_what_the_vehicle_displaces_is_not_its_hull(read):
             face = (8.0 * 1.02 / 1000) ** (2 / 3)
             surge = drag_at(vehicle, np.eye(6)[0])[0]
             assert surge == pytest.approx(-0.55 * 1000 * face, rel=0.01)
+
+
+def test_a_manager_of_thrusters_is_no_thruster(read):
+    manager = """<gazebo><plugin name="r_thruster_manager" filename="libuuv_thruster_manager_x.so">
+    <thrustersNumber>1</thrustersNumber></plugin></gazebo></robot>"""
+    description, vehicle = read(UUV.replace('</robot>', manager))
+    assert len(vehicle.thrusters) == 1
+    assert any('shares a wrench' in text for text in description.dropped)
+    assert not description.unread_forces
+
+
+def test_marks_behind_numbers_are_left_out_and_named(read):
+    plain = read(model(), '.sdf')[1].buoyancy.volume
+    description, vehicle = read(model(size='0.8 0.5 0.05" '), '.sdf')
+    assert vehicle.buoyancy.volume == plain
+    assert any('the " behind its numbers' in text for text in description.dropped)
+    with pytest.raises(ModelError, match='expected numbers'):
+        read(model(size='0.8 0.5 five'), '.sdf')
+
+
+def test_a_joint_of_a_model_that_is_not_there_names_the_include(read):
+    text = model(
+        '<include><uri>model://far_sonar</uri></include>',
+        '<joint name="j" type="fixed"><parent>base_link</parent><child>far_sonar::eye</child>'
+        '</joint>',
+    )
+    with pytest.raises(ModelError, match=r'far_sonar/eye.*included but not there: model://far_so'):
+        read(text, '.sdf')
+    description, _ = read(text, '.sdf', skip_missing=True)
+    assert any("a joint of 'far_sonar/eye'" in text for text in description.dropped)
+
+
+def test_an_include_from_the_root_is_looked_for_around_the_file(read, tmp_path):
+    (tmp_path / 'hulls').mkdir()
+    (tmp_path / 'hulls' / 'own.sdf').write_text(model(mass=7.0))
+    text = (
+        '<sdf version="1.9"><model name="r"><include merge="true"><uri>/hulls/own.sdf</uri>'
+        '</include></model></sdf>'
+    )
+    assert read(text, '.sdf')[1].inertia.mass == pytest.approx(7.0)
+
+
+@pytest.mark.parametrize(
+    ('axis', 'along'), [('0 0 -1', (0, 0, -40)), ('0 0.6 0.8', (0, 24, 32)), ('', None)]
+)
+def test_a_thruster_on_a_fixed_joint_pushes_along_its_axis(read, axis, along):
+    inside = f'<axis><xyz>{axis}</xyz></axis>' if axis else ''
+    text = model(
+        '<link name="rotor"><pose>0.1 0.2 0 0 0 0</pose></link><joint name="spin" type="fixed">'
+        f'<parent>base_link</parent><child>rotor</child>{inside}</joint>'
+        '<plugin filename="t" name="gz::sim::systems::Thruster"><joint_name>spin</joint_name>'
+        '<max_thrust_cmd>40</max_thrust_cmd></plugin>'
+    )
+    description, vehicle = read(text, '.sdf')
+    if along is None:
+        assert len(vehicle.thrusters) == 0
+        assert 'Thruster' in description.unread_forces[0]
+        return
+    force = vehicle.thrusters.axis[0] * thrust(vehicle, 1900.0)[0]
+    np.testing.assert_allclose(force, along, atol=1e-9)
+
+
+def test_the_robot_with_actuators_is_the_vehicle(read):
+    ball = """<robot name="ball" fixed="false"><base_link name="b" type="sphere"
+    physics="submerged"><dimensions radius="0.1"/><material name="x"/></base_link></robot>"""
+    description, _ = read(STONEFISH.replace('</scenario>', f'{ball}</scenario>'), '.scn')
+    assert len(description.thrusters) == 1
+
+
+def test_a_servo_limits_the_speed_of_its_joint(read):
+    arm = """<link name="arm" type="box" physics="submerged"><dimensions xyz="0.4 0.1 0.1"/>
+    <material name="x"/></link><joint name="elbow" type="revolute"><parent name="Vehicle"/>
+    <child name="arm"/><axis xyz="0 1 0"/><limits min="-1" max="1"/></joint>
+    <actuator name="s" type="servo"><joint name="elbow"/><controller position_gain="1"
+    velocity_gain="1" max_torque="9" max_velocity="0.35"/></actuator></robot>"""
+    description, _ = read(STONEFISH.replace('</robot>', arm), '.scn')
+    assert description.joints['elbow'].velocity == 0.35
+
+
+def test_a_part_whose_mesh_is_missing_is_an_error(read):
+    part = """<external_part name="p" type="model" physics="submerged"><physical>
+    <mesh filename="gone/hull.obj"/></physical><material name="x"/></external_part>"""
+    text = """<scenario><robot name="r"><base_link name="b" type="compound" physics="submerged">
+    <external_part name="q" type="box" physics="submerged"><dimensions xyz="1 1 1"/>
+    <material name="x"/></external_part>{}</base_link></robot></scenario>"""
+    with pytest.raises(ModelError, match=r'gone/hull.obj is not there.*--skip-missing'):
+        read(text.format(part), '.scn')
+    description, _ = read(text.format(part), '.scn', skip_missing=True)
+    assert any('the part is left out' in text for text in description.dropped)
+
+
+def test_buoyancy_of_gazebo_classic_is_by_link_or_by_collisions(read):
+    pod = """<link name="pod"><pose>0 0 -0.3 0 0 0</pose><inertial><mass>3</mass></inertial>
+    <collision name="c"><pose>0.1 0 0 0 0 0</pose><geometry><box><size>0.1 0.2 0.1</size></box>
+    </geometry></collision></link><joint name="j" type="fixed"><parent>base_link</parent>
+    <child>pod</child></joint><plugin name="b" filename="libBuoyancyPlugin.so">
+    <fluid_density>1020</fluid_density><link name="base_link">
+    <center_of_volume>0 0.2 0</center_of_volume><volume>0.018</volume></link></plugin>"""
+    description, vehicle = read(model(pod), '.sdf')
+    assert vehicle.buoyancy.volume == pytest.approx(0.018 + 0.002)
+    assert vehicle.buoyancy.fluid_density == 1020
+    np.testing.assert_allclose(
+        [v.center.value for v in description.volumes], [[0, 0.2, 0], [0.1, 0, 0]], atol=1e-9
+    )
+
+
+def test_a_body_without_thrusters_names_what_includes_it(tmp_path):
+    for name, text in (
+        ('hull', model()),
+        ('boat', '<sdf><model name="b"><include><uri>model://hull</uri></include></model></sdf>'),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / 'model.sdf').write_text(text)
+    description = import_vehicle(tmp_path / 'hull' / 'model.sdf')
+    assert any('included by: ../boat/model.sdf' in text for text in description.assumptions)

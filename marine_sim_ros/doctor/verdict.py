@@ -92,8 +92,8 @@ _LONG = 1e6
 """s; the rotors have come to their speeds."""
 _BUOYANT = 1.15
 """Displaced mass over mass above which a vehicle lives at the surface."""
-_LIGHTEST, _HEAVIEST = 40.0, 1 / 12
-"""Displaced mass over mass: of a hull lighter than balsa wood, and of one denser than lead."""
+_LIGHTEST, _HEAVIEST = 40.0, 1 / 2.4
+"""Displaced mass over mass: of a hull lighter than balsa wood, and of solid concrete."""
 _NEGLIGIBLE = 1e-6
 """N; a smaller force moves nothing."""
 

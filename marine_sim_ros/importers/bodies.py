@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from marine_sim_ros.model.kinematics import IDENTITY, MAX_PART_DISTANCE, Pose
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
-    'add_moving',
+    'add_with_axis',
     'choose_base',
     'grow_tree',
     'level_base',
@@ -157,9 +158,8 @@ def _colour(reader: Reader) -> tuple[float, float, float, float] | None:
 
 def _mesh_uri(uri: str, folder: Path) -> str:
     """Return a mesh's URI that our reader finds: of a file where it is there, else as it is."""
-    if uri.startswith('file://'):
-        name = uri.removeprefix('file://')
-        return uri if name.startswith('/') else (folder / name).resolve().as_uri()
+    if uri.startswith('file:///'):
+        return uri
     name = uri.partition('://')[2] if '://' in uri else uri
     package, _, below = name.partition('/')
     places = [folder / name, *(parent / name for parent in folder.resolve().parents[:4])]
@@ -168,7 +168,7 @@ def _mesh_uri(uri: str, folder: Path) -> str:
     for place in places:
         if place.is_file():
             return place.resolve().as_uri()
-    return uri if '://' not in uri else uri.replace('model://', 'package://')
+    return uri if '://' not in uri else re.sub(r'^(model|file)://', 'package://', uri)
 
 
 def level_turn(rotation: np.ndarray) -> tuple[np.ndarray, str] | None:
@@ -213,10 +213,10 @@ def level_base(builder: VehicleBuilder, rotation: np.ndarray, where: str) -> Non
 # One tree of links and joints from any order, with the body at its root.
 
 
-def add_moving(
+def add_with_axis(
     builder: VehicleBuilder, joint: ImportedJoint, place: Pose, axis: np.ndarray, offset: Pose
 ) -> None:
-    """Add a joint that moves; one away from the child's origin gets a link of its own there.
+    """Add a joint with an axis; one that moves away from the child's origin gets a link there.
 
     Args:
         joint: the joint, with the pose of its child in its parent.
@@ -224,7 +224,7 @@ def add_moving(
         axis: (3,) in that frame.
         offset: frame of the joint in the child.
     """
-    if joint.kind == 'continuous' or np.allclose(offset.translation, 0, atol=1e-9):
+    if joint.kind in ('fixed', 'continuous') or np.allclose(offset.translation, 0, atol=1e-9):
         along = rotation_matrix(offset.quaternion) @ axis
         builder.joints[joint.name] = replace(joint, axis=_vector3(along))
         return

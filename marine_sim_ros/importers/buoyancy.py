@@ -19,6 +19,7 @@ from marine_sim_ros.importers.builder import (
     VehicleBuilder,
     origin_of,
     read_number,
+    read_sourced_numbers,
     read_text,
 )
 from marine_sim_ros.importers.description import GRAVITY, ImportedLink, Sourced, Volume
@@ -29,8 +30,15 @@ from marine_sim_ros.importers.geometry import (
     solid,
     usable_collisions,
 )
+from marine_sim_ros.model.xml import Reader
 
-__all__ = ['add_bladder', 'add_missing_water', 'add_weight_share', 'add_buoyancy_engine']
+__all__ = [
+    'add_bladder',
+    'add_buoyancy_engine',
+    'add_classic_buoyancy',
+    'add_missing_water',
+    'add_weight_share',
+]
 
 
 # Buoyancy engines: bladders with constant volume, as at the start.
@@ -56,6 +64,38 @@ def add_buoyancy_engine(plugin: Plugin, builder: VehicleBuilder) -> None:
     add_bladder(
         builder, link, density.value * (start.value - neutral.value), origin_of(reader), ends
     )
+
+
+_CLASSIC_DENSITY = 999.1026
+"""kg/m³, default of BuoyancyPlugin."""
+
+
+def add_classic_buoyancy(plugin: Plugin, builder: VehicleBuilder) -> None:
+    """Take BuoyancyPlugin of Gazebo classic: volumes of links, else those of their collisions.
+
+    Source: gazebo-classic, plugins/BuoyancyPlugin.cc.
+    """
+    reader = plugin.reader
+    builder.name_unread(reader, 'fluid_density|link')
+    builder.water_density = read_number(reader, 'fluid_density', _CLASSIC_DENSITY, 1.0, 2e4)
+    given = {}
+    for element in reader.element.findall('link'):
+        block = Reader(element, reader.source)
+        builder.name_unread(block, 'volume|center_of_volume')
+        given[builder.known_link(block, block.attribute('name'))] = block
+    for name, link in list(builder.links.items()):
+        solids = [made for _, made in usable_collisions(builder, link, [])]
+        volume = Sourced(sum(abs(s.volume) for s in solids), f'{origin_of(reader)}: collisions')
+        center = Sourced(np.zeros(3), volume.origin)
+        if volume.value > 0:
+            sums = sum(abs(s.volume) * s.center for s in solids)
+            center = replace(center, value=np.asarray(sums / volume.value))
+        if name in given:
+            volume = read_number(given[name], 'volume', 0.0, 0.0, 1e6)
+            center = read_sourced_numbers(given[name], 'center_of_volume', (3,)) or center
+        if volume.value > 0:
+            edge = Sourced(volume.value ** (1 / 3), 'edge of a cube of the volume', True)
+            builder.volumes.append(Volume(name, volume, center, edge))
 
 
 def add_bladder(

@@ -372,6 +372,9 @@ def add_gazebo_thruster(plugin: Plugin, builder: VehicleBuilder) -> None:
     if joint is None:
         builder.unread_force(plugin, f'joint {name!r} of a thruster does not exist')
         return
+    if name in builder.notes.get('without_axis', ()):
+        builder.unread_force(plugin, f'joint {name!r} of a thruster is fixed and has no axis')
+        return
     label = joint.name
     channel = builder.notes.get('channels', {}).get(name)
     coefficient = read_number(reader, 'thrust_coefficient')

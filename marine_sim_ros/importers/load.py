@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +15,7 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError, no_file
 from marine_sim_ros.core.extras import missing_package
+from marine_sim_ros.core.packages import MODEL
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.geometry.mesh_files import mesh_path
 from marine_sim_ros.importers import buoyancy
@@ -22,6 +24,7 @@ from marine_sim_ros.importers.description import ImportedShape, Inertial, Source
 from marine_sim_ros.importers.foil_plugins import add_wing_terms
 from marine_sim_ros.importers.geometry import usable_collisions
 from marine_sim_ros.importers.mjcf import read_mjcf
+from marine_sim_ros.importers.model_files import files_with
 from marine_sim_ros.importers.plugins import apply_plugins
 from marine_sim_ros.importers.sdf_reader import read_sdf
 from marine_sim_ros.importers.side_files import (
@@ -119,8 +122,15 @@ def _build(root: xml.Element, source: str, path: Path, options: Options) -> Vehi
     builder, plugins = read(root, source, path, options)
     beside = find_side_files(builder, path)
     note_limits(builder, beside, path)
-    apply_plugins(builder, plugins)
+    try:
+        apply_plugins(builder, plugins)
+    except ModelError as error:
+        raise ModelError(f'{error}{builder.notes.get("missing", "")}') from None
     add_missing_thrusters(builder, beside)
+    if not builder.thrusters and path.name == MODEL:
+        around = rf'<uri>\s*model://{re.escape(path.resolve().parent.name)}/?\s*</uri>'
+        if names := files_with(around, path, (f'../*/{MODEL}*', '../*/*.sdf*')):
+            builder.assume(f'no thrusters in the file; included by: {", ".join(names)}')
     return builder
 
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.files import read_text_file
 from marine_sim_ros.core.packages import (
     MODEL,
     PACKAGE_PATH,
@@ -19,11 +22,33 @@ from marine_sim_ros.core.packages import (
     model_folder,
     package_folder,
 )
+from marine_sim_ros.model.xml import MAX_BYTES
 
-__all__ = ['ModelFolders']
+__all__ = ['ModelFolders', 'files_with']
 
 _PATHS = ('GZ_SIM_RESOURCE_PATH', 'SDF_PATH')
 """Environment variables of Gazebo with folders of models."""
+_MOST_FILES = 100
+"""Files around one that are looked at for a hint."""
+
+
+def files_with(pattern: str, path: Path, places: Iterable[str]) -> list[str]:
+    """Return up to four files around a file whose text has a pattern, relative to its folder.
+
+    Args:
+        places: patterns of files, relative to the folder of the file.
+    """
+    folder = path.resolve().parent
+    files = (f for p in places for f in sorted(folder.glob(p)))
+    found: list[str] = []
+    for file in islice(files, _MOST_FILES):
+        name = os.path.relpath(file.resolve(), folder)
+        if file.resolve() == path.resolve() or name in found:
+            continue
+        with contextlib.suppress(ModelError):
+            if re.search(pattern, read_text_file(file, ModelError, MAX_BYTES)):
+                found.append(name)
+    return found[:4]
 
 
 class ModelFolders(ReadableFolders):
@@ -91,7 +116,7 @@ class ModelFolders(ReadableFolders):
         """Return files and folders that the URI of an <include> may stand for, the first first."""
         scheme, separator, name = uri.partition('://')
         if not separator:
-            scheme, name = '', uri
+            scheme, name = '', uri.lstrip('/')  # from a folder of the path of resources
         if scheme in ('http', 'https'):  # of Fuel: .../OWNER/models/NAME[/VERSION]
             name = name.partition('/models/')[2].partition('/')[0] or name
         package, _, rest = name.partition('/')
@@ -101,6 +126,8 @@ class ModelFolders(ReadableFolders):
             for parent in (here, *here.parents[:4])
             for below in ('', 'models')
         ]
+        if uri.startswith('/'):
+            places.insert(0, Path(uri))
         if self._library is not None and scheme == 'model' and not rest:
             beside = self._library / name
             if beside.resolve().parent == self._library:

@@ -30,6 +30,7 @@ _NOTED = {
     r'freefloating_gazebo_fluid': 'its waves and current are not read; buoyancy and damping are '
     'those of the links',
     r'usv_gazebo_wave|wavefield|WaveVisual': 'draws or carries waves; ours are of --environment',
+    r'thruster_manager': 'shares a wrench among the thrusters, which are taken by themselves',
 }
 """Pattern of a plugin that is not read, and what it does."""
 
@@ -53,6 +54,7 @@ READERS: tuple[tuple[str, _Read], ...] = (
     (r'BuoyancyEngine|buoyancy-engine', buoyancy.add_buoyancy_engine),
     (r'systems::Buoyancy\b|(gz|ignition)-\w+-buoyancy-system', gazebo_plugins.set_gazebo_water),
     (r'ArduPilotPlugin', gazebo_plugins.note_ardupilot_channels),
+    (r'lib[Bb]uoyancy\w*\.so|BuoyancyPlugin', buoyancy.add_classic_buoyancy),
     (r'(uuv_|lib)underwater_object', uuv_plugins.add_underwater_object),
     (r'vrx::Surface|libSurface', surface_plugins.add_vrx_surface),
     (r'SimpleHydrodynamics', surface_plugins.add_simple_hydrodynamics),
@@ -67,7 +69,7 @@ READERS: tuple[tuple[str, _Read], ...] = (
         lambda p, d: _read_hydrodynamics_plugin(p, d),
     ),
     (r'systems::Hydrodynamics|-hydrodynamics-system', gazebo_plugins.add_gazebo_hydrodynamics),
-    (r'uuv_thruster|libthruster_ros_plugin', uuv_plugins.add_uuv_thruster),
+    (r'uuv_thruster(?!_manager)|libthruster_ros_plugin', uuv_plugins.add_uuv_thruster),
     (r'systems::Thruster|-thruster-system', gazebo_plugins.add_gazebo_thruster),
     (r'freefloating_gazebo_control', other_plugins.add_freefloating_thrusters),
     (r'freebuoyancy_gazebo', other_plugins.add_freefloating_water),
@@ -87,7 +89,7 @@ READERS: tuple[tuple[str, _Read], ...] = (
 """Pattern of name and library -> reader; in the order in which they are applied."""
 
 _PASSIVE = re.compile(
-    'acoustic|airpressure|altimeter|api|baro|barometer|bridge|bumper|camera|comms|contact|cpc|depth|'
+    'acoustic|airpressure|altimeter|api|baro|barometer|bridge|bumper|camera|cloud|comms|contact|cpc|depth|'
     'dvl|factory|forcetorque|ftsensor|gps|groundtruth|gst|gt|imu|init|interface|ir|kinect|label|'
     'laser|lidar|logical|magnetic|magnetometer|manager|mavlink|navsat|noise|odometry|openni|opticalflow|p3d|'
     'particle|physics|pose|pressure|publisher|range|ray|rpt|scene|sensors?|sonar|state|user|vision'

@@ -8,7 +8,7 @@ Source: SDFormat 1.11 specification, "Pose Frame Semantics".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.bodies import (
-    add_moving,
+    add_with_axis,
     choose_base,
     grow_tree,
     read_inertial,
@@ -126,6 +126,14 @@ class _SdfReader:
         self.missing = expand_includes(
             root, source, self.path.parent, messages.append, ModelFolders(self.path)
         )
+        try:
+            return self._read_model(root, source, messages)
+        except ModelError as error:
+            raise ModelError(f'{error}{self._not_found()}') from None
+
+    def _read_model(
+        self, root: Element, source: str, messages: Sequence[str]
+    ) -> tuple[VehicleBuilder, list[Plugin]]:
         found = self._choose(root, source)
         reader = reader_of(found, Reader(root, source))
         folder = folder_of(found, self.path.parent)
@@ -135,10 +143,11 @@ class _SdfReader:
         )
         for text in messages:
             self.builder.drop(text)
+        self.builder.notes['missing'] = self._not_found()
         model = read_frames(reader, folder)
         self._walk(model, '', IDENTITY)
         if not self.builder.links:
-            raise reader.error(f'{name!r} has no links; expected a vehicle{self._not_found()}')
+            raise reader.error(f'{name!r} has no links; expected a vehicle')
         if self.world is not None:
             self._name_gravity(Reader(self.world, source))
             for plugin in self.world.findall('plugin'):
@@ -201,7 +210,7 @@ class _SdfReader:
             raise ModelError(
                 f'{source}: has {len(moving)} models that move'
                 + (f' called {self.options.model!r}' if self.options.model else '')
-                + f'; expected one, chosen by --model NAME; found: {names}{self._not_found()}'
+                + f'; expected one, chosen by --model NAME; found: {names}'
             )
         return moving[0]
 
@@ -209,7 +218,10 @@ class _SdfReader:
         """Return a hint about missing includes, or nothing."""
         if not self.missing:
             return ''
-        return f'; included but not there: {"; ".join(self.missing[:4])}'
+        return (
+            f'; included but not there: {"; ".join(self.missing[:4])}; or --skip-missing, to '
+            'leave out what it holds'
+        )
 
     def _walk(self, model: SdfModel, prefix: str, at: Pose) -> None:
         """Add the links and joints of a model that has a pose."""
@@ -275,9 +287,13 @@ class _SdfReader:
         parent, child = (self._owner(model, end, prefix) for end in ends)
         if parent is None or child is None:
             missing = ends[0] if parent is None else ends[1]
-            if ends[0] != 'world':
+            if ends[0] == 'world':
+                why = 'a joint to the world'
+            elif self.missing and self.options.skip_missing:
+                why = f'a joint of {missing!r}, which is not there'
+            else:
                 raise reader.error(f'names no link: {missing!r}')
-            self.builder.drop(f'{origin_of(reader)} name="{name}">: a joint to the world')
+            self.builder.drop(f'{origin_of(reader)} name="{name}">: {why}')
             return
         poses = self.builder.notes['poses']
         kind, limits = _kind(reader, self.builder)
@@ -292,13 +308,14 @@ class _SdfReader:
             upper=limits.get('upper', 0.0),
             velocity=limits.get('velocity', 1.0),
         )
-        if kind == 'fixed':
+        if kind == 'fixed' and reader.first('axis/xyz') is None:
             self.builder.joints[joint.name] = joint
+            self.builder.notes.setdefault('without_axis', set()).add(joint.name)
             return
         frame = at.then(model.pose(name))  # the frame of the joint, in the vehicle
         axis = self._axis(reader, model, frame, at)
         place, offset = poses[parent].relative(frame), poses[child].relative(frame)
-        add_moving(self.builder, joint, place, axis, offset)
+        add_with_axis(self.builder, joint, place, axis, offset)
 
     def _owner(self, model: SdfModel, name: str, prefix: str) -> str | None:
         """Return the link that a name stands for: itself, or what a frame is attached to."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import matrix_quaternion, rotation_matrix
-from marine_sim_ros.importers.bodies import add_moving, choose_base, grow_tree, level_turn
+from marine_sim_ros.importers.bodies import add_with_axis, choose_base, grow_tree, level_turn
 from marine_sim_ros.importers.builder import Options, VehicleBuilder
 from marine_sim_ros.importers.description import (
     ImportedJoint,
@@ -413,7 +413,7 @@ class _StageReader:
             return
         if kind != 'continuous':
             self.builder.assume(f'joint {joint.name!r}: velocity 1 rad/s or m/s, none is given')
-        add_moving(self.builder, joint, at, axis, offset)
+        add_with_axis(self.builder, joint, at, axis, offset)
 
     def _end(self, joint: Any, index: int, prim: Any) -> Pose:
         """Return the frame of a joint at one of its prims, in the world."""

@@ -201,9 +201,23 @@ def expand_includes(
             outside the folders that may be read.
     """
     expansion = _Expansion(drop, readable)
+    _trim_numbers(root, source, drop)
     for parent in [*root.findall('world'), *root.findall('model')]:
         expansion.fill(parent, Reader(parent, source), folder, ())
     return tuple(expansion.missing)
+
+
+_TRAILING = re.compile(r'([\d\s.eE+-]*\d\.?)\s*(["\',;]+)\s*')
+"""Numbers with marks behind them, at which libsdformat ends to read."""
+
+
+def _trim_numbers(root: Element, source: str, drop: Callable[[str], None]) -> None:
+    """Leave out stray marks behind the numbers of elements, as libsdformat does."""
+    for element in root.iter('*'):
+        found = _TRAILING.fullmatch(element.text or '')
+        if found is not None:
+            drop(f'{origin_of(Reader(element, source))}: the {found[2]} behind its numbers')
+            element.text = found[1]
 
 
 class _Expansion:
@@ -254,7 +268,9 @@ class _Expansion:
             raise include.error(f'includes itself: {names}')
         if len(chain) >= _DEEPEST:
             raise include.error(f'includes are nested deeper than {_DEEPEST}')
-        model = self._files.parse(file, origin_of(include)).find('model')
+        root = self._files.parse(file, origin_of(include))
+        _trim_numbers(root, str(file), self.drop)
+        model = root.find('model')
         if model is None:
             self.drop(f'{origin_of(include)}: {uri!r} has no <model>')
             return None

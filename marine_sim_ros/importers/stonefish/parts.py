@@ -68,6 +68,8 @@ def mesh_pose_in_ned(pose: Pose) -> Pose:
 
 # Parts of a Stonefish link: shape, volume, mass, hydrodynamics.
 
+_LEVELS = 5
+"""Folders above that of a scenario in which the data of its program may be."""
 _ABOUT_Y = np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
 """Quarter turn about x: the z axis of a cylinder becomes −y."""
 _NACA_AREA = 0.6809
@@ -112,6 +114,12 @@ class PartReader:
         shape = self._shape(reader, pose)
         if shape is None:
             return None
+        missing = shape.kind == 'mesh' and not mesh_path(shape.uri, self.path.parent).is_file()
+        if missing and not self.builder.options.skip_missing:
+            raise reader.error(
+                f'the mesh {shape.uri} is not there; expected it in a folder of the scenario or '
+                'above; or --skip-missing, to leave out the part with its mass'
+            )
         try:
             made = _solid(shape, self.path.parent, _thickness(reader))
         except ModelError as error:
@@ -223,7 +231,7 @@ def find_mesh(name: str, path: Path) -> str:
     folder = path.resolve().parent
     if name.startswith('/'):
         return Path(name).as_uri()
-    for parent in (folder, *folder.parents[:3]):
+    for parent in (folder, *folder.parents[:_LEVELS]):
         for place in (
             parent / name,
             parent / 'data' / name,

@@ -11,24 +11,23 @@ it runs; here its formulas are lumped once, see ``hydrodynamics.lump``.
 from __future__ import annotations
 
 import ast
-import contextlib
 import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.files import read_text_file
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.bodies import grow_tree, level_base
 from marine_sim_ros.importers.builder import Options, VehicleBuilder, list_names, origin_of
 from marine_sim_ros.importers.description import ImportedJoint, ImportedLink, Inertial, Sourced
 from marine_sim_ros.importers.geometry import box_around
-from marine_sim_ros.importers.model_files import ModelFolders
+from marine_sim_ros.importers.model_files import ModelFolders, files_with
 from marine_sim_ros.importers.stonefish.devices import (
     ThrusterReader,
     add_ballast,
@@ -45,7 +44,6 @@ from marine_sim_ros.importers.stonefish.parts import (
     ned_pose,
 )
 from marine_sim_ros.importers.xml_files import IncludedFiles
-from marine_sim_ros.model import xml
 from marine_sim_ros.model.kinematics import AHEAD, IDENTITY
 from marine_sim_ros.model.xml import Element, Reader
 
@@ -194,21 +192,10 @@ class ScenarioFiles:
 # Robot of a Stonefish scenario: links, joints, actuators, sensors.
 
 _DENSITY = 1000.0
-_MOST_BESIDE = 50
-"""Scenarios in the folder of one that are looked at for a hint."""
+_AROUND = ('*.scn', '../*/*.scn')
+"""Where the scenarios are looked for that include a file."""
 _CF = 0.1
 """Stonefish's C_f of a body as a share of its C_d."""
-
-
-def _scenarios_beside(path: Path, pattern: str) -> list[str]:
-    """Return the names of the first scenarios beside a file whose text has a pattern."""
-    files = (p for p in sorted(path.parent.glob('*.scn'))[:_MOST_BESIDE] if p.name != path.name)
-    found = []
-    for other in files:
-        with contextlib.suppress(ModelError):
-            if re.search(pattern, read_text_file(other, ModelError, xml.MAX_BYTES)):
-                found.append(other.name)
-    return found[:4]
 
 
 def read_stonefish(root: Element, source: str, path: Path, options: Options) -> VehicleBuilder:
@@ -269,9 +256,12 @@ class _StonefishReader:
         selected = [
             r for r in robots if not self.options.model or r.get('name') == self.options.model
         ]
+        driven = [r for r in selected if r.find('actuator') is not None]
+        if len(driven) == 1 < len(selected):
+            return driven[0]
         if len(selected) != 1:
             names = list_names(robots)
-            scenarios = [] if robots else _scenarios_beside(self.path, r'<robot\b')
+            scenarios = [] if robots else files_with(r'<robot\b', self.path, ('*.scn',))
             raise ModelError(
                 f'{self.source}: has {len(selected)} robots'
                 + (f' called {self.options.model!r}' if self.options.model else '')
@@ -295,9 +285,11 @@ class _StonefishReader:
                     'density', 1000.0, 1e-3, 1e5
                 )
         around = f'<include[^>]*{re.escape(self.path.name)}["\']'
-        if not self.materials and (scenarios := _scenarios_beside(self.path, around)):
+        if not self.materials and (scenarios := files_with(around, self.path, _AROUND)):
             names = ', '.join(scenarios)
-            self.builder.assume(f'no materials in the file; import what includes it: {names}')
+            self.builder.assume(
+                f'no materials and no water in the file; import what includes it: {names}'
+            )
 
     def _links(self, robot: Reader) -> None:
         for element in robot.element:
@@ -402,7 +394,8 @@ class _StonefishReader:
         elif kind == 'prismatic':
             kind = 'fixed'
         name = reader.attribute('name')
-        if kind in ('revolute', 'prismatic'):
+        velocity = self._servo_speed(reader, name)
+        if kind in ('revolute', 'prismatic') and not velocity:
             self.builder.assume(f'joint {name!r}: velocity 1 rad/s or m/s, none is given')
         self.builder.joints[name] = ImportedJoint(
             name,
@@ -413,9 +406,19 @@ class _StonefishReader:
             (x, y, z),
             lower,
             upper,
-            1.0,
+            velocity or 1.0,
             origin_of(reader),
         )
+
+    def _servo_speed(self, joint: Reader, name: str) -> float:
+        """Return the largest speed of the servo of a joint, rad/s or m/s; 0: none is given."""
+        robot: Any = joint.element.getparent()
+        for servo in robot.findall('actuator'):
+            moved, controller = servo.find('joint'), servo.find('controller')
+            if moved is not None and moved.get('name') == name and controller is not None:
+                reader = self._reader(controller, self.source)
+                return max(reader.attribute_number('max_velocity', 0.0, -1e6, 1e6), 0.0)
+        return 0.0
 
     def _actuators(self, robot: Reader) -> None:
         thrusters = ThrusterReader(self.builder, self.density.value)
