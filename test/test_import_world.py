@@ -98,7 +98,8 @@ def test_distances_of_the_written_environment(tmp_path: Path) -> None:
     )
     path = _write(
         tmp_path,
-        '<gravity>0 0 -9.7</gravity><spherical_coordinates><latitude_deg>12</latitude_deg>'
+        '<gravity>0 0 -9.7</gravity><plugin name="b" filename="b"><graded_buoyancy>'
+        '<default_density>1012</default_density></graded_buoyancy></plugin><spherical_coordinates><latitude_deg>12</latitude_deg>'
         '<longitude_deg>34</longitude_deg></spherical_coordinates>'
         + _model(parts, more='<pose>0 0 -10 0 0 0</pose>'),
     )
@@ -108,6 +109,7 @@ def test_distances_of_the_written_environment(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / 'out' / 'meshes').iterdir()] == ['t.stl']
     environment = load_environment(str(tmp_path / 'out' / 'environment.yaml'))
     assert environment.gravity == 9.7
+    assert environment.water_density == 1012
     scene = environment.scene
     assert scene is not None
     points = np.array([[0.0, 0.0, -3.0], [20.0, 0.0, -5.0], [61.0, 1.0, -7.0]])

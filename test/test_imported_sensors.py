@@ -206,3 +206,18 @@ def test_imported_sensors_measure(tmp_path):
     run = simulate(vehicle, load_scenario('dive'), duration=1.0)
     assert run.sensors['imu']['linear_acceleration'].shape == (51, 3)
     assert len(run.sensors['dvl'].stamp) == 9
+
+
+def test_the_air_pressure_system_of_a_world_is_no_sensor_of_uuv_simulator(read):
+    system = '<plugin filename="gz-sim-air-pressure-system" name="gz::sim::systems::AirPressure"/>'
+    description, _ = read(SDF.replace('</model>', f'{system}</model>'))
+    assert any('it measures' in text for text in description.dropped)
+    assert not any('a sensor on link' in text for text in description.dropped)
+
+
+def test_a_scan_without_a_number_of_samples_is_no_altimeter(read):
+    ends = terms(min_angle=-1, max_angle=1)
+    scan = '<sensor name="l" type="gpu_lidar"><ray><scan><horizontal>{}'
+    scan = f'{scan}{ends}</horizontal></scan></ray></sensor>'
+    assert not read(sensors_on_sdf(scan.format('')))[1]
+    assert list(read(sensors_on_sdf(scan.format('<samples>1</samples>')))[1]) == ['l']

@@ -279,10 +279,10 @@ def _range(reader: Reader, builder: VehicleBuilder) -> Values | None:
     """Return the values of an altimeter, or None for a scan that is wider than one beam."""
     ray = find_element(reader, 'ray') or find_element(reader, 'lidar') or reader
     widths = []
-    for way in ('horizontal', 'vertical'):
+    for way, usual in (('horizontal', '640'), ('vertical', '1')):  # the defaults of SDF
         scan = find_element(ray, f'scan/{way}')
         ends = [0.0, 0.0]
-        if scan is not None and read_text(scan, 'samples', '1') != '1':
+        if scan is not None and read_text(scan, 'samples', usual) != '1':
             found = [read_number(scan, tag, 0.0, -1e3, 1e3) for tag in ('min_angle', 'max_angle')]
             ends = [end.value for end in found if end is not None]
         widths.append(ends[1] - ends[0])
@@ -493,7 +493,7 @@ def _read_magnetometer(plugin: Plugin, builder: VehicleBuilder) -> None:
 
 
 UUV_READERS: tuple[tuple[str, Callable[[Plugin, VehicleBuilder], None]], ...] = (
-    (r'pressure', _read_pressure),
+    (r'(?<!air[-_])pressure', _read_pressure),
     (r'uuv_gazebo_ros_imu', _read_imu),
     (r'uuv_gazebo_ros_dvl', _read_dvl),
     (r'uuv_gazebo_ros_magnetometer', _read_magnetometer),

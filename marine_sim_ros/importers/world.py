@@ -144,7 +144,7 @@ class _WorldReader:
             self._world_plugin(reader_of(element, world))
 
     def _world_plugin(self, plugin: Reader) -> None:
-        for tag in ('uniform_fluid_density', 'fluid_density'):
+        for tag in ('uniform_fluid_density', 'default_density', 'fluid_density'):
             density = plugin.first(f'.//{tag}')
             if density is not None:
                 self.result.content['water'] = {'density': density.number(100.0, 2e4)}

@@ -291,7 +291,24 @@ class _StonefishReader:
                 f'no materials and no water in the file; import what includes it: {names}'
             )
 
+    def _start(self, robot: Reader) -> tuple[np.ndarray, str] | None:
+        """Return the rotation (3, 3) of a body that starts upside down, and where it stands.
+
+        A body called base_link makes way for the level one.
+        """
+        start = robot.child('world_transform')
+        if start is None or '$(' in ''.join(map(str, start.element.attrib.values())):
+            return None  # an argument that has no value places it
+        rotation = np.asarray(rotation_matrix(ned_pose(start).quaternion))
+        if self.options.base_link or rotation[2, 2] >= 0:  # else z is up in a world of z down
+            return None
+        for element in robot.element.iter('base_link', 'link', 'parent', 'child'):
+            if element.get('name') == 'base_link':
+                element.set('name', 'body')
+        return rotation, origin_of(start)
+
     def _links(self, robot: Reader) -> None:
+        start = self._start(robot)
         for element in robot.element:
             if element.tag in ('base_link', 'link'):
                 reader = self._reader(element, robot.source)
@@ -307,13 +324,8 @@ class _StonefishReader:
         if self.options.base_link:
             self.builder.known_link(robot, self.options.base_link)
             self.builder.base = self.options.base_link
-            return
-        start = robot.child('world_transform')
-        if start is None or '$(' in ''.join(map(str, start.element.attrib.values())):
-            return  # an argument that has no value places it
-        rotation = np.asarray(rotation_matrix(ned_pose(start).quaternion))
-        if rotation[2, 2] < 0:  # a body of z up in a world of z down
-            level_base(self.builder, rotation, origin_of(start))
+        if start is not None:
+            level_base(self.builder, *start)
 
     def _link(self, reader: Reader, name: str) -> None:
         kind = reader.attribute('type')
